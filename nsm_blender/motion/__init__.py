@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Skeletons, clips, rotations, file import, contacts, phase, gait, mirroring, IK, retargeting."""
