@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A shot as plain data: who moves where and how. It goes from the scene to the engine and to disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShotError
+from ..motion.rotations import Array
+
+GAITS = ("stand", "walk", "jog", "jump", "crouch")
+"""The semantic variables of the trajectory, in the paper's order (PFNN 4.3)."""
+
+BAKEABLE_GAITS = ("stand", "walk", "jog", "crouch")
+"""Gaits that the shipped weights were trained on."""
+
+SHOT_VERSION = 1
+
+
+@dataclass
+class PathFollow:
+    """Follow a curve at a speed that may change over time and along the curve.
+
+    points: N places on the curve, world metres (x, y, z), in walking order, no two neighbours equal.
+    speed_factors: N factors on the speed at each point (1 = as keyed); empty for all 1.
+    speeds: F desired speeds in m/s, one per scene frame; 0 stands still, below 0 is an error.
+    gaits: F names out of BAKEABLE_GAITS, one per scene frame.
+    facing_offsets: F angles in radians between the direction of travel and the facing, about +Z, one
+        per scene frame: 0 faces forward, pi walks backward, +pi/2 faces left of the way (so the body
+        steps sideways to its own right).
+    closed: the curve returns to its start and may be walked round again.
+    """
+
+    points: list[list[float]]
+    speeds: list[float]
+    gaits: list[str]
+    facing_offsets: list[float]
+    speed_factors: list[float] = field(default_factory=list)
+    closed: bool = False
+
+
+@dataclass
+class VelocityFollow:
+    """Follow commanded velocities, as from a game pad.
+
+    velocities: F desired velocities (x, y) in m/s, world. facings: F desired facing angles about +Z
+    (radians, 0 faces -Y). gaits: F names out of BAKEABLE_GAITS. One entry per scene frame each.
+    """
+
+    velocities: list[list[float]]
+    facings: list[float]
+    gaits: list[str]
+
+
+@dataclass
+class Shot:
+    """One character's shot.
+
+    name: of the character. fps: the scene's frame rate. frames: number of frames to bake (the first
+    is the start). start: x, y, z in metres and facing angle about +Z in radians (0 faces -Y), or
+    None: at the first point of the path, facing along it.
+    Either `path` or `velocity` is given. bias_velocity and bias_direction are tau_v and tau_d of the
+    trajectory blend (PFNN eq. 9): larger follows the command more closely.
+    """
+
+    name: str
+    fps: float
+    frames: int
+    path: PathFollow | None = None
+    velocity: VelocityFollow | None = None
+    start: list[float] | None = None
+    bias_velocity: float = 2.0
+    bias_direction: float = 5.0
+    seed: int = 0
+    version: int = SHOT_VERSION
+
+    def validate(self) -> None:
+        """Raise ShotError, with the sentence the user should read, when the shot cannot be baked."""
+        if self.version != SHOT_VERSION:
+            raise ShotError(f"The shot was saved as version {self.version}; this extension reads version {SHOT_VERSION}.")
+        if self.frames < 2:
+            raise ShotError("The shot has fewer than 2 frames; move the end of the frame range back.")
+        if not 1 <= self.fps <= 240:
+            raise ShotError(f"The frame rate {self.fps:g} is not between 1 and 240.")
+        if (self.path is None) == (self.velocity is None):
+            raise ShotError("The shot needs either a path or velocity commands; choose a curve to walk along.")
+        for values, name in self._per_frame():
+            if len(values) != self.frames:
+                raise ShotError(f"The shot has {self.frames} frames but {len(values)} {name}.")
+        follow = self.path or self.velocity
+        assert follow is not None
+        unknown = sorted(set(follow.gaits) - set(BAKEABLE_GAITS))
+        if unknown:
+            raise ShotError(f"The gait '{unknown[0]}' is not one of {', '.join(BAKEABLE_GAITS)}.")
+        if self.path is not None:
+            self._validate_path(self.path)
+        if self.velocity is not None and not np.isfinite(np.array(self.velocity.velocities)).all():
+            raise ShotError("A velocity command is not a finite number.")
+
+    def _per_frame(self) -> list[tuple[list[Any], str]]:
+        if self.path is not None:
+            return [(self.path.speeds, "speeds"), (self.path.gaits, "gaits"),
+                    (self.path.facing_offsets, "facing offsets")]
+        assert self.velocity is not None
+        return [(self.velocity.velocities, "velocities"), (self.velocity.gaits, "gaits"),
+                (self.velocity.facings, "facings")]
+
+    @staticmethod
+    def _validate_path(path: PathFollow) -> None:
+        points = np.asarray(path.points, dtype=float)
+        if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:
+            raise ShotError("The path has fewer than two points; draw a longer curve.")
+        if not np.isfinite(points).all():
+            raise ShotError("The path has a point that is not a finite number.")
+        length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+        if length < 0.1:
+            raise ShotError(f"The path is {length * 100:.0f} cm long; draw one of 10 cm or more.")
+        if path.speed_factors and len(path.speed_factors) != len(points):
+            raise ShotError(f"The path has {len(points)} points but {len(path.speed_factors)} speed factors.")
+        speeds = np.asarray(path.speeds)
+        if not np.isfinite(speeds).all() or speeds.min() < 0:
+            raise ShotError("A speed along the path is negative or not a number; use the facing to walk backward.")
+        if speeds.max() > 6:
+            raise ShotError(f"The speed {speeds.max():.1f} m/s is faster than the model can run (6 m/s at most).")
+
+    def to_json(self) -> str:
+        """The shot as JSON text; `from_json` gives an equal shot."""
+        return json.dumps(asdict(self), indent=1, sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str, source: str = "shot") -> Shot:
+        """Read a shot from JSON text. Raises ShotError naming `source`."""
+        try:
+            data = json.loads(text)
+            path, velocity = data.pop("path", None), data.pop("velocity", None)
+            return Shot(
+                **data,
+                path=PathFollow(**path) if path else None,
+                velocity=VelocityFollow(**velocity) if velocity else None,
+            )
+        except json.JSONDecodeError as error:
+            raise ShotError(f"{source}, line {error.lineno}: not JSON ({error.msg})") from error
+        except (TypeError, AttributeError) as error:
+            raise ShotError(f"{source}: not a shot ({error})") from error
+
+    def save(self, path: Path | str) -> None:
+        """Write the shot as JSON."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    @staticmethod
+    def load(path: Path | str) -> Shot:
+        """Read a shot file. Raises ShotError."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ShotError(f"{path}: cannot be read ({error})") from error
+        return Shot.from_json(text, str(path))
+
+    def hash(self) -> str:
+        """Short hash of everything that determines the bake."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+
+def per_frame(value: Array | float, frames: int) -> list[float]:
+    """A constant or an array (frames,) as the list that a shot holds."""
+    return [float(v) for v in np.broadcast_to(np.asarray(value, dtype=float), (frames,))]

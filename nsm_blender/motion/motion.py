@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a bake returns: world transforms per frame, with contacts, phase and actions."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileFormatError
+from .rotations import Array, make_continuous, slerp, wrap_angle
+
+_KEYS = ("names", "parents", "positions", "rotations", "root", "contacts", "contact_names",
+         "phase", "actions", "action_names", "fps", "meta")
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Joint transforms of one character over T frames, in the world (Blender's frame, metres).
+
+    positions: (T, J, 3) float32. rotations: (T, J, 4) float32 world quaternions; the identity is the
+    rest pose (T-pose, facing -Y). root: (T, 4) float32, x, y, z on the ground and the facing angle about +Z
+    (radians, 0 faces -Y). contacts: (T, C) float32 in 0..1. phase: (T,) float32 radians in 0..2 pi.
+    actions: (T, A) float32 weights.
+    """
+
+    names: tuple[str, ...]
+    parents: tuple[int, ...]
+    positions: Array
+    rotations: Array
+    root: Array
+    contacts: Array
+    contact_names: tuple[str, ...]
+    phase: Array
+    actions: Array
+    action_names: tuple[str, ...]
+    fps: float
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def save(self, path: Path | str) -> None:
+        """Write the motion as an .npz file that needs no pickle to read."""
+        with open(path, "wb") as f:
+            np.savez_compressed(
+                f,
+                names=np.array(self.names), parents=np.array(self.parents, dtype=np.int32),
+                positions=self.positions.astype(np.float32), rotations=self.rotations.astype(np.float32),
+                root=self.root.astype(np.float32), contacts=self.contacts.astype(np.float32),
+                contact_names=np.array(self.contact_names), phase=self.phase.astype(np.float32),
+                actions=self.actions.astype(np.float32), action_names=np.array(self.action_names),
+                fps=np.float32(self.fps), meta=np.array(json.dumps(self.meta)),
+            )
+
+    @staticmethod
+    def load(path: Path | str) -> Motion:
+        """Read a motion that `save` wrote. Raises FileFormatError."""
+        try:
+            with np.load(path, allow_pickle=False) as z:
+                missing = [k for k in _KEYS if k not in z.files]
+                if missing:
+                    raise FileFormatError(f"{path}: not a motion file, it lacks {', '.join(missing)}")
+                return Motion(
+                    names=tuple(str(n) for n in z["names"]), parents=tuple(int(p) for p in z["parents"]),
+                    positions=z["positions"], rotations=z["rotations"], root=z["root"],
+                    contacts=z["contacts"], contact_names=tuple(str(n) for n in z["contact_names"]),
+                    phase=z["phase"], actions=z["actions"],
+                    action_names=tuple(str(n) for n in z["action_names"]),
+                    fps=float(z["fps"]), meta=json.loads(str(z["meta"])),
+                )
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise FileFormatError(f"{path}: cannot be read as a motion file ({error})") from error
+
+    def resampled(self, fps: float, count: int | None = None) -> Motion:
+        """The motion at `fps`, `count` frames long (default: to its last frame); rotations by slerp.
+
+        Positions are interpolated as they are, so bone lengths change by less than a millimetre
+        between frames of a 60 fps motion; contacts take the nearer frame.
+        """
+        if count is None:
+            count = int(np.floor((len(self) - 1) * fps / self.fps + 1e-6)) + 1
+        times = np.minimum(np.arange(count) * (self.fps / fps), len(self) - 1)
+        i = np.clip(np.floor(times).astype(int), 0, max(len(self) - 2, 0))
+        j = np.minimum(i + 1, len(self) - 1)
+        t = (times - i).astype(np.float32)
+        nearest = np.where(t < 0.5, i, j)
+        root = self.root[i] + t[:, None] * (self.root[j] - self.root[i])
+        root[:, 3] = self.root[i, 3] + t * wrap_angle(self.root[j, 3] - self.root[i, 3])
+        phase = (self.phase[i] + t * wrap_angle(self.phase[j] - self.phase[i])) % (2 * np.pi)
+        rotations = slerp(self.rotations[i], self.rotations[j], np.repeat(t[:, None], len(self.names), 1))
+        return Motion(
+            self.names, self.parents,
+            self.positions[i] + t[:, None, None] * (self.positions[j] - self.positions[i]),
+            make_continuous(rotations), root, self.contacts[nearest], self.contact_names, phase,
+            self.actions[nearest], self.action_names, fps, self.meta,
+        )
