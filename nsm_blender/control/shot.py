@@ -14,9 +14,6 @@ import numpy as np
 from ..errors import ShotError
 from ..motion.rotations import Array
 
-GAITS = ("stand", "walk", "jog", "jump", "crouch")
-"""The semantic variables of the trajectory, in the paper's order (PFNN 4.3)."""
-
 BAKEABLE_GAITS = ("stand", "walk", "jog", "crouch")
 """Gaits that the shipped weights were trained on."""
 

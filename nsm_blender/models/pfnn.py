@@ -12,7 +12,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from ..control.shot import GAITS
+from ..motion.gait import GAITS
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from .layout import Layout
 
