@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Builds the extension's zip, installs it in a private Blender profile and resets the scene before each test.
+
+Run with a Python that has bpy. Nothing here imports the engine from the clone: what is tested is what was installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+PACKAGE = "bl_ext.user_default.nsm_blender"
+
+# bpy reads this when it is first imported, which a test module may do while it is collected.
+_PROFILE = Path(tempfile.mkdtemp(prefix="nsm-profile-"))
+os.environ["BLENDER_USER_RESOURCES"] = str(_PROFILE)
+
+
+@pytest.fixture(scope="session")
+def extension_zip(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The zip, built and validated by Blender's own tool."""
+    folder = tmp_path_factory.mktemp("zip")
+    command = [sys.executable, str(repository / "tools" / "package.py"), "--out", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        pytest.exit(f"The extension does not build:\n{done.stdout}{done.stderr}", returncode=3)
+    (path,) = folder.glob("*.zip")
+    return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def installed(extension_zip: Path) -> ModuleType:
+    """The extension, installed and enabled in the private profile; returns its top module."""
+    import bpy
+
+    bpy.ops.extensions.package_install_files(
+        filepath=str(extension_zip), repo="user_default", enable_on_install=True, overwrite=True
+    )
+    if PACKAGE not in bpy.context.preferences.addons:
+        pytest.exit("The extension was installed but could not be enabled; see the traceback above.", returncode=3)
+    return sys.modules[PACKAGE]
+
+
+@pytest.fixture(autouse=True)
+def clean_scene(installed: ModuleType) -> None:
+    """Each test starts in an empty scene. The preferences, and so the enabled extension, stay."""
+    import bpy
+
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+
+
+@pytest.fixture(scope="session")
+def engine(installed: ModuleType) -> ModuleType:
+    """The engine as it lives inside the installed extension."""
+    return importlib.import_module(f"{PACKAGE}.nsm_blender")
+
+
+@pytest.fixture(scope="session")
+def extension_module(installed: ModuleType) -> Callable[[str], ModuleType]:
+    """A function that imports a module of the installed extension: `extension_module("scene.actions")`."""
+    return lambda name: importlib.import_module(f"{PACKAGE}.{name}")
+
+
+_EXIT_STATUS = pytest.ExitCode.INTERNAL_ERROR
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Keep pytest's own result for the hard exit."""
+    global _EXIT_STATUS
+    _EXIT_STATUS = pytest.ExitCode(exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Leave at once after the summary.
+
+    bpy may hang (4.5) or crash (4.2) at interpreter exit when anything is still registered; a failed test must
+    not turn into a hanging run.
+    """
+    shutil.rmtree(_PROFILE, ignore_errors=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(int(_EXIT_STATUS))
