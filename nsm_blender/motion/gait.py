@@ -1,7 +1,77 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Gait labels: what kind of locomotion a frame is."""
+"""Gait labels: what kind of locomotion a frame is, found from speed, height of the hips and contacts."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from .filters import gaussian, runs
+from .phase import foot_strikes
+from .rotations import Array
+from .skeleton import HIPS_HEIGHT
+
 GAITS = ("stand", "walk", "jog", "jump", "crouch")
 """The semantic variables of the trajectory, in the paper's order (PFNN 4.3)."""
+
+STAND_SPEED = 0.15
+"""m/s: slower than this, without steps near, is standing."""
+JOG_SPEED = 2.3
+"""m/s: faster than this is jogging even where no flight was seen; people walk up to 2 m/s."""
+CROUCH_HEIGHT = 0.90
+"""Share of the straight-legged height of the hips, below which a mean pose is a crouch."""
+JUMP_FLIGHT = 0.28
+"""Seconds in the air that make a jump; a run's flight is 0.15 s at most."""
+_SHORTEST = 0.3
+_STEP_NEAR = 0.45
+
+
+def gait_labels(positions: Array, contacts: Array, fps: float) -> Array:
+    """Index into GAITS (T,) of each frame.
+
+    positions: (T, J, 3) world on the model skeleton. contacts: (T, 4) from `foot_contacts`.
+    """
+    count = len(positions)
+    track = gaussian(positions[:, 0, :2], 0.15 * fps)
+    speed = np.linalg.norm(np.gradient(track, axis=0), axis=-1) * fps if count > 1 else np.zeros(count)
+    height = gaussian(positions[:, 0, 2], 0.35 * fps) / HIPS_HEIGHT
+    stepping = np.zeros(count, dtype=bool)
+    near = int(_STEP_NEAR * fps)
+    for frame, _ in foot_strikes(contacts, fps):
+        # A strike ends a step: most of the step lies before it.
+        stepping[max(frame - near, 0) : frame + near // 3] = True
+
+    flying = np.zeros(count, dtype=bool)
+    jumping = np.zeros(count, dtype=bool)
+    for a, b in runs(contacts.max(1) < 0.5):
+        lift = positions[a:b, 0, 2].max() - min(positions[a, 0, 2], positions[b - 1, 0, 2])
+        if (b - a) / fps > JUMP_FLIGHT and lift > 0.05:
+            jumping[max(a - int(0.15 * fps), 0) : b + int(0.15 * fps)] = True
+        elif b - a >= max(0.03 * fps, 2):
+            flying[max(a - int(0.3 * fps), 0) : b + int(0.3 * fps)] = True
+
+    out = np.full(count, GAITS.index("walk"))
+    out[(speed < STAND_SPEED) & ~stepping] = GAITS.index("stand")
+    out[(flying & (speed > 1.3)) | (speed > JOG_SPEED)] = GAITS.index("jog")
+    out[(height < CROUCH_HEIGHT) & (out != GAITS.index("jog"))] = GAITS.index("crouch")
+    out[jumping] = GAITS.index("jump")
+    return _without_short(out, max(int(_SHORTEST * fps), 2))
+
+
+def _without_short(labels: Array, shortest: int) -> Array:
+    """Give runs shorter than `shortest` frames to the longer of their neighbours."""
+    out = labels.copy()
+    while True:
+        edges = np.concatenate(([0], np.flatnonzero(np.diff(out)) + 1, [len(out)]))
+        lengths = np.diff(edges)
+        inner = [i for i in range(1, len(lengths) - 1) if lengths[i] < shortest]
+        if not inner:
+            return out
+        i = min(inner, key=lambda k: lengths[k])
+        source = edges[i - 1] if lengths[i - 1] >= lengths[i + 1] else edges[i + 1]
+        out[edges[i] : edges[i + 1]] = out[source]
+
+
+def gait_weights(labels: Array, fps: float, blend: float = 0.3) -> Array:
+    """One-hot gait (T, 5) with transitions blended over about `blend` seconds, as a user's switch is."""
+    one_hot = np.eye(len(GAITS), dtype=np.float32)[labels]
+    return gaussian(one_hot, blend * fps / 3)

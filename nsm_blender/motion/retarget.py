@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bring clips of any performer's proportions onto the model skeleton without making the feet slide."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .clip import Clip
+from .filters import gaussian
+from .ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
+from .rotations import Array, make_continuous, rotate
+from .skeleton import MODEL_SKELETON, TOE_HEIGHT, Skeleton
+
+
+def leg_length(skeleton: Skeleton) -> float:
+    """Hip joint to ankle along the bones, metres, mean of both sides."""
+    joints = skeleton.indices(["LeftLeg", "LeftFoot", "RightLeg", "RightFoot"])
+    return float(np.linalg.norm(skeleton.offsets[joints], axis=1).sum() / 2)
+
+
+def to_model_skeleton(clip: Clip) -> Clip:
+    """The clip on MODEL_SKELETON.
+
+    World rotations are carried over joint by joint. Leg lengths give one scale for the ground plane,
+    so a planted toe stays planted; the legs are then solved again (two bones) from the ankle places
+    that belong to the scaled toes, because thigh, shin and foot differ in proportion. The clip's joints
+    must be named as the model's (see `canonical`).
+    """
+    target = MODEL_SKELETON
+    order = clip.skeleton.indices(target.names)
+    positions, rotations = clip.world()
+    positions, rotations = positions[:, order], rotations[:, order].copy()
+    scale = leg_length(target) / leg_length(clip.skeleton)
+
+    hips = target.index("Hips")
+    ankles = {side: _ankle_target(positions, rotations, side, scale) for side in ("Left", "Right")}
+    uplegs = target.indices(["LeftUpLeg", "RightUpLeg"])
+    # Hips: sideways and forward the middle between the hip joints is what scales with the legs; in height
+    # the leg that carries the weight keeps its bend.
+    middle = target.offsets[uplegs].mean(0)
+    root = scale * positions[:, uplegs].mean(1) - rotate(rotations[:, hips], np.broadcast_to(middle, positions[:, 0].shape))
+    heights, weights = [], []
+    for side, upleg in zip(("Left", "Right"), uplegs, strict=True):
+        foot = target.index(side + "Foot")
+        bent = scale * (positions[:, foot] - positions[:, upleg])
+        offset = rotate(rotations[:, hips], np.broadcast_to(target.offsets[upleg], bent.shape))
+        heights.append((ankles[side] - bent - offset)[:, 2])
+        weights.append(np.exp(-positions[:, target.index(side + "Toe"), 2] / 0.04))
+    total = np.maximum(weights[0] + weights[1], 1e-9)
+    root[:, 2] = gaussian((heights[0] * weights[0] + heights[1] * weights[1]) / total, 0.04 * clip.fps)
+
+    for limb, side in ((LEFT_LEG, "Left"), (RIGHT_LEG, "Right")):
+        _solve_leg(limb, root, rotations, ankles[side])
+    local = make_continuous(target.local_rotations(rotations))
+    return Clip(target, root, local, clip.fps, clip.meta)
+
+
+def _ankle_target(positions: Array, rotations: Array, side: str, scale: float) -> Array:
+    """Where the ankle belongs (T, 3) when the toe is at its scaled place and the foot keeps its rotation."""
+    toe, foot = MODEL_SKELETON.indices([side + "Toe", side + "Foot"])
+    place = positions[:, toe] * scale
+    place[:, 2] = TOE_HEIGHT + scale * (positions[:, toe, 2] - TOE_HEIGHT)
+    return place - rotate(rotations[:, foot], np.broadcast_to(MODEL_SKELETON.offsets[toe], place.shape))
+
+
+def _solve_leg(limb: Limb, root: Array, rotations: Array, ankle: Array) -> None:
+    """Bend one leg of world `rotations` (T, J, 4) in place so that its ankle is at `ankle` (T, 3)."""
+    upper, middle = MODEL_SKELETON.indices([limb.upper, limb.middle])
+    hips = MODEL_SKELETON.index("Hips")
+    origin = root + rotate(rotations[:, hips], np.broadcast_to(MODEL_SKELETON.offsets[upper], root.shape))
+    rotations[:, upper], rotations[:, middle], _ = solve_limb(
+        limb, origin, ankle, rotations[:, upper], rotations[:, middle]
+    )

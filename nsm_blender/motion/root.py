@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The root: hips projected on the ground, and the facing direction (PFNN 4.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .filters import gaussian
+from .rotations import Array, normalize
+from .skeleton import MODEL_SKELETON
+
+FACING_SMOOTHING = 0.2
+"""Seconds: standard deviation of the filter on the facing direction."""
+
+
+def facing_angle(positions: Array, fps: float, smoothing: float = FACING_SMOOTHING) -> Array:
+    """Facing angle (T,) about +Z in radians, continuous, 0 facing -Y.
+
+    positions: (T, J, 3) world, joints of the model skeleton. The mean of the hip axis and the shoulder
+    axis (right to left), crossed with up, then smoothed over time.
+    """
+    index = MODEL_SKELETON.index
+    hips = positions[:, index("LeftUpLeg")] - positions[:, index("RightUpLeg")]
+    shoulders = positions[:, index("LeftArm")] - positions[:, index("RightArm")]
+    across = (normalize(hips) + normalize(shoulders))[:, :2]
+    across = normalize(gaussian(across, smoothing * fps))
+    # `across` points to the character's left, which is +X at angle 0.
+    return np.unwrap(np.arctan2(across[:, 1], across[:, 0]))
+
+
+def root_track(positions: Array, fps: float) -> Array:
+    """Root (T, 4): x, y, z = 0 and the facing angle; see `facing_angle` for the input."""
+    out = np.zeros((len(positions), 4), dtype=positions.dtype)
+    out[:, :2] = positions[:, 0, :2]
+    out[:, 3] = facing_angle(positions, fps)
+    return out
+
+
+def direction(angle: Array) -> Array:
+    """Facing directions [..., 2] in the ground plane for facing angles [...]."""
+    return np.stack((np.sin(angle), -np.cos(angle)), axis=-1)
+
+
+def angle_of(d: Array) -> Array:
+    """Facing angles [...] of directions [..., 2] in the ground plane."""
+    return np.arctan2(d[..., 0], -d[..., 1])
+
+
+def to_local(v: Array, angle: Array) -> Array:
+    """Turn ground-plane vectors [..., 2] from the world into the frame of a root facing `angle` [...]."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack((c * v[..., 0] + s * v[..., 1], -s * v[..., 0] + c * v[..., 1]), axis=-1)
+
+
+def to_world(v: Array, angle: Array) -> Array:
+    """Inverse of `to_local`."""
+    return to_local(v, -np.asarray(angle))
