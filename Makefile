@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `make setup` once, then `make demo`, `make test`. Everything that is made lies in .venv, .venvs, out and dist.
+
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3.11) python3.11)
+PIP_FLAGS ?= --quiet --disable-pip-version-check
+BIN := .venv/bin
+# One thread: the matrices are small, and figures and tests should not depend on what else runs.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export GOMP_SPINCOUNT ?= 0
+
+.PHONY: setup demo test lint bench package gui clean
+.DELETE_ON_ERROR:
+
+setup: .venv/.installed .venvs/bpy-5.0/.installed .venvs/bpy-4.2/.installed
+
+.venv/.installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install $(PIP_FLAGS) --editable '.[bpy,train,dev]'
+	touch $@
+
+# The other Blender versions that the extension is tested with. They have no torch: a bake needs none.
+.venvs/bpy-5.0/.installed: BPY := 5.0.1
+.venvs/bpy-4.2/.installed: BPY := 4.2.23
+.venvs/bpy-%/.installed: Makefile
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install $(PIP_FLAGS) bpy==$(BPY) numpy==1.26.4 pytest==9.2.0
+	touch $@
+
+demo: .venv/.installed
+	$(BIN)/nsm-blender demo --out out/demo
+
+test: setup
+	tools/test.sh
+
+lint: .venv/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	tools/typecheck.sh
+
+bench: .venv/.installed
+	mkdir -p out
+	$(BIN)/nsm-blender bench --json out/bench.json
+
+package: .venv/.installed
+	$(BIN)/python tools/package.py --out dist
+
+# A real window, in a Debian chroot; needs root. CHROOT=folder keeps it elsewhere, SUITE=sid takes the newest Blender.
+gui: package
+	tools/gui.sh
+
+clean:
+	rm -rf out dist build *.egg-info
+	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender bake`: from a shot file to a motion file, without Blender."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..control.bake import Bake
+from ..control.shot import Shot
+from ..errors import UserError
+
+if TYPE_CHECKING:
+    from . import Subparsers
+
+NOT_YET = {"nsm": "goal-driven bakes", "manifold": "curve synthesis"}
+"""Models of the design that this version does not have, and what each is for."""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add `bake` and its arguments."""
+    parser = subparsers.add_parser("bake", help="bake a shot file to a motion file, without Blender")
+    parser.add_argument("shot", type=Path, metavar="SHOT.json", help="a shot, as the extension saves it")
+    parser.add_argument("--out", type=Path, required=True, metavar="MOTION.npz", help="the motion file to write")
+    parser.add_argument("--model", choices=("pfnn", *NOT_YET), default="pfnn", help="the network (default: pfnn)")
+    parser.set_defaults(handler=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Bake and save. Raises UserError, with nothing written, when the shot or the destination is at fault."""
+    out: Path = arguments.out
+    if arguments.model in NOT_YET:
+        raise UserError(
+            f"The model '{arguments.model}' ({NOT_YET[arguments.model]}) is not in this version yet; use --model pfnn."
+        )
+    if out.suffix != ".npz":
+        raise UserError(f"{out}: the motion file must end in .npz.")
+    if not out.parent.is_dir():
+        raise UserError(f"{out.parent}: there is no such folder to write into.")
+    shot = Shot.load(arguments.shot)
+    bake = Bake(shot)
+    while not bake.done:
+        bake.step()
+        _show(bake.progress)
+    motion = bake.motion()
+    try:
+        motion.save(out)
+    except OSError as error:
+        raise UserError(f"{out}: cannot be written ({error.strerror}).") from error
+    print(f"{out}: {len(motion)} frames at {motion.fps:g} fps")
+    return 0
+
+
+def _show(progress: float) -> None:
+    """Progress in percent, on terminals only."""
+    if sys.stderr.isatty():
+        print(f"\r{progress:4.0%}", end="\n" if progress >= 1 else "", file=sys.stderr, flush=True)
