@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # `make setup` once, then `make demo`, `make test`. Everything that is made lies in .venv, .venvs, out and dist.
 
-PYTHON ?= $(firstword $(wildcard /usr/bin/python3.11) python3.11)
+PYTHON ?= python3.11
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 BIN := .venv/bin
 # One thread: the matrices are small, and figures and tests should not depend on what else runs.

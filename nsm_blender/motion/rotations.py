@@ -6,10 +6,12 @@ Every function broadcasts over leading axes and keeps float32 when it is given f
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+Array = NDArray[Any]
 
 _TINY = 1e-8
 
