@@ -7,14 +7,20 @@ root on the ground, x to the character's left, y backward (the character faces -
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
 
 import array_api_compat
 import numpy as np
 
+from ..errors import WeightsError
 from ..motion.gait import GAITS
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from .contract import Float32, Rows, matmul
 from .layout import Layout
+from .weights import check_shapes, file_hash, read_card, read_tensors
 
 JOINTS = len(MODEL_SKELETON)
 SAMPLES = 12
@@ -106,3 +112,163 @@ def forward(weights: dict[str, Any], x: Any, phase: Any) -> Any:
     h = elu(layer(weights["w0"], weights["b0"], x))
     h = elu(layer(weights["w1"], weights["b1"], h))
     return layer(weights["w2"], weights["b2"], h)
+
+
+Mode = Literal["cubic", "linear", "constant"]
+"""How the spline over the phase is evaluated (5.2): exactly, or from precomputed tables."""
+TABLES: Mapping[Mode, int] = {"cubic": CONTROL_POINTS, "linear": 10, "constant": 50}
+"""Number of weight tables that each mode keeps: the control points themselves, or samples of the spline."""
+_TOGETHER: Mapping[Mode, int] = {"cubic": 4, "linear": 2, "constant": 1}
+"""Number of neighbouring tables whose outputs one frame blends."""
+
+SHAPES: Mapping[str, tuple[int | str, ...]] = {
+    "w0": (CONTROL_POINTS, "h", INPUT.size), "b0": (CONTROL_POINTS, "h"),
+    "w1": (CONTROL_POINTS, "h", "h"), "b1": (CONTROL_POINTS, "h"),
+    "w2": (CONTROL_POINTS, OUTPUT.size, "h"), "b2": (CONTROL_POINTS, OUTPUT.size),
+    "x_mean": (INPUT.size,), "x_scale": (INPUT.size,),
+    "y_mean": (OUTPUT.size,), "y_scale": (OUTPUT.size,),
+    "rotation_reference": (JOINTS, 4),
+}
+"""Tensors of a weights file: control points, normalisation, mean joint rotations."""
+
+
+class PFNN:
+    """A trained network, ready to predict frame after frame.
+
+    A frame is limited by reading the weights from memory. So they are never blended: each layer multiplies
+    its input with all the tables it needs in one stacked product and blends the outputs, which is the same
+    sum. The normalisation is folded into the first and last layer, each bias is a last column of its
+    weights, and inputs that no weight uses (features that never varied in training) are left out.
+
+    One object serves one thread, as its buffers are used again in every frame.
+
+    rotation_reference: (J, 4) float32 quaternions, the mean rotation of each joint in the root frame, to
+    which the predicted joint_rotation is relative. card: the model card. hash: of the weights file.
+    """
+
+    def __init__(self, tensors: Mapping[str, Float32], mode: Mode = "cubic",
+                 card: Mapping[str, Any] | None = None, hash: str = "") -> None:
+        """tensors: as in `SHAPES`, except that inputs and outputs may have any size."""
+        self.mode = mode
+        self.card = dict(card or {})
+        self.hash = hash
+        self.rotation_reference = tensors["rotation_reference"]
+        self.input_size = len(tensors["x_mean"])
+        self.output_size = len(tensors["y_mean"])
+
+        used = np.flatnonzero(np.any(tensors["w0"] != 0, axis=(0, 1)))
+        self._used = None if len(used) == self.input_size else used
+        self._x_mean = np.ascontiguousarray(tensors["x_mean"][used], dtype=np.float32)
+        self._control_points = _fold(tensors, used)
+        self._layers = [_Layer(points, mode) for points in self._control_points]
+        self._coefficients = np.ones(_TOGETHER[mode], dtype=np.float32)
+
+    @staticmethod
+    def load(path: Path | str, mode: Mode = "cubic") -> PFNN:
+        """Read a weights file and the card beside it. Raises WeightsError."""
+        tensors = read_tensors(path)
+        check_shapes(tensors, SHAPES, path)
+        for name in ("x_scale", "y_scale"):
+            if not (tensors[name] > 0).all():
+                raise WeightsError(f"{path}: the tensor '{name}' holds a scale that is not positive.")
+        return PFNN(tensors, mode, read_card(path), file_hash(path))
+
+    @property
+    def memory(self) -> int:
+        """Bytes of weights that predicting one frame after the other goes through."""
+        return sum(layer.tables.nbytes for layer in self._layers)
+
+    def predict(self, x: Float32, phase: float, out: Float32 | None = None) -> Float32:
+        """One frame: features x (n,) as in `INPUT`, phase in radians -> features (m,) as in `OUTPUT`.
+
+        Both in their natural units; `out` (m,) float32 is used for the result when given.
+        """
+        first = self._place(phase)
+        hidden = self._layers[0]
+        np.subtract(x if self._used is None else x[self._used], self._x_mean, out=hidden.x)
+        for following in self._layers[1:]:
+            hidden.evaluate(first, self._coefficients, out=following.x)
+            following.elu()
+            hidden = following
+        return hidden.evaluate(first, self._coefficients, out)
+
+    def predict_batch(self, x: Float32, phase: Float32) -> Float32:
+        """Many characters at once, exactly (cubic) in every mode: x (N, n), phase (N,) -> (N, m)."""
+        c = catmull_rom(np.asarray(phase, dtype=np.float32))
+        h = (x if self._used is None else x[:, self._used]) - self._x_mean
+        for i, points in enumerate(self._control_points):
+            ones = np.ones((len(h), 1), dtype=np.float32)
+            stacked = points.reshape(-1, points.shape[-1])
+            y = matmul(np.concatenate((elu(h) if i else h, ones), axis=1), stacked.T)
+            h = np.einsum("nk,nkm->nm", c, y.reshape(len(h), CONTROL_POINTS, -1))
+        return h
+
+    def _place(self, phase: float) -> int:
+        """Set the coefficients of the neighbouring tables; returns the first of them."""
+        count = TABLES[self.mode]
+        position = float(phase) * (count / (2 * math.pi))
+        if self.mode == "constant":
+            return round(position) % count
+        k1 = math.floor(position)
+        w = position - k1
+        c = self._coefficients
+        if self.mode == "linear":
+            c[0], c[1] = 1 - w, w
+            return k1 % count
+        # catmull_rom, for one phase.
+        c[(k1 - 1) % 4] = w * (w * (1 - 0.5 * w) - 0.5)
+        c[k1 % 4] = 1 + w * w * (1.5 * w - 2.5)
+        c[(k1 + 1) % 4] = w * (0.5 + w * (2 - 1.5 * w))
+        c[(k1 + 2) % 4] = w * w * (0.5 * w - 0.5)
+        return 0
+
+
+class _Layer:
+    """One layer's tables and buffers.
+
+    tables: (K, outputs, inputs + 1), the bias last. x: (inputs,), where its input is to be written.
+    """
+
+    def __init__(self, control_points: Float32, mode: Mode) -> None:
+        self.tables = _tables(control_points, mode)
+        together = _TOGETHER[mode]
+        # The products of each run of neighbouring tables, indexed by the first of the run.
+        self._runs = [Rows(self.tables[k : k + together]) for k in range(len(self.tables) - together + 1)]
+        outputs, inputs = self.tables.shape[1:]
+        self._x = np.ones(inputs, dtype=np.float32)
+        self.x = self._x[:-1]
+        self._negative = np.empty_like(self.x)
+        self._products = np.empty((together, outputs), dtype=np.float32)
+        self._flat = self._products.reshape(self._runs[0].shape)
+
+    def evaluate(self, first: int, coefficients: Float32, out: Float32 | None) -> Float32:
+        """Blend of the outputs of the tables from `first` on."""
+        self._runs[first].times(self._x, out=self._flat)
+        return np.dot(coefficients, self._products, out=out)
+
+    def elu(self) -> None:
+        """`elu` of the input, in place: the larger of x and exp(min(x, 0)) - 1."""
+        np.minimum(self.x, 0, out=self._negative)
+        np.exp(self._negative, out=self._negative)
+        np.subtract(self._negative, 1, out=self._negative)
+        np.maximum(self.x, self._negative, out=self.x)
+
+
+def _fold(tensors: Mapping[str, Float32], used: Any) -> list[Float32]:
+    """The control points of each layer, (4, outputs, inputs + 1), with the scales folded in."""
+    y_scale, y_mean = tensors["y_scale"], tensors["y_mean"]
+    weights = (tensors["w0"][:, :, used] / tensors["x_scale"][used], tensors["w1"],
+               tensors["w2"] * y_scale[:, None])
+    biases = (tensors["b0"], tensors["b1"], tensors["b2"] * y_scale + y_mean)
+    return [np.concatenate((w, b[:, :, None]), axis=2).astype(np.float32) for w, b in zip(weights, biases, strict=True)]
+
+
+def _tables(control_points: Float32, mode: Mode) -> Float32:
+    """Samples (K, outputs, inputs) of the spline at equal steps of the phase; linear repeats the first."""
+    if mode == "cubic":
+        return control_points
+    count = TABLES[mode]
+    steps = np.arange(count + _TOGETHER[mode] - 1) % count
+    c = catmull_rom(steps.astype(np.float32) * np.float32(2 * np.pi / count))
+    flat = matmul(c, control_points.reshape(CONTROL_POINTS, -1))
+    return flat.reshape(len(steps), *control_points.shape[1:])
