@@ -26,7 +26,7 @@ class Layout:
 
     def __getattr__(self, name: str) -> slice:
         try:
-            return self.__dict__["_slices"][name]  # type: ignore[no-any-return]
+            return self.__dict__["_slices"][name]
         except KeyError:
             raise AttributeError(name) from None
 
