@@ -9,7 +9,6 @@ On disk +Y is up, the figure faces +Z and its left hand points to +X; only this 
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -112,7 +111,7 @@ def save_clip(clip: Clip, path: Path | str) -> None:
     path = Path(path)
     temporary = path.with_name(path.name + ".part")
     try:
-        with open(temporary, "wb") as f:
+        with temporary.open("wb") as f:
             np.savez_compressed(
                 f,
                 root=up_z_to_y(clip.root).astype(np.float32),
@@ -121,7 +120,7 @@ def save_clip(clip: Clip, path: Path | str) -> None:
                 fps=np.float32(clip.fps),
                 meta=np.array(json.dumps(clip.meta)),
             )
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -169,7 +168,7 @@ def update_library(folder: Path | str, clips: Iterable[Clip]) -> None:
     index |= {"count": len(entries), "clips": list(entries.values())}
     temporary = path.with_name(path.name + ".part")
     temporary.write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def _read_arrays(path: Path) -> dict[str, Array]:

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reader of BVH files in their many dialects."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from ..errors import FileFormatError
+from .imported import ImportedMotion, read_lines
+from .rotations import Array, from_euler
+
+_KEYWORDS = {"ROOT", "JOINT", "END", "OFFSET", "CHANNELS", "MOTION", "HIERARCHY", "{", "}"}
+_CHANNEL = re.compile(r"([XYZ])(POSITION|ROTATION)", re.IGNORECASE)
+_COUNT = re.compile(r"\s*frames\s*:?\s*(\S+)\s*$", re.IGNORECASE)
+_TIME = re.compile(r"\s*frame\s*time\s*:?\s*(\S+)\s*$", re.IGNORECASE)
+_SLOWEST_FPS = 1.0
+_FASTEST_FPS = 2000.0
+
+
+@dataclass
+class _Joint:
+    name: str
+    parent: int
+    line: int
+    is_end: bool = False
+    offset: list[float] | None = None
+    channels: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs such as ("X", "ROTATION"), in the file's order."""
+
+
+def load_bvh(path: Path | str) -> ImportedMotion:
+    """Read a BVH file.
+
+    Rotation orders, channel orders, missing channels, positions on inner joints, tabs, any line ends
+    and decimal commas are understood. Raises FileFormatError with one sentence that names file and line.
+    """
+    return _Reader(Path(path)).read()
+
+
+class _Reader:
+    """One pass over one file; `fail` ends it with the line that is to blame."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines = read_lines(path)
+        self.joints: list[_Joint] = []
+
+    def read(self) -> ImportedMotion:
+        motion_line = self._read_hierarchy()
+        count, seconds, first = self._read_header(motion_line)
+        values = self._read_frames(first, count)
+        return self._assemble(values, 1.0 / seconds)
+
+    def fail(self, line: int, problem: str) -> NoReturn:
+        """`line` counts from 0, the message from 1."""
+        raise FileFormatError(f"{self.path}, line {min(line, len(self.lines) - 1) + 1}: {problem}")
+
+    # Hierarchy
+
+    def _read_hierarchy(self) -> int:
+        """Fill `joints`; returns the line of MOTION."""
+        self.tokens = self._tokenize()
+        self.at = 0
+        word, line = self._next("HIERARCHY")
+        if word.upper() != "HIERARCHY":
+            self.fail(line, f"a BVH file begins with HIERARCHY, not with '{word[:40]}'")
+        word, line = self._next("ROOT")
+        if word.upper() != "ROOT":
+            self.fail(line, f"expected ROOT, found '{word}'")
+        self._read_joints(line)
+        word, line = self._next("MOTION")
+        if word.upper() == "ROOT":
+            self.fail(line, "a second ROOT; save each figure in a file of its own")
+        if word.upper() != "MOTION":
+            self.fail(line, f"expected MOTION, found '{word}'")
+        if not any(j.channels for j in self.joints):
+            self.fail(line, "the skeleton has no channels")
+        return line
+
+    def _tokenize(self) -> list[tuple[str, int]]:
+        tokens = []
+        for number, line in enumerate(self.lines):
+            words = line.replace("{", " { ").replace("}", " } ").split()
+            tokens += [(word, number) for word in words]
+            if words and words[0].upper() == "MOTION":
+                break
+        return tokens
+
+    def _next(self, expected: str) -> tuple[str, int]:
+        if self.at >= len(self.tokens):
+            self.fail(len(self.lines) - 1, f"the file ends where {expected} should follow")
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def _read_joints(self, line: int) -> None:
+        """From behind ROOT to the closing brace of the root."""
+        stack = [self._open_joint(-1, line)]
+        while stack:
+            word, line = self._next("'}'")
+            joint = self.joints[stack[-1]]
+            keyword = word.upper()
+            if keyword == "}":
+                if joint.offset is None:
+                    self.fail(line, f"joint {joint.name} has no OFFSET")
+                stack.pop()
+            elif keyword == "OFFSET":
+                joint.offset = [self._number() for _ in range(3)]
+            elif joint.is_end:
+                self.fail(line, f"expected OFFSET or '}}' in an End Site, found '{word}'")
+            elif keyword == "CHANNELS":
+                self._read_channels(joint, line)
+            elif keyword == "JOINT":
+                stack.append(self._open_joint(stack[-1], line))
+            elif keyword == "END":
+                stack.append(self._open_joint(stack[-1], line, is_end=True))
+            else:
+                self.fail(line, f"expected OFFSET, CHANNELS, JOINT, End Site or '}}', found '{word}'")
+
+    def _open_joint(self, parent: int, line: int, is_end: bool = False) -> int:
+        """Read the name (which may hold blanks) and the opening brace; returns the new joint's index."""
+        words = []
+        while (token := self._next("'{'"))[0] != "{":
+            if token[0].upper() in _KEYWORDS:
+                self.fail(token[1], f"expected '{{', found '{token[0]}'")
+            words.append(token[0])
+        name = " ".join(words)
+        if is_end:
+            name = f"{self.joints[parent].name} end"
+        elif not name:
+            self.fail(line, "a joint without a name")
+        self.joints.append(_Joint(name, parent, line, is_end))
+        return len(self.joints) - 1
+
+    def _read_channels(self, joint: _Joint, line: int) -> None:
+        word, _ = self._next("the number of channels")
+        if not word.isdigit():
+            self.fail(line, f"'{word}' is no number of channels")
+        if joint.channels:
+            self.fail(line, f"joint {joint.name} has CHANNELS twice")
+        for _ in range(int(word)):
+            name, at = self._next("a channel")
+            match = _CHANNEL.fullmatch(name)
+            if match is None:
+                self.fail(at, f"joint {joint.name} needs {word} channels, '{name}' is none")
+            channel = (match[1].upper(), match[2].upper())
+            if channel in joint.channels:
+                self.fail(at, f"joint {joint.name} has the channel {name} twice")
+            joint.channels.append(channel)
+
+    def _number(self) -> float:
+        word, line = self._next("a number")
+        value = _to_float(word)
+        if value is None:
+            self.fail(line, f"'{word}' is not a number")
+        return value
+
+    # Motion
+
+    def _read_header(self, motion_line: int) -> tuple[int, float, int]:
+        """Number of frames, seconds per frame, first line of data."""
+        line, match = self._header_line(motion_line + 1, _COUNT, "'Frames: N'")
+        if not match.isdigit() or int(match) == 0:
+            self.fail(line, f"'{match}' is no number of frames")
+        count = int(match)
+        line, text = self._header_line(line + 1, _TIME, "'Frame Time: SECONDS'")
+        seconds = _to_float(text)
+        if seconds is None or not 1 / _FASTEST_FPS <= seconds <= 1 / _SLOWEST_FPS:
+            self.fail(line, f"'{text}' is no frame time in seconds")
+        return count, _snap(seconds, text), line + 1
+
+    def _header_line(self, line: int, pattern: re.Pattern[str], expected: str) -> tuple[int, str]:
+        while line < len(self.lines) and not self.lines[line].strip():
+            line += 1
+        if line >= len(self.lines):
+            self.fail(line, f"the file ends where {expected} should follow")
+        match = pattern.match(self.lines[line])
+        if match is None:
+            self.fail(line, f"expected {expected}, found '{self.lines[line].strip()[:40]}'")
+        return line, match[1]
+
+    def _read_frames(self, first: int, count: int) -> Array:
+        """All channel values (count, channels)."""
+        width = sum(len(j.channels) for j in self.joints)
+        numbered = [(first + i, words) for i, line in enumerate(self.lines[first:]) if (words := line.split())]
+        if any("," in line for line in self.lines[first:]):
+            numbered = _without_commas(numbered)
+        self._check_layout(numbered, width, count)
+        try:
+            flat = np.array(list(map(float, chain.from_iterable(words for _, words in numbered))))
+        except ValueError:
+            flat = np.array([np.nan])
+        if not np.isfinite(flat).all():
+            line, word = next((n, w) for n, words in numbered for w in words if _to_float(w) is None)
+            self.fail(line, f"'{word}' is not a number")
+        return flat.reshape(count, width)
+
+    def _check_layout(self, numbered: Sequence[tuple[int, list[str]]], width: int, count: int) -> None:
+        """One frame a line is the rule; a frame over several whole lines, or several a line, are accepted."""
+        sizes = np.array([len(words) for _, words in numbered], dtype=np.int64)
+        ends = np.cumsum(sizes)
+        total = int(ends[-1]) if len(ends) else 0
+        regular = bool((sizes == width).all())
+        if not regular:
+            whole_lines = bool((sizes % width == 0).all())
+            whole_frames = bool(np.isin(np.arange(width, total + 1, width), ends).all()) and total % width == 0
+            if not (whole_lines or (whole_frames and total == width * count)):
+                line, words = next(row for row in numbered if len(row[1]) != width)
+                cut = " (the file is cut off)" if line == numbered[-1][0] and len(words) < width else ""
+                self.fail(line, f"{len(words)} values where the skeleton has {width} channels{cut}")
+        frames = total // width
+        if frames < count:
+            self.fail(numbered[-1][0] if numbered else len(self.lines),
+                      f"the file ends after {frames} of {count} frames")
+        if frames > count:
+            extra = int(np.searchsorted(ends, width * count + 1))
+            self.fail(numbered[extra][0], f"more than the {count} frames that the file announces")
+
+    # Assembly
+
+    def _assemble(self, values: Array, fps: float) -> ImportedMotion:
+        offsets = np.array([j.offset for j in self.joints], dtype=np.float64)
+        rotations = np.zeros((len(values), len(self.joints), 4))
+        rotations[..., 0] = 1.0
+        translations: dict[int, Array] = {}
+        by_order: dict[str, tuple[list[int], list[list[int]]]] = {}
+        column = 0
+        for j, joint in enumerate(self.joints):
+            columns = range(column, column + len(joint.channels))
+            column += len(joint.channels)
+            order = "".join(axis for axis, kind in joint.channels if kind == "ROTATION")
+            if order:
+                members, turning = by_order.setdefault(order, ([], []))
+                members.append(j)
+                turning.append([c for c, (_, kind) in zip(columns, joint.channels, strict=True) if kind == "ROTATION"])
+            moving = {axis: c for c, (axis, kind) in zip(columns, joint.channels, strict=True) if kind == "POSITION"}
+            if moving:
+                translations[j] = _translation(values, moving, offsets[j], is_root=joint.parent < 0)
+        for order, (members, turning) in by_order.items():
+            rotations[:, members] = from_euler(np.radians(values[:, np.array(turning)]), order)
+        translations.setdefault(0, np.broadcast_to(offsets[0], (len(values), 3)))
+        return ImportedMotion(
+            source=self.path.name,
+            names=tuple(j.name for j in self.joints),
+            parents=tuple(j.parent for j in self.joints),
+            offsets=offsets,
+            is_end=tuple(j.is_end for j in self.joints),
+            rotations=rotations,
+            fps=fps,
+            translations=translations,
+        )
+
+
+def _translation(values: Array, columns: dict[str, int], offset: Array, is_root: bool) -> Array:
+    """Local places (T, 3) of a joint with position channels.
+
+    The channels hold the place itself (then they stay near the offset) or, in some exports, what is
+    added to the offset (then they stay near zero).
+    """
+    out = np.tile(offset, (len(values), 1))
+    for axis, column in columns.items():
+        out[:, "XYZ".index(axis)] = values[:, column]
+    axes = ["XYZ".index(axis) for axis in columns]
+    given, rest = out[:, axes], offset[axes]
+    if not is_root and np.median(np.linalg.norm(given, axis=1)) < np.median(np.linalg.norm(given - rest, axis=1)):
+        out[:, axes] += rest
+    return out
+
+
+def _to_float(word: str) -> float | None:
+    """The finite number that `word` writes, with a decimal point or comma, or None."""
+    try:
+        value = float(word.replace(",", "."))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _without_commas(numbered: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    """Rows with decimal commas, or with commas between the values, as rows with points and blanks."""
+    if any("." in word for _, words in numbered for word in words):
+        return [(n, " ".join(words).replace(",", " ").split()) for n, words in numbered]
+    return [(n, [word.replace(",", ".") for word in words]) for n, words in numbered]
+
+
+def _snap(seconds: float, text: str) -> float:
+    """The frame time, as 1/N when that is what its few printed digits mean (0.0083333 is 120 fps)."""
+    digits = re.search(r"[.,](\d+)$", text)
+    step = 10.0 ** -len(digits[1]) if digits else 0.0
+    whole = 1.0 / round(1.0 / seconds)
+    near = abs(whole - seconds)
+    return whole if near <= step and near <= 2e-3 * seconds else seconds

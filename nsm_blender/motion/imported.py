@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Motion as a file holds it: any skeleton, any unit, any axis up. The importers make it, canonical.py takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import FileFormatError
+from .rotations import Array, multiply, rotate
+
+
+@dataclass(frozen=True, eq=False)
+class ImportedMotion:
+    """Motion in the axes and units of its file. Parents come before children, joint 0 is the root.
+
+    source: the file's name. names: J names, not always unique. parents: J indices, -1 for the root.
+    offsets: (J, 3) place relative to the parent, in the parent's frame. is_end: J flags of bone ends
+    without channels. rotations: (T, J, 4) local quaternions, identity in the file's rest pose.
+    translations: joint -> (T, 3), replaces the offset of joints that move; the root is always there.
+    unit: metres per unit as stated by the file, or None. All float64.
+    """
+
+    source: str
+    names: tuple[str, ...]
+    parents: tuple[int, ...]
+    offsets: Array
+    is_end: tuple[bool, ...]
+    rotations: Array
+    fps: float
+    translations: Mapping[int, Array] = field(default_factory=dict)
+    unit: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.rotations)
+
+    def world(self) -> tuple[Array, Array]:
+        """World positions (T, J, 3) and world rotations (T, J, 4), in the file's axes and units."""
+        rotations = np.empty_like(self.rotations)
+        positions = np.empty((*self.rotations.shape[:-1], 3))
+        for j, parent in enumerate(self.parents):
+            local = self.translations.get(j, self.offsets[j])
+            if parent < 0:
+                rotations[:, j] = self.rotations[:, j]
+                positions[:, j] = local
+            else:
+                rotations[:, j] = multiply(rotations[:, parent], self.rotations[:, j])
+                bone = np.broadcast_to(local, (len(self), 3))
+                positions[:, j] = positions[:, parent] + rotate(rotations[:, parent], bone)
+        return positions, rotations
+
+    def rest_positions(self) -> Array:
+        """Joint places (J, 3) in the file's rest pose, root at the origin."""
+        out = np.zeros((len(self.names), 3))
+        for j, parent in enumerate(self.parents):
+            if parent >= 0:
+                out[j] = out[parent] + self.offsets[j]
+        return out
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file, whatever its line ends and with or without a byte order mark.
+
+    Raises FileFormatError when the file cannot be read or is not text.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileFormatError(f"{path}: cannot be read ({error.strerror})") from error
+    if b"\0" in data:
+        raise FileFormatError(f"{path}: not a text file")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")  # old exporters write joint names in the system's code page
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
