@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Starts a real Blender window from Debian in a chroot, without a display or a graphics card, installs the zip from
+# dist/, and has tools/gui_window.py bake a shot with the mouse. Pictures and logs go to out/gui. Needs root.
+#   SUITE=trixie  Blender 4.3; SUITE=sid the newest one that Debian has
+#   CHROOT=DIR    where the chroot is made the first time (1.2 GB, about 4 minutes) and found the next
+#   MIRROR=URL    a Debian mirror
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export SUITE=${SUITE:-trixie} LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+export CHROOT=${CHROOT:-out/chroot-$SUITE}
+MIRROR=${MIRROR:-http://deb.debian.org/debian}
+OUT=$PWD/out/gui
+WORK=/tmp/nsm-gui
+PACKAGES=(blender imagemagick libegl1 libgl1-mesa-dri libglx-mesa0 python3-numpy python3-requests xdotool xvfb)
+
+if [ "$(id -u)" -ne 0 ]; then
+  echo "make gui needs root: it makes and enters a chroot." >&2
+  exit 1
+fi
+# Mounts and processes live in namespaces of their own: whatever happens, none is left behind.
+if [ "${NSM_GUI_INSIDE:-}" != 1 ]; then
+  NSM_GUI_INSIDE=1 exec unshare --mount --pid --fork --kill-child -- "$0" "$@"
+fi
+rm -rf "$OUT" && mkdir -p "$OUT"
+
+make_chroot() {
+  command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends debootstrap; }
+  debootstrap --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
+    "$SUITE" "$CHROOT" "$MIRROR" >"$OUT/debootstrap.log"
+  # Services must not start in a chroot; documentation and translations are half of the size.
+  printf '#!/bin/sh\nexit 101\n' >"$CHROOT/usr/sbin/policy-rc.d"
+  chmod +x "$CHROOT/usr/sbin/policy-rc.d"
+  printf 'APT::Install-Recommends "false";\nAcquire::Languages "none";\n' >"$CHROOT/etc/apt/apt.conf.d/99gui"
+  printf 'path-exclude=/usr/share/%s/*\n' doc man locale >"$CHROOT/etc/dpkg/dpkg.cfg.d/99gui"
+  mount -t proc proc "$CHROOT/proc"
+  # Blender 5 imports cattrs, which its Debian package only recommends.
+  [ "$SUITE" = trixie ] || PACKAGES+=(python3-cattr)
+  chroot "$CHROOT" apt-get update -qq
+  chroot "$CHROOT" apt-get install -y -qq "${PACKAGES[@]}" >"$OUT/apt.log"
+  chroot "$CHROOT" apt-get clean
+  touch "$CHROOT/.nsm-complete"
+}
+
+[ -e "$CHROOT/.nsm-complete" ] || make_chroot
+mountpoint -q "$CHROOT/proc" || mount -t proc proc "$CHROOT/proc"
+mount -t tmpfs -o mode=1777 tmpfs "$CHROOT/dev/shm"
+# A fresh /tmp for each run, so that two runs do not meet.
+mount -t tmpfs -o mode=1777 tmpfs "$CHROOT/tmp"
+mkdir -p "$CHROOT$WORK/home"
+cp dist/nsm_blender-*.zip "$CHROOT$WORK/extension.zip"
+cp tools/gui_window.py tools/gui_session.py "$CHROOT$WORK/"
+
+code=0
+timeout --kill-after=10 900 chroot "$CHROOT" /usr/bin/env -i PATH=/usr/bin:/bin LC_ALL=C.UTF-8 HOME=$WORK/home \
+  XDG_RUNTIME_DIR=$WORK/home BLENDER_USER_RESOURCES=$WORK/home LIBGL_ALWAYS_SOFTWARE=1 GALLIUM_DRIVER=llvmpipe \
+  python3 $WORK/gui_window.py || code=$?
+cp "$CHROOT$WORK"/*.png "$CHROOT$WORK"/*.log "$OUT"/
+echo "Pictures and logs: out/gui"
+exit "$code"

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Drives the Blender window of `make gui` as a user would: with the mouse and the keyboard, and with screenshots.
+
+Runs inside the chroot, next to gui_session.py, which runs inside Blender.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent
+WIDTH, HEIGHT = 1280, 1000
+CANCEL_LIMIT = 0.1
+"""Seconds from the ESC key to the end of the bake."""
+ERRORS = re.compile(r"Traceback|^\w*Error:|^Error[ :]|bl_ext\.user_default\.nsm_blender.*[Ee]rror")
+"""What a log must not have, beside the warnings that software rendering in a chroot gives."""
+
+
+class Failure(Exception):
+    """The run failed; the text says how."""
+
+
+def state() -> dict[str, Any]:
+    """What Blender last told; empty before it told anything."""
+    path = FOLDER / "state.json"
+    told: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return told
+
+
+def wait(what: str, seconds: float, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """Wait until the state fulfils the condition, and return it."""
+    end = time.time() + seconds
+    while time.time() < end:
+        now = state()
+        if now and condition(now):
+            return now
+        time.sleep(0.005)
+    raise Failure(f"waited {seconds:g} s in vain for: {what}")
+
+
+def send(name: str) -> None:
+    """Give Blender one of the session's commands."""
+    draft = FOLDER / "command.tmp"
+    draft.write_text(name)
+    draft.rename(FOLDER / "command")
+
+
+def command(name: str) -> None:
+    """Have Blender do one of the session's commands and wait until it is done."""
+    done = state()["done"]
+    send(name)
+    wait(name, 120, lambda now: now["done"] > done)
+
+
+def xdotool(*arguments: object) -> None:
+    """Move the mouse, press a key."""
+    subprocess.run(["xdotool", *map(str, arguments)], check=True)
+
+
+def screenshot(name: str) -> None:
+    """The whole screen as a picture."""
+    subprocess.run(["import", "-window", "root", str(FOLDER / f"{name}.png")], check=True)
+
+
+def point_at(x: int, y: int) -> None:
+    """Move the mouse in two steps, as Blender notices what it moves over, not where it appears."""
+    xdotool("mousemove", x - 3, y - 2, "mousemove", x, y)
+    time.sleep(0.1)
+
+
+def find_button(operator: str) -> tuple[int, int]:
+    """Where on the screen the sidebar has the button of an operator.
+
+    Points at one place after the other and presses Ctrl+C, which copies a button's Python command: so nothing is
+    pressed but the button that is looked for.
+    """
+    left, bottom, width, height = state()["sidebar"]
+    top = state()["window"][1] - bottom - height
+    # The tabs take a strip at the right edge.
+    x = left + width // 2 - 20
+    seen = set()
+    for y in range(top + 10, top + height - 4, 8):
+        point_at(x, y)
+        xdotool("key", "ctrl+c")
+        time.sleep(0.1)
+        copied = state()["clipboard"]
+        seen.add(copied)
+        if copied.startswith(operator):
+            return x, y + 3
+    raise Failure(f"no button {operator} in the sidebar, only {sorted(seen)}")
+
+
+def click(place: tuple[int, int]) -> None:
+    """Press and release the left button."""
+    point_at(*place)
+    time.sleep(0.3)
+    xdotool("mousedown", 1)
+    time.sleep(0.1)
+    xdotool("mouseup", 1)
+
+
+def bake_a_shot() -> tuple[int, int]:
+    """Bake with the mouse, to the end. Returns the button's place."""
+    command("install")
+    command("make_scene")
+    time.sleep(1)
+    command("open_tab")
+    wait("our tab", 20, lambda now: now["tab"] == "NSM")
+    time.sleep(1)
+    screenshot("1-before")
+    button = find_button("bpy.ops.nsm.bake(")
+    click(button)
+    wait("the bake to start", 20, lambda now: now["baking"])
+    time.sleep(0.2)
+    screenshot("2-during")
+    wait("the bake to end", 300, lambda now: not now["baking"])
+    after = wait("keys on the character", 5, lambda now: bool(now["keyed"]))
+    command("frame_character")
+    time.sleep(1)
+    screenshot("3-after")
+    print(f"baked: {', '.join(after['keyed'])}")
+    return button
+
+
+def cancel_a_bake(button: tuple[int, int]) -> None:
+    """Start a long bake and stop it with ESC: at once, and without a trace."""
+    command("long_shot")
+    before = state()["data"]
+    click(button)
+    wait("the second bake to start", 20, lambda now: now["baking"])
+    time.sleep(0.5)
+    pressed = time.time()
+    xdotool("key", "Escape")
+    stopped = wait("the cancelled bake to stop", 20, lambda now: not now["baking"])
+    seconds = stopped["time"] - pressed
+    time.sleep(1)
+    screenshot("4-cancelled")
+    print(f"ESC stopped the bake after {seconds:.3f} s")
+    if seconds > CANCEL_LIMIT:
+        raise Failure(f"ESC took {seconds:.3f} s, more than {CANCEL_LIMIT:g} s")
+    if state()["data"] != before:
+        raise Failure(f"the cancelled bake left something behind: {before} became {state()['data']}")
+
+
+def check_logs() -> None:
+    """Fail on a Python error in any log."""
+    for path in sorted(FOLDER.glob("*.log")):
+        lines = path.read_text(errors="replace").splitlines()
+        wrong = [number for number, line in enumerate(lines) if ERRORS.search(line)]
+        if wrong:
+            raise Failure(f"{path.name} has an error:\n" + "\n".join(lines[wrong[0] : wrong[0] + 30]))
+
+
+def start_display() -> subprocess.Popen[bytes]:
+    """An X server without a screen, on the first free display."""
+    reader, writer = os.pipe()
+    log = (FOLDER / "xvfb.log").open("wb")
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writer), "-screen", "0", f"{WIDTH}x{HEIGHT}x24", "-nolisten", "tcp"],
+        pass_fds=[writer],
+        stderr=log,
+    )
+    os.close(writer)
+    with os.fdopen(reader) as display:
+        os.environ["DISPLAY"] = f":{display.readline().strip()}"
+    return server
+
+
+def start_blender() -> subprocess.Popen[bytes]:
+    """Blender with factory settings, filling the screen."""
+    log = (FOLDER / "blender.log").open("wb")
+    arguments = ["--factory-startup", "-p", "0", "0", str(WIDTH), str(HEIGHT), "--python", "gui_session.py"]
+    return subprocess.Popen(["blender", *arguments], cwd=FOLDER, stdout=log, stderr=subprocess.STDOUT)
+
+
+def main() -> int:
+    """Run it all. Returns the exit code."""
+    server, code = start_display(), 0
+    blender = start_blender()
+    try:
+        print("Blender", wait("Blender's window", 120, lambda now: True)["version"], flush=True)
+        cancel_a_bake(bake_a_shot())
+        send("leave")
+    except Failure as failure:
+        screenshot("failed")
+        print(f"FAILED: {failure}", file=sys.stderr)
+        code = 1
+    try:
+        blender.wait(10)
+    except subprocess.TimeoutExpired:
+        blender.kill()
+    server.terminate()
+    try:
+        check_logs()
+    except Failure as failure:
+        print(f"FAILED: {failure}", file=sys.stderr)
+        code = 1
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
