@@ -42,24 +42,23 @@ def matmul(a: Float32, b: Float32, out: Float32 | None = None) -> Float32:
 class Rows:
     """A matrix kept ready for products with vectors, on one thread.
 
-    matrix: (..., rows, n) float32, C-contiguous; it is not copied.
+    matrix: (..., rows, n) float32, C-contiguous; it is not copied. Products are
+    `multiply(blocks, vector, out)` with `vector` (n,) and `out` C-contiguous, of shape `shape`.
     """
 
     def __init__(self, matrix: Float32) -> None:
+        if not matrix.flags.c_contiguous:
+            raise ValueError("the matrix is not C-contiguous, so that products with it would be slow")
         rows, n = matrix.shape[-2:]
         if matmul_is_fast():
             # matmul hands each small matrix of a stack to the BLAS on its own: small enough for one thread.
             block = max(r for r in range(1, rows + 1) if rows % r == 0 and (r * n <= _ONE_THREAD_ELEMENTS or r == 1))
-            self._matrix = matrix.reshape(-1, block, n)
-            self._multiply: Callable[..., Any] = np.matmul
+            self.blocks = matrix.reshape(-1, block, n)
+            self.multiply: Callable[[Float32, Float32, Float32], object] = np.matmul
         else:
-            self._matrix = matrix.reshape(-1, n)
-            self._multiply = _einsum_rows
-        self.shape = self._matrix.shape[:-1]
-
-    def times(self, vector: Float32, out: Float32) -> None:
-        """Product with `vector` (n,) into `out`, which is C-contiguous and of shape `self.shape`."""
-        self._multiply(self._matrix, vector, out=out)
+            self.blocks = matrix.reshape(-1, n)
+            self.multiply = _einsum_rows
+        self.shape = self.blocks.shape[:-1]
 
 
 def _einsum_rows(matrix: Float32, vector: Float32, out: Float32) -> None:

@@ -8,7 +8,7 @@ root on the ground, x to the character's left, y backward (the character faces -
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -160,8 +160,13 @@ class PFNN:
         self._used = None if len(used) == self.input_size else used
         self._x_mean = np.ascontiguousarray(tensors["x_mean"][used], dtype=np.float32)
         self._control_points = _fold(tensors, used)
-        self._layers = [_Layer(points, mode) for points in self._control_points]
-        self._coefficients = np.ones(_TOGETHER[mode], dtype=np.float32)
+        self._tables = [_tables(points, mode) for points in self._control_points]
+
+        together = _TOGETHER[mode]
+        self._coefficients = np.ones(together, dtype=np.float32)
+        self._inputs = [np.ones(tables.shape[2], dtype=np.float32) for tables in self._tables]
+        self._products = [np.empty((together, tables.shape[1]), dtype=np.float32) for tables in self._tables]
+        self._calls = [self._plan(first) for first in range(len(self._tables[0]) - together + 1)]
 
     @staticmethod
     def load(path: Path | str, mode: Mode = "cubic") -> PFNN:
@@ -176,7 +181,7 @@ class PFNN:
     @property
     def memory(self) -> int:
         """Bytes of weights that predicting one frame after the other goes through."""
-        return sum(layer.tables.nbytes for layer in self._layers)
+        return sum(tables.nbytes for tables in self._tables)
 
     def predict(self, x: Float32, phase: float, out: Float32 | None = None) -> Float32:
         """One frame: features x (n,) as in `INPUT`, phase in radians -> features (m,) as in `OUTPUT`.
@@ -184,13 +189,33 @@ class PFNN:
         Both in their natural units; `out` (m,) float32 is used for the result when given.
         """
         first = self._place(phase)
-        hidden = self._layers[0]
-        np.subtract(x if self._used is None else x[self._used], self._x_mean, out=hidden.x)
-        for following in self._layers[1:]:
-            hidden.evaluate(first, self._coefficients, out=following.x)
-            following.elu()
-            hidden = following
-        return hidden.evaluate(first, self._coefficients, out)
+        np.subtract(x if self._used is None else x[self._used], self._x_mean, out=self._inputs[0][:-1])
+        for function, arguments in self._calls[first]:
+            function(*arguments)
+        return np.dot(self._coefficients, self._products[-1], out=out)
+
+    def _plan(self, first: int) -> list[tuple[Callable[..., object], tuple[Any, ...]]]:
+        """The calls of one frame that blends the tables from `first` on, up to the last layer's products.
+
+        Reading the weights empties the caches of everything else, so that each line of Python between two
+        layers costs several times what it usually does; hence a list made beforehand.
+        """
+        zero, one = np.zeros((), dtype=np.float32), np.ones((), dtype=np.float32)
+        calls: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
+        for i, (tables, x, products) in enumerate(zip(self._tables, self._inputs, self._products, strict=True)):
+            h = x[:-1]
+            if i > 0:  # the blend of the layer below, and elu(h) as the larger of h and exp(min(h, 0)) - 1
+                negative = np.empty_like(h)
+                calls += [
+                    (np.dot, (self._coefficients, self._products[i - 1], h)),
+                    (np.minimum, (h, zero, negative)),
+                    (np.exp, (negative, negative)),
+                    (np.subtract, (negative, one, negative)),
+                    (np.maximum, (h, negative, h)),
+                ]
+            rows = Rows(tables[first : first + len(products)])
+            calls.append((rows.multiply, (rows.blocks, x, products.reshape(rows.shape))))
+        return calls
 
     def predict_batch(self, x: Float32, phase: Float32) -> Float32:
         """Many characters at once, exactly (cubic) in every mode: x (N, n), phase (N,) -> (N, m)."""
@@ -223,44 +248,16 @@ class PFNN:
         return 0
 
 
-class _Layer:
-    """One layer's tables and buffers.
-
-    tables: (K, outputs, inputs + 1), the bias last. x: (inputs,), where its input is to be written.
-    """
-
-    def __init__(self, control_points: Float32, mode: Mode) -> None:
-        self.tables = _tables(control_points, mode)
-        together = _TOGETHER[mode]
-        # The products of each run of neighbouring tables, indexed by the first of the run.
-        self._runs = [Rows(self.tables[k : k + together]) for k in range(len(self.tables) - together + 1)]
-        outputs, inputs = self.tables.shape[1:]
-        self._x = np.ones(inputs, dtype=np.float32)
-        self.x = self._x[:-1]
-        self._negative = np.empty_like(self.x)
-        self._products = np.empty((together, outputs), dtype=np.float32)
-        self._flat = self._products.reshape(self._runs[0].shape)
-
-    def evaluate(self, first: int, coefficients: Float32, out: Float32 | None) -> Float32:
-        """Blend of the outputs of the tables from `first` on."""
-        self._runs[first].times(self._x, out=self._flat)
-        return np.dot(coefficients, self._products, out=out)
-
-    def elu(self) -> None:
-        """`elu` of the input, in place: the larger of x and exp(min(x, 0)) - 1."""
-        np.minimum(self.x, 0, out=self._negative)
-        np.exp(self._negative, out=self._negative)
-        np.subtract(self._negative, 1, out=self._negative)
-        np.maximum(self.x, self._negative, out=self.x)
-
-
 def _fold(tensors: Mapping[str, Float32], used: Any) -> list[Float32]:
     """The control points of each layer, (4, outputs, inputs + 1), with the scales folded in."""
     y_scale, y_mean = tensors["y_scale"], tensors["y_mean"]
     weights = (tensors["w0"][:, :, used] / tensors["x_scale"][used], tensors["w1"],
                tensors["w2"] * y_scale[:, None])
     biases = (tensors["b0"], tensors["b1"], tensors["b2"] * y_scale + y_mean)
-    return [np.concatenate((w, b[:, :, None]), axis=2).astype(np.float32) for w, b in zip(weights, biases, strict=True)]
+    return [
+        np.concatenate((w, b[:, :, None]), axis=2).astype(np.float32, order="C")
+        for w, b in zip(weights, biases, strict=True)
+    ]
 
 
 def _tables(control_points: Float32, mode: Mode) -> Float32:
