@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .filters import gaussian, runs
+from .filters import gaussian, runs, without_short_runs
 from .phase import foot_strikes
 from .rotations import Array
 from .skeleton import HIPS_HEIGHT
@@ -22,6 +22,8 @@ CROUCH_HEIGHT = 0.90
 JUMP_FLIGHT = 0.28
 """Seconds in the air that make a jump; a run's flight is 0.15 s at most."""
 _SHORTEST = 0.3
+_SHORTEST_CROUCH = 2.0
+"""Seconds; braking and sharp turns lower the hips too, but not for long."""
 _STEP_NEAR = 0.45
 
 
@@ -52,7 +54,8 @@ def gait_labels(positions: Array, contacts: Array, fps: float) -> Array:
     out = np.full(count, GAITS.index("walk"))
     out[(speed < STAND_SPEED) & ~stepping] = GAITS.index("stand")
     out[(flying & (speed > 1.3)) | (speed > JOG_SPEED)] = GAITS.index("jog")
-    out[(height < CROUCH_HEIGHT) & (out != GAITS.index("jog"))] = GAITS.index("crouch")
+    low = without_short_runs((height < CROUCH_HEIGHT) & (speed < JOG_SPEED), int(0.5 * fps), int(_SHORTEST_CROUCH * fps))
+    out[low] = GAITS.index("crouch")
     out[jumping] = GAITS.index("jump")
     return _without_short(out, max(int(_SHORTEST * fps), 2))
 

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the character is asked to do: future trajectories from a path or from velocities (PFNN 6)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..models.pfnn import FPS, FUTURE, SAMPLE_FRAMES
+from ..motion.gait import GAITS
+from ..motion.root import direction
+from ..motion.rotations import Array
+from .path import GroundPath
+from .shot import PathFollow, VelocityFollow
+
+AHEAD = np.arange(1, FUTURE) * (SAMPLE_FRAMES / FPS)
+"""Seconds from now to the five future samples."""
+_STAND, _WALK = GAITS.index("stand"), GAITS.index("walk")
+_ONE_HOT = np.eye(len(GAITS))
+MOVING = 0.05
+"""m/s; a slower command means standing."""
+TURN_TO_STEP = math.radians(20)
+"""A standing character steps round when its facing is further off than this."""
+BRAKING = 1.5
+"""m/s^2 with which a character comes to rest at the end of a path."""
+CATCH_UP = 1.2
+"""1/s: share of the lag behind the target on the path that is added to the speed."""
+CATCH_UP_SHARE = 0.25
+"""The speed is raised or lowered by at most this share to meet the target."""
+
+
+@dataclass
+class State:
+    """Where the character is: x, y in metres and facing angle about +Z, world; `time` in seconds."""
+
+    x: float
+    y: float
+    angle: float
+    time: float
+
+
+@dataclass
+class Future:
+    """The trajectory asked for at the samples AHEAD, in the world.
+
+    position: (5, 2) places, or None where only velocities are asked for. velocity: (5, 2) m/s.
+    direction: (5, 2) facing. gait: (6, 5) weights at now and the five samples.
+    """
+
+    position: Array | None
+    velocity: Array
+    direction: Array
+    gait: Array
+
+
+class Commands(Protocol):
+    """Anything that can say where to go from a state."""
+
+    def future(self, state: State) -> Future:
+        """The trajectory asked for from `state` on."""
+
+
+class VelocityCommands:
+    """A game pad: desired velocity, facing and gait over time."""
+
+    def __init__(self, follow: VelocityFollow, fps: float) -> None:
+        self._velocity = np.asarray(follow.velocities, dtype=np.float64)
+        self._facing = np.asarray(follow.facings, dtype=np.float64)
+        self._gait = np.array([GAITS.index(g) for g in follow.gaits])
+        self._fps = fps
+
+    def future(self, state: State) -> Future:
+        """The command as it is now, held; a pad cannot be read ahead of time."""
+        now = min(int(state.time * self._fps + 1e-6), len(self._gait) - 1)
+        velocity, facing = self._velocity[now], self._facing[now]
+        speed = math.hypot(velocity[0], velocity[1])
+        gait = standing_gait(int(self._gait[now]), speed, facing - state.angle)
+        return Future(None, np.tile(velocity, (FUTURE - 1, 1)), np.tile(direction(facing), (FUTURE - 1, 1)),
+                      np.tile(_ONE_HOT[gait], (FUTURE, 1)))
+
+
+def standing_gait(gait: int, speed: float, turn: float) -> int:
+    """The gait that a command amounts to: standing when it asks for no movement, stepping to turn."""
+    if speed > MOVING:
+        return _WALK if gait == _STAND else gait
+    if GAITS[gait] == "crouch":
+        return gait
+    return _WALK if abs(math.remainder(turn, 2 * math.pi)) > TURN_TO_STEP else _STAND
+
+
+class PathCommands:
+    """Follow a path; a target moves along it with the commanded speed, and the character keeps up.
+
+    The future samples lie on the path ahead of the character's own place (so corners are not cut to
+    catch a target); the lag behind the target changes the speed a little.
+    """
+
+    def __init__(self, follow: PathFollow, fps: float) -> None:
+        points = np.asarray(follow.points, dtype=np.float64)
+        self.path = GroundPath(points, follow.closed, np.asarray(follow.speed_factors))
+        self._speed = np.asarray(follow.speeds, dtype=np.float64)
+        self._gait = np.array([GAITS.index(g) for g in follow.gaits])
+        self._offset = np.unwrap(np.asarray(follow.facing_offsets, dtype=np.float64))
+        self._fps = fps
+        self._times = np.arange(len(self._gait)) / fps
+        self._along = 0.0
+        self._target = 0.0
+        self._time = 0.0
+        self._frames_ahead = np.concatenate(([0.0], AHEAD))
+
+    def future(self, state: State) -> Future:
+        """Places and headings on the path at the speeds keyed for the coming second."""
+        place = np.array([state.x, state.y])
+        self._along = self.path.project(place, self._along)
+        self._target += (state.time - self._time) * self._speed_at(state.time) * self.path.factor(self._target)
+        self._time = state.time
+        if not self.path.closed:
+            self._target = min(self._target, self.path.length)
+        # A character that cannot keep up (a blocked or very fast path) does not chase a target far away.
+        self._target = min(self._target, self._along + 1.0)
+        lag = self._target - self._along
+
+        s, along = self._along, np.empty(FUTURE - 1)
+        speeds = np.empty(FUTURE)
+        for k in range(FUTURE):
+            time = state.time + self._frames_ahead[k]
+            speed = self._speed_at(time) * self.path.factor(s)
+            if speed > MOVING:
+                speed += min(max(CATCH_UP * lag, -CATCH_UP_SHARE * speed), CATCH_UP_SHARE * speed)
+            if not self.path.closed:
+                speed = min(speed, math.sqrt(2 * BRAKING * max(self.path.length - s, 0.0)))
+            speeds[k] = speed
+            if k < FUTURE - 1:
+                s += speed * (SAMPLE_FRAMES / FPS)
+                along[k] = s
+        frame = np.minimum(((state.time + self._frames_ahead) * self._fps + 0.5).astype(int), len(self._gait) - 1)
+        offset = self._offset[frame]
+        position = self.path.position(along)
+        heading = self.path.heading(along)
+        heading_now = float(self.path.heading(np.array(self._along))) + offset[0]
+        gait = np.array([standing_gait(int(self._gait[f]), v, heading_now - state.angle) for f, v in zip(frame, speeds, strict=True)])
+        step = np.diff(np.vstack((self.path.position(np.array([self._along])), position)), axis=0)
+        if self._standing(gait):
+            position = np.tile(place, (FUTURE - 1, 1))
+        return Future(position, step * (FPS / SAMPLE_FRAMES), direction(heading + offset[1:]), _ONE_HOT[gait])
+
+    @staticmethod
+    def _standing(gait: Array) -> bool:
+        return bool((gait == _STAND).all())
+
+    def _speed_at(self, time: float) -> float:
+        return float(self._speed[min(int(time * self._fps + 0.5), len(self._speed) - 1)])
+
+
+def start_of(follow: PathFollow) -> tuple[float, float, float, float]:
+    """Place x, y, z and facing angle at which a path begins."""
+    points = np.asarray(follow.points, dtype=np.float64)
+    path = GroundPath(points, follow.closed)
+    angle = float(path.heading(np.array(0.0))) + follow.facing_offsets[0]
+    return float(points[0, 0]), float(points[0, 1]), float(points[0, 2]), angle
+
+
