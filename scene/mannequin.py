@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-from mathutils import Matrix, Vector
+from mathutils import Vector
 
 from ..nsm_blender.geometry.mannequin import MATERIALS, Bone, Piece, bones, mannequin
 from ..nsm_blender.motion.skeleton import MODEL_SKELETON
@@ -99,8 +99,3 @@ def _weigh(body: bpy.types.Object, weights: np.ndarray) -> None:
         for i, value in enumerate(values):
             if value > 0:
                 group.add(np.flatnonzero(which == i).tolist(), float(value), "REPLACE")
-
-
-def world_from_rest(rig: bpy.types.Object) -> Matrix:
-    """World matrix of the character's rest space."""
-    return rig.matrix_world.copy()

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""FBX export of one character with its current action, set up for the program that will read it.
+
+The export runs in a scene of its own that holds only the character, so its frame range is the
+action's and neither selection, mode, frame nor anything else of the user's scene is touched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import bpy
+from mathutils import Matrix
+
+from ..nsm_blender.errors import RigError, UserError
+
+UNREAL_ROOT = "root"
+"""Unreal makes a bone of the armature object; its own skeletons call that bone so."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """How one target wants its FBX.
+
+    options: of Blender's exporter. centimetres: bones and vertices are written in centimetres with all
+    object scales 1, not in metres below an object scaled by 100.
+    """
+
+    label: str
+    description: str
+    options: dict[str, Any]
+    centimetres: bool = False
+
+
+PRESETS = {
+    "UNITY": Preset(
+        "Unity", "Metres in the file's unit, so that all objects import with scale 1",
+        {"apply_scale_options": "FBX_SCALE_ALL"},
+    ),
+    "UNREAL": Preset(
+        "Unreal Engine", "Centimetres, all scales 1, the armature as the bone 'root', faces with smoothing",
+        {"apply_scale_options": "FBX_SCALE_NONE", "mesh_smooth_type": "FACE"}, centimetres=True,
+    ),
+    "BLENDER": Preset(
+        "Blender and others", "The exporter's own scale and axes",
+        {"apply_scale_options": "FBX_SCALE_NONE"},
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export wrote: the first and last frame, and the number of meshes."""
+
+    first: int
+    last: int
+    meshes: int
+
+
+def export_fbx(context: bpy.types.Context, rig: bpy.types.Object, path: Path, preset: str) -> Exported:
+    """Write `rig`, the visible meshes that it moves and its current action to `path`.
+
+    Raises RigError when the rig has no action, UserError when the file cannot be written; nothing is
+    left behind in either case.
+    """
+    action = current_action(rig)
+    if action is None:
+        raise RigError(f"'{rig.name}' has no action to export; bake one first.")
+    if not path.parent.is_dir():
+        raise UserError(f"The folder {path.parent} does not exist.")
+    chosen = PRESETS[preset]
+    first, last = math.floor(action.frame_range[0]), math.ceil(action.frame_range[1])
+    meshes = skinned_meshes(context, rig)
+    with _pose_kept(context.scene, rig), _scene_of_its_own(context, action.name, first, last) as scene:
+        if chosen.centimetres:
+            with _centimetre_copies(scene, rig, meshes) as copies:
+                _write(scene, copies, path, chosen)
+        else:
+            _write(scene, [rig, *meshes], path, chosen)
+    return Exported(first, last, len(meshes))
+
+
+def current_action(rig: bpy.types.Object) -> bpy.types.Action | None:
+    """The action that moves the rig now, or None."""
+    return rig.animation_data.action if rig.animation_data else None
+
+
+def skinned_meshes(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """Visible meshes that the rig deforms or carries."""
+    return [
+        obj for obj in context.view_layer.objects
+        if obj.type == "MESH" and obj.visible_get()
+        and (obj.parent == rig or any(m.type == "ARMATURE" and m.object == rig for m in obj.modifiers))
+    ]
+
+
+def _write(scene: bpy.types.Scene, objects: list[bpy.types.Object], path: Path, preset: Preset) -> None:
+    for obj in objects:
+        scene.collection.objects.link(obj)
+    layer = scene.view_layers[0]
+    layer.update()
+    with bpy.context.temp_override(scene=scene, view_layer=layer):
+        try:
+            bpy.ops.export_scene.fbx(
+                filepath=str(path),
+                object_types={"ARMATURE", "MESH"},
+                axis_forward="-Z", axis_up="Y",
+                add_leaf_bones=False,
+                use_armature_deform_only=True,
+                bake_anim=True,
+                bake_anim_use_all_bones=True,
+                bake_anim_use_nla_strips=False,
+                bake_anim_use_all_actions=False,
+                bake_anim_force_startend_keying=True,
+                bake_anim_simplify_factor=0.0,
+                **preset.options,
+            )
+        except (OSError, RuntimeError) as error:
+            raise UserError(f"{path} could not be written: {str(error).strip()}") from error
+
+
+_CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
+
+
+@contextmanager
+def _pose_kept(user: bpy.types.Scene, rig: bpy.types.Object) -> Iterator[None]:
+    """Stepping through frames in another scene writes animated values into the originals: undo that."""
+    owners = [rig, *rig.pose.bones]
+    kept = [[tuple(getattr(owner, channel)) for channel in _CHANNELS] for owner in owners]
+    try:
+        yield
+    finally:
+        user.frame_set(user.frame_current, subframe=user.frame_subframe)
+        for owner, values in zip(owners, kept, strict=True):
+            for channel, value in zip(_CHANNELS, values, strict=True):
+                setattr(owner, channel, value)
+
+
+@contextmanager
+def _scene_of_its_own(context: bpy.types.Context, name: str, first: int, last: int) -> Iterator[bpy.types.Scene]:
+    """An empty scene with the user's frame rate and units. The exporter names the take after it."""
+    user = context.scene
+    scene = bpy.data.scenes.new(name)
+    try:
+        scene.render.fps, scene.render.fps_base = user.render.fps, user.render.fps_base
+        scene.unit_settings.system = user.unit_settings.system
+        scene.unit_settings.scale_length = user.unit_settings.scale_length
+        scene.frame_start, scene.frame_end = first, last
+        scene.frame_set(first)
+        yield scene
+    finally:
+        bpy.data.scenes.remove(scene)
+
+
+@contextmanager
+def _centimetre_copies(
+    scene: bpy.types.Scene, rig: bpy.types.Object, meshes: list[bpy.types.Object]
+) -> Iterator[list[bpy.types.Object]]:
+    """Copies with data a hundred times larger below objects a hundred times smaller.
+
+    They look the same here; the exporter scales objects by 100 for Unreal's centimetres, which makes
+    their scale 1. Constraints let the copied bones follow the originals, whatever moves those.
+    """
+    shrink = 1 / (100 * scene.unit_settings.scale_length) if scene.unit_settings.system != "NONE" else 0.01
+    copies: list[bpy.types.Object] = []
+    data: list[bpy.types.ID] = []
+    names = _Names()
+    try:
+        copy = rig.copy()
+        copies.append(copy)
+        copy.animation_data_clear()
+        copy.parent = None
+        copy.constraints.clear()
+        copy.data = rig.data.copy()
+        data.append(copy.data)
+        copy.data.animation_data_clear()
+        copy.data.transform(Matrix.Scale(1 / shrink, 4))
+        copy.matrix_world = rig.matrix_world @ Matrix.Scale(shrink, 4)
+        for bone in copy.pose.bones:
+            _follow(bone, rig)
+        names.give(copy, UNREAL_ROOT)
+        for mesh in meshes:
+            twin = mesh.copy()
+            copies.append(twin)
+            world = mesh.matrix_world.copy()
+            if all(m.type == "ARMATURE" for m in mesh.modifiers):
+                twin.data = mesh.data.copy()
+                data.append(twin.data)
+                twin.data.transform(Matrix.Scale(1 / shrink, 4), shape_keys=True)
+                world = world @ Matrix.Scale(shrink, 4)
+                names.give(twin.data, mesh.data.name)
+            # other modifiers hold distances (bevels, thickness): such a mesh keeps its size and its scale
+            if mesh.parent == rig:
+                twin.parent = copy
+                twin.parent_type = mesh.parent_type if mesh.parent_type != "BONE" else "OBJECT"
+                if mesh.parent_type == "BONE":
+                    twin.parent_type, twin.parent_bone = "BONE", mesh.parent_bone
+            for modifier in twin.modifiers:
+                if modifier.type == "ARMATURE" and modifier.object == rig:
+                    modifier.object = copy
+            names.give(twin, mesh.name)
+            scene.collection.objects.link(twin)
+            twin.matrix_world = world
+            scene.collection.objects.unlink(twin)
+        yield copies
+    finally:
+        for obj in reversed(copies):
+            bpy.data.objects.remove(obj)
+        for block in data:
+            bpy.data.batch_remove([block])
+        names.restore()
+
+
+def _follow(bone: bpy.types.PoseBone, rig: bpy.types.Object) -> None:
+    """Let a copied bone stand where the original's stands, without its scale."""
+    for constraint in list(bone.constraints):
+        bone.constraints.remove(constraint)
+    for kind in ("COPY_LOCATION", "COPY_ROTATION"):
+        constraint = bone.constraints.new(kind)
+        constraint.target, constraint.subtarget = rig, bone.name
+
+
+class _Names:
+    """Lends copies the names that the file shall show, and gives them back to their owners."""
+
+    def __init__(self) -> None:
+        self._owners: list[tuple[bpy.types.ID, str]] = []
+
+    def give(self, copy: bpy.types.ID, name: str) -> None:
+        owners = bpy.data.objects if isinstance(copy, bpy.types.Object) else bpy.data.meshes
+        owner = owners.get((name, None))
+        if owner is not None and owner != copy:
+            self._owners.append((owner, name))
+            owner.name = f"{name[:40]} (during export)"
+        copy.name = name
+
+    def restore(self) -> None:
+        for owner, name in self._owners:
+            owner.name = name
