@@ -37,7 +37,7 @@ make_chroot() {
   # Blender 5 imports cattrs, which its Debian package only recommends.
   [ "$SUITE" = trixie ] || PACKAGES+=(python3-cattr)
   chroot "$CHROOT" apt-get update -qq
-  chroot "$CHROOT" apt-get install -y -qq "${PACKAGES[@]}" >"$OUT/apt.log"
+  chroot "$CHROOT" apt-get install -y -qq "${PACKAGES[@]}" >"$OUT/apt.log" 2>&1 || { tail "$OUT/apt.log" >&2; exit 1; }
   chroot "$CHROOT" apt-get clean
   touch "$CHROOT/.nsm-complete"
 }

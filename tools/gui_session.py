@@ -102,6 +102,11 @@ def data_blocks() -> dict[str, list[str]]:
     return {kind: sorted(block.name for block in getattr(bpy.data, kind)) for kind in kinds}
 
 
+def action_of(thing: bpy.types.Object) -> bpy.types.Action | None:
+    """The action that moves an object."""
+    return thing.animation_data.action if thing.animation_data else None
+
+
 def describe() -> dict[str, Any]:
     """What the driver wants to know."""
     region = sidebar()
