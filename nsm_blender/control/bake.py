@@ -3,31 +3,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from pathlib import Path
 
+import numpy as np
+
+from ..models.pfnn import FPS, PFNN
+from ..motion.gait import GAITS
 from ..motion.motion import Motion
-from .shot import Shot
+from ..motion.rotations import make_continuous
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..paths import weights_folder
+from .commands import Commands, Future, PathCommands, State, VelocityCommands, start_of
+from .foot_lock import lock_feet
+from .locomotion import Locomotion
+from .shot import Shot, VelocityFollow
+
+FRAMES_PER_STEP = 12
+"""Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
+SETTLING = 60
+"""Frames of standing before the first, in which the mean pose becomes a natural one."""
 
 
 class Bake:
-    """One bake in progress. `step()` does a small piece of work (under 20 ms); repeat until `done`.
+    """One bake in progress. `step()` does a small piece of work; repeat until `done`, then ask for `motion()`.
 
-    Raises ShotError or WeightsError on construction when the shot cannot be baked.
+    Raises ShotError or WeightsError on construction when the shot cannot be baked. The same shot and
+    weights give the same motion, bit for bit, on one machine.
     """
 
     def __init__(self, shot: Shot, weights: Path | str | None = None) -> None:
         shot.validate()
-        raise NotImplementedError
+        self.shot = shot
+        self._network = PFNN.load(weights or weights_folder() / "pfnn.safetensors")
+        self._commands: Commands
+        if shot.path is not None:
+            self._commands = PathCommands(shot.path, shot.fps)
+            start = start_of(shot.path)
+        else:
+            assert shot.velocity is not None
+            self._commands = VelocityCommands(shot.velocity, shot.fps)
+            start = (0.0, 0.0, 0.0, shot.velocity.facings[0])
+        if shot.start is not None:
+            start = (shot.start[0], shot.start[1], shot.start[2], shot.start[3])
+        self._frames = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
+        self._character = Locomotion(self._network, start, self._frames, shot.bias_velocity, shot.bias_direction)
+        self._character.settle(standing(self._character.state), SETTLING)
+        self._motion: Motion | None = None
 
-    done: bool
-    progress: float
-    """0..1"""
+    @property
+    def done(self) -> bool:
+        """All frames are made."""
+        return self._motion is not None
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done, 0..1."""
+        return 1.0 if self.done else 0.98 * self._character.frame / self._frames
 
     def step(self) -> None:
-        """Advance by a few frames."""
-        raise NotImplementedError
+        """Advance by a few frames, or finish when all are there."""
+        character = self._character
+        if character.frame >= self._frames:
+            self._motion = self._finish()
+            return
+        for _ in range(min(FRAMES_PER_STEP, self._frames - character.frame)):
+            character.step(self._commands.future(character.state))
 
     def motion(self) -> Motion:
         """The finished motion at the shot's frame rate, exactly `shot.frames` frames."""
-        raise NotImplementedError
+        while not self.done:
+            self.step()
+        assert self._motion is not None
+        return self._motion
+
+    def _finish(self) -> Motion:
+        record = self._character.record()
+        positions, rotations, contacts = lock_feet(record, self._network.rotation_reference, self._character.height)
+        motion = Motion(
+            names=MODEL_SKELETON.names, parents=MODEL_SKELETON.parents,
+            positions=positions.astype(np.float32), rotations=make_continuous(rotations).astype(np.float32),
+            root=record.root.astype(np.float32), contacts=contacts, contact_names=CONTACT_JOINTS,
+            phase=record.phase, actions=record.gait.astype(np.float32), action_names=GAITS, fps=FPS,
+            meta={"model": "pfnn", "weights": self._network.hash, "shot": self.shot.hash(), "seed": self.shot.seed,
+                  "name": self.shot.name},
+        )
+        return motion.resampled(self.shot.fps, self.shot.frames)
+
+
+def standing(state: State) -> Future:
+    """The command to stand where one is."""
+    return VelocityCommands(VelocityFollow([[0.0, 0.0]], [state.angle], ["stand"]), FPS).future(state)

@@ -190,6 +190,8 @@ class Trainer:
             out[f"w{i}"] = self.network.w[i].detach().cpu().numpy().copy()
             out[f"b{i}"] = self.network.b[i].detach().cpu().numpy().copy()
         d = self.data
+        # Features that never vary (terrain on flat ground) teach nothing; their weights are only noise.
+        out["w0"][:, :, d.train.x.std(0) == 0] = 0
         out |= {"x_mean": d.x_mean, "x_scale": d.x_scale, "y_mean": d.y_mean, "y_scale": d.y_scale,
                 "rotation_reference": d.rotation_reference}
         return out

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Planted feet stay where they are (PFNN 6): contact labels, one offset curve a foot, two-bone IK.
+
+The whole rollout is known, so a foot needs no release: between two contacts its offset glides from the
+end of the one to the start of the next.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..models.pfnn import FPS, OUTPUT
+from ..motion.filters import gaussian, runs, without_short_runs
+from ..motion.ik import REACH
+from ..motion.rotations import Array
+from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from .locomotion import Record
+from .pose import LEGS, decode, hip_joint, joint_places, reach_ankles, toe_of
+
+_SHORTEST = 3
+"""Frames: shorter contacts and gaps are flicker of the label."""
+_LONGEST_GLIDE = 24
+"""Frames over which an offset fades to nothing when the next contact is far away."""
+
+
+def contact_labels(record: Record) -> Array:
+    """Contacts (T, 4), 0 or 1, of CONTACT_JOINTS: the network's labels without flicker."""
+    raw = record.y[:, OUTPUT.contact] > 0.5
+    return np.stack([without_short_runs(c, _SHORTEST, _SHORTEST) for c in raw.T], axis=1).astype(np.float32)
+
+
+def lock_feet(record: Record, rotation_reference: Array, ground: float) -> tuple[Array, Array, Array]:
+    """Pose a rollout with planted feet.
+
+    ground: height of the floor in metres. Returns joint places (T, J, 3), world rotations (T, J, 4) and
+    contacts (T, 4).
+    """
+    hips, rotations, predicted = decode(record, rotation_reference)
+    contacts = contact_labels(record)
+    ankles: dict[str, Array] = {}
+    for side in LEGS:
+        foot, toe = MODEL_SKELETON.indices([side + "Foot", side + "Toe"])
+        on = [contacts[:, CONTACT_JOINTS.index(side + part)] > 0.5 for part in ("Foot", "Toe")]
+        # The toe's place leads: it is the last to leave and carries the foot's roll.
+        ankle = predicted[:, toe] - (toe_of(predicted[:, foot], rotations[:, foot], side) - predicted[:, foot])
+        moved = ankle + _offset(ankle, predicted[:, toe], on[0], on[1], ground)
+        moved[:, 2] = np.maximum(moved[:, 2], _lowest_ankle(moved, rotations[:, foot], side, ground))
+        ankles[side] = moved
+    hips = hips.copy()
+    hips[:, 2] -= _hips_drop(hips, rotations, ankles, contacts)
+    rotations = reach_ankles(hips, rotations, ankles)
+    return joint_places(hips, rotations), rotations, contacts
+
+
+def _lowest_ankle(ankle: Array, foot_rotation: Array, side: str, ground: float) -> Array:
+    """Height (T,) below which heel or toe would be under the floor."""
+    toe = toe_of(ankle, foot_rotation, side)
+    below = ground + TOE_HEIGHT - 0.005 - toe[:, 2]
+    return np.maximum(ankle[:, 2] + below, ground + ANKLE_HEIGHT - 0.015)
+
+
+def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, ground: float) -> Array:
+    """Offset (T, 3) that keeps the supporting point of one foot still and on the ground."""
+    count = len(heel)
+    offset = np.zeros((count, 3))
+    stances = runs(heel_on | toe_on)
+    for start, stop in stances:
+        frames = slice(start, stop)
+        # Follow the drift of whichever point carries the foot; it is continuous when the point changes.
+        drift = np.zeros((stop - start, 3))
+        for t in range(start + 1, stop):
+            point = toe if toe_on[t] else heel
+            drift[t - start] = drift[t - start - 1] + point[t] - point[t - 1]
+        drift[:, 2] = 0
+        offset[frames] = drift.mean(0) - drift
+        lift = np.where(toe_on[frames], ground + TOE_HEIGHT - toe[frames, 2], np.nan)
+        if toe_on[frames].any():
+            known = np.flatnonzero(~np.isnan(lift))
+            offset[frames, 2] = np.interp(np.arange(stop - start), known, lift[known])
+    _glide(offset, stances)
+    return offset
+
+
+def _glide(offset: Array, stances: list[tuple[int, int]]) -> None:
+    """Fill `offset` (T, 3) between stances: smoothly from the end of one to the start of the next."""
+    ends = [(0, np.zeros(3))] if not stances or stances[0][0] > 0 else []
+    gaps = []
+    previous = ends[0] if ends else None
+    for start, stop in stances:
+        if previous is not None:
+            gaps.append((previous[0], start, previous[1], offset[start].copy()))
+        previous = (stop, offset[stop - 1].copy())
+    if previous is not None and previous[0] < len(offset):
+        gaps.append((previous[0], len(offset), previous[1], np.zeros(3)))
+    for a, b, before, after in gaps:
+        n = b - a
+        t = (np.arange(n) + 1) / (n + 1)
+        if n > 2 * _LONGEST_GLIDE:
+            fade_out = _ease(np.clip(1 - (np.arange(n) + 1) / _LONGEST_GLIDE, 0, 1))[:, None]
+            fade_in = _ease(np.clip(1 - (n - np.arange(n)) / _LONGEST_GLIDE, 0, 1))[:, None]
+            offset[a:b] = fade_out * before + fade_in * after
+        else:
+            e = _ease(t)[:, None]
+            offset[a:b] = (1 - e) * before + e * after
+
+
+def _ease(t: Array) -> Array:
+    """Smooth step from 0 to 1 without speed at both ends."""
+    out: Array = t * t * (3 - 2 * t)
+    return out
+
+
+def _hips_drop(hips: Array, rotations: Array, ankles: dict[str, Array], contacts: Array) -> Array:
+    """How far (T,) the hips must sink, smoothly, so that planted feet stay within reach of the legs."""
+    need = np.zeros(len(hips))
+    for side in LEGS:
+        joints = MODEL_SKELETON.indices([side + "Leg", side + "Foot"])
+        length = float(np.linalg.norm(MODEL_SKELETON.offsets[joints], axis=1).sum()) * (REACH - 0.002)
+        v = ankles[side] - hip_joint(hips, rotations, side)
+        flat = np.minimum(np.sqrt(v[:, 0] ** 2 + v[:, 1] ** 2), length * 0.95)
+        lack = -v[:, 2] - np.sqrt(length * length - flat * flat)
+        columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
+        need = np.maximum(need, np.where(contacts[:, columns].max(1) > 0.5, lack, 0))
+    need = np.clip(need, 0, 0.12)
+    radius = int(0.06 * FPS)
+    padded = np.pad(need, radius, mode="edge")
+    widest = np.stack([padded[i : i + len(need)] for i in range(2 * radius + 1)]).max(0)
+    return gaussian(widest, radius / 2)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Network outputs to world transforms with rigid bones, for a whole rollout at once (PFNN 6)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..models.pfnn import OUTPUT
+from ..motion.ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
+from ..motion.rotations import Array, from_exponential_map, from_yaw, multiply, rotate
+from ..motion.skeleton import MODEL_SKELETON
+from .locomotion import Record
+
+LEGS: dict[str, Limb] = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
+
+
+def decode(record: Record, rotation_reference: Array) -> tuple[Array, Array, Array]:
+    """World pose of every frame of a rollout.
+
+    Returns hips (T, 3), world rotations (T, J, 4) and the network's own joint places (T, J, 3); all
+    float64. Rotations alone give rigid bones; the places are what the feet should meet.
+    """
+    count, joints = len(record.root), len(MODEL_SKELETON)
+    places = record.y[:, OUTPUT.joint_position].reshape(count, joints, 3).astype(np.float64)
+    maps = record.y[:, OUTPUT.joint_rotation].reshape(count, joints, 3).astype(np.float64)
+    yaw = np.broadcast_to(from_yaw(record.root[:, 3])[:, None], (count, joints, 4))
+    reference = np.broadcast_to(rotation_reference.astype(np.float64), (count, joints, 4))
+    rotations = multiply(yaw, multiply(reference, from_exponential_map(maps)))
+    world = rotate(yaw, places) + record.root[:, None, :3]
+    return world[:, 0], rotations, world
+
+
+def joint_places(hips: Array, rotations: Array) -> Array:
+    """Forward kinematics of the model skeleton: (T, J, 3) from hips (T, 3) and world rotations (T, J, 4)."""
+    return MODEL_SKELETON.positions(hips, rotations)
+
+
+def toe_of(ankle: Array, foot_rotation: Array, side: str) -> Array:
+    """Place of the toe joint (T, 3) for an ankle (T, 3) and the foot's world rotation (T, 4)."""
+    toe = MODEL_SKELETON.index(side + "Toe")
+    return ankle + rotate(foot_rotation, np.broadcast_to(MODEL_SKELETON.offsets[toe], ankle.shape))
+
+
+def hip_joint(hips: Array, rotations: Array, side: str) -> Array:
+    """Place of the upper leg joint (T, 3)."""
+    upper = MODEL_SKELETON.index(side + "UpLeg")
+    return hips + rotate(rotations[:, 0], np.broadcast_to(MODEL_SKELETON.offsets[upper], hips.shape))
+
+
+def reach_ankles(hips: Array, rotations: Array, ankles: dict[str, Array]) -> Array:
+    """World rotations (T, J, 4) with the legs bent so that the ankles are at `ankles[side]` (T, 3)."""
+    out = rotations.copy()
+    for side, limb in LEGS.items():
+        upper, middle = MODEL_SKELETON.indices([limb.upper, limb.middle])
+        out[:, upper], out[:, middle], _ = solve_limb(
+            limb, hip_joint(hips, rotations, side), ankles[side], rotations[:, upper], rotations[:, middle]
+        )
+    return out
