@@ -20,6 +20,10 @@ Float32 = NDArray[np.float32]
 _ONE_THREAD_ELEMENTS = 9000
 """OpenBLAS uses a second thread for matrix-vector products of 9216 elements and more. Waking that thread
 costs more than it saves at our sizes, and milliseconds when its core is busy."""
+_FEW_COLUMNS = 64
+_SMALL_PRODUCT = 1_000_000
+"""Up to this many multiplications OpenBLAS (on AVX-512) takes matrices as they lie; larger ones it first
+copies into another order, which for a few columns costs more than the product."""
 _TRIALS = 5
 
 
@@ -31,12 +35,18 @@ def matmul_is_fast() -> bool:
     return _seconds(lambda: np.matmul(a, b)) < _seconds(lambda: np.einsum("ij,jk->ik", a, b))
 
 
-def matmul(a: Float32, b: Float32, out: Float32 | None = None) -> Float32:
+def matmul(a: Float32, b: Float32) -> Float32:
     """(i, j) times (j, k) -> (i, k)."""
-    if matmul_is_fast():
-        return np.matmul(a, b, out=out)
-    result: Float32 = np.einsum("ij,jk->ik", a, b, out=out)
-    return result
+    few = b.shape[1] <= _FEW_COLUMNS
+    if not matmul_is_fast():
+        # einsum vectorises along the last axis: of the result, or, when both factors end with it, of the sum.
+        return np.einsum("ij,kj->ik", a, np.ascontiguousarray(b.T)) if few else np.einsum("ij,jk->ik", a, b)
+    if not few:
+        return np.matmul(a, b)
+    rows, n = a.shape
+    columns = b.shape[1]
+    block = _divisor(rows, min(128, _SMALL_PRODUCT // (n * columns)))
+    return np.matmul(a.reshape(-1, block, n), b).reshape(rows, columns)
 
 
 class Rows:
@@ -52,13 +62,17 @@ class Rows:
         rows, n = matrix.shape[-2:]
         if matmul_is_fast():
             # matmul hands each small matrix of a stack to the BLAS on its own: small enough for one thread.
-            block = max(r for r in range(1, rows + 1) if rows % r == 0 and (r * n <= _ONE_THREAD_ELEMENTS or r == 1))
-            self.blocks = matrix.reshape(-1, block, n)
+            self.blocks = matrix.reshape(-1, _divisor(rows, _ONE_THREAD_ELEMENTS // n), n)
             self.multiply: Callable[[Float32, Float32, Float32], object] = np.matmul
         else:
             self.blocks = matrix.reshape(-1, n)
             self.multiply = _einsum_rows
         self.shape = self.blocks.shape[:-1]
+
+
+def _divisor(size: int, limit: int) -> int:
+    """The largest divisor of `size` up to `limit`, or 1."""
+    return next(d for d in range(max(1, min(size, limit)), 0, -1) if size % d == 0)
 
 
 def _einsum_rows(matrix: Float32, vector: Float32, out: Float32) -> None:

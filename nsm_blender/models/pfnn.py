@@ -122,11 +122,16 @@ _TOGETHER: Mapping[Mode, int] = {"cubic": 4, "linear": 2, "constant": 1}
 """Number of neighbouring tables whose outputs one frame blends."""
 
 SHAPES: Mapping[str, tuple[int | str, ...]] = {
-    "w0": (CONTROL_POINTS, "h", INPUT.size), "b0": (CONTROL_POINTS, "h"),
-    "w1": (CONTROL_POINTS, "h", "h"), "b1": (CONTROL_POINTS, "h"),
-    "w2": (CONTROL_POINTS, OUTPUT.size, "h"), "b2": (CONTROL_POINTS, OUTPUT.size),
-    "x_mean": (INPUT.size,), "x_scale": (INPUT.size,),
-    "y_mean": (OUTPUT.size,), "y_scale": (OUTPUT.size,),
+    "w0": (CONTROL_POINTS, "h", INPUT.size),
+    "b0": (CONTROL_POINTS, "h"),
+    "w1": (CONTROL_POINTS, "h", "h"),
+    "b1": (CONTROL_POINTS, "h"),
+    "w2": (CONTROL_POINTS, OUTPUT.size, "h"),
+    "b2": (CONTROL_POINTS, OUTPUT.size),
+    "x_mean": (INPUT.size,),
+    "x_scale": (INPUT.size,),
+    "y_mean": (OUTPUT.size,),
+    "y_scale": (OUTPUT.size,),
     "rotation_reference": (JOINTS, 4),
 }
 """Tensors of a weights file: control points, normalisation, mean joint rotations."""
@@ -147,8 +152,13 @@ class PFNN:
     hash: of the weights file.
     """
 
-    def __init__(self, tensors: Mapping[str, Float32], mode: Mode = "cubic",
-                 card: Mapping[str, Any] | None = None, hash: str = "") -> None:
+    def __init__(
+        self,
+        tensors: Mapping[str, Float32],
+        mode: Mode = "cubic",
+        card: Mapping[str, Any] | None = None,
+        hash: str = "",
+    ) -> None:
         """tensors: as in `SHAPES`, except that inputs and outputs may have any size."""
         self.mode = mode
         self.card = dict(card or {})
@@ -231,7 +241,7 @@ class PFNN:
         h = np.transpose((x if self._used is None else x[:, self._used]) - self._x_mean)
         for i, points in enumerate(self._control_points):
             column = np.ones((points.shape[2], count), dtype=np.float32)
-            column[:-1] = elu(h) if i else h
+            column[:-1] = np.maximum(h, np.exp(np.minimum(h, 0)) - 1) if i else h
             products = matmul(points.reshape(-1, points.shape[2]), column).reshape(CONTROL_POINTS, -1, count)
             products *= c
             h = products.sum(axis=0)
@@ -266,8 +276,7 @@ def _catmull_rom_into(c: Float32, phase: float) -> None:
 def _fold(tensors: Mapping[str, Float32], used: Any) -> list[Float32]:
     """The control points of each layer, (4, outputs, inputs + 1), with the scales folded in."""
     y_scale, y_mean = tensors["y_scale"], tensors["y_mean"]
-    weights = (tensors["w0"][:, :, used] / tensors["x_scale"][used], tensors["w1"],
-               tensors["w2"] * y_scale[:, None])
+    weights = (tensors["w0"][:, :, used] / tensors["x_scale"][used], tensors["w1"], tensors["w2"] * y_scale[:, None])
     biases = (tensors["b0"], tensors["b1"], tensors["b2"] * y_scale + y_mean)
     return [
         np.concatenate((w, b[:, :, None]), axis=2).astype(np.float32, order="C")

@@ -54,8 +54,9 @@ def read_tensors(path: Path | str) -> Tensors:
     return tensors
 
 
-def check_shapes(tensors: Mapping[str, NDArray[Any]], expected: Mapping[str, Sequence[int | str]],
-                 path: Path | str) -> dict[str, int]:
+def check_shapes(
+    tensors: Mapping[str, NDArray[Any]], expected: Mapping[str, Sequence[int | str]], path: Path | str
+) -> dict[str, int]:
     """Compare the shapes of `tensors` with `expected`; returns the sizes that the letters stand for.
 
     An expected size is a number, or a name such as "h" that must mean the same size everywhere.
