@@ -118,7 +118,7 @@ def bake_a_shot() -> tuple[int, int]:
     screenshot("1-before")
     button = find_button("bpy.ops.nsm.bake(")
     click(button)
-    wait("the bake to start", 20, lambda now: now["baking"])
+    wait("the bake to start", 20, lambda now: now["baking"] or bool(now["keyed"]))
     time.sleep(0.2)
     screenshot("2-during")
     wait("the bake to end", 300, lambda now: not now["baking"])
@@ -130,24 +130,30 @@ def bake_a_shot() -> tuple[int, int]:
     return button
 
 
-def cancel_a_bake(button: tuple[int, int]) -> None:
-    """Start a long bake and stop it with ESC: at once, and without a trace."""
+def cancel_bakes(button: tuple[int, int]) -> None:
+    """Start a long bake and stop it with ESC, three times: at once, and without a trace."""
     command("long_shot")
     before = state()["data"]
+    seconds = sorted(seconds_to_cancel(button) for _ in range(3))
+    screenshot("4-cancelled")
+    print(f"ESC stopped the bake after {', '.join(f'{one:.3f}' for one in seconds)} s")
+    # The median, as whatever else the machine does may keep one of them waiting.
+    if seconds[1] > CANCEL_LIMIT:
+        raise Failure(f"ESC took {seconds[1]:.3f} s, more than {CANCEL_LIMIT:g} s")
+    if state()["data"] != before:
+        raise Failure(f"the cancelled bakes left something behind: {before} became {state()['data']}")
+
+
+def seconds_to_cancel(button: tuple[int, int]) -> float:
+    """From the ESC key to the end of a bake that is under way."""
     click(button)
-    wait("the second bake to start", 20, lambda now: now["baking"])
+    wait("another bake to start", 20, lambda now: now["baking"])
     time.sleep(0.5)
     pressed = time.time()
     xdotool("key", "Escape")
     stopped = wait("the cancelled bake to stop", 20, lambda now: not now["baking"])
-    seconds = stopped["time"] - pressed
     time.sleep(1)
-    screenshot("4-cancelled")
-    print(f"ESC stopped the bake after {seconds:.3f} s")
-    if seconds > CANCEL_LIMIT:
-        raise Failure(f"ESC took {seconds:.3f} s, more than {CANCEL_LIMIT:g} s")
-    if state()["data"] != before:
-        raise Failure(f"the cancelled bake left something behind: {before} became {state()['data']}")
+    return float(stopped["time"]) - pressed
 
 
 def check_logs() -> None:
@@ -187,7 +193,7 @@ def main() -> int:
     blender = start_blender()
     try:
         print("Blender", wait("Blender's window", 120, lambda now: True)["version"], flush=True)
-        cancel_a_bake(bake_a_shot())
+        cancel_bakes(bake_a_shot())
         send("leave")
     except Failure as failure:
         screenshot("failed")

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+FILES = {"__init__.py", "blender_manifest.toml", "LICENSE", "README.md"}
+ENDINGS = {".py", ".typed", ".toml", ".md", ".json", ".safetensors", ".whl", ""}
+
 
 @pytest.fixture(scope="module")
 def names(extension_zip: Path) -> set[str]:
