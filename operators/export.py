@@ -1,27 +1,35 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Exporting a baked character."""
+"""Exporting a baked character.
 
-from __future__ import annotations
+Blender reads the annotations of an operator as they are, so this file has no postponed annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import bpy
-from bpy_extras.io_utils import ExportHelper
+from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..nsm_blender.errors import UserError
 from ..scene.fbx import PRESETS, current_action, export_fbx
 
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-class NSM_OT_export_fbx(bpy.types.Operator, ExportHelper):
+
+class NSM_OT_export_fbx(bpy.types.Operator):
     """Write the active character, its meshes and its current action to an FBX file"""
 
     bl_idname = "nsm.export_fbx"
     bl_label = "Export FBX"
     bl_options = {"REGISTER"}
 
-    filename_ext = ".fbx"
-    filter_glob: bpy.props.StringProperty(default="*.fbx", options={"HIDDEN"})  # type: ignore[valid-type]
-    preset: bpy.props.EnumProperty(  # type: ignore[valid-type]
+    filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH", options={"SKIP_SAVE"})
+    filter_glob: StringProperty(default="*.fbx", options={"HIDDEN"})
+    check_existing: BoolProperty(default=True, options={"HIDDEN"})
+    preset: EnumProperty(
         name="For",
         description="The program that will read the file",
         items=[(key, preset.label, preset.description) for key, preset in PRESETS.items()],
@@ -30,6 +38,7 @@ class NSM_OT_export_fbx(bpy.types.Operator, ExportHelper):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
+        """There must be an armature with an action, in object or pose mode."""
         rig = _rig(context)
         if rig is None:
             cls.poll_message_set("Select an armature, or a mesh that one moves")
@@ -43,17 +52,19 @@ class NSM_OT_export_fbx(bpy.types.Operator, ExportHelper):
             return True
         return False
 
-    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> "set[OperatorReturnItems]":
+        """Ask for the file, named after the character unless it is known."""
         rig = _rig(context)
         if not self.filepath and rig is not None:
             folder = Path(bpy.data.filepath).parent if bpy.data.filepath else Path.home()
             self.filepath = str(folder / f"{bpy.path.clean_name(rig.name)}.fbx")
-        return ExportHelper.invoke(self, context, event)
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def execute(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Write the file."""
         rig = _rig(context)
-        assert rig is not None, "poll looked"
-        if not self.filepath:
+        if rig is None or not self.filepath:
             self.report({"ERROR"}, "Choose a file name for the FBX file.")
             return {"CANCELLED"}
         path = Path(bpy.path.abspath(self.filepath)).with_suffix(".fbx")

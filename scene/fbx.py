@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import bpy
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 from ..nsm_blender.errors import RigError, UserError
+from .curves import metres_per_unit
 
 UNREAL_ROOT = "root"
 """Unreal makes a bone of the armature object; its own skeletons call that bone so."""
@@ -39,15 +40,19 @@ class Preset:
 
 PRESETS = {
     "UNITY": Preset(
-        "Unity", "Metres in the file's unit, so that all objects import with scale 1",
+        "Unity",
+        "Metres in the file's unit, so that all objects import with scale 1",
         {"apply_scale_options": "FBX_SCALE_ALL"},
     ),
     "UNREAL": Preset(
-        "Unreal Engine", "Centimetres, all scales 1, the armature as the bone 'root', faces with smoothing",
-        {"apply_scale_options": "FBX_SCALE_NONE", "mesh_smooth_type": "FACE"}, centimetres=True,
+        "Unreal Engine",
+        "Centimetres, all scales 1, the armature as the bone 'root', faces with smoothing",
+        {"apply_scale_options": "FBX_SCALE_NONE", "mesh_smooth_type": "FACE"},
+        centimetres=True,
     ),
     "BLENDER": Preset(
-        "Blender and others", "The exporter's own scale and axes",
+        "Blender and others",
+        "The exporter's own scale and axes",
         {"apply_scale_options": "FBX_SCALE_NONE"},
     ),
 }
@@ -93,8 +98,10 @@ def current_action(rig: bpy.types.Object) -> bpy.types.Action | None:
 def skinned_meshes(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Visible meshes that the rig deforms or carries."""
     return [
-        obj for obj in context.view_layer.objects
-        if obj.type == "MESH" and obj.visible_get()
+        obj
+        for obj in context.view_layer.objects
+        if obj.type == "MESH"
+        and obj.visible_get()
         and (obj.parent == rig or any(m.type == "ARMATURE" and m.object == rig for m in obj.modifiers))
     ]
 
@@ -109,7 +116,8 @@ def _write(scene: bpy.types.Scene, objects: list[bpy.types.Object], path: Path, 
             bpy.ops.export_scene.fbx(
                 filepath=str(path),
                 object_types={"ARMATURE", "MESH"},
-                axis_forward="-Z", axis_up="Y",
+                axis_forward="-Z",
+                axis_up="Y",
                 add_leaf_bones=False,
                 use_armature_deform_only=True,
                 bake_anim=True,
@@ -128,8 +136,9 @@ _CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis
 
 
 @contextmanager
-def _pose_kept(user: bpy.types.Scene, rig: bpy.types.Object) -> Iterator[None]:
+def _pose_kept(user: bpy.types.Scene | None, rig: bpy.types.Object) -> Iterator[None]:
     """Stepping through frames in another scene writes animated values into the originals: undo that."""
+    assert user is not None
     owners = [rig, *rig.pose.bones]
     kept = [[tuple(getattr(owner, channel)) for channel in _CHANNELS] for owner in owners]
     try:
@@ -166,63 +175,91 @@ def _centimetre_copies(
     They look the same here; the exporter scales objects by 100 for Unreal's centimetres, which makes
     their scale 1. Constraints let the copied bones follow the originals, whatever moves those.
     """
-    shrink = 1 / (100 * scene.unit_settings.scale_length) if scene.unit_settings.system != "NONE" else 0.01
+    shrink = 0.01 / metres_per_unit(scene)
     copies: list[bpy.types.Object] = []
-    data: list[bpy.types.ID] = []
     names = _Names()
     try:
-        copy = rig.copy()
+        copy = _shrunk_copy(scene, rig, shrink)
         copies.append(copy)
-        copy.animation_data_clear()
-        copy.parent = None
-        copy.constraints.clear()
-        copy.data = rig.data.copy()
-        data.append(copy.data)
-        copy.data.animation_data_clear()
-        copy.data.transform(Matrix.Scale(1 / shrink, 4))
-        copy.matrix_world = rig.matrix_world @ Matrix.Scale(shrink, 4)
         for bone in copy.pose.bones:
-            _follow(bone, rig)
+            _follow(bone, rig, bone.name)
         names.give(copy, UNREAL_ROOT)
         for mesh in meshes:
-            twin = mesh.copy()
+            twin = _shrunk_copy(scene, mesh, shrink)
             copies.append(twin)
-            world = mesh.matrix_world.copy()
-            if all(m.type == "ARMATURE" for m in mesh.modifiers):
-                twin.data = mesh.data.copy()
-                data.append(twin.data)
-                twin.data.transform(Matrix.Scale(1 / shrink, 4), shape_keys=True)
-                world = world @ Matrix.Scale(shrink, 4)
-                names.give(twin.data, mesh.data.name)
-            # other modifiers hold distances (bevels, thickness): such a mesh keeps its size and its scale
-            if mesh.parent == rig:
-                twin.parent = copy
-                twin.parent_type = mesh.parent_type if mesh.parent_type != "BONE" else "OBJECT"
-                if mesh.parent_type == "BONE":
-                    twin.parent_type, twin.parent_bone = "BONE", mesh.parent_bone
+            if mesh.parent_type == "BONE":
+                _follow(twin, mesh)
+            else:
+                # under the armature, which has the same transform then, its own is none
+                twin.data.transform(copy.matrix_basis.inverted() @ twin.matrix_basis)
+                twin.parent, twin.matrix_basis = copy, Matrix()
             for modifier in twin.modifiers:
-                if modifier.type == "ARMATURE" and modifier.object == rig:
+                if isinstance(modifier, bpy.types.ArmatureModifier) and modifier.object == rig:
                     modifier.object = copy
             names.give(twin, mesh.name)
-            scene.collection.objects.link(twin)
-            twin.matrix_world = world
-            scene.collection.objects.unlink(twin)
+            names.give(twin.data, mesh.data.name)
         yield copies
     finally:
-        for obj in reversed(copies):
-            bpy.data.objects.remove(obj)
-        for block in data:
-            bpy.data.batch_remove([block])
+        data = [obj.data for obj in copies]
+        bpy.data.batch_remove(copies)
+        bpy.data.batch_remove(data)
         names.restore()
 
 
-def _follow(bone: bpy.types.PoseBone, rig: bpy.types.Object) -> None:
-    """Let a copied bone stand where the original's stands, without its scale."""
-    for constraint in list(bone.constraints):
-        bone.constraints.remove(constraint)
-    for kind in ("COPY_LOCATION", "COPY_ROTATION"):
-        constraint = bone.constraints.new(kind)
-        constraint.target, constraint.subtarget = rig, bone.name
+def _shrunk_copy(scene: bpy.types.Scene, original: bpy.types.Object, shrink: float) -> bpy.types.Object:
+    """A free, unanimated object with its own data, which looks the same with the scale `shrink`."""
+    copy = original.copy()
+    copy.data = _applied(scene, copy) if _has_distances(copy) else original.data.copy()
+    copy.animation_data_clear()
+    copy.constraints.clear()
+    location, rotation, scale = original.matrix_world.decompose()
+    grow = Matrix.Diagonal((scale.x / shrink, scale.y / shrink, scale.z / shrink, 1))
+    if isinstance(copy.data, bpy.types.Mesh):
+        copy.data.transform(grow, shape_keys=True)
+    elif isinstance(copy.data, bpy.types.Armature):
+        copy.data.animation_data_clear()
+        copy.data.transform(grow)
+    copy.parent = None
+    copy.matrix_parent_inverse.identity()
+    copy.matrix_basis = Matrix.LocRotScale(location, rotation, Vector([shrink] * 3))
+    return copy
+
+
+def _has_distances(obj: bpy.types.Object) -> bool:
+    """Modifiers such as bevels hold distances that do not grow with the data."""
+    return any(modifier.type != "ARMATURE" for modifier in obj.modifiers)
+
+
+def _applied(scene: bpy.types.Scene, copy: bpy.types.Object) -> bpy.types.Mesh:
+    """The mesh of `copy` with all its modifiers but armatures, which stay."""
+    shown = [modifier for modifier in copy.modifiers if modifier.type == "ARMATURE" and modifier.show_viewport]
+    for modifier in shown:
+        modifier.show_viewport = False
+    scene.collection.objects.link(copy)
+    layer = scene.view_layers[0]
+    layer.update()
+    assert layer.depsgraph is not None
+    mesh = bpy.data.meshes.new_from_object(
+        copy.evaluated_get(layer.depsgraph), preserve_all_data_layers=True, depsgraph=layer.depsgraph
+    )
+    scene.collection.objects.unlink(copy)
+    for modifier in list(copy.modifiers):
+        if modifier.type != "ARMATURE":
+            copy.modifiers.remove(modifier)
+    for modifier in shown:
+        modifier.show_viewport = True
+    return mesh
+
+
+def _follow(copy: bpy.types.PoseBone | bpy.types.Object, original: bpy.types.Object, bone: str = "") -> None:
+    """Let a copied bone or object stand where the original stands, without its scale."""
+    for constraint in list(copy.constraints):
+        copy.constraints.remove(constraint)
+    place, turn = copy.constraints.new("COPY_LOCATION"), copy.constraints.new("COPY_ROTATION")
+    assert isinstance(place, bpy.types.CopyLocationConstraint)
+    assert isinstance(turn, bpy.types.CopyRotationConstraint)
+    place.target = turn.target = original
+    place.subtarget = turn.subtarget = bone
 
 
 class _Names:
@@ -231,7 +268,8 @@ class _Names:
     def __init__(self) -> None:
         self._owners: list[tuple[bpy.types.ID, str]] = []
 
-    def give(self, copy: bpy.types.ID, name: str) -> None:
+    def give(self, copy: bpy.types.ID | None, name: str) -> None:
+        assert copy is not None
         owners = bpy.data.objects if isinstance(copy, bpy.types.Object) else bpy.data.meshes
         owner = owners.get((name, None))
         if owner is not None and owner != copy:

@@ -6,20 +6,25 @@ from __future__ import annotations
 import bpy
 import numpy as np
 from mathutils import Vector
+from numpy.typing import NDArray
 
 from ..nsm_blender.geometry.mannequin import MATERIALS, Bone, Piece, bones, mannequin
 from ..nsm_blender.motion.skeleton import MODEL_SKELETON
+from .curves import metres_per_unit
 
 NAME = "Mannequin"
 
 
 def add_mannequin(context: bpy.types.Context, location: Vector) -> bpy.types.Object:
-    """Add the character to the active collection, standing at `location` and facing -Y.
+    """Add the character to the active collection, standing at `location` and facing -Y, 1.75 m tall in the
+    scene's units.
 
     Returns the armature object, selected and active; the mesh is its child. Object mode is needed.
     """
-    collection = context.collection or context.scene.collection
-    view_layer = context.view_layer
+    scene, view_layer = context.scene, context.view_layer
+    assert scene is not None
+    assert view_layer is not None
+    collection = context.collection or scene.collection
     for selected in list(context.selected_objects):
         selected.select_set(False)
     rig = bpy.data.objects.new(NAME, bpy.data.armatures.new(NAME))
@@ -27,39 +32,41 @@ def add_mannequin(context: bpy.types.Context, location: Vector) -> bpy.types.Obj
     collection.objects.link(rig)
     view_layer.objects.active = rig
     rig.select_set(True)
-    _build_bones(context, rig, bones())
+    unit = 1 / metres_per_unit(scene)
+    _build_bones(context, rig, bones(), unit)
     rig.data.display_type = "STICK"
     rig.show_in_front = True
-    body = _mesh_object(mannequin())
+    body = _mesh_object(mannequin(), unit)
     collection.objects.link(body)
     body.parent = rig
     modifier = body.modifiers.new("Armature", "ARMATURE")
+    assert isinstance(modifier, bpy.types.ArmatureModifier)
     modifier.object = rig
     return rig
 
 
-def _build_bones(context: bpy.types.Context, rig: bpy.types.Object, rest: list[Bone]) -> None:
-    """Bones can be made in edit mode only."""
+def _build_bones(context: bpy.types.Context, rig: bpy.types.Object, rest: list[Bone], unit: float) -> None:
+    """Bones can be made in edit mode only. unit: Blender units in a metre."""
     with context.temp_override(active_object=rig, object=rig, selected_objects=[rig]):
         bpy.ops.object.mode_set(mode="EDIT")
         try:
             for bone in rest:
                 made = rig.data.edit_bones.new(bone.name)
-                made.head, made.tail = Vector(bone.head), Vector(bone.tail)
+                made.head, made.tail = Vector(bone.head.tolist()) * unit, Vector(bone.tail.tolist()) * unit
                 made.align_roll(Vector(bone.front))
                 if bone.parent is not None:
                     made.parent = rig.data.edit_bones[bone.parent]
-                    made.use_connect = bool(np.allclose(made.parent.tail, made.head, atol=1e-6))
+                    made.use_connect = (made.parent.tail - made.head).length < 1e-6 * unit
         finally:
             bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def _mesh_object(piece: Piece) -> bpy.types.Object:
+def _mesh_object(piece: Piece, unit: float) -> bpy.types.Object:
     mesh = bpy.data.meshes.new(NAME)
     corners = np.concatenate([piece.quads.ravel(), piece.triangles.ravel()]).astype(np.int32)
     sizes = np.concatenate([np.full(len(piece.quads), 4), np.full(len(piece.triangles), 3)])
     mesh.vertices.add(len(piece.vertices))
-    mesh.vertices.foreach_set("co", piece.vertices.astype(np.float32).ravel())
+    mesh.vertices.foreach_set("co", (piece.vertices * unit).astype(np.float32).ravel())
     mesh.loops.add(len(corners))
     mesh.loops.foreach_set("vertex_index", corners)
     mesh.polygons.add(len(sizes))
@@ -90,7 +97,7 @@ def _material(name: str, colour: tuple[float, float, float, float], roughness: f
     return material
 
 
-def _weigh(body: bpy.types.Object, weights: np.ndarray) -> None:
+def _weigh(body: bpy.types.Object, weights: NDArray[np.float64]) -> None:
     """Vertex groups of all bones. Equal weights go in one call: most vertices follow one bone."""
     for joint, name in enumerate(MODEL_SKELETON.names):
         group = body.vertex_groups.new(name=name)

@@ -90,8 +90,15 @@ def bones() -> list[Bone]:
         if name.endswith("Shoulder"):
             front = up
         parent = MODEL_SKELETON.parents[joint]
-        out.append(Bone(name, MODEL_SKELETON.names[parent] if parent >= 0 else None, places[name], tail,
-                        (float(front[0]), float(front[1]), float(front[2]))))
+        out.append(
+            Bone(
+                name,
+                MODEL_SKELETON.names[parent] if parent >= 0 else None,
+                places[name],
+                tail,
+                (float(front[0]), float(front[1]), float(front[2])),
+            )
+        )
     return out
 
 
@@ -104,7 +111,9 @@ def mannequin() -> Piece:
 
 
 # Pieces. Tables hold one ring per row: place along the axis, half-widths along the two other axes,
-# then the ring's centre along those. All in metres, measured on the model skeleton.
+# then the ring's centre along those. All in metres, measured on the model skeleton. Three rings a
+# line show the shape at a glance, which the formatter would undo.
+# fmt: off
 
 def _torso() -> list[Piece]:
     pelvis = _loft("z", [
@@ -172,7 +181,8 @@ def _arm(at: dict[str, Array]) -> list[Piece]:
     ]), BODY, _rigid("LeftForeArm"), segments=18, rings=9, caps=(0.014, 0.010))
     mitt = _loft("x", along(wrist, [
         (0.018, 0.026, 0.019, -0.001, 0), (0.045, 0.036, 0.020, -0.003, 0), (0.085, 0.043, 0.018, -0.004, -0.001),
-        (0.120, 0.042, 0.015, -0.003, -0.003), (0.150, 0.037, 0.013, 0.000, -0.006), (0.172, 0.029, 0.011, 0.002, -0.009),
+        (0.120, 0.042, 0.015, -0.003, -0.003), (0.150, 0.037, 0.013, 0.000, -0.006),
+        (0.172, 0.029, 0.011, 0.002, -0.009),
     ]), BODY, _rigid("LeftHand"), segments=18, rings=8, caps=(0.012, 0.016), power=2.5)
     thumb = _limb(at["LeftHand"] + [0.036, -0.022, -0.004], at["LeftHand"] + [0.098, -0.070, -0.012],
                   0.0165, 0.0125, BODY, "LeftHand")
@@ -226,7 +236,9 @@ def _shoe(x: float, toe: float) -> Piece:
     return Piece(v, piece.quads, piece.triangles, slot, cap, weights)
 
 
+# fmt: on
 # Weights
+
 
 def _one_hot(name: str) -> Array:
     out = np.zeros(len(MODEL_SKELETON))
@@ -246,6 +258,7 @@ def _smoothstep(x: Array, low: float, high: float) -> Array:
 
 def _chain(axis: str, names: Sequence[str], seams: Sequence[tuple[float, float]]) -> Weigh:
     """Bones one after the other along `axis`, blended over the seam between each two."""
+
     def weigh(v: Array) -> Array:
         t = v[:, "xyz".index(axis)]
         out = np.tile(_one_hot(names[0]), (len(v), 1))
@@ -253,6 +266,7 @@ def _chain(axis: str, names: Sequence[str], seams: Sequence[tuple[float, float]]
             share = _smoothstep(t, low, high)[:, None]
             out = out * (1 - share) + _one_hot(name) * share
         return out
+
     return weigh
 
 
@@ -267,8 +281,19 @@ def _chest_weights(v: Array) -> Array:
 
 # Surfaces
 
-def _loft(axis: str, rows: Sequence[Sequence[float]], slot: int, weigh: Weigh, *, segments: int, rings: int,
-          caps: tuple[float, float], power: float = 2.0, cap_rings: int = 3) -> Piece:
+
+def _loft(
+    axis: str,
+    rows: Sequence[Sequence[float]],
+    slot: int,
+    weigh: Weigh,
+    *,
+    segments: int,
+    rings: int,
+    caps: tuple[float, float],
+    power: float = 2.0,
+    cap_rings: int = 3,
+) -> Piece:
     """A closed tube through rows (place, half-width, half-width, centre, centre), rounded at both ends.
 
     axis: the tube's direction; rows ascend along it. The two half-widths and centres belong to the
@@ -297,10 +322,12 @@ def _loft(axis: str, rows: Sequence[Sequence[float]], slot: int, weigh: Weigh, *
     i = np.arange(segments)
     j, top = (i + 1) % segments, (len(stack) - 1) * segments
     bottom_pole, top_pole = len(vertices) - 2, len(vertices) - 1
-    triangles = np.concatenate([
-        np.stack([np.full(segments, bottom_pole), j, i], -1),
-        np.stack([np.full(segments, top_pole), top + i, top + j], -1),
-    ])
+    triangles = np.concatenate(
+        [
+            np.stack([np.full(segments, bottom_pole), j, i], -1),
+            np.stack([np.full(segments, top_pole), top + i, top + j], -1),
+        ]
+    )
     if axis == "y":  # x, z around y turn the other way round
         quads, triangles = quads[:, ::-1], triangles[:, ::-1]
     return _piece(vertices, quads, triangles, slot, weigh)
@@ -322,42 +349,61 @@ def _hermite(table: Array, t: Array) -> Array:
     h = (x[i + 1] - x[i])[:, None]
     u = ((t - x[i]) / (x[i + 1] - x[i]))[:, None]
     return np.asarray(
-        (2 * u**3 - 3 * u**2 + 1) * table[i] + (u**3 - 2 * u**2 + u) * h * slope[i]
-        + (3 * u**2 - 2 * u**3) * table[i + 1] + (u**3 - u**2) * h * slope[i + 1]
+        (2 * u**3 - 3 * u**2 + 1) * table[i]
+        + (u**3 - 2 * u**2 + u) * h * slope[i]
+        + (3 * u**2 - 2 * u**3) * table[i + 1]
+        + (u**3 - u**2) * h * slope[i + 1]
     )
 
 
-def _ball(centre: Sequence[float] | Array, radii: tuple[float, float, float], slot: int, bone: str,
-          segments: int = 16, rings: int = 8) -> Piece:
+def _ball(
+    centre: Sequence[float] | Array,
+    radii: tuple[float, float, float],
+    slot: int,
+    bone: str,
+    segments: int = 16,
+    rings: int = 8,
+) -> Piece:
     """An ellipsoid that follows one bone."""
     x, y, z = (float(c) for c in centre)
     angle = np.linspace(-np.pi / 2, np.pi / 2, rings + 1)[1:-1]
     turn = np.linspace(0, 2 * np.pi, segments, endpoint=False)
-    ring = np.stack(np.broadcast_arrays(
-        np.cos(angle)[:, None] * np.cos(turn), np.cos(angle)[:, None] * np.sin(turn), np.sin(angle)[:, None]
-    ), -1).reshape(-1, 3)
+    ring = np.stack(
+        np.broadcast_arrays(
+            np.cos(angle)[:, None] * np.cos(turn), np.cos(angle)[:, None] * np.sin(turn), np.sin(angle)[:, None]
+        ),
+        -1,
+    ).reshape(-1, 3)
     vertices = np.concatenate([ring, [[0, 0, -1], [0, 0, 1]]]) * np.array(radii) + np.array([x, y, z])
     i = np.arange(segments)
     j, top, count = (i + 1) % segments, (len(angle) - 1) * segments, len(vertices)
-    triangles = np.concatenate([
-        np.stack([np.full(segments, count - 2), j, i], -1),
-        np.stack([np.full(segments, count - 1), top + i, top + j], -1),
-    ])
+    triangles = np.concatenate(
+        [
+            np.stack([np.full(segments, count - 2), j, i], -1),
+            np.stack([np.full(segments, count - 1), top + i, top + j], -1),
+        ]
+    )
     return _piece(vertices, _grid_quads(len(angle), segments, closed=True), triangles, slot, _rigid(bone))
 
 
 def _limb(start: Array, end: Array, radius: float, end_radius: float, slot: int, bone: str) -> Piece:
     """A capsule from `start` to `end` in any direction."""
     length = float(np.linalg.norm(end - start))
-    piece = _loft("z", [(0, radius, radius, 0, 0), (length / 2, (radius + end_radius) / 2, (radius + end_radius) / 2, 0, 0),
-                        (length, end_radius, end_radius, 0, 0)],
-                  slot, _rigid(bone), segments=12, rings=4, caps=(radius, end_radius))
+    middle = (radius + end_radius) / 2
+    rows = [(0, radius, radius, 0, 0), (length / 2, middle, middle, 0, 0), (length, end_radius, end_radius, 0, 0)]
+    piece = _loft("z", rows, slot, _rigid(bone), segments=12, rings=4, caps=(radius, end_radius))
     axis = (end - start) / length
     side = np.cross([0.0, 0.0, 1.0], axis)
     side /= np.linalg.norm(side)
     frame = np.stack([side, np.cross(axis, side), axis])
-    return Piece(piece.vertices @ frame + start, piece.quads, piece.triangles, piece.quad_slots,
-                 piece.triangle_slots, piece.weights)
+    return Piece(
+        piece.vertices @ frame + start,
+        piece.quads,
+        piece.triangles,
+        piece.quad_slots,
+        piece.triangle_slots,
+        piece.weights,
+    )
 
 
 def _grid_quads(rows: int, columns: int, *, closed: bool) -> Array:
@@ -373,8 +419,14 @@ def _piece(vertices: Array, quads: Array, triangles: Array, slot: int, weigh: We
 
 def _mirrored(piece: Piece) -> Piece:
     """The same piece on the other side of the body."""
-    return Piece(piece.vertices * [-1, 1, 1], piece.quads[:, ::-1], piece.triangles[:, ::-1], piece.quad_slots,
-                 piece.triangle_slots, piece.weights[:, mirror_indices(MODEL_SKELETON.names)])
+    return Piece(
+        piece.vertices * [-1, 1, 1],
+        piece.quads[:, ::-1],
+        piece.triangles[:, ::-1],
+        piece.quad_slots,
+        piece.triangle_slots,
+        piece.weights[:, mirror_indices(MODEL_SKELETON.names)],
+    )
 
 
 def _join(pieces: Sequence[Piece]) -> Piece:
