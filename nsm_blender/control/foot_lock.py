@@ -12,15 +12,17 @@ import numpy as np
 from ..models.pfnn import FPS, OUTPUT
 from ..motion.filters import gaussian, runs, without_short_runs
 from ..motion.ik import REACH
-from ..motion.rotations import Array
+from ..motion.rotations import Array, between, from_exponential_map, multiply, to_exponential_map
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from .locomotion import Record
-from .pose import LEGS, decode, hip_joint, joint_places, reach_ankles, toe_of
+from .pose import LEGS, decode, hip_joint, joint_places, limit_elbows, reach_ankles, toe_of
 
 _SHORTEST = 3
 """Frames: shorter contacts and gaps are flicker of the label."""
 _LONGEST_GLIDE = 24
 """Frames over which an offset fades to nothing when the next contact is far away."""
+_FOOT_GLIDE = 8
+"""The same for the foot's rotation: a heel that was held must catch up with its rise."""
 
 
 def contact_labels(record: Record) -> Array:
@@ -37,19 +39,33 @@ def lock_feet(record: Record, rotation_reference: Array, ground: float) -> tuple
     """
     hips, rotations, predicted = decode(record, rotation_reference)
     contacts = contact_labels(record)
+    rotations = limit_elbows(rotations)
     ankles: dict[str, Array] = {}
     for side in LEGS:
         foot, toe = MODEL_SKELETON.indices([side + "Foot", side + "Toe"])
-        on = [contacts[:, CONTACT_JOINTS.index(side + part)] > 0.5 for part in ("Foot", "Toe")]
+        heel_on, toe_on = (contacts[:, CONTACT_JOINTS.index(side + part)] > 0.5 for part in ("Foot", "Toe"))
         # The toe's place leads: it is the last to leave and carries the foot's roll.
-        ankle = predicted[:, toe] - (toe_of(predicted[:, foot], rotations[:, foot], side) - predicted[:, foot])
-        moved = ankle + _offset(ankle, predicted[:, toe], on[0], on[1], ground)
+        bone = toe_of(np.zeros_like(hips), rotations[:, foot], side)
+        rotations[:, foot] = _steady(rotations[:, foot], bone, heel_on & toe_on)
+        ankle = predicted[:, toe] - toe_of(np.zeros_like(hips), rotations[:, foot], side)
+        moved = ankle + _offset(ankle, predicted[:, toe], heel_on, toe_on, ground)
         moved[:, 2] = np.maximum(moved[:, 2], _lowest_ankle(moved, rotations[:, foot], side, ground))
         ankles[side] = moved
     hips = hips.copy()
     hips[:, 2] -= _hips_drop(hips, rotations, ankles, contacts)
     rotations = reach_ankles(hips, rotations, ankles)
     return joint_places(hips, rotations), rotations, contacts
+
+
+def _steady(rotation: Array, bone: Array, flat: Array) -> Array:
+    """Foot rotations (T, 4) that do not change the foot's direction `bone` (T, 3) while heel and toe are down."""
+    turn = np.zeros_like(bone)
+    stances = runs(flat)
+    for start, stop in stances:
+        mean = np.broadcast_to(bone[start:stop].mean(0), (stop - start, 3))
+        turn[start:stop] = to_exponential_map(between(bone[start:stop], mean))
+    _glide(turn, stances, _FOOT_GLIDE)
+    return multiply(from_exponential_map(turn), rotation)
 
 
 def _lowest_ankle(ankle: Array, foot_rotation: Array, side: str, ground: float) -> Array:
@@ -81,8 +97,11 @@ def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, ground: floa
     return offset
 
 
-def _glide(offset: Array, stances: list[tuple[int, int]]) -> None:
-    """Fill `offset` (T, 3) between stances: smoothly from the end of one to the start of the next."""
+def _glide(offset: Array, stances: list[tuple[int, int]], longest: int = _LONGEST_GLIDE) -> None:
+    """Fill `offset` (T, 3) between stances: smoothly from the end of one to the start of the next.
+
+    Where they lie more than two times `longest` frames apart, by way of nothing.
+    """
     ends = [(0, np.zeros(3))] if not stances or stances[0][0] > 0 else []
     gaps = []
     previous = ends[0] if ends else None
@@ -95,9 +114,9 @@ def _glide(offset: Array, stances: list[tuple[int, int]]) -> None:
     for a, b, before, after in gaps:
         n = b - a
         t = (np.arange(n) + 1) / (n + 1)
-        if n > 2 * _LONGEST_GLIDE:
-            fade_out = _ease(np.clip(1 - (np.arange(n) + 1) / _LONGEST_GLIDE, 0, 1))[:, None]
-            fade_in = _ease(np.clip(1 - (n - np.arange(n)) / _LONGEST_GLIDE, 0, 1))[:, None]
+        if n > 2 * longest:
+            fade_out = _ease(np.clip(1 - (np.arange(n) + 1) / longest, 0, 1))[:, None]
+            fade_in = _ease(np.clip(1 - (n - np.arange(n)) / longest, 0, 1))[:, None]
             offset[a:b] = fade_out * before + fade_in * after
         else:
             e = _ease(t)[:, None]

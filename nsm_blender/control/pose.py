@@ -7,7 +7,7 @@ import numpy as np
 
 from ..models.pfnn import OUTPUT
 from ..motion.ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
-from ..motion.rotations import Array, from_exponential_map, from_yaw, multiply, rotate
+from ..motion.rotations import Array, between, conjugate, from_exponential_map, from_yaw, multiply, rotate
 from ..motion.skeleton import MODEL_SKELETON
 from .locomotion import Record
 
@@ -45,6 +45,22 @@ def hip_joint(hips: Array, rotations: Array, side: str) -> Array:
     """Place of the upper leg joint (T, 3)."""
     upper = MODEL_SKELETON.index(side + "UpLeg")
     return hips + rotate(rotations[:, 0], np.broadcast_to(MODEL_SKELETON.offsets[upper], hips.shape))
+
+
+def limit_elbows(rotations: Array) -> Array:
+    """World rotations (T, J, 4) whose elbows are not bent backward; the hand turns with its forearm."""
+    out = rotations.copy()
+    for side in ("Left", "Right"):
+        arm, forearm, hand = MODEL_SKELETON.indices([side + "Arm", side + "ForeArm", side + "Hand"])
+        bone = np.broadcast_to(MODEL_SKELETON.offsets[hand], out[:, 0, :3].shape)
+        now = rotate(out[:, forearm], bone)
+        seen = rotate(conjugate(out[:, arm]), now)
+        # Seen from the upper arm in the T-pose, a bent forearm points forward, which is -y.
+        seen[:, 1] = np.minimum(seen[:, 1], 0)
+        turn = between(now, rotate(out[:, arm], seen))
+        out[:, forearm] = multiply(turn, out[:, forearm])
+        out[:, hand] = multiply(turn, out[:, hand])
+    return out
 
 
 def reach_ankles(hips: Array, rotations: Array, ankles: dict[str, Array]) -> Array:

@@ -10,7 +10,7 @@ from typing import NoReturn
 import numpy as np
 
 from ..errors import FileFormatError
-from .imported import ImportedMotion, read_lines
+from .imported import ImportedMotion, read_lines, shared_prefix
 from .rotations import Array, conjugate, from_euler, multiply
 
 AMC_FPS = 120.0
@@ -65,20 +65,11 @@ def find_asf(amc: Path, others: list[Path]) -> Path:
     candidates = sorted({*others, *(p for p in amc.parent.iterdir() if p.suffix.lower() == ".asf")})
     if not candidates:
         raise FileFormatError(f"{amc}: no .asf skeleton beside it; name one with --asf")
-    scores = [_common_prefix(p.stem.lower(), amc.stem.lower()) for p in candidates]
+    scores = [len(shared_prefix((p.stem.lower(), amc.stem.lower()))) for p in candidates]
     best = [p for p, score in zip(candidates, scores, strict=True) if score == max(scores)]
     if len(best) > 1:
-        raise FileFormatError(f"{amc}: which skeleton belongs to it, {best[0].name} or {best[1].name}? Say so with --asf")
+        raise FileFormatError(f"{amc}: does {best[0].name} or {best[1].name} belong to it? Say so with --asf")
     return best[0]
-
-
-def _common_prefix(a: str, b: str) -> int:
-    count = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        count += 1
-    return count
 
 
 class _LineReader:

@@ -9,9 +9,9 @@ from .filters import gaussian, velocity, without_short_runs
 from .rotations import Array
 from .skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
-SPEED_LIMIT = 0.55
+SPEED_LIMIT = 0.4
 """m/s below which a foot joint counts as planted; a swinging toe moves at 2 m/s and more."""
-HEIGHT_LIMIT = {"Foot": ANKLE_HEIGHT + 0.045, "Toe": TOE_HEIGHT + 0.035}
+HEIGHT_LIMIT = {"Foot": ANKLE_HEIGHT + 0.03, "Toe": TOE_HEIGHT + 0.025}
 """Metres above which a joint is not on flat ground, however slow it is."""
 _SHORTEST = 0.05
 

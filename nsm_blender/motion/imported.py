@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,3 +77,12 @@ def read_lines(path: Path) -> list[str]:
     except UnicodeDecodeError:
         text = data.decode("latin-1")  # old exporters write joint names in the system's code page
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def shared_prefix(words: Sequence[str]) -> str:
+    """The longest beginning that all `words` have."""
+    if not words:
+        return ""
+    first, last = min(words), max(words)
+    count = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first[:count]

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Actions, slots and keys: the one file that knows how Blender's versions differ in them.
+
+4.2 and 4.3 keep curves in the action. From 4.4 on they lie in a channelbag of a slot, and from 5.0 on only there.
+A bake is one new action that carries, in a custom property, all that is needed to take it away again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..nsm_blender.errors import UserError
+
+Array = NDArray[Any]
+
+MARK = "nsm_bake"
+"""Custom property of a baked action: JSON text with what was there before."""
+PREVIOUS = "nsm_previous_action"
+"""Custom property of a baked action: the action that was assigned before. It keeps that action from being purged."""
+
+_BLENDING = {"action_blend_type": "REPLACE", "action_influence": 1.0, "action_extrapolation": "HOLD"}
+"""The settings with which an action decides its bones alone."""
+
+
+class ActionError(UserError):
+    """A bake cannot be removed, or an action cannot be assigned."""
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """Keys of one property: `path` from the object, `values` (frames, components), the `group` they are shown in."""
+
+    path: str
+    values: Array
+    group: str
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What `remove` did: the action's name, and the number of hand-made keys that were left in it."""
+
+    action: str
+    kept_keys: int
+
+
+def of(obj: bpy.types.ID) -> list[bpy.types.FCurve]:
+    """The curves that animate `obj` through its active action."""
+    animation = getattr(obj, "animation_data", None)
+    if animation is None or animation.action is None:
+        return []
+    if not _slotted():
+        return list(animation.action.fcurves)
+    if animation.action_slot is None:
+        return []
+    return [curve for bag in _channelbags(animation.action, animation.action_slot) for curve in bag.fcurves]
+
+
+def baked(obj: bpy.types.Object) -> bpy.types.Action | None:
+    """The bake that moves `obj` now, or None."""
+    action = obj.animation_data.action if obj.animation_data else None
+    return action if action is not None and MARK in action else None
+
+
+def check_assignable(obj: bpy.types.Object) -> None:
+    """Raise ActionError when an action assigned to `obj` would not move it."""
+    animation = obj.animation_data
+    if animation is None:
+        return
+    if animation.use_tweak_mode:
+        raise ActionError(f"'{obj.name}' is in the tweak mode of the NLA editor; leave it (Tab) before baking.")
+    solo = [track.name for track in animation.nla_tracks if track.is_solo] if animation.use_nla else []
+    if solo:
+        raise ActionError(f"The NLA track '{solo[0]}' of '{obj.name}' plays solo and hides a bake; switch solo off.")
+
+
+def begin(obj: bpy.types.Object, name: str) -> bpy.types.Action:
+    """Give `obj` a new, empty action and note in it what was assigned before."""
+    had_animation = obj.animation_data is not None
+    animation = obj.animation_data or obj.animation_data_create()
+    before: dict[str, Any] = {"had_animation": had_animation, "pose": {}, "slot": "", "last_slot": ""}
+    before["blending"] = {key: getattr(animation, key) for key in _BLENDING}
+    action = bpy.data.actions.new(name)
+    if animation.action is not None:
+        action[PREVIOUS] = animation.action
+    if _slotted():
+        before["slot"] = animation.action_slot.identifier if animation.action_slot else ""
+        before["last_slot"] = animation.last_slot_identifier
+    action[MARK] = json.dumps(before)
+    try:
+        animation.action = action
+        if _slotted():
+            animation.action_slot = action.slots.new(id_type="OBJECT", name=obj.name)
+        for key, value in _BLENDING.items():
+            setattr(animation, key, value)
+    except BaseException:
+        discard(obj, action)
+        raise
+    return action
+
+
+def write(
+    obj: bpy.types.Object,
+    action: bpy.types.Action,
+    frames: Array,
+    channels: Sequence[Channel],
+    markers: Iterable[tuple[int, str]] = (),
+) -> int:
+    """Write one GENERATED key per frame and channel component into `action`, which `begin` made for `obj`.
+
+    frames: (F,) frame numbers, rising. markers: frame and name of pose markers. Returns the number of keys.
+    """
+    before = json.loads(action[MARK])
+    before["pose"] = {channel.path: list(_resolve(obj, channel.path)) for channel in channels}
+    action[MARK] = json.dumps(before)
+    curves = _NewCurves(action, obj)
+    count = len(frames)
+    points = np.empty((count, 2), dtype=np.float32)
+    points[:, 0] = frames
+    properties = bpy.types.Keyframe.bl_rna.properties
+    linear = np.full(count, _enum(properties["interpolation"], "LINEAR"), dtype=np.int32)
+    generated = np.full(count, _enum(properties["type"], "GENERATED"), dtype=np.int32)
+    for channel in channels:
+        for component in range(channel.values.shape[1]):
+            curve = curves.add(channel.path, component, channel.group)
+            curve.color_mode = "AUTO_YRGB" if channel.values.shape[1] == 4 else "AUTO_RGB"
+            points[:, 1] = channel.values[:, component]
+            keys = curve.keyframe_points
+            keys.add(count)
+            keys.foreach_set("co", points.ravel())
+            keys.foreach_set("interpolation", linear)
+            keys.foreach_set("type", generated)
+            curve.update()
+    for frame, name in markers:
+        action.pose_markers.new(name).frame = frame
+    return count * sum(channel.values.shape[1] for channel in channels)
+
+
+def remove(obj: bpy.types.Object) -> Removed:
+    """Take the bake of `obj` away and assign again what was assigned before. Raises ActionError.
+
+    Keys that somebody added by hand stay in the action, which is then kept with a fake user.
+    """
+    action = baked(obj)
+    if action is None:
+        raise ActionError(f"'{obj.name}' has no bake to remove; its active action was not made by a bake.")
+    if action.users - action.use_fake_user > 1:
+        raise ActionError(
+            f"The action '{action.name}' is also used by an NLA strip or another object; delete that use first."
+        )
+    return discard(obj, action)
+
+
+def discard(obj: bpy.types.Object, action: bpy.types.Action) -> Removed:
+    """Undo `begin` and `write`, finished or not."""
+    name, before, previous = action.name, json.loads(action[MARK]), action.get(PREVIOUS)
+    animation = obj.animation_data
+    kept = _delete_generated(action)
+    animation.action = previous
+    if _slotted():
+        if previous is not None:
+            animation.action_slot = next((slot for slot in previous.slots if slot.identifier == before["slot"]), None)
+        animation.last_slot_identifier = before["last_slot"]
+    for key, value in before["blending"].items():
+        setattr(animation, key, value)
+    if not before["had_animation"] and not animation.drivers and not animation.nla_tracks:
+        obj.animation_data_clear()
+    if kept:
+        del action[MARK]
+        if PREVIOUS in action:
+            del action[PREVIOUS]
+        action.use_fake_user = True
+    else:
+        bpy.data.actions.remove(action)
+    for path, values in before["pose"].items():
+        owner, attribute = path.rsplit(".", 1)
+        # A bone that was renamed or deleted since has no pose to give back.
+        if _has_bone(obj, owner):
+            setattr(obj.path_resolve(owner), attribute, values)
+    return Removed(name, kept)
+
+
+def _slotted() -> bool:
+    return hasattr(bpy.types.Action, "slots")
+
+
+def _channelbags(action: bpy.types.Action, slot: Any = None) -> list[Any]:
+    """The channelbags of one slot, or of all slots."""
+    strips = [strip for layer in action.layers for strip in layer.strips]
+    if slot is not None:
+        return [bag for strip in strips if (bag := strip.channelbag(slot)) is not None]
+    return [bag for strip in strips for bag in strip.channelbags]
+
+
+class _NewCurves:
+    """Adds curves to the slot of `obj` in `action`, grouped by name."""
+
+    def __init__(self, action: bpy.types.Action, obj: bpy.types.Object) -> None:
+        self._groups: dict[str, Any] = {}
+        if not _slotted():
+            self._bag: Any = action
+            return
+        layer = action.layers[0] if action.layers else action.layers.new("Bake")
+        strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
+        self._bag = strip.channelbag(obj.animation_data.action_slot, ensure=True)
+
+    def add(self, path: str, component: int, group: str) -> bpy.types.FCurve:
+        curve = self._bag.fcurves.new(path, index=component)
+        if group not in self._groups:
+            self._groups[group] = self._bag.groups.new(group)
+        curve.group = self._groups[group]
+        return curve
+
+
+def _delete_generated(action: bpy.types.Action) -> int:
+    """Delete the generated keys, and the curves that are empty then. Returns the number of keys that are left."""
+    kept = 0
+    for bag in _channelbags(action) if _slotted() else [action]:
+        for curve in list(bag.fcurves):
+            hand_made = [key for key in curve.keyframe_points if key.type != "GENERATED"]
+            if not hand_made:
+                bag.fcurves.remove(curve)
+                continue
+            kept += len(hand_made)
+            for index in reversed(range(len(curve.keyframe_points))):
+                key = curve.keyframe_points[index]
+                if key.type == "GENERATED":
+                    curve.keyframe_points.remove(key, fast=True)
+            curve.update()
+    return kept
+
+
+def _resolve(obj: bpy.types.Object, path: str) -> Any:
+    return obj.path_resolve(path)
+
+
+def _has_bone(obj: bpy.types.Object, owner: str) -> bool:
+    try:
+        obj.path_resolve(owner)
+    except ValueError:
+        return False
+    return True
+
+
+def _enum(prop: Any, identifier: str) -> int:
+    return int(prop.enum_items[identifier].value)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scene as a shot: the curve, and the settings that are keyed along it, at each frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..nsm_blender.control.shot import PathFollow, Shot, per_frame
+from ..nsm_blender.errors import ShotError
+from . import actions, armatures, curves
+from .properties import GAIT_ITEMS, of_object, of_scene
+
+Array = NDArray[Any]
+
+_KEYABLE = ("speed", "gait", "facing")
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """shot: at the model's size. rig: the character. line: the curve in world metres. frames: (F,) scene frames."""
+
+    shot: Shot
+    rig: armatures.Rig
+    line: curves.Polyline
+    frames: Array
+    notes: list[str] = field(default_factory=list)
+
+
+def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gathered:
+    """Describe what `armature` is to do. The scene is left as it is. Raises RigError and ShotError."""
+    rig = armatures.read(context, armature)
+    assert armature is not None
+    actions.check_assignable(armature)
+    path = of_object(armature).path
+    line = curves.polyline(context, path)
+    frames = frame_range(context.scene)
+    settings = of_object(path)
+    keyed = _sample(context, path, frames)
+    names = {number: name for name, _, _, number in GAIT_ITEMS}
+    render = context.scene.render
+    shot = Shot(
+        name=armature.name,
+        fps=render.fps / render.fps_base,
+        frames=len(frames),
+        path=PathFollow(
+            # A small character walks a curve that is as much longer for it: the engine knows one size.
+            points=(line.points / rig.scale).tolist(),
+            speeds=per_frame(keyed["speed"] / rig.scale, len(frames)),
+            gaits=[names[int(number)] for number in keyed["gait"]],
+            facing_offsets=per_frame(keyed["facing"], len(frames)),
+            speed_factors=line.factors.tolist() if settings.use_radius else [],
+            closed=line.closed and settings.loop,
+        ),
+        bias_velocity=settings.bias_velocity,
+        bias_direction=settings.bias_direction,
+    )
+    shot.validate()
+    return Gathered(shot, rig, line, frames, [line.note] if line.note else [])
+
+
+def frame_range(scene: bpy.types.Scene) -> Array:
+    """The frames to bake, (F,): the scene's range or the custom one. Raises ShotError when it is empty."""
+    own = of_scene(scene)
+    first, last = (own.frame_start, own.frame_end) if own.use_custom_range else (scene.frame_start, scene.frame_end)
+    if last <= first:
+        raise ShotError(f"The frame range {first} to {last} has fewer than 2 frames; move its end back.")
+    return np.arange(first, last + 1)
+
+
+def _sample(context: bpy.types.Context, path: bpy.types.Object, frames: Array) -> dict[str, Array]:
+    """The keyable settings of the curve object at each frame, name -> (F,); a gait as its number."""
+    animation = path.animation_data
+    if animation is None:
+        return {name: np.full(len(frames), _value(path, name)) for name in _KEYABLE}
+    driven = any(curve.data_path.startswith("nsm.") for curve in animation.drivers)
+    # The NLA mixes curves in ways that only Blender knows; so does an action that is blended or in tweak mode.
+    mixed = bool(animation.nla_tracks) or animation.action_influence < 1 or animation.action_blend_type != "REPLACE"
+    if driven or mixed:
+        return _sample_by_playing(context, path, frames)
+    found = {curve.data_path: curve for curve in actions.of(path) if not curve.mute and curve.is_valid}
+    out = {}
+    for name in _KEYABLE:
+        curve = found.get(f"nsm.{name}")
+        if curve is None or (curve.group is not None and curve.group.mute):
+            out[name] = np.full(len(frames), _value(path, name))
+        else:
+            out[name] = _as_stored(name, np.array([curve.evaluate(frame) for frame in frames.tolist()]))
+    return out
+
+
+def _sample_by_playing(context: bpy.types.Context, path: bpy.types.Object, frames: Array) -> dict[str, Array]:
+    scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
+    out = {name: np.empty(len(frames)) for name in _KEYABLE}
+    try:
+        for i, at in enumerate(frames.tolist()):
+            scene.frame_set(at)
+            evaluated = path.evaluated_get(context.evaluated_depsgraph_get())
+            for name in _KEYABLE:
+                out[name][i] = _value(evaluated, name)
+    finally:
+        scene.frame_set(frame, subframe=subframe)
+    return out
+
+
+def _value(obj: bpy.types.Object, name: str) -> float:
+    """A setting as a number."""
+    value = getattr(of_object(obj), name)
+    if name == "gait":
+        return float(next(number for identifier, _, _, number in GAIT_ITEMS if identifier == value))
+    return float(value)
+
+
+def _as_stored(name: str, values: Array) -> Array:
+    """Values of a curve as Blender stores them in the property: clamped to its range, a gait cut to an integer."""
+    if name == "speed":
+        return np.clip(values, 0.0, 6.0)
+    if name == "gait":
+        return np.clip(np.trunc(values), 0, len(GAIT_ITEMS) - 1)
+    return values

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which character and which curve a command is about."""
+
+from __future__ import annotations
+
+import bpy
+
+from .properties import of_object
+
+
+def character(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The armature that is meant: the active one, else that of the active mesh or curve, else the scene's only one."""
+    active = context.active_object
+    armatures = [obj for obj in context.scene.objects if obj.type == "ARMATURE"]
+    if active is not None:
+        if active.type == "ARMATURE":
+            return active
+        if active.type == "MESH":
+            deformer = active.find_armature()
+            if deformer is not None:
+                return deformer
+        if active.type == "CURVE":
+            followers = [obj for obj in armatures if of_object(obj).path == active]
+            if followers:
+                return followers[0]
+    return armatures[0] if len(armatures) == 1 else None
+
+
+def path(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The curve that the character follows, or the active curve when there is no character."""
+    armature = character(context)
+    if armature is not None:
+        return of_object(armature).path
+    active = context.active_object
+    return active if active is not None and active.type == "CURVE" else None

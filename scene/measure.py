@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a bake really did: the rig as Blender evaluates it, held against the engine's motion."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+from ..nsm_blender.motion.motion import Motion
+from ..nsm_blender.motion.rotations import Array, rotate
+from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from . import curves
+from .gather import Gathered
+from .properties import of_object
+
+_CONTACT = 0.5
+"""A foot with a label above this touches the ground."""
+_BUDGET = 1.5
+"""Seconds that the measuring may take; in a heavy scene it takes fewer frames."""
+_AT_LEAST = 12
+"""Frames that are measured however long it takes, beginning and end among them."""
+
+_NAMES = {
+    "seconds_rollout": "seconds.rollout",
+    "seconds_retarget": "seconds.retarget",
+    "seconds_write": "seconds.write",
+    "rig_error_mm_max": "rig_error_mm.max",
+    "rig_error_mm_mean": "rig_error_mm.mean",
+    "penetration_cm_max": "penetration_cm.max",
+}
+
+
+@dataclass
+class Report:
+    """The figures of one bake; None where a figure does not apply."""
+
+    frames: int = 0
+    frames_measured: int = 0
+    seconds_rollout: float = 0.0
+    seconds_retarget: float = 0.0
+    seconds_write: float = 0.0
+    rig_error_mm_max: float = 0.0
+    rig_error_mm_mean: float = 0.0
+    foot_slide_cm_per_s: float = 0.0
+    path_error_cm: float = 0.0
+    goal_error_cm: float | None = None
+    goal_error_deg: float | None = None
+    penetration_cm_max: float | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def to_json(self) -> str:
+        """One flat JSON object with the design's names."""
+        return json.dumps({_NAMES.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}, indent=1)
+
+    def save(self, path: Path | str) -> None:
+        """Write the report as JSON."""
+        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    def store(self, armature: bpy.types.Object) -> None:
+        """Keep the figures on the armature, for the panel and for the file."""
+        stored = of_object(armature).report
+        for name in _stored_names():
+            value = getattr(self, name)
+            if name == "notes":
+                value = "\n".join(value)
+            setattr(stored, name, -1.0 if value is None else value)
+
+    @staticmethod
+    def stored(armature: bpy.types.Object) -> Report:
+        """The report that `store` kept on the armature."""
+        stored, report = of_object(armature).report, Report()
+        for name in _stored_names():
+            setattr(report, name, getattr(stored, name))
+        report.notes = stored.notes.splitlines()
+        if stored.goal_error_cm < 0:
+            report.goal_error_cm = None
+        return report
+
+
+def forget(armature: bpy.types.Object) -> None:
+    """Take the stored report off the armature."""
+    of_object(armature).property_unset("report")
+
+
+def measure(
+    context: bpy.types.Context, armature: bpy.types.Object, gathered: Gathered, motion: Motion, report: Report
+) -> Iterator[float]:
+    """Evaluate the baked rig at many frames and fill in `report`. Yields the share that is done, 0..1.
+
+    The scene's frame is put back before each yield, so that whoever stops here leaves nothing behind.
+    """
+    places: dict[int, tuple[Array, Array]] = {}
+    order = _order(len(motion))
+    spent = 0.0
+    while len(places) < len(order) and (spent < _BUDGET or len(places) < _AT_LEAST):
+        start = time.perf_counter()
+        chunk = order[len(places) : len(places) + 8]
+        places.update(_evaluate(context, armature, {i: int(gathered.frames[i]) for i in chunk}))
+        spent += time.perf_counter() - start
+        yield len(places) / len(order)
+    at = np.array(sorted(places))
+    heads = np.stack([places[i][0] for i in at.tolist()])
+    tips = np.stack([places[i][1] for i in at.tolist()])
+    errors = np.concatenate(
+        (_head_errors(gathered, motion, at, heads), _tip_errors(gathered, motion, at, heads, tips)), 1
+    )
+    report.frames_measured = len(at)
+    report.rig_error_mm_max = float(errors.max()) * 1000
+    report.rig_error_mm_mean = float(errors.mean()) * 1000
+    report.foot_slide_cm_per_s = _foot_slide(motion, at, heads) * 100
+    report.path_error_cm = float(_distance_from(gathered.line.points, heads[:, 0]).mean()) * 100
+    report.goal_error_cm = _goal_error(gathered, heads[-1, 0])
+
+
+def _order(count: int) -> list[int]:
+    """All frames, in an order in which any beginning covers the range evenly and holds pairs of neighbours."""
+    pairs = list(range(0, count, 2))
+    order = [0, count - 1]
+    step = 1 << max(len(pairs).bit_length() - 1, 0)
+    seen = set(order)
+    while step:
+        for k in range(0, len(pairs), step):
+            for i in (pairs[k], pairs[k] + 1):
+                if i < count and i not in seen:
+                    seen.add(i)
+                    order.append(i)
+        step >>= 1
+    return order
+
+
+def _evaluate(
+    context: bpy.types.Context, armature: bpy.types.Object, frames: dict[int, int]
+) -> dict[int, tuple[Array, Array]]:
+    """World places in metres of the mapped bones' heads and tails, (J, 3) each, at scene frames; by index."""
+    scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
+    metres = curves.metres_per_unit(scene)
+    out = {}
+    try:
+        for index, at in frames.items():
+            scene.frame_set(at)
+            evaluated = armature.evaluated_get(context.evaluated_depsgraph_get())
+            world = np.array(evaluated.matrix_world, dtype=np.float64)
+            bones = evaluated.pose.bones
+            places = [
+                np.array([getattr(bones[name], end) for name in MODEL_SKELETON.names], dtype=np.float64)
+                for end in ("head", "tail")
+            ]
+            heads, tails = ((place @ world[:3, :3].T + world[:3, 3]) * metres for place in places)
+            out[index] = (heads, tails)
+    finally:
+        scene.frame_set(frame, subframe=subframe)
+    return out
+
+
+def _head_errors(gathered: Gathered, motion: Motion, at: Array, heads: Array) -> Array:
+    """Distances (N, J) in metres between the bones' heads and the engine's joints."""
+    return np.linalg.norm(heads - gathered.rig.expected(motion)[at], axis=-1)
+
+
+def _tip_errors(gathered: Gathered, motion: Motion, at: Array, heads: Array, tips: Array) -> Array:
+    """Distances (N, J) in metres between the bones' tails and where the engine's rotations put them.
+
+    The heads say nothing of a last bone's rotation, such as that of a hand.
+    """
+    rig = gathered.rig
+    rest = np.stack([rig.align @ rig.bones[index].rest[:3, 1] for index in rig.joints])
+    lengths = np.linalg.norm(tips - heads, axis=-1, keepdims=True)
+    rotations = motion.rotations[at].astype(np.float64)
+    wanted = rotate(rotations, np.broadcast_to(rest, (*rotations.shape[:2], 3)))
+    return np.linalg.norm((tips - heads) - wanted * lengths, axis=-1)
+
+
+def _foot_slide(motion: Motion, at: Array, heads: Array) -> float:
+    """Mean horizontal speed in m/s of heels and toes between neighbouring frames in both of which they touch."""
+    first = np.flatnonzero(np.diff(at) == 1)
+    speeds = []
+    for name in CONTACT_JOINTS:
+        label = motion.contacts[:, motion.contact_names.index(name)] > _CONTACT
+        touching = first[label[at[first]] & label[at[first] + 1]]
+        joint = MODEL_SKELETON.index(name)
+        moved = heads[touching + 1, joint, :2] - heads[touching, joint, :2]
+        speeds.append(np.linalg.norm(moved, axis=-1) * motion.fps)
+    every = np.concatenate(speeds)
+    return float(every.mean()) if len(every) else 0.0
+
+
+def _distance_from(line: Array, places: Array) -> Array:
+    """Horizontal distance (N,) of places (N, 3) from a polyline (P, 3)."""
+    a, b = line[:-1, :2], line[1:, :2]
+    along = b - a
+    length2 = np.maximum((along**2).sum(axis=1), 1e-12)
+    out = np.empty(len(places))
+    for i, place in enumerate(places[:, :2]):
+        t = np.clip(((place - a) * along).sum(axis=1) / length2, 0, 1)
+        out[i] = np.sqrt((((a + t[:, None] * along) - place) ** 2).sum(axis=1).min())
+    return out
+
+
+def _goal_error(gathered: Gathered, hips: Array) -> float | None:
+    """Horizontal distance in cm of the last place from the curve's end; None when the shot does not lead there."""
+    path = gathered.shot.path
+    assert path is not None
+    way = sum(path.speeds) / gathered.shot.fps * gathered.rig.scale
+    if path.speed_factors:
+        way *= min(1.0, float(np.mean(path.speed_factors)))
+    if path.closed or way < gathered.line.length():
+        return None
+    return float(np.linalg.norm(hips[:2] - gathered.line.points[-1, :2])) * 100
+
+
+def _stored_names() -> list[str]:
+    return [f.name for f in fields(Report) if f.name not in ("goal_error_deg", "penetration_cm_max")]

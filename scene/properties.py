@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the extension stores in the scene: settings of curves, characters and the frame range.
+
+Blender reads the annotations of a PropertyGroup as they are, so this file has no postponed annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+
+GAIT_ITEMS = (
+    ("stand", "Stand", "Stand still", 0),
+    ("walk", "Walk", "Walk", 1),
+    ("jog", "Jog", "Jog or run, depending on the speed", 2),
+    ("crouch", "Crouch", "Walk with bent knees", 3),
+)
+"""The engine's bakeable gaits. The numbers are stored in files and keyframes: never change them."""
+
+
+def _is_curve(_settings: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
+    return obj.type == "CURVE"
+
+
+class NSM_PG_report(bpy.types.PropertyGroup):
+    """The measurements of the last bake, on the armature. Negative: not applicable."""
+
+    frames: IntProperty(name="Frames", description="Frames that were baked")
+    seconds_rollout: FloatProperty(name="Rollout", description="Seconds in the neural network's controller")
+    seconds_retarget: FloatProperty(name="Retarget", description="Seconds for the motion to become bone channels")
+    seconds_write: FloatProperty(name="Write", description="Seconds for writing the keyframes")
+    rig_error_mm_max: FloatProperty(
+        name="Rig Error, Largest", description="Largest distance between the baked rig and the engine's motion in mm"
+    )
+    rig_error_mm_mean: FloatProperty(
+        name="Rig Error, Mean", description="Mean distance between the baked rig and the engine's motion in mm"
+    )
+    foot_slide_cm_per_s: FloatProperty(
+        name="Foot Slide", description="Mean horizontal speed of the feet in cm/s while they touch the ground"
+    )
+    path_error_cm: FloatProperty(name="Path Error", description="Mean distance of the hips from the curve in cm")
+    goal_error_cm: FloatProperty(
+        name="Goal Error", description="Distance of the hips from the end of the curve in cm", default=-1.0
+    )
+    frames_measured: IntProperty(name="Frames Measured", description="Frames at which the rig was measured")
+    notes: StringProperty(name="Notes", description="What the bake had to decide by itself")
+
+
+class NSM_PG_object(bpy.types.PropertyGroup):
+    """Settings of an object: of a curve how it is walked, of an armature where it walks."""
+
+    path: PointerProperty(
+        name="Path", description="Curve that the character walks along", type=bpy.types.Object, poll=_is_curve
+    )
+    report: PointerProperty(type=NSM_PG_report)
+
+    speed: FloatProperty(
+        name="Speed", description="Metres per second along the curve; 0 stands still", default=1.4, min=0.0, max=6.0
+    )
+    gait: EnumProperty(name="Gait", description="Kind of locomotion", items=GAIT_ITEMS, default="walk")
+    facing: FloatProperty(
+        name="Facing",
+        description="Angle between the way and the facing: 0 forward, 90 left of the way, 180 walks backward",
+        subtype="ANGLE",
+        default=0.0,
+        soft_min=-3.14159265,
+        soft_max=3.14159265,
+    )
+    use_radius: BoolProperty(
+        name="Speed by Radius",
+        description="Multiply the speed by the radius of the curve's points",
+        default=True,
+    )
+    loop: BoolProperty(
+        name="Walk Round Again", description="On a cyclic curve, go on after the first round", default=True
+    )
+    bias_velocity: FloatProperty(
+        name="Position",
+        description="How closely the position follows the curve; high values look more driven",
+        default=2.0,
+        min=0.1,
+        max=20.0,
+    )
+    bias_direction: FloatProperty(
+        name="Direction",
+        description="How closely the facing follows the curve; high values look more driven",
+        default=5.0,
+        min=0.1,
+        max=20.0,
+    )
+
+
+class NSM_PG_scene(bpy.types.PropertyGroup):
+    """Which frames to bake."""
+
+    use_custom_range: BoolProperty(
+        name="Custom Range", description="Bake other frames than the scene's range", default=False
+    )
+    frame_start: IntProperty(name="Start", description="First frame to bake", default=1)
+    frame_end: IntProperty(name="End", description="Last frame to bake", default=250)
+
+
+class NSM_PG_window_manager(bpy.types.PropertyGroup):
+    """The bake in progress; never saved."""
+
+    running: BoolProperty(options={"SKIP_SAVE"})
+    progress: FloatProperty(min=0.0, max=1.0, options={"SKIP_SAVE"})
+    text: StringProperty(options={"SKIP_SAVE"})
+
+
+CLASSES = (NSM_PG_report, NSM_PG_object, NSM_PG_scene, NSM_PG_window_manager)
+
+_OWNERS = (
+    (bpy.types.Object, NSM_PG_object),
+    (bpy.types.Scene, NSM_PG_scene),
+    (bpy.types.WindowManager, NSM_PG_window_manager),
+)
+
+
+def of_object(obj: bpy.types.Object) -> NSM_PG_object:
+    """The extension's settings of an object."""
+    return obj.nsm  # type: ignore[attr-defined]
+
+
+def of_scene(scene: bpy.types.Scene) -> NSM_PG_scene:
+    """The extension's settings of a scene."""
+    return scene.nsm  # type: ignore[attr-defined]
+
+
+def of_window_manager(window_manager: bpy.types.WindowManager) -> NSM_PG_window_manager:
+    """The state of the bake in progress."""
+    return window_manager.nsm  # type: ignore[attr-defined]
+
+
+def attach() -> None:
+    """Add the settings to Blender's types; the classes must be registered."""
+    for owner, group in _OWNERS:
+        owner.nsm = PointerProperty(type=group)  # type: ignore[attr-defined]
+
+
+def detach() -> None:
+    """Take the settings off Blender's types."""
+    for owner, _group in _OWNERS:
+        del owner.nsm  # type: ignore[attr-defined]
