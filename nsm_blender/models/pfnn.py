@@ -165,6 +165,7 @@ class PFNN:
         self.hash = hash
         self.rotation_reference = tensors["rotation_reference"]
         self.y_mean = tensors["y_mean"]
+        self.y_mean = tensors["y_mean"]
         self.input_size = len(tensors["x_mean"])
         self.output_size = len(tensors["y_mean"])
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Matrix products are right, whichever way this NumPy makes fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from nsm_blender.models import contract
+from nsm_blender.motion.rotations import Array
+
+
+@pytest.fixture(params=[True, False], ids=["with BLAS", "without BLAS"])
+def _blas(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Both ways on any NumPy: the products must be right even where the measurement chose badly."""
+    monkeypatch.setattr(contract, "matmul_is_fast", lambda: request.param)
+    yield
+
+
+def random(*shape: int) -> Array:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.usefixtures("_blas")
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2048, 277, 2), (97, 13, 5), (30, 40, 200), (920, 2000, 64)])
+def test_matmul_is_the_product(shape: tuple[int, int, int]) -> None:
+    rows, inner, columns = shape
+    a, b = random(rows, inner), random(inner, columns)
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(contract.matmul(a, b), expected, atol=1e-3)
+
+
+@pytest.mark.usefixtures("_blas")
+@pytest.mark.parametrize("shape", [(512, 277), (2, 230, 513), (4, 97, 600), (3, 20_000), (1, 1)])
+def test_rows_times_a_vector_is_the_product(shape: tuple[int, ...]) -> None:
+    matrix, vector = random(*shape), random(shape[-1])
+    rows = contract.Rows(matrix)
+    out = np.full(rows.shape, np.nan, dtype=np.float32)
+    rows.multiply(rows.blocks, vector, out)
+    expected = matrix.astype(np.float64) @ vector.astype(np.float64)
+    np.testing.assert_allclose(out.reshape(shape[:-1]), expected, atol=1e-3)
+
+
+@pytest.mark.usefixtures("_blas")
+def test_rows_follow_the_matrix_they_were_made_of() -> None:
+    matrix = random(6, 4)
+    rows = contract.Rows(matrix)
+    matrix[:] = 1
+    out = np.empty(rows.shape, dtype=np.float32)
+    rows.multiply(rows.blocks, np.ones(4, dtype=np.float32), out)
+    assert out.ravel().tolist() == [4] * 6
+
+
+def test_a_matrix_in_another_order_is_refused() -> None:
+    with pytest.raises(ValueError, match="C-contiguous"):
+        contract.Rows(random(8, 6).T)
+
+
+def test_the_choice_is_measured_once() -> None:
+    assert contract.matmul_is_fast() is contract.matmul_is_fast()
+    assert contract.matmul_is_fast.cache_info().currsize == 1
