@@ -187,7 +187,7 @@ def discard(obj: bpy.types.Object, action: bpy.types.Action) -> Removed:
 
 
 def _slotted() -> bool:
-    return hasattr(bpy.types.Action, "slots")
+    return bpy.app.version >= (4, 4, 0)
 
 
 def _channelbags(action: bpy.types.Action, slot: Any = None) -> list[Any]:

@@ -65,7 +65,7 @@ class Rig:
 def read(context: bpy.types.Context, obj: bpy.types.Object | None) -> Rig:
     """Describe the armature `obj`. Raises RigError with the reason when it cannot be baked."""
     if obj is None:
-        raise RigError("No character is chosen; select an armature, or add one with 'Add Character'.")
+        raise RigError("No character is chosen; select an armature, or add one with 'Add Mannequin'.")
     if obj.type != "ARMATURE":
         raise RigError(f"'{obj.name}' is not an armature; select the character's armature.")
     _check_object(context, obj)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import bpy
@@ -163,7 +164,7 @@ def _parameters(spline: bpy.types.Spline, count: int) -> Array:
     if spline.type == "BEZIER":
         points = [*spline.bezier_points, spline.bezier_points[0]]
         straight = [
-            a.handle_right_type == b.handle_left_type == "VECTOR" for a, b in zip(points, points[1:count], strict=False)
+            a.handle_right_type == b.handle_left_type == "VECTOR" for a, b in pairwise(points[:count])
         ]
         steps = np.cumsum([0] + [1 if s else spline.resolution_u for s in straight])
         return steps / steps[-1]

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Neural State Machine: goal-driven character animation. This file registers the extension, nothing else."""
+
+from __future__ import annotations
+
+import bpy
+
+from . import operators, panels
+from .scene import properties
+
+_CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES)
+
+
+def register() -> None:
+    """Add the extension's classes and settings to Blender."""
+    for cls in _CLASSES:
+        bpy.utils.register_class(cls)
+    properties.attach()
+
+
+def unregister() -> None:
+    """Take away what `register` added."""
+    properties.detach()
+    for cls in reversed(_CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The base of all operators: a user's mistake becomes one sentence, a programming error a bug report."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import traceback
+from pathlib import Path
+
+import bpy
+
+from ..nsm_blender.errors import UserError
+
+PACKAGE = __package__.rpartition(".")[0]
+RAISE = "NSM_BLENDER_RAISE"
+"""When this environment variable is set, unexpected exceptions are raised instead of reported."""
+
+
+class Operation:
+    """Mixin for operators: put the work into `run`."""
+
+    def run(self, context: bpy.types.Context) -> set[str]:
+        """Do the work; raise UserError for what the user should correct. Returns the operator's result."""
+        raise NotImplementedError
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        """Blender's entry: `run`, with errors turned into reports."""
+        try:
+            return self.run(context)
+        except Exception as error:  # noqa: BLE001 - the one place that turns any exception into a report
+            return self.failed(error)
+
+    def failed(self, error: Exception) -> set[str]:
+        """Report `error` and cancel."""
+        if isinstance(error, UserError):
+            self.report({"ERROR"}, str(error))  # type: ignore[attr-defined]
+            return {"CANCELLED"}
+        if os.environ.get(RAISE):
+            raise error
+        text = bug_report(error)
+        print(text, file=sys.stderr)
+        path = user_folder("reports") / "bug_report.txt"
+        path.write_text(text, encoding="utf-8")
+        self.report({"ERROR"}, f"Unexpected error: {error}. Please send us the bug report {path}")  # type: ignore[attr-defined]
+        return {"CANCELLED"}
+
+
+def user_folder(name: str) -> Path:
+    """A folder of this extension that the user may write to, made when it is missing."""
+    return Path(bpy.utils.extension_path_user(PACKAGE, path=name, create=True))
+
+
+def bug_report(error: BaseException) -> str:
+    """The exception with all versions that one needs to find its cause."""
+    numpy = sys.modules.get("numpy")
+    lines = [
+        f"{PACKAGE.rpartition('.')[2]} {_version()}",
+        f"Blender {bpy.app.version_string} ({bpy.app.build_hash.decode(errors='replace')})",
+        f"Python {sys.version.split()[0]}, NumPy {getattr(numpy, '__version__', 'not imported')}",
+        platform.platform(),
+        "",
+        *traceback.format_exception(error),
+    ]
+    return "\n".join(lines)
+
+
+def _version() -> str:
+    from ..nsm_blender import __version__
+
+    return __version__

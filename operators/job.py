@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One bake from the scene to keys and measurements, in small steps, with nothing left behind when it stops."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import bpy
+
+from ..nsm_blender.control.bake import Bake
+from ..nsm_blender.errors import ShotError
+from ..nsm_blender.motion.motion import Motion
+from ..scene import actions, armatures, curves, measure
+from ..scene.gather import Gathered, gather
+
+_ROLLOUT, _WRITTEN = 0.85, 0.9
+"""Progress when the rollout and the writing are done; the rest is measuring."""
+
+
+class BakeJob:
+    """A bake in progress: call `step` until `done`, or `cancel`. Raises UserError on construction.
+
+    An exception, or `cancel`, at any moment takes away all that was made so far.
+    """
+
+    def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
+        self.gathered: Gathered = gather(context, armature)
+        self.report = measure.Report(frames=len(self.gathered.frames), notes=list(self.gathered.notes))
+        self.progress = 0.0
+        self.done = False
+        self._bake = Bake(self.gathered.shot)
+        self._started = time.perf_counter()
+        self._work = self._stages()
+
+    @property
+    def seconds_left(self) -> float:
+        """An estimate from the time so far."""
+        spent = time.perf_counter() - self._started
+        return spent * (1 - self.progress) / self.progress if self.progress > 0 else 0.0
+
+    def step(self) -> None:
+        """Do a small piece of work."""
+        try:
+            self.progress = next(self._work)
+        except StopIteration:
+            self.progress, self.done = 1.0, True
+
+    def run(self, seconds: float = float("inf")) -> None:
+        """Step until done, or until `seconds` have passed."""
+        end = time.perf_counter() + seconds
+        while not self.done and time.perf_counter() < end:
+            self.step()
+
+    def cancel(self) -> None:
+        """Stop, and take away all that was made."""
+        self._work.close()
+        self.done = True
+
+    def _stages(self) -> Iterator[float]:
+        while not self._bake.done:
+            start = time.perf_counter()
+            self._bake.step()
+            self.report.seconds_rollout += time.perf_counter() - start
+            yield _ROLLOUT * self._bake.progress
+        start = time.perf_counter()
+        motion = self._bake.motion()
+        self.report.seconds_rollout += time.perf_counter() - start
+        # Blender's context and objects are looked up anew after each pause: the user may have changed the scene.
+        armature = self._armature()
+        action = actions.begin(armature, f"{armature.name} Bake")
+        try:
+            self._write(armature, action, motion)
+            yield _WRITTEN
+            measuring = measure.measure(bpy.context, self._armature(), self.gathered, motion, self.report)
+            for share in measuring:
+                yield _WRITTEN + (1 - _WRITTEN) * share
+        except BaseException:  # GeneratorExit too: that is how `cancel` arrives here
+            actions.discard(self._armature(), action)
+            raise
+        self.report.store(self._armature())
+
+    def _write(self, armature: bpy.types.Object, action: bpy.types.Action, motion: Motion) -> None:
+        frames, rig = self.gathered.frames, self.gathered.rig
+        start = time.perf_counter()
+        world = armatures.world_matrices(bpy.context, armature, frames)
+        channels = armatures.channels(rig, motion, world, curves.metres_per_unit(bpy.context.scene))
+        self.report.seconds_retarget = time.perf_counter() - start
+        start = time.perf_counter()
+        actions.write(armature, action, frames, channels, self._gait_changes())
+        bpy.context.view_layer.update()
+        self.report.seconds_write = time.perf_counter() - start
+
+    def _gait_changes(self) -> list[tuple[int, str]]:
+        """Frame and name of each gait along the shot."""
+        path = self.gathered.shot.path
+        assert path is not None
+        gaits, frames = path.gaits, self.gathered.frames.tolist()
+        return [(frames[i], gaits[i].capitalize()) for i in range(len(gaits)) if i == 0 or gaits[i] != gaits[i - 1]]
+
+    def _armature(self) -> bpy.types.Object:
+        name = self.gathered.rig.name
+        armature = bpy.data.objects.get(name)
+        if armature is None:
+            raise ShotError(f"'{name}' was deleted or renamed during the bake.")
+        return armature

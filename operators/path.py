@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Add a curve to walk along, and give a curve to the character."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..nsm_blender.errors import ShotError
+from ..scene import lookup
+from ..scene.properties import of_object
+from .base import Operation
+
+
+class NSM_OT_add_path(Operation, bpy.types.Operator):
+    """Add a curve at the 3D cursor and let the character walk along it."""
+
+    bl_idname = "nsm.add_path"
+    bl_label = "Add Path"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Objects are added in object mode."""
+        if context.mode != "OBJECT":
+            cls.poll_message_set("Go to object mode first")
+            return False
+        return True
+
+    def run(self, context: bpy.types.Context) -> set[str]:
+        """Add the curve; it becomes active, and the path of the character if there is one."""
+        from ..scene import curves
+
+        armature = lookup.character(context)
+        curve = curves.add_path(context)
+        if armature is not None:
+            of_object(armature).path = curve
+        return {"FINISHED"}
+
+
+class NSM_OT_assign_path(Operation, bpy.types.Operator):
+    """Let the character walk along the selected curve."""
+
+    bl_idname = "nsm.assign_path"
+    bl_label = "Use Selected Curve"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """There has to be a character."""
+        if lookup.character(context) is None:
+            cls.poll_message_set("Select a character's armature and a curve")
+            return False
+        return True
+
+    def run(self, context: bpy.types.Context) -> set[str]:
+        """Assign the one selected curve."""
+        selected = [obj for obj in context.selected_objects if obj.type == "CURVE"]
+        if len(selected) != 1:
+            raise ShotError(f"{len(selected)} curves are selected; select one, together with the armature.")
+        armature = lookup.character(context)
+        assert armature is not None
+        of_object(armature).path = selected[0]
+        return {"FINISHED"}
+
+
+CLASSES = (NSM_OT_add_path, NSM_OT_assign_path)

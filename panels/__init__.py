@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Panels and preferences: read state and draw it, never compute."""
+
+from __future__ import annotations
+
+from . import preferences, sidebar
+
+CLASSES = (*preferences.CLASSES, *sidebar.CLASSES)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sidebar tab "NSM" of the 3D viewport: character, path, bake, result."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..scene import lookup
+from ..scene.properties import of_object, of_scene, of_window_manager
+
+
+class _Panel:
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "NSM"
+
+
+class NSM_PT_character(_Panel, bpy.types.Panel):
+    """Which armature acts."""
+
+    bl_label = "Character"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """The character's name, or how to get one."""
+        column = self.layout.column()
+        armature = lookup.character(context)
+        if armature is not None:
+            column.label(text=armature.name, icon="ARMATURE_DATA")
+            return
+        column.label(text="Select an armature, or add", icon="INFO")
+        column.label(text="the character to begin.", icon="BLANK1")
+        _operator_if_there(column, "add_character", "OUTLINER_OB_ARMATURE")
+
+
+class NSM_PT_path(_Panel, bpy.types.Panel):
+    """Where the character walks, how fast, and how."""
+
+    bl_label = "Path"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """The curve and its settings."""
+        layout = self.layout
+        layout.use_property_split = True
+        armature, path = lookup.character(context), lookup.path(context)
+        if armature is not None:
+            layout.prop(of_object(armature), "path")
+        if path is None:
+            column = layout.column()
+            column.label(text="Choose a curve to walk along,", icon="INFO")
+            column.label(text="or add one at the 3D cursor.", icon="BLANK1")
+            column.operator("nsm.add_path", icon="CURVE_BEZCURVE")
+            if any(obj.type == "CURVE" for obj in context.selected_objects):
+                column.operator("nsm.assign_path", icon="EYEDROPPER")
+            return
+        settings = of_object(path)
+        column = layout.column()
+        column.prop(settings, "speed", text="Speed (m/s)")
+        column.prop(settings, "gait")
+        column.prop(settings, "facing")
+        column.prop(settings, "use_radius")
+        column.prop(settings, "loop")
+
+
+class NSM_PT_following(_Panel, bpy.types.Panel):
+    """How closely the character follows the curve."""
+
+    bl_label = "Following"
+    bl_parent_id = "NSM_PT_path"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Shown when there is a curve."""
+        return lookup.path(context) is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """The two biases."""
+        path = lookup.path(context)
+        if path is None:
+            return
+        layout = self.layout
+        layout.use_property_split = True
+        layout.prop(of_object(path), "bias_velocity")
+        layout.prop(of_object(path), "bias_direction")
+
+
+class NSM_PT_bake(_Panel, bpy.types.Panel):
+    """The frame range and the button."""
+
+    bl_label = "Bake"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """The button, or the progress while a bake runs."""
+        layout = self.layout
+        state = of_window_manager(context.window_manager)
+        if state.running:
+            layout.progress(factor=state.progress, text=state.text)
+            layout.label(text="Esc cancels", icon="EVENT_ESC")
+            return
+        layout.use_property_split = True
+        settings = of_scene(context.scene)
+        layout.prop(settings, "use_custom_range")
+        if settings.use_custom_range:
+            column = layout.column(align=True)
+            column.prop(settings, "frame_start")
+            column.prop(settings, "frame_end")
+        row = layout.row()
+        row.scale_y = 1.5
+        row.operator("nsm.bake", icon="REC")
+
+
+class NSM_PT_result(_Panel, bpy.types.Panel):
+    """What the last bake measured, and what to do with it."""
+
+    bl_label = "Result"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """The report and the buttons for a bake."""
+        layout = self.layout
+        armature = lookup.character(context)
+        report = of_object(armature).report if armature is not None else None
+        if report is None or not report.frames:
+            layout.label(text="No bake yet.", icon="INFO")
+            return
+        seconds = report.seconds_rollout + report.seconds_retarget + report.seconds_write
+        rows = [
+            ("Frames", f"{report.frames} in {seconds:.1f} s"),
+            ("Rig error", f"{report.rig_error_mm_max:.2f} mm"),
+            ("Foot slide", f"{report.foot_slide_cm_per_s:.1f} cm/s"),
+            ("Path error", f"{report.path_error_cm:.1f} cm"),
+        ]
+        if report.goal_error_cm >= 0:
+            rows.append(("End of path", f"{report.goal_error_cm:.1f} cm away"))
+        column = layout.column(align=True)
+        for name, value in rows:
+            split = column.split(factor=0.45)
+            split.label(text=name)
+            split.label(text=value)
+        for note in report.notes.splitlines():
+            layout.label(text=note, icon="INFO")
+        column = layout.column(align=True)
+        column.operator("nsm.remove_bake", icon="TRASH")
+        column.operator("nsm.save_report", icon="FILE_TEXT")
+        column.operator("nsm.save_shot", icon="FILE_TICK")
+        _operator_if_there(column, "export_fbx", "EXPORT")
+
+
+def _operator_if_there(layout: bpy.types.UILayout, name: str, icon: str) -> None:
+    """A button for `nsm.<name>`."""
+    if hasattr(bpy.types, f"NSM_OT_{name}"):
+        layout.operator(f"nsm.{name}", icon=icon)
+
+
+CLASSES = (NSM_PT_character, NSM_PT_path, NSM_PT_following, NSM_PT_bake, NSM_PT_result)
