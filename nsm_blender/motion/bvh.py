@@ -17,7 +17,7 @@ from ..errors import FileFormatError
 from .imported import ImportedMotion, read_lines
 from .rotations import Array, from_euler
 
-_KEYWORDS = {"ROOT", "JOINT", "END", "OFFSET", "CHANNELS", "MOTION", "HIERARCHY", "{", "}"}
+_NO_NAMES = {"OFFSET", "CHANNELS", "}"}
 _CHANNEL = re.compile(r"([XYZ])(POSITION|ROTATION)", re.IGNORECASE)
 _COUNT = re.compile(r"\s*frames\s*:?\s*(\S+)\s*$", re.IGNORECASE)
 _TIME = re.compile(r"\s*frame\s*time\s*:?\s*(\S+)\s*$", re.IGNORECASE)
@@ -128,7 +128,7 @@ class _Reader:
         """Read the name (which may hold blanks) and the opening brace; returns the new joint's index."""
         words = []
         while (token := self._next("'{'"))[0] != "{":
-            if token[0].upper() in _KEYWORDS:
+            if token[0].upper() in _NO_NAMES:
                 self.fail(token[1], f"expected '{{', found '{token[0]}'")
             words.append(token[0])
         name = " ".join(words)

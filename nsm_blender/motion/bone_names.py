@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which bone of an imported skeleton is which joint of the model skeleton, from names and hierarchy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..errors import RigError
+from .imported import shared_prefix
+
+SIDES = ("Left", "Right")
+
+# Names of a limb's bones without side, prefix, case and punctuation, the surest first. The parts are
+# sought in this order and a bone is taken once, which settles the names that mean different bones in
+# different dialects: "LeftShoulder" is the collar bone beside "LeftArm" and the upper arm beside
+# "LeftCollar"; "LeftFoot" is the ball of the foot beside "LeftAnkle".
+_PARTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Leg", ("lowerleg", "lowleg", "loleg", "shin", "calf", "tibia", "knee", "leg")),
+    ("UpLeg", ("upleg", "upperleg", "thigh", "thighbend", "femur", "hip", "leg")),
+    ("Foot", ("ankle", "foot")),
+    ("Toe", ("toebase", "toes", "toe", "toe0", "ball", "foot")),
+    ("ForeArm", ("forearm", "forearmbend", "lowerarm", "lowarm", "loarm", "radius", "elbow")),
+    ("Arm", ("upperarm", "uparm", "humerus", "shldr", "shldrbend", "arm", "shoulder")),
+    ("Shoulder", ("collar", "clavicle", "collarbone", "shoulder")),
+    ("Hand", ("wrist", "hand")),
+)
+_NEEDED = ("UpLeg", "Leg", "Foot", "Arm", "ForeArm")
+_PREFIXES = re.compile(r"^(mixamorig\d*|(valvebiped)?bip\d*|jbipc?|ccbase|def|[mf]avg)")
+_END = re.compile(r"(end|nub|site|effector)\d*$")
+_SIDE_FORMS = {"Left": ("left", "l"), "Right": ("right", "r")}
+
+
+def map_bones(
+    names: Sequence[str], parents: Sequence[int], is_end: Sequence[bool], source: str
+) -> dict[str, int]:
+    """Indices of the bones that are joints of the model skeleton.
+
+    Hips, both legs to the ankle and both arms to the elbow are always there; Spine, Spine1, Spine2, Neck,
+    Head, collar bones, hands and toes where the skeleton has them. Of a longer spine three bones are
+    chosen, the last at the shoulders; of several neck bones the lowest.
+    Raises RigError that names `source` and what is missing.
+    """
+    plain = _plain_names(names, is_end)
+    found = _limbs(plain)
+    missing = [side + part for side in SIDES for part in _NEEDED if side + part not in found]
+    if missing:
+        raise RigError(f"{source}: no bone was recognised as {_listed(missing)}; the skeleton has {_sample(names)}")
+    tree = _Tree(parents)
+    for side in SIDES:
+        for upper, lower in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand")):
+            below = found.get(side + lower)
+            if below is not None and found[side + upper] not in tree.path(below):
+                raise RigError(f"{source}: {names[below]} is no descendant of {names[found[side + upper]]}")
+        # A bone with a fitting name in the wrong place (a helper, a twist bone) counts as none.
+        for upper, lower, doubtful in (("Shoulder", "Arm", "Shoulder"), ("Foot", "Toe", "Toe")):
+            below = found.get(side + lower)
+            if below is not None and found.get(side + upper) not in tree.path(below):
+                found.pop(side + doubtful, None)
+    _add_trunk(found, tree, plain, names, source)
+    return found
+
+
+def _plain_names(names: Sequence[str], is_end: Sequence[bool]) -> list[str]:
+    """Names in lower case without name space, punctuation and the rig's prefix; ends of bones become empty."""
+    plain = [re.sub(r"[^a-z0-9]", "", re.split(r"[:|]", n)[-1].lower()) for n in names]
+    plain = ["" if end or _END.search(n) else n for n, end in zip(plain, is_end, strict=True)]
+    prefix = shared_prefix([n for n in plain[1:] if n])
+    if len(prefix) > 2:
+        plain = [n.removeprefix(prefix) for n in plain]
+    return [_PREFIXES.sub("", n) for n in plain]
+
+
+def _limbs(plain: Sequence[str]) -> dict[str, int]:
+    first: dict[str, int] = {}
+    for index, name in enumerate(plain):
+        first.setdefault(name, index)
+    found: dict[str, int] = {}
+    for side in SIDES:
+        taken: set[int] = set()
+        for part, words in _PARTS:
+            forms = [f for word in words for s in _SIDE_FORMS[side] for f in (s + word, word + s)]
+            bone = next((first[f] for f in forms if f in first and first[f] not in taken), None)
+            if bone is not None:
+                found[side + part] = bone
+                taken.add(bone)
+    return found
+
+
+def _add_trunk(
+    found: dict[str, int], tree: _Tree, plain: Sequence[str], names: Sequence[str], source: str
+) -> None:
+    """Hips, spine, neck and head, which are called too many things, from the branches of the tree."""
+    hips = tree.common(found["LeftUpLeg"], found["RightUpLeg"])
+    chest = tree.common(found.get("LeftShoulder", found["LeftArm"]), found.get("RightShoulder", found["RightArm"]))
+    while plain[chest].startswith("neck") and chest != hips:  # rigs whose collar bones hang on the neck
+        chest = tree.parents[chest]
+    if hips not in tree.path(chest):
+        hips = tree.common(hips, chest)
+    if hips in (found["LeftUpLeg"], found["RightUpLeg"]):
+        raise RigError(f"{source}: there is no bone for the hips above {names[found['LeftUpLeg']]}")
+    found["Hips"] = hips
+    spine = tree.between(hips, chest)
+    if len(spine) > 2:
+        spine = [spine[0], spine[round((len(spine) - 1) / 2 + 0.1)], spine[-1]]
+    for name, index in zip({1: ("Spine2",), 2: ("Spine", "Spine2")}.get(len(spine), ("Spine", "Spine1", "Spine2")),
+                           spine, strict=False):
+        found[name] = index
+    head = next((i for i, n in enumerate(plain) if n == "head" and chest in tree.path(i)), None)
+    if head is not None:
+        found["Head"] = head
+        neck = tree.between(chest, head)[:-1]
+    else:
+        neck = [i for i, n in enumerate(plain) if n.startswith("neck") and chest in tree.path(i)]
+    if neck:
+        found["Neck"] = neck[0]
+
+
+class _Tree:
+    """Ancestors in a joint tree."""
+
+    def __init__(self, parents: Sequence[int]) -> None:
+        self.parents = parents
+
+    def path(self, joint: int) -> list[int]:
+        """`joint` and its ancestors, upwards."""
+        out: list[int] = []
+        while joint >= 0:
+            out.append(joint)
+            joint = self.parents[joint]
+        return out
+
+    def common(self, a: int, b: int) -> int:
+        """The lowest joint above (or equal to) both."""
+        above = set(self.path(b))
+        return next(j for j in self.path(a) if j in above)
+
+    def between(self, top: int, bottom: int) -> list[int]:
+        """The joints below `top` down to and with `bottom`."""
+        path = self.path(bottom)
+        return path[: path.index(top)][::-1]
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
+
+
+def _sample(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
