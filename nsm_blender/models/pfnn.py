@@ -116,6 +116,7 @@ def forward(weights: dict[str, Any], x: Any, phase: Any) -> Any:
 
 Mode = Literal["cubic", "linear", "constant"]
 """How the spline over the phase is evaluated (5.2): exactly, or from precomputed tables."""
+MODES: tuple[Mode, ...] = ("cubic", "linear", "constant")
 TABLES: Mapping[Mode, int] = {"cubic": CONTROL_POINTS, "linear": 10, "constant": 50}
 """Number of weight tables that each mode keeps: the control points themselves, or samples of the spline."""
 _TOGETHER: Mapping[Mode, int] = {"cubic": 4, "linear": 2, "constant": 1}
@@ -165,7 +166,6 @@ class PFNN:
         self.hash = hash
         self.rotation_reference = tensors["rotation_reference"]
         self.y_mean = tensors["y_mean"]
-        self.y_mean = tensors["y_mean"]
         self.input_size = len(tensors["x_mean"])
         self.output_size = len(tensors["y_mean"])
 
@@ -193,8 +193,13 @@ class PFNN:
 
     @property
     def memory(self) -> int:
-        """Bytes of weights that predicting one frame after the other goes through."""
+        """Bytes of all weight tables of this mode."""
         return sum(tables.nbytes for tables in self._tables)
+
+    @property
+    def memory_per_frame(self) -> int:
+        """Bytes of the tables that one frame reads."""
+        return sum(tables[: _TOGETHER[self.mode]].nbytes for tables in self._tables)
 
     def predict(self, x: Float32, phase: float, out: Float32 | None = None) -> Float32:
         """One frame: features x (n,) as in `INPUT`, phase in radians -> features (m,) as in `OUTPUT`.

@@ -18,19 +18,31 @@ def leg_length(skeleton: Skeleton) -> float:
     return float(np.linalg.norm(skeleton.offsets[joints], axis=1).sum() / 2)
 
 
+def stride_ratio(skeleton: Skeleton) -> float:
+    """Factor on distances over the ground, from `skeleton` to the model.
+
+    A stride is spanned by legs and feet; with the legs' ratio alone a short foot is out of reach behind.
+    """
+    def span(s: Skeleton) -> float:
+        return leg_length(s) + float(np.linalg.norm(s.offsets[s.index("LeftToe")]))
+
+    return min(span(MODEL_SKELETON) / span(skeleton), leg_length(MODEL_SKELETON) / leg_length(skeleton))
+
+
 def to_model_skeleton(clip: Clip) -> Clip:
     """The clip on MODEL_SKELETON.
 
-    World rotations are carried over joint by joint. Leg lengths give one scale for the ground plane,
-    so a planted toe stays planted; the legs are then solved again (two bones) from the ankle places
-    that belong to the scaled toes, because thigh, shin and foot differ in proportion. The clip's joints
-    must be named as the model's (see `canonical`).
+    World rotations are carried over joint by joint. The ground plane is scaled as a whole, so a planted
+    toe stays planted; the legs are then solved again (two bones) from the ankle places that belong to the
+    scaled toes, because thigh, shin and foot differ in proportion. The clip's joints must be named as the
+    model's (see `canonical`).
     """
     target = MODEL_SKELETON
     order = clip.skeleton.indices(target.names)
     positions, rotations = clip.world()
     positions, rotations = positions[:, order], rotations[:, order].copy()
-    scale = leg_length(target) / leg_length(clip.skeleton)
+    height_scale = leg_length(target) / leg_length(clip.skeleton)
+    scale = np.array([1.0, 1.0, 0.0]) * stride_ratio(clip.skeleton) + np.array([0.0, 0.0, height_scale])
 
     hips = target.index("Hips")
     ankles = {side: _ankle_target(positions, rotations, side, scale) for side in ("Left", "Right")}
@@ -55,11 +67,11 @@ def to_model_skeleton(clip: Clip) -> Clip:
     return Clip(target, root, local, clip.fps, clip.meta)
 
 
-def _ankle_target(positions: Array, rotations: Array, side: str, scale: float) -> Array:
+def _ankle_target(positions: Array, rotations: Array, side: str, scale: Array) -> Array:
     """Where the ankle belongs (T, 3) when the toe is at its scaled place and the foot keeps its rotation."""
     toe, foot = MODEL_SKELETON.indices([side + "Toe", side + "Foot"])
     place = positions[:, toe] * scale
-    place[:, 2] = TOE_HEIGHT + scale * (positions[:, toe, 2] - TOE_HEIGHT)
+    place[:, 2] = TOE_HEIGHT + scale[2] * (positions[:, toe, 2] - TOE_HEIGHT)
     return place - rotate(rotations[:, foot], np.broadcast_to(MODEL_SKELETON.offsets[toe], place.shape))
 
 
