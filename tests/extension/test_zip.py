@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 FILES = {"__init__.py", "blender_manifest.toml", "LICENSE", "README.md"}
-ENDINGS = {".py", ".typed", ".toml", ".md", ".json", ".safetensors", ".whl", ""}
+ENDINGS = {".py", ".typed", ".toml", ".md", ".txt", ".json", ".safetensors", ".whl", ""}
 
 
 @pytest.fixture(scope="module")
