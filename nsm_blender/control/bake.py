@@ -11,12 +11,14 @@ import numpy as np
 from ..models.pfnn import FPS, PFNN
 from ..motion.gait import GAITS
 from ..motion.motion import Motion
-from ..motion.rotations import make_continuous
+from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..paths import weights_folder
 from .commands import Commands, Future, PathCommands, State, VelocityCommands, start_of
-from .foot_lock import lock_feet
-from .locomotion import Locomotion
+from .foot_lock import contact_labels, lock_feet
+from .locomotion import Locomotion, Record
+from .path import GroundPath
+from .pose import decode, joint_places
 from .shot import Shot, VelocityFollow
 
 FRAMES_PER_STEP = 12
@@ -77,10 +79,24 @@ class Bake:
         assert self._motion is not None
         return self._motion
 
+    @property
+    def path(self) -> GroundPath | None:
+        """The path that is followed, if the shot has one."""
+        return self._commands.path if isinstance(self._commands, PathCommands) else None
+
+    def unlocked(self) -> Motion:
+        """The motion at 60 fps as the network made it, before the feet are locked; for comparison."""
+        record = self._character.record()
+        hips, rotations, _ = decode(record, self._network.rotation_reference)
+        return self._as_motion(record, joint_places(hips, rotations), rotations, contact_labels(record))
+
     def _finish(self) -> Motion:
         record = self._character.record()
-        positions, rotations, contacts = lock_feet(record, self._network.rotation_reference, self._character.height)
-        motion = Motion(
+        locked = lock_feet(record, self._network.rotation_reference, self._character.height)
+        return self._as_motion(record, *locked).resampled(self.shot.fps, self.shot.frames)
+
+    def _as_motion(self, record: Record, positions: Array, rotations: Array, contacts: Array) -> Motion:
+        return Motion(
             names=MODEL_SKELETON.names, parents=MODEL_SKELETON.parents,
             positions=positions.astype(np.float32), rotations=make_continuous(rotations).astype(np.float32),
             root=record.root.astype(np.float32), contacts=contacts, contact_names=CONTACT_JOINTS,
@@ -88,7 +104,6 @@ class Bake:
             meta={"model": "pfnn", "weights": self._network.hash, "shot": self.shot.hash(), "seed": self.shot.seed,
                   "name": self.shot.name},
         )
-        return motion.resampled(self.shot.fps, self.shot.frames)
 
 
 def standing(state: State) -> Future:

@@ -25,6 +25,8 @@ _SHORTEST = 0.3
 _SHORTEST_CROUCH = 2.0
 """Seconds; braking and sharp turns lower the hips too, but not for long."""
 _STEP_NEAR = 0.45
+_LONGEST_START = 1.2
+"""Seconds of walking between standing and a run, that are the start of the run."""
 
 
 def gait_labels(positions: Array, contacts: Array, fps: float) -> Array:
@@ -57,7 +59,18 @@ def gait_labels(positions: Array, contacts: Array, fps: float) -> Array:
     low = without_short_runs((height < CROUCH_HEIGHT) & (speed < JOG_SPEED), int(0.5 * fps), int(_SHORTEST_CROUCH * fps))
     out[low] = GAITS.index("crouch")
     out[jumping] = GAITS.index("jump")
-    return _without_short(out, max(int(_SHORTEST * fps), 2))
+    return _runs_from_standing(_without_short(out, max(int(_SHORTEST * fps), 2)), int(_LONGEST_START * fps))
+
+
+def _runs_from_standing(labels: Array, longest: int) -> Array:
+    """Label the first, still slow steps of a run as the run: a user asks for the gait before its speed."""
+    out = labels.copy()
+    edges = np.concatenate(([0], np.flatnonzero(np.diff(out)) + 1, [len(out)]))
+    kinds = [GAITS[out[a]] for a in edges[:-1]]
+    for i in range(1, len(kinds) - 1):
+        if kinds[i - 1 : i + 2] == ["stand", "walk", "jog"] and edges[i + 1] - edges[i] <= longest:
+            out[edges[i] : edges[i + 1]] = GAITS.index("jog")
+    return out
 
 
 def _without_short(labels: Array, shortest: int) -> Array:
