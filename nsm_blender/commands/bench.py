@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender bench`: how fast the network, the controller and a whole bake are on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UserError
+from ..evaluation.bench import measure_apart
+from ..models.pfnn import PFNN
+from ..paths import weights_folder
+
+if TYPE_CHECKING:
+    from . import Subparsers
+
+_TOOLS = Path(__file__).resolve().parents[2] / "tools"
+"""Only a clone has them, and the extension's sources."""
+
+MEANINGS = {
+    "bench.pfnn.frame_ms": ("ms", "PFNN network, one frame, one thread"),
+    "bench.pfnn.frame_ms.linear": ("ms", "  the same, linear between 10 tables"),
+    "bench.pfnn.frame_ms.constant": ("ms", "  the same, nearest of 50 tables"),
+    "bench.pfnn.memory_mb": ("MB", "weights in memory"),
+    "bench.pfnn.memory_mb.linear": ("MB", "  10 tables"),
+    "bench.pfnn.memory_mb.constant": ("MB", "  50 tables"),
+    "bench.pfnn.step_ms": ("ms", "whole controller step, one thread"),
+    "bench.pfnn.batch200_frame_ms": ("ms", "network for 200 characters, one frame, one thread"),
+    "bench.keys.per_second": ("keys/s", "keys written into an action"),
+    "bench.bake_10s.seconds": ("s", "10 s shot, from button to keys"),
+    "bench.bake_10s.first_seconds": ("s", "  the first one in a session"),
+}
+"""Name of each figure: its unit and what it is."""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add `bench` and its arguments."""
+    parser = subparsers.add_parser("bench", help="measure the speed of the parts and of a whole bake")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to this file")
+    parser.add_argument("--weights", type=Path, metavar="FILE", default=weights_folder() / "pfnn.safetensors",
+                        help="the network to measure (default: the one that is shipped)")  # fmt: skip
+    parser.set_defaults(handler=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print. Raises UserError when the weights or the destination are at fault."""
+    out: Path | None = arguments.json
+    if out is not None and not out.parent.is_dir():
+        raise UserError(f"{out.parent}: there is no such folder to write into.")
+    PFNN.load(arguments.weights)
+    figures = measure_apart(arguments.weights)
+    reason = why_not_in_blender()
+    if reason is None:
+        in_blender = measure_in_blender()
+        figures["meta"] |= in_blender.pop("meta")
+        figures |= in_blender
+    print(table(figures))
+    if reason is not None:
+        print(f"\nNot measured: keys and bakes in Blender, as {reason}.")
+    if out is not None:
+        try:
+            out.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"{out}: cannot be written ({error.strerror}).") from error
+    return 0
+
+
+def why_not_in_blender() -> str | None:
+    """What is missing for measuring in Blender, or None."""
+    if importlib.util.find_spec("bpy") is None:
+        return "bpy is not installed (pip install 'nsm-blender[bpy]')"
+    if not (_TOOLS / "bench_blender.py").is_file():
+        return "this is not a clone of the repository, which holds the extension's sources"
+    return None
+
+
+def measure_in_blender() -> dict[str, Any]:
+    """Build the extension, install it in a private profile of a child process, and measure it there."""
+    with tempfile.TemporaryDirectory(prefix="nsm-bench-") as folder:
+        result = Path(folder) / "result.json"
+        _call("package.py", "--out", folder)
+        (extension,) = Path(folder).glob("*.zip")
+        _call("bench_blender.py", str(extension), str(result))
+        figures: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+    return figures
+
+
+def table(figures: dict[str, Any]) -> str:
+    """The figures for people: what, how much, and how many times the limit of the machine."""
+    lines = [f"{'':50} {'':>12} {'':7} times the limit"]
+    for name, (unit, meaning) in MEANINGS.items():
+        if name in figures:
+            ratio = figures.get(f"{name}.ratio_to_limit")
+            lines.append(
+                f"{meaning:50} {_number(figures[name]):>12} {unit:7} {'' if ratio is None else f'{ratio:.2f}'}"
+            )
+    lines += ["", *(f"{name}: {_number(value)}" for name, value in figures["meta"].items())]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _number(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def _call(tool: str, *arguments: str) -> None:
+    done = subprocess.run([sys.executable, str(_TOOLS / tool), *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{tool} failed:\n{done.stdout}{done.stderr}")

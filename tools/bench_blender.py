@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measure the installed extension in bpy: from the button to the keys, and how fast keys are written.
+
+Arguments: the extension's zip, and the JSON file to write. Called by `nsm-blender bench`, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+PACKAGE = "bl_ext.user_default.nsm_blender"
+SECONDS = 10
+REPETITIONS = 5
+FRAMES = 600
+"""Of the keys written alone: 10 s at 60 fps."""
+
+
+def install(extension: Path) -> None:
+    """Install and enable the zip; the profile is chosen already."""
+    import bpy
+
+    bpy.ops.extensions.package_install_files(
+        filepath=str(extension), repo="user_default", enable_on_install=True, overwrite=True
+    )
+    if PACKAGE not in bpy.context.preferences.addons:
+        raise RuntimeError("the extension was not enabled")
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+
+
+def add_shot() -> Any:
+    """The bundled character on a circle, for 10 s at the scene's frame rate. Returns the armature."""
+    import bpy
+
+    bpy.ops.curve.primitive_bezier_circle_add(radius=3.0)
+    circle = bpy.context.object
+    bpy.ops.nsm.add_character()
+    armature = bpy.context.object
+    armature.nsm.path = circle
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, round(SECONDS * scene.render.fps / scene.render.fps_base)
+    return armature
+
+
+def bake_seconds() -> float:
+    """From the button to the keys, measurements and all."""
+    import bpy
+
+    start = perf_counter()
+    if bpy.ops.nsm.bake() != {"FINISHED"}:
+        raise RuntimeError("the bake did not finish")
+    return perf_counter() - start
+
+
+def keys_per_second(actions: ModuleType, armature: Any) -> float:
+    """Write place and rotation of all bones into a new action, and take it away again."""
+    import numpy as np
+
+    frames = np.arange(FRAMES)
+    values = np.random.default_rng(0).standard_normal((FRAMES, 7)).astype(np.float32)
+    channels = []
+    for bone in armature.pose.bones:
+        path = f'pose.bones["{bone.name}"]'
+        channels += [
+            actions.Channel(f"{path}.location", values[:, :3], bone.name),
+            actions.Channel(f"{path}.rotation_quaternion", values[:, 3:], bone.name),
+        ]
+    start = perf_counter()
+    action = actions.begin(armature, "Bench")
+    count = actions.write(armature, action, frames, channels)
+    rate: float = count / (perf_counter() - start)
+    actions.discard(armature, action)
+    return rate
+
+
+def measure(extension: Path) -> dict[str, Any]:
+    """All figures by name, and "meta"."""
+    import bpy
+
+    install(extension)
+    armature = add_shot()
+    bakes = []
+    for _ in range(REPETITIONS):
+        bakes.append(bake_seconds())
+        bpy.ops.nsm.remove_bake()
+    actions = importlib.import_module(f"{PACKAGE}.scene.actions")
+    rates = [keys_per_second(actions, armature) for _ in range(REPETITIONS)]
+    return {
+        "bench.keys.per_second": median(rates),
+        "bench.bake_10s.seconds": median(bakes),
+        "bench.bake_10s.first_seconds": bakes[0],
+        "meta": {"blender": bpy.app.version_string},
+    }
+
+
+def main() -> None:
+    """Measure in a private profile, and leave at once: bpy may hang at exit when something went wrong."""
+    profile = tempfile.mkdtemp(prefix="nsm-profile-")
+    os.environ["BLENDER_USER_RESOURCES"] = profile  # bpy reads it when it is imported
+    code = 1
+    try:
+        figures = measure(Path(sys.argv[1]))
+        Path(sys.argv[2]).write_text(json.dumps(figures), encoding="utf-8")
+        code = 0
+    except Exception:  # noqa: BLE001 - printed, and the exit code says so
+        sys.excepthook(*sys.exc_info())
+    finally:
+        shutil.rmtree(profile, ignore_errors=True)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()
