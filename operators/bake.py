@@ -11,6 +11,8 @@ from ..scene import lookup, properties
 from .base import Operation, user_folder
 
 if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
     from .job import BakeJob
 
 _TICK = 0.02
@@ -19,7 +21,7 @@ _SLICE = 0.05
 """Seconds of work per event: Esc is seen at least that often."""
 
 
-class NSM_OT_bake(Operation, bpy.types.Operator):
+class NSM_OT_bake(Operation):
     """Walk the character along its curve and write the motion as keys of a new action."""
 
     bl_idname = "nsm.bake"
@@ -32,7 +34,7 @@ class NSM_OT_bake(Operation, bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         """A bake needs a character; everything else gets its sentence when it is tried."""
-        if properties.of_window_manager(context.window_manager).running:
+        if properties.progress(context).running:
             cls.poll_message_set("A bake is running; Esc cancels it")
             return False
         if lookup.character(context) is None:
@@ -40,13 +42,13 @@ class NSM_OT_bake(Operation, bpy.types.Operator):
             return False
         return True
 
-    def run(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Bake to the end and return."""
         job = self._start(context)
         job.run()
         return self._finish(job)
 
-    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[OperatorReturnItems]:
         """Bake in slices, with progress and Esc."""
         if bpy.app.background or context.window is None:
             return self.execute(context)
@@ -55,13 +57,13 @@ class NSM_OT_bake(Operation, bpy.types.Operator):
         except Exception as error:  # noqa: BLE001 - becomes a report, as in execute
             return self.failed(error)
         window_manager = context.window_manager
-        properties.of_window_manager(window_manager).running = True
+        properties.progress(context).running = True
         self._timer = window_manager.event_timer_add(_TICK, window=context.window)
         window_manager.modal_handler_add(self)
         self._show(context)
         return {"RUNNING_MODAL"}
 
-    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
         """Work at each timer event. Other events stop here: the scene must not change under the bake."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
@@ -93,7 +95,7 @@ class NSM_OT_bake(Operation, bpy.types.Operator):
 
         return BakeJob(context, lookup.character(context))
 
-    def _finish(self, job: BakeJob) -> set[str]:
+    def _finish(self, job: BakeJob) -> set[OperatorReturnItems]:
         job.report.save(user_folder("reports") / "report.json")
         for note in job.report.notes:
             self.report({"WARNING"}, note)
@@ -108,7 +110,7 @@ class NSM_OT_bake(Operation, bpy.types.Operator):
         """Progress and time left, in the status bar and in the panel."""
         job = self._job
         assert job is not None
-        state = properties.of_window_manager(context.window_manager)
+        state = properties.progress(context)
         state.progress = job.progress
         left = f", {job.seconds_left:.0f} s left" if job.progress > 0.05 else ""
         state.text = f"{job.progress:.0%}{left}"
@@ -123,14 +125,14 @@ class NSM_OT_bake(Operation, bpy.types.Operator):
             self._timer = None
         if context.workspace is not None:
             context.workspace.status_text_set(None)
-        state = properties.of_window_manager(context.window_manager)
+        state = properties.progress(context)
         for name in ("running", "progress", "text"):
             state.property_unset(name)
         self._job = None
         _redraw(context)
 
 
-class NSM_OT_remove_bake(Operation, bpy.types.Operator):
+class NSM_OT_remove_bake(Operation):
     """Take away the baked action and assign again what was assigned before."""
 
     bl_idname = "nsm.remove_bake"
@@ -145,7 +147,7 @@ class NSM_OT_remove_bake(Operation, bpy.types.Operator):
             return False
         return True
 
-    def run(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Remove the bake and forget its report."""
         from ..scene import actions, measure
 

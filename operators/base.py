@@ -8,34 +8,38 @@ import platform
 import sys
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import bpy
 
 from ..nsm_blender.errors import UserError
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 PACKAGE = __package__.rpartition(".")[0]
 RAISE = "NSM_BLENDER_RAISE"
 """When this environment variable is set, unexpected exceptions are raised instead of reported."""
 
 
-class Operation:
-    """Mixin for operators: put the work into `run`."""
+class Operation(bpy.types.Operator):
+    """Base of operators, never registered itself: put the work into `run`."""
 
-    def run(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Do the work; raise UserError for what the user should correct. Returns the operator's result."""
         raise NotImplementedError
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Blender's entry: `run`, with errors turned into reports."""
         try:
             return self.run(context)
         except Exception as error:  # noqa: BLE001 - the one place that turns any exception into a report
             return self.failed(error)
 
-    def failed(self, error: Exception) -> set[str]:
+    def failed(self, error: Exception) -> set[OperatorReturnItems]:
         """Report `error` and cancel."""
         if isinstance(error, UserError):
-            self.report({"ERROR"}, str(error))  # type: ignore[attr-defined]
+            self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         if os.environ.get(RAISE):
             raise error
@@ -43,7 +47,7 @@ class Operation:
         print(text, file=sys.stderr)
         path = user_folder("reports") / "bug_report.txt"
         path.write_text(text, encoding="utf-8")
-        self.report({"ERROR"}, f"Unexpected error: {error}. Please send us the bug report {path}")  # type: ignore[attr-defined]
+        self.report({"ERROR"}, f"Unexpected error: {error}. Please send us the bug report {path}")
         return {"CANCELLED"}
 
 

@@ -1,78 +1,102 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Save the shot and the report of a bake as files."""
+"""Save the shot and the report of a bake as files.
 
-from __future__ import annotations
+Blender reads the annotations of an operator as they are, so this file has no postponed annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import bpy
-from bpy_extras.io_utils import ExportHelper
+from bpy.props import BoolProperty, StringProperty
 
 from ..nsm_blender.errors import ShotError
 from ..scene import lookup
 from ..scene.properties import of_object
 from .base import Operation
 
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-class NSM_OT_save_shot(Operation, bpy.types.Operator, ExportHelper):
+
+class _SaveFile(Operation):
+    """Base of operators that write what `text` returns to a JSON file."""
+
+    filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH", options={"SKIP_SAVE"})
+    filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
+    check_existing: BoolProperty(default=True, options={"HIDDEN"})
+
+    name_end = ""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """There has to be a character."""
+        if lookup.character(context) is None:
+            cls.poll_message_set("Select a character's armature first")
+            return False
+        return True
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> "set[OperatorReturnItems]":
+        """Ask for the file, named after the character."""
+        armature = lookup.character(context)
+        if not self.filepath and armature is not None:
+            folder = Path(bpy.data.filepath).parent if bpy.data.filepath else Path.home()
+            self.filepath = str(folder / f"{bpy.path.clean_name(armature.name)}{self.name_end}.json")
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Write the file."""
+        if not self.filepath:
+            raise ShotError("Choose a name for the file.")
+        armature = lookup.character(context)
+        assert armature is not None
+        path = Path(bpy.path.abspath(self.filepath))
+        text = self.text(context, armature)
+        try:
+            path.write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ShotError(f"{path}: cannot be written ({error.strerror}); choose another place.") from error
+        self.report({"INFO"}, f"Wrote {path.name}")
+        return {"FINISHED"}
+
+    def text(self, context: bpy.types.Context, armature: bpy.types.Object) -> str:
+        """The file's content."""
+        raise NotImplementedError
+
+
+class NSM_OT_save_shot(_SaveFile):
     """Save what the character is to do as a file, to repeat the bake without Blender."""
 
     bl_idname = "nsm.save_shot"
     bl_label = "Save Shot"
 
-    filename_ext = ".json"
+    name_end = "_shot"
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be a character."""
-        return _has_character(cls, context)
-
-    def run(self, context: bpy.types.Context) -> set[str]:
-        """Gather the shot and write it."""
+    def text(self, context: bpy.types.Context, armature: bpy.types.Object) -> str:
+        """The shot that a bake would give to the engine now."""
         from ..scene.gather import gather
 
-        gathered = gather(context, lookup.character(context))
-        _write(Path(bpy.path.abspath(self.filepath)), gathered.shot.to_json() + "\n")
-        return {"FINISHED"}
+        return gather(context, armature).shot.to_json()
 
 
-class NSM_OT_save_report(Operation, bpy.types.Operator, ExportHelper):
+class NSM_OT_save_report(_SaveFile):
     """Save the measurements of the last bake as a file."""
 
     bl_idname = "nsm.save_report"
     bl_label = "Save Report"
 
-    filename_ext = ".json"
+    name_end = "_report"
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be a character."""
-        return _has_character(cls, context)
-
-    def run(self, context: bpy.types.Context) -> set[str]:
-        """Write the report that the last bake left on the armature."""
+    def text(self, _context: bpy.types.Context, armature: bpy.types.Object) -> str:
+        """The report that the last bake left on the armature."""
         from ..scene.measure import Report
 
-        armature = lookup.character(context)
-        assert armature is not None
         if not of_object(armature).report.frames:
             raise ShotError(f"'{armature.name}' has no report; bake first.")
-        _write(Path(bpy.path.abspath(self.filepath)), Report.stored(armature).to_json() + "\n")
-        return {"FINISHED"}
-
-
-def _has_character(operator: type[bpy.types.Operator], context: bpy.types.Context) -> bool:
-    if lookup.character(context) is None:
-        operator.poll_message_set("Select a character's armature first")
-        return False
-    return True
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ShotError(f"{path}: cannot be written ({error.strerror})") from error
+        return Report.stored(armature).to_json()
 
 
 CLASSES = (NSM_OT_save_shot, NSM_OT_save_report)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import bpy
 
@@ -57,7 +57,7 @@ class BakeJob:
         self._work.close()
         self.done = True
 
-    def _stages(self) -> Iterator[float]:
+    def _stages(self) -> Generator[float]:
         while not self._bake.done:
             start = time.perf_counter()
             self._bake.step()

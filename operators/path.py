@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import bpy
 
 from ..nsm_blender.errors import ShotError
@@ -10,8 +12,11 @@ from ..scene import lookup
 from ..scene.properties import of_object
 from .base import Operation
 
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-class NSM_OT_add_path(Operation, bpy.types.Operator):
+
+class NSM_OT_add_path(Operation):
     """Add a curve at the 3D cursor and let the character walk along it."""
 
     bl_idname = "nsm.add_path"
@@ -26,7 +31,7 @@ class NSM_OT_add_path(Operation, bpy.types.Operator):
             return False
         return True
 
-    def run(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Add the curve; it becomes active, and the path of the character if there is one."""
         from ..scene import curves
 
@@ -37,7 +42,7 @@ class NSM_OT_add_path(Operation, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class NSM_OT_assign_path(Operation, bpy.types.Operator):
+class NSM_OT_assign_path(Operation):
     """Let the character walk along the selected curve."""
 
     bl_idname = "nsm.assign_path"
@@ -52,7 +57,7 @@ class NSM_OT_assign_path(Operation, bpy.types.Operator):
             return False
         return True
 
-    def run(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Assign the one selected curve."""
         selected = [obj for obj in context.selected_objects if obj.type == "CURVE"]
         if len(selected) != 1:

@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 
 from ..scene import lookup
-from ..scene.properties import of_object, of_scene, of_window_manager
+from ..scene.properties import of_object, of_scene, progress
 
 
-class _Panel:
+class _Panel(bpy.types.Panel):
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "NSM"
 
 
-class NSM_PT_character(_Panel, bpy.types.Panel):
+class NSM_PT_character(_Panel):
     """Which armature acts."""
 
     bl_label = "Character"
@@ -32,7 +34,7 @@ class NSM_PT_character(_Panel, bpy.types.Panel):
         _operator_if_there(column, "add_character", "OUTLINER_OB_ARMATURE")
 
 
-class NSM_PT_path(_Panel, bpy.types.Panel):
+class NSM_PT_path(_Panel):
     """Where the character walks, how fast, and how."""
 
     bl_label = "Path"
@@ -61,7 +63,7 @@ class NSM_PT_path(_Panel, bpy.types.Panel):
         column.prop(settings, "loop")
 
 
-class NSM_PT_following(_Panel, bpy.types.Panel):
+class NSM_PT_following(_Panel):
     """How closely the character follows the curve."""
 
     bl_label = "Following"
@@ -84,7 +86,7 @@ class NSM_PT_following(_Panel, bpy.types.Panel):
         layout.prop(of_object(path), "bias_direction")
 
 
-class NSM_PT_bake(_Panel, bpy.types.Panel):
+class NSM_PT_bake(_Panel):
     """The frame range and the button."""
 
     bl_label = "Bake"
@@ -92,13 +94,13 @@ class NSM_PT_bake(_Panel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """The button, or the progress while a bake runs."""
         layout = self.layout
-        state = of_window_manager(context.window_manager)
+        state = progress(context)
         if state.running:
             layout.progress(factor=state.progress, text=state.text)
             layout.label(text="Esc cancels", icon="EVENT_ESC")
             return
         layout.use_property_split = True
-        settings = of_scene(context.scene)
+        settings = of_scene(context)
         layout.prop(settings, "use_custom_range")
         if settings.use_custom_range:
             column = layout.column(align=True)
@@ -109,7 +111,7 @@ class NSM_PT_bake(_Panel, bpy.types.Panel):
         row.operator("nsm.bake", icon="REC")
 
 
-class NSM_PT_result(_Panel, bpy.types.Panel):
+class NSM_PT_result(_Panel):
     """What the last bake measured, and what to do with it."""
 
     bl_label = "Result"
@@ -145,7 +147,7 @@ class NSM_PT_result(_Panel, bpy.types.Panel):
         _operator_if_there(column, "export_fbx", "EXPORT")
 
 
-def _operator_if_there(layout: bpy.types.UILayout, name: str, icon: str) -> None:
+def _operator_if_there(layout: bpy.types.UILayout, name: str, icon: Any) -> None:
     """A button for `nsm.<name>`."""
     if hasattr(bpy.types, f"NSM_OT_{name}"):
         layout.operator(f"nsm.{name}", icon=icon)

@@ -65,7 +65,7 @@ def of(obj: bpy.types.ID) -> list[bpy.types.FCurve]:
 def baked(obj: bpy.types.Object) -> bpy.types.Action | None:
     """The bake that moves `obj` now, or None."""
     action = obj.animation_data.action if obj.animation_data else None
-    return action if action is not None and MARK in action else None
+    return action if action is not None and action.get(MARK) else None
 
 
 def check_assignable(obj: bpy.types.Object) -> None:
@@ -173,7 +173,7 @@ def discard(obj: bpy.types.Object, action: bpy.types.Action) -> Removed:
         obj.animation_data_clear()
     if kept:
         del action[MARK]
-        if PREVIOUS in action:
+        if previous is not None:
             del action[PREVIOUS]
         action.use_fake_user = True
     else:
@@ -192,7 +192,7 @@ def _slotted() -> bool:
 
 def _channelbags(action: bpy.types.Action, slot: Any = None) -> list[Any]:
     """The channelbags of one slot, or of all slots."""
-    strips = [strip for layer in action.layers for strip in layer.strips]
+    strips: list[Any] = [strip for layer in action.layers for strip in layer.strips]
     if slot is not None:
         return [bag for strip in strips if (bag := strip.channelbag(slot)) is not None]
     return [bag for strip in strips for bag in strip.channelbags]
@@ -207,7 +207,7 @@ class _NewCurves:
             self._bag: Any = action
             return
         layer = action.layers[0] if action.layers else action.layers.new("Bake")
-        strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
+        strip: Any = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
         self._bag = strip.channelbag(obj.animation_data.action_slot, ensure=True)
 
     def add(self, path: str, component: int, group: str) -> bpy.types.FCurve:

@@ -225,7 +225,7 @@ def _check_bones(obj: bpy.types.Object, names: list[str]) -> None:
     if hips.parent is not None and hips.use_connect:
         raise RigError(f"The bone 'Hips' of '{obj.name}' is connected to its parent and cannot move; disconnect it.")
     while (hips := hips.parent) is not None:
-        if not np.allclose(obj.pose.bones[hips.name].scale, 1.0, atol=1e-5):
+        if not np.allclose(np.array(obj.pose.bones[hips.name].scale), 1.0, atol=1e-5):
             raise RigError(f"The bone '{hips.name}' of '{obj.name}' is scaled in the pose; clear its scale (Alt+S).")
 
 
@@ -288,4 +288,6 @@ def _bone(obj: bpy.types.Object, name: str, names: list[str]) -> Bone:
 
 
 def _is_offset(bone: bpy.types.PoseBone) -> bool:
-    return not (np.allclose(bone.location, 0.0, atol=1e-6) and np.allclose(bone.scale, 1.0, atol=1e-6))
+    return not (
+        np.allclose(np.array(bone.location), 0.0, atol=1e-6) and np.allclose(np.array(bone.scale), 1.0, atol=1e-6)
+    )

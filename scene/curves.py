@@ -74,8 +74,9 @@ def polyline(context: bpy.types.Context, obj: bpy.types.Object | None) -> Polyli
     return Polyline(lines[best][apart], factors[apart], closed, note)
 
 
-def metres_per_unit(scene: bpy.types.Scene) -> float:
+def metres_per_unit(scene: bpy.types.Scene | None) -> float:
     """Metres that one Blender unit stands for."""
+    assert scene is not None
     units = scene.unit_settings
     return 1.0 if units.system == "NONE" else float(units.scale_length)
 
@@ -87,7 +88,8 @@ def _wire(context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[bpy.typ
     if not (data.bevel_depth or data.extrude or data.bevel_object):
         yield obj
         return
-    copy, copied_data = obj.copy(), data.copy()
+    copy = obj.copy()
+    copied_data: Any = data.copy()
     try:
         copied_data.bevel_depth = copied_data.extrude = 0.0
         copied_data.bevel_object = None
@@ -138,7 +140,7 @@ def _chains(count: int, edges: Array) -> list[list[int]]:
     return chains
 
 
-def _radii(curve: bpy.types.Curve, chain_count: int, index: int, line: Array) -> Array:
+def _radii(curve: Any, chain_count: int, index: int, line: Array) -> Array:
     """Radius (N,) at each place of the line (N, 3), linear between the curve's points.
 
     When modifiers changed the number of splines, nothing tells which points belong to the line: all 1.
@@ -163,9 +165,7 @@ def _parameters(spline: bpy.types.Spline, count: int) -> Array:
     """
     if spline.type == "BEZIER":
         points = [*spline.bezier_points, spline.bezier_points[0]]
-        straight = [
-            a.handle_right_type == b.handle_left_type == "VECTOR" for a, b in pairwise(points[:count])
-        ]
+        straight = [a.handle_right_type == b.handle_left_type == "VECTOR" for a, b in pairwise(points[:count])]
         steps = np.cumsum([0] + [1 if s else spline.resolution_u for s in straight])
         return steps / steps[-1]
     if spline.type != "NURBS" or spline.use_cyclic_u:

@@ -38,7 +38,7 @@ def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gat
     actions.check_assignable(armature)
     path = of_object(armature).path
     line = curves.polyline(context, path)
-    frames = frame_range(context.scene)
+    frames = frame_range(context)
     settings = of_object(path)
     keyed = _sample(context, path, frames)
     names = {number: name for name, _, _, number in GAIT_ITEMS}
@@ -63,9 +63,9 @@ def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gat
     return Gathered(shot, rig, line, frames, [line.note] if line.note else [])
 
 
-def frame_range(scene: bpy.types.Scene) -> Array:
+def frame_range(context: bpy.types.Context) -> Array:
     """The frames to bake, (F,): the scene's range or the custom one. Raises ShotError when it is empty."""
-    own = of_scene(scene)
+    own, scene = of_scene(context), context.scene
     first, last = (own.frame_start, own.frame_end) if own.use_custom_range else (scene.frame_start, scene.frame_end)
     if last <= first:
         raise ShotError(f"The frame range {first} to {last} has fewer than 2 frames; move its end back.")

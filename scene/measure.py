@@ -139,7 +139,7 @@ def _evaluate(
 ) -> dict[int, tuple[Array, Array]]:
     """World places in metres of the mapped bones' heads and tails, (J, 3) each, at scene frames; by index."""
     scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
-    metres = curves.metres_per_unit(scene)
+    metres = curves.metres_per_unit(context.scene)
     out = {}
     try:
         for index, at in frames.items():

@@ -17,6 +17,9 @@ GAIT_ITEMS = (
 )
 """The engine's bakeable gaits. The numbers are stored in files and keyframes: never change them."""
 
+_FIXED: set[str] = set()
+"""Options of a property that cannot be keyed: a bake reads it once."""
+
 
 def _is_curve(_settings: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
     return obj.type == "CURVE"
@@ -25,25 +28,42 @@ def _is_curve(_settings: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool
 class NSM_PG_report(bpy.types.PropertyGroup):
     """The measurements of the last bake, on the armature. Negative: not applicable."""
 
-    frames: IntProperty(name="Frames", description="Frames that were baked")
-    seconds_rollout: FloatProperty(name="Rollout", description="Seconds in the neural network's controller")
-    seconds_retarget: FloatProperty(name="Retarget", description="Seconds for the motion to become bone channels")
-    seconds_write: FloatProperty(name="Write", description="Seconds for writing the keyframes")
+    frames: IntProperty(name="Frames", description="Frames that were baked", options=_FIXED)
+    seconds_rollout: FloatProperty(
+        name="Rollout", description="Seconds in the neural network's controller", options=_FIXED
+    )
+    seconds_retarget: FloatProperty(
+        name="Retarget", description="Seconds for the motion to become bone channels", options=_FIXED
+    )
+    seconds_write: FloatProperty(name="Write", description="Seconds for writing the keyframes", options=_FIXED)
     rig_error_mm_max: FloatProperty(
-        name="Rig Error, Largest", description="Largest distance between the baked rig and the engine's motion in mm"
+        name="Rig Error, Largest",
+        description="Largest distance between the baked rig and the engine's motion in mm",
+        options=_FIXED,
     )
     rig_error_mm_mean: FloatProperty(
-        name="Rig Error, Mean", description="Mean distance between the baked rig and the engine's motion in mm"
+        name="Rig Error, Mean",
+        description="Mean distance between the baked rig and the engine's motion in mm",
+        options=_FIXED,
     )
     foot_slide_cm_per_s: FloatProperty(
-        name="Foot Slide", description="Mean horizontal speed of the feet in cm/s while they touch the ground"
+        name="Foot Slide",
+        description="Mean horizontal speed of the feet in cm/s while they touch the ground",
+        options=_FIXED,
     )
-    path_error_cm: FloatProperty(name="Path Error", description="Mean distance of the hips from the curve in cm")
+    path_error_cm: FloatProperty(
+        name="Path Error", description="Mean distance of the hips from the curve in cm", options=_FIXED
+    )
     goal_error_cm: FloatProperty(
-        name="Goal Error", description="Distance of the hips from the end of the curve in cm", default=-1.0
+        name="Goal Error",
+        description="Distance of the hips from the end of the curve in cm",
+        default=-1.0,
+        options=_FIXED,
     )
-    frames_measured: IntProperty(name="Frames Measured", description="Frames at which the rig was measured")
-    notes: StringProperty(name="Notes", description="What the bake had to decide by itself")
+    frames_measured: IntProperty(
+        name="Frames Measured", description="Frames at which the rig was measured", options=_FIXED
+    )
+    notes: StringProperty(name="Notes", description="What the bake had to decide by itself", options=_FIXED)
 
 
 class NSM_PG_object(bpy.types.PropertyGroup):
@@ -70,9 +90,13 @@ class NSM_PG_object(bpy.types.PropertyGroup):
         name="Speed by Radius",
         description="Multiply the speed by the radius of the curve's points",
         default=True,
+        options=_FIXED,
     )
     loop: BoolProperty(
-        name="Walk Round Again", description="On a cyclic curve, go on after the first round", default=True
+        name="Walk Round Again",
+        description="On a cyclic curve, go on after the first round",
+        default=True,
+        options=_FIXED,
     )
     bias_velocity: FloatProperty(
         name="Position",
@@ -80,6 +104,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
         default=2.0,
         min=0.1,
         max=20.0,
+        options=_FIXED,
     )
     bias_direction: FloatProperty(
         name="Direction",
@@ -87,6 +112,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
         default=5.0,
         min=0.1,
         max=20.0,
+        options=_FIXED,
     )
 
 
@@ -94,10 +120,10 @@ class NSM_PG_scene(bpy.types.PropertyGroup):
     """Which frames to bake."""
 
     use_custom_range: BoolProperty(
-        name="Custom Range", description="Bake other frames than the scene's range", default=False
+        name="Custom Range", description="Bake other frames than the scene's range", default=False, options=_FIXED
     )
-    frame_start: IntProperty(name="Start", description="First frame to bake", default=1)
-    frame_end: IntProperty(name="End", description="Last frame to bake", default=250)
+    frame_start: IntProperty(name="Start", description="First frame to bake", default=1, options=_FIXED)
+    frame_end: IntProperty(name="End", description="Last frame to bake", default=250, options=_FIXED)
 
 
 class NSM_PG_window_manager(bpy.types.PropertyGroup):
@@ -122,23 +148,23 @@ def of_object(obj: bpy.types.Object) -> NSM_PG_object:
     return obj.nsm  # type: ignore[attr-defined]
 
 
-def of_scene(scene: bpy.types.Scene) -> NSM_PG_scene:
-    """The extension's settings of a scene."""
-    return scene.nsm  # type: ignore[attr-defined]
+def of_scene(context: bpy.types.Context) -> NSM_PG_scene:
+    """The extension's settings of the scene."""
+    return context.scene.nsm
 
 
-def of_window_manager(window_manager: bpy.types.WindowManager) -> NSM_PG_window_manager:
-    """The state of the bake in progress."""
-    return window_manager.nsm  # type: ignore[attr-defined]
+def progress(context: bpy.types.Context) -> NSM_PG_window_manager:
+    """The bake in progress."""
+    return context.window_manager.nsm
 
 
 def attach() -> None:
     """Add the settings to Blender's types; the classes must be registered."""
     for owner, group in _OWNERS:
-        owner.nsm = PointerProperty(type=group)  # type: ignore[attr-defined]
+        owner.nsm = PointerProperty(type=group)  # type: ignore[func-returns-value]
 
 
 def detach() -> None:
     """Take the settings off Blender's types."""
     for owner, _group in _OWNERS:
-        del owner.nsm  # type: ignore[attr-defined]
+        del owner.nsm

@@ -20,6 +20,7 @@ from ..errors import RigError
 from .bone_names import SIDES, map_bones
 from .clip import Clip
 from .clip_file import up_y_to_z
+from .feet import level_feet
 from .imported import ImportedMotion
 from .rotations import (
     Array,
@@ -92,7 +93,8 @@ def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None =
 
     up: "y", "z" or "auto". scale: metres per unit of the file, None guesses it from the leg's length.
     Returns a Clip at the file's frame rate, float32, on the performer's own bone lengths, in the file's
-    place and heading; it is moved up or down so that in stance the ball of the lower foot is at TOE_HEIGHT.
+    place and heading; it is moved up or down so that in stance the ball of the lower foot is at TOE_HEIGHT,
+    and feet are level where they stand.
     `meta["import"]` tells what was guessed and what was made up.
     Raises RigError when hips, legs or arms are missing, or units or rest pose cannot be made out.
     """
@@ -112,10 +114,10 @@ def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None =
     root = source.positions[:, bones["Hips"]] * metres
     local = make_continuous(skeleton.local_rotations(turns))
     root[:, 2] -= floor_height(skeleton.positions(root, turns), motion.fps)
-    return Clip(
+    return level_feet(Clip(
         skeleton=skeleton, root=root.astype(np.float32), rotations=local.astype(np.float32), fps=motion.fps,
         meta={"source": motion.source, "import": {"up": up, "metres_per_unit": round(metres, 6), "notes": notes}},
-    )
+    ))
 
 
 def floor_height(positions: Array, fps: float) -> float:
@@ -166,8 +168,8 @@ def _metres_per_unit(source: _Source, scale: float | None) -> float:
         return scale
     leg = 2 * float(np.mean([np.linalg.norm(source.bone(s + a, source.bones[s + b]), axis=1).mean()
                    for s in SIDES for a, b in (("UpLeg", "Leg"), ("Leg", "Foot"))]))
-    stated = ((source.motion.unit, _ANY_BUILD),) if source.motion.unit is not None else ()
-    for unit, (shortest, longest) in (*stated, *_UNITS):
+    stated: tuple[tuple[float, tuple[float, float]], ...] = ((source.motion.unit, _ANY_BUILD),) if source.motion.unit is not None else ()
+    for unit, (shortest, longest) in stated + _UNITS:
         if shortest <= leg * unit <= longest:
             return unit
     raise RigError(f"{source.motion.source}: a leg is {leg:.4g} units long, which is a person's in no usual unit; "
@@ -220,8 +222,9 @@ def _carry_shoulders(source: _Source, reference: dict[str, Array]) -> None:
     s, below = source.sample, source.bones[chest]
     for side in SIDES:
         if side + "Shoulder" in reference:
-            local = multiply(conjugate(source.rotations[s, below]), source.rotations[s, source.bones[side + "Shoulder"]])
-            reference[side + "Shoulder"] = multiply(reference[chest], _mean_rotation(local))
+            shoulder = source.rotations[s, source.bones[side + "Shoulder"]]
+            local = _mean_rotation(multiply(conjugate(source.rotations[s, below]), shoulder))
+            reference[side + "Shoulder"] = multiply(reference[chest], local)
 
 
 def _mean_rotation(q: Array) -> Array:

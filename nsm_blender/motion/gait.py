@@ -26,7 +26,7 @@ _SHORTEST_CROUCH = 2.0
 """Seconds; braking and sharp turns lower the hips too, but not for long."""
 _STEP_NEAR = 0.45
 _LONGEST_START = 1.2
-"""Seconds of walking between standing and a run, that are the start of the run."""
+"""Seconds of walking before a run, after standing or running, that are part of the run."""
 
 
 def gait_labels(positions: Array, contacts: Array, fps: float) -> Array:
@@ -59,16 +59,20 @@ def gait_labels(positions: Array, contacts: Array, fps: float) -> Array:
     low = without_short_runs((height < CROUCH_HEIGHT) & (speed < JOG_SPEED), int(0.5 * fps), int(_SHORTEST_CROUCH * fps))
     out[low] = GAITS.index("crouch")
     out[jumping] = GAITS.index("jump")
-    return _runs_from_standing(_without_short(out, max(int(_SHORTEST * fps), 2)), int(_LONGEST_START * fps))
+    return _whole_runs(_without_short(out, max(int(_SHORTEST * fps), 2)), int(_LONGEST_START * fps))
 
 
-def _runs_from_standing(labels: Array, longest: int) -> Array:
-    """Label the first, still slow steps of a run as the run: a user asks for the gait before its speed."""
+def _whole_runs(labels: Array, longest: int) -> Array:
+    """Label the slow steps of a run, at its start or where it turns back, as the run.
+
+    The performer ran throughout, and a user asks for the gait before its speed is reached.
+    """
     out = labels.copy()
     edges = np.concatenate(([0], np.flatnonzero(np.diff(out)) + 1, [len(out)]))
     kinds = [GAITS[out[a]] for a in edges[:-1]]
     for i in range(1, len(kinds) - 1):
-        if kinds[i - 1 : i + 2] == ["stand", "walk", "jog"] and edges[i + 1] - edges[i] <= longest:
+        around = (kinds[i - 1], kinds[i], kinds[i + 1])
+        if around in (("stand", "walk", "jog"), ("jog", "walk", "jog")) and edges[i + 1] - edges[i] <= longest:
             out[edges[i] : edges[i + 1]] = GAITS.index("jog")
     return out
 
