@@ -100,7 +100,7 @@ class BakeJob:
 
     def _armature(self) -> bpy.types.Object:
         name = self.gathered.rig.name
-        armature = bpy.data.objects.get(name)
+        armature: bpy.types.Object | None = bpy.data.objects.get(name)
         if armature is None:
             raise ShotError(f"'{name}' was deleted or renamed during the bake.")
         return armature

@@ -145,7 +145,7 @@ _OWNERS = (
 
 def of_object(obj: bpy.types.Object) -> NSM_PG_object:
     """The extension's settings of an object."""
-    return obj.nsm  # type: ignore[attr-defined]
+    return obj.nsm
 
 
 def of_scene(context: bpy.types.Context) -> NSM_PG_scene:
