@@ -97,12 +97,24 @@ class Bake:
 
     def _as_motion(self, record: Record, positions: Array, rotations: Array, contacts: Array) -> Motion:
         return Motion(
-            names=MODEL_SKELETON.names, parents=MODEL_SKELETON.parents,
-            positions=positions.astype(np.float32), rotations=make_continuous(rotations).astype(np.float32),
-            root=record.root.astype(np.float32), contacts=contacts, contact_names=CONTACT_JOINTS,
-            phase=record.phase, actions=record.gait.astype(np.float32), action_names=GAITS, fps=FPS,
-            meta={"model": "pfnn", "weights": self._network.hash, "shot": self.shot.hash(), "seed": self.shot.seed,
-                  "name": self.shot.name},
+            names=MODEL_SKELETON.names,
+            parents=MODEL_SKELETON.parents,
+            positions=positions.astype(np.float32),
+            rotations=make_continuous(rotations).astype(np.float32),
+            root=record.root.astype(np.float32),
+            contacts=contacts,
+            contact_names=CONTACT_JOINTS,
+            phase=record.phase,
+            actions=record.gait.astype(np.float32),
+            action_names=GAITS,
+            fps=FPS,
+            meta={
+                "model": "pfnn",
+                "weights": self._network.hash,
+                "shot": self.shot.hash(),
+                "seed": self.shot.seed,
+                "name": self.shot.name,
+            },
         )
 
 

@@ -78,8 +78,12 @@ class VelocityCommands:
         velocity, facing = self._velocity[now], self._facing[now]
         speed = math.hypot(velocity[0], velocity[1])
         gait = standing_gait(int(self._gait[now]), speed, facing - state.angle)
-        return Future(None, np.tile(velocity, (FUTURE - 1, 1)), np.tile(direction(facing), (FUTURE - 1, 1)),
-                      np.tile(_ONE_HOT[gait], (FUTURE, 1)))
+        return Future(
+            None,
+            np.tile(velocity, (FUTURE - 1, 1)),
+            np.tile(direction(facing), (FUTURE - 1, 1)),
+            np.tile(_ONE_HOT[gait], (FUTURE, 1)),
+        )
 
 
 def standing_gait(gait: int, speed: float, turn: float) -> int:
@@ -141,7 +145,12 @@ class PathCommands:
         position = self.path.position(along)
         heading = self.path.heading(along)
         heading_now = float(self.path.heading(np.array(self._along))) + offset[0]
-        gait = np.array([standing_gait(int(self._gait[f]), v, heading_now - state.angle) for f, v in zip(frame, speeds, strict=True)])
+        gait = np.array(
+            [
+                standing_gait(int(self._gait[f]), v, heading_now - state.angle)
+                for f, v in zip(frame, speeds, strict=True)
+            ]
+        )
         step = np.diff(np.vstack((self.path.position(np.array([self._along])), position)), axis=0)
         if self._standing(gait):
             position = np.tile(place, (FUTURE - 1, 1))
@@ -161,5 +170,3 @@ def start_of(follow: PathFollow) -> tuple[float, float, float, float]:
     path = GroundPath(points, follow.closed)
     angle = float(path.heading(np.array(0.0))) + follow.facing_offsets[0]
     return float(points[0, 0]), float(points[0, 1]), float(points[0, 2]), angle
-
-

@@ -49,8 +49,14 @@ class Locomotion:
     start: x, y, z in metres and facing angle about +Z in radians. frames: how many steps to make room for.
     """
 
-    def __init__(self, network: PFNN, start: tuple[float, float, float, float], frames: int,
-                 bias_velocity: float = 0.5, bias_direction: float = 2.0) -> None:
+    def __init__(
+        self,
+        network: PFNN,
+        start: tuple[float, float, float, float],
+        frames: int,
+        bias_velocity: float = 0.5,
+        bias_direction: float = 2.0,
+    ) -> None:
         self.network = network
         self._wp = blend_weights(bias_velocity)[:, None]
         self._wd = blend_weights(bias_direction)[:, None]
@@ -137,7 +143,7 @@ class Locomotion:
             blended: Array = (1 - self._wp) * predicted[1:] + self._wp * future.position
             return blended
         steps = (1 - self._wp) * (predicted[1:] - predicted[:-1]) + self._wp * future.velocity * (SAMPLE_FRAMES * _DT)
-        out: Array = np.cumsum(steps, axis=0) + (self.x, self.y)
+        out: Array = np.cumsum(steps, axis=0) + np.array([self.x, self.y])
         return out
 
     def _record(self, y: Array) -> None:
@@ -159,5 +165,3 @@ class Locomotion:
         self._input[INPUT.joint_position] = y[OUTPUT.joint_position]
         self._input[INPUT.joint_velocity] = y[OUTPUT.joint_velocity]
         self.frame += 1
-
-

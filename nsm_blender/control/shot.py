@@ -80,7 +80,9 @@ class Shot:
     def validate(self) -> None:
         """Raise ShotError, with the sentence the user should read, when the shot cannot be baked."""
         if self.version != SHOT_VERSION:
-            raise ShotError(f"The shot was saved as version {self.version}; this extension reads version {SHOT_VERSION}.")
+            raise ShotError(
+                f"The shot was saved as version {self.version}; this extension reads version {SHOT_VERSION}."
+            )
         if self.frames < 2:
             raise ShotError("The shot has fewer than 2 frames; move the end of the frame range back.")
         if not 1 <= self.fps <= 240:
@@ -102,11 +104,17 @@ class Shot:
 
     def _per_frame(self) -> list[tuple[list[Any], str]]:
         if self.path is not None:
-            return [(self.path.speeds, "speeds"), (self.path.gaits, "gaits"),
-                    (self.path.facing_offsets, "facing offsets")]
+            return [
+                (self.path.speeds, "speeds"),
+                (self.path.gaits, "gaits"),
+                (self.path.facing_offsets, "facing offsets"),
+            ]
         assert self.velocity is not None
-        return [(self.velocity.velocities, "velocities"), (self.velocity.gaits, "gaits"),
-                (self.velocity.facings, "facings")]
+        return [
+            (self.velocity.velocities, "velocities"),
+            (self.velocity.gaits, "gaits"),
+            (self.velocity.facings, "facings"),
+        ]
 
     @staticmethod
     def _validate_path(path: PathFollow) -> None:

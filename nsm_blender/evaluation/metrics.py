@@ -48,12 +48,16 @@ def hinge_angles(rotations: Array) -> dict[str, Array]:
     seen from the bone above.
     """
     out: dict[str, Array] = {}
-    for upper, lower, sign in (("LeftUpLeg", "LeftLeg", 1), ("RightUpLeg", "RightLeg", 1),
-                               ("LeftArm", "LeftForeArm", -1), ("RightArm", "RightForeArm", -1)):
+    for upper, lower, sign in (
+        ("LeftUpLeg", "LeftLeg", 1),
+        ("RightUpLeg", "RightLeg", 1),
+        ("LeftArm", "LeftForeArm", -1),
+        ("RightArm", "RightForeArm", -1),
+    ):
         u, low = MODEL_SKELETON.indices([upper, lower])
         bone = MODEL_SKELETON.offsets[MODEL_SKELETON.children(low)[0]]
         above = MODEL_SKELETON.offsets[low]
-        shape = rotations.shape[:1] + (3,)
+        shape = (len(rotations), 3)
         seen = rotate(conjugate(rotations[:, u]), rotate(rotations[:, low], np.broadcast_to(bone, shape)))
         along = seen @ (above / np.linalg.norm(above))
         out[lower] = np.arctan2(sign * seen[:, 1], along)

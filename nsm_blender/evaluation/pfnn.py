@@ -39,7 +39,7 @@ Log = Callable[[str], None]
 def wave() -> list[list[float]]:
     """A sine wave, amplitude 1 m, wavelength 4 m."""
     x = np.linspace(0, 60, 3000)
-    return np.stack((x, np.sin(2 * np.pi * x / 4), np.zeros_like(x)), axis=1).tolist()  # type: ignore[no-any-return]
+    return np.stack((x, np.sin(2 * np.pi * x / 4), np.zeros_like(x)), axis=1).tolist()
 
 
 def square() -> list[list[float]]:
@@ -50,11 +50,13 @@ def square() -> list[list[float]]:
 def circle() -> list[list[float]]:
     """A circle of radius 3 m."""
     a = np.linspace(0, 2 * np.pi, 400, endpoint=False)
-    return np.stack((3 * np.cos(a), 3 * np.sin(a), np.zeros_like(a)), axis=1).tolist()  # type: ignore[no-any-return]
+    return np.stack((3 * np.cos(a), 3 * np.sin(a), np.zeros_like(a)), axis=1).tolist()
 
 
 PATHS: dict[str, tuple[Callable[[], list[list[float]]], bool]] = {
-    "wave": (wave, False), "square": (square, True), "circle": (circle, True),
+    "wave": (wave, False),
+    "square": (square, True),
+    "circle": (circle, True),
 }
 
 
@@ -85,9 +87,14 @@ def path_errors(weights: Path, log: Log) -> Figures:
     return out
 
 
-def _velocity_motion(weights: Path, seconds: float, velocity: Callable[[float], tuple[float, float]],
-                     facing: Callable[[float], float], gait: Callable[[float], str],
-                     bias: tuple[float, float] = (2.0, 5.0)) -> Motion:
+def _velocity_motion(
+    weights: Path,
+    seconds: float,
+    velocity: Callable[[float], tuple[float, float]],
+    facing: Callable[[float], float],
+    gait: Callable[[float], str],
+    bias: tuple[float, float] = (2.0, 5.0),
+) -> Motion:
     """Bake velocity commands given as functions of the time in seconds."""
     times = np.arange(int(seconds * FPS)) / FPS
     follow = VelocityFollow([list(velocity(t)) for t in times], [facing(t) for t in times], [gait(t) for t in times])
@@ -111,7 +118,8 @@ def response(weights: Path, log: Log) -> Figures:
         for turn in (0.0, 0.5 * math.pi, -0.5 * math.pi, math.pi - 1e-3):
             way = direction(np.array(turn)) * speed
             motion = _velocity_motion(
-                weights, 7.0,
+                weights,
+                7.0,
                 lambda t, way=way: (float(way[0]), float(way[1])) if t >= IDLE else (0.0, 0.0),  # type: ignore[misc]
                 lambda t, turn=turn: turn if t >= IDLE else 0.0,  # type: ignore[misc]
                 lambda t, gait=gait: gait if t >= IDLE else "stand",  # type: ignore[misc]
@@ -124,8 +132,14 @@ def response(weights: Path, log: Log) -> Figures:
             out[f"pfnn.response_s.{label}.{side}"] = float(value)
         out[f"pfnn.response_s.{label}.mean"] = float(np.mean(times))
         out[f"pfnn.speed_m_per_s.{gait}"] = float(np.mean(steady))
-        log(f"{label}: {np.mean(times):.2f} s to 90 % of {np.mean(steady):.2f} m/s  ({', '.join(f'{t:.2f}' for t in times)})")
+        each = ", ".join(f"{t:.2f}" for t in times)
+        log(f"{label}: {np.mean(times):.2f} s to 90 % of {np.mean(steady):.2f} m/s  ({each})")
     return out
+
+
+def _around(speed: float, radius: float) -> Callable[[float], tuple[float, float]]:
+    """Velocity over time on a circle, starting towards -Y and turning left."""
+    return lambda t: (speed * math.sin(speed * t / radius), -speed * math.cos(speed * t / radius))
 
 
 def slides(weights: Path, log: Log) -> Figures:
@@ -134,11 +148,9 @@ def slides(weights: Path, log: Log) -> Figures:
     Walk and run along a wide circle, turning by quarter turns on the spot, side-stepping in both directions.
     """
     out: Figures = {}
-    around = lambda speed, radius: lambda t: (  # noqa: E731 - a formula
-        speed * math.sin(speed * t / radius), -speed * math.cos(speed * t / radius))
     tasks = {
-        "walk": (around(WALK, 8.0), lambda t: WALK * t / 8.0, "walk"),
-        "run": (around(RUN, 12.0), lambda t: RUN * t / 12.0, "jog"),
+        "walk": (_around(WALK, 8.0), lambda t: WALK * t / 8.0, "walk"),
+        "run": (_around(RUN, 12.0), lambda t: RUN * t / 12.0, "jog"),
         "turn": (lambda t: (0.0, 0.0), lambda t: 0.5 * math.pi * (math.floor(t / 2.5) % 4), "walk"),
         "side": (lambda t: (1.0 if t % 8 < 4 else -1.0, 0.0), lambda t: 0.0, "walk"),
         "backward": (lambda t: (0.0, 1.0), lambda t: 0.0, "walk"),
@@ -153,8 +165,10 @@ def slides(weights: Path, log: Log) -> Figures:
         out[f"pfnn.foot_slide_cm_per_s.{name}_raw"] = foot_slide(raw)
         out[f"pfnn.foot_slide_cm_per_s.{name}_low"] = low_foot_slide(motion)
         out[f"pfnn.contact_share.{name}"] = float(motion.contacts.max(1).mean())
-        log(f"foot slide {name:8s} {foot_slide(motion):5.2f} cm/s locked  {foot_slide(raw):5.2f} raw  "
-            f"{low_foot_slide(motion):5.2f} below 2.5 cm; on a foot {100 * motion.contacts.max(1).mean():.0f} % of the time")
+        log(
+            f"foot slide {name:8s} {foot_slide(motion):5.2f} cm/s locked  {foot_slide(raw):5.2f} raw  "
+            f"{low_foot_slide(motion):5.2f} below 2.5 cm"
+        )
     return out
 
 
@@ -177,7 +191,12 @@ def random_commands(seconds: float, rng: np.random.Generator) -> VelocityFollow:
     while len(gaits) < count:
         hold = int(rng.uniform(0.5, 3.0) * FPS)
         gait = str(rng.choice(BAKEABLE_GAITS))
-        speed = {"stand": 0.0, "walk": rng.uniform(0.3, 1.8), "jog": rng.uniform(1.5, 3.5), "crouch": rng.uniform(0.0, 1.2)}[gait]
+        speed = {
+            "stand": 0.0,
+            "walk": rng.uniform(0.3, 1.8),
+            "jog": rng.uniform(1.5, 3.5),
+            "crouch": rng.uniform(0.0, 1.2),
+        }[gait]
         way = rng.uniform(-math.pi, math.pi)
         facing = way if rng.random() < 0.6 else rng.uniform(-math.pi, math.pi)
         velocities += [(direction(np.array(way)) * speed).tolist()] * hold
@@ -241,5 +260,3 @@ def evaluate(weights: Path | None = None, log: Log = print, quick: bool = False)
     for table in (path_errors, response, slides, drift):
         out |= table(path, log)
     return out | stability(path, log, frames=1000 if quick else 10_000)
-
-

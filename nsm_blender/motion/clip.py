@@ -52,18 +52,18 @@ class Clip:
         if abs(fps - self.fps) < 1e-6 or len(self) < 2:
             return replace(self, fps=fps)
         count = int(np.floor((len(self) - 1) * fps / self.fps + 1e-6)) + 1
-        return replace(self, **_sample(self, np.arange(count) * self.fps / fps), fps=fps)
+        return replace(_sample(self, np.arange(count) * self.fps / fps), fps=fps)
 
     def time_warped(self, speed: float) -> Clip:
         """The motion played `speed` times as fast, at the same frame rate."""
         count = int(np.floor((len(self) - 1) / speed + 1e-6)) + 1
-        return replace(self, **_sample(self, np.arange(count) * speed))
+        return _sample(self, np.arange(count) * speed)
 
 
-def _sample(clip: Clip, times: Array) -> dict[str, Array]:
-    """Root track and rotations of `clip` at fractional frames `times` (N,)."""
+def _sample(clip: Clip, times: Array) -> Clip:
+    """`clip` at fractional frames `times` (N,)."""
     first = np.clip(np.floor(times).astype(int), 0, len(clip) - 2)
     t = np.clip(times - first, 0, 1)
     root = clip.root[first] * (1 - t)[:, None] + clip.root[first + 1] * t[:, None]
     rotations = slerp(clip.rotations[first], clip.rotations[first + 1], np.repeat(t[:, None], len(clip.skeleton), 1))
-    return {"root": root, "rotations": make_continuous(rotations)}
+    return replace(clip, root=root, rotations=make_continuous(rotations))

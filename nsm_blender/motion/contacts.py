@@ -22,7 +22,7 @@ def foot_contacts(positions: Array, fps: float) -> Array:
     positions: (T, J, 3) world, joints of the model skeleton.
     """
     out = np.zeros((len(positions), len(CONTACT_JOINTS)), dtype=np.float32)
-    shortest = max(int(round(_SHORTEST * fps)), 2)
+    shortest = max(round(_SHORTEST * fps), 2)
     for column, name in enumerate(CONTACT_JOINTS):
         place = gaussian(positions[:, MODEL_SKELETON.index(name)], 0.01 * fps)
         speed = np.linalg.norm(velocity(place, fps), axis=-1)

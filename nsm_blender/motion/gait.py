@@ -56,7 +56,9 @@ def gait_labels(positions: Array, contacts: Array, fps: float) -> Array:
     out = np.full(count, GAITS.index("walk"))
     out[(speed < STAND_SPEED) & ~stepping] = GAITS.index("stand")
     out[(flying & (speed > 1.3)) | (speed > JOG_SPEED)] = GAITS.index("jog")
-    low = without_short_runs((height < CROUCH_HEIGHT) & (speed < JOG_SPEED), int(0.5 * fps), int(_SHORTEST_CROUCH * fps))
+    low = without_short_runs(
+        (height < CROUCH_HEIGHT) & (speed < JOG_SPEED), int(0.5 * fps), int(_SHORTEST_CROUCH * fps)
+    )
     out[low] = GAITS.index("crouch")
     out[jumping] = GAITS.index("jump")
     return _whole_runs(_without_short(out, max(int(_SHORTEST * fps), 2)), int(_LONGEST_START * fps))

@@ -30,4 +30,6 @@ def mirror_clip(clip: Clip) -> Clip:
     """The clip as seen in a mirror: left limbs do what the right ones did."""
     order = mirror_indices(clip.skeleton.names)
     meta = {**clip.meta, "name": clip.name + "_mirrored", "mirrored": not clip.meta.get("mirrored", False)}
-    return replace(clip, root=mirror_vectors(clip.root), rotations=mirror_rotations(clip.rotations[:, order]), meta=meta)
+    return replace(
+        clip, root=mirror_vectors(clip.root), rotations=mirror_rotations(clip.rotations[:, order]), meta=meta
+    )

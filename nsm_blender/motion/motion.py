@@ -14,8 +14,20 @@ import numpy as np
 from ..errors import FileFormatError
 from .rotations import Array, make_continuous, slerp, wrap_angle
 
-_KEYS = ("names", "parents", "positions", "rotations", "root", "contacts", "contact_names",
-         "phase", "actions", "action_names", "fps", "meta")
+_KEYS = (
+    "names",
+    "parents",
+    "positions",
+    "rotations",
+    "root",
+    "contacts",
+    "contact_names",
+    "phase",
+    "actions",
+    "action_names",
+    "fps",
+    "meta",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +58,21 @@ class Motion:
 
     def save(self, path: Path | str) -> None:
         """Write the motion as an .npz file that needs no pickle to read."""
-        with open(path, "wb") as f:
+        with Path(path).open("wb") as f:
             np.savez_compressed(
                 f,
-                names=np.array(self.names), parents=np.array(self.parents, dtype=np.int32),
-                positions=self.positions.astype(np.float32), rotations=self.rotations.astype(np.float32),
-                root=self.root.astype(np.float32), contacts=self.contacts.astype(np.float32),
-                contact_names=np.array(self.contact_names), phase=self.phase.astype(np.float32),
-                actions=self.actions.astype(np.float32), action_names=np.array(self.action_names),
-                fps=np.float32(self.fps), meta=np.array(json.dumps(self.meta)),
+                names=np.array(self.names),
+                parents=np.array(self.parents, dtype=np.int32),
+                positions=self.positions.astype(np.float32),
+                rotations=self.rotations.astype(np.float32),
+                root=self.root.astype(np.float32),
+                contacts=self.contacts.astype(np.float32),
+                contact_names=np.array(self.contact_names),
+                phase=self.phase.astype(np.float32),
+                actions=self.actions.astype(np.float32),
+                action_names=np.array(self.action_names),
+                fps=np.float32(self.fps),
+                meta=np.array(json.dumps(self.meta)),
             )
 
     @staticmethod
@@ -66,12 +84,18 @@ class Motion:
                 if missing:
                     raise FileFormatError(f"{path}: not a motion file, it lacks {', '.join(missing)}")
                 return Motion(
-                    names=tuple(str(n) for n in z["names"]), parents=tuple(int(p) for p in z["parents"]),
-                    positions=z["positions"], rotations=z["rotations"], root=z["root"],
-                    contacts=z["contacts"], contact_names=tuple(str(n) for n in z["contact_names"]),
-                    phase=z["phase"], actions=z["actions"],
+                    names=tuple(str(n) for n in z["names"]),
+                    parents=tuple(int(p) for p in z["parents"]),
+                    positions=z["positions"],
+                    rotations=z["rotations"],
+                    root=z["root"],
+                    contacts=z["contacts"],
+                    contact_names=tuple(str(n) for n in z["contact_names"]),
+                    phase=z["phase"],
+                    actions=z["actions"],
                     action_names=tuple(str(n) for n in z["action_names"]),
-                    fps=float(z["fps"]), meta=json.loads(str(z["meta"])),
+                    fps=float(z["fps"]),
+                    meta=json.loads(str(z["meta"])),
                 )
         except (OSError, ValueError, zipfile.BadZipFile) as error:
             raise FileFormatError(f"{path}: cannot be read as a motion file ({error})") from error
@@ -94,8 +118,16 @@ class Motion:
         phase = (self.phase[i] + t * wrap_angle(self.phase[j] - self.phase[i])) % (2 * np.pi)
         rotations = slerp(self.rotations[i], self.rotations[j], np.repeat(t[:, None], len(self.names), 1))
         return Motion(
-            self.names, self.parents,
+            self.names,
+            self.parents,
             self.positions[i] + t[:, None, None] * (self.positions[j] - self.positions[i]),
-            make_continuous(rotations), root, self.contacts[nearest], self.contact_names, phase,
-            self.actions[nearest], self.action_names, fps, self.meta,
+            make_continuous(rotations),
+            root,
+            self.contacts[nearest],
+            self.contact_names,
+            phase,
+            self.actions[nearest],
+            self.action_names,
+            fps,
+            self.meta,
         )

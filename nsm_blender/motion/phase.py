@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from .filters import runs, without_short_runs
@@ -21,7 +23,7 @@ def foot_strikes(contacts: Array, fps: float) -> list[tuple[int, bool]]:
 
     contacts: (T, 4) labels of CONTACT_JOINTS. A foot is down while its heel or toe is.
     """
-    shortest = max(int(round(0.06 * fps)), 2)
+    shortest = max(round(0.06 * fps), 2)
     strikes = []
     for is_left, columns in ((True, contacts[:, :2]), (False, contacts[:, 2:])):
         down = without_short_runs(columns.max(1) > 0.5, shortest, shortest)
@@ -51,7 +53,7 @@ def phase_track(contacts: Array, fps: float) -> Array:
         return np.arange(count) * nominal
     planted = (contacts[:, :2].max(1) > 0.5) & (contacts[:, 2:].max(1) > 0.5)
     frames, phases = [strikes[0][0]], [np.pi if strikes[0][1] else 0.0]
-    for (before, was_left), (frame, is_left) in zip(strikes, strikes[1:], strict=False):
+    for (before, was_left), (frame, is_left) in pairwise(strikes):
         span = frame - before
         advance = np.pi if is_left != was_left else 2 * np.pi
         if planted[before:frame].mean() > 0.55:

@@ -23,6 +23,7 @@ def stride_ratio(skeleton: Skeleton) -> float:
 
     A stride is spanned by legs and feet; with the legs' ratio alone a short foot is out of reach behind.
     """
+
     def span(s: Skeleton) -> float:
         return leg_length(s) + float(np.linalg.norm(s.offsets[s.index("LeftToe")]))
 
@@ -50,7 +51,9 @@ def to_model_skeleton(clip: Clip) -> Clip:
     # Hips: sideways and forward the middle between the hip joints is what scales with the legs; in height
     # the leg that carries the weight keeps its bend.
     middle = target.offsets[uplegs].mean(0)
-    root = scale * positions[:, uplegs].mean(1) - rotate(rotations[:, hips], np.broadcast_to(middle, positions[:, 0].shape))
+    root = scale * positions[:, uplegs].mean(1) - rotate(
+        rotations[:, hips], np.broadcast_to(middle, positions[:, 0].shape)
+    )
     heights, weights = [], []
     for side, upleg in zip(("Left", "Right"), uplegs, strict=True):
         foot = target.index(side + "Foot")

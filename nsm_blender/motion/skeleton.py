@@ -78,7 +78,9 @@ class Skeleton:
         """World joint positions (..., J, 3) from the root place (..., 3) and world rotations (..., J, 4)."""
         offsets = self.offsets.astype(rotations.dtype)
         parents = np.array(self.parents[1:])
-        bones = rotate(rotations[..., parents, :], np.broadcast_to(offsets[1:], (*rotations.shape[:-2], len(self) - 1, 3)))
+        bones = rotate(
+            rotations[..., parents, :], np.broadcast_to(offsets[1:], (*rotations.shape[:-2], len(self) - 1, 3))
+        )
         out = np.empty((*rotations.shape[:-1], 3), dtype=rotations.dtype)
         out[..., 0, :] = root
         for joints, above in self.levels:
@@ -150,7 +152,7 @@ def mirror_indices(names: Sequence[str]) -> list[int]:
     for i, name in enumerate(names):
         for side, opposite in other.items():
             if name.startswith(side):
-                out.append(names.index(opposite + name[len(side):]))
+                out.append(names.index(opposite + name[len(side) :]))
                 break
         else:
             out.append(i)

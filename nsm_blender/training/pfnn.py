@@ -103,7 +103,9 @@ Validate = Callable[[dict[str, Array]], dict[str, float]]
 class Trainer:
     """A resumable training run: `run()` trains to the end, writing a checkpoint after each epoch."""
 
-    def __init__(self, data: DataSet, settings: Settings, folder: Path, device: str = "cpu", resume: bool = False) -> None:
+    def __init__(
+        self, data: DataSet, settings: Settings, folder: Path, device: str = "cpu", resume: bool = False
+    ) -> None:
         torch.manual_seed(settings.seed)
         self.data, self.settings, self.folder, self.device = data, settings, folder, device
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -129,8 +131,12 @@ class Trainer:
             started = time.perf_counter()
             loss = self._epoch()
             self.epoch += 1
-            row = {"epoch": self.epoch, "loss": loss, "held_out": self.held_out_loss(),
-                   "seconds": time.perf_counter() - started}
+            row = {
+                "epoch": self.epoch,
+                "loss": loss,
+                "held_out": self.held_out_loss(),
+                "seconds": time.perf_counter() - started,
+            }
             last = self.epoch == settings.epochs
             if validate is not None and (last or self.epoch % settings.validate_every == 0):
                 figures = validate(self.export())
@@ -152,7 +158,9 @@ class Trainer:
         joints = slice(INPUT.joint_position.start, INPUT.joint_velocity.stop)
         for i, (samples, phases) in enumerate(phase_blocks(self.data.train.phase, self.weights, rng)):
             progress = (self.epoch + i / batches) / s.epochs
-            rate = s.final_learning_rate + (s.learning_rate - s.final_learning_rate) * 0.5 * (1 + np.cos(np.pi * min(progress, 1)))
+            rate = s.final_learning_rate + (s.learning_rate - s.final_learning_rate) * 0.5 * (
+                1 + np.cos(np.pi * min(progress, 1))
+            )
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
             index = torch.from_numpy(samples).to(self.device)
@@ -165,7 +173,7 @@ class Trainer:
             error = ((out.float() - y) ** 2).mean()
             loss = error + s.l1 * self.network.mean_absolute()
             self.optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             self.optimizer.step()
             total += float(error.detach())
             count += 1
@@ -180,7 +188,10 @@ class Trainer:
         x = torch.from_numpy((data.x[order] - self.data.x_mean) / self.data.x_scale).float().to(self.device)
         y = torch.from_numpy((data.y[order] - self.data.y_mean) / self.data.y_scale).float().to(self.device)
         phase = torch.from_numpy(data.phase[order].mean(1)).float().to(self.device)
-        errors = [((self.network(x[i : i + 16], phase[i : i + 16], 1.0) - y[i : i + 16]) ** 2).mean() for i in range(0, len(x), 16)]
+        errors = [
+            ((self.network(x[i : i + 16], phase[i : i + 16], 1.0) - y[i : i + 16]) ** 2).mean()
+            for i in range(0, len(x), 16)
+        ]
         return float(torch.stack(errors).mean())
 
     def export(self) -> dict[str, Array]:
@@ -192,13 +203,24 @@ class Trainer:
         d = self.data
         # Features that never vary (terrain on flat ground) teach nothing; their weights are only noise.
         out["w0"][:, :, d.train.x.std(0) == 0] = 0
-        out |= {"x_mean": d.x_mean, "x_scale": d.x_scale, "y_mean": d.y_mean, "y_scale": d.y_scale,
-                "rotation_reference": d.rotation_reference}
+        out |= {
+            "x_mean": d.x_mean,
+            "x_scale": d.x_scale,
+            "y_mean": d.y_mean,
+            "y_scale": d.y_scale,
+            "rotation_reference": d.rotation_reference,
+        }
         return out
 
     def _save(self) -> None:
-        state = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict(), "epoch": self.epoch,
-                 "best": self.best, "history": self.history, "settings": asdict(self.settings)}
+        state = {
+            "network": self.network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "epoch": self.epoch,
+            "best": self.best,
+            "history": self.history,
+            "settings": asdict(self.settings),
+        }
         temporary = self._checkpoint.with_suffix(".tmp")
         torch.save(state, temporary)
         temporary.replace(self._checkpoint)
@@ -208,7 +230,7 @@ class Trainer:
         # Our own file, holding arrays of NumPy beside tensors, which the weights-only reader refuses.
         state = torch.load(self._checkpoint, weights_only=False)
         if state["settings"]["hidden"] != self.settings.hidden:
-            raise UserError(f"{self._checkpoint}: was trained with {state['settings']['hidden']} hidden units; remove it or drop --resume.")
+            raise UserError(f"{self._checkpoint}: was trained with another number of hidden units; drop --resume.")
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.epoch, self.best, self.history = state["epoch"], state["best"], state["history"]
@@ -226,8 +248,16 @@ def current_commit() -> str:
     """The commit that trains, with "+" when the working tree differs; "unknown" outside a checkout."""
     here = Path(__file__).parent
     try:
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=True)
-        changed = subprocess.run(["git", "status", "--porcelain", "-uno", "nsm_blender"], cwd=here.parent.parent, capture_output=True, text=True, check=True)
+        commit = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=True
+        )
+        changed = subprocess.run(
+            ["git", "status", "--porcelain", "-uno", "nsm_blender"],
+            cwd=here.parent.parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")

@@ -22,9 +22,32 @@ from ..motion.retarget import to_model_skeleton
 from ..motion.root import direction, to_local
 from ..motion.rotations import Array, conjugate, from_yaw, multiply, normalize, rotate, to_exponential_map
 
-LOCOMOTION_TAGS = frozenset({"walk", "run", "idle", "turn", "turn_in_place", "sidestep", "backward", "start_stop", "crouch"})
-UNWANTED_TAGS = frozenset({"jump", "step_up", "step_down", "climb", "stairs", "sit", "box", "carry", "dance", "lie",
-                           "crawl", "kick", "punch", "martial", "sport", "exercise", "uneven", "slope", "step_over"})
+LOCOMOTION_TAGS = frozenset(
+    {"walk", "run", "idle", "turn", "turn_in_place", "sidestep", "backward", "start_stop", "crouch"}
+)
+UNWANTED_TAGS = frozenset(
+    {
+        "jump",
+        "step_up",
+        "step_down",
+        "climb",
+        "stairs",
+        "sit",
+        "box",
+        "carry",
+        "dance",
+        "lie",
+        "crawl",
+        "kick",
+        "punch",
+        "martial",
+        "sport",
+        "exercise",
+        "uneven",
+        "slope",
+        "step_over",
+    }
+)
 HELD_OUT_SHARE = 0.08
 """Of each clip the end is kept for the validation loss; one performer gives most of the clips."""
 
@@ -63,8 +86,21 @@ class PreparedClip:
     labels: Labels
 
 
-KINDS = ("stand", "turn on the spot", "walk", "walk turning", "side", "backward", "jog", "jog turning",
-         "jog side", "jog backward", "start or stop", "crouch", "other")
+KINDS = (
+    "stand",
+    "turn on the spot",
+    "walk",
+    "walk turning",
+    "side",
+    "backward",
+    "jog",
+    "jog turning",
+    "jog side",
+    "jog backward",
+    "start or stop",
+    "crouch",
+    "other",
+)
 
 
 def choose_clips(data: Path, subjects: Sequence[str] = ()) -> list[str]:
@@ -102,8 +138,13 @@ def extract(prepared: PreparedClip) -> Features:
     margin = CURRENT * SAMPLE_FRAMES + 1
     frames = np.arange(margin, count - margin)
     if not len(frames):
-        return Features(np.empty((0, INPUT.size), np.float32), np.empty((0, OUTPUT.size), np.float32),
-                        np.empty((0, *OUTPUT.shape("joint_rotation")[:1], 4), np.float32), np.empty(0), np.empty(0, int))
+        return Features(
+            np.empty((0, INPUT.size), np.float32),
+            np.empty((0, OUTPUT.size), np.float32),
+            np.empty((0, *OUTPUT.shape("joint_rotation")[:1], 4), np.float32),
+            np.empty(0),
+            np.empty(0, int),
+        )
     positions, rotations = _root_local(prepared)
     velocities = _local_velocities(prepared)
     gait = gait_weights(labels.gait, FPS)
@@ -116,7 +157,9 @@ def extract(prepared: PreparedClip) -> Features:
     x[:, INPUT.joint_velocity] = velocities[frames - 1].reshape(len(frames), -1)
 
     y = np.zeros((len(frames), OUTPUT.size), dtype=np.float32)
-    y[:, OUTPUT.trajectory_position], y[:, OUTPUT.trajectory_direction] = _trajectory(root, frames + 1, window[CURRENT:])
+    y[:, OUTPUT.trajectory_position], y[:, OUTPUT.trajectory_direction] = _trajectory(
+        root, frames + 1, window[CURRENT:]
+    )
     y[:, OUTPUT.joint_position] = positions[frames].reshape(len(frames), -1)
     y[:, OUTPUT.joint_velocity] = velocities[frames].reshape(len(frames), -1)
     y[:, OUTPUT.root_velocity] = to_local(root[frames + 1, :2] - root[frames, :2], root[frames, 3]) * FPS
@@ -163,7 +206,9 @@ def classify(prepared: PreparedClip) -> Array:
     speed = np.linalg.norm(v, axis=1)
     turn = np.abs(root[ahead, 3] - root[behind, 3]) / span[:, 0]
     toward = np.degrees(np.arctan2(np.abs(v[:, 0]), -v[:, 1]))
-    change = np.abs(np.linalg.norm(root[ahead, :2] - root[:, :2], axis=1) - np.linalg.norm(root[:, :2] - root[behind, :2], axis=1))
+    change = np.abs(
+        np.linalg.norm(root[ahead, :2] - root[:, :2], axis=1) - np.linalg.norm(root[:, :2] - root[behind, :2], axis=1)
+    )
     jog = gait == GAITS.index("jog")
     kind = np.full(len(root), KINDS.index("other"))
     moving = speed > 0.4
@@ -179,7 +224,9 @@ def classify(prepared: PreparedClip) -> Array:
         assign(base & moving & (toward > 40), side)
         assign(base & moving & (toward > 125), back)
     assign((speed < 0.35) & (turn > 0.5) & (gait != GAITS.index("stand")), "turn on the spot")
-    assign((change > 0.25 * half / FPS) & (speed < 1.2) & (speed > 0.2) & (kind == KINDS.index("walk")), "start or stop")
+    assign(
+        (change > 0.25 * half / FPS) & (speed < 1.2) & (speed > 0.2) & (kind == KINDS.index("walk")), "start or stop"
+    )
     assign(gait == GAITS.index("stand"), "stand")
     assign(gait == GAITS.index("crouch"), "crouch")
     return kind
