@@ -38,10 +38,22 @@ MEANINGS = {
 }
 """Name of each figure: its unit and what it is."""
 
+NO_BLAS = """\
+Official Blender builds may have a NumPy without BLAS. To measure that case, build such a NumPy in a virtual
+environment of its own, install this package there, and run the same command (keys and bakes are left out):
+  pip install --no-binary numpy numpy==1.26.4 -Csetup-args=-Dblas=none -Csetup-args=-Dlapack=none
+  pip install --editable .
+"""
+
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add `bench` and its arguments."""
-    parser = subparsers.add_parser("bench", help="measure the speed of the parts and of a whole bake")
+    parser = subparsers.add_parser(
+        "bench",
+        help="measure the speed of the parts and of a whole bake",
+        epilog=NO_BLAS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to this file")
     parser.add_argument("--weights", type=Path, metavar="FILE", default=weights_folder() / "pfnn.safetensors",
                         help="the network to measure (default: the one that is shipped)")  # fmt: skip

@@ -241,16 +241,15 @@ class PFNN:
         Two characters take hardly longer than one, as the weights are read once.
         """
         count = len(x)
-        c = np.empty((CONTROL_POINTS, 1, count), dtype=np.float32)
+        c = np.empty((CONTROL_POINTS, count), dtype=np.float32)
         for i, p in enumerate(phase):
-            _catmull_rom_into(c[:, 0, i], float(p))
+            _catmull_rom_into(c[:, i], float(p))
         h = np.transpose((x if self._used is None else x[:, self._used]) - self._x_mean)
         for i, points in enumerate(self._control_points):
             column = np.ones((points.shape[2], count), dtype=np.float32)
             column[:-1] = np.maximum(h, np.exp(np.minimum(h, 0)) - 1) if i else h
             products = matmul(points.reshape(-1, points.shape[2]), column).reshape(CONTROL_POINTS, -1, count)
-            products *= c
-            h = products.sum(axis=0)
+            h = np.einsum("krn,kn->rn", products, c)
         return np.ascontiguousarray(h.T)
 
     def _place(self, phase: float) -> int:
