@@ -168,8 +168,8 @@ def _metres_per_unit(source: _Source, scale: float | None) -> float:
         return scale
     leg = 2 * float(np.mean([np.linalg.norm(source.bone(s + a, source.bones[s + b]), axis=1).mean()
                    for s in SIDES for a, b in (("UpLeg", "Leg"), ("Leg", "Foot"))]))
-    stated: tuple[tuple[float, tuple[float, float]], ...] = ((source.motion.unit, _ANY_BUILD),) if source.motion.unit is not None else ()
-    for unit, (shortest, longest) in stated + _UNITS:
+    stated = source.motion.unit
+    for unit, (shortest, longest) in _UNITS if stated is None else ((stated, _ANY_BUILD), *_UNITS):
         if shortest <= leg * unit <= longest:
             return unit
     raise RigError(f"{source.motion.source}: a leg is {leg:.4g} units long, which is a person's in no usual unit; "

@@ -134,6 +134,8 @@ def load_library(folder: Path | str) -> list[LibraryEntry]:
     for number, entry in enumerate(index["clips"]):
         try:
             name = str(entry["name"])
+            if Path(name).name != name:  # a name from elsewhere must not lead out of the folder
+                raise ValueError(name)
             entries.append(LibraryEntry(
                 name=name,
                 path=folder / CLIPS_FOLDER / f"{name}.npz",

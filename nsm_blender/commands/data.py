@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender data import | inspect | label`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import FileFormatError, UserError
+from ..motion.clip import Clip
+from ..motion.clip_file import INDEX_NAME, load_library, update_library
+from ..motion.data_report import SHORTEST, doubt_lines, report, table
+from ..motion.label_file import load_labels, save_labels
+from ..motion.labels import label
+from ..motion.load import DEFAULTS, ImportOptions, load_motion
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+MOTION_SUFFIXES = (".bvh", ".amc", ".npz")
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add `data` and its three commands to the parser of `nsm-blender`."""
+    data = subparsers.add_parser("data", help="import and inspect motion capture")
+    actions = data.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+    parser = actions.add_parser("import", help="convert BVH, ASF/AMC and npz files to a clip library")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=".bvh, .amc, .asf (skeleton of .amc), .npz")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="library folder, made or added to")
+    parser.add_argument("--fps", type=_positive, default=60.0, help="frame rate of the clips (default 60)")
+    _add_reading(parser)
+    parser.add_argument("--subject", default="", help="who performs; used to split training from test data")
+    parser.add_argument("--tags", nargs="*", default=[], metavar="TAG", help="what the clips show, such as walk turn")
+    parser.add_argument("--licence", default="", help="licence of the recordings, kept with each clip")
+    parser.set_defaults(handler=_import)
+
+    parser = actions.add_parser("inspect", help="show length, gaits, speeds and doubtful frames")
+    parser.add_argument("path", type=Path, metavar="FILE_OR_DIR", help="a motion file, or a folder of them")
+    _add_reading(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.set_defaults(handler=_inspect)
+
+    parser = actions.add_parser("label", help="write contacts, phase and gait to correct, or check corrected ones")
+    parser.add_argument("clip", type=Path, metavar="CLIP", help="a motion file")
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("--out", type=Path, metavar="FILE.json", help="write the labels")
+    target.add_argument("--read", type=Path, metavar="FILE.json", help="check corrected labels")
+    _add_reading(parser)
+    parser.set_defaults(handler=_label)
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--up", choices=("auto", "y", "z"), default="auto", help="the axis that is up in the file")
+    parser.add_argument("--scale", type=_scale, default=None, metavar="auto|FLOAT", help="metres per unit of the file")
+    parser.add_argument("--asf", type=Path, metavar="FILE.asf", help="skeleton of .amc files")
+    parser.add_argument("--amc-fps", type=_positive, default=DEFAULTS.amc_fps, help="frame rate of .amc files (default 120)")
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError("must be above zero")
+    return value
+
+
+def _scale(text: str) -> float | None:
+    return None if text == "auto" else _positive(text)
+
+
+def _options(arguments: argparse.Namespace, skeletons: Sequence[Path] = ()) -> ImportOptions:
+    chosen = (arguments.asf,) if arguments.asf else tuple(skeletons)
+    for path in chosen:
+        if not path.is_file():
+            raise FileFormatError(f"{path}: there is no such file")
+    return ImportOptions(arguments.up, arguments.scale, chosen, arguments.amc_fps)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    """Read everything first, so that a bad file leaves the library as it was."""
+    skeletons = [p for p in arguments.files if p.suffix.lower() == ".asf"]
+    options = _options(arguments, skeletons)
+    clips: dict[str, Clip] = {}
+    for path in arguments.files:
+        if path in skeletons:
+            continue
+        clip = load_motion(path, options)
+        if clip.name in clips:
+            raise UserError(f"{path}: a clip of the name {clip.name} is already among the files; rename one")
+        clips[clip.name] = _described(clip, path, arguments)
+        print(_summary(path, clip, clips[clip.name]))
+    if not clips:
+        raise UserError("there is no motion among the files; an .asf file holds only a skeleton")
+    update_library(arguments.out, clips.values())
+    print(f"{len(clips)} clips written to {arguments.out}")
+    return 0
+
+
+def _described(clip: Clip, path: Path, arguments: argparse.Namespace) -> Clip:
+    given = {"subject": arguments.subject, "tags": list(arguments.tags), "licence": arguments.licence}
+    meta = {"name": clip.name, "tags": [], "subject": "", "source": path.name, "licence": "", **clip.meta}
+    meta |= {key: value for key, value in given.items() if value}
+    return replace(clip.resampled(arguments.fps), meta=meta)
+
+
+def _summary(path: Path, source: Clip, clip: Clip) -> str:
+    line = f"{path.name}: {len(source)} frames at {source.fps:.6g} fps, {source.seconds:.2f} s"
+    found = source.meta.get("import")
+    if found:
+        line += f", {found['up'].upper()} up, {found['metres_per_unit']:g} m per unit"
+    if len(clip) != len(source):
+        line += f" -> {len(clip)} frames at {clip.fps:.6g} fps"
+    return "\n".join([line, *(f"  {note}" for note in (found or {}).get("notes", ()))])
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    options = _options(arguments)
+    reports = [report(load_motion(path, options)) for path in _motion_files(arguments.path)]
+    if arguments.json:
+        document = [r.as_dict() for r in reports]
+        print(json.dumps(document if arguments.path.is_dir() else document[0], indent=1))
+        return 0
+    print(table(reports))
+    for r in reports:
+        if r.doubts:
+            print("\n".join([f"\n{r.name}, doubtful:", *doubt_lines(r.doubts)]))
+    return 0
+
+
+def _motion_files(path: Path) -> list[Path]:
+    """The file itself; of a library its clips, in order; of another folder all motion files in it."""
+    if not path.is_dir():
+        return [path]
+    if (path / INDEX_NAME).is_file():
+        files = [entry.path for entry in load_library(path)]
+    else:
+        files = sorted(p for p in path.iterdir() if p.suffix.lower() in MOTION_SUFFIXES)
+    if not files:
+        raise FileFormatError(f"{path}: the folder holds no motion")
+    return files
+
+
+def _label(arguments: argparse.Namespace) -> int:
+    clip = load_motion(arguments.clip, _options(arguments))
+    if arguments.read:
+        labels = load_labels(arguments.read, clip)
+        print(f"{arguments.read}: valid labels of {len(labels.phase)} frames")
+        return 0
+    if len(clip) < SHORTEST:
+        raise UserError(f"{arguments.clip}: {len(clip)} frames are too few to label, at least {SHORTEST} are needed")
+    labels = label(clip)
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    save_labels(labels, clip, arguments.out)
+    print(f"{arguments.out}: labels of {len(clip)} frames, {len(labels.doubts)} doubtful stretches")
+    for line in doubt_lines(labels.doubts):
+        print(line)
+    return 0

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Labels as a JSON file that a person can correct: stretches of frames instead of a value a frame."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileFormatError
+from .clip import Clip
+from .filters import runs
+from .gait import GAITS
+from .labels import Labels, label
+from .rotations import Array
+from .skeleton import CONTACT_JOINTS
+
+FORMAT = 1
+
+
+def save_labels(labels: Labels, clip: Clip, path: Path | str) -> None:
+    """Write the labels of `clip`.
+
+    `contacts`: for each contact joint the stretches [first, last] in which it is planted. `gaits`:
+    [first, last, name], covering all frames. `phase`: radians, one a frame. `doubtful`: for the reader
+    only. Frames count from 0, the last one belongs to the stretch.
+    """
+    edges = [0, *(np.flatnonzero(np.diff(labels.gait)) + 1).tolist(), len(labels.gait)]
+    gaits = [[a, b - 1, GAITS[int(labels.gait[a])]] for a, b in pairwise(edges)]
+    document = {
+        "format": FORMAT, "clip": clip.name, "fps": clip.fps, "frames": len(clip),
+        "contacts": {name: [[int(a), int(b) - 1] for a, b in runs(labels.contacts[:, c] > 0.5)]
+                     for c, name in enumerate(CONTACT_JOINTS)},
+        "gaits": gaits,
+        "phase": [round(float(p), 4) for p in labels.phase],
+        "doubtful": [[d.start, d.stop - 1, d.reason] for d in labels.doubts],
+    }
+    lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in document.items()]
+    Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def load_labels(path: Path | str, clip: Clip) -> Labels:
+    """Read labels, corrected by a person, for `clip`; the doubts are taken as settled.
+
+    Raises FileFormatError that names the file and the entry that is wrong.
+    """
+    path = Path(path)
+    document = _read(path)
+    if document.get("frames") != len(clip):
+        raise FileFormatError(f"{path}: labels of {document.get('frames')} frames, but the clip has {len(clip)}")
+    contacts = np.zeros((len(clip), len(CONTACT_JOINTS)), dtype=np.float32)
+    given = document.get("contacts")
+    if not isinstance(given, dict) or set(given) != set(CONTACT_JOINTS):
+        raise FileFormatError(f"{path}: 'contacts' must have exactly {', '.join(CONTACT_JOINTS)}")
+    for column, name in enumerate(CONTACT_JOINTS):
+        for first, last in _stretches(given[name], 2, f"contacts of {name}", len(clip), path):
+            contacts[first : last + 1, column] = 1
+    gait = np.full(len(clip), -1)
+    for first, last, name in _stretches(document.get("gaits"), 3, "gaits", len(clip), path):
+        if name not in GAITS:
+            raise FileFormatError(f"{path}: '{name}' is no gait; there are {', '.join(GAITS)}")
+        gait[first : last + 1] = GAITS.index(name)
+    if np.any(gait < 0):
+        raise FileFormatError(f"{path}: frame {int(np.argmax(gait < 0))} has no gait")
+    phase = _phase(document.get("phase"), len(clip), path)
+    return replace(label(clip), contacts=contacts, gait=gait, phase=phase, doubts=())
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileFormatError(f"{path}: cannot be read ({error.strerror})") from error
+    except json.JSONDecodeError as error:
+        raise FileFormatError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path}: not UTF-8 text") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FileFormatError(f"{path}: not a label file of format {FORMAT}")
+    return document
+
+
+def _stretches(value: object, size: int, what: str, frames: int, path: Path) -> list[Any]:
+    """The list of [first, last, ...], in order and without overlap."""
+    if not isinstance(value, list):
+        raise FileFormatError(f"{path}: {what} must be a list of stretches")
+    before = -1
+    for stretch in value:
+        fits = isinstance(stretch, list) and len(stretch) == size and all(type(f) is int for f in stretch[:2])
+        if not fits or not before < stretch[0] <= stretch[1] < frames:
+            raise FileFormatError(f"{path}: {what}: {json.dumps(stretch)} is no stretch [first, last] of the frames "
+                                  f"{before + 1} to {frames - 1}")
+        before = stretch[1]
+    return value
+
+
+def _phase(value: object, frames: int, path: Path) -> Array:
+    if not isinstance(value, list) or len(value) != frames:
+        raise FileFormatError(f"{path}: 'phase' must be a list of {frames} numbers")
+    if not all(type(p) in (int, float) for p in value) or not np.isfinite(value).all():
+        raise FileFormatError(f"{path}: 'phase' holds something that is no finite number")
+    phase = np.array(value, dtype=np.float64)
+    back = np.flatnonzero(np.diff(phase) < -1e-3)
+    if len(back):
+        raise FileFormatError(f"{path}: the phase runs backward after frame {int(back[0])}")
+    return phase

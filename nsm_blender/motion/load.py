@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Any motion file to a clip, by its extension."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..errors import FileFormatError
+from .asf_amc import AMC_FPS, find_asf, load_asf_amc
+from .bvh import load_bvh
+from .canonical import to_canonical
+from .clip import Clip
+from .clip_file import load_clip
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """How to read files that do not say everything.
+
+    up: "auto", "y" or "z". scale: metres per unit, None guesses. skeletons: .asf files to choose from.
+    amc_fps: frame rate of AMC files.
+    """
+
+    up: str = "auto"
+    scale: float | None = None
+    skeletons: tuple[Path, ...] = ()
+    amc_fps: float = AMC_FPS
+
+
+DEFAULTS = ImportOptions()
+
+
+def load_motion(path: Path | str, options: ImportOptions = DEFAULTS) -> Clip:
+    """Read a .bvh, .amc (with its .asf) or .npz file as a clip of the 22 joints, named as the file.
+
+    Raises FileFormatError or RigError with one sentence.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileFormatError(f"{path}: there is no such file")
+    kind = path.suffix.lower()
+    if kind == ".npz":
+        clip = load_clip(path)
+    elif kind == ".bvh":
+        clip = to_canonical(load_bvh(path), options.up, options.scale)
+    elif kind == ".amc":
+        asf = options.skeletons[0] if len(options.skeletons) == 1 else find_asf(path, list(options.skeletons))
+        clip = to_canonical(load_asf_amc(asf, path, options.amc_fps), options.up, options.scale)
+    else:
+        raise FileFormatError(f"{path}: motion is read from .bvh, .amc with .asf, and .npz files")
+    return replace(clip, meta={**clip.meta, "name": path.stem})
