@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import bpy
 
-from ..scene.mannequin import add_mannequin
-
-if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
+from ..nsm_blender.errors import UserError
+from .base import Operation
 
 
-class NSM_OT_add_character(bpy.types.Operator):
-    """Add the bundled mannequin, 1.75 m tall, at the 3D cursor, ready to bake"""
+class NSM_OT_add_character(Operation, bpy.types.Operator):
+    """Add the bundled mannequin, 1.75 m tall, at the 3D cursor, ready to bake."""
 
     bl_idname = "nsm.add_character"
     bl_label = "Add Mannequin"
@@ -28,14 +24,15 @@ class NSM_OT_add_character(bpy.types.Operator):
             return False
         return True
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+    def run(self, context: bpy.types.Context) -> set[str]:
         """Add it to the active collection, selected and active."""
+        from ..scene.mannequin import add_mannequin
+
         collection = context.collection
         if collection is not None and not collection.is_editable:
-            self.report({"ERROR"}, f"The collection '{collection.name}' is linked from another file; choose another.")
-            return {"CANCELLED"}
+            raise UserError(f"The collection '{collection.name}' is linked from another file; choose another.")
         rig = add_mannequin(context, context.scene.cursor.location)
-        self.report({"INFO"}, f"Added '{rig.name}'.")
+        self.report({"INFO"}, f"Added '{rig.name}'")
         return {"FINISHED"}
 
 

@@ -13,14 +13,16 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..nsm_blender.errors import UserError
+from ..scene import lookup
 from ..scene.fbx import PRESETS, current_action, export_fbx
+from .base import Operation
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 
-class NSM_OT_export_fbx(bpy.types.Operator):
-    """Write the active character, its meshes and its current action to an FBX file"""
+class NSM_OT_export_fbx(Operation, bpy.types.Operator):
+    """Write the character, the meshes that it moves and its current action to an FBX file."""
 
     bl_idname = "nsm.export_fbx"
     bl_label = "Export FBX"
@@ -39,9 +41,9 @@ class NSM_OT_export_fbx(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         """There must be an armature with an action, in object or pose mode."""
-        rig = _rig(context)
+        rig = lookup.character(context)
         if rig is None:
-            cls.poll_message_set("Select an armature, or a mesh that one moves")
+            cls.poll_message_set("Select a character's armature first")
         elif context.mode not in {"OBJECT", "POSE"}:
             cls.poll_message_set("Switch to object mode or pose mode to export")
         elif current_action(rig) is None:
@@ -54,35 +56,25 @@ class NSM_OT_export_fbx(bpy.types.Operator):
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> "set[OperatorReturnItems]":
         """Ask for the file, named after the character unless it is known."""
-        rig = _rig(context)
+        rig = lookup.character(context)
         if not self.filepath and rig is not None:
             folder = Path(bpy.data.filepath).parent if bpy.data.filepath else Path.home()
             self.filepath = str(folder / f"{bpy.path.clean_name(rig.name)}.fbx")
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
-    def execute(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+    def run(self, context: bpy.types.Context) -> set[str]:
         """Write the file."""
-        rig = _rig(context)
-        if rig is None or not self.filepath:
-            self.report({"ERROR"}, "Choose a file name for the FBX file.")
-            return {"CANCELLED"}
-        path = Path(bpy.path.abspath(self.filepath)).with_suffix(".fbx")
-        try:
-            done = export_fbx(context, rig, path, self.preset)
-        except UserError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        self.report({"INFO"}, f"Wrote frames {done.first} to {done.last} and {done.meshes} mesh(es) to {path.name}.")
+        rig = lookup.character(context)
+        assert rig is not None
+        if not self.filepath:
+            raise UserError("Choose a file name for the FBX file.")
+        path = Path(bpy.path.abspath(self.filepath))
+        if path.suffix.lower() != ".fbx":
+            path = path.with_name(f"{path.name}.fbx")
+        done = export_fbx(context, rig, path, self.preset)
+        self.report({"INFO"}, f"Wrote frames {done.first} to {done.last} and {done.meshes} mesh(es) to {path.name}")
         return {"FINISHED"}
-
-
-def _rig(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The active armature, or the one that moves the active mesh."""
-    active = context.active_object
-    if active is None:
-        return None
-    return active if active.type == "ARMATURE" else active.find_armature()
 
 
 CLASSES = (NSM_OT_export_fbx,)

@@ -18,7 +18,6 @@ import bpy
 from mathutils import Matrix, Vector
 
 from ..nsm_blender.errors import RigError, UserError
-from .curves import metres_per_unit
 
 UNREAL_ROOT = "root"
 """Unreal makes a bone of the armature object; its own skeletons call that bone so."""
@@ -175,6 +174,8 @@ def _centimetre_copies(
     They look the same here; the exporter scales objects by 100 for Unreal's centimetres, which makes
     their scale 1. Constraints let the copied bones follow the originals, whatever moves those.
     """
+    from .curves import metres_per_unit  # brings NumPy, which enabling the extension should not wait for
+
     shrink = 0.01 / metres_per_unit(scene)
     copies: list[bpy.types.Object] = []
     names = _Names()

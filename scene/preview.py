@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A contact sheet of a baked shot: small pictures over time, with a camera that follows the character.
+
+Everything is built in a scene of its own, which is removed afterwards. Meanwhile that scene is the
+window's, and frames are stepped through: call it from a process that was started for it, as the demo does.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import bpy
+import numpy as np
+from mathutils import Vector
+from numpy.typing import NDArray
+
+from ..nsm_blender.errors import UserError
+
+Array = NDArray[np.float32]
+Engine: TypeAlias = Literal["CYCLES", "BLENDER_WORKBENCH"]
+
+_TILE = 0.5
+"""Metres of a floor tile: a sliding foot shows against it."""
+_BORDER = 6
+_COLOURS = {
+    "light tile": (0.26, 0.29, 0.32, 1.0),
+    "dark tile": (0.17, 0.20, 0.23, 1.0),
+    "path": (0.95, 0.50, 0.03, 1.0),
+    "trace": (0.03, 0.28, 0.75, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture of the sheet: the scene frame that it shows and the text below."""
+
+    frame: int
+    label: str
+
+
+def contact_sheet(
+    character: bpy.types.Object,
+    pictures: Sequence[Picture],
+    path: Sequence[Sequence[float]],
+    file: Path,
+    *,
+    columns: int = 5,
+    size: int = 320,
+    engine: Engine = "CYCLES",
+) -> None:
+    """Render `pictures` of an animated armature and the meshes below it into one PNG.
+
+    path: places (x, y, z) in metres of the line that it should follow, drawn on the floor in yellow; the way
+    that its hips went is drawn in blue. size: pixels of a picture's side. engine: CYCLES (needs no graphics)
+    or BLENDER_WORKBENCH (needs EGL).
+    Raises UserError when nothing could be rendered.
+    """
+    with tempfile.TemporaryDirectory(prefix="nsm-preview-") as folder, _stage(character, path, size, engine) as stage:
+        stage.draw_trace(pictures[0].frame, pictures[-1].frame)
+        heading: float | None = None
+        images = []
+        for number, picture in enumerate(pictures):
+            stage.scene.frame_set(picture.frame)
+            heading = stage.aim(heading)
+            stage.scene.render.stamp_note_text = picture.label
+            images.append(_render(stage.scene, Path(folder) / f"{number:03d}.png"))
+    _save(_compose(images, columns), file)
+
+
+class _Stage:
+    """A scene with the character, the floor and a camera."""
+
+    def __init__(self, scene: bpy.types.Scene, character: bpy.types.Object, made: list[bpy.types.ID]) -> None:
+        self.scene, self.character = scene, character
+        self._made = made
+        self.camera = self.add("Camera", bpy.data.cameras.new("Camera"))
+        self.camera.data.lens = 52
+        scene.camera = self.camera
+
+    def add(self, name: str, data: bpy.types.ID) -> bpy.types.Object:
+        """An object that goes when the stage does."""
+        obj = bpy.data.objects.new(f"NSM Preview {name}", data)
+        self._made += [obj, data]
+        self.scene.collection.objects.link(obj)
+        return obj
+
+    def material(self, name: str) -> bpy.types.Material:
+        """A matt material in the colour of that name."""
+        material = bpy.data.materials.new(f"NSM Preview {name}")
+        self._made.append(material)
+        material.diffuse_color = _COLOURS[name]
+        material.use_nodes = True
+        shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+        shader.inputs["Base Color"].default_value = _COLOURS[name]
+        shader.inputs["Roughness"].default_value = 0.9
+        return material
+
+    def draw_trace(self, first: int, last: int) -> None:
+        """Draw the way of the hips between two frames on the floor."""
+        places = []
+        for frame in range(first, last + 1, 2):
+            self.scene.frame_set(frame)
+            places.append(self.hips())
+        self.add("Trace", _ribbon(np.array(places, np.float32), 0.012, 0.003, self.material("trace")))
+
+    def aim(self, heading: float | None) -> float:
+        """Three-quarter view of where the character is now, turning with it slowly; returns the heading seen."""
+        now = self.facing()
+        heading = now if heading is None else heading + 0.6 * math.remainder(now - heading, 2 * math.pi)
+        hips = self.hips()
+        target = Vector((hips.x, hips.y, 0.86))
+        around = heading - math.radians(52)
+        away = Vector((math.sin(around), -math.cos(around), 0.34))
+        self.camera.location = target + 3.7 * away
+        self.camera.rotation_euler = (-away).to_track_quat("-Z", "Y").to_euler()
+        return heading
+
+    def hips(self) -> Vector:
+        """Where the root bone is, in the world."""
+        return self._evaluated().matrix_world @ self._root().head
+
+    def facing(self) -> float:
+        """The character's facing about +Z in radians, 0 along -Y."""
+        bone = self._root()
+        turned = bone.matrix @ bone.bone.matrix_local.inverted()
+        forward = (self._evaluated().matrix_world @ turned).to_3x3() @ Vector((0.0, -1.0, 0.0))
+        return math.atan2(forward.x, -forward.y)
+
+    def _evaluated(self) -> bpy.types.Object:
+        layer = self.scene.view_layers[0]
+        assert layer.depsgraph is not None
+        return self.character.evaluated_get(layer.depsgraph)
+
+    def _root(self) -> bpy.types.PoseBone:
+        return next(bone for bone in self._evaluated().pose.bones if bone.parent is None)
+
+
+@contextmanager
+def _stage(character: bpy.types.Object, path: Sequence[Sequence[float]], size: int, engine: Engine) -> Iterator[_Stage]:
+    user, window = bpy.context.scene, bpy.context.window
+    assert user is not None
+    assert window is not None
+    scene = bpy.data.scenes.new("NSM Preview")
+    made: list[bpy.types.ID] = []
+    try:
+        # a scene that no window shows is rendered with the character's pose of another frame
+        window.scene = scene
+        scene.render.fps, scene.render.fps_base = user.render.fps, user.render.fps_base
+        for obj in (character, *(child for child in character.children_recursive if child.type == "MESH")):
+            scene.collection.objects.link(obj)
+        stage = _Stage(scene, character, made)
+        places = np.array(path, np.float32)
+        stage.add("Floor", _floor(places, stage.material("light tile"), stage.material("dark tile")))
+        stage.add("Path", _ribbon(places, 0.04, 0.002, stage.material("path")))
+        light = bpy.data.lights.new("Sun", "SUN")
+        light.energy, light.angle = 2.6, math.radians(4)
+        stage.add("Sun", light).rotation_euler = (math.radians(38), math.radians(18), math.radians(20))
+        scene.world = _sky()
+        made.append(scene.world)
+        _set_up_render(scene, size, engine)
+        yield stage
+    finally:
+        window.scene = user
+        bpy.data.scenes.remove(scene)
+        bpy.data.batch_remove(made)
+
+
+def _set_up_render(scene: bpy.types.Scene, size: int, engine: Engine) -> None:
+    render = scene.render
+    render.engine = engine  # type: ignore[assignment]  # the stubs know the built-in engine only
+    render.resolution_x = render.resolution_y = size
+    render.resolution_percentage = 100
+    render.image_settings.file_format = "PNG"
+    render.image_settings.color_mode = "RGB"
+    scene.view_settings.view_transform = "Standard"  # type: ignore[assignment]  # the stubs do not load the colour configuration
+    if engine == "CYCLES":
+        scene.cycles.device = "CPU"
+        scene.cycles.samples = 8
+        scene.cycles.use_denoising = False
+        scene.cycles.max_bounces = 2
+    else:
+        shading = scene.display.shading
+        shading.light, shading.color_type = "STUDIO", "MATERIAL"
+        shading.show_shadows = shading.show_cavity = True
+        shading.background_type = "WORLD"
+        scene.display.render_aa = "8"
+    render.use_stamp = True
+    for part in (
+        "date",
+        "time",
+        "render_time",
+        "frame",
+        "frame_range",
+        "memory",
+        "hostname",
+        "camera",
+        "lens",
+        "scene",
+        "marker",
+        "filename",
+        "sequencer_strip",
+    ):
+        setattr(render, f"use_stamp_{part}", False)
+    render.use_stamp_note = True
+    render.use_stamp_labels = False
+    render.stamp_font_size = 15
+    render.stamp_background = (0.0, 0.0, 0.0, 0.55)
+
+
+def _sky() -> bpy.types.World:
+    world = bpy.data.worlds.new("NSM Preview")
+    world.color = (0.52, 0.58, 0.64)
+    world.use_nodes = True
+    background = next(node for node in world.node_tree.nodes if node.type == "BACKGROUND")
+    background.inputs["Color"].default_value = (*world.color, 1.0)
+    background.inputs["Strength"].default_value = 0.55
+    return world
+
+
+def _floor(places: Array, *tiles: bpy.types.Material) -> bpy.types.Mesh:
+    """A chequered floor at z = 0 around `places` (N, 3)."""
+    low = np.floor((places[:, :2].min(0) - 14) / _TILE).astype(int)
+    high = np.ceil((places[:, :2].max(0) + 14) / _TILE).astype(int)
+    x, y = np.meshgrid(np.arange(low[0], high[0] + 1), np.arange(low[1], high[1] + 1), indexing="ij")
+    vertices = np.stack([x * _TILE, y * _TILE, np.full(x.shape, -0.001)], -1).reshape(-1, 3)
+    rows, columns = np.meshgrid(np.arange(x.shape[0] - 1), np.arange(x.shape[1] - 1), indexing="ij")
+    first = (rows * x.shape[1] + columns).ravel()
+    quads = np.stack([first, first + x.shape[1], first + x.shape[1] + 1, first + 1], -1)
+    mesh = bpy.data.meshes.new("NSM Preview Floor")
+    mesh.from_pydata(vertices.tolist(), [], quads.tolist())
+    mesh.polygons.foreach_set("material_index", ((rows + columns + low.sum()) % 2).ravel().astype(np.int32))
+    for tile in tiles:
+        mesh.materials.append(tile)
+    return mesh
+
+
+def _ribbon(places: Array, half_width: float, height: float, material: bpy.types.Material) -> bpy.types.Mesh:
+    """A band on the floor along `places` (N, 3)."""
+    along = np.gradient(places[:, :2], axis=0)
+    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
+    flat = np.concatenate([places[:, :2], np.full((len(places), 1), height)], -1)
+    side = half_width * np.stack([-along[:, 1], along[:, 0], np.zeros(len(along))], -1)
+    i, n = np.arange(len(places) - 1), len(places)
+    mesh = bpy.data.meshes.new("NSM Preview Ribbon")
+    quads = np.stack([i, i + n, i + 1 + n, i + 1], -1)[:, ::-1]
+    mesh.from_pydata(np.concatenate([flat - side, flat + side]).tolist(), [], quads.tolist())
+    mesh.materials.append(material)
+    return mesh
+
+
+def _render(scene: bpy.types.Scene, file: Path) -> Array:
+    """One frame as an array (height, width, 3), bottom row first."""
+    scene.render.filepath = str(file)
+    try:
+        bpy.ops.render.render(write_still=True, scene=scene.name)
+    except RuntimeError as error:
+        raise UserError(f"The preview could not be rendered: {str(error).strip()}") from error
+    if not file.exists():
+        raise UserError("The preview could not be rendered: Blender wrote no picture.")
+    image = bpy.data.images.load(str(file))
+    try:
+        width, height = image.size
+        pixels = np.empty(width * height * 4, np.float32)
+        image.pixels.foreach_get(pixels)
+    finally:
+        bpy.data.images.remove(image)
+    return pixels.reshape(height, width, 4)[..., :3]
+
+
+def _compose(images: Sequence[Array], columns: int) -> Array:
+    """Pictures (H, W, 3) row by row from the top into one (height, width, 4), bottom row first."""
+    height, width = images[0].shape[:2]
+    rows = -(-len(images) // columns)
+    sheet = np.ones((rows * (height + _BORDER) + _BORDER, columns * (width + _BORDER) + _BORDER, 4), np.float32)
+    sheet[..., :3] = 0.08
+    for number, image in enumerate(images):
+        row, column = divmod(number, columns)
+        y = (rows - 1 - row) * (height + _BORDER) + _BORDER
+        x = column * (width + _BORDER) + _BORDER
+        sheet[y : y + height, x : x + width, :3] = image
+    return sheet
+
+
+def _save(pixels: Array, file: Path) -> None:
+    height, width = pixels.shape[:2]
+    image = bpy.data.images.new("NSM Preview", width, height)
+    try:
+        image.pixels.foreach_set(pixels.ravel())
+        image.filepath_raw = str(file)
+        image.file_format = "PNG"
+        image.save()
+    except RuntimeError as error:
+        raise UserError(f"{file} could not be written: {str(error).strip()}") from error
+    finally:
+        bpy.data.images.remove(image)
