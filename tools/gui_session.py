@@ -85,7 +85,9 @@ def frame_character() -> None:
     """Go to the middle of the shot and look at the character."""
     scene = bpy.context.scene
     scene.frame_set((scene.frame_start + scene.frame_end) // 2)
-    in_viewport(bpy.ops.view3d.view_all)
+    for thing in scene.objects:
+        thing.select_set(action_of(thing) is not None)
+    in_viewport(bpy.ops.view3d.view_selected)
 
 
 def leave() -> None:

@@ -119,13 +119,11 @@ def bake_a_shot() -> tuple[int, int]:
     button = find_button("bpy.ops.nsm.bake(")
     click(button)
     wait("the bake to start", 20, lambda now: now["baking"] or bool(now["keyed"]))
-    time.sleep(0.2)
-    screenshot("2-during")
     wait("the bake to end", 300, lambda now: not now["baking"])
     after = wait("keys on the character", 5, lambda now: bool(now["keyed"]))
     command("frame_character")
     time.sleep(1)
-    screenshot("3-after")
+    screenshot("2-after")
     print(f"baked: {', '.join(after['keyed'])}")
     return button
 
@@ -149,6 +147,7 @@ def seconds_to_cancel(button: tuple[int, int]) -> float:
     click(button)
     wait("another bake to start", 20, lambda now: now["baking"])
     time.sleep(0.5)
+    screenshot("3-during")
     pressed = time.time()
     xdotool("key", "Escape")
     stopped = wait("the cancelled bake to stop", 20, lambda now: not now["baking"])
