@@ -75,10 +75,10 @@ class BakeJob:
             measuring = measure.measure(bpy.context, self._armature(), self.gathered, motion, self.report)
             for share in measuring:
                 yield _WRITTEN + (1 - _WRITTEN) * share
+            self.report.store(self._armature())
         except BaseException:  # GeneratorExit too: that is how `cancel` arrives here
             actions.discard(self._armature(), action)
             raise
-        self.report.store(self._armature())
 
     def _write(self, armature: bpy.types.Object, action: bpy.types.Action, motion: Motion) -> None:
         frames, rig = self.gathered.frames, self.gathered.rig

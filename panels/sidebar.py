@@ -120,9 +120,14 @@ class NSM_PT_result(_Panel):
         """The report and the buttons for a bake."""
         layout = self.layout
         armature = lookup.character(context)
-        report = of_object(armature).report if armature is not None else None
-        if report is None or not report.frames:
+        if armature is None or lookup.baked(armature) is None:
             layout.label(text="No bake yet.", icon="INFO")
+            return
+        column = layout.column(align=True)
+        column.operator("nsm.remove_bake", icon="TRASH")
+        _operator_if_there(column, "export_fbx", "EXPORT")
+        report = of_object(armature).report
+        if not report.frames:
             return
         seconds = report.seconds_rollout + report.seconds_retarget + report.seconds_write
         rows = [
@@ -141,10 +146,8 @@ class NSM_PT_result(_Panel):
         for note in report.notes.splitlines():
             layout.label(text=note, icon="INFO")
         column = layout.column(align=True)
-        column.operator("nsm.remove_bake", icon="TRASH")
         column.operator("nsm.save_report", icon="FILE_TEXT")
         column.operator("nsm.save_shot", icon="FILE_TICK")
-        _operator_if_there(column, "export_fbx", "EXPORT")
 
 
 def _operator_if_there(layout: bpy.types.UILayout, name: str, icon: Any) -> None:

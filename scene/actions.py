@@ -2,7 +2,7 @@
 """Actions, slots and keys: the one file that knows how Blender's versions differ in them.
 
 4.2 and 4.3 keep curves in the action. From 4.4 on they lie in a channelbag of a slot, and from 5.0 on only there.
-A bake is one new action that carries, in a custom property, all that is needed to take it away again.
+A bake is one new action that carries, as JSON text in the custom property MARK, what is needed to take it away.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..nsm_blender.errors import UserError
+from .lookup import MARK, baked
 
 Array = NDArray[Any]
 
-MARK = "nsm_bake"
-"""Custom property of a baked action: JSON text with what was there before."""
 PREVIOUS = "nsm_previous_action"
 """Custom property of a baked action: the action that was assigned before. It keeps that action from being purged."""
 
@@ -60,12 +59,6 @@ def of(obj: bpy.types.ID) -> list[bpy.types.FCurve]:
     if animation.action_slot is None:
         return []
     return [curve for bag in _channelbags(animation.action, animation.action_slot) for curve in bag.fcurves]
-
-
-def baked(obj: bpy.types.Object) -> bpy.types.Action | None:
-    """The bake that moves `obj` now, or None."""
-    action = obj.animation_data.action if obj.animation_data else None
-    return action if action is not None and action.get(MARK) else None
 
 
 def check_assignable(obj: bpy.types.Object) -> None:

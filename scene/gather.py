@@ -17,6 +17,8 @@ from .properties import GAIT_ITEMS, of_object, of_scene
 
 Array = NDArray[Any]
 
+FASTEST = 6.0
+"""Metres per second that the engine takes at most, and the property too."""
 _KEYABLE = ("speed", "gait", "facing")
 
 
@@ -59,6 +61,12 @@ def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gat
         bias_velocity=settings.bias_velocity,
         bias_direction=settings.bias_direction,
     )
+    fastest = max(shot.path.speeds) if shot.path else 0.0
+    if fastest > FASTEST and fastest * rig.scale <= FASTEST:
+        raise ShotError(
+            f"'{armature.name}' is so small ({rig.scale:.3g} of the model) that {fastest * rig.scale:.2g} m/s is as "
+            f"fast for it as {fastest:.0f} m/s for a person; lower the speed, or enlarge the character."
+        )
     shot.validate()
     return Gathered(shot, rig, line, frames, [line.note] if line.note else [])
 
@@ -118,7 +126,7 @@ def _value(obj: bpy.types.Object, name: str) -> float:
 def _as_stored(name: str, values: Array) -> Array:
     """Values of a curve as Blender stores them in the property: clamped to its range, a gait cut to an integer."""
     if name == "speed":
-        return np.clip(values, 0.0, 6.0)
+        return np.clip(values, 0.0, FASTEST)
     if name == "gait":
         return np.clip(np.trunc(values), 0, len(GAIT_ITEMS) - 1)
     return values

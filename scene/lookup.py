@@ -7,6 +7,9 @@ import bpy
 
 from .properties import of_object
 
+MARK = "nsm_bake"
+"""Custom property of a baked action."""
+
 
 def character(context: bpy.types.Context) -> bpy.types.Object | None:
     """The armature that is meant: the active one, else that of the active mesh or curve, else the scene's only one."""
@@ -24,6 +27,12 @@ def character(context: bpy.types.Context) -> bpy.types.Object | None:
             if followers:
                 return followers[0]
     return armatures[0] if len(armatures) == 1 else None
+
+
+def baked(obj: bpy.types.Object) -> bpy.types.Action | None:
+    """The bake that moves `obj` now, or None."""
+    action = obj.animation_data.action if obj.animation_data else None
+    return action if action is not None and action.get(MARK) else None
 
 
 def path(context: bpy.types.Context) -> bpy.types.Object | None:
