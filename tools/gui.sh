@@ -25,13 +25,19 @@ fi
 rm -rf "$OUT" && mkdir -p "$OUT"
 
 make_chroot() {
+  if [ -n "$(ls -A "$CHROOT" 2>/dev/null)" ]; then
+    echo "$CHROOT is not a finished chroot; remove it first." >&2
+    exit 1
+  fi
   command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends debootstrap; }
   debootstrap --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
     "$SUITE" "$CHROOT" "$MIRROR" >"$OUT/debootstrap.log"
   # Services must not start in a chroot; documentation and translations are half of the size.
   printf '#!/bin/sh\nexit 101\n' >"$CHROOT/usr/sbin/policy-rc.d"
   chmod +x "$CHROOT/usr/sbin/policy-rc.d"
-  printf 'APT::Install-Recommends "false";\nAcquire::Languages "none";\n' >"$CHROOT/etc/apt/apt.conf.d/99gui"
+  # The mirror may be a frozen one, whose release files are past their date.
+  printf '%s "false";\n' APT::Install-Recommends Acquire::Check-Valid-Until >"$CHROOT/etc/apt/apt.conf.d/99gui"
+  printf 'Acquire::Languages "none";\n' >>"$CHROOT/etc/apt/apt.conf.d/99gui"
   printf 'path-exclude=/usr/share/%s/*\n' doc man locale >"$CHROOT/etc/dpkg/dpkg.cfg.d/99gui"
   mount -t proc proc "$CHROOT/proc"
   # Blender 5 imports cattrs, which its Debian package only recommends.

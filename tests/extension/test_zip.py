@@ -28,26 +28,12 @@ def test_the_zip_has_what_a_bake_needs(names: set[str], repository: Path) -> Non
 def test_the_zip_has_nothing_but_the_extension(names: set[str]) -> None:
     rooms = {"nsm_blender", "scene", "operators", "panels", "weights", "wheels"}
     assert {name.split("/")[0] for name in names if "/" in name} <= rooms
-    assert {name for name in names if "/" not in name} <= {
-        "__init__.py",
-        "blender_manifest.toml",
-        "LICENSE",
-        "README.md",
-    }
+    assert {name for name in names if "/" not in name} <= FILES
     assert not [name for name in names if name.startswith(("nsm_blender/training/", "nsm_blender/commands/"))]
 
 
 def test_the_zip_has_no_native_code(names: set[str]) -> None:
-    assert {Path(name).suffix for name in names} <= {
-        ".py",
-        ".typed",
-        ".toml",
-        ".md",
-        ".json",
-        ".safetensors",
-        ".whl",
-        "",
-    }
+    assert {Path(name).suffix for name in names} <= ENDINGS
     assert all(name.endswith("py3-none-any.whl") for name in names if name.endswith(".whl"))
 
 
