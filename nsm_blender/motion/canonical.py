@@ -56,6 +56,7 @@ _MAIN_CHILD = {"Spine": "Spine1", "Spine1": "Spine2", "Neck": "Head"} | {
 _TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")
 _DOWN = np.array([0.0, 0.0, -1.0])
 _SAMPLES = 400
+_LEAST_UPRIGHT = 0.3
 _LEAST_BEND = 0.08
 _AIM_TOLERANCE = np.radians(0.2)
 
@@ -192,7 +193,7 @@ def _tpose(source: _Source, notes: list[str]) -> dict[str, Array]:
     if upright is not None and _trunk_stands(places):  # then only arms and legs are folded
         reference |= dict.fromkeys((n for n in _TRUNK if n in reference), upright)
         _carry_shoulders(source, reference)
-    return _hinged(source, _straightened(source, reference))
+    return _hinged(source, _straightened(source, reference)) | _flat_feet(source)
 
 
 def _body_axes(figure: Mapping[str, Array]) -> Array | None:
@@ -263,11 +264,9 @@ def _standing_pose(source: _Source) -> dict[str, Array]:
     straight = [trunk[:, 2], np.sum(hips * shoulders, axis=1)]
     for side in SIDES:
         straight += [normalize(places[side + a] - places[side + b])[:, 2]
-                     for a, b in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"))]
-    # Arms may hang loosely, and must not be raised.
-    straight = [np.minimum(s, 0.9) if i in (4, 7) else s for i, s in enumerate(straight)]
+                     for a, b in (("UpLeg", "Leg"), ("Leg", "Foot"))]
     score = np.min(straight, axis=0)
-    if score.max() < 0.7:
+    if score.max() < _LEAST_UPRIGHT:
         raise RigError(f"{source.motion.source}: the rest pose is no standing figure and in no frame does the figure "
                        f"stand upright, so its T-pose cannot be made out")
     chosen = np.flatnonzero(score > score.max() - 0.02)
@@ -340,6 +339,32 @@ def _hinged(source: _Source, tpose: dict[str, Array]) -> dict[str, Array]:
         if side + "Hand" in out:
             turned = multiply(out[side + "ForeArm"], conjugate(tpose[side + "ForeArm"]))
             out[side + "Hand"] = multiply(turned, tpose[side + "Hand"])
+    return out
+
+
+def _flat_feet(source: _Source) -> dict[str, Array]:
+    """World rotations (4,) of feet and toes when they stand flat and point to -Y, from where they are lowest."""
+    out: dict[str, Array] = {}
+    for side in SIDES:
+        foot = source.bones[side + "Foot"]
+        tip = source.bones.get(side + "Toe", source.ends.get(foot))
+        if tip is None:
+            continue
+        s = source.sample
+        height = source.positions[s, foot, 2] + source.positions[s, tip, 2]
+        low = height <= np.percentile(height, 15)
+        turns = source.rotations[s, foot][low]
+        axes = np.zeros((3, 3))
+        axes[2] = normalize(rotate(conjugate(turns), np.broadcast_to(-_DOWN, (len(turns), 3))).mean(0))
+        ahead = source.bone(side + "Foot", tip).mean(0)
+        axes[1] = -normalize(ahead - axes[2] * (axes[2] @ ahead))
+        axes[0] = np.cross(axes[1], axes[2])
+        if abs(np.linalg.det(axes) - 1) > 1e-6:
+            continue
+        out[side + "Foot"] = from_matrix(axes)
+        if side + "Toe" in source.bones:
+            bend = multiply(conjugate(turns), source.rotations[s, tip][low])
+            out[side + "Toe"] = multiply(out[side + "Foot"], _mean_rotation(bend))
     return out
 
 
