@@ -20,7 +20,7 @@ COMMANDS = {
     "data": "import and inspect motion capture",
 }
 
-EXTRAS = {"torch": "train", "safetensors": "train", "bpy": "bpy", "PIL": "bpy"}
+EXTRAS = {"torch": "train", "safetensors": "train", "bpy": "bpy"}
 """Optional modules and the extra of this package that installs each."""
 
 
