@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileFormatError
-from .rotations import Array, make_continuous, slerp, wrap_angle
+from .rotations import Array, conjugate, make_continuous, rotate, slerp, wrap_angle
 
 _KEYS = (
     "names",
@@ -100,11 +100,16 @@ class Motion:
         except (OSError, ValueError, zipfile.BadZipFile) as error:
             raise FileFormatError(f"{path}: cannot be read as a motion file ({error})") from error
 
+    def _bones(self) -> Array:
+        """Each joint's place (T, J, 3) relative to its parent, in the parent's frame; zero for a root."""
+        above = [max(p, 0) for p in self.parents]
+        return rotate(conjugate(self.rotations[:, above]), self.positions - self.positions[:, above])
+
     def resampled(self, fps: float, count: int | None = None) -> Motion:
         """The motion at `fps`, `count` frames long (default: to its last frame); rotations by slerp.
 
-        Positions are interpolated as they are, so bone lengths change by less than a millimetre
-        between frames of a 60 fps motion; contacts take the nearer frame.
+        Bones stay rigid: each is turned with its parent, and only joint 0 moves on a straight line.
+        Contacts take the nearer frame.
         """
         if count is None:
             count = int(np.floor((len(self) - 1) * fps / self.fps + 1e-6)) + 1
@@ -117,10 +122,16 @@ class Motion:
         root[:, 3] = self.root[i, 3] + t * wrap_angle(self.root[j, 3] - self.root[i, 3])
         phase = (self.phase[i] + t * wrap_angle(self.phase[j] - self.phase[i])) % (2 * np.pi)
         rotations = slerp(self.rotations[i], self.rotations[j], np.repeat(t[:, None], len(self.names), 1))
+        positions = self.positions[i] + t[:, None, None] * (self.positions[j] - self.positions[i])
+        bones = self._bones()
+        for joint, parent in enumerate(self.parents):
+            if parent >= 0:
+                bone = bones[i, joint] + t[:, None] * (bones[j, joint] - bones[i, joint])
+                positions[:, joint] = positions[:, parent] + rotate(rotations[:, parent], bone)
         return Motion(
             self.names,
             self.parents,
-            self.positions[i] + t[:, None, None] * (self.positions[j] - self.positions[i]),
+            positions,
             make_continuous(rotations),
             root,
             self.contacts[nearest],
