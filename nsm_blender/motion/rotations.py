@@ -119,7 +119,8 @@ def from_matrix(m: Array) -> Array:
 def from_axis_angle(axis: Array, angle: Array) -> Array:
     """Unit axes [..., 3] and angles [...] (radians) to quaternions [..., 4]."""
     half = np.asarray(angle)[..., None] * 0.5
-    return np.concatenate((np.cos(half), np.sin(half) * axis), axis=-1)
+    vector = np.sin(half) * axis
+    return np.concatenate((np.broadcast_to(np.cos(half), (*vector.shape[:-1], 1)), vector), axis=-1)
 
 
 def from_euler(angles: Array, order: str) -> Array:
@@ -164,7 +165,7 @@ def from_yaw(angle: Array) -> Array:
 
 def between(a: Array, b: Array) -> Array:
     """Shortest rotations [..., 4] that take directions `a` [..., 3] to directions `b` [..., 3]."""
-    a, b = normalize(a), normalize(b)
+    a, b = np.broadcast_arrays(normalize(a), normalize(b))
     dot = np.sum(a * b, axis=-1, keepdims=True)
     axis = np.cross(a, b)
     # Opposite directions: any axis perpendicular to `a` will do.
