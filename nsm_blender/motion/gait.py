@@ -35,8 +35,9 @@ def gait_labels(positions: Array, contacts: Array, fps: float) -> Array:
     positions: (T, J, 3) world on the model skeleton. contacts: (T, 4) from `foot_contacts`.
     """
     count = len(positions)
-    track = gaussian(positions[:, 0, :2], 0.15 * fps)
-    speed = np.linalg.norm(np.gradient(track, axis=0), axis=-1) * fps if count > 1 else np.zeros(count)
+    # Smoothed after differencing, as the held ends of a smoothed track would look like standing.
+    steps = np.gradient(positions[:, 0, :2], axis=0) if count > 1 else np.zeros((count, 2))
+    speed = np.linalg.norm(gaussian(steps, 0.15 * fps), axis=-1) * fps
     height = gaussian(positions[:, 0, 2], 0.35 * fps) / HIPS_HEIGHT
     stepping = np.zeros(count, dtype=bool)
     near = int(_STEP_NEAR * fps)
