@@ -67,7 +67,7 @@ class _Source:
 
     positions: (T, J, 3). rotations: (T, J, 4) world. rest: (J, 3) places in the file's rest pose.
     rest_turn: (4,) world rotation of every joint in the rest pose. bones: joint name -> index.
-    ends: joint index -> index of the end joint below it.
+    ends: joint index -> index of the end joint below it, where that says a direction.
     """
 
     motion: ImportedMotion
@@ -159,7 +159,7 @@ def _turned(motion: ImportedMotion, positions: Array, rotations: Array, bones: M
         turn = np.array([np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0])
         positions, rest = up_y_to_z(positions), up_y_to_z(rest)
         rotations = multiply(np.broadcast_to(turn, rotations.shape), rotations)
-    ends = {p: j for j, p in enumerate(motion.parents) if motion.is_end[j]}
+    ends = {p: j for j, p in enumerate(motion.parents) if motion.is_end[j] and np.any(motion.offsets[j] != 0)}
     return _Source(motion, positions, rotations, rest, turn, bones, ends)
 
 

@@ -13,11 +13,16 @@ from .filters import runs
 from .gait import GAITS
 from .labels import Doubt, Labels, label
 from .rotations import Array, normalize, rotate
+from .skeleton import CONTACT_JOINTS, TOE_HEIGHT
 
 SPEED_PERCENTILES = (5, 25, 50, 75, 95)
 SHORTEST = 10
 """Frames below which a clip is not labelled."""
 _KNEE_BACKWARD = np.radians(-12)
+_ON_FLOOR = 0.015
+"""Metres above its place in stance that a heel or toe may be and still carry weight."""
+_SLIDE_SPEED = 0.25
+_SHORTEST_SLIDE = 0.1
 _FASTEST_JOINT = 16.0
 """m/s; a hard punch or kick reaches 14."""
 
@@ -64,7 +69,7 @@ def report(clip: Clip) -> ClipReport:
 
 
 def motion_doubts(clip: Clip) -> tuple[Doubt, ...]:
-    """Frames in which the recording itself looks wrong: joints that jump, knees that bend backward."""
+    """Frames in which the recording itself looks wrong: joints that jump, feet that slide, knees that bend backward."""
     positions, rotations = clip.world()
     found = []
     for side in ("Left", "Right"):
@@ -75,7 +80,21 @@ def motion_doubts(clip: Clip) -> tuple[Doubt, ...]:
         for a, b in runs(speed.max(1) > _FASTEST_JOINT):
             joint = clip.skeleton.names[int(np.argmax(speed[a:b].max(0)))]
             found.append(Doubt(a, b + 1, f"{joint} jumps"))
+        found += [Doubt(a, b, "the supporting foot slides") for a, b in runs(_sliding(clip, positions))
+                  if b - a >= _SHORTEST_SLIDE * clip.fps]
     return tuple(found)
+
+
+def _sliding(clip: Clip, positions: Array) -> Array:
+    """Frames (T,) in which a toe is on the floor and yet no toe or heel that is low rests."""
+    joints = clip.skeleton.indices(CONTACT_JOINTS)
+    height = positions[:, joints, 2] - np.array([-clip.skeleton.offsets[j + 1, 2] if n.endswith("Foot") else 0.0
+                                                 for j, n in zip(joints, CONTACT_JOINTS, strict=True)])
+    low = height < TOE_HEIGHT + _ON_FLOOR
+    speed = np.linalg.norm(np.gradient(positions[:, joints, :2], axis=0), axis=-1) * clip.fps
+    slowest = np.where(low, speed, np.inf).min(axis=1)
+    out: Array = (slowest > _SLIDE_SPEED) & np.isfinite(slowest)
+    return out
 
 
 def _knee_bend(clip: Clip, positions: Array, rotations: Array, side: str) -> Array:
