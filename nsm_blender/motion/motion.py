@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,9 @@ class Motion:
     def load(path: Path | str) -> Motion:
         """Read a motion that `save` wrote. Raises FileFormatError."""
         try:
+            with Path(path).open("rb") as f:
+                if not zipfile.is_zipfile(f):
+                    raise ValueError("it is not an .npz file")
             with np.load(path, allow_pickle=False) as z:
                 missing = [k for k in _KEYS if k not in z.files]
                 if missing:
@@ -97,7 +101,7 @@ class Motion:
                     fps=float(z["fps"]),
                     meta=json.loads(str(z["meta"])),
                 )
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
             raise FileFormatError(f"{path}: cannot be read as a motion file ({error})") from error
 
     def _bones(self) -> Array:
