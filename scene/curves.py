@@ -54,9 +54,10 @@ def polyline(context: bpy.types.Context, obj: bpy.types.Object | None) -> Polyli
         raise ShotError(f"The curve '{obj.name}' has no points; draw it first.")
     with _wire(context, obj) as source:
         evaluated = source.evaluated_get(context.evaluated_depsgraph_get())
-        if not evaluated.is_evaluated:
-            raise ShotError(f"The curve '{obj.name}' is disabled in viewports or its collection is; enable it.")
         vertices, edges = _mesh(evaluated)
+        # Blender evaluates a disabled object that another refers to, but without its geometry.
+        if not evaluated.is_evaluated or not (len(vertices) or obj.visible_get()):
+            raise ShotError(f"The curve '{obj.name}' is disabled in viewports or its collection is; enable it.")
         world = np.array(evaluated.matrix_world)
     chains = _chains(len(vertices), edges)
     if not chains:

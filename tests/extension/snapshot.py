@@ -17,6 +17,7 @@ _SKIP = {
     "depsgraph",
     "preview",
     "asset_data",
+    "uv_sculpt",  # reading its brush crashes Blender 4.2
 }
 # Windows, their layout and brushes say nothing of the scene.
 _SKIP_COLLECTIONS = {"window_managers", "workspaces", "screens", "brushes", "palettes", "rna_type"}

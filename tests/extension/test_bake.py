@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import bpy
 import numpy as np
@@ -333,7 +334,7 @@ def test_cancelling_a_bake_leaves_everything_as_it_was(engine, job, state, progr
     while work.progress < progress:
         work.step()
     work.cancel()
-    assert not work.progress == 1.0
+    assert work.progress != 1.0
     assert difference(before, snapshot()) == {}
 
 
@@ -362,6 +363,14 @@ def test_an_exception_in_the_middle_leaves_everything_as_it_was(
         bpy.ops.nsm.bake()
     assert difference(before, snapshot()) == {}
     assert "Blender" in capfd.readouterr().err  # the bug report names the versions
+
+
+def test_an_unexpected_exception_can_be_raised_for_developers(engine, extension_module, monkeypatch):
+    build.shot(engine)
+    monkeypatch.setenv("NSM_BLENDER_RAISE", "1")
+    monkeypatch.setattr(extension_module("operators.job").Bake, "step", lambda self: 1 / 0)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        bpy.ops.nsm.bake()
 
 
 def test_keys_made_by_hand_survive_the_removal(engine):
@@ -437,8 +446,7 @@ def test_every_bake_leaves_its_report_in_the_users_folder(engine):
     build.shot(engine)
     bpy.ops.nsm.bake()
     folder = bpy.utils.extension_path_user("bl_ext.user_default.nsm_blender", path="reports")
-    with open(f"{folder}/report.json", encoding="utf-8") as file:
-        assert json.load(file)["frames"] == 40
+    assert json.loads((Path(folder) / "report.json").read_text())["frames"] == 40
 
 
 def test_the_saved_shot_repeats_the_bake_without_blender(engine, extension_module, tmp_path):
