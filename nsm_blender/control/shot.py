@@ -17,6 +17,9 @@ from ..motion.rotations import Array
 BAKEABLE_GAITS = ("stand", "walk", "jog", "crouch")
 """Gaits that the shipped weights were trained on."""
 
+FASTEST = 6.0
+"""m/s; a faster command is taken for a mistake."""
+
 SHOT_VERSION = 1
 
 
@@ -83,6 +86,8 @@ class Shot:
             raise ShotError(
                 f"The shot was saved as version {self.version}; this extension reads version {SHOT_VERSION}."
             )
+        if not isinstance(self.frames, int) or not isinstance(self.fps, int | float):
+            raise ShotError("The number of frames or the frame rate of the shot is not a number.")
         if self.frames < 2:
             raise ShotError("The shot has fewer than 2 frames; move the end of the frame range back.")
         if not 1 <= self.fps <= 240:
@@ -92,6 +97,10 @@ class Shot:
         for values, name in self._per_frame():
             if len(values) != self.frames:
                 raise ShotError(f"The shot has {self.frames} frames but {len(values)} {name}.")
+        if self.start is not None and _numbers(self.start, "start").shape != (4,):
+            raise ShotError("The start is not a place x, y, z and a facing angle.")
+        if _numbers([self.bias_velocity, self.bias_direction], "biases").min() < 0:
+            raise ShotError("A bias of the trajectory is below 0.")
         follow = self.path or self.velocity
         assert follow is not None
         unknown = sorted(set(follow.gaits) - set(BAKEABLE_GAITS))
@@ -99,8 +108,8 @@ class Shot:
             raise ShotError(f"The gait '{unknown[0]}' is not one of {', '.join(BAKEABLE_GAITS)}.")
         if self.path is not None:
             self._validate_path(self.path)
-        if self.velocity is not None and not np.isfinite(np.array(self.velocity.velocities)).all():
-            raise ShotError("A velocity command is not a finite number.")
+        if self.velocity is not None:
+            self._validate_velocity(self.velocity)
 
     def _per_frame(self) -> list[tuple[list[Any], str]]:
         if self.path is not None:
@@ -118,21 +127,29 @@ class Shot:
 
     @staticmethod
     def _validate_path(path: PathFollow) -> None:
-        points = np.asarray(path.points, dtype=float)
+        points = _numbers(path.points, "points of the path")
         if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:
             raise ShotError("The path has fewer than two points; draw a longer curve.")
-        if not np.isfinite(points).all():
-            raise ShotError("The path has a point that is not a finite number.")
         length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
         if length < 0.1:
             raise ShotError(f"The path is {length * 100:.0f} cm long; draw one of 10 cm or more.")
         if path.speed_factors and len(path.speed_factors) != len(points):
             raise ShotError(f"The path has {len(points)} points but {len(path.speed_factors)} speed factors.")
-        speeds = np.asarray(path.speeds)
-        if not np.isfinite(speeds).all() or speeds.min() < 0:
-            raise ShotError("A speed along the path is negative or not a number; use the facing to walk backward.")
-        if speeds.max() > 6:
-            raise ShotError(f"The speed {speeds.max():.1f} m/s is faster than the model can run (6 m/s at most).")
+        if path.speed_factors and _numbers(path.speed_factors, "speed factors").min() < 0:
+            raise ShotError("A speed factor along the path is negative; use the facing to walk backward.")
+        speeds = _numbers(path.speeds, "speeds")
+        if speeds.min() < 0:
+            raise ShotError("A speed along the path is negative; use the facing to walk backward.")
+        _check_speed(float(speeds.max()))
+        _numbers(path.facing_offsets, "facing offsets")
+
+    @staticmethod
+    def _validate_velocity(velocity: VelocityFollow) -> None:
+        velocities = _numbers(velocity.velocities, "velocities")
+        if velocities.shape != (len(velocity.gaits), 2):
+            raise ShotError("A velocity is not a pair x, y.")
+        _check_speed(float(np.linalg.norm(velocities, axis=1).max()))
+        _numbers(velocity.facings, "facings")
 
     def to_json(self) -> str:
         """The shot as JSON text; `from_json` gives an equal shot."""
@@ -170,6 +187,22 @@ class Shot:
     def hash(self) -> str:
         """Short hash of everything that determines the bake."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+
+def _numbers(values: Any, name: str) -> Array:
+    """`values` as an array of finite numbers; ShotError when they are none."""
+    try:
+        out: Array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ShotError(f"The {name} are not numbers.") from error
+    if not np.isfinite(out).all():
+        raise ShotError(f"The {name} hold something that is not a finite number.")
+    return out
+
+
+def _check_speed(fastest: float) -> None:
+    if fastest > FASTEST:
+        raise ShotError(f"The speed {fastest:.1f} m/s is faster than the model can run ({FASTEST:g} m/s at most).")
 
 
 def per_frame(value: Array | float, frames: int) -> list[float]:
