@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -15,10 +16,12 @@ if TYPE_CHECKING:
 
     from .job import BakeJob
 
-_TICK = 0.02
+_TICK = 0.005
 """Seconds between the timer's events."""
-_SLICE = 0.05
+_SLICE = 0.03
 """Seconds of work per event: Esc is seen at least that often."""
+_SHOWN_EVERY = 0.2
+"""Seconds between two drawings of the progress: each holds the work up, and Esc with it."""
 
 
 class NSM_OT_bake(Operation):
@@ -30,6 +33,7 @@ class NSM_OT_bake(Operation):
 
     _job: Any = None  # not BakeJob: Blender evaluates the annotations of operators
     _timer: Any = None
+    _shown: float = 0.0
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -110,6 +114,9 @@ class NSM_OT_bake(Operation):
         """Progress and time left, in the status bar and in the panel."""
         job = self._job
         assert job is not None
+        if time.monotonic() - self._shown < _SHOWN_EVERY:
+            return
+        self._shown = time.monotonic()
         state = properties.progress(context)
         state.progress = job.progress
         left = f", {job.seconds_left:.0f} s left" if job.progress > 0.05 else ""
@@ -161,10 +168,13 @@ class NSM_OT_remove_bake(Operation):
 
 
 def _redraw(context: bpy.types.Context) -> None:
+    """Draw the sidebars again; the views themselves have not changed."""
     for window in context.window_manager.windows:
         for area in window.screen.areas:
             if area.type == "VIEW_3D":
-                area.tag_redraw()
+                for region in area.regions:
+                    if region.type == "UI":
+                        region.tag_redraw()
 
 
 CLASSES = (NSM_OT_bake, NSM_OT_remove_bake)

@@ -60,7 +60,8 @@ class NSM_PT_path(_Panel):
         column.prop(settings, "gait")
         column.prop(settings, "facing")
         column.prop(settings, "use_radius")
-        column.prop(settings, "loop")
+        if any(spline.use_cyclic_u for spline in path.data.splines):
+            column.prop(settings, "loop")
 
 
 class NSM_PT_following(_Panel):
@@ -97,7 +98,7 @@ class NSM_PT_bake(_Panel):
         state = progress(context)
         if state.running:
             layout.progress(factor=state.progress, text=state.text)
-            layout.label(text="Esc cancels", icon="EVENT_ESC")
+            layout.label(text="Esc cancels")
             return
         layout.use_property_split = True
         settings = of_scene(context)
