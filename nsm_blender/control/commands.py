@@ -18,14 +18,27 @@ from .shot import PathFollow, VelocityFollow
 
 AHEAD = np.arange(1, FUTURE) * (SAMPLE_FRAMES / FPS)
 """Seconds from now to the five future samples."""
-_STAND, _WALK = GAITS.index("stand"), GAITS.index("walk")
+_STAND, _WALK, _JOG = GAITS.index("stand"), GAITS.index("walk"), GAITS.index("jog")
 _ONE_HOT = np.eye(len(GAITS))
 MOVING = 0.05
 """m/s; a slower command means standing."""
 TURN_TO_STEP = math.radians(20)
 """A standing character steps round when its facing is further off than this."""
+TURNED = math.radians(5)
+"""It stops stepping once it is nearer than this, and"""
+LAST_STEP = 0.5
+"""seconds later: the second foot has to follow the first."""
 BRAKING = 1.5
 """m/s^2 with which a character comes to rest at the end of a path."""
+ARRIVED = 0.05
+"""Metres before the end of a path at which it is walked to its end."""
+WALK_FEEDBACK = 0.3
+"""Share of the difference between commanded and present velocity that is added to the command: the
+network alone falls back to the speeds at which it was recorded, and starts as leisurely."""
+RUN_FEEDBACK = 1.2
+"""The same for a run, which a user wants at once; more makes a walk start with a jerk."""
+LARGEST_LACK = 1.0
+"""The difference counts up to this share of the commanded speed."""
 CATCH_UP = 1.2
 """1/s: share of the lag behind the target on the path that is added to the speed."""
 CATCH_UP_SHARE = 0.25
@@ -34,12 +47,16 @@ CATCH_UP_SHARE = 0.25
 
 @dataclass
 class State:
-    """Where the character is: x, y in metres and facing angle about +Z, world; `time` in seconds."""
+    """Where the character is: x, y in metres and facing angle about +Z, world; `time` in seconds.
+
+    velocity: x, y in m/s, the mean over about a step.
+    """
 
     x: float
     y: float
     angle: float
     time: float
+    velocity: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass
@@ -71,13 +88,20 @@ class VelocityCommands:
         self._facing = np.asarray(follow.facings, dtype=np.float64)
         self._gait = np.array([GAITS.index(g) for g in follow.gaits])
         self._fps = fps
+        self._turn = TurnInPlace()
 
     def future(self, state: State) -> Future:
         """The command as it is now, held; a pad cannot be read ahead of time."""
         now = min(int(state.time * self._fps + 1e-6), len(self._gait) - 1)
         velocity, facing = self._velocity[now], self._facing[now]
         speed = math.hypot(velocity[0], velocity[1])
-        gait = standing_gait(int(self._gait[now]), speed, facing - state.angle)
+        gait = int(self._gait[now])
+        if speed > MOVING:
+            lack = velocity - np.array(state.velocity)
+            lack *= min(1.0, LARGEST_LACK * speed / max(math.hypot(lack[0], lack[1]), 1e-6))
+            velocity = velocity + (RUN_FEEDBACK if gait == _JOG else WALK_FEEDBACK) * lack
+        stepping = self._turn.steps(facing - state.angle, state.time)
+        gait = actual_gait(gait, speed, stepping)
         return Future(
             None,
             np.tile(velocity, (FUTURE - 1, 1)),
@@ -86,13 +110,27 @@ class VelocityCommands:
         )
 
 
-def standing_gait(gait: int, speed: float, turn: float) -> int:
+class TurnInPlace:
+    """Whether a standing character steps round, remembered, so that both feet come to rest under the body."""
+
+    def __init__(self) -> None:
+        self._until = -1.0
+
+    def steps(self, turn: float, time: float) -> bool:
+        """True while the facing is `turn` radians off, and a step longer than that; `time` in seconds."""
+        off = abs(math.remainder(turn, 2 * math.pi))
+        if off > TURN_TO_STEP or (time < self._until and off > TURNED):
+            self._until = time + LAST_STEP
+        return time < self._until
+
+
+def actual_gait(gait: int, speed: float, stepping: bool) -> int:
     """The gait that a command amounts to: standing when it asks for no movement, stepping to turn."""
     if speed > MOVING:
         return _WALK if gait == _STAND else gait
     if GAITS[gait] == "crouch":
         return gait
-    return _WALK if abs(math.remainder(turn, 2 * math.pi)) > TURN_TO_STEP else _STAND
+    return _WALK if stepping else _STAND
 
 
 class PathCommands:
@@ -110,6 +148,7 @@ class PathCommands:
         self._offset = np.unwrap(np.asarray(follow.facing_offsets, dtype=np.float64))
         self._fps = fps
         self._times = np.arange(len(self._gait)) / fps
+        self._turn = TurnInPlace()
         self._along = 0.0
         self._target = 0.0
         self._time = 0.0
@@ -135,7 +174,8 @@ class PathCommands:
             if speed > MOVING:
                 speed += min(max(CATCH_UP * lag, -CATCH_UP_SHARE * speed), CATCH_UP_SHARE * speed)
             if not self.path.closed:
-                speed = min(speed, math.sqrt(2 * BRAKING * max(self.path.length - s, 0.0)))
+                left = self.path.length - s
+                speed = min(speed, math.sqrt(2 * BRAKING * left)) if left > ARRIVED else 0.0
             speeds[k] = speed
             if k < FUTURE - 1:
                 s += speed * (SAMPLE_FRAMES / FPS)
@@ -145,20 +185,12 @@ class PathCommands:
         position = self.path.position(along)
         heading = self.path.heading(along)
         heading_now = float(self.path.heading(np.array(self._along))) + offset[0]
-        gait = np.array(
-            [
-                standing_gait(int(self._gait[f]), v, heading_now - state.angle)
-                for f, v in zip(frame, speeds, strict=True)
-            ]
-        )
+        stepping = self._turn.steps(heading_now - state.angle, state.time)
+        gait = np.array([actual_gait(int(self._gait[f]), v, stepping) for f, v in zip(frame, speeds, strict=True)])
         step = np.diff(np.vstack((self.path.position(np.array([self._along])), position)), axis=0)
-        if self._standing(gait):
+        if speeds.max() <= MOVING:
             position = np.tile(place, (FUTURE - 1, 1))
         return Future(position, step * (FPS / SAMPLE_FRAMES), direction(heading + offset[1:]), _ONE_HOT[gait])
-
-    @staticmethod
-    def _standing(gait: Array) -> bool:
-        return bool((gait == _STAND).all())
 
     def _speed_at(self, time: float) -> float:
         return float(self._speed[min(int(time * self._fps + 0.5), len(self._speed) - 1)])

@@ -12,14 +12,20 @@ from ..models.pfnn import CURRENT, FPS, FUTURE, INPUT, OUTPUT, PFNN, SAMPLE_FRAM
 from ..motion.gait import GAITS
 from ..motion.root import direction
 from ..motion.rotations import Array
-from .commands import Future, State
+from .commands import AHEAD, Future, State
 
-GAIT_SMOOTHING = 0.12
+GAIT_SMOOTHING = 0.3
 """Share of the way to the commanded gait that the trajectory's gait goes each frame."""
+_VELOCITY_SHARE = 0.08
+"""Weight of a frame in the running mean of the velocity, which so spans about a step."""
 _PAST = (np.arange(CURRENT) - CURRENT) * SAMPLE_FRAMES
 _AHEAD_SHARE = np.arange(1, FUTURE) / FUTURE
 _STAND = GAITS.index("stand")
 _DT = 1.0 / FPS
+TURN_RATE = 8.0
+"""rad/s: the facing asked for at a future sample is not turned further than this allows. People turn at up
+to 3 rad/s while they walk; asking for more makes the network turn as fast as it has learned to."""
+_REACHABLE_TURN = TURN_RATE * AHEAD
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +69,7 @@ class Locomotion:
         self.x, self.y, self.height, self.angle = start
         self.phase = 0.0
         self.frame = 0
+        self._velocity = (0.0, 0.0)
         room = frames - _PAST[0]
         self._history = np.zeros((room, 2))
         self._facing = np.zeros((room, 2))
@@ -84,7 +91,7 @@ class Locomotion:
     @property
     def state(self) -> State:
         """Where the character is now; time counts from the first step."""
-        return State(self.x, self.y, self.angle, self.frame * _DT)
+        return State(self.x, self.y, self.angle, self.frame * _DT, self._velocity)
 
     def step(self, future: Future) -> None:
         """Advance one frame towards the trajectory asked for."""
@@ -122,7 +129,8 @@ class Locomotion:
         samples[CURRENT + 1 :] = self._blend_positions(future)
         directions[:CURRENT] = self._facing[past]
         directions[CURRENT] = self._facing[now]
-        directions[CURRENT + 1 :] = (1 - self._wd) * self._predicted_direction[1:] + self._wd * future.direction
+        wanted = self._reachable(future.direction, self._facing[now])
+        directions[CURRENT + 1 :] = (1 - self._wd) * self._predicted_direction[1:] + self._wd * wanted
         ahead = directions[CURRENT + 1 :]
         ahead /= np.maximum(np.sqrt((ahead * ahead).sum(1, keepdims=True)), 1e-6)
 
@@ -135,6 +143,14 @@ class Locomotion:
         gait = x[INPUT.gait].reshape(SAMPLES, len(GAITS))
         gait[:CURRENT] = self._gaits[past]
         gait[CURRENT:] = self._future_gait
+
+    def _reachable(self, wanted: Array, facing: Array) -> Array:
+        """The facing asked for (5, 2), no further from the facing now (2,) than one can turn until then."""
+        across = facing[0] * wanted[:, 1] - facing[1] * wanted[:, 0]
+        turn = np.arctan2(across, wanted @ facing)
+        if (np.abs(turn) <= _REACHABLE_TURN).all():
+            return wanted
+        return direction(self.angle + np.clip(turn, -_REACHABLE_TURN, _REACHABLE_TURN))
 
     def _blend_positions(self, future: Future) -> Array:
         """Future samples (5, 2): the network's prediction and the command, by the bias (eq. 9)."""
@@ -154,8 +170,14 @@ class Locomotion:
     def _advance(self, y: Array) -> None:
         c, s = math.cos(self.angle), math.sin(self.angle)
         vx, vy = y[OUTPUT.root_velocity].tolist()
-        self.x += (c * vx - s * vy) * _DT
-        self.y += (s * vx + c * vy) * _DT
+        world = c * vx - s * vy, s * vx + c * vy
+        self.x += world[0] * _DT
+        self.y += world[1] * _DT
+        mean = self._velocity
+        self._velocity = (
+            mean[0] + _VELOCITY_SHARE * (world[0] - mean[0]),
+            mean[1] + _VELOCITY_SHARE * (world[1] - mean[1]),
+        )
         self.angle += float(y[OUTPUT.root_turn][0]) * _DT
         self.phase = (self.phase + max(float(y[OUTPUT.phase_change][0]), 0.0) * _DT) % (2 * math.pi)
         c, s = math.cos(self.angle), math.sin(self.angle)

@@ -107,7 +107,7 @@ IDLE = 1.0
 
 
 def response(weights: Path, log: Log) -> Figures:
-    """Seconds from the command to 90 % of the steady speed, from idle, mean of four directions.
+    """Seconds from the command to 90 % of the steady speed, from idle, mean of four directions, at bias (5, 10).
 
     The character stands for a second facing -Y, then is told to walk or run forward, left, right or back
     and to face that way. The steady speed is the mean of the last 2 s; speeds are means over 0.25 s.
@@ -123,6 +123,7 @@ def response(weights: Path, log: Log) -> Figures:
                 lambda t, way=way: (float(way[0]), float(way[1])) if t >= IDLE else (0.0, 0.0),  # type: ignore[misc]
                 lambda t, turn=turn: turn if t >= IDLE else 0.0,  # type: ignore[misc]
                 lambda t, gait=gait: gait if t >= IDLE else "stand",  # type: ignore[misc]
+                bias=BIASES[-1],
             )
             speeds = settled_speed(motion.root, FPS)
             steady.append(float(speeds[-int(2 * FPS) :].mean()))
