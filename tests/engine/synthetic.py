@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Performances made by formula on the model skeleton, of which everything is known.
 
-The root moves as commanded, flat feet stand still between known strikes and lift-offs, and the legs are
-solved to meet them. Arms hang, the trunk is upright.
+The root moves as commanded, flat feet stand still between known strikes and lift-offs, and the knees are
+hinges. Arms hang, the trunk is upright.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nsm_blender.control.locomotion import Record
 from nsm_blender.motion.clip import Clip
-from nsm_blender.motion.ik import LEFT_LEG, REACH, RIGHT_LEG, solve_limb
 from nsm_blender.motion.root import direction
-from nsm_blender.motion.rotations import Array, from_axis_angle, from_yaw, multiply, rotate
+from nsm_blender.motion.rotations import Array, from_axis_angle, from_matrix, from_yaw, multiply, normalize, rotate
 from nsm_blender.motion.skeleton import ANKLE_HEIGHT, HIPS_HEIGHT, MODEL_SKELETON
+from nsm_blender.training.pfnn_data import extract, mean_rotations, prepare, set_rotations
 
 FPS = 60.0
-LEG = float(np.linalg.norm(MODEL_SKELETON.offsets[MODEL_SKELETON.indices(["LeftLeg", "LeftFoot"])], axis=1).sum())
+THIGH, SHIN = np.linalg.norm(MODEL_SKELETON.offsets[MODEL_SKELETON.indices(["LeftLeg", "LeftFoot"])], axis=1)
+LONGEST_LEG = 0.986 * (THIGH + SHIN)
+"""Metres from hip to ankle at the ends of a stance: nearly straight."""
 SWING_HEIGHT = 0.12
 
 
@@ -65,12 +68,36 @@ def perform(
 
     strikes = _strikes(count, cycle, stepping)
     feet = {left: _foot(root, [f for f, is_left in strikes if is_left == left], left, cycle * duty) for left in (1, 0)}
-    half_stride = float(speed.max()) * cycle * duty / 2
     if hips is None:
-        hips = ANKLE_HEIGHT + 0.101 + np.sqrt((LEG * (REACH - 0.012)) ** 2 - half_stride**2)
-    clip = _pose(root, float(hips), [feet[1][:2], feet[0][:2]])
+        hips = min(_highest_hips(root, feet[left][0], left) for left in (1, 0))
+    clip = _pose(root, hips, [feet[1][:2], feet[0][:2]])
     down = np.stack((feet[1][2], feet[0][2]), axis=1)
     return Performance(clip, root, down, [(f, bool(left)) for f, left in strikes if 0 < f < count])
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """What a perfect network would leave of a performance.
+
+    frames: those of the clip that `record` holds. reference: (J, 4) mean joint rotations.
+    """
+
+    record: Record
+    reference: Array
+    frames: slice
+
+
+def rollout(performance: Performance) -> Rollout:
+    """The performance as the network's outputs, frame for frame."""
+    prepared = prepare(performance.clip)
+    features = extract(prepared)
+    reference = mean_rotations(features.rotations)
+    set_rotations(features, reference)
+    margin = (len(performance.root) - len(features.x)) // 2
+    frames = slice(margin, margin + len(features.x))
+    gait = np.eye(5)[prepared.labels.gait[frames]]
+    root = performance.root[frames].copy()
+    return Rollout(Record(root, features.y, features.phase.astype(np.float32), gait), reference, frames)
 
 
 def stand(seconds: float = 4.0, **options: float) -> Performance:
@@ -125,11 +152,19 @@ def _foot(root: Array, strikes: list[int], left: int, stance: float) -> tuple[Ar
             c, _, (next_xy, next_angle) = stances[i + 1]
             frames = np.arange(max(b, 0), max(min(c, count), 0))
             u = (frames - b + 1) / (c - b + 1)
-            ease = (u**3 * (10 - 15 * u + 6 * u * u))[:, None]
+            ease = (u * u * (3 - 2 * u))[:, None]
             place[frames, :2] = xy + ease * (next_xy - xy)
             place[frames, 2] += SWING_HEIGHT * np.sin(np.pi * u) ** 2
             yaw[frames] = angle + ease[:, 0] * (next_angle - angle)
     return place, yaw, down
+
+
+def _highest_hips(root: Array, ankle: Array, left: int) -> float:
+    """Height at which one leg is never longer than LONGEST_LEG."""
+    joint = MODEL_SKELETON.offsets[MODEL_SKELETON.index("LeftUpLeg" if left else "RightUpLeg")]
+    hip = root[:, :2] + rotate(from_yaw(root[:, 3]), np.broadcast_to(joint, (len(root), 3)))[:, :2]
+    aside = np.linalg.norm(ankle[:, :2] - hip, axis=1)
+    return float((ankle[:, 2] + np.sqrt(LONGEST_LEG**2 - aside**2)).min() - joint[2])
 
 
 def _print(root: Array, frame: float, side: Array) -> tuple[Array, float]:
@@ -157,11 +192,26 @@ def _pose(root: Array, height: float, feet: list[tuple[Array, Array]]) -> Clip:
         bend = from_axis_angle(np.array([0.0, 0.0, 1.0]), np.array(-left * 0.3))
         rotations[:, arm] = multiply(yaw, hang)
         rotations[:, [forearm, hand]] = multiply(yaw, multiply(hang, bend))[:, None]
-    for limb, (ankle, angle) in zip((LEFT_LEG, RIGHT_LEG), feet, strict=True):
-        upper, middle, foot = s.indices([limb.upper, limb.middle, limb.end])
-        origin = hips + rotate(yaw, np.broadcast_to(s.offsets[upper], hips.shape))
-        rotations[:, upper], rotations[:, middle], _ = solve_limb(
-            limb, origin, ankle, rotations[:, upper], rotations[:, middle]
-        )
+    for side, (ankle, angle) in zip(("Left", "Right"), feet, strict=True):
+        upper, middle, foot = s.indices([side + "UpLeg", side + "Leg", side + "Foot"])
+        hip = hips + rotate(yaw, np.broadcast_to(s.offsets[upper], hips.shape))
+        rotations[:, upper], rotations[:, middle] = _leg(ankle - hip, direction(root[:, 3]))
         rotations[:, [foot, foot + 1]] = from_yaw(angle)[:, None]
     return Clip(s, hips, s.local_rotations(rotations), FPS, {"name": "synthetic"})
+
+
+def _leg(to_ankle: Array, forward: Array) -> tuple[Array, Array]:
+    """World rotations (T, 4) of thigh and shin: a hinge that bends the knee towards `forward` (T, 2)."""
+    distance = np.linalg.norm(to_ankle, axis=1, keepdims=True)
+    along = to_ankle / distance
+    side = normalize(np.cross(np.append(forward, np.zeros((len(forward), 1)), axis=1), along))
+    front = np.cross(along, side)
+    cosine = (THIGH**2 + distance**2 - SHIN**2) / (2 * THIGH * distance)
+    thigh = along * cosine + front * np.sqrt(1 - cosine**2)
+    shin = normalize(to_ankle - thigh * THIGH)
+    return _bone(side, thigh), _bone(side, shin)
+
+
+def _bone(side: Array, down: Array) -> Array:
+    """Rotations (T, 4) that take x to `side` and -z to `down`, unit and perpendicular (T, 3)."""
+    return from_matrix(np.stack((side, np.cross(-down, side), -down), axis=-1))

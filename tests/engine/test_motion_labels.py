@@ -168,8 +168,8 @@ def test_a_walk_between_two_pauses_is_found_in_time() -> None:
 
 
 def test_starting_to_run_is_part_of_the_run() -> None:
-    speed = ramp(6, (1, 0), (2.2, 2.8))
-    gait = labels_of(perform(speed, 6, cycle=0.7, duty=0.35, stepping=(1.0, np.inf))).gait
+    speed = ramp(6, (1, 0), (2.0, 2.5))
+    gait = labels_of(perform(speed, 6, cycle=0.66, duty=0.35, stepping=(1.0, np.inf))).gait
     assert [GAITS[g] for g in gait[np.concatenate(([0], np.flatnonzero(np.diff(gait)) + 1))]] == ["stand", "jog"]
 
 
