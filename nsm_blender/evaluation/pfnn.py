@@ -149,7 +149,7 @@ def slides(weights: Path, log: Log) -> Figures:
     Walk and run along a wide circle, turning by quarter turns on the spot, side-stepping in both directions.
     """
     out: Figures = {}
-    tasks = {
+    tasks: dict[str, tuple[Callable[[float], tuple[float, float]], Callable[[float], float], str]] = {
         "walk": (_around(WALK, 8.0), lambda t: WALK * t / 8.0, "walk"),
         "run": (_around(RUN, 12.0), lambda t: RUN * t / 12.0, "jog"),
         "turn": (lambda t: (0.0, 0.0), lambda t: 0.5 * math.pi * (math.floor(t / 2.5) % 4), "walk"),
