@@ -152,12 +152,15 @@ class PathCommands:
         self._along = 0.0
         self._target = 0.0
         self._time = 0.0
+        # Remembered, as one who stands sways and would set off again for a centimetre.
+        self._arrived = False
         self._frames_ahead = np.concatenate(([0.0], AHEAD))
 
     def future(self, state: State) -> Future:
         """Places and headings on the path at the speeds keyed for the coming second."""
         place = np.array([state.x, state.y])
         self._along = self.path.project(place, self._along)
+        self._arrived |= not self.path.closed and self.path.length - self._along <= ARRIVED
         self._target += (state.time - self._time) * self._speed_at(state.time) * self.path.factor(self._target)
         self._time = state.time
         if not self.path.closed:
@@ -174,7 +177,7 @@ class PathCommands:
             if speed > MOVING:
                 speed += min(max(CATCH_UP * lag, -CATCH_UP_SHARE * speed), CATCH_UP_SHARE * speed)
             if not self.path.closed:
-                left = self.path.length - s
+                left = 0.0 if self._arrived else self.path.length - s
                 speed = min(speed, math.sqrt(2 * BRAKING * left)) if left > ARRIVED else 0.0
             speeds[k] = speed
             if k < FUTURE - 1:
