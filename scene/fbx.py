@@ -272,7 +272,7 @@ class _Names:
     def give(self, copy: bpy.types.ID | None, name: str) -> None:
         assert copy is not None
         owners = bpy.data.objects if isinstance(copy, bpy.types.Object) else bpy.data.meshes
-        owner = owners.get((name, None))
+        owner: bpy.types.ID | None = owners.get((name, None))  # local, of no library
         if owner is not None and owner != copy:
             self._owners.append((owner, name))
             owner.name = f"{name[:40]} (during export)"

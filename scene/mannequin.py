@@ -83,10 +83,10 @@ def _mesh_object(piece: Piece, unit: float) -> bpy.types.Object:
 
 
 def _material(name: str, colour: tuple[float, float, float, float], roughness: float) -> bpy.types.Material:
-    """The material of that name, so that ten mannequins share three; made where there is none."""
-    material = bpy.data.materials.get(name)
-    if material is not None and material.library is None:
-        return material
+    """The material of that name, so that ten mannequins share three; made where this file has none."""
+    found: bpy.types.Material | None = bpy.data.materials.get((name, None))
+    if found is not None:
+        return found
     material = bpy.data.materials.new(name)
     material.diffuse_color = colour
     material.roughness = roughness

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command `nsm-blender demo`, run as from a shell."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+
+def demo(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "nsm_blender", "demo", *arguments]
+    return subprocess.run(command, cwd=repository, capture_output=True, text=True)
+
+
+def test_the_demo_leaves_a_walking_character_and_its_figures(repository, extension_zip, tmp_path):
+    done = demo(repository, "--out", str(tmp_path / "new" / "demo"), "--zip", str(extension_zip))
+    assert done.returncode == 0, done.stdout + done.stderr
+    out = tmp_path / "new" / "demo"
+    assert {path.name for path in out.iterdir()} == {
+        "demo.fbx", "demo.blend", "shot.json", "report.json", "preview.png",
+    }  # fmt: skip
+    report = json.loads((out / "report.json").read_text())
+    shot = json.loads((out / "shot.json").read_text())
+    assert report["frames"] == shot["frames"] == 450
+    assert shot["fps"] == 30
+    assert report["rig_error_mm.max"] < 1
+    assert {"stand", "walk", "jog"} <= set(shot["path"]["gaits"])
+    assert max(shot["path"]["facing_offsets"]) > 1.5
+    image = bpy.data.images.load(str(out / "preview.png"))
+    pixels = np.empty(image.size[0] * image.size[1] * 4, np.float32)
+    image.pixels.foreach_get(pixels)
+    assert min(image.size) > 900
+    assert pixels.reshape(-1, 4)[:, :3].std() > 0.05, "the pictures should show something"
+    bpy.ops.import_scene.fbx(filepath=str(out / "demo.fbx"), anim_offset=0.0)
+    rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    places = []
+    for frame in (1, 40, 450):
+        bpy.context.scene.frame_set(frame)
+        places.append(rig.matrix_world @ rig.pose.bones["Hips"].head)
+    assert (places[1] - places[0]).length < 0.2, "it stands at first"
+    assert (places[2] - places[0]).length > 5
+
+
+def test_a_missing_zip_is_one_sentence(repository, tmp_path):
+    done = demo(repository, "--out", str(tmp_path / "demo"), "--zip", str(tmp_path / "none.zip"))
+    assert done.returncode == 1
+    assert done.stderr.strip() == f"nsm-blender: {tmp_path / 'none.zip'}: there is no such file."
+
+
+def test_a_broken_zip_fails_with_the_step_that_failed(repository, tmp_path):
+    (tmp_path / "broken.zip").write_text("no zip")
+    done = demo(repository, "--out", str(tmp_path / "demo"), "--zip", str(tmp_path / "broken.zip"))
+    assert done.returncode == 1
+    assert "install the extension" in done.stdout
+    assert not (tmp_path / "demo" / "demo.fbx").exists()
