@@ -12,7 +12,7 @@ from ..models.pfnn import CURRENT, FPS, FUTURE, INPUT, OUTPUT, PFNN, SAMPLE_FRAM
 from ..motion.gait import GAITS
 from ..motion.root import direction
 from ..motion.rotations import Array
-from .commands import AHEAD, Future, State
+from .commands import AHEAD, MOVING, Future, State
 
 GAIT_SMOOTHING = 0.3
 """Share of the way to the commanded gait that the trajectory's gait goes each frame."""
@@ -20,8 +20,11 @@ _VELOCITY_SHARE = 0.08
 """Weight of a frame in the running mean of the velocity, which so spans about a step."""
 _PAST = (np.arange(CURRENT) - CURRENT) * SAMPLE_FRAMES
 _AHEAD_SHARE = np.arange(1, FUTURE) / FUTURE
-_STAND = GAITS.index("stand")
+_STAND, _WALK = GAITS.index("stand"), GAITS.index("walk")
 _DT = 1.0 / FPS
+DRIFT = 0.05
+"""m/s: where no movement is asked for, slower ones are the network's error, and would carry the body off its feet
+in half a minute; up to twice as fast they fade in."""
 TURN_RATE = 8.0
 """rad/s: the facing asked for at a future sample is not turned further than this allows. People turn at up
 to 3 rad/s while they walk; asking for more makes the network turn as fast as it has learned to."""
@@ -98,14 +101,15 @@ class Locomotion:
         self._fill_input(future)
         y = self.network.predict(self._input, self.phase)
         self._record(y)
-        self._advance(y)
+        stepping = future.gait[0, _WALK] > 0.5 or np.any(np.abs(future.velocity) > MOVING)
+        self._advance(y, standing=not stepping)
 
     def settle(self, future: Future, frames: int) -> None:
         """Run `frames` steps and come back to the start: an average pose becomes a standing one."""
         start = (self.x, self.y, self.angle)
         for _ in range(frames):
             self._fill_input(future)
-            self._advance(self.network.predict(self._input, self.phase))
+            self._advance(self.network.predict(self._input, self.phase), standing=True)
             (self.x, self.y, self.angle), self.frame = start, 0
             self._predicted[:] = start[:2]
             self._predicted_direction[:] = self._facing[0]
@@ -167,9 +171,12 @@ class Locomotion:
         self._output[self.frame] = y
         self._phases[self.frame] = self.phase
 
-    def _advance(self, y: Array) -> None:
+    def _advance(self, y: Array, standing: bool) -> None:
         c, s = math.cos(self.angle), math.sin(self.angle)
         vx, vy = y[OUTPUT.root_velocity].tolist()
+        if standing:
+            share = min(max((math.hypot(vx, vy) - DRIFT) / DRIFT, 0.0), 1.0)
+            vx, vy = share * vx, share * vy
         world = c * vx - s * vy, s * vx + c * vy
         self.x += world[0] * _DT
         self.y += world[1] * _DT
