@@ -200,6 +200,22 @@ def test_no_speed_stands_still() -> None:
     assert np.ptp(feet, axis=0).max() < 0.1
 
 
+@pytest.mark.parametrize("gait", ["walk", "crouch"])
+def test_one_who_waits_for_a_while_stays_over_the_feet(gait: str) -> None:
+    motion = Bake(along(line(5), 0.0, 20, fps=12, gait=gait)).motion()
+    feet = motion.positions[:, MODEL_SKELETON.indices(("LeftFoot", "RightFoot")), :2].mean(axis=1)
+    away = motion.positions[:, 0, :2] - feet
+    assert np.linalg.norm(away - away[12], axis=1).max() < 0.2
+    assert np.linalg.norm(motion.root[12:, :2] - motion.root[12, :2], axis=1).max() < 0.3
+
+
+def test_one_who_has_arrived_does_not_set_off_again() -> None:
+    motion = Bake(along(line(6), 2.6, 12, gait="jog")).motion()
+    arrived = motion.root[int(6 * motion.fps) :, :2]
+    assert np.ptp(arrived, axis=0).max() < 0.1
+    assert (motion.actions[int(6 * motion.fps) :].argmax(axis=1) == GAITS.index("stand")).all()
+
+
 def test_a_keyed_stop_is_a_stop_and_the_walk_goes_on_after_it() -> None:
     motion = baked("stop and go")
     speed = settled_speed(motion.root, motion.fps)

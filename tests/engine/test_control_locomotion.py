@@ -147,6 +147,18 @@ def test_the_network_sees_where_it_has_been() -> None:
     assert seen[-1] == pytest.approx(1.0, abs=1e-3)  # one metre behind, and behind is +y
 
 
+def test_a_slow_drift_of_the_network_moves_nobody_who_stands() -> None:
+    drifts = network({"root_velocity": [0.02, 0.03]})
+    record = rolled(Locomotion(drifts, (0, 0, 0, 0), 100), 100, command(gait="stand"))
+    np.testing.assert_array_equal(record.root[:, :2], 0)
+
+
+def test_a_last_step_to_a_stand_still_moves_the_root() -> None:
+    steps = network({"root_velocity": [0.0, -0.3]})
+    record = rolled(Locomotion(steps, (0, 0, 0, 0), 61), 61, command(gait="stand"))
+    np.testing.assert_allclose(record.root[-1, :2], [0, -0.3], atol=1e-4)
+
+
 def test_settling_comes_back_to_the_start() -> None:
     character = Locomotion(network({"root_velocity": [0.0, -1.0], "root_turn": [1.0]}), (1, 2, 0, 0.5), 10)
     character.settle(command(), 60)
