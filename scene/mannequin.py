@@ -90,7 +90,8 @@ def _material(name: str, colour: tuple[float, float, float, float], roughness: f
     material = bpy.data.materials.new(name)
     material.diffuse_color = colour
     material.roughness = roughness
-    material.use_nodes = True
+    if material.node_tree is None:  # always there from 5.0 on
+        material.use_nodes = True
     shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
     shader.inputs["Base Color"].default_value = colour
     shader.inputs["Roughness"].default_value = roughness

@@ -95,7 +95,8 @@ class _Stage:
         material = bpy.data.materials.new(f"NSM Preview {name}")
         self._made.append(material)
         material.diffuse_color = _COLOURS[name]
-        material.use_nodes = True
+        if material.node_tree is None:
+            material.use_nodes = True
         shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
         shader.inputs["Base Color"].default_value = _COLOURS[name]
         shader.inputs["Roughness"].default_value = 0.9
@@ -184,6 +185,7 @@ def _set_up_render(scene: bpy.types.Scene, size: int, engine: Engine) -> None:
         scene.cycles.samples = 8
         scene.cycles.use_denoising = False
         scene.cycles.max_bounces = 2
+        render.use_persistent_data = True  # floor and skin are built once, not for each picture
     else:
         shading = scene.display.shading
         shading.light, shading.color_type = "STUDIO", "MATERIAL"
@@ -216,7 +218,8 @@ def _set_up_render(scene: bpy.types.Scene, size: int, engine: Engine) -> None:
 def _sky() -> bpy.types.World:
     world = bpy.data.worlds.new("NSM Preview")
     world.color = (0.52, 0.58, 0.64)
-    world.use_nodes = True
+    if world.node_tree is None:
+        world.use_nodes = True
     background = next(node for node in world.node_tree.nodes if node.type == "BACKGROUND")
     background.inputs["Color"].default_value = (*world.color, 1.0)
     background.inputs["Strength"].default_value = 0.55
