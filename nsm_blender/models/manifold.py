@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Deep Learning Framework for Character Motion Synthesis and Editing (Holden et al. 2016), the networks.
+
+Everything works on whole motions: arrays (T, d) in time order, T even, at 60 fps. The functions named
+`*_literal` follow the paper's equations on NumPy arrays or torch tensors; the classes compute the same fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from .contract import matmul
+from .layout import Layout
+from .weights import check_shapes, file_hash, read_card, read_tensors
+
+Float32 = NDArray[np.float32]
+
+FPS = 60.0
+FRAME = Layout(
+    joint_position=(len(MODEL_SKELETON), 3),  # relative to the root on the ground, turned into its facing; metres
+    root_velocity=(2,),  # from this frame to the next, in the root frame; m/s, x left, y back
+    root_turn=(1,),  # rad/s about +z
+    contact=(len(CONTACT_JOINTS),),  # 1 in contact, -1 not
+)
+"""One frame of motion X (section 4); the vertical axis here is z."""
+
+WIDTH = 25
+"""w0: filters of half a second (5.1)."""
+UNITS = 256
+"""m: hidden units (5.1)."""
+_HALF = WIDTH // 2
+_TAPS = _HALF + 1
+"""Taps of the decoder at half rate: 25 filter taps over pairs of frames that hold the same value."""
+
+SHAPES: Mapping[str, tuple[int | str, ...]] = {
+    "w": (UNITS, FRAME.size, WIDTH),
+    "b": (UNITS,),
+    "mean": (FRAME.size,),
+    "scale": (FRAME.size,),
+}
+"""Tensors of the autoencoder's weights file: W0, b0, normalisation."""
+
+
+class Autoencoder:
+    """The motion manifold: `encode` is Phi (eq. 1), `decode` is Phi-dagger (eq. 2), for any even length.
+
+    Features are in physical units outside and normalised as (x - mean) / scale inside. Borders are
+    padded with zeros, that is with the mean pose.
+    """
+
+    def __init__(self, tensors: Mapping[str, Float32], card: Mapping[str, Any] | None = None, hash: str = "") -> None:
+        self.card, self.hash = dict(card or {}), hash
+        self.mean, self.scale = tensors["mean"], tensors["scale"]
+        w, self._b = tensors["w"], tensors["b"]
+        self._encode = np.ascontiguousarray(w.transpose(2, 1, 0).reshape(WIDTH * FRAME.size, UNITS))
+        self._decode = half_rate_kernel(w)
+        self._w = w
+
+    @staticmethod
+    def load(path: Path | str) -> Autoencoder:
+        """Read a weights file and its card. Raises WeightsError."""
+        tensors = read_tensors(path)
+        check_shapes(tensors, SHAPES, path)
+        return Autoencoder(tensors, read_card(path), file_hash(path))
+
+    def encode(self, x: Float32) -> Float32:
+        """Hidden units (T / 2, UNITS), never negative, of frames x (T, d) in physical units; T even."""
+        normal = ((x - self.mean) / self.scale).astype(np.float32)
+        pre = matmul(windows(normal, _HALF, _HALF, WIDTH), self._encode) + self._b
+        hidden: Float32 = np.maximum(np.maximum(pre[0::2], pre[1::2]), 0)
+        return hidden
+
+    def decode(self, hidden: Float32) -> Float32:
+        """Frames (T, d) in physical units of hidden units (T / 2, UNITS)."""
+        return self.decode_linear(hidden) + self.offset(2 * len(hidden))
+
+    def decode_linear(self, hidden: Float32) -> Float32:
+        """The part of `decode` that is linear in the hidden units, in physical units (T, d)."""
+        pairs = matmul(windows(hidden, _TAPS // 2, _TAPS // 2, _TAPS), self._decode)
+        return pairs.reshape(2 * len(hidden), FRAME.size) * self.scale
+
+    def decode_transposed(self, gradient: Float32) -> Float32:
+        """Gradient of a cost with respect to the hidden units (T / 2, UNITS), from that w.r.t. the frames (T, d)."""
+        scaled = (gradient * self.scale).astype(np.float32)
+        half = scaled.reshape(len(scaled) // 2, 2 * FRAME.size)
+        reflected = self._decode.reshape(_TAPS, UNITS, 2 * FRAME.size)[::-1].transpose(0, 2, 1)
+        return matmul(windows(half, _TAPS // 2, _TAPS // 2, _TAPS), reflected.reshape(-1, UNITS))
+
+    def offset(self, frames: int) -> Float32:
+        """What `decode` gives for hidden units of zero: (frames, d), the same but near the ends."""
+        inside = np.concatenate((np.zeros(_HALF), np.ones(frames), np.zeros(_HALF)))
+        taps = np.einsum("udk,u->kd", self._w, self._b)
+        # The literal decoder convolves -b0 with the reflected filters over the frames that exist.
+        sums = np.lib.stride_tricks.sliding_window_view(inside, WIDTH)[:, ::-1] @ taps
+        return (self.mean - sums * self.scale).astype(np.float32)
+
+
+def windows(x: Float32, before: int, after: int, width: int) -> Float32:
+    """Rows x[t - before .. t + after] side by side: (T, width * d), zeros beyond the ends."""
+    padded = np.zeros((len(x) + before + after, x.shape[1]), dtype=np.float32)
+    padded[before : before + len(x)] = x
+    view = np.lib.stride_tricks.sliding_window_view(padded.reshape(-1), width * x.shape[1])[:: x.shape[1]]
+    return np.asarray(view)
+
+
+def half_rate_kernel(w: Float32) -> Float32:
+    """The decoder folded to half rate: (13 * UNITS, 2 * d), from hidden neighbours to two frames at once.
+
+    Unpooling spreads each hidden value evenly over its two frames (half to each); frame n then sums
+    w[:, :, k] over the frames n - k + 12, so pairs of taps act on one hidden value.
+    """
+    units, size, width = w.shape
+    half = width // 2
+    out = np.zeros((_TAPS, units, 2, size), dtype=np.float32)
+    for parity in range(2):
+        for k in range(width):
+            # Decoded frame 2 t + parity reads the unpooled frame 2 t + parity + half - k ... reflected in time.
+            source = parity + k - half
+            tap = source // 2 + _TAPS // 2
+            out[tap, :, parity] += 0.5 * w[:, :, width - 1 - k]
+    return out.reshape(_TAPS * units, 2 * size)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Training the motion manifold's autoencoder (section 5.2 of Holden et al. 2016)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from ..editing.frames import to_frames
+from ..models.manifold import FPS, FRAME, UNITS, WIDTH
+from ..motion.clip_file import LibraryEntry, load_clip, load_library
+from ..motion.feet import level_feet
+from ..motion.labels import label
+from ..motion.mirror import mirror_clip
+from ..motion.retarget import to_model_skeleton
+from ..motion.rotations import Array
+
+WINDOW = 240
+OVERLAP = 120
+"""Frames of a training window and of its overlap with the next (section 4)."""
+MAX_TURN = 14.0
+"""rad/s; a pirouette turns at 12."""
+
+
+@dataclass
+class Settings:
+    """Hyperparameters; the defaults are the paper's where it names them."""
+
+    epochs: int = 15
+    batch: int = 32
+    learning_rate: float = 1e-3
+    final_learning_rate: float = 1e-5
+    dropout: float = 0.2
+    l1: float = 0.1
+    pooling: bool = True
+    """Without pooling and dropout it is the network that the paper compares with (Fig. 4, 11, 12)."""
+    seed: int = 1
+
+
+def clip_frames(entry: LibraryEntry, mirrored: bool = False) -> Array:
+    """Frames (T, d) of a clip of the library on the model skeleton at 60 fps."""
+    clip = to_model_skeleton(level_feet(load_clip(entry.path)).resampled(FPS))
+    if mirrored:
+        clip = mirror_clip(clip)
+    positions, _ = clip.world()
+    labels = label(clip)
+    return to_frames(positions, labels.root, labels.contacts)
+
+
+def windows_of(frames: Array) -> Array:
+    """Windows (N, WINDOW, d) that overlap by half; a short clip stands still before and after."""
+    if len(frames) < WINDOW:
+        missing = WINDOW - len(frames)
+        before = np.repeat(frames[:1], missing // 2, axis=0)
+        after = np.repeat(frames[-1:], missing - missing // 2, axis=0)
+        for still in (before, after):
+            still[:, FRAME.root_velocity.start : FRAME.root_turn.stop] = 0
+        frames = np.concatenate((before, frames, after))
+    starts = list(range(0, len(frames) - WINDOW + 1, WINDOW - OVERLAP))
+    if starts[-1] + WINDOW < len(frames):
+        starts.append(len(frames) - WINDOW)
+    return np.stack([frames[s : s + WINDOW] for s in starts]).astype(np.float32)
+
+
+def build(data: Path, test_subjects: Sequence[str]) -> tuple[Array, list[str]]:
+    """Training windows (N, WINDOW, d), mirrored too, and the names of the clips, without the test subjects."""
+    entries = [e for e in load_library(data) if e.subject not in test_subjects]
+    parts = [windows_of(clip_frames(e, mirrored)) for e in entries for mirrored in (False, True)]
+    windows = np.concatenate(parts)
+    # Lying or upside down there is no facing direction, and it spins; such windows would rule the scale.
+    steady = np.abs(windows[:, :, FRAME.root_turn]).max((1, 2)) < MAX_TURN
+    return windows[steady], [e.name for e in entries]
+
+
+def normalisation(windows: Array) -> tuple[Array, Array]:
+    """Mean (d,) and scale (d,): positions share one deviation, velocities and contacts have their own (section 4)."""
+    flat = windows.reshape(-1, windows.shape[-1])
+    mean, std = flat.mean(0), flat.std(0)
+    scale = np.empty_like(std)
+    for name in FRAME.shapes:
+        piece = getattr(FRAME, name)
+        scale[piece] = std[piece].mean()
+    return mean.astype(np.float32), scale.astype(np.float32)
+
+
+class Trainer:
+    """A resumable training run of the autoencoder."""
+
+    def __init__(self, windows: Array, settings: Settings, folder: Path, device: str = "cpu", resume: bool = False):
+        torch.manual_seed(settings.seed)
+        self.settings, self.folder, self.device = settings, folder, device
+        folder.mkdir(parents=True, exist_ok=True)
+        self.mean, self.scale = normalisation(windows)
+        normal = (windows - self.mean) / self.scale
+        self.x = torch.from_numpy(np.ascontiguousarray(normal.transpose(0, 2, 1))).to(device)
+        bound = (6.0 / (FRAME.size * WIDTH + UNITS * WIDTH)) ** 0.5
+        self.w = ((torch.rand(UNITS, FRAME.size, WIDTH, device=device) * 2 - 1) * bound).requires_grad_()
+        self.b = torch.zeros(UNITS, device=device, requires_grad=True)
+        self.optimizer = torch.optim.Adam([self.w, self.b], settings.learning_rate)
+        self.epoch = 0
+        self.history: list[dict[str, float]] = []
+        if resume and self._checkpoint.exists():
+            state = torch.load(self._checkpoint, weights_only=True)
+            with torch.no_grad():
+                self.w.copy_(state["w"])
+                self.b.copy_(state["b"])
+            self.optimizer.load_state_dict(state["optimizer"])
+            self.epoch, self.history = state["epoch"], state["history"]
+
+    @property
+    def _checkpoint(self) -> Path:
+        return self.folder / "checkpoint.pt"
+
+    def run(self, log: Callable[[str], None] = print) -> dict[str, Array]:
+        """Train the remaining epochs; returns the tensors of the weights file."""
+        s = self.settings
+        batches = -(-len(self.x) // s.batch)
+        while self.epoch < s.epochs:
+            started, total = time.perf_counter(), 0.0
+            order = torch.randperm(len(self.x), generator=torch.Generator().manual_seed(s.seed * 1000 + self.epoch))
+            for i in range(batches):
+                progress = (self.epoch + i / batches) / s.epochs
+                rate = s.final_learning_rate + (s.learning_rate - s.final_learning_rate) * 0.5 * (
+                    1 + np.cos(np.pi * progress)
+                )
+                for group in self.optimizer.param_groups:
+                    group["lr"] = rate
+                total += self._step(self.x[order[i * s.batch : (i + 1) * s.batch]])
+            self.epoch += 1
+            row = {"epoch": self.epoch, "loss": total / batches, "seconds": time.perf_counter() - started}
+            self.history.append(row)
+            log("  ".join(f"{k} {v:.4g}" for k, v in row.items()))
+            self._save()
+        return self.tensors()
+
+    def _step(self, x: torch.Tensor) -> float:
+        with torch.autocast(self.device, dtype=torch.bfloat16):
+            out = self.reconstruct(x)
+        error = ((out.float() - x) ** 2).mean()
+        penalty = (self.w.abs().sum() + self.b.abs().sum()) / (self.w.numel() + self.b.numel())
+        self.optimizer.zero_grad(set_to_none=True)
+        (error + self.settings.l1 * penalty).backward()
+        self.optimizer.step()
+        return float(error.detach())
+
+    def reconstruct(self, x: torch.Tensor) -> torch.Tensor:
+        """Encode and decode windows x (N, d, T) as in training: dropout, and unpooling to one of two frames."""
+        s = self.settings
+        noisy = functional.dropout(x, s.dropout) if s.pooling else x
+        h = functional.conv1d(noisy, self.w, self.b, padding=WIDTH // 2)
+        if s.pooling:
+            pooled = functional.relu(functional.max_pool1d(h, 2))
+            first = (torch.rand_like(pooled) < 0.5).to(pooled.dtype)
+            unpooled = torch.stack((pooled * first, pooled * (1 - first)), dim=-1).flatten(-2)
+        else:
+            unpooled = functional.relu(h)
+        reflected = self.w.transpose(0, 1).flip(2)
+        return functional.conv1d(unpooled - self.b[:, None], reflected, padding=WIDTH // 2)
+
+    def tensors(self) -> dict[str, Array]:
+        """w, b, mean and scale, float32."""
+        return {
+            "w": self.w.detach().cpu().numpy().copy(),
+            "b": self.b.detach().cpu().numpy().copy(),
+            "mean": self.mean,
+            "scale": self.scale,
+        }
+
+    def _save(self) -> None:
+        state = {
+            "w": self.w.detach(),
+            "b": self.b.detach(),
+            "optimizer": self.optimizer.state_dict(),
+            "epoch": self.epoch,
+            "history": self.history,
+            "settings": asdict(self.settings),
+        }
+        temporary = self._checkpoint.with_suffix(".tmp")
+        torch.save(state, temporary)
+        temporary.replace(self._checkpoint)
+        (self.folder / "history.json").write_text(json.dumps(self.history, indent=1))
