@@ -154,6 +154,8 @@ class PathCommands:
         self._time = 0.0
         # Remembered, as one who stands sways and would set off again for a centimetre.
         self._arrived = False
+        # Where one came to rest: asked for the place where one is, a crouching character walks off.
+        self._rest: Array | None = None
         self._frames_ahead = np.concatenate(([0.0], AHEAD))
 
     def future(self, state: State) -> Future:
@@ -191,8 +193,11 @@ class PathCommands:
         stepping = self._turn.steps(heading_now - state.angle, state.time)
         gait = np.array([actual_gait(int(self._gait[f]), v, stepping) for f, v in zip(frame, speeds, strict=True)])
         step = np.diff(np.vstack((self.path.position(np.array([self._along])), position)), axis=0)
-        if speeds.max() <= MOVING:
-            position = np.tile(place, (FUTURE - 1, 1))
+        if speeds.max() > MOVING:
+            self._rest = None
+        else:
+            self._rest = place if self._rest is None else self._rest
+            position = np.tile(self._rest, (FUTURE - 1, 1))
         return Future(position, step * (FPS / SAMPLE_FRAMES), direction(heading + offset[1:]), _ONE_HOT[gait])
 
     def _speed_at(self, time: float) -> float:
