@@ -31,6 +31,9 @@ class NSM_OT_add_character(Operation, bpy.types.Operator):
         collection = context.collection
         if collection is not None and not collection.is_editable:
             raise UserError(f"The collection '{collection.name}' is linked from another file; choose another.")
+        layer = context.view_layer.active_layer_collection
+        if layer.exclude or not layer.is_visible:
+            raise UserError(f"The collection '{layer.collection.name}' is hidden; show it or choose another.")
         rig = add_mannequin(context, context.scene.cursor.location)
         self.report({"INFO"}, f"Added '{rig.name}'")
         return {"FINISHED"}

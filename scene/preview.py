@@ -185,7 +185,6 @@ def _set_up_render(scene: bpy.types.Scene, size: int, engine: Engine) -> None:
         scene.cycles.samples = 8
         scene.cycles.use_denoising = False
         scene.cycles.max_bounces = 2
-        render.use_persistent_data = True  # floor and skin are built once, not for each picture
     else:
         shading = scene.display.shading
         shading.light, shading.color_type = "STUDIO", "MATERIAL"
