@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import bpy
 
@@ -14,6 +15,8 @@ from ..nsm_blender.motion.motion import Motion
 from ..scene import actions, armatures, curves, measure
 from ..scene.gather import Gathered, gather
 
+_CHANNELS = 8
+"""Channels that are written in one step."""
 _ROLLOUT, _WRITTEN = 0.85, 0.9
 """Progress when the rollout and the writing are done; the rest is measuring."""
 
@@ -26,6 +29,8 @@ class BakeJob:
 
     def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
         self.gathered: Gathered = gather(context, armature)
+        assert armature is not None
+        self._character = armature.session_uid
         self.report = measure.Report(frames=len(self.gathered.frames), notes=list(self.gathered.notes))
         self.progress = 0.0
         self.done = False
@@ -67,29 +72,43 @@ class BakeJob:
         motion = self._bake.motion()
         self.report.seconds_rollout += time.perf_counter() - start
         # Blender's context and objects are looked up anew after each pause: the user may have changed the scene.
-        armature = self._armature()
-        action = actions.begin(armature, f"{armature.name} Bake")
+        made = actions.begin(self._armature(), f"{self.gathered.rig.name} Bake").session_uid
         try:
-            self._write(armature, action, motion)
-            yield _WRITTEN
+            for share in self._write(made, motion):
+                yield _ROLLOUT + (_WRITTEN - _ROLLOUT) * share
             measuring = measure.measure(bpy.context, self._armature(), self.gathered, motion, self.report)
             for share in measuring:
                 yield _WRITTEN + (1 - _WRITTEN) * share
             self.report.store(self._armature())
         except BaseException:  # GeneratorExit too: that is how `cancel` arrives here
-            actions.discard(self._armature(), action)
+            self._undo(made)
             raise
 
-    def _write(self, armature: bpy.types.Object, action: bpy.types.Action, motion: Motion) -> None:
+    def _write(self, made: int, motion: Motion) -> Iterator[float]:
         frames, rig = self.gathered.frames, self.gathered.rig
         start = time.perf_counter()
-        world = armatures.world_matrices(bpy.context, armature, frames)
+        world = armatures.world_matrices(bpy.context, self._armature(), frames)
         channels = armatures.channels(rig, motion, world, curves.metres_per_unit(bpy.context.scene))
         self.report.seconds_retarget = time.perf_counter() - start
-        start = time.perf_counter()
-        actions.write(armature, action, frames, channels, self._gait_changes())
+        yield 0.0
+        for first in range(0, len(channels), _CHANNELS):
+            start = time.perf_counter()
+            written = channels[first : first + _CHANNELS]
+            actions.write(self._armature(), _action(made), frames, written)
+            self.report.seconds_write += time.perf_counter() - start
+            yield min(1.0, (first + _CHANNELS) / len(channels))
+        actions.mark(_action(made), self._gait_changes())
         bpy.context.view_layer.update()
-        self.report.seconds_write = time.perf_counter() - start
+
+    def _undo(self, made: int) -> None:
+        """Take away what was made, and what is left of it when the user deleted things meanwhile."""
+        action, armature = _find(bpy.data.actions, made), _find(bpy.data.objects, self._character)
+        if action is None:
+            return
+        if armature is None:
+            bpy.data.actions.remove(action)
+        else:
+            actions.discard(armature, action)
 
     def _gait_changes(self) -> list[tuple[int, str]]:
         """Frame and name of each gait along the shot."""
@@ -99,8 +118,19 @@ class BakeJob:
         return [(frames[i], gaits[i].capitalize()) for i in range(len(gaits)) if i == 0 or gaits[i] != gaits[i - 1]]
 
     def _armature(self) -> bpy.types.Object:
-        name = self.gathered.rig.name
-        armature: bpy.types.Object | None = bpy.data.objects.get(name)
+        armature: bpy.types.Object | None = _find(bpy.data.objects, self._character)
         if armature is None:
-            raise ShotError(f"'{name}' was deleted or renamed during the bake.")
+            raise ShotError(f"'{self.gathered.rig.name}' was deleted during the bake.")
         return armature
+
+
+def _find(blocks: Any, uid: int) -> Any:
+    """The data-block with this number, or None. Blender gives a number once in a session; names change."""
+    return next((block for block in blocks if block.session_uid == uid), None)
+
+
+def _action(uid: int) -> bpy.types.Action:
+    action: bpy.types.Action | None = _find(bpy.data.actions, uid)
+    if action is None:
+        raise ShotError("The action was deleted during the bake.")
+    return action

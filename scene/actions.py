@@ -98,19 +98,13 @@ def begin(obj: bpy.types.Object, name: str) -> bpy.types.Action:
     return action
 
 
-def write(
-    obj: bpy.types.Object,
-    action: bpy.types.Action,
-    frames: Array,
-    channels: Sequence[Channel],
-    markers: Iterable[tuple[int, str]] = (),
-) -> int:
+def write(obj: bpy.types.Object, action: bpy.types.Action, frames: Array, channels: Sequence[Channel]) -> None:
     """Write one GENERATED key per frame and channel component into `action`, which `begin` made for `obj`.
 
-    frames: (F,) frame numbers, rising. markers: frame and name of pose markers. Returns the number of keys.
+    frames: (F,) frame numbers, rising. What the channels were before is noted in the action.
     """
     before = json.loads(action[MARK])
-    before["pose"] = {channel.path: list(_resolve(obj, channel.path)) for channel in channels}
+    before["pose"] |= {channel.path: list(obj.path_resolve(channel.path)) for channel in channels}
     action[MARK] = json.dumps(before)
     curves = _NewCurves(action, obj)
     count = len(frames)
@@ -130,9 +124,12 @@ def write(
             keys.foreach_set("interpolation", linear)
             keys.foreach_set("type", generated)
             curve.update()
+
+
+def mark(action: bpy.types.Action, markers: Iterable[tuple[int, str]]) -> None:
+    """Add pose markers, each a frame and a name."""
     for frame, name in markers:
         action.pose_markers.new(name).frame = frame
-    return count * sum(channel.values.shape[1] for channel in channels)
 
 
 def remove(obj: bpy.types.Object) -> Removed:
@@ -195,7 +192,6 @@ class _NewCurves:
     """Adds curves to the slot of `obj` in `action`, grouped by name."""
 
     def __init__(self, action: bpy.types.Action, obj: bpy.types.Object) -> None:
-        self._groups: dict[str, Any] = {}
         if not _slotted():
             self._bag: Any = action
             return
@@ -205,9 +201,7 @@ class _NewCurves:
 
     def add(self, path: str, component: int, group: str) -> bpy.types.FCurve:
         curve = self._bag.fcurves.new(path, index=component)
-        if group not in self._groups:
-            self._groups[group] = self._bag.groups.new(group)
-        curve.group = self._groups[group]
+        curve.group = self._bag.groups.get(group) or self._bag.groups.new(group)
         return curve
 
 
@@ -227,10 +221,6 @@ def _delete_generated(action: bpy.types.Action) -> int:
                     curve.keyframe_points.remove(key, fast=True)
             curve.update()
     return kept
-
-
-def _resolve(obj: bpy.types.Object, path: str) -> Any:
-    return obj.path_resolve(path)
 
 
 def _has_bone(obj: bpy.types.Object, owner: str) -> bool:

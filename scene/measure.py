@@ -23,6 +23,8 @@ _CONTACT = 0.5
 """A foot with a label above this touches the ground."""
 _BUDGET = 1.5
 """Seconds that the measuring may take; in a heavy scene it takes fewer frames."""
+_SLICE = 0.03
+"""Seconds of measuring at a time; after each the scene's frame is put back, which the viewport draws."""
 _AT_LEAST = 12
 """Frames that are measured however long it takes, beginning and end among them."""
 
@@ -96,14 +98,13 @@ def measure(
     The scene's frame is put back before each yield, so that whoever stops here leaves nothing behind.
     """
     places: dict[int, tuple[Array, Array]] = {}
-    order = _order(len(motion))
+    waiting = _order(len(motion))
     spent = 0.0
-    while len(places) < len(order) and (spent < _BUDGET or len(places) < _AT_LEAST):
+    while waiting and (spent < _BUDGET or len(places) < _AT_LEAST):
         start = time.perf_counter()
-        chunk = order[len(places) : len(places) + 8]
-        places.update(_evaluate(context, armature, {i: int(gathered.frames[i]) for i in chunk}))
+        places.update(_evaluate(context, armature, gathered.frames, waiting))
         spent += time.perf_counter() - start
-        yield len(places) / len(order)
+        yield len(places) / len(motion)
     at = np.array(sorted(places))
     heads = np.stack([places[i][0] for i in at.tolist()])
     tips = np.stack([places[i][1] for i in at.tolist()])
@@ -135,15 +136,20 @@ def _order(count: int) -> list[int]:
 
 
 def _evaluate(
-    context: bpy.types.Context, armature: bpy.types.Object, frames: dict[int, int]
+    context: bpy.types.Context, armature: bpy.types.Object, frames: Array, waiting: list[int]
 ) -> dict[int, tuple[Array, Array]]:
-    """World places in metres of the mapped bones' heads and tails, (J, 3) each, at scene frames; by index."""
+    """World places in metres of the mapped bones' heads and tails, (J, 3) each, by index in `frames`.
+
+    Takes indices from `waiting` until a slice of time is used up.
+    """
+    end = time.perf_counter() + _SLICE
     scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
     metres = curves.metres_per_unit(context.scene)
     out = {}
     try:
-        for index, at in frames.items():
-            scene.frame_set(at)
+        while waiting and (not out or time.perf_counter() < end):
+            index = waiting.pop(0)
+            scene.frame_set(int(frames[index]))
             evaluated = armature.evaluated_get(context.evaluated_depsgraph_get())
             world = np.array(evaluated.matrix_world, dtype=np.float64)
             bones = evaluated.pose.bones
