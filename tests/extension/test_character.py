@@ -162,8 +162,8 @@ def test_a_hidden_collection_is_told_and_nothing_is_added():
     collection = bpy.data.collections.new("Off")
     bpy.context.scene.collection.children.link(collection)
     layer = bpy.context.view_layer.layer_collection.children["Off"]
-    bpy.context.view_layer.active_layer_collection = layer
     layer.hide_viewport = True
+    bpy.context.view_layer.active_layer_collection = layer
     with pytest.raises(RuntimeError, match="'Off' is hidden"):
         bpy.ops.nsm.add_character()
     assert not bpy.data.objects
