@@ -151,7 +151,9 @@ class Trainer:
 
     def _epoch(self) -> float:
         s = self.settings
+        # Drawn anew from the epoch's number, so that a resumed run repeats what an unbroken one does.
         rng = np.random.default_rng((s.seed, self.epoch))
+        torch.manual_seed(int(rng.integers(2**31)))
         self.network.train()
         total, count = 0.0, 0
         batches = int(self.weights.sum()) // (BLOCKS * BLOCK_SIZE)
