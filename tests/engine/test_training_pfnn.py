@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Training the PFNN: phase blocks, resuming, and weights that the engine reads as they were trained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nsm_blender.errors import UserError
+from nsm_blender.models.pfnn import INPUT, JOINTS, OUTPUT, PFNN, forward
+from nsm_blender.motion.rotations import Array
+from nsm_blender.training.pfnn_data import KINDS, DataSet, Features
+
+torch = pytest.importorskip("torch", reason="training needs torch")
+
+from nsm_blender.training.pfnn import BLOCK_SIZE, BLOCKS, Settings, Trainer, phase_blocks, save_weights  # noqa: E402
+
+TAU = 2 * np.pi
+SETTINGS = Settings(hidden=16, epochs=4, learning_rate=3e-3, noise=0.2, seed=3)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def features(count: int, seed: int) -> Features:
+    """Outputs that follow from inputs and phase, so that there is something to learn."""
+    rng = np.random.default_rng(seed)
+    phase = rng.uniform(0, TAU, count)
+    x = rng.standard_normal((count, INPUT.size)).astype(np.float32)
+    x[:, INPUT.terrain_height] = 0
+    mix = np.random.default_rng(99).standard_normal((INPUT.size, OUTPUT.size)) / np.sqrt(INPUT.size)
+    y = (x @ mix * 0.3 + np.cos(phase)[:, None]).astype(np.float32)
+    rotations = np.tile(np.array([1, 0, 0, 0], np.float32), (count, JOINTS, 1))
+    return Features(x, y, rotations, phase, np.full(count, KINDS.index("walk")))
+
+
+@pytest.fixture(scope="module")
+def data() -> DataSet:
+    train = features(3 * BLOCKS * BLOCK_SIZE, 0)
+    return DataSet(
+        train,
+        features(256, 1),
+        np.tile(np.array([1, 0, 0, 0], np.float32), (JOINTS, 1)),
+        train.x.mean(0),
+        np.ones(INPUT.size, np.float32),
+        train.y.mean(0),
+        np.ones(OUTPUT.size, np.float32),
+        {},
+        [],
+    )
+
+
+def quiet(_: str) -> None:
+    """Training's log, unread."""
+
+
+def trained(data: DataSet, settings: Settings, folder: Path, **options: bool) -> dict[str, Array]:
+    return Trainer(data, settings, folder, **options).run(log=quiet)
+
+
+def test_training_learns(data: DataSet, tmp_path: Path) -> None:
+    trainer = Trainer(data, replace(SETTINGS, epochs=20, learning_rate=0.02, noise=0.0, keep=1.0), tmp_path)
+    before = trainer.held_out_loss()
+    trainer.run(log=quiet)
+    assert trainer.held_out_loss() < 0.8 * before
+    assert [row["epoch"] for row in trainer.history] == list(range(1, 21))
+
+
+def test_a_resumed_training_ends_where_an_unbroken_one_does(data: DataSet, tmp_path: Path) -> None:
+    """Dropout and noise included. A run is broken off by an exception after its second epoch."""
+    unbroken = trained(data, SETTINGS, tmp_path / "unbroken")
+
+    class PowerCut(Exception):
+        pass
+
+    def fails_after_two(line: str) -> None:
+        if line.startswith("epoch 3"):
+            raise PowerCut
+
+    with pytest.raises(PowerCut):
+        Trainer(data, SETTINGS, tmp_path / "broken").run(log=fails_after_two)
+    torch.manual_seed(12345)  # whatever else happened meanwhile
+    resumed = Trainer(data, SETTINGS, tmp_path / "broken", resume=True)
+    assert resumed.epoch == 2
+    tensors = resumed.run(log=quiet)
+    assert len(resumed.history) == 4
+    for name, tensor in unbroken.items():
+        np.testing.assert_array_equal(tensors[name], tensor, err_msg=name)
+
+
+def test_the_same_seed_trains_the_same_weights_and_another_does_not(data: DataSet, tmp_path: Path) -> None:
+    short = replace(SETTINGS, epochs=1)
+    first, second = (trained(data, short, tmp_path / name) for name in ("a", "b"))
+    other = trained(data, replace(short, seed=4), tmp_path / "c")
+    np.testing.assert_array_equal(first["w1"], second["w1"])
+    assert np.abs(first["w1"] - other["w1"]).max() > 1e-3
+
+
+def test_without_resume_a_run_begins_anew(data: DataSet, tmp_path: Path) -> None:
+    trained(data, replace(SETTINGS, epochs=1), tmp_path)
+    assert Trainer(data, SETTINGS, tmp_path).epoch == 0
+
+
+def test_resuming_another_size_of_network_is_refused(data: DataSet, tmp_path: Path) -> None:
+    trained(data, replace(SETTINGS, epochs=1), tmp_path)
+    with pytest.raises(UserError, match="another number of hidden units; drop --resume"):
+        Trainer(data, replace(SETTINGS, hidden=24), tmp_path, resume=True)
+
+
+def test_the_epoch_that_walks_best_is_kept_and_not_the_last(data: DataSet, tmp_path: Path) -> None:
+    scores = iter([3.0, 1.0, 2.0, 5.0])
+    seen: list[dict[str, Array]] = []
+
+    def validate(tensors: dict[str, Array]) -> dict[str, float]:
+        seen.append(tensors)
+        return {"score": next(scores)}
+
+    trainer = Trainer(data, replace(SETTINGS, validate_every=1), tmp_path)
+    tensors = trainer.run(validate, log=quiet)
+    assert trainer.best["epoch"] == 2
+    np.testing.assert_array_equal(tensors["w0"], seen[1]["w0"])
+
+
+def test_the_engine_predicts_what_was_trained(data: DataSet, tmp_path: Path) -> None:
+    tensors = trained(data, replace(SETTINGS, epochs=1), tmp_path)
+    path = tmp_path / "pfnn.safetensors"
+    save_weights(tensors, path)
+    net = PFNN.load(path)
+    t = {name: value.astype(np.float64) for name, value in tensors.items()}
+    held = data.held_out
+    expected = forward(t, (held.x[:8] - t["x_mean"]) / t["x_scale"], held.phase[:8]) * t["y_scale"] + t["y_mean"]
+    found = np.stack([net.predict(x, p) for x, p in zip(held.x[:8], held.phase[:8], strict=True)])
+    np.testing.assert_allclose(found, expected, atol=0.02)  # weights are kept in half precision
+
+
+def test_inputs_that_never_vary_get_no_weight(data: DataSet, tmp_path: Path) -> None:
+    tensors = trained(data, replace(SETTINGS, epochs=1), tmp_path)
+    np.testing.assert_array_equal(tensors["w0"][:, :, INPUT.terrain_height], 0)
+    assert (np.abs(tensors["w0"][:, :, INPUT.gait]).max(axis=(0, 1)) > 0).all()
+
+
+@pytest.fixture(scope="module")
+def phase() -> Array:
+    return np.random.default_rng(5).uniform(0, TAU, 40000)
+
+
+def test_phase_blocks_are_narrow_and_their_phase_is_their_samples(phase: Array) -> None:
+    batches = list(phase_blocks(phase, np.ones(len(phase)), np.random.default_rng(0)))
+    for samples, centres in batches:
+        assert samples.shape == (BLOCKS, BLOCK_SIZE)
+        away = np.angle(np.exp(1j * (phase[samples] - centres[:, None])))
+        assert np.abs(away).mean() < 0.03
+        assert np.abs(away).max() < 0.2
+        assert centres.min() >= 0
+        assert centres.max() < TAU
+
+
+def test_an_epoch_sees_nearly_every_sample_once(phase: Array) -> None:
+    samples = np.concatenate([s.ravel() for s, _ in phase_blocks(phase, np.ones(len(phase)), np.random.default_rng(0))])
+    assert len(samples) == len(set(samples))
+    assert len(samples) > len(phase) - BLOCKS * BLOCK_SIZE - BLOCK_SIZE
+
+
+def test_samples_come_as_often_as_their_weights_say(phase: Array) -> None:
+    weights = np.where(np.arange(len(phase)) % 2 == 0, 1.0, 2.5)
+    rng = np.random.default_rng(0)
+    counts = np.zeros(len(phase))
+    for _ in range(4):
+        for samples, _ in phase_blocks(phase, weights, rng):
+            np.add.at(counts, samples.ravel(), 1)
+    assert counts[1::2].mean() / counts[::2].mean() == pytest.approx(2.5, rel=0.03)
+
+
+def test_batches_mix_phases_and_differ_between_epochs(phase: Array) -> None:
+    rng = np.random.default_rng(0)
+    first = list(phase_blocks(phase, np.ones(len(phase)), rng))
+    second = list(phase_blocks(phase, np.ones(len(phase)), rng))
+    assert np.ptp(first[0][1]) > np.pi
+    assert not np.array_equal(first[0][0], second[0][0])
