@@ -25,7 +25,7 @@ _SHOWN_EVERY = 0.2
 
 
 class NSM_OT_bake(Operation):
-    """Walk the character along its curve and write the motion as keys of a new action."""
+    """Walk the character along its curve and write the motion as keys of a new action"""
 
     bl_idname = "nsm.bake"
     bl_label = "Bake"
@@ -38,7 +38,7 @@ class NSM_OT_bake(Operation):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         """A bake needs a character; everything else gets its sentence when it is tried."""
-        if properties.progress(context).running:
+        if lookup.baking(context):
             cls.poll_message_set("A bake is running; Esc cancels it")
             return False
         if lookup.character(context) is None:
@@ -61,7 +61,6 @@ class NSM_OT_bake(Operation):
         except Exception as error:  # noqa: BLE001 - becomes a report, as in execute
             return self.failed(error)
         window_manager = context.window_manager
-        properties.progress(context).running = True
         self._timer = window_manager.event_timer_add(_TICK, window=context.window)
         window_manager.modal_handler_add(self)
         self._show(context)
@@ -133,14 +132,14 @@ class NSM_OT_bake(Operation):
         if context.workspace is not None:
             context.workspace.status_text_set(None)
         state = properties.progress(context)
-        for name in ("running", "progress", "text"):
+        for name in ("progress", "text"):
             state.property_unset(name)
         self._job = None
         _redraw(context)
 
 
 class NSM_OT_remove_bake(Operation):
-    """Take away the baked action and assign again what was assigned before."""
+    """Take away the baked action and assign again what was assigned before"""
 
     bl_idname = "nsm.remove_bake"
     bl_label = "Remove Bake"

@@ -68,7 +68,7 @@ class _SaveFile(Operation):
 
 
 class NSM_OT_save_shot(_SaveFile):
-    """Save what the character is to do as a file, to repeat the bake without Blender."""
+    """Save what the character is to do as a file, to repeat the bake without Blender"""
 
     bl_idname = "nsm.save_shot"
     bl_label = "Save Shot"
@@ -83,7 +83,7 @@ class NSM_OT_save_shot(_SaveFile):
 
 
 class NSM_OT_save_report(_SaveFile):
-    """Save the measurements of the last bake as a file."""
+    """Save the measurements of the last bake as a file"""
 
     bl_idname = "nsm.save_report"
     bl_label = "Save Report"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NSM_OT_add_path(Operation):
-    """Add a curve at the 3D cursor and let the character walk along it."""
+    """Add a curve at the 3D cursor and let the character walk along it"""
 
     bl_idname = "nsm.add_path"
     bl_label = "Add Path"
@@ -43,7 +43,7 @@ class NSM_OT_add_path(Operation):
 
 
 class NSM_OT_assign_path(Operation):
-    """Let the character walk along the selected curve."""
+    """Let the character walk along the selected curve"""
 
     bl_idname = "nsm.assign_path"
     bl_label = "Use Selected Curve"

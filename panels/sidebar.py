@@ -95,8 +95,8 @@ class NSM_PT_bake(_Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """The button, or the progress while a bake runs."""
         layout = self.layout
-        state = progress(context)
-        if state.running:
+        if lookup.baking(context):
+            state = progress(context)
             layout.progress(factor=state.progress, text=state.text)
             layout.label(text="Esc cancels")
             return

@@ -35,6 +35,12 @@ def baked(obj: bpy.types.Object) -> bpy.types.Action | None:
     return action if action is not None and action.get(MARK) else None
 
 
+def baking(context: bpy.types.Context) -> bool:
+    """A bake is running in a window of this Blender."""
+    windows = context.window_manager.windows
+    return any(operator.bl_idname == "NSM_OT_bake" for window in windows for operator in window.modal_operators)
+
+
 def path(context: bpy.types.Context) -> bpy.types.Object | None:
     """The curve that the character follows, or the active curve when there is no character."""
     armature = character(context)

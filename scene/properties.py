@@ -129,7 +129,6 @@ class NSM_PG_scene(bpy.types.PropertyGroup):
 class NSM_PG_window_manager(bpy.types.PropertyGroup):
     """The bake in progress; never saved."""
 
-    running: BoolProperty(options={"SKIP_SAVE"})
     progress: FloatProperty(min=0.0, max=1.0, options={"SKIP_SAVE"})
     text: StringProperty(options={"SKIP_SAVE"})
 

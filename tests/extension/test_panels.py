@@ -92,9 +92,20 @@ def test_a_result_shows_its_figures_and_can_be_removed_and_exported(engine):
     assert rig.animation_data is None
 
 
-def test_a_running_bake_shows_its_progress_and_how_to_cancel():
+def test_a_running_bake_shows_its_progress_and_how_to_cancel(extension_module, monkeypatch):
+    # A modal operator needs a real window; `make gui` runs one.
+    monkeypatch.setattr(extension_module("scene.lookup"), "baking", lambda context: True)
     state = bpy.context.window_manager.nsm
-    state.running, state.progress, state.text = True, 0.5, "50%, 2 s left"
+    state.progress, state.text = 0.5, "50%, 2 s left"
     assert drawn("Bake") == ["50%, 2 s left", "Esc cancels"]
     assert not bpy.ops.nsm.bake.poll()
-    state.running = False
+    state.property_unset("progress")
+    state.property_unset("text")
+
+
+def test_the_preferences_say_which_engine_bakes():
+    layout = Layout()
+    preferences = bpy.context.preferences.addons["bl_ext.user_default.nsm_blender"].preferences
+    type(preferences).draw(SimpleNamespace(layout=layout), bpy.context)
+    assert "NumPy" in layout.shown[0]
+    assert "PyTorch" in layout.shown[1]
