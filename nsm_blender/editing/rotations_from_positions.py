@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""World rotations whose bones point as joint places do: the manifold knows places, a rig needs rotations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..motion.rotations import (
+    Array,
+    between,
+    conjugate,
+    from_axis_angle,
+    from_matrix,
+    make_continuous,
+    multiply,
+    normalize,
+    rotate,
+)
+from ..motion.skeleton import MODEL_SKELETON
+
+_STRAIGHT, _BENT = 0.01, 0.05
+"""Metres of a knee or elbow off the line through its limb's ends: below the first the limb shows no plane to
+bend in, above the second it shows it for certain."""
+_FORWARD, _BACKWARD = (0.0, -1.0, 0.0), (0.0, 1.0, 0.0)
+"""Where a knee points in the frame of the upper leg, and an elbow in the frame of the upper arm."""
+_STEEP, _LEVEL = 0.5, 0.9
+"""Cosines of a foot's slopes: steeper than the first its roll is the leg's, flatter than the second the ground's."""
+_OPPOSITE = np.radians(120)
+"""A twist by more than this is a limb that bends the wrong way, not one that is twisted."""
+
+# (joint, what its own frame's z axis runs along: from, to)
+_TRUNK = (("Spine", "Spine1"), ("Spine1", "Spine2"), ("Spine2", "Neck"), ("Neck", "Head"))
+_CHEST_SHARE = {"Spine": 1 / 3, "Spine1": 2 / 3, "Spine2": 1.0, "Neck": 1.0}
+"""How much of the twist between pelvis and shoulders a joint of the trunk has."""
+# (shoulder or none, upper, middle, end, tip or none, where the middle joint points)
+_LIMBS = tuple(
+    chain
+    for side in ("Left", "Right")
+    for chain in (
+        (None, side + "UpLeg", side + "Leg", side + "Foot", side + "Toe", _FORWARD),
+        (side + "Shoulder", side + "Arm", side + "ForeArm", side + "Hand", None, _BACKWARD),
+    )
+)
+
+
+def rotations_of(places: Array, reference: Array | None = None) -> Array:
+    """World rotations (T, J, 4) of MODEL_SKELETON that point its bones as the joint places do.
+
+    places: (T, J, 3) world, metres; bones need not have their exact lengths. reference: (T, J, 4) world
+    rotations of a similar motion, or None. Pelvis and chest follow from hip and shoulder joints; limbs from
+    their direction and the plane in which knee and elbow bend. What places do not tell (the twist of
+    straight limbs, the rotation of head, hands and toes) is as in the reference relative to the parent, or
+    as in the rest pose. Places that a reference gives by forward kinematics give the reference back.
+    The rotations are continuous over time where the places are.
+    """
+    found = _Pose(places.astype(np.float64))
+    if reference is None:
+        out = _with_limbs(found, found.trunk(), None)
+    else:
+        known = reference.astype(np.float64)
+        # The reference turned as a whole has the same shape: its own trunk frames tell what they leave out.
+        before = _Pose(MODEL_SKELETON.positions(np.zeros((*known.shape[:-2], 3)), known))
+        offset = multiply(conjugate(before.trunk()), known)
+        out = _with_limbs(found, multiply(found.trunk(), offset), _Reference(before, known))
+    return make_continuous(out).astype(places.dtype)
+
+
+class _Pose:
+    """Joint places (T, J, 3) with names."""
+
+    def __init__(self, places: Array) -> None:
+        self._places = places
+
+    def bone(self, start: str, end: str) -> Array:
+        """From one joint to another, (T, 3)."""
+        out: Array = self._places[:, MODEL_SKELETON.index(end)] - self._places[:, MODEL_SKELETON.index(start)]
+        return out
+
+    def aside(self, upper: str, middle: str, end: str) -> Array:
+        """Knee or elbow as seen from the line through the limb's ends, (T, 3) metres."""
+        whole, part = self.bone(upper, end), self.bone(upper, middle)
+        square = np.maximum(np.sum(whole * whole, axis=-1, keepdims=True), 1e-8)
+        out: Array = part - whole * np.sum(whole * part, axis=-1, keepdims=True) / square
+        return out
+
+    def trunk(self) -> Array:
+        """Rotations (T, J, 4) of the pelvis and what the places alone say of the spine; identity elsewhere."""
+        out = np.zeros((*self._places.shape[:2], 4))
+        out[..., 0] = 1
+        left, right = self.bone("Hips", "LeftUpLeg"), self.bone("Hips", "RightUpLeg")
+        out[:, 0] = _frame(left - right, -(left + right), _PELVIS_TILT)
+        hips, shoulders = normalize(left - right), normalize(self.bone("RightArm", "LeftArm"))
+        for name, child in _TRUNK:
+            share = _CHEST_SHARE[name]
+            across = (1 - share) * hips + share * shoulders
+            out[:, MODEL_SKELETON.index(name)] = _upright(self.bone(name, child), across, child)
+        out[:, MODEL_SKELETON.index("Head")] = out[:, MODEL_SKELETON.index("Neck")]
+        return out
+
+
+class _Reference:
+    """Local rotations of the reference, and where its limbs bend."""
+
+    def __init__(self, pose: _Pose, rotations: Array) -> None:
+        self._local = MODEL_SKELETON.local_rotations(rotations)
+        self._rotations, self._pose = rotations, pose
+
+    def local(self, name: str) -> Array:
+        """Rotation (T, 4) relative to the parent."""
+        return self._local[:, MODEL_SKELETON.index(name)]
+
+    def pole(self, upper: str, middle: str, end: str) -> tuple[Array, Array]:
+        """Where the limb bends, (T, 3) in the upper bone's frame, and how certain that is, (T, 1)."""
+        aside = self._pose.aside(upper, middle, end)
+        back = conjugate(self._rotations[:, MODEL_SKELETON.index(upper)])
+        return rotate(back, normalize(aside)), _certainty(aside)
+
+
+def _with_limbs(pose: _Pose, rotations: Array, reference: _Reference | None) -> Array:
+    """Complete the trunk's `rotations` (T, J, 4), from the inside out."""
+    out = rotations
+
+    def follow(name: str) -> Array:
+        """The joint's rotation when it moves with its parent as in the reference."""
+        above = out[:, MODEL_SKELETON.parents[MODEL_SKELETON.index(name)]]
+        return above if reference is None else multiply(above, reference.local(name))
+
+    def point(name: str, child: str) -> Array:
+        """The same, turned the shortest way along its bone."""
+        return _aim(follow(name), pose.bone(name, child), child)
+
+    for shoulder, upper, middle, end, tip, natural in _LIMBS:
+        if shoulder is not None:
+            out[:, MODEL_SKELETON.index(shoulder)] = point(shoulder, upper)
+        turned = point(upper, middle)
+        aside = pose.aside(upper, middle, end)
+        pole, sure = np.broadcast_to(natural, aside.shape), _certainty(aside)
+        if reference is not None:
+            pole, also = reference.pole(upper, middle, end)
+            sure = np.minimum(sure, also)
+        out[:, MODEL_SKELETON.index(upper)] = _twist(turned, pose.bone(upper, middle), pole, aside, sure)
+        out[:, MODEL_SKELETON.index(middle)] = point(middle, end)
+        if tip is None:
+            out[:, MODEL_SKELETON.index(end)] = follow(end)
+            continue
+        foot = point(end, tip)
+        if reference is None:
+            foot = _level(foot, pose.bone(end, tip))
+        out[:, MODEL_SKELETON.index(end)] = foot
+        out[:, MODEL_SKELETON.index(tip)] = follow(tip)
+    return out
+
+
+def _certainty(aside: Array) -> Array:
+    """How far (T, 1), 0..1, a limb's plane can be trusted."""
+    return _rise(np.sqrt(np.sum(aside * aside, -1, keepdims=True)), _STRAIGHT, _BENT)
+
+
+def _aim(rotation: Array, bone: Array, child: str) -> Array:
+    """Turn `rotation` (T, 4) the shortest way so that the rest bone to `child` points along `bone` (T, 3)."""
+    rest = np.broadcast_to(MODEL_SKELETON.offsets[MODEL_SKELETON.index(child)], bone.shape)
+    return multiply(between(rotate(rotation, rest), bone), rotation)
+
+
+def _twist(rotation: Array, bone: Array, pole: Array, aside: Array, share: Array) -> Array:
+    """Twist `rotation` (T, 4) about `bone` (T, 3) so that its `pole` (T, 3, own frame) points `aside` by `share`."""
+    axis = normalize(bone)
+    return _turn_about(axis, rotation, normalize(_across(rotate(rotation, pole), axis)), aside, share)
+
+
+def _level(rotation: Array, bone: Array) -> Array:
+    """Roll a foot (T, 4) about its `bone` (T, 3) so that it is level, the more the flatter it points."""
+    axis = normalize(bone)
+    now = rotate(rotation, np.broadcast_to([1.0, 0.0, 0.0], bone.shape))
+    flat = np.sqrt(np.maximum(1 - axis[:, 2:] ** 2, 0))
+    across = np.cross(np.broadcast_to([0.0, 0.0, 1.0], bone.shape), axis)
+    return _turn_about(axis, rotation, now, across, _rise(flat, _STEEP, _LEVEL))
+
+
+def _turn_about(axis: Array, rotation: Array, now: Array, wanted: Array, share: Array) -> Array:
+    """Turn `rotation` (T, 4) about the unit `axis` (T, 3) by `share` (T, 1) of the angle from `now` to `wanted`.
+
+    Both directions are (T, 3). Where they are nearly opposite, neither way round is right, and none is gone.
+    """
+    right = np.sum(now * wanted, -1)
+    angle = np.arctan2(np.sum(axis * np.cross(now, wanted), -1), right)
+    share = share[:, 0] * _rise(-np.abs(angle), -np.pi, -_OPPOSITE)
+    return multiply(from_axis_angle(axis, share * angle), rotation)
+
+
+def _rise(x: Array, start: float, stop: float) -> Array:
+    """Smooth step from 0 at `start` to 1 at `stop`."""
+    t = np.clip((x - start) / (stop - start), 0, 1)
+    out: Array = t * t * (3 - 2 * t)
+    return out
+
+
+def _across(v: Array, axis: Array) -> Array:
+    """The part of `v` (T, 3) at right angles to the unit `axis` (T, 3)."""
+    out: Array = v - axis * np.sum(axis * v, -1, keepdims=True)
+    return out
+
+
+def _upright(bone: Array, across: Array, child: str) -> Array:
+    """Rotation (T, 4) with the rest bone to `child` exactly along `bone` and x nearly along `across` (T, 3)."""
+    rest = MODEL_SKELETON.offsets[MODEL_SKELETON.index(child)]
+    lean = between(np.array([0.0, 0.0, 1.0]), rest)
+    z = normalize(bone)
+    x = normalize(_across(across, z))
+    frame = from_matrix(np.stack((x, np.cross(z, x), z), axis=-1))
+    return multiply(frame, np.broadcast_to(conjugate(lean), frame.shape))
+
+
+def _frame(left: Array, up: Array, tilt: Array) -> Array:
+    """Rotation (T, 4) with x exactly along `left`; `up` (T, 3) is z of the rest pose turned by `tilt` (4,)."""
+    x = normalize(left)
+    z = normalize(_across(up, x))
+    frame = from_matrix(np.stack((x, np.cross(z, x), z), axis=-1))
+    return multiply(frame, np.broadcast_to(conjugate(tilt), frame.shape))
+
+
+_HIP_JOINTS = MODEL_SKELETON.offsets[MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])]
+_PELVIS_TILT = between(np.array([0.0, 0.0, 1.0]), -_HIP_JOINTS.sum(0))
+"""The middle between the hip joints lies below and before Hips."""
