@@ -124,6 +124,25 @@ def test_the_floor_may_be_at_any_height(performance: Performance) -> None:
     np.testing.assert_allclose(high_rotations, low_rotations, atol=1e-6)
 
 
+def test_hips_that_are_too_high_come_down_to_the_legs() -> None:
+    made = rollout(stand())
+    y = made.record.y.copy()
+    y[:, OUTPUT.joint_position.start + 2] += 0.06
+    positions, _, _ = lock_feet(replace(made.record, y=y), made.reference, ground=0.0)
+    ankles = positions[:, MODEL_SKELETON.indices(["LeftFoot", "RightFoot"]), 2]
+    np.testing.assert_allclose(ankles, ANKLE_HEIGHT, atol=0.003)
+
+
+def test_a_foot_that_trembles_while_it_stands_is_held_at_heel_and_toe() -> None:
+    made = rollout(stand())
+    y = made.record.y.copy()
+    foot = OUTPUT.joint_rotation.start + 3 * MODEL_SKELETON.index("LeftFoot")
+    y[:, foot + 2] += 0.1 * np.sin(np.arange(len(y)) / 5)  # about the upright axis
+    positions, rotations, contacts = lock_feet(replace(made.record, y=y), made.reference, ground=0.0)
+    assert slide(positions, contacts) < 0.01
+    assert slide(joint_places(positions[:, 0], rotations), contacts) < 0.01
+
+
 def test_a_contact_that_flickers_for_a_frame_is_no_contact() -> None:
     made = rollout(stand())
     y = made.record.y.copy()

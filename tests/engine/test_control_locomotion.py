@@ -179,3 +179,18 @@ def test_a_larger_bias_follows_the_command_more_closely() -> None:
 
 def test_without_bias_the_network_alone_decides() -> None:
     np.testing.assert_array_equal(blend_weights(0.0), 0)
+
+
+def test_without_bias_the_network_sees_the_trajectory_that_it_foretold() -> None:
+    """In the root's frame as it said it, whichever way that frame lies in the world."""
+    foretold = np.stack((0.3 * np.arange(6), -0.5 * np.arange(6)), axis=1)
+    facings = np.tile(direction(np.array(0.4)), (6, 1))
+    first = OUTPUT.contact.start
+    sees = network(
+        {"trajectory_position": foretold, "trajectory_direction": facings},
+        {first: (LAST_X, 1.0), first + 1: (LAST_X + 1, 1.0), first + 2: (LAST_FACING_X, 1.0)},
+    )
+    character = Locomotion(sees, (2, 1, 0, 1.2), 5, bias_velocity=0.0, bias_direction=0.0)
+    record = rolled(character, 5, command((9.0, 9.0), facing=-2.0))
+    expected = [*foretold[-1], facings[-1, 0]]
+    np.testing.assert_allclose(record.y[-1, first : first + 3], expected, atol=1e-4)
