@@ -61,6 +61,20 @@ def install() -> None:
         raise RuntimeError("the extension was not enabled")
 
 
+def watch_cancel() -> None:
+    """Note when the operator gives up: what the state tells is as late as the redraw that follows."""
+    operator = bpy.types.NSM_OT_bake
+    modal = operator.modal
+
+    def watched(self: bpy.types.Operator, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        result = modal(self, context, event)
+        if "CANCELLED" in result:
+            (FOLDER / "cancelled").write_text(str(time.time()))
+        return result
+
+    operator.modal = watched
+
+
 def make_scene() -> None:
     """An empty scene with the character and a curve to walk along, and the sidebar open."""
     for thing in list(bpy.data.objects):
@@ -95,7 +109,10 @@ def leave() -> None:
     bpy.ops.wm.quit_blender()
 
 
-COMMANDS = {command.__name__: command for command in (install, make_scene, open_tab, long_shot, frame_character, leave)}
+COMMANDS = {
+    command.__name__: command
+    for command in (install, make_scene, open_tab, long_shot, watch_cancel, frame_character, leave)
+}
 
 
 def data_blocks() -> dict[str, list[str]]:
@@ -132,6 +149,7 @@ class Session:
     def __init__(self) -> None:
         self.seen: dict[str, Any] = {}
         self.done = 0
+        self.failed = ""
 
     def tick(self) -> float | None:
         """Obey a waiting command, then write the state down if it changed."""
@@ -143,18 +161,19 @@ class Session:
                 COMMANDS[name]()
             except Exception:  # noqa: BLE001 - whatever it is belongs into the log, which fails the run
                 log(traceback.format_exc())
+                self.failed = name
             self.done += 1
         self.write()
         return TICK
 
     def write(self) -> None:
         """Write `state.json` whole, so that the reader never sees half of it."""
-        state = {**describe(), "done": self.done}
+        state = {**describe(), "done": self.done, "failed": self.failed}
         if state == self.seen:
             return
         self.seen = state
         draft = FOLDER / "state.tmp"
-        draft.write_text(json.dumps({**state, "time": time.time()}))
+        draft.write_text(json.dumps(state))
         draft.rename(FOLDER / "state.json")
 
 
