@@ -202,7 +202,7 @@ def test_no_speed_stands_still() -> None:
 
 @pytest.mark.parametrize("gait", ["walk", "crouch"])
 def test_one_who_waits_for_a_while_stays_over_the_feet(gait: str) -> None:
-    motion = Bake(along(line(5), 0.0, 20, fps=12, gait=gait)).motion()
+    motion = Bake(along(line(5), 0.0, 12, fps=12, gait=gait)).motion()
     feet = motion.positions[:, MODEL_SKELETON.indices(("LeftFoot", "RightFoot")), :2].mean(axis=1)
     away = motion.positions[:, 0, :2] - feet
     assert np.linalg.norm(away - away[12], axis=1).max() < 0.2
@@ -210,7 +210,7 @@ def test_one_who_waits_for_a_while_stays_over_the_feet(gait: str) -> None:
 
 
 def test_one_who_has_arrived_does_not_set_off_again() -> None:
-    motion = Bake(along(line(6), 2.6, 12, gait="jog")).motion()
+    motion = Bake(along(line(6), 2.6, 10, gait="jog")).motion()
     arrived = motion.root[int(6 * motion.fps) :, :2]
     assert np.ptp(arrived, axis=0).max() < 0.1
     assert (motion.actions[int(6 * motion.fps) :].argmax(axis=1) == GAITS.index("stand")).all()
