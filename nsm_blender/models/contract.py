@@ -49,6 +49,28 @@ def matmul(a: Float32, b: Float32) -> Float32:
     return np.matmul(a.reshape(-1, block, n), b).reshape(rows, columns)
 
 
+def convolve(x: Float32, kernel: Float32, before: int) -> Float32:
+    """Rows x[t - before ..] side by side times the kernel: (T, d) and (width * d, n) -> (T, n), zeros beyond the ends.
+
+    The windows overlap, and BLAS takes no overlapping rows; but every width-th of them follow each other
+    without a gap, so that `width` products need no copy of the windows.
+    """
+    count, size = x.shape
+    width = len(kernel) // size
+    rows = -(-count // width)
+    padded = np.zeros(((rows + 1) * width, size), dtype=np.float32)
+    padded[before : before + count] = x
+    step = size * padded.itemsize
+    phases = np.lib.stride_tricks.as_strided(
+        padded, (width, rows, width * size), (step, width * step, padded.itemsize), writeable=False
+    )
+    if matmul_is_fast():
+        out = np.matmul(phases, kernel)
+    else:
+        out = np.stack([matmul(phase, kernel) for phase in phases])
+    return out.transpose(1, 0, 2).reshape(rows * width, -1)[:count]
+
+
 class Rows:
     """A matrix kept ready for products with vectors, on one thread.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from .contract import matmul
+from .contract import convolve
 from .layout import Layout
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
@@ -72,7 +72,7 @@ class Autoencoder:
     def encode(self, x: Float32) -> Float32:
         """Hidden units (T / 2, UNITS), never negative, of frames x (T, d) in physical units; T even."""
         normal = ((x - self.mean) / self.scale).astype(np.float32)
-        pre = matmul(windows(normal, _HALF, _HALF, WIDTH), self._encode) + self._b
+        pre = convolve(normal, self._encode, _HALF) + self._b
         hidden: Float32 = np.maximum(np.maximum(pre[0::2], pre[1::2]), 0)
         return hidden
 
@@ -82,7 +82,7 @@ class Autoencoder:
 
     def decode_linear(self, hidden: Float32) -> Float32:
         """The part of `decode` that is linear in the hidden units, in physical units (T, d)."""
-        pairs = matmul(windows(hidden, _TAPS // 2, _TAPS // 2, _TAPS), self._decode)
+        pairs = convolve(hidden, self._decode, _TAPS // 2)
         return pairs.reshape(2 * len(hidden), FRAME.size) * self.scale
 
     def decode_transposed(self, gradient: Float32) -> Float32:
@@ -90,7 +90,7 @@ class Autoencoder:
         scaled = (gradient * self.scale).astype(np.float32)
         half = scaled.reshape(len(scaled) // 2, 2 * FRAME.size)
         reflected = self._decode.reshape(_TAPS, UNITS, 2 * FRAME.size)[::-1].transpose(0, 2, 1)
-        return matmul(windows(half, _TAPS // 2, _TAPS // 2, _TAPS), reflected.reshape(-1, UNITS))
+        return convolve(half, reflected.reshape(-1, UNITS), _TAPS // 2)
 
     def offset(self, frames: int) -> Float32:
         """What `decode` gives for hidden units of zero: (frames, d), the same but near the ends."""
