@@ -22,6 +22,8 @@ _STAND, _WALK, _JOG = GAITS.index("stand"), GAITS.index("walk"), GAITS.index("jo
 _ONE_HOT = np.eye(len(GAITS))
 MOVING = 0.05
 """m/s; a slower command means standing."""
+CAME_TO_REST = 0.2
+"""m/s; one who was told to stop and is slower than this keeps to the place where that was."""
 TURN_TO_STEP = math.radians(20)
 """A standing character steps round when its facing is further off than this."""
 TURNED = math.radians(5)
@@ -89,6 +91,7 @@ class VelocityCommands:
         self._gait = np.array([GAITS.index(g) for g in follow.gaits])
         self._fps = fps
         self._turn = TurnInPlace()
+        self._rest: Array | None = None
 
     def future(self, state: State) -> Future:
         """The command as it is now, held; a pad cannot be read ahead of time."""
@@ -100,10 +103,13 @@ class VelocityCommands:
             lack = velocity - np.array(state.velocity)
             lack *= min(1.0, LARGEST_LACK * speed / max(math.hypot(lack[0], lack[1]), 1e-6))
             velocity = velocity + (RUN_FEEDBACK if gait == _JOG else WALK_FEEDBACK) * lack
+            self._rest = None
+        elif self._rest is None and math.hypot(*state.velocity) < CAME_TO_REST:
+            self._rest = np.array([state.x, state.y])
         stepping = self._turn.steps(facing - state.angle, state.time)
         gait = actual_gait(gait, speed, stepping)
         return Future(
-            None,
+            None if self._rest is None else np.tile(self._rest, (FUTURE - 1, 1)),
             np.tile(velocity, (FUTURE - 1, 1)),
             np.tile(direction(facing), (FUTURE - 1, 1)),
             np.tile(_ONE_HOT[gait], (FUTURE, 1)),

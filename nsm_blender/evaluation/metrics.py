@@ -7,9 +7,8 @@ import numpy as np
 
 from ..motion.motion import Motion
 from ..motion.rotations import Array, conjugate, rotate
-from ..motion.skeleton import MODEL_SKELETON
+from ..motion.skeleton import MODEL_SKELETON, TOE_HEIGHT
 
-FOOT_JOINTS = ("LeftFoot", "LeftToe", "RightFoot", "RightToe")
 LOW = 0.025
 """Metres: NSM measures the drift of feet that are lower than this."""
 
@@ -35,7 +34,7 @@ def low_foot_slide(motion: Motion, ground: float = 0.0) -> float:
     for name in ("LeftToe", "RightToe"):
         place = motion.positions[:, motion.names.index(name)].astype(np.float64)
         speed = np.linalg.norm(np.diff(place[:, :2], axis=0), axis=1) * motion.fps
-        low = place[1:, 2] < ground + LOW
+        low = place[1:, 2] < ground + TOE_HEIGHT + LOW
         total += float(speed[low].sum())
         frames += int(low.sum())
     return 100 * total / max(frames, 1)

@@ -96,7 +96,7 @@ class Skeleton:
         return out
 
 
-# (name, parent, offset): hip to ankle 0.838 m, 1.75 m tall with the crown 0.21 m above Head.
+# (name, parent, offset): hip to ankle 0.838 m; Head is the base of the skull, the crown about 0.22 m higher.
 # Proportions are the mean of seven performers; the forearm ends at the wrist.
 _MODEL = (
     ("Hips", -1, (0.0, 0.0, 0.0)),
@@ -138,8 +138,6 @@ ANKLE_HEIGHT = TOE_HEIGHT + 0.0318
 HIPS_HEIGHT = ANKLE_HEIGHT + 0.40642 + 0.43132 + 0.101
 """Height in metres of Hips when standing with straight legs."""
 
-CROWN_ABOVE_HEAD = 0.215
-"""Metres from the Head joint (base of the skull) to the crown."""
 
 CONTACT_JOINTS = ("LeftFoot", "LeftToe", "RightFoot", "RightToe")
 """Joints with a ground contact label: heel (at the ankle) and toe, left then right."""
