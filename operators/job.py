@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One bake from the scene to keys and measurements, in small steps, with nothing left behind when it stops."""
+"""From the engine's work to keys and measurements, in small steps, with nothing left behind when it stops."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import bpy
 
@@ -21,20 +21,36 @@ _ROLLOUT, _WRITTEN = 0.85, 0.9
 """Progress when the rollout and the writing are done; the rest is measuring."""
 
 
-class BakeJob:
-    """A bake in progress: call `step` until `done`, or `cancel`. Raises UserError on construction.
+class Work(Protocol):
+    """What makes a motion: the engine's `Bake`, and whatever is used like it."""
 
-    An exception, or `cancel`, at any moment takes away all that was made so far.
+    @property
+    def done(self) -> bool:
+        """All frames are made."""
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done, 0..1."""
+
+    def step(self) -> None:
+        """Do a small piece of the work."""
+
+    def motion(self) -> Motion:
+        """The finished motion."""
+
+
+class MotionJob:
+    """Work in progress whose motion becomes an action: call `step` until `done`, or `cancel`.
+
+    An exception, or `cancel`, at any moment takes away all that was made so far. name: of the new action.
     """
 
-    def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
-        self.gathered: Gathered = gather(context, armature)
-        assert armature is not None
-        self._character = armature.session_uid
-        self.report = measure.Report(frames=len(self.gathered.frames), notes=list(self.gathered.notes))
+    def __init__(self, gathered: Gathered, armature: bpy.types.Object, work: Work, name: str) -> None:
+        self.gathered, self.work = gathered, work
+        self._character, self._name = armature.session_uid, name
+        self.report = measure.Report(frames=len(gathered.frames), notes=list(gathered.notes))
         self.progress = 0.0
         self.done = False
-        self._bake = Bake(self.gathered.shot)
         self._started = time.perf_counter()
         self._work = self._stages()
 
@@ -63,16 +79,16 @@ class BakeJob:
         self.done = True
 
     def _stages(self) -> Generator[float]:
-        while not self._bake.done:
+        while not self.work.done:
             start = time.perf_counter()
-            self._bake.step()
+            self.work.step()
             self.report.seconds_rollout += time.perf_counter() - start
-            yield _ROLLOUT * self._bake.progress
+            yield _ROLLOUT * self.work.progress
         start = time.perf_counter()
-        motion = self._bake.motion()
+        motion = self.work.motion()
         self.report.seconds_rollout += time.perf_counter() - start
         # Blender's context and objects are looked up anew after each pause: the user may have changed the scene.
-        made = actions.begin(self._armature(), f"{self.gathered.rig.name} Bake").session_uid
+        made = actions.begin(self._armature(), self._name).session_uid
         try:
             for share in self._write(made, motion):
                 yield _ROLLOUT + (_WRITTEN - _ROLLOUT) * share
@@ -113,7 +129,8 @@ class BakeJob:
     def _gait_changes(self) -> list[tuple[int, str]]:
         """Frame and name of each gait along the shot."""
         path = self.gathered.shot.path
-        assert path is not None
+        if path is None:
+            return []
         gaits, frames = path.gaits, self.gathered.frames.tolist()
         return [(frames[i], gaits[i].capitalize()) for i in range(len(gaits)) if i == 0 or gaits[i] != gaits[i - 1]]
 
@@ -122,6 +139,15 @@ class BakeJob:
         if armature is None:
             raise ShotError(f"'{self.gathered.rig.name}' was deleted during the bake.")
         return armature
+
+
+class BakeJob(MotionJob):
+    """A bake of the character's way along its curve. Raises UserError on construction."""
+
+    def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
+        gathered = gather(context, armature)
+        assert armature is not None
+        super().__init__(gathered, armature, Bake(gathered.shot), f"{gathered.rig.name} Bake")
 
 
 def _find(blocks: Any, uid: int) -> Any:

@@ -125,7 +125,7 @@ def channels(rig: Rig, motion: Motion, world: Array, metres_per_unit: float) -> 
     poses: list[Array] = []
     places: list[Array] = []
     for bone in rig.bones:
-        given, place, axes = _from_parent(rig, bone, poses, places)
+        given, place, axes = from_parent(rig, bone, poses, places)
         if bone.joint < 0:
             poses.append(given @ bone.basis[:3, :3])
             places.append(place + axes @ bone.basis[:3, 3])
@@ -147,7 +147,7 @@ def channels(rig: Rig, motion: Motion, world: Array, metres_per_unit: float) -> 
     return out
 
 
-def _from_parent(rig: Rig, bone: Bone, poses: list[Array], places: list[Array]) -> tuple[Array, Array, Array]:
+def from_parent(rig: Rig, bone: Bone, poses: list[Array], places: list[Array]) -> tuple[Array, Array, Array]:
     """Orientation, place and location axes that the parent's pose gives to `bone`, all in the armature's space."""
     rest = bone.rest[:3, :3]
     if bone.parent < 0:

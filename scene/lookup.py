@@ -36,9 +36,9 @@ def baked(obj: bpy.types.Object) -> bpy.types.Action | None:
 
 
 def baking(context: bpy.types.Context) -> bool:
-    """A bake is running in a window of this Blender."""
+    """A bake, or another of our operators that takes its time, is running in a window of this Blender."""
     windows = context.window_manager.windows
-    return any(operator.bl_idname == "NSM_OT_bake" for window in windows for operator in window.modal_operators)
+    return any(operator.bl_idname.startswith("NSM_OT_") for w in windows for operator in w.modal_operators)
 
 
 def path(context: bpy.types.Context) -> bpy.types.Object | None:

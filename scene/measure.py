@@ -211,7 +211,8 @@ def _distance_from(line: Array, places: Array) -> Array:
 def _goal_error(gathered: Gathered, hips: Array) -> float | None:
     """Horizontal distance in cm of the last place from the curve's end; None when the shot does not lead there."""
     path = gathered.shot.path
-    assert path is not None
+    if path is None:
+        return None
     way = sum(path.speeds) / gathered.shot.fps * gathered.rig.scale
     if path.speed_factors:
         way *= min(1.0, float(np.mean(path.speed_factors)))

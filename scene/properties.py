@@ -9,6 +9,8 @@ Blender reads the annotations of a PropertyGroup as they are, so this file has n
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
+from . import manifold
+
 GAIT_ITEMS = (
     ("stand", "Stand", "Stand still", 0),
     ("walk", "Walk", "Walk", 1),
@@ -73,6 +75,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
         name="Path", description="Curve that the character walks along", type=bpy.types.Object, poll=_is_curve
     )
     report: PointerProperty(type=NSM_PG_report)
+    manifold: PointerProperty(type=manifold.NSM_PG_manifold)
 
     speed: FloatProperty(
         name="Speed", description="Metres per second along the curve; 0 stands still", default=1.4, min=0.0, max=6.0
@@ -133,7 +136,7 @@ class NSM_PG_window_manager(bpy.types.PropertyGroup):
     text: StringProperty(options={"SKIP_SAVE"})
 
 
-CLASSES = (NSM_PG_report, NSM_PG_object, NSM_PG_scene, NSM_PG_window_manager)
+CLASSES = (*manifold.CLASSES, NSM_PG_report, NSM_PG_object, NSM_PG_scene, NSM_PG_window_manager)
 
 _OWNERS = (
     (bpy.types.Object, NSM_PG_object),

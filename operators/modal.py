@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Operators that work in slices, with progress and Esc; run from a script, they work to the end and return."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+import bpy
+
+from ..scene import lookup, properties
+from .base import Operation
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+_TICK = 0.005
+"""Seconds between the timer's events."""
+_SLICE = 0.03
+"""Seconds of work per event: Esc is seen at least that often."""
+_SHOWN_EVERY = 0.2
+"""Seconds between two drawings of the progress: each holds the work up, and Esc with it."""
+
+
+class Job(Protocol):
+    """Work that can be done in pieces, and taken back."""
+
+    done: bool
+    progress: float
+
+    @property
+    def seconds_left(self) -> float:
+        """An estimate."""
+
+    def run(self, seconds: float = ...) -> None:
+        """Work until done, or until `seconds` have passed."""
+
+    def cancel(self) -> None:
+        """Stop, and take away all that was made."""
+
+
+class JobOperation(Operation):
+    """Base of operators that make a character move: put the work into `start`, the report into `finish`."""
+
+    doing = "Working"
+    """What the status bar says."""
+
+    _job: Any = None  # not Job: Blender evaluates the annotations of operators
+    _timer: Any = None
+    _shown: float = 0.0
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """There has to be a character; everything else gets its sentence when it is tried."""
+        if lookup.baking(context):
+            cls.poll_message_set("A bake is running; Esc cancels it")
+            return False
+        if lookup.character(context) is None:
+            cls.poll_message_set("Select a character's armature first")
+            return False
+        return True
+
+    def start(self, context: bpy.types.Context) -> Job:
+        """Begin; raise UserError for what the user should correct."""
+        raise NotImplementedError
+
+    def finish(self, context: bpy.types.Context, job: Any) -> set[OperatorReturnItems]:
+        """Report what was done."""
+        raise NotImplementedError
+
+    def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Work to the end and return."""
+        job = self.start(context)
+        job.run()
+        return self.finish(context, job)
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[OperatorReturnItems]:
+        """Work in slices, with progress and Esc."""
+        if bpy.app.background or context.window is None:
+            return self.execute(context)
+        try:
+            self._job = self.start(context)
+        except Exception as error:  # noqa: BLE001 - becomes a report, as in execute
+            return self.failed(error)
+        window_manager = context.window_manager
+        self._timer = window_manager.event_timer_add(_TICK, window=context.window)
+        window_manager.modal_handler_add(self)
+        self._show(context)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
+        """Work at each timer event. Other events stop here: the scene must not change under the work."""
+        if event.type == "ESC" and event.value == "PRESS":
+            self.cancel(context)
+            self.report({"INFO"}, f"{self.bl_label} cancelled; the scene is as it was")
+            return {"CANCELLED"}
+        if event.type != "TIMER":
+            return {"RUNNING_MODAL"}
+        job = self._job
+        assert job is not None
+        try:
+            job.run(_SLICE)
+            if not job.done:
+                self._show(context)
+                return {"RUNNING_MODAL"}
+            self._clear(context)
+            return self.finish(context, job)
+        except Exception as error:  # noqa: BLE001 - becomes a report, as in execute
+            self._clear(context)
+            return self.failed(error)
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Blender calls this too, for example when another file is opened."""
+        if self._job is not None:
+            self._job.cancel()
+        self._clear(context)
+
+    def _show(self, context: bpy.types.Context) -> None:
+        """Progress and time left, in the status bar and in the panel."""
+        job = self._job
+        assert job is not None
+        if time.monotonic() - self._shown < _SHOWN_EVERY:
+            return
+        self._shown = time.monotonic()
+        state = properties.progress(context)
+        state.progress = job.progress
+        left = f", {job.seconds_left:.0f} s left" if job.progress > 0.05 else ""
+        state.text = f"{job.progress:.0%}{left}"
+        if context.workspace is not None:
+            context.workspace.status_text_set(f"{self.doing}: {state.text}    Esc: Cancel")
+        _redraw(context)
+
+    def _clear(self, context: bpy.types.Context) -> None:
+        """Take away timer, status text and progress."""
+        if self._timer is not None:
+            context.window_manager.event_timer_remove(self._timer)
+            self._timer = None
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
+        state = properties.progress(context)
+        for name in ("progress", "text"):
+            state.property_unset(name)
+        self._job = None
+        _redraw(context)
+
+
+def _redraw(context: bpy.types.Context) -> None:
+    """Draw the sidebars again; the views themselves have not changed."""
+    for window in context.window_manager.windows:
+        for area in window.screen.areas:
+            if area.type == "VIEW_3D":
+                for region in area.regions:
+                    if region.type == "UI":
+                        region.tag_redraw()
