@@ -22,5 +22,9 @@ class ShotError(UserError):
     """A shot cannot be baked as it is described."""
 
 
+class EditError(UserError):
+    """A motion cannot be edited as its constraints or style say."""
+
+
 class WeightsError(UserError):
     """A weights file is missing, damaged or does not fit the model."""

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Constraints on a motion as plain data, and what they mean for its frames (section 7.1 of Holden et al. 2016)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import EditError
+from ..models.manifold import FPS, FRAME
+from ..motion.rotations import Array
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from . import terms
+from .kinematics import Kinematics
+from .terms import GAZE_JOINTS, ROOT, Term
+
+_LOOK_EASE = 0.4
+"""Seconds in which a head turns to what it looks at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """The motion that is edited, at 60 fps.
+
+    frames: (T, FRAME.size). start: the first frame's root x, y, z, facing angle. contacts: (T, 4), 0 or 1.
+    fps: the rate in whose frames constraints count.
+    """
+
+    frames: Array
+    start: tuple[float, float, float, float]
+    contacts: Array
+    fps: float = FPS
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    @cached_property
+    def kinematics(self) -> Kinematics:
+        """Places and root of the frames."""
+        return Kinematics(self.frames, self.start)
+
+    @property
+    def count(self) -> int:
+        """Number of frames as constraints count them."""
+        return round((len(self) - 1) * self.fps / FPS) + 1
+
+
+@dataclass
+class Constraint:
+    """What all constraints have.
+
+    start, stop: frames start..stop-1 of the motion at its own rate, the first is 0; stop None: to its end.
+    weight: factor on the cost, relative to the other constraints; 0 switches it off.
+    """
+
+    start: int = 0
+    stop: int | None = None
+    weight: float = 1.0
+
+    kind: ClassVar[str]
+
+    def term(self, base: Base) -> Term:
+        """The cost for a motion. Raises EditError when the constraint does not fit it."""
+        raise NotImplementedError
+
+    def check(self, base: Base) -> None:
+        """Raise EditError, with the sentence the user should read, when the constraint cannot be applied."""
+        stop = base.count if self.stop is None else self.stop
+        if not 0 <= self.start < stop:
+            raise EditError(f"The constraint '{self.kind}' has no frames: it runs from {self.start} to {stop}.")
+        if self.start >= base.count:
+            raise EditError(
+                f"The constraint '{self.kind}' begins at frame {self.start}; the motion has {base.count} frames."
+            )
+        if not (np.isfinite(self.weight) and self.weight >= 0):
+            raise EditError(f"The weight of the constraint '{self.kind}' is {self.weight}; it must be 0 or more.")
+
+    def frames(self, base: Base) -> slice:
+        """The constraint's frames at 60 fps."""
+        self.check(base)
+        rate = FPS / base.fps
+        first = min(int(np.ceil(self.start * rate - 1e-6)), len(base) - 1)
+        if self.stop is None:
+            return slice(first, len(base))
+        return slice(first, min(max(int(np.floor((self.stop - 1) * rate + 1e-6)) + 1, first + 1), len(base)))
+
+    def weights(self, base: Base) -> Array:
+        """(T,) the weight inside the range, 0 outside."""
+        out = np.zeros(len(base))
+        out[self.frames(base)] = self.weight
+        return out
+
+    def resampled(self, values: Sequence[Sequence[float]] | Array, base: Base, size: int, name: str) -> Array:
+        """Rows of `size` numbers, one for all frames or one for each of the range, at 60 fps: (n, size)."""
+        rows = _numbers(values, size, f"{name} of the constraint '{self.kind}'")
+        inside = self.frames(base)
+        count = inside.stop - inside.start
+        if len(rows) == 1:
+            return np.repeat(rows, count, axis=0)
+        wanted = (base.count if self.stop is None else self.stop) - self.start
+        if len(rows) != wanted:
+            raise EditError(
+                f"The {name} of the constraint '{self.kind}' have {len(rows)} entries for {wanted} frames; "
+                "give one for all frames or one for each."
+            )
+        at = np.arange(inside.start, inside.stop) * base.fps / FPS - self.start
+        return np.stack([np.interp(at, np.arange(len(rows)), column) for column in rows.T], axis=1)
+
+
+@dataclass
+class PinJoint(Constraint):
+    """A joint at places in the world.
+
+    joint: name in the model skeleton. places: one place (x, y, z) in metres, or one for each frame of the
+    range. ease: seconds before and after the range in which the joint comes and goes.
+    """
+
+    joint: str = "RightHand"
+    places: Sequence[Sequence[float]] = ((0.0, 0.0, 1.0),)
+    ease: float = 0.75
+
+    kind: ClassVar[str] = "pin"
+
+    def target(self, base: Base) -> tuple[Array, Array]:
+        """Places (T, 3) of the joint and how far (T,), 0..1, it is there."""
+        joint = _joint(self.joint)
+        now = base.kinematics.world([joint])[:, 0]
+        inside = self.frames(base)
+        share = eased(len(base), inside, self.ease)
+        return _approach(now, self.resampled(self.places, base, 3, "places"), inside, share), share
+
+    def term(self, base: Base) -> Term:
+        """See `Constraint`."""
+        target, share = self.target(base)
+        return terms.Pin(_joint(self.joint), target, self.weight * share)
+
+
+@dataclass
+class FootSkate(Constraint):
+    """Planted heels and toes stand still.
+
+    contacts: for each frame of the motion from `start` on the 4 labels (0 or 1) of CONTACT_JOINTS; None takes
+    the motion's own.
+    """
+
+    contacts: Sequence[Sequence[float]] | None = None
+
+    kind: ClassVar[str] = "foot_skate"
+
+    def labels(self, base: Base) -> Array:
+        """Contacts (T, 4), 0 or 1, of the whole motion, as this constraint has them."""
+        out = (base.contacts > 0.5).astype(np.float32)
+        if self.contacts is not None:
+            inside = self.frames(base)
+            out[inside] = self.resampled(self.contacts, base, len(CONTACT_JOINTS), "contacts") > 0.5
+        return out
+
+    def term(self, base: Base) -> Term:
+        """See `Constraint`."""
+        on = self.labels(base) * self.weights(base)[:, None]
+        return terms.FootSlide(np.minimum(on[:-1], on[1:]))
+
+
+@dataclass
+class KeepTrajectory(Constraint):
+    """The root keeps its way. root: x, y and facing angle for each frame of the range; None: as it is."""
+
+    root: Sequence[Sequence[float]] | None = None
+
+    kind: ClassVar[str] = "trajectory"
+
+    def target(self, base: Base) -> Array:
+        """Root velocity and turn (T, 3) that are wanted; in m/s and rad/s."""
+        out = base.frames[:, ROOT].astype(np.float64)
+        if self.root is not None:
+            inside = self.frames(base)
+            track = self.resampled(self.root, base, 3, "root places")
+            if len(track) > 1:
+                step = np.diff(track, axis=0) * FPS
+                c, s = np.cos(track[:-1, 2]), np.sin(track[:-1, 2])
+                local = np.stack((c * step[:, 0] + s * step[:, 1], c * step[:, 1] - s * step[:, 0], step[:, 2]), 1)
+                out[inside.start : inside.stop - 1] = local
+        return out
+
+    def term(self, base: Base) -> Term:
+        """See `Constraint`."""
+        return terms.Trajectory(self.target(base).astype(np.float32), self.weights(base))
+
+
+@dataclass
+class BoneLengths(Constraint):
+    """Every bone keeps its length; an edit always has this."""
+
+    kind: ClassVar[str] = "bones"
+
+    def term(self, base: Base) -> Term:
+        """See `Constraint`."""
+        return terms.Bones(self.weights(base))
+
+
+@dataclass
+class FloorHeight(Constraint):
+    """Planted feet stand on a flat floor, the others are not below it. height: world metres."""
+
+    height: float = 0.0
+
+    kind: ClassVar[str] = "floor"
+
+    def term(self, base: Base) -> Term:
+        """See `Constraint`."""
+        return terms.Floor(base.contacts, self.height - base.start[2], self.weights(base))
+
+
+@dataclass
+class LookAt(Constraint):
+    """The head looks at one place (x, y, z) in the world, or at one for each frame of the range."""
+
+    target: Sequence[Sequence[float]] = ((0.0, -2.0, 1.6),)
+
+    kind: ClassVar[str] = "look_at"
+
+    def places(self, base: Base) -> tuple[Array, Array]:
+        """Where to look (T, 3), and how far (T,), 0..1, the head does so."""
+        inside = self.frames(base)
+        track = self.resampled(self.target, base, 3, "target places")
+        out = np.empty((len(base), 3))
+        out[: inside.start], out[inside], out[inside.stop :] = track[0], track, track[-1]
+        return out, eased(len(base), inside, _LOOK_EASE)
+
+    def term(self, base: Base) -> Term:
+        """See `Constraint`."""
+        target, share = self.places(base)
+        return terms.Look(target, neck_tilt(base), self.weight * share)
+
+
+@dataclass
+class PoseKey(Constraint):
+    """A pose is matched around the root.
+
+    places: (J, 3) joint places relative to the root on the ground, turned into its facing, metres.
+    ease: seconds before and after the range in which the pose comes and goes.
+    """
+
+    places: Sequence[Sequence[float]] = ()
+    ease: float = 0.5
+
+    kind: ClassVar[str] = "pose"
+
+    def term(self, base: Base) -> Term:
+        """See `Constraint`."""
+        pose = _numbers(self.places, 3, "places of the constraint 'pose'")
+        if len(pose) != len(MODEL_SKELETON):
+            raise EditError(f"The pose key has {len(pose)} joints instead of {len(MODEL_SKELETON)}.")
+        inside = self.frames(base)
+        share = eased(len(base), inside, self.ease)
+        wanted = np.repeat(pose.reshape(1, -1), inside.stop - inside.start, axis=0)
+        target = _approach(base.frames[:, FRAME.joint_position].astype(np.float64), wanted, inside, share)
+        return terms.Pose(target.astype(np.float32), self.weight * share)
+
+
+KINDS: dict[str, type[Constraint]] = {
+    kind.kind: kind for kind in (PinJoint, FootSkate, KeepTrajectory, BoneLengths, FloorHeight, LookAt, PoseKey)
+}
+"""All kinds of constraints, by the name in files."""
+
+
+def to_json(constraints: Sequence[Constraint]) -> str:
+    """Constraints as JSON text; `from_json` gives equal ones."""
+    return json.dumps([{"kind": c.kind, **asdict(c)} for c in constraints], indent=1)
+
+
+def from_json(text: str, source: str = "constraints") -> list[Constraint]:
+    """Read constraints from JSON text. Raises EditError naming `source`."""
+    try:
+        entries = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise EditError(f"{source}, line {error.lineno}: not JSON ({error.msg}).") from error
+    if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        raise EditError(f"{source}: not a list of constraints.")
+    return [_from_entry(dict(entry), source) for entry in entries]
+
+
+def _from_entry(entry: dict[str, Any], source: str) -> Constraint:
+    kind = KINDS.get(str(entry.pop("kind", "")))
+    if kind is None:
+        raise EditError(f"{source}: a constraint's kind is not one of {', '.join(KINDS)}.")
+    unknown = sorted(set(entry) - {f.name for f in fields(kind)})
+    if unknown:
+        raise EditError(f"{source}: the constraint '{kind.kind}' has no '{unknown[0]}'.")
+    return kind(**entry)
+
+
+def eased(count: int, inside: slice, seconds: float) -> Array:
+    """(T,) 1 inside a range, falling smoothly to 0 within `seconds` before and after it."""
+    frames = np.arange(count)
+    outside = np.maximum(np.maximum(inside.start - frames, frames - (inside.stop - 1)), 0)
+    t = np.clip(1 - outside / max(seconds * FPS, 1), 0, 1)
+    # Without speed and acceleration at both ends.
+    out: Array = t**3 * (10 - 15 * t + 6 * t * t)
+    return out
+
+
+def neck_tilt(base: Base) -> float:
+    """Angle in radians by which the neck leans forward on average, so that the head's direction is level."""
+    level = terms.gaze(base.kinematics.world(GAZE_JOINTS), 0.0)
+    return float(-np.arcsin(np.clip(level[:, 2].mean(), -1, 1)))
+
+
+def _approach(now: Array, wanted: Array, inside: slice, share: Array) -> Array:
+    """`wanted` (n, d) inside a range; outside, `now` (T, d) moved by `share` (T,) of what the range's end is moved."""
+    out = now.copy()
+    out[inside] = wanted
+    first, last = wanted[0] - now[inside.start], wanted[-1] - now[inside.stop - 1]
+    out[: inside.start] += share[: inside.start, None] * first
+    out[inside.stop :] += share[inside.stop :, None] * last
+    return out
+
+
+def _joint(name: str) -> int:
+    if name not in MODEL_SKELETON.names:
+        raise EditError(f"There is no joint '{name}' in the model skeleton; take one of its names, such as RightHand.")
+    return MODEL_SKELETON.index(name)
+
+
+def _numbers(values: Any, size: int, name: str) -> Array:
+    """Rows of `size` finite numbers, (n, size) with n > 0; EditError when they are none."""
+    try:
+        out = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise EditError(f"The {name} are not numbers.") from error
+    if out.ndim != 2 or out.shape[1] != size or not len(out) or not np.isfinite(out).all():
+        raise EditError(f"The {name} are not rows of {size} finite numbers.")
+    return out

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Costs of a motion as sums of squares, with exact derivatives (section 7.1 of Holden et al. 2016).
+
+A term is a vector of residuals r(X) of the decoded frames X, in units of what one can see, so that terms of
+different kind weigh alike; its cost is |r|^2, its gradient 2 J^T r. Gauss-Newton needs J and J^T apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ..models.contract import matmul
+from ..models.manifold import FPS, FRAME
+from ..motion.rotations import Array, normalize
+from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from .frames import joint_places
+from .kinematics import Kinematics, quarter_turn
+
+PLACE_UNIT = 0.01
+"""Metres off a place that count as one unit of residual."""
+SPEED_UNIT = 0.1
+"""m/s that count as one: a foot that slides so is seen to slide."""
+TURN_UNIT = 0.1
+"""rad/s that count as one."""
+BONE_UNIT = 0.005
+"""Metres of a bone's length that count as one."""
+GAZE_UNIT = 0.05
+"""Length of the difference of two directions that counts as one: about 3 degrees."""
+
+_FEET = MODEL_SKELETON.indices(CONTACT_JOINTS)
+
+
+class Term(Protocol):
+    """One cost |r|^2."""
+
+    def residual(self, at: Kinematics) -> Array:
+        """r, of any shape."""
+
+    def tangent(self, at: Kinematics, change: Array) -> Array:
+        """J `change`: how r changes with the frames, to first order. change: (T, FRAME.size)."""
+
+    def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
+        """Add J^T `residual` to `out` (T, FRAME.size)."""
+
+
+def cost_and_gradient(terms: Sequence[Term], at: Kinematics) -> tuple[float, Array]:
+    """Sum of the terms' costs, and its gradient (T, FRAME.size) with respect to the frames."""
+    out, total = np.zeros_like(at.frames), 0.0
+    for term in terms:
+        residual = term.residual(at)
+        total += float(np.sum(residual * residual, dtype=np.float64))
+        term.gradient(at, residual, out)
+    return total, 2 * out
+
+
+class FootSlide:
+    """Planted heels and toes do not move over the ground (eq. 10 with target velocity zero).
+
+    The paper's v_r + w x p + v_j in its exact discrete form: from frame t to t + 1 a place p of the root
+    frame moves by R(w / fps) p[t + 1] - p[t] + v_r / fps.
+    weight: (T - 1, 4), zero where a joint of CONTACT_JOINTS is free to move after that frame.
+    """
+
+    def __init__(self, weight: Array) -> None:
+        self._weight = (np.sqrt(weight) / SPEED_UNIT)[..., None].astype(np.float32)
+
+    def residual(self, at: Kinematics) -> Array:
+        """(T - 1, 4, 3)."""
+        feet = at.places[:, _FEET]
+        velocity = (_turned(feet[1:], _angles(at)) - feet[:-1]) * np.float32(FPS)
+        velocity[..., :2] += at.frames[:-1, None, FRAME.root_velocity]
+        return velocity * self._weight
+
+    def tangent(self, at: Kinematics, change: Array) -> Array:
+        """(T - 1, 4, 3)."""
+        feet, angle = joint_places(change)[:, _FEET], _angles(at)
+        velocity = (_turned(feet[1:], angle) - feet[:-1]) * np.float32(FPS)
+        arm = quarter_turn(_turned(at.places[1:, _FEET], angle)[..., :2])
+        velocity[..., :2] += change[:-1, None, FRAME.root_velocity] + arm * change[:-1, None, FRAME.root_turn]
+        return velocity * self._weight
+
+    def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
+        """See `Term`."""
+        weighted, angle = residual * self._weight, _angles(at)
+        places = joint_places(out)
+        places[1:, _FEET] += _turned(weighted, -angle) * np.float32(FPS)
+        places[:-1, _FEET] -= weighted * np.float32(FPS)
+        arm = quarter_turn(_turned(at.places[1:, _FEET], angle)[..., :2])
+        out[:-1, FRAME.root_velocity] += weighted[..., :2].sum(1)
+        out[:-1, FRAME.root_turn.start] += (arm * weighted[..., :2]).sum((1, 2))
+
+
+class Bones:
+    """Every bone keeps its length (eq. 11). weight: (T,)."""
+
+    def __init__(self, weight: Array) -> None:
+        self._weight = (np.sqrt(weight) / BONE_UNIT)[:, None].astype(np.float32)
+        lengths = np.linalg.norm(MODEL_SKELETON.offsets[1:], axis=1)
+        self._lengths = lengths.astype(np.float32)
+        joints = np.arange(1, len(MODEL_SKELETON))
+        difference = np.zeros((len(MODEL_SKELETON), len(joints)), dtype=np.float32)
+        difference[joints, joints - 1] = 1
+        np.add.at(difference, (np.array(MODEL_SKELETON.parents[1:]), joints - 1), -1)
+        # A bone without length has no direction: its three coordinates are the residual.
+        self._points = np.flatnonzero(lengths < 1e-6)
+        self._difference = np.kron(difference, np.eye(3, dtype=np.float32))
+        self._transposed = np.ascontiguousarray(self._difference.T)
+        self._at: Kinematics | None = None
+
+    def residual(self, at: Kinematics) -> Array:
+        """(T, bones + 3 for each bone of length zero)."""
+        _, length = self._directions(at)
+        bones = self._bones(at.frames)
+        return np.concatenate((length - self._lengths, self._flat(bones)), axis=1) * self._weight
+
+    def tangent(self, at: Kinematics, change: Array) -> Array:
+        """The same shape."""
+        direction, _ = self._directions(at)
+        bones = self._bones(change)
+        along = np.einsum("tbc,tbc->tb", direction, bones)
+        return np.concatenate((along, self._flat(bones)), axis=1) * self._weight
+
+    def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
+        """See `Term`."""
+        direction, _ = self._directions(at)
+        weighted = residual * self._weight
+        count = len(self._lengths)
+        vectors = direction * weighted[:, :count, None]
+        vectors[:, self._points] += weighted[:, count:].reshape(len(out), -1, 3)
+        out[:, FRAME.joint_position] += matmul(vectors.reshape(len(out), -1), self._transposed)
+
+    def _bones(self, frames: Array) -> Array:
+        places = np.ascontiguousarray(frames[:, FRAME.joint_position], dtype=np.float32)
+        return matmul(places, self._difference).reshape(len(frames), -1, 3)
+
+    def _flat(self, bones: Array) -> Array:
+        return bones[:, self._points].reshape(len(bones), -1)
+
+    def _directions(self, at: Kinematics) -> tuple[Array, Array]:
+        """Unit vectors (T, bones, 3), zero for bones of length zero, and lengths; once for each point of a solve."""
+        if self._at is not at:
+            bones = self._bones(at.frames)
+            length = np.sqrt(np.einsum("tbc,tbc->tb", bones, bones))
+            direction = bones / np.maximum(length, 1e-6)[..., None]
+            direction[:, self._points] = 0
+            length[:, self._points] = 0
+            self._at, self._cached = at, (direction, length)
+        return self._cached
+
+
+class Trajectory:
+    """The root keeps its velocity and turn (eq. 12). target: (T, 3) m/s and rad/s. weight: (T,)."""
+
+    def __init__(self, target: Array, weight: Array) -> None:
+        self._target = target
+        unit = np.array([SPEED_UNIT, SPEED_UNIT, TURN_UNIT])
+        self._weight = (np.sqrt(weight)[:, None] / unit).astype(np.float32)
+
+    def residual(self, at: Kinematics) -> Array:
+        """(T, 3)."""
+        return (at.frames[:, ROOT] - self._target) * self._weight
+
+    def tangent(self, at: Kinematics, change: Array) -> Array:
+        """(T, 3)."""
+        return change[:, ROOT] * self._weight
+
+    def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
+        """See `Term`."""
+        out[:, ROOT] += residual * self._weight
+
+
+ROOT = slice(FRAME.root_velocity.start, FRAME.root_turn.stop)
+"""Root velocity and turn of a frame."""
+
+RESTING = {"Foot": ANKLE_HEIGHT, "Toe": TOE_HEIGHT}
+"""Metres above the floor of a planted heel (the ankle, when the foot is flat) and toe."""
+LOWEST = {"Foot": ANKLE_HEIGHT - 0.015, "Toe": TOE_HEIGHT - 0.005}
+"""Below these the sole is in the floor."""
+
+
+class Floor:
+    """Planted feet at the floor's height, the others not below it.
+
+    contacts: (T, 4), 0 or 1. height: metres above the root's z. weight: (T,).
+    """
+
+    def __init__(self, contacts: Array, height: float, weight: Array) -> None:
+        on = contacts > 0.5
+        parts = [name.removeprefix("Left").removeprefix("Right") for name in CONTACT_JOINTS]
+        self._planted = on.copy()
+        for side in ("Left", "Right"):
+            heel, toe = CONTACT_JOINTS.index(side + "Foot"), CONTACT_JOINTS.index(side + "Toe")
+            # A heel that stands alone may be an ankle at any angle of the foot.
+            self._planted[:, heel] &= on[:, toe]
+        self._resting = height + np.array([RESTING[p] for p in parts], dtype=np.float32)
+        self._lowest = height + np.array([LOWEST[p] for p in parts], dtype=np.float32)
+        self._weight = (np.sqrt(weight)[:, None] / PLACE_UNIT).astype(np.float32)
+
+    def residual(self, at: Kinematics) -> Array:
+        """(T, 4)."""
+        z = at.places[:, _FEET, 2]
+        return np.where(self._planted, z - self._resting, np.minimum(z - self._lowest, 0)) * self._weight
+
+    def tangent(self, at: Kinematics, change: Array) -> Array:
+        """(T, 4)."""
+        return joint_places(change)[:, _FEET, 2] * self._active(at)
+
+    def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
+        """See `Term`."""
+        joint_places(out)[:, _FEET, 2] += residual * self._active(at)
+
+    def _active(self, at: Kinematics) -> Array:
+        return self._weight * (self._planted | (at.places[:, _FEET, 2] < self._lowest))
+
+
+class Pin:
+    """A joint at world places. target: (T, 3). weight: (T,), zero where it is free."""
+
+    def __init__(self, joint: int, target: Array, weight: Array) -> None:
+        self._joint, self._target = [joint], target[:, None]
+        self._weight = np.sqrt(weight)[:, None, None] / PLACE_UNIT
+
+    def residual(self, at: Kinematics) -> Array:
+        """(T, 1, 3)."""
+        return (at.world(self._joint) - self._target) * self._weight
+
+    def tangent(self, at: Kinematics, change: Array) -> Array:
+        """(T, 1, 3)."""
+        return at.world_tangent(change, self._joint) * self._weight
+
+    def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
+        """See `Term`."""
+        at.world_gradient(residual * self._weight, self._joint, out)
+
+
+class Pose:
+    """All joints at places around the root. target: (T, J, 3). weight: (T,)."""
+
+    def __init__(self, target: Array, weight: Array) -> None:
+        self._target = target.reshape(len(target), -1)
+        self._weight = (np.sqrt(weight)[:, None] / PLACE_UNIT).astype(np.float32)
+
+    def residual(self, at: Kinematics) -> Array:
+        """(T, J * 3)."""
+        return (at.frames[:, FRAME.joint_position] - self._target) * self._weight
+
+    def tangent(self, at: Kinematics, change: Array) -> Array:
+        """(T, J * 3)."""
+        return change[:, FRAME.joint_position] * self._weight
+
+    def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
+        """See `Term`."""
+        out[:, FRAME.joint_position] += residual * self._weight
+
+
+GAZE_JOINTS = MODEL_SKELETON.indices(("RightArm", "LeftArm", "Neck", "Head"))
+NECK_TURN = np.radians(50)
+"""How far the head turns on the shoulders; only what is beyond must be turned by the body."""
+_SLACK = float(2 * np.sin(NECK_TURN / 2))
+
+
+class Look:
+    """The upper body turns so that the head can look at places. target: (T, 3) world. weight: (T,).
+
+    `Head` is the base of the skull, so joint places do not tell how the head turns on the neck. What they
+    tell is f, across the shoulders and up the neck; f is turned up by `tilt`, the neck's mean lean, so that
+    it is level in the given motion. The residual is zero while the target is within NECK_TURN of f; the
+    rotation of the head itself is added afterwards.
+    """
+
+    def __init__(self, target: Array, tilt: float, weight: Array) -> None:
+        self._target, self._tilt = target, tilt
+        self._weight = np.sqrt(weight)[:, None] / GAZE_UNIT
+
+    def residual(self, at: Kinematics) -> Array:
+        """(T, 3)."""
+        difference = self._parts(at)[0]
+        return difference * self._beyond(difference) * self._weight
+
+    def tangent(self, at: Kinematics, change: Array) -> Array:
+        """(T, 3)."""
+        difference, left, up, toward = self._parts(at)
+        moved = at.world_tangent(change, GAZE_JOINTS)
+        d_left, d_up = moved[:, 1] - moved[:, 0], moved[:, 3] - moved[:, 2]
+        d_cross = np.cross(d_left, up) + np.cross(left, d_up)
+        d_gaze = np.cos(self._tilt) * _d_unit(np.cross(left, up), d_cross) + np.sin(self._tilt) * _d_unit(up, d_up)
+        return self._softened(difference, d_gaze - _d_unit(toward, -moved[:, 3])) * self._weight
+
+    def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
+        """See `Term`."""
+        difference, left, up, toward = self._parts(at)
+        # Derivatives of normalising and of the slack are symmetric matrices: their own transposes.
+        g = self._softened(difference, residual * self._weight)
+        g_cross = np.cos(self._tilt) * _d_unit(np.cross(left, up), g)
+        g_left = np.cross(up, g_cross)
+        g_up = np.cross(g_cross, left) + np.sin(self._tilt) * _d_unit(up, g)
+        world = np.stack((-g_left, g_left, -g_up, g_up + _d_unit(toward, g)), axis=1)
+        at.world_gradient(world, GAZE_JOINTS, out)
+
+    def _parts(self, at: Kinematics) -> tuple[Array, Array, Array, Array]:
+        """Gaze minus wanted direction, shoulder axis to the left, neck upward, head to target; (T, 3) each."""
+        places = at.world(GAZE_JOINTS)
+        left, up = places[:, 1] - places[:, 0], places[:, 3] - places[:, 2]
+        toward = self._target - places[:, 3]
+        return gaze(places, self._tilt) - normalize(toward), left, up, toward
+
+    def _beyond(self, difference: Array) -> Array:
+        """Share (T, 1) of the difference that is more than the neck's."""
+        size = np.linalg.norm(difference, axis=1, keepdims=True)
+        out: Array = np.maximum(0, 1 - _SLACK / np.maximum(size, 1e-9))
+        return out
+
+    def _softened(self, difference: Array, change: Array) -> Array:
+        """Derivative of difference * _beyond(difference) along `change` (T, 3)."""
+        size = np.maximum(np.linalg.norm(difference, axis=1, keepdims=True), 1e-9)
+        along = (difference * change).sum(1, keepdims=True)
+        out = self._beyond(difference) * change + _SLACK / size**3 * difference * along
+        return np.where(size > _SLACK, out, 0)
+
+
+def gaze(places: Array, tilt: float) -> Array:
+    """Unit directions (T, 3) that the upper body faces, from places (T, 4, 3) of GAZE_JOINTS; see `Look`."""
+    left, up = places[:, 1] - places[:, 0], places[:, 3] - places[:, 2]
+    return np.cos(tilt) * normalize(np.cross(left, up)) + np.sin(tilt) * normalize(up)
+
+
+def _d_unit(v: Array, change: Array) -> Array:
+    """Derivative of v / |v| along `change`, both (T, 3)."""
+    size = np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-9)
+    unit = v / size
+    out: Array = (change - unit * (unit * change).sum(1, keepdims=True)) / size
+    return out
+
+
+def _angles(at: Kinematics) -> Array:
+    """Turn of the root (T - 1, 1) in each frame, radians."""
+    return at.frames[:-1, FRAME.root_turn] / np.float32(FPS)
+
+
+def _turned(v: Array, angle: Array) -> Array:
+    """Vectors (T, n, 3) turned about z by angles (T, 1)."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack((c * v[..., 0] - s * v[..., 1], s * v[..., 0] + c * v[..., 1], v[..., 2]), axis=-1)
