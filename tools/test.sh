@@ -29,6 +29,6 @@ check "extension bpy 5.0" 600 .venvs/bpy-5.0/bin/python -m pytest tests/extensio
 check "extension bpy 4.2" 600 .venvs/bpy-4.2/bin/python -m pytest tests/extension
 
 printf '\n== summary\n'
-grep -hE '^(FAILED|ERROR) ' "$logs"/*.log
+grep -hE '^(FAILED|ERROR) ' "$logs"/*.log | head -n 60
 printf '%s\n' "${summary[@]}"
 exit "$failed"
