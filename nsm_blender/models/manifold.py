@@ -8,6 +8,7 @@ Everything works on whole motions: arrays (T, d) in time order, T even, at 60 fp
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from .contract import convolve
+from .contract import convolve, matmul
 from .layout import Layout
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
@@ -91,6 +92,25 @@ class Autoencoder:
         half = scaled.reshape(len(scaled) // 2, 2 * FRAME.size)
         reflected = self._decode.reshape(_TAPS, UNITS, 2 * FRAME.size)[::-1].transpose(0, 2, 1)
         return convolve(half, reflected.reshape(-1, UNITS), _TAPS // 2)
+
+    def decode_both(self, gradient: Float32) -> Float32:
+        """`decode_linear(decode_transposed(gradient))` in one convolution, for frames (T, d); T even.
+
+        The same except near the ends, where hidden units beyond the motion take part as well.
+        """
+        half = gradient.astype(np.float32, copy=False).reshape(len(gradient) // 2, 2 * FRAME.size)
+        return convolve(half, self._covariance, _TAPS - 1).reshape(gradient.shape)
+
+    @cached_property
+    def _covariance(self) -> Float32:
+        """Kernel of `decode_both`: what two pairs of frames up to 12 pairs apart share of white noise in H."""
+        taps = self._decode.reshape(_TAPS, UNITS, 2 * FRAME.size) * np.tile(self.scale, 2)
+        out = np.zeros((2 * _TAPS - 1, 2 * FRAME.size, 2 * FRAME.size), dtype=np.float32)
+        for lag in range(_TAPS):
+            for k in range(_TAPS - lag):
+                out[_TAPS - 1 + lag] += matmul(taps[k].T, taps[k + lag])
+            out[_TAPS - 1 - lag] = out[_TAPS - 1 + lag].T
+        return out.reshape(-1, 2 * FRAME.size)
 
     def offset(self, frames: int) -> Float32:
         """What `decode` gives for hidden units of zero: (frames, d), the same but near the ends."""
