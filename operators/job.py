@@ -39,20 +39,21 @@ class Work(Protocol):
         """The finished motion."""
 
 
-class MotionJob:
-    """Work in progress whose motion becomes an action: call `step` until `done`, or `cancel`.
+class Steps:
+    """Work that `stages` describes, in small steps: call `step` until `done`, or `cancel`.
 
-    An exception, or `cancel`, at any moment takes away all that was made so far. name: of the new action.
+    An exception, or `cancel`, at any moment closes the generator, which takes away all that was made so far.
     """
 
-    def __init__(self, gathered: Gathered, armature: bpy.types.Object, work: Work, name: str) -> None:
-        self.gathered, self.work = gathered, work
-        self._character, self._name = armature.session_uid, name
-        self.report = measure.Report(frames=len(gathered.frames), notes=list(gathered.notes))
+    def __init__(self) -> None:
         self.progress = 0.0
         self.done = False
         self._started = time.perf_counter()
-        self._work = self._stages()
+        self._work = self.stages()
+
+    def stages(self) -> Generator[float]:
+        """Do the work; yields the share that is done, 0..1."""
+        raise NotImplementedError
 
     @property
     def seconds_left(self) -> float:
@@ -78,7 +79,18 @@ class MotionJob:
         self._work.close()
         self.done = True
 
-    def _stages(self) -> Generator[float]:
+
+class MotionJob(Steps):
+    """Work in progress whose motion becomes an action. name: of the new action."""
+
+    def __init__(self, gathered: Gathered, armature: bpy.types.Object, work: Work, name: str) -> None:
+        self.gathered, self.work = gathered, work
+        self._character, self._name, self._made = armature.session_uid, name, 0
+        self.report = measure.Report(frames=len(gathered.frames), notes=list(gathered.notes))
+        super().__init__()
+
+    def stages(self) -> Generator[float]:
+        """Make the motion, write it, measure it."""
         while not self.work.done:
             start = time.perf_counter()
             self.work.step()
@@ -88,19 +100,26 @@ class MotionJob:
         motion = self.work.motion()
         self.report.seconds_rollout += time.perf_counter() - start
         # Blender's context and objects are looked up anew after each pause: the user may have changed the scene.
-        made = actions.begin(self._armature(), self._name).session_uid
+        self._made = actions.begin(self._armature(), self._name).session_uid
         try:
-            for share in self._write(made, motion):
+            for share in self._write(motion):
                 yield _ROLLOUT + (_WRITTEN - _ROLLOUT) * share
-            measuring = measure.measure(bpy.context, self._armature(), self.gathered, motion, self.report)
-            for share in measuring:
+            for share in self.measure(motion):
                 yield _WRITTEN + (1 - _WRITTEN) * share
-            self.report.store(self._armature())
+            self.keep(self._armature())
         except BaseException:  # GeneratorExit too: that is how `cancel` arrives here
-            self._undo(made)
+            self.undo()
             raise
 
-    def _write(self, made: int, motion: Motion) -> Iterator[float]:
+    def measure(self, motion: Motion) -> Iterator[float]:
+        """Fill in the report from the baked rig; yields the share that is done."""
+        return measure.measure(bpy.context, self._armature(), self.gathered, motion, self.report)
+
+    def keep(self, armature: bpy.types.Object) -> None:
+        """Store on the character what was measured."""
+        self.report.store(armature)
+
+    def _write(self, motion: Motion) -> Iterator[float]:
         frames, rig = self.gathered.frames, self.gathered.rig
         start = time.perf_counter()
         world = armatures.world_matrices(bpy.context, self._armature(), frames)
@@ -110,15 +129,15 @@ class MotionJob:
         for first in range(0, len(channels), _CHANNELS):
             start = time.perf_counter()
             written = channels[first : first + _CHANNELS]
-            actions.write(self._armature(), _action(made), frames, written)
+            actions.write(self._armature(), _action(self._made), frames, written)
             self.report.seconds_write += time.perf_counter() - start
             yield min(1.0, (first + _CHANNELS) / len(channels))
-        actions.mark(_action(made), self._gait_changes())
+        actions.mark(_action(self._made), self._gait_changes())
         bpy.context.view_layer.update()
 
-    def _undo(self, made: int) -> None:
+    def undo(self) -> None:
         """Take away what was made, and what is left of it when the user deleted things meanwhile."""
-        action, armature = _find(bpy.data.actions, made), _find(bpy.data.objects, self._character)
+        action, armature = find(bpy.data.actions, self._made), find(bpy.data.objects, self._character)
         if action is None:
             return
         if armature is None:
@@ -135,7 +154,7 @@ class MotionJob:
         return [(frames[i], gaits[i].capitalize()) for i in range(len(gaits)) if i == 0 or gaits[i] != gaits[i - 1]]
 
     def _armature(self) -> bpy.types.Object:
-        armature: bpy.types.Object | None = _find(bpy.data.objects, self._character)
+        armature: bpy.types.Object | None = find(bpy.data.objects, self._character)
         if armature is None:
             raise ShotError(f"'{self.gathered.rig.name}' was deleted during the bake.")
         return armature
@@ -150,13 +169,13 @@ class BakeJob(MotionJob):
         super().__init__(gathered, armature, Bake(gathered.shot), f"{gathered.rig.name} Bake")
 
 
-def _find(blocks: Any, uid: int) -> Any:
+def find(blocks: Any, uid: int) -> Any:
     """The data-block with this number, or None. Blender gives a number once in a session; names change."""
     return next((block for block in blocks if block.session_uid == uid), None)
 
 
 def _action(uid: int) -> bpy.types.Action:
-    action: bpy.types.Action | None = _find(bpy.data.actions, uid)
+    action: bpy.types.Action | None = find(bpy.data.actions, uid)
     if action is None:
         raise ShotError("The action was deleted during the bake.")
     return action
