@@ -244,6 +244,7 @@ def save_weights(tensors: dict[str, Array], path: Path) -> None:
     packed = {k: np.ascontiguousarray(v, dtype=np.float32 if k in keep else np.float16) for k, v in tensors.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file(packed, path)
+    path.chmod(0o644)  # the library writes files that only their owner can read
 
 
 def current_commit() -> str:
