@@ -39,7 +39,20 @@ def lock_feet(record: Record, rotation_reference: Array, ground: float) -> tuple
     """
     hips, rotations, predicted = decode(record, rotation_reference)
     contacts = contact_labels(record)
-    rotations = limit_elbows(rotations)
+    places, rotations = plant_feet(hips, limit_elbows(rotations), predicted, contacts, ground)
+    return places, rotations, contacts
+
+
+def plant_feet(
+    hips: Array, rotations: Array, predicted: Array, contacts: Array, ground: float | None
+) -> tuple[Array, Array]:
+    """Pose the legs so that feet stand still while they are in contact.
+
+    hips: (T, 3). rotations: (T, J, 4) world. predicted: (T, J, 3) joint places that the feet should meet.
+    contacts: (T, 4), 0 or 1, of CONTACT_JOINTS. ground: height of a flat floor in metres; None leaves each
+    stance at its own height. Returns joint places (T, J, 3) and world rotations (T, J, 4).
+    """
+    rotations = rotations.copy()
     ankles: dict[str, Array] = {}
     for side in LEGS:
         foot, toe = MODEL_SKELETON.indices([side + "Foot", side + "Toe"])
@@ -49,12 +62,13 @@ def lock_feet(record: Record, rotation_reference: Array, ground: float) -> tuple
         rotations[:, foot] = _steady(rotations[:, foot], bone, heel_on & toe_on)
         ankle = predicted[:, toe] - toe_of(np.zeros_like(hips), rotations[:, foot], side)
         moved = ankle + _offset(ankle, predicted[:, toe], heel_on, toe_on, ground)
-        moved[:, 2] = np.maximum(moved[:, 2], _lowest_ankle(moved, rotations[:, foot], side, ground))
+        if ground is not None:
+            moved[:, 2] = np.maximum(moved[:, 2], _lowest_ankle(moved, rotations[:, foot], side, ground))
         ankles[side] = moved
     hips = hips.copy()
     hips[:, 2] -= _hips_drop(hips, rotations, ankles, contacts)
     rotations = reach_ankles(hips, rotations, ankles)
-    return joint_places(hips, rotations), rotations, contacts
+    return joint_places(hips, rotations), rotations
 
 
 def _steady(rotation: Array, bone: Array, flat: Array) -> Array:
@@ -75,8 +89,8 @@ def _lowest_ankle(ankle: Array, foot_rotation: Array, side: str, ground: float) 
     return np.maximum(ankle[:, 2] + below, ground + ANKLE_HEIGHT - 0.015)
 
 
-def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, ground: float) -> Array:
-    """Offset (T, 3) that keeps the supporting point of one foot still and on the ground."""
+def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, ground: float | None) -> Array:
+    """Offset (T, 3) that keeps the supporting point of one foot still and, where it is known, on the ground."""
     count = len(heel)
     offset = np.zeros((count, 3))
     stances = runs(heel_on | toe_on)
@@ -89,8 +103,9 @@ def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, ground: floa
             drift[t - start] = drift[t - start - 1] + point[t] - point[t - 1]
         drift[:, 2] = 0
         offset[frames] = drift.mean(0) - drift
-        lift = np.where(toe_on[frames], ground + TOE_HEIGHT - toe[frames, 2], np.nan)
         if toe_on[frames].any():
+            height = float(toe[frames, 2][toe_on[frames]].mean()) if ground is None else ground + TOE_HEIGHT
+            lift = np.where(toe_on[frames], height - toe[frames, 2], np.nan)
             known = np.flatnonzero(~np.isnan(lift))
             offset[frames, 2] = np.interp(np.arange(stop - start), known, lift[known])
     _glide(offset, stances)

@@ -28,13 +28,14 @@ class Base:
     """The motion that is edited, at 60 fps.
 
     frames: (T, FRAME.size). start: the first frame's root x, y, z, facing angle. contacts: (T, 4), 0 or 1.
-    fps: the rate in whose frames constraints count.
+    fps: the rate in whose frames constraints count. length: frames of the motion at that rate; 0: as many as here.
     """
 
     frames: Array
     start: tuple[float, float, float, float]
     contacts: Array
     fps: float = FPS
+    length: int = 0
 
     def __len__(self) -> int:
         return len(self.frames)
@@ -47,7 +48,7 @@ class Base:
     @property
     def count(self) -> int:
         """Number of frames as constraints count them."""
-        return round((len(self) - 1) * self.fps / FPS) + 1
+        return self.length or len(self)
 
 
 @dataclass

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Editing a motion in the manifold: constraints, style, and what became of it, in figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import EditError
+from ..evaluation.metrics import bone_length_error, foot_slide
+from ..models.manifold import FPS, Autoencoder
+from ..motion.contacts import foot_contacts
+from ..motion.motion import Motion
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..paths import weights_folder
+from .constraints import Base, BoneLengths, Constraint, FloorHeight, FootSkate, KeepTrajectory, PinJoint
+from .finish import finish
+from .frames import to_frames
+from .solver import Solver
+from .style import Restyle, Style, StyleSettings
+
+_SHORTEST = 4
+"""Frames at 60 fps; less has no velocity to speak of."""
+
+
+class Edit:
+    """One edit in progress. `step()` does a small piece of work; repeat until `done`, then ask for `motion()`.
+
+    motion: on the model skeleton, at any rate; its `root` and `contacts` are taken as they are (contacts of
+    other joints are found anew). constraints: see `constraints`; bone lengths are always kept. style: None, or
+    a style that the motion takes; then its root path and contacts are kept as well. strength: 0 gives the
+    motion back, 1 the edit, more exaggerates it. Raises EditError or WeightsError.
+    """
+
+    def __init__(
+        self,
+        motion: Motion,
+        constraints: Sequence[Constraint] = (),
+        style: Style | None = None,
+        strength: float = 1.0,
+        settings: StyleSettings | None = None,
+        autoencoder: Autoencoder | Path | str | None = None,
+    ) -> None:
+        if not np.isfinite(strength) or strength < 0:
+            raise EditError(f"The strength of the edit is {strength}; it must be 0 or more.")
+        if not isinstance(autoencoder, Autoencoder):
+            autoencoder = Autoencoder.load(autoencoder or weights_folder() / "autoencoder.safetensors")
+        self._started = time.perf_counter()
+        self._motion, self._strength, self._autoencoder = motion, strength, autoencoder
+        self._at_60, self._base = _prepare(motion)
+        self._constraints = _completed(constraints, style)
+        self._terms = [c.term(self._base) for c in self._constraints if c.weight > 0]
+        self._restyle = None
+        if style is not None:
+            self._restyle = Restyle(autoencoder, self._base.frames, style, settings or StyleSettings())
+        self._solver: Solver | None = None
+        self._result: Motion | None = None
+        self._steps = self._run()
+        self.report: dict[str, float] = {}
+        """Figures once it is done: see `_figures`."""
+
+    @property
+    def done(self) -> bool:
+        """The motion is there."""
+        return self._result is not None
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done, 0..1."""
+        if self.done:
+            return 1.0
+        parts = [] if self._restyle is None else [self._restyle.progress]
+        parts.append(0.0 if self._solver is None else self._solver.progress)
+        return 0.95 * sum(parts) / len(parts)
+
+    def step(self) -> None:
+        """One step of the solvers, or the last of all."""
+        if not self.done:
+            next(self._steps, None)
+
+    def motion(self) -> Motion:
+        """The edited motion, at the given motion's rate and as long as it."""
+        while not self.done:
+            self.step()
+        assert self._result is not None
+        return self._result
+
+    def with_strength(self, strength: float) -> Motion:
+        """The edit, which must be done, at another strength; nothing is solved again."""
+        if self._solver is None or not self.done:
+            raise EditError("The edit is not done yet.")
+        return self._pose(strength).resampled(self._motion.fps, len(self._motion))
+
+    def _run(self) -> Iterator[None]:
+        frames = self._base.frames
+        if self._restyle is not None:
+            while not self._restyle.done:
+                self._restyle.step()
+                yield
+            frames = self._restyle.frames
+        self._solver = Solver(self._autoencoder, frames, self._base.start, self._terms)
+        while not self._solver.done:
+            self._solver.step()
+            yield
+        posed = self._pose(self._strength)
+        yield
+        result = posed.resampled(self._motion.fps, len(self._motion))
+        self.report = self._figures(posed)
+        self._result = result
+
+    def _pose(self, strength: float) -> Motion:
+        """The solved frames as a motion at 60 fps."""
+        assert self._solver is not None
+        given = self._base.frames
+        frames = given + np.float32(strength) * (self._solver.frames - given)
+        if strength == 0:
+            return self._at_60
+        places, rotations, root, contacts = finish(self._base, frames, self._constraints, self._at_60.rotations)
+        return replace(
+            self._at_60,
+            positions=places.astype(np.float32),
+            rotations=rotations.astype(np.float32),
+            root=root.astype(np.float32),
+            contacts=contacts.astype(np.float32),
+            meta={**self._motion.meta, "edited": True, "autoencoder": self._autoencoder.hash},
+        )
+
+    def _figures(self, after: Motion) -> dict[str, float]:
+        """What was asked for, before and after, at 60 fps.
+
+        before/after.foot_slide_cm_per_s, .bone_error_mm, .path_error_cm (of the edit against the motion), .pin_error_cm
+        (largest over the pinned frames); cost.ratio: what is left of the constraints' cost by the solve alone;
+        style.gram_ratio: Gram distance to the style against its start; seconds; steps.
+        """
+        assert self._solver is not None
+        before = replace(self._at_60, contacts=after.contacts)
+        out: dict[str, float] = {}
+        pins = [c for c in self._constraints if isinstance(c, PinJoint) and c.weight > 0]
+        for name, motion in (("before", before), ("after", after)):
+            out[f"{name}.foot_slide_cm_per_s"] = foot_slide(motion)
+            out[f"{name}.bone_error_mm"] = 1000 * bone_length_error(motion.positions.astype(np.float64))
+            if pins:
+                out[f"{name}.pin_error_cm"] = 100 * max(_pin_error(self._base, pin, motion) for pin in pins)
+        path = np.linalg.norm(after.root[:, :2] - before.root[:, :2], axis=1)
+        out["after.path_error_cm"] = 100 * float(path.max())
+        out["cost.ratio"] = self._solver.cost / max(self._solver.costs[0], 1e-12)
+        out["steps"] = len(self._solver.costs) - 1
+        if self._restyle is not None:
+            out["style.gram_ratio"] = self._restyle.gram_ratio
+            out["steps"] += self._restyle.steps
+        out["seconds"] = time.perf_counter() - self._started
+        return out
+
+
+def _prepare(motion: Motion) -> tuple[Motion, Base]:
+    """The motion at 60 fps with an even number of frames, and the same as frames of the manifold."""
+    if motion.names != MODEL_SKELETON.names:
+        raise EditError("The motion is not on the model skeleton; retarget it first.")
+    at_60 = motion
+    if abs(motion.fps - FPS) > 1e-6:
+        at_60 = motion.resampled(FPS, int(np.ceil((len(motion) - 1) * FPS / motion.fps - 1e-6)) + 1)
+    if len(at_60) < _SHORTEST:
+        raise EditError(f"The motion lasts {len(motion) / motion.fps:.2f} s, which is too short to edit.")
+    if len(at_60) % 2:
+        at_60 = at_60.resampled(FPS, len(at_60) + 1)
+    if at_60.contact_names != CONTACT_JOINTS:
+        found = foot_contacts(at_60.positions - at_60.root[:, None, :3] * np.array([0, 0, 1]), FPS)
+        at_60 = replace(at_60, contacts=found, contact_names=CONTACT_JOINTS)
+    root = at_60.root.astype(np.float64)
+    root[:, 3] = np.unwrap(root[:, 3])
+    frames = to_frames(at_60.positions, root, at_60.contacts)
+    start = (float(root[0, 0]), float(root[0, 1]), float(root[0, 2]), float(root[0, 3]))
+    return replace(at_60, root=root.astype(np.float32)), Base(frames, start, at_60.contacts, motion.fps, len(motion))
+
+
+def _completed(constraints: Sequence[Constraint], style: Style | None) -> list[Constraint]:
+    """The constraints, with those that every edit has, and those that every change of style has."""
+    needed: list[Constraint] = [BoneLengths()]
+    if style is not None:
+        needed += [FootSkate(), KeepTrajectory(), FloorHeight()]
+    given = {type(c) for c in constraints}
+    return [*constraints, *(c for c in needed if type(c) not in given)]
+
+
+def _pin_error(base: Base, pin: PinJoint, motion: Motion) -> float:
+    """Metres by which a pinned joint misses its places, at worst."""
+    inside = pin.frames(base)
+    places = motion.positions[inside, MODEL_SKELETON.index(pin.joint)]
+    return float(np.linalg.norm(places - pin.target(base)[0][inside], axis=1).max())

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From solved frames to world transforms: what must hold exactly is made exact.
+
+The solve does the work; it leaves bones a few millimetres and planted feet a few centimetres a second off.
+Here rotations give rigid bones, feet are locked by two-bone inverse kinematics, the root takes the kept
+trajectory, pinned hands and feet are brought the last millimetres, and the head turns to what it looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..control.foot_lock import plant_feet
+from ..control.pose import LEGS, joint_places
+from ..motion.ik import Limb, solve_limb
+from ..motion.rotations import (
+    Array,
+    between,
+    conjugate,
+    from_exponential_map,
+    multiply,
+    rotate,
+    to_exponential_map,
+)
+from ..motion.skeleton import MODEL_SKELETON
+from .constraints import (
+    Base,
+    Constraint,
+    FloorHeight,
+    FootSkate,
+    KeepTrajectory,
+    LookAt,
+    PinJoint,
+    eased,
+)
+from .frames import integrate_root, to_world_positions
+from .rotations_from_positions import rotations_of
+from .terms import ROOT
+
+_LAST_EASE = 0.25
+"""Seconds over which the last correction of a pinned joint comes and goes; it is small."""
+_HEAD_TURN = np.radians(75)
+"""How far a head turns from where the motion has it."""
+
+ARMS: dict[str, Limb] = {
+    side: Limb(side + "Arm", side + "ForeArm", side + "Hand", (0.0, 1.0, 0.0)) for side in ("Left", "Right")
+}
+_LIMBS = {limb.end: limb for limb in (*ARMS.values(), *LEGS.values())}
+
+
+def finish(
+    base: Base, frames: Array, constraints: Sequence[Constraint], reference: Array | None
+) -> tuple[Array, Array, Array, Array]:
+    """Pose solved frames (T, FRAME.size) of the motion `base`.
+
+    reference: (T, J, 4) world rotations of the motion before, for what joint places do not tell, or None.
+    Returns joint places (T, J, 3), world rotations (T, J, 4), root (T, 4) and contacts (T, 4).
+    """
+    root = integrate_root(_with_kept_root(base, frames, constraints), base.start)
+    wanted = to_world_positions(frames, root)
+    rotations = rotations_of(wanted, reference)
+    hips, contacts = wanted[:, 0], base.contacts
+    pins = [c for c in constraints if isinstance(c, PinJoint) and c.weight > 0]
+    for pin in pins:
+        if pin.joint == "Hips":
+            hips = _brought(base, pin, hips)
+    skate = [c for c in constraints if isinstance(c, FootSkate) and c.weight > 0]
+    if skate:
+        contacts = np.zeros_like(base.contacts)
+        for constraint in skate:
+            inside = constraint.frames(base)
+            contacts[inside] = constraint.labels(base)[inside]
+        floor = [c.height for c in constraints if isinstance(c, FloorHeight) and c.weight > 0]
+        planted, rotations = plant_feet(hips, rotations, wanted, contacts, floor[0] if floor else None)
+        hips = planted[:, 0]
+    for pin in pins:
+        if pin.joint in _LIMBS:
+            rotations = _reach(base, pin, hips, rotations)
+    for constraint in constraints:
+        if isinstance(constraint, LookAt) and constraint.weight > 0:
+            rotations = _look(base, constraint, hips, rotations)
+    return joint_places(hips, rotations), rotations, root, contacts
+
+
+def _with_kept_root(base: Base, frames: Array, constraints: Sequence[Constraint]) -> Array:
+    """Frames whose root velocity and turn are exactly those that are kept."""
+    out = frames.copy()
+    for constraint in constraints:
+        if isinstance(constraint, KeepTrajectory) and constraint.weight > 0:
+            inside = constraint.frames(base)
+            out[inside, ROOT] = constraint.target(base)[inside]
+    return out
+
+
+def _brought(base: Base, pin: PinJoint, now: Array) -> Array:
+    """Places `now` (T, 3) of a joint, with those in the pin's range where they are wanted, and a short way there."""
+    inside = pin.frames(base)
+    share = eased(len(base), inside, min(_LAST_EASE, pin.ease))
+    missing = pin.target(base)[0] - now
+    missing[: inside.start], missing[inside.stop :] = missing[inside.start], missing[inside.stop - 1]
+    return now + share[:, None] * missing
+
+
+def _reach(base: Base, pin: PinJoint, hips: Array, rotations: Array) -> Array:
+    """World rotations (T, J, 4) with a pinned hand or foot where it is wanted, as far as the limb reaches."""
+    limb = _LIMBS[pin.joint]
+    upper, middle, end = MODEL_SKELETON.indices((limb.upper, limb.middle, limb.end))
+    places = joint_places(hips, rotations)
+    target = _brought(base, pin, places[:, end])
+    out = rotations.copy()
+    out[:, upper], out[:, middle], _ = solve_limb(
+        limb, places[:, upper], target, rotations[:, upper], rotations[:, middle]
+    )
+    if limb in ARMS.values():
+        # A hand turns with its forearm; a foot keeps standing as it did.
+        out[:, end] = multiply(multiply(out[:, middle], conjugate(rotations[:, middle])), rotations[:, end])
+    return out
+
+
+def _look(base: Base, constraint: LookAt, hips: Array, rotations: Array) -> Array:
+    """World rotations (T, J, 4) with the head turned to the target, as far as a neck allows."""
+    head = MODEL_SKELETON.index("Head")
+    target, share = constraint.places(base)
+    toward = target - joint_places(hips, rotations)[:, head]
+    facing = rotate(rotations[:, head], np.broadcast_to([0.0, -1.0, 0.0], toward.shape))
+    turn = to_exponential_map(between(facing, toward))
+    angle = np.linalg.norm(turn, axis=1, keepdims=True)
+    turn *= share[:, None] * np.minimum(1, _HEAD_TURN / np.maximum(angle, 1e-6))
+    out = rotations.copy()
+    out[:, head] = multiply(from_exponential_map(turn), rotations[:, head])
+    return out

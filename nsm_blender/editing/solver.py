@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Minimising constraints in the space of hidden units (section 7.1, eq. 13), by Gauss-Newton.
+
+A change of the hidden units H changes the frames X by D dH, D the decoder. Each Gauss-Newton step solves
+min |r + J D dH|^2 by conjugate gradients, stopped early, which keeps dH small. The gradient with respect to
+H is always D^T of something in X, so H itself is never needed: with z in the frames' space, dH = D^T z and
+dX = D D^T z, and D D^T is a single convolution between frames, half the work of decoding and back.
+The motion that is edited keeps what the manifold cannot express: edits are added to its frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..models.manifold import Autoencoder
+from ..motion.rotations import Array
+from .kinematics import Kinematics
+from .terms import Term
+
+_INNER = 9
+"""Steps of conjugate gradients for one linearisation; bones turn little, so it holds for that long."""
+_MOST = 45
+"""Steps in all, after which what is left of the cost goes too slowly to wait for."""
+_HALVINGS = 4
+
+
+class Solver:
+    """One minimisation in progress: `step()` does one piece (20 ms for a minute of motion) until `done`.
+
+    frames: (T, FRAME.size) the motion at 60 fps, T even. start: its first root. It ends when the cost is
+    below `target` times its start, or after `most` steps.
+    """
+
+    def __init__(
+        self,
+        autoencoder: Autoencoder,
+        frames: Array,
+        start: tuple[float, float, float, float],
+        terms: Sequence[Term],
+        target: float = 0.01,
+        most: int = _MOST,
+    ) -> None:
+        self._autoencoder, self._terms = autoencoder, terms
+        self._at = Kinematics(frames.astype(np.float32), start)
+        self._target, self._most = target, most
+        self._residuals = [term.residual(self._at) for term in terms]
+        self.costs = [_dot(self._residuals, self._residuals)]
+        """The sum of the terms' costs before the first step and, as the linearisation has it, after each."""
+        self._steps = self._run()
+        self.done = self.costs[0] == 0 or most == 0
+
+    @property
+    def frames(self) -> Array:
+        """(T, FRAME.size), the best so far."""
+        return self._at.frames
+
+    @property
+    def cost(self) -> float:
+        """The sum of the terms' costs of `frames`."""
+        return _dot(self._residuals, self._residuals)
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done, 0..1."""
+        if self.done:
+            return 1.0
+        fallen = np.log(max(self.costs[-1] / self.costs[0], 1e-12)) / np.log(self._target)
+        return float(np.clip(max(fallen, (len(self.costs) - 1) / self._most), 0, 0.99))
+
+    def step(self) -> None:
+        """One step of conjugate gradients."""
+        if not self.done:
+            self.done = next(self._steps, None) is None
+
+    def solve(self) -> Array:
+        """Run to the end; returns `frames`."""
+        while not self.done:
+            self.step()
+        return self.frames
+
+    def _run(self) -> Iterator[bool]:
+        """True after each step; it returns when the cost is low enough or does not fall any more."""
+        while len(self.costs) <= self._most:
+            before = self.cost
+            change = np.zeros_like(self.frames)
+            yield from self._linear(change)
+            for halving in range(_HALVINGS):
+                at = Kinematics(self.frames + np.float32(0.5**halving) * change, self._at.start)
+                residuals = [term.residual(at) for term in self._terms]
+                if _dot(residuals, residuals) < before:
+                    self._at, self._residuals = at, residuals
+                    break
+            else:
+                return
+            if self.cost <= self._target * self.costs[0]:
+                return
+
+    def _linear(self, change: Array) -> Iterator[bool]:
+        """Conjugate gradients on the linearised terms (CGLS, with H eliminated); adds to `change` (T, d)."""
+        left = [-r for r in self._residuals]
+        descent = self._transposed(left)
+        shown = self._autoencoder.decode_both(descent)
+        size = _product(descent, shown)
+        direction = shown.copy()
+        for i in range(_INNER):
+            moved = [term.tangent(self._at, direction) for term in self._terms]
+            curvature = _dot(moved, moved)
+            if size <= 0 or curvature <= 0 or len(self.costs) > self._most:
+                return
+            length = size / curvature
+            change += np.float32(length) * direction
+            left = [r - length * m for r, m in zip(left, moved, strict=True)]
+            self.costs.append(_dot(left, left))
+            if self.costs[-1] <= 0.9 * self._target * self.costs[0] or i == _INNER - 1:
+                yield True
+                return
+            descent = self._transposed(left)
+            shown = self._autoencoder.decode_both(descent)
+            last, size = size, _product(descent, shown)
+            direction *= np.float32(size / last)
+            direction += shown
+            yield True
+
+    def _transposed(self, residuals: Sequence[Array]) -> Array:
+        """J^T r of all terms, (T, d)."""
+        out = np.zeros_like(self.frames)
+        for term, residual in zip(self._terms, residuals, strict=True):
+            term.gradient(self._at, residual, out)
+        return out
+
+
+def _dot(a: Sequence[Array], b: Sequence[Array]) -> float:
+    return sum(_product(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _product(a: Array, b: Array) -> float:
+    return float(np.vdot(a, b))

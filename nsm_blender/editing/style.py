@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Style of a motion as the Gram matrix of its hidden units, and its transfer (section 7.2 of Holden et al. 2016)."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from ..errors import EditError, FileFormatError
+from ..models.contract import matmul
+from ..models.manifold import UNITS, Autoencoder, Float32
+from .lbfgs import Lbfgs
+
+_TRIANGLE = np.triu_indices(UNITS)
+_KEYS = ("name", "gram", "source", "licence", "autoencoder")
+
+
+@dataclass(frozen=True, eq=False)
+class Style:
+    """How a motion is done, apart from what is done.
+
+    gram: (UNITS, UNITS) float32, mean over time of the products of hidden units (eq. 15). source: the motion
+    that it was taken from; licence: of that motion. autoencoder: hash of the weights in whose units it is.
+    """
+
+    name: str
+    gram: Float32
+    source: str = ""
+    licence: str = ""
+    autoencoder: str = ""
+
+    @staticmethod
+    def of(name: str, autoencoder: Autoencoder, frames: Float32, source: str = "", licence: str = "") -> Style:
+        """The style of frames (T, FRAME.size) at 60 fps, T even."""
+        return Style(name, gram_matrix(autoencoder.encode(frames)), source, licence, autoencoder.hash)
+
+    def save(self, path: Path | str) -> None:
+        """Write the style as an .npz file of about 64 KB that needs no pickle to read."""
+        with Path(path).open("wb") as f:
+            np.savez(
+                f,
+                name=np.array(self.name),
+                gram=triangle(self.gram),
+                source=np.array(self.source),
+                licence=np.array(self.licence),
+                autoencoder=np.array(self.autoencoder),
+            )
+
+    @staticmethod
+    def load(path: Path | str) -> Style:
+        """Read a style that `save` wrote. Raises FileFormatError."""
+        try:
+            with np.load(path, allow_pickle=False) as z:
+                missing = [key for key in _KEYS if key not in z.files]
+                if missing:
+                    raise FileFormatError(f"{path}: not a style file, it lacks {', '.join(missing)}")
+                gram = from_triangle(z["gram"])
+                return Style(str(z["name"]), gram, str(z["source"]), str(z["licence"]), str(z["autoencoder"]))
+        except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+            raise FileFormatError(f"{path}: cannot be read as a style file ({error})") from error
+
+
+def triangle(gram: Float32) -> np.ndarray[tuple[int, ...], np.dtype[np.float16]]:
+    """The upper triangle of a symmetric matrix as float16, which holds all there is to know of it."""
+    return gram[_TRIANGLE].astype(np.float16)
+
+
+def from_triangle(values: np.ndarray[tuple[int, ...], np.dtype[np.floating]]) -> Float32:
+    """The symmetric matrix (UNITS, UNITS) of its upper triangle. Raises ValueError."""
+    if values.shape != _TRIANGLE[0].shape or not np.isfinite(values).all():
+        raise ValueError("its Gram matrix is not one of this model")
+    out = np.zeros((UNITS, UNITS), dtype=np.float32)
+    out[_TRIANGLE] = values
+    return out + np.triu(out, 1).T
+
+
+def gram_matrix(hidden: Float32) -> Float32:
+    """G (eq. 15) of hidden units (n, UNITS): the mean over time of their products."""
+    return matmul(np.ascontiguousarray(hidden.T), hidden) / np.float32(len(hidden))
+
+
+def blend(styles: Sequence[Style], weights: Sequence[float], name: str = "blend") -> Style:
+    """A mixture of styles; weights should sum to 1, and may lie outside 0..1."""
+    if len(styles) != len(weights) or not styles:
+        raise EditError("A blend of styles needs one weight for each style.")
+    if len({style.autoencoder for style in styles}) > 1:
+        raise EditError("These styles were made with different weights of the autoencoder and cannot be mixed.")
+    gram = sum((np.float32(w) * style.gram for w, style in zip(weights, styles, strict=True)), start=np.float32(0))
+    licences = "; ".join(sorted({style.licence for style in styles if style.licence}))
+    sources = "; ".join(style.source for style in styles)
+    return Style(name, possible(np.asarray(gram, dtype=np.float32)), sources, licences, styles[0].autoencoder)
+
+
+def possible(gram: Float32) -> Float32:
+    """The nearest matrix to a symmetric one that is a Gram matrix: without negative eigenvalues."""
+    values, vectors = np.linalg.eigh(gram.astype(np.float64))
+    if values[0] >= 0:
+        return gram
+    return ((vectors * np.maximum(values, 0)) @ vectors.T).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class StyleSettings:
+    """How a style is taken on.
+
+    style, content: s and c of eq. 14, on costs that are 1 for the content as it is and for no content at all.
+    amount: 0 keeps the content's own Gram matrix, 1 takes the style's, more exaggerates the difference.
+    start: white noise as in the paper, or the content. seed: of the noise.
+    """
+
+    style: float = 1.0
+    content: float = 0.01
+    amount: float = 1.0
+    start: Literal["noise", "content"] = "content"
+    seed: int = 0
+
+
+class Restyle:
+    """The minimisation of eq. 14; `step()` does one iteration until `done`, then ask for `frames`.
+
+    content: (T, FRAME.size) at 60 fps, T even. Hidden units stay at 0 or above, as the encoder gives them:
+    the decoder has never seen others, and without the bound a Gram matrix is met as well by mirrored signs.
+    """
+
+    def __init__(self, autoencoder: Autoencoder, content: Float32, style: Style, settings: StyleSettings) -> None:
+        if style.autoencoder and autoencoder.hash and style.autoencoder != autoencoder.hash:
+            raise EditError(f"The style '{style.name}' was made with other weights; take it from its motion again.")
+        if settings.amount < 0 or settings.style < 0 or settings.content < 0:
+            raise EditError("The weights and the amount of a style must be 0 or more.")
+        self._autoencoder, self._settings = autoencoder, settings
+        self._content = autoencoder.encode(content)
+        self._lost = content - autoencoder.decode(self._content)
+        own = gram_matrix(self._content)
+        self._gram = possible(own + np.float32(settings.amount) * (style.gram - own))
+        self._distance = max(float(np.linalg.norm(self._gram - own)), 1e-9)
+        self._style_scale = settings.style / self._distance**2
+        self._content_scale = settings.content / max(float(np.vdot(self._content, self._content)), 1e-9)
+        start = self._content
+        if settings.start == "noise":
+            noise = np.random.default_rng(settings.seed).standard_normal(start.shape, dtype=np.float32)
+            start = np.abs(noise) * np.float32(np.sqrt(np.mean(start**2)))
+        self._search = Lbfgs(self._cost, start, lower=0.0)
+
+    @property
+    def done(self) -> bool:
+        """Nothing more is to be gained."""
+        return self._search.done
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done, 0..1."""
+        return self._search.progress
+
+    @property
+    def steps(self) -> int:
+        """Evaluations of the cost so far."""
+        return self._search.evaluations
+
+    def step(self) -> None:
+        """One iteration."""
+        self._search.step()
+
+    @property
+    def frames(self) -> Float32:
+        """(T, FRAME.size) of the hidden units so far."""
+        return self._autoencoder.decode(self._search.x)
+
+    @property
+    def gram_ratio(self) -> float:
+        """Distance of the Gram matrix of the hidden units to the one wanted, against the content's."""
+        return float(np.linalg.norm(gram_matrix(self._search.x) - self._gram)) / self._distance
+
+    def _cost(self, hidden: Float32) -> tuple[float, Float32]:
+        """Eq. 14, and its gradient with respect to the hidden units (n, UNITS)."""
+        off = gram_matrix(hidden) - self._gram
+        away = hidden - self._content
+        cost = self._style_scale * float(np.vdot(off, off)) + self._content_scale * float(np.vdot(away, away))
+        gradient = np.float32(4 * self._style_scale / len(hidden)) * matmul(hidden, off)
+        gradient += np.float32(2 * self._content_scale) * away
+        return cost, gradient
