@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from . import bake, character, export, files, path
+from . import bake, character, edit, export, files, path
 
-CLASSES = (*bake.CLASSES, *character.CLASSES, *path.CLASSES, *export.CLASSES, *files.CLASSES)
+CLASSES = (*bake.CLASSES, *character.CLASSES, *path.CLASSES, *edit.CLASSES, *export.CLASSES, *files.CLASSES)

@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from . import preferences, sidebar
+from . import manifold, preferences, sidebar
 
-CLASSES = (*preferences.CLASSES, *sidebar.CLASSES)
+CLASSES = (*preferences.CLASSES, *sidebar.CLASSES, *manifold.CLASSES)

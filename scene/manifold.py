@@ -208,18 +208,18 @@ class NSM_PG_style(bpy.types.PropertyGroup):
     content_weight: FloatProperty(
         name="Content",
         description="How closely the motion is kept",
-        default=1.0,
+        default=0.01,
         min=0.0,
-        soft_max=10.0,
+        soft_max=1.0,
+        precision=3,
         options=_FIXED,
     )
     style_weight: FloatProperty(
         name="Style",
-        description="How closely the style is met; the paper has a hundredth of the content's weight",
-        default=0.01,
+        description="How closely the style is met",
+        default=1.0,
         min=0.0,
-        soft_max=1.0,
-        precision=4,
+        soft_max=10.0,
         options=_FIXED,
     )
     start: EnumProperty(name="Start", description="Where the search begins", items=START_ITEMS, options=_FIXED)
@@ -231,31 +231,31 @@ class NSM_PG_synthesis(bpy.types.PropertyGroup):
 
     heel_phase: FloatProperty(
         name="Heel Phase",
-        description="Shifts the heels' contacts within the step, in radians",
-        default=-0.1,
+        description="When in the step the heels touch the ground, in radians; larger is earlier",
+        default=0.36,
         soft_min=-1.0,
         soft_max=1.0,
         options=_FIXED,
     )
     toe_phase: FloatProperty(
         name="Toe Phase",
-        description="Shifts the toes' contacts within the step, in radians",
+        description="When in the step the toes touch the ground, in radians; larger is earlier",
         default=0.0,
         soft_min=-1.0,
         soft_max=1.0,
         options=_FIXED,
     )
-    heel_duration: FloatProperty(
-        name="Heel Duration",
-        description="Above 0 the heels touch the ground for longer, below 0 more briefly",
+    heel_threshold: FloatProperty(
+        name="Heel Threshold",
+        description="Larger lets the heels touch the ground more briefly",
         default=0.0,
         soft_min=-1.0,
         soft_max=1.0,
         options=_FIXED,
     )
-    toe_duration: FloatProperty(
-        name="Toe Duration",
-        description="Above 0 the toes touch the ground for longer, below 0 more briefly, as in a run",
+    toe_threshold: FloatProperty(
+        name="Toe Threshold",
+        description="Larger lets the toes touch the ground more briefly, as in a run",
         default=0.0,
         soft_min=-1.0,
         soft_max=1.0,
@@ -266,7 +266,39 @@ class NSM_PG_synthesis(bpy.types.PropertyGroup):
         description="Factor on the number of steps per second",
         default=1.0,
         min=0.1,
+        soft_min=0.5,
         soft_max=2.0,
+        options=_FIXED,
+    )
+    duration: FloatProperty(
+        name="Contact Duration",
+        description="Factor on the time that a foot is on the ground",
+        default=1.0,
+        min=0.1,
+        soft_min=0.5,
+        soft_max=1.5,
+        options=_FIXED,
+    )
+    phase: FloatProperty(
+        name="First Step",
+        description="Where in a step the first frame is; characters of a crowd get different ones",
+        default=0.0,
+        subtype="ANGLE",
+        options=_FIXED,
+    )
+    sway: FloatProperty(
+        name="Sway",
+        description="How much the hips sway about the curve; 0 keeps them exactly on it",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        options=_FIXED,
+    )
+    standing_start: BoolProperty(
+        name="Start Standing",
+        description="Set off from rest instead of going on at the first speed",
+        default=False,
         options=_FIXED,
     )
 
@@ -274,8 +306,8 @@ class NSM_PG_synthesis(bpy.types.PropertyGroup):
 LIMB_ITEMS = (
     ("LeftHand", "Left Hand", "Punch with the left hand", 0),
     ("RightHand", "Right Hand", "Punch with the right hand", 1),
-    ("LeftFoot", "Left Foot", "Kick with the left foot", 2),
-    ("RightFoot", "Right Foot", "Kick with the right foot", 3),
+    ("LeftToe", "Left Foot", "Kick with the left foot", 2),
+    ("RightToe", "Right Foot", "Kick with the right foot", 3),
 )
 """What can strike. The numbers are stored in files: never change them."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -105,6 +105,36 @@ def measure(
         places.update(_evaluate(context, armature, gathered.frames, waiting))
         spent += time.perf_counter() - start
         yield len(places) / len(motion)
+    _fill_in(gathered, motion, places, report)
+
+
+def measure_together(
+    context: bpy.types.Context, baked: Sequence[tuple[bpy.types.Object, Gathered, Motion, Report]]
+) -> Iterator[float]:
+    """The same for many characters with the same frames, at few of these: each is evaluated once for all.
+
+    baked: for each the armature, what was asked for, the engine's motion and the report to fill in.
+    """
+    frames = baked[0][1].frames
+    scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
+    metres = curves.metres_per_unit(scene)
+    places: list[dict[int, tuple[Array, Array]]] = [{} for _ in baked]
+    indices = _order(len(frames))[:_AT_LEAST]
+    for done, index in enumerate(indices, 1):
+        try:
+            scene.frame_set(int(frames[index]))
+            graph = context.evaluated_depsgraph_get()
+            for (armature, *_), found in zip(baked, places, strict=True):
+                found[index] = _shown(armature.evaluated_get(graph), metres)
+        finally:
+            scene.frame_set(frame, subframe=subframe)
+        yield done / len(indices)
+    for (_, gathered, motion, report), found in zip(baked, places, strict=True):
+        _fill_in(gathered, motion, found, report)
+
+
+def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, Array]], report: Report) -> None:
+    """The figures from the places of heads and tails, (J, 3) each, at some of the frames."""
     at = np.array(sorted(places))
     heads = np.stack([places[i][0] for i in at.tolist()])
     tips = np.stack([places[i][1] for i in at.tolist()])
@@ -150,18 +180,22 @@ def _evaluate(
         while waiting and (not out or time.perf_counter() < end):
             index = waiting.pop(0)
             scene.frame_set(int(frames[index]))
-            evaluated = armature.evaluated_get(context.evaluated_depsgraph_get())
-            world = np.array(evaluated.matrix_world, dtype=np.float64)
-            bones = evaluated.pose.bones
-            places = [
-                np.array([getattr(bones[name], end) for name in MODEL_SKELETON.names], dtype=np.float64)
-                for end in ("head", "tail")
-            ]
-            heads, tails = ((place @ world[:3, :3].T + world[:3, 3]) * metres for place in places)
-            out[index] = (heads, tails)
+            out[index] = _shown(armature.evaluated_get(context.evaluated_depsgraph_get()), metres)
     finally:
         scene.frame_set(frame, subframe=subframe)
     return out
+
+
+def _shown(evaluated: bpy.types.Object, metres: float) -> tuple[Array, Array]:
+    """Heads and tails (J, 3) of the mapped bones of an evaluated armature, in world metres."""
+    world = np.array(evaluated.matrix_world, dtype=np.float64)
+    bones = evaluated.pose.bones
+    places = [
+        np.array([getattr(bones[name], end) for name in MODEL_SKELETON.names], dtype=np.float64)
+        for end in ("head", "tail")
+    ]
+    heads, tails = ((place @ world[:3, :3].T + world[:3, 3]) * metres for place in places)
+    return heads, tails
 
 
 def _head_errors(gathered: Gathered, motion: Motion, at: Array, heads: Array) -> Array:

@@ -149,3 +149,214 @@ def test_the_feet_that_touch_the_ground_are_found(baked, recording):
     found = recording.record(bpy.context, rig).motion
     agree = (found.contacts > 0.5) == (motion.contacts > 0.5)
     assert agree.mean() > 0.85
+
+
+def empty(place, name="Target"):
+    """An empty at a place, linked to the scene."""
+    obj = bpy.data.objects.new(name, None)
+    bpy.context.scene.collection.objects.link(obj)
+    obj.location = place
+    return obj
+
+
+def select(*objects):
+    """Select these objects; the last is active."""
+    bpy.context.view_layer.update()
+    for obj in bpy.context.scene.objects:
+        obj.select_set(obj in objects)
+    bpy.context.view_layer.objects.active = objects[-1]
+
+
+def test_joints_and_contacts_are_those_of_the_model_skeleton(extension_module):
+    settings, skeleton = extension_module("scene.manifold"), extension_module("nsm_blender.motion.skeleton")
+    assert tuple(item[0] for item in settings.JOINT_ITEMS) == skeleton.MODEL_SKELETON.names
+    assert [item[3] for item in settings.JOINT_ITEMS] == list(range(22))
+    assert tuple(item[0] for item in settings.CONTACT_ITEMS) == skeleton.CONTACT_JOINTS
+
+
+def test_constraints_are_added_moved_and_removed(engine):
+    rig, _ = build.shot(engine)
+    edit = rig.nsm.manifold.edit
+    bpy.context.scene.frame_set(12)
+    target = empty((1, 2, 3))
+    select(target, rig)
+    bpy.ops.nsm.add_constraint(kind="PIN")
+    bpy.ops.nsm.add_constraint(kind="FEET")
+    assert [(item.name, item.kind) for item in edit.constraints] == [("Pin Joint", "PIN"), ("Planted Feet", "FEET")]
+    assert edit.constraints[0].target == target
+    assert (edit.constraints[0].frame_start, edit.constraints[0].frame_end) == (12, 12)
+    assert edit.constraint_index == 1
+    bpy.ops.nsm.move_constraint(direction="UP")
+    assert [item.kind for item in edit.constraints] == ["FEET", "PIN"]
+    bpy.ops.nsm.remove_constraint()
+    assert [item.kind for item in edit.constraints] == ["PIN"]
+    bpy.ops.nsm.remove_constraint()
+    assert not bpy.ops.nsm.remove_constraint.poll()
+    assert not bpy.ops.nsm.move_constraint.poll()
+
+
+def test_constraints_arrive_in_the_engine_with_their_places_and_frames(baked, extension_module):
+    rig, _ = baked()
+    moving = empty((1, 0, 1))
+    moving.keyframe_insert("location", frame=1)
+    moving.location.x = 40
+    moving.keyframe_insert("location", frame=40)
+    for layer_curve in extension_module("scene.actions").of(moving):
+        for key in layer_curve.keyframe_points:
+            key.interpolation = "LINEAR"
+    edit = rig.nsm.manifold.edit
+    for kind in ("PIN", "LOOK", "FLOOR", "TRAJECTORY"):
+        item = edit.constraints.add()
+        item.kind = item.name = kind
+    pin, look, floor, trajectory = edit.constraints
+    pin.target, pin.joint, pin.weight = moving, "LeftHand", 2.0
+    pin.use_range, pin.frame_start, pin.frame_end = True, 11, 20
+    look.place, floor.height, trajectory.enabled = (1, 2, 3), 0.5, False
+    module, recording = extension_module("scene.constraints"), extension_module("scene.recording")
+    recorded = recording.record(bpy.context, rig).gathered
+    before = snapshot()
+    found = module.gather(bpy.context, edit, recorded.rig, recorded.frames)
+    assert difference(before, snapshot()) == {}
+    assert [type(c).__name__ for c in found] == ["PinJoint", "LookAt", "FloorHeight"]
+    assert (found[0].joint, found[0].start, found[0].stop, found[0].weight) == ("LeftHand", 10, 20, 2.0)
+    assert [place[0] for place in found[0].places] == pytest.approx(list(range(11, 21)), abs=1e-4)
+    assert np.allclose(found[1].target, [[1, 2, 3]])
+    assert found[2].height == pytest.approx(0.5)
+    pin.frame_start, pin.frame_end = 100, 110
+    with pytest.raises(Exception, match="runs from frame 100 to 110, but the motion from 1 to 40"):
+        module.gather(bpy.context, edit, recorded.rig, recorded.frames)
+
+
+def test_a_pose_key_keeps_the_pose_that_is_shown_though_it_is_not_keyed(baked, extension_module):
+    rig, motion = baked()
+    bpy.context.scene.frame_set(20)
+    bone = rig.pose.bones["LeftArm"]
+    bone.rotation_quaternion = (0.8, 0.1, 0.5, 0.2)
+    bpy.context.view_layer.update()
+    hand = rig.pose.bones["LeftHand"]
+    height = (rig.matrix_world @ hand.head).z
+    bpy.ops.nsm.add_constraint(kind="POSE")
+    skeleton = extension_module("nsm_blender.motion.skeleton").MODEL_SKELETON
+    edit = rig.nsm.manifold.edit
+    recorded = extension_module("scene.recording").record(bpy.context, rig).gathered
+    (key,) = extension_module("scene.constraints").gather(bpy.context, edit, recorded.rig, recorded.frames)
+    assert (key.start, key.stop) == (19, 20)
+    assert key.places[skeleton.index("LeftHand")][2] == pytest.approx(height, abs=1e-3)
+    assert abs(height - motion.positions[19, skeleton.index("LeftHand"), 2]) > 0.05
+    assert key.places[0][:2] == pytest.approx([0, 0], abs=1e-6)
+    bpy.context.scene.frame_set(1)
+    bpy.ops.nsm.capture_pose()
+    assert edit.constraints[0]["nsm_pose"][2] == pytest.approx(motion.positions[0, 0, 2], abs=1e-3)
+
+
+def test_contacts_are_detected_corrected_and_then_used(baked, extension_module):
+    rig, _ = baked(frames=90)
+    bpy.ops.nsm.detect_contacts()
+    edit = rig.nsm.manifold.edit
+    assert len(edit.contacts) >= 8  # four joints, two steps at least
+    constraints, recording = extension_module("scene.constraints"), extension_module("scene.recording")
+    recorded = recording.record(bpy.context, rig)
+    frames = recorded.gathered.frames
+    listed = constraints.with_contacts(recorded.motion, edit, frames)
+    assert np.array_equal(listed.contacts, recorded.motion.contacts)
+    edit.contacts[0].frame_end = edit.contacts[0].frame_start
+    changed = constraints.with_contacts(recorded.motion, edit, frames)
+    assert changed.contacts.sum() < listed.contacts.sum()
+    count = len(edit.contacts)
+    bpy.ops.nsm.add_contact()
+    assert len(edit.contacts) == count + 1
+    bpy.ops.nsm.remove_contact()
+    assert len(edit.contacts) == count
+    bpy.ops.nsm.clear_contacts()
+    assert not edit.contacts
+    assert not bpy.ops.nsm.clear_contacts.poll()
+
+
+def pinned(rig, place, first, last):
+    """Pin the right hand of `rig` to a place in a range of frames."""
+    item = rig.nsm.manifold.edit.constraints.add()
+    item.kind, item.joint, item.target = "PIN", "RightHand", empty(place)
+    item.use_range, item.frame_start, item.frame_end = True, first, last
+
+
+def add_feet(rig):
+    rig.nsm.manifold.edit.constraints.add().kind = "FEET"
+
+
+def near_the_hand(rig, frame):
+    """A place 15 cm from the right hand at a frame."""
+    bpy.context.scene.frame_set(frame)
+    return np.add(rig.matrix_world @ rig.pose.bones["RightHand"].head, (0.1, 0.0, 0.1))
+
+
+def test_an_edit_writes_a_new_action_in_which_the_hand_is_at_its_pin(baked, extension_module):
+    rig, _ = baked(frames=60)
+    first = rig.animation_data.action
+    place = near_the_hand(rig, 30)
+    pinned(rig, place, 29, 31)
+    add_feet(rig)
+    assert bpy.ops.nsm.edit_motion() == {"FINISHED"}
+    action = rig.animation_data.action
+    assert action != first
+    assert len(bpy.data.actions) == 2
+    for curve in extension_module("scene.actions").of(rig):
+        assert [key.co.x for key in curve.keyframe_points] == list(range(1, 61))
+        assert {key.type for key in curve.keyframe_points} == {"GENERATED"}
+    bpy.context.scene.frame_set(30)
+    hand = np.array(rig.matrix_world @ rig.pose.bones["RightHand"].head)
+    assert np.linalg.norm(hand - place) < 0.005
+    figures = {figure.label: figure for figure in rig.nsm.manifold.edit.figures}
+    assert figures["Pins"].before > 10 > 0.5 > figures["Pins"].after
+    assert rig.nsm.report.rig_error_mm_max < 0.05
+    bpy.ops.nsm.remove_bake()
+    assert rig.animation_data.action == first
+
+
+def test_an_edit_at_strength_zero_is_the_motion_as_it_was(baked, recording):
+    rig, motion = baked(frames=60)
+    pinned(rig, near_the_hand(rig, 30), 29, 31)
+    rig.nsm.manifold.edit.strength = 0.0
+    bpy.ops.nsm.edit_motion()
+    apart, turned = largest_difference(recording, rig, motion)
+    assert apart < 5  # the manifold knows 60 frames a second, the scene has 30
+    assert turned < 0.5
+
+
+def test_an_edit_without_constraints_is_refused(baked):
+    baked()
+    before = snapshot()
+    with pytest.raises(RuntimeError, match="no constraint that is enabled"):
+        bpy.ops.nsm.edit_motion()
+    assert difference(before, snapshot()) == {}
+
+
+@pytest.mark.parametrize("progress", [0.0, 0.3, 0.86, 0.95])
+def test_a_cancelled_edit_leaves_everything_as_it_was(baked, extension_module, progress):
+    rig, _ = baked(frames=60)
+    pinned(rig, near_the_hand(rig, 30), 29, 31)
+    before = snapshot()
+    job = extension_module("operators.manifold_job").edit_job(bpy.context, rig)
+    while job.progress < progress:
+        job.step()
+    assert not job.done
+    job.cancel()
+    assert difference(before, snapshot()) == {}
+
+
+@pytest.mark.parametrize("place", ["operators.manifold_job.EditJob.figures", "scene.actions._enum"])
+def test_an_exception_in_an_edit_leaves_everything_as_it_was(baked, extension_module, monkeypatch, capfd, place):
+    rig, _ = baked(frames=60)
+    pinned(rig, near_the_hand(rig, 30), 29, 31)
+    before = snapshot()
+    parts = place.split(".")
+    owner = extension_module(".".join(parts[:2]))
+    for part in parts[2:-1]:
+        owner = getattr(owner, part)
+
+    def fail(*_args):
+        raise RuntimeError("the disk caught fire")
+
+    monkeypatch.setattr(owner, parts[-1], fail)
+    with pytest.raises(RuntimeError, match="the disk caught fire"):
+        bpy.ops.nsm.edit_motion()
+    assert difference(before, snapshot()) == {}

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Edit the character's motion in the manifold: its constraints, its foot contacts, and the edit itself.
+
+Blender reads the annotations of an operator as they are, so this file has no postponed annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import EnumProperty
+
+from ..scene import lookup
+from ..scene.manifold import CONSTRAINT_ITEMS, NSM_PG_constraint, NSM_PG_edit, of_character
+from .base import Operation
+from .modal import JobOperation
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+    from .manifold_job import EditJob
+
+
+class NSM_OT_edit_motion(JobOperation):
+    """Change the character's motion as its constraints say, and write it as keys of a new action"""
+
+    bl_idname = "nsm.edit_motion"
+    bl_label = "Edit Motion"
+    bl_options = {"REGISTER", "UNDO"}
+
+    doing = "Editing"
+
+    def start(self, context: bpy.types.Context) -> "EditJob":
+        """Read the motion and its constraints."""
+        from .manifold_job import edit_job
+
+        return edit_job(context, lookup.character(context))
+
+    def finish(self, _context: bpy.types.Context, job: "EditJob") -> "set[OperatorReturnItems]":
+        """Report."""
+        self.report({"INFO"}, f"Edited {job.report.frames} frames; {job.summary()}")
+        return {"FINISHED"}
+
+
+class _OnCharacter(Operation):
+    """Base of operators on the list of constraints or contacts."""
+
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """There has to be a character, and something that `missing` does not name."""
+        armature = lookup.character(context)
+        reason = "Select a character's armature first" if armature is None else cls.missing(of_character(armature).edit)
+        if reason:
+            cls.poll_message_set(reason)
+        return not reason
+
+    @classmethod
+    def missing(cls, _edit: NSM_PG_edit) -> str:
+        """Why the operator cannot be used now; empty when it can."""
+        return ""
+
+
+class NSM_OT_add_constraint(_OnCharacter):
+    """Add a constraint; a pin or a gaze takes the other selected object as its target"""
+
+    bl_idname = "nsm.add_constraint"
+    bl_label = "Add Constraint"
+
+    kind: EnumProperty(name="Kind", description="What is asked of the motion", items=CONSTRAINT_ITEMS)
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Add it, with what the selection and the current frame suggest."""
+        from ..scene import armatures, constraints
+
+        armature = lookup.character(context)
+        assert armature is not None
+        rig = armatures.read(context, armature) if self.kind == "POSE" else None
+        edit = of_character(armature).edit
+        item = edit.constraints.add()
+        item.kind = self.kind
+        item.name = next(entry[1] for entry in CONSTRAINT_ITEMS if entry[0] == self.kind)
+        item.frame_start = item.frame_end = context.scene.frame_current
+        item.place = context.scene.cursor.location
+        if self.kind in ("PIN", "LOOK"):
+            others = [obj for obj in context.selected_objects if obj != armature and obj.parent != armature]
+            item.target = others[0] if len(others) == 1 else None
+        if rig is not None:
+            item.use_range = True
+            constraints.capture_pose(context, armature, rig, item)
+        edit.constraint_index = len(edit.constraints) - 1
+        return {"FINISHED"}
+
+
+class _OnConstraint(_OnCharacter):
+    """Base of operators on the constraint that is shown."""
+
+    @classmethod
+    def missing(cls, edit: NSM_PG_edit) -> str:
+        """There has to be a constraint."""
+        return "" if 0 <= edit.constraint_index < len(edit.constraints) else "Add a constraint first"
+
+
+class NSM_OT_remove_constraint(_OnConstraint):
+    """Remove the constraint that is shown"""
+
+    bl_idname = "nsm.remove_constraint"
+    bl_label = "Remove Constraint"
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Remove it; the one before it is shown."""
+        edit = _edit(context)
+        edit.constraints.remove(edit.constraint_index)
+        edit.constraint_index = max(0, edit.constraint_index - 1)
+        return {"FINISHED"}
+
+
+class NSM_OT_move_constraint(_OnConstraint):
+    """Move the constraint that is shown up or down in the list"""
+
+    bl_idname = "nsm.move_constraint"
+    bl_label = "Move Constraint"
+
+    direction: EnumProperty(
+        name="Direction",
+        description="Where to move it",
+        items=(("UP", "Up", "One place up"), ("DOWN", "Down", "One place down")),
+    )
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Move it by one place."""
+        edit = _edit(context)
+        to = edit.constraint_index + (-1 if self.direction == "UP" else 1)
+        if not 0 <= to < len(edit.constraints):
+            return {"CANCELLED"}
+        edit.constraints.move(edit.constraint_index, to)
+        edit.constraint_index = to
+        return {"FINISHED"}
+
+
+class NSM_OT_capture_pose(_OnConstraint):
+    """Keep the pose that the character shows now, keyed or not, in the pose key that is shown"""
+
+    bl_idname = "nsm.capture_pose"
+    bl_label = "Capture Pose"
+
+    @classmethod
+    def missing(cls, edit: NSM_PG_edit) -> str:
+        """There has to be a pose key."""
+        shown = super().missing(edit) or edit.constraints[edit.constraint_index].kind
+        return "" if shown == "POSE" else "Choose a pose key in the list first"
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Store it."""
+        from ..scene import armatures, constraints
+
+        armature = lookup.character(context)
+        assert armature is not None
+        edit = of_character(armature).edit
+        item: NSM_PG_constraint = edit.constraints[edit.constraint_index]
+        constraints.capture_pose(context, armature, armatures.read(context, armature), item)
+        return {"FINISHED"}
+
+
+class NSM_OT_detect_contacts(_OnCharacter):
+    """Find when heels and toes touch the ground, and list it for correction; an edit then takes this list"""
+
+    bl_idname = "nsm.detect_contacts"
+    bl_label = "Detect Contacts"
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Replace the list by what the motion shows."""
+        from ..scene import constraints, recording
+
+        armature = lookup.character(context)
+        recorded = recording.record(context, armature)
+        edit = _edit(context)
+        constraints.store_contacts(recorded.motion, edit, recorded.gathered.frames)
+        self.report({"INFO"}, f"Found {len(edit.contacts)} contacts")
+        return {"FINISHED"}
+
+
+class NSM_OT_add_contact(_OnCharacter):
+    """Add a contact of a heel or toe with the ground at the current frame"""
+
+    bl_idname = "nsm.add_contact"
+    bl_label = "Add Contact"
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Add it."""
+        edit = _edit(context)
+        contact = edit.contacts.add()
+        contact.frame_start = contact.frame_end = context.scene.frame_current
+        edit.contact_index = len(edit.contacts) - 1
+        return {"FINISHED"}
+
+
+class _OnContacts(_OnCharacter):
+    """Base of operators on the contacts in the list."""
+
+    @classmethod
+    def missing(cls, edit: NSM_PG_edit) -> str:
+        """There have to be contacts."""
+        return "" if 0 <= edit.contact_index < len(edit.contacts) else "Detect or add contacts first"
+
+
+class NSM_OT_remove_contact(_OnContacts):
+    """Remove the contact that is chosen"""
+
+    bl_idname = "nsm.remove_contact"
+    bl_label = "Remove Contact"
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Remove it."""
+        edit = _edit(context)
+        edit.contacts.remove(edit.contact_index)
+        edit.contact_index = max(0, min(edit.contact_index, len(edit.contacts) - 1))
+        return {"FINISHED"}
+
+
+class NSM_OT_clear_contacts(_OnContacts):
+    """Empty the list; an edit then detects the contacts by itself"""
+
+    bl_idname = "nsm.clear_contacts"
+    bl_label = "Clear Contacts"
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Remove all."""
+        edit = _edit(context)
+        edit.contacts.clear()
+        edit.contact_index = 0
+        return {"FINISHED"}
+
+
+def _edit(context: bpy.types.Context) -> Any:
+    """The edit of the character that is meant; `poll` has found it."""
+    armature = lookup.character(context)
+    assert armature is not None
+    return of_character(armature).edit
+
+
+CLASSES = (
+    NSM_OT_edit_motion,
+    NSM_OT_add_constraint,
+    NSM_OT_remove_constraint,
+    NSM_OT_move_constraint,
+    NSM_OT_capture_pose,
+    NSM_OT_detect_contacts,
+    NSM_OT_add_contact,
+    NSM_OT_remove_contact,
+    NSM_OT_clear_contacts,
+)

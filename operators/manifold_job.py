@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A character's motion, read from its action, edited or restyled, and written as a new one."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..nsm_blender.editing.constraints import Constraint, FloorHeight
+from ..nsm_blender.editing.edit import Edit
+from ..nsm_blender.errors import EditError
+from ..nsm_blender.models.manifold import Autoencoder
+from ..nsm_blender.motion.motion import Motion
+from ..nsm_blender.paths import weights_folder
+from ..scene import constraints, recording
+from ..scene.gather import Gathered
+from ..scene.manifold import of_character
+from .job import MotionJob
+
+_FIGURES = (
+    ("foot_slide_cm_per_s", "Foot slide", "cm/s"),
+    ("bone_error_mm", "Bone lengths", "mm off"),
+    ("pin_error_cm", "Pins", "cm off"),
+    ("path_error_cm", "Way", "cm off"),
+)
+"""Figures of an edit's report, and how they are shown."""
+
+
+class EditJob(MotionJob):
+    """An edit in progress; its figures are kept on the character."""
+
+    def __init__(self, gathered: Gathered, armature: bpy.types.Object, edit: Edit, name: str) -> None:
+        super().__init__(gathered, armature, edit, name)
+        self._edit = edit
+
+    def keep(self, armature: bpy.types.Object) -> None:
+        """Store what was measured, before and after the edit too."""
+        figures = self.figures()
+        super().keep(armature)
+        stored = of_character(armature).edit.figures
+        stored.clear()
+        for label, unit, before, after in figures:
+            figure = stored.add()
+            figure.label, figure.unit, figure.before, figure.after = label, unit, before, after
+
+    def figures(self) -> list[tuple[str, str, float, float]]:
+        """Label, unit, before and after of what the edit was about."""
+        found = self._edit.report
+        out = [
+            (label, unit, found.get(f"before.{key}", 0.0), found[f"after.{key}"])
+            for key, label, unit in _FIGURES
+            if f"after.{key}" in found
+        ]
+        if "style.gram_ratio" in found:
+            out.append(("Style", "of the distance", 1.0, found["style.gram_ratio"]))
+        return out
+
+    def summary(self) -> str:
+        """The figures in one line."""
+        return ", ".join(
+            f"{label.lower()} {before:.3g} to {after:.3g} {unit}" for label, unit, before, after in self.figures()
+        )
+
+
+def edit_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> EditJob:
+    """An edit of the character's motion by its constraints. Raises UserError."""
+    recorded = recording.record(context, armature)
+    assert armature is not None
+    motion, wanted = _asked_for(context, armature, recorded)
+    if not wanted:
+        raise EditError(f"'{armature.name}' has no constraint that is enabled; add one to the list.")
+    edit = Edit(motion, wanted, strength=of_character(armature).edit.strength)
+    return EditJob(recorded.gathered, armature, edit, f"{armature.name} Edit")
+
+
+def style_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> EditJob:
+    """The character's motion in another style, under its constraints too. Raises UserError."""
+    from ..scene import styles
+
+    recorded = recording.record(context, armature)
+    assert armature is not None
+    settings = of_character(armature).style
+    autoencoder = Autoencoder.load(weights_folder() / "autoencoder.safetensors")
+    style = styles.wanted(context, settings, autoencoder)
+    motion, wanted = _asked_for(context, armature, recorded)
+    if not any(isinstance(constraint, FloorHeight) for constraint in wanted):
+        wanted.append(FloorHeight(height=float(motion.root[0, 2])))
+    edit = Edit(motion, wanted, style, settings=styles.search(settings), autoencoder=autoencoder)
+    return EditJob(recorded.gathered, armature, edit, f"{armature.name} {style.name.capitalize()}")
+
+
+def _asked_for(
+    context: bpy.types.Context, armature: bpy.types.Object, recorded: recording.Recording
+) -> tuple[Motion, list[Constraint]]:
+    """The motion with the contacts of the list, and the constraints."""
+    edit, frames = of_character(armature).edit, recorded.gathered.frames
+    motion = constraints.with_contacts(recorded.motion, edit, frames)
+    return motion, constraints.gather(context, edit, recorded.gathered.rig, frames)

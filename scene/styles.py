@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The style that a panel's settings mean: a bundled one, that of an action, or a file's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+
+from ..nsm_blender.editing.frames import to_frames
+from ..nsm_blender.editing.style import Style, StyleSettings, blend, bundled
+from ..nsm_blender.errors import EditError
+from ..nsm_blender.models.manifold import FPS, Autoencoder
+from . import recording
+from .manifold import NSM_PG_style, NSM_PG_style_source
+
+
+def wanted(context: bpy.types.Context, settings: NSM_PG_style, autoencoder: Autoencoder) -> Style:
+    """The style to take, mixed of two where that is asked for. The scene is left as it is. Raises UserError."""
+    first = of_source(context, settings.source, autoencoder)
+    if not settings.use_second:
+        return first
+    second = of_source(context, settings.second, autoencoder)
+    return blend((first, second), (1 - settings.mix, settings.mix), f"{first.name} and {second.name}")
+
+
+def search(settings: NSM_PG_style) -> StyleSettings:
+    """How the style is searched for."""
+    return StyleSettings(
+        style=settings.style_weight,
+        content=settings.content_weight,
+        amount=settings.amount,
+        start="noise" if settings.start == "NOISE" else "content",
+        seed=settings.seed,
+    )
+
+
+def of_source(context: bpy.types.Context, source: NSM_PG_style_source, autoencoder: Autoencoder) -> Style:
+    """The style of one source. Raises UserError."""
+    if source.kind == "BUNDLED":
+        return bundled(source.bundled)
+    if source.kind == "FILE":
+        if not source.filepath:
+            raise EditError("No style file is chosen; choose one, or load one with 'Load Style'.")
+        return Style.load(Path(bpy.path.abspath(source.filepath)))
+    if source.rig is None:
+        raise EditError("No character shows the style; choose the one whose action is the reference.")
+    return of_character(context, source.rig, autoencoder)
+
+
+def of_character(context: bpy.types.Context, armature: bpy.types.Object, autoencoder: Autoencoder) -> Style:
+    """The style of a character's animation, named after its action. Raises UserError."""
+    motion = recording.record(context, armature).motion
+    count = int((len(motion) - 1) * FPS / motion.fps) + 1
+    motion = motion.resampled(FPS, count + count % 2)
+    action = armature.animation_data.action
+    name = action.name if action else armature.name
+    return Style.of(name, autoencoder, to_frames(motion.positions, motion.root, motion.contacts), source=name)
