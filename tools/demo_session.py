@@ -146,4 +146,13 @@ def preview(character: bpy.types.Object, curve: bpy.types.Object, file: Path) ->
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = 1
+    try:
+        code = main()
+    except Exception:  # noqa: BLE001 - printed, and the exit code says so
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # bpy 4.2 crashes at interpreter exit after it rendered.
+        os._exit(code)
