@@ -18,7 +18,7 @@ from ..motion.motion import Motion
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..paths import weights_folder
 from .constraints import Base, BoneLengths, Constraint, FloorHeight, FootSkate, KeepTrajectory, PinJoint
-from .finish import finish
+from .finish import finish, with_kept_root
 from .frames import to_frames
 from .solver import Solver
 from .style import Restyle, Style, StyleSettings
@@ -102,7 +102,8 @@ class Edit:
                 self._restyle.step()
                 yield
             frames = self._restyle.frames
-        self._solver = Solver(self._autoencoder, frames, self._base.start, self._terms)
+        guess = with_kept_root(self._base, frames, self._constraints)
+        self._solver = Solver(self._autoencoder, frames, self._base.start, self._terms, guess)
         while not self._solver.done:
             self._solver.step()
             yield
@@ -134,7 +135,8 @@ class Edit:
 
         before/after.foot_slide_cm_per_s, .bone_error_mm, .path_error_cm (of the edit against the motion), .pin_error_cm
         (largest over the pinned frames); cost.ratio: what is left of the constraints' cost by the solve alone;
-        style.gram_ratio: Gram distance to the style against its start; seconds; steps.
+        style.gram_ratio: squared Gram distance (eq. 14) to the style against the content's, of the restyled frames,
+        and style.final_gram_ratio of the motion in the end, which keeps the content's path; seconds; steps.
         """
         assert self._solver is not None
         before = replace(self._at_60, contacts=after.contacts)
@@ -150,7 +152,10 @@ class Edit:
         out["cost.ratio"] = self._solver.cost / max(self._solver.costs[0], 1e-12)
         out["steps"] = len(self._solver.costs) - 1
         if self._restyle is not None:
-            out["style.gram_ratio"] = self._restyle.gram_ratio
+            out["style.gram_ratio"] = self._restyle.gram_ratio(self._restyle.frames)
+            out["style.final_gram_ratio"] = self._restyle.gram_ratio(
+                to_frames(after.positions, after.root, after.contacts)
+            )
             out["steps"] += self._restyle.steps
         out["seconds"] = time.perf_counter() - self._started
         return out

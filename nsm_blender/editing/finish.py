@@ -21,6 +21,7 @@ from ..motion.rotations import (
     conjugate,
     from_exponential_map,
     multiply,
+    normalize,
     rotate,
     to_exponential_map,
 )
@@ -58,8 +59,8 @@ def finish(
     reference: (T, J, 4) world rotations of the motion before, for what joint places do not tell, or None.
     Returns joint places (T, J, 3), world rotations (T, J, 4), root (T, 4) and contacts (T, 4).
     """
-    root = integrate_root(_with_kept_root(base, frames, constraints), base.start)
-    wanted = to_world_positions(frames, root)
+    root = integrate_root(with_kept_root(base, frames, constraints), base.start)
+    wanted = _rigid(to_world_positions(frames, root))
     rotations = rotations_of(wanted, reference)
     hips, contacts = wanted[:, 0], base.contacts
     pins = [c for c in constraints if isinstance(c, PinJoint) and c.weight > 0]
@@ -69,9 +70,9 @@ def finish(
     skate = [c for c in constraints if isinstance(c, FootSkate) and c.weight > 0]
     if skate:
         contacts = np.zeros_like(base.contacts)
-        for constraint in skate:
-            inside = constraint.frames(base)
-            contacts[inside] = constraint.labels(base)[inside]
+        for feet in skate:
+            inside = feet.frames(base)
+            contacts[inside] = feet.labels(base)[inside]
         floor = [c.height for c in constraints if isinstance(c, FloorHeight) and c.weight > 0]
         planted, rotations = plant_feet(hips, rotations, wanted, contacts, floor[0] if floor else None)
         hips = planted[:, 0]
@@ -84,7 +85,24 @@ def finish(
     return joint_places(hips, rotations), rotations, root, contacts
 
 
-def _with_kept_root(base: Base, frames: Array, constraints: Sequence[Constraint]) -> Array:
+def _rigid(places: Array) -> Array:
+    """Joint places (T, J, 3) with exact bones in trunk and arms, each joint as near as may be to where it was.
+
+    Every bone starts where the one before it ends, so that errors of length do not add up along a chain. The
+    legs are left to inverse kinematics.
+    """
+    out = places.copy()
+    for joint, parent in enumerate(MODEL_SKELETON.parents):
+        name = MODEL_SKELETON.names[joint]
+        if name in ("LeftShoulder", "RightShoulder"):
+            out[:, joint] = out[:, MODEL_SKELETON.index("Neck")]
+        elif joint >= MODEL_SKELETON.index("Spine"):
+            bone = normalize(places[:, joint] - out[:, parent])
+            out[:, joint] = out[:, parent] + bone * np.linalg.norm(MODEL_SKELETON.offsets[joint])
+    return out
+
+
+def with_kept_root(base: Base, frames: Array, constraints: Sequence[Constraint]) -> Array:
     """Frames whose root velocity and turn are exactly those that are kept."""
     out = frames.copy()
     for constraint in constraints:

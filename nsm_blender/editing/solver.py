@@ -29,8 +29,9 @@ _HALVINGS = 4
 class Solver:
     """One minimisation in progress: `step()` does one piece (20 ms for a minute of motion) until `done`.
 
-    frames: (T, FRAME.size) the motion at 60 fps, T even. start: its first root. It ends when the cost is
-    below `target` times its start, or after `most` steps.
+    frames: (T, FRAME.size) the motion at 60 fps, T even. start: its first root. guess: frames to begin with
+    where some of the terms hold already. It ends when the cost is below `target` times that of `frames`, or
+    after `most` steps.
     """
 
     def __init__(
@@ -39,15 +40,17 @@ class Solver:
         frames: Array,
         start: tuple[float, float, float, float],
         terms: Sequence[Term],
+        guess: Array | None = None,
         target: float = 0.01,
         most: int = _MOST,
     ) -> None:
         self._autoencoder, self._terms = autoencoder, terms
-        self._at = Kinematics(frames.astype(np.float32), start)
         self._target, self._most = target, most
-        self._residuals = [term.residual(self._at) for term in terms]
-        self.costs = [_dot(self._residuals, self._residuals)]
-        """The sum of the terms' costs before the first step and, as the linearisation has it, after each."""
+        self._set(Kinematics(frames.astype(np.float32), start))
+        self.costs = [self.cost]
+        """The sum of the terms' costs of the motion and, as the linearisation has it, after each step."""
+        if guess is not None:
+            self._set(Kinematics(guess.astype(np.float32), start))
         self._steps = self._run()
         self.done = self.costs[0] == 0 or most == 0
 
@@ -80,6 +83,10 @@ class Solver:
             self.step()
         return self.frames
 
+    def _set(self, at: Kinematics) -> None:
+        self._at = at
+        self._residuals = [term.residual(at) for term in self._terms]
+
     def _run(self) -> Iterator[bool]:
         """True after each step; it returns when the cost is low enough or does not fall any more."""
         while len(self.costs) <= self._most:
@@ -88,10 +95,11 @@ class Solver:
             yield from self._linear(change)
             for halving in range(_HALVINGS):
                 at = Kinematics(self.frames + np.float32(0.5**halving) * change, self._at.start)
-                residuals = [term.residual(at) for term in self._terms]
-                if _dot(residuals, residuals) < before:
-                    self._at, self._residuals = at, residuals
+                last = self._at, self._residuals
+                self._set(at)
+                if self.cost < before:
                     break
+                self._at, self._residuals = last
             else:
                 return
             if self.cost <= self._target * self.costs[0]:

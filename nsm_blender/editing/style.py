@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..errors import EditError, FileFormatError
+from ..errors import EditError, FileFormatError, WeightsError
 from ..models.contract import matmul
 from ..models.manifold import UNITS, Autoencoder, Float32
+from ..models.weights import read_card, read_tensors
 from .lbfgs import Lbfgs
 
 _TRIANGLE = np.triu_indices(UNITS)
@@ -66,12 +67,29 @@ class Style:
             raise FileFormatError(f"{path}: cannot be read as a style file ({error})") from error
 
 
-def triangle(gram: Float32) -> np.ndarray[tuple[int, ...], np.dtype[np.float16]]:
+def load_styles(path: Path | str) -> dict[str, Style]:
+    """The bundled styles by name, from a weights file and its card. Raises WeightsError."""
+    card = read_card(path)
+    known = card.get("styles", {})
+    styles = {}
+    for name, values in read_tensors(path).items():
+        try:
+            gram = from_triangle(values)
+        except ValueError as error:
+            raise WeightsError(f"{path}: the style '{name}' is damaged; install the extension again.") from error
+        about = known.get(name, {})
+        styles[name] = Style(
+            name, gram, about.get("source", ""), about.get("licence", ""), str(card.get("autoencoder", ""))
+        )
+    return styles
+
+
+def triangle(gram: Float32) -> NDArray[np.float16]:
     """The upper triangle of a symmetric matrix as float16, which holds all there is to know of it."""
     return gram[_TRIANGLE].astype(np.float16)
 
 
-def from_triangle(values: np.ndarray[tuple[int, ...], np.dtype[np.floating]]) -> Float32:
+def from_triangle(values: NDArray[Any]) -> Float32:
     """The symmetric matrix (UNITS, UNITS) of its upper triangle. Raises ValueError."""
     if values.shape != _TRIANGLE[0].shape or not np.isfinite(values).all():
         raise ValueError("its Gram matrix is not one of this model")
@@ -115,7 +133,7 @@ class StyleSettings:
     """
 
     style: float = 1.0
-    content: float = 0.01
+    content: float = 0.03
     amount: float = 1.0
     start: Literal["noise", "content"] = "content"
     seed: int = 0
@@ -135,7 +153,6 @@ class Restyle:
             raise EditError("The weights and the amount of a style must be 0 or more.")
         self._autoencoder, self._settings = autoencoder, settings
         self._content = autoencoder.encode(content)
-        self._lost = content - autoencoder.decode(self._content)
         own = gram_matrix(self._content)
         self._gram = possible(own + np.float32(settings.amount) * (style.gram - own))
         self._distance = max(float(np.linalg.norm(self._gram - own)), 1e-9)
@@ -168,13 +185,16 @@ class Restyle:
 
     @property
     def frames(self) -> Float32:
-        """(T, FRAME.size) of the hidden units so far."""
-        return self._autoencoder.decode(self._search.x)
+        """(T, FRAME.size): the motion of the hidden units so far, encoded and decoded once more.
 
-    @property
-    def gram_ratio(self) -> float:
-        """Distance of the Gram matrix of the hidden units to the one wanted, against the content's."""
-        return float(np.linalg.norm(gram_matrix(self._search.x) - self._gram)) / self._distance
+        Hidden units that are sought one by one are less steady in time than any motion's; this makes them so.
+        """
+        return self._autoencoder.decode(self._autoencoder.encode(self._autoencoder.decode(self._search.x)))
+
+    def gram_ratio(self, frames: Float32) -> float:
+        """Squared distance of the Gram matrix of frames (T, FRAME.size) to the one wanted, against the content's."""
+        off = gram_matrix(self._autoencoder.encode(frames)) - self._gram
+        return float(np.vdot(off, off)) / self._distance**2
 
     def _cost(self, hidden: Float32) -> tuple[float, Float32]:
         """Eq. 14, and its gradient with respect to the hidden units (n, UNITS)."""

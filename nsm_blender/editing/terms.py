@@ -93,19 +93,25 @@ class FootSlide:
         out[:-1, FRAME.root_turn.start] += (arm * weighted[..., :2]).sum((1, 2))
 
 
+_STRUTS = (("LeftUpLeg", "RightUpLeg"), ("Neck", "LeftShoulder"), ("Neck", "RightShoulder"))
+"""Pairs of joints on one rigid body, whose distance is as fixed as a bone's length."""
+
+
 class Bones:
-    """Every bone keeps its length (eq. 11). weight: (T,)."""
+    """Every bone keeps its length (eq. 11), and so do distances within the pelvis and the chest. weight: (T,)."""
 
     def __init__(self, weight: Array) -> None:
         self._weight = (np.sqrt(weight) / BONE_UNIT)[:, None].astype(np.float32)
-        lengths = np.linalg.norm(MODEL_SKELETON.offsets[1:], axis=1)
-        self._lengths = lengths.astype(np.float32)
-        joints = np.arange(1, len(MODEL_SKELETON))
-        difference = np.zeros((len(MODEL_SKELETON), len(joints)), dtype=np.float32)
-        difference[joints, joints - 1] = 1
-        np.add.at(difference, (np.array(MODEL_SKELETON.parents[1:]), joints - 1), -1)
+        pairs = [(parent, joint) for joint, parent in enumerate(MODEL_SKELETON.parents) if parent >= 0]
+        pairs += [(MODEL_SKELETON.index(a), MODEL_SKELETON.index(b)) for a, b in _STRUTS]
+        start, end = np.array(pairs).T
+        rest = MODEL_SKELETON.rest_positions()
+        self._lengths = np.linalg.norm(rest[end] - rest[start], axis=1).astype(np.float32)
         # A bone without length has no direction: its three coordinates are the residual.
-        self._points = np.flatnonzero(lengths < 1e-6)
+        self._points = np.flatnonzero(self._lengths < 1e-6)
+        difference = np.zeros((len(MODEL_SKELETON), len(pairs)), dtype=np.float32)
+        difference[end, np.arange(len(pairs))] = 1
+        difference[start, np.arange(len(pairs))] = -1
         self._difference = np.kron(difference, np.eye(3, dtype=np.float32))
         self._transposed = np.ascontiguousarray(self._difference.T)
         self._at: Kinematics | None = None
