@@ -8,7 +8,7 @@ the autoencoder from a trajectory with contacts, or from the path of a hand or f
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,12 @@ REACH = Layout(
 )
 """One frame of the input that end-effector control has in place of eq. 6."""
 
+STRIKE_FRAMES = 48
+"""Frames before and after a hit in which hand or foot are led."""
+_STRIKE_FADE = 18
+_STRIKE_WIDTH = 4.0
+"""Frames: standard deviation of the mark of the hit."""
+
 STEP_UNITS, STEP_WIDTHS = 64, (45, 45)
 """h4 and the widths w4, w5 of eq. 9, which the paper leaves open: three quarters of a second to both sides."""
 LAYERS = ((64, 45), (128, 25), (UNITS, 15))
@@ -82,12 +88,13 @@ class Stepping:
     """What an artist may change of the square waves (eq. 7).
 
     heel_phase, toe_phase: a^h, a^t in radians; larger is earlier. The paper's -0.1 and 0 belong to its
-    contact labels; with ours the heel's contact lies 0.065 of a cycle before the toe's, walking and running.
+    contact labels; with ours the middle of the heel's contact lies 0.058 of a cycle before the toe's, walking
+    and running.
     heel_threshold, toe_threshold: b^h, b^t; larger is a shorter contact (0.3 makes a walk lighter, -0.3 heavier).
     frequency: c, factor on the number of steps. duration: factor on the share of the cycle that a foot is down.
     """
 
-    heel_phase: float = 0.4
+    heel_phase: float = 0.36
     toe_phase: float = 0.0
     heel_threshold: float = 0.0
     toe_threshold: float = 0.0
@@ -124,6 +131,34 @@ def square_waves(angle: Float32, threshold: Float32, stepping: Stepping | None =
 
 _ALWAYS = 0.995
 """tau below minus this is a foot that stands: the sine would fall short of it for a thirtieth of a cycle."""
+
+
+def strike_inputs(paths: Float32, frames: Sequence[int], effectors: Sequence[int]) -> Float32:
+    """Parameters (T, REACH.size) of strikes at `frames` by EFFECTORS[e] each.
+
+    paths: (T, len(EFFECTORS), 3) places of the effectors around the root. A strike is told of for STRIKE_FRAMES
+    before and after it; between strikes no effector is asked for anything.
+    """
+    count = len(paths)
+    out = np.zeros((count, REACH.size), dtype=np.float32)
+    time = np.arange(count)
+    if not len(frames):
+        return out
+    nearest = np.abs(time[:, None] - np.asarray(frames)).argmin(1)
+    since = time - np.asarray(frames)[nearest]
+    acting = np.asarray(effectors)[nearest]
+    window = strike_window(since)
+    out[:, REACH.position] = window[:, None] * paths[time, acting]
+    out[time, REACH.effector.start + acting] = window
+    out[:, REACH.strike] = np.exp(-0.5 * (since / _STRIKE_WIDTH) ** 2)[:, None]
+    return out
+
+
+def strike_window(since: Float32) -> Float32:
+    """How much (T,), 0..1, of a strike is told `since` (T,) frames from the hit."""
+    t = np.clip((STRIKE_FRAMES - np.abs(since)) / _STRIKE_FADE, 0, 1)
+    out: Float32 = (t * t * (3 - 2 * t)).astype(np.float32)
+    return out
 
 
 class Footsteps:

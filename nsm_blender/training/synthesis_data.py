@@ -79,7 +79,7 @@ def walks(entries: Sequence[LibraryEntry], mirrored: Sequence[bool] = (False, Tr
     out = []
     for entry in entries:
         for flip in mirrored:
-            positions = _positions(entry, flip)
+            positions = positions_of(entry, flip)
             contacts = contacts_of_walk(positions)
             root = root_track(positions, FPS)
             frames = to_frames(on_ground(positions, contacts), root, contacts)
@@ -88,7 +88,7 @@ def walks(entries: Sequence[LibraryEntry], mirrored: Sequence[bool] = (False, Tr
     return out
 
 
-def _positions(entry: LibraryEntry, mirrored: bool) -> Array:
+def positions_of(entry: LibraryEntry, mirrored: bool) -> Array:
     """World joint places (T, J, 3) of a clip on the model skeleton at 60 fps."""
     clip = to_model_skeleton(level_feet(load_clip(entry.path)).resampled(FPS))
     positions, _ = (mirror_clip(clip) if mirrored else clip).world()

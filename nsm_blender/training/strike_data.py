@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Training data of end-effector control: punches and kicks found in clips, and the paths of their hands and feet."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..editing.frames import around_root, to_frames
+from ..models.manifold import FPS
+from ..models.synthesis import EFFECTORS, REACH, STRIKE_FRAMES, strike_inputs
+from ..motion.clip_file import LibraryEntry, load_library
+from ..motion.filters import gaussian, velocity
+from ..motion.mirror import mirror_vectors
+from ..motion.root import root_track
+from ..motion.rotations import Array, normalize
+from ..motion.skeleton import MODEL_SKELETON
+from .autoencoder import MAX_TURN
+from .synthesis_data import contacts_of_walk, on_ground, positions_of
+
+STRIKE_TAGS = {"punch": "Hand", "kick": "Toe"}
+"""Tags of the clips, and what strikes in them."""
+_FASTEST = {"Hand": 3.0, "Toe": 4.5}
+"""m/s around the root that a strike reaches."""
+_KICK_HEIGHT = 0.3
+"""Metres above the floor of a foot that kicks, not steps."""
+_END = 0.4
+"""A strike has hit when it is slowed down to this share of its greatest speed."""
+_APART = 0.4
+"""Seconds between two strikes at least."""
+_JITTER = 0.1
+"""Metres: standard deviation by which strikes are moved to other targets, for want of recorded ones."""
+_JITTER_FRAMES = 9.0
+
+
+@dataclass(frozen=True)
+class Strike:
+    """A hit at `frame` by EFFECTORS[effector]."""
+
+    frame: int
+    effector: int
+
+
+@dataclass(frozen=True, eq=False)
+class Fight:
+    """A clip with strikes at 60 fps: world places (T, J, 3), root (T, 4), contacts (T, 4), strikes in order."""
+
+    name: str
+    positions: Array
+    root: Array
+    contacts: Array
+    strikes: tuple[Strike, ...]
+
+    def around(self) -> Array:
+        """Joint places (T, J, 3) around the root."""
+        return around_root(self.positions, self.root)
+
+    def frames(self) -> Array:
+        """X (T, FRAME.size)."""
+        return to_frames(self.positions, self.root, self.contacts).astype(np.float32)
+
+    def inputs(self) -> Array:
+        """(T, REACH.size), the path of the hand or foot that strikes next or has struck last."""
+        return strike_inputs(
+            self.around()[:, EFFECTOR_JOINTS], [s.frame for s in self.strikes], [s.effector for s in self.strikes]
+        )
+
+
+EFFECTOR_JOINTS = MODEL_SKELETON.indices(EFFECTORS)
+
+
+def strike_clips(data: Path, test_subjects: Sequence[str], held_out: bool = False) -> list[LibraryEntry]:
+    """The punch and kick clips of a data folder, without the test subjects or (`held_out`) of them alone."""
+    return [
+        entry
+        for entry in load_library(data)
+        if _limbs(entry) and "sport" not in entry.tags and (entry.subject in test_subjects) == held_out
+    ]
+
+
+def fights(entries: Sequence[LibraryEntry], mirrored: Sequence[bool] = (False, True)) -> list[Fight]:
+    """Each clip that has strikes, as it is and mirrored."""
+    out = []
+    for entry in entries:
+        for flip in mirrored:
+            positions = positions_of(entry, flip).astype(np.float64)
+            contacts = contacts_of_walk(positions)
+            positions = on_ground(positions, contacts)
+            root = root_track(positions, FPS)
+            if len(root) < 2 or np.abs(np.diff(root[:, 3])).max() * FPS > MAX_TURN:
+                continue
+            strikes = strikes_of(around_root(positions, root), _limbs(entry))
+            if strikes:
+                out.append(Fight(entry.name, positions, root, contacts, strikes))
+    return out
+
+
+def _limbs(entry: LibraryEntry) -> frozenset[str]:
+    """What strikes in a clip: "Hand", "Toe"."""
+    return frozenset(kind for tag, kind in STRIKE_TAGS.items() if tag in entry.tags)
+
+
+def strikes_of(around: Array, kinds: Collection[str] = tuple(STRIKE_TAGS.values())) -> tuple[Strike, ...]:
+    """Strikes of hands or feet (`kinds`) in joint places around the root (T, J, 3) at 60 fps, in order."""
+    found: list[tuple[float, Strike]] = []
+    for index, joint in enumerate(EFFECTOR_JOINTS):
+        kind = "Hand" if EFFECTORS[index].endswith("Hand") else "Toe"
+        if kind not in kinds:
+            continue
+        place = gaussian(around[:, joint], 0.02 * FPS)
+        speed = np.linalg.norm(velocity(place, FPS), axis=-1)
+        for peak in np.flatnonzero((speed[1:-1] >= speed[:-2]) & (speed[1:-1] > speed[2:])) + 1:
+            after = speed[peak : peak + round(0.35 * FPS)]
+            slow = np.flatnonzero(after < _END * speed[peak])
+            if speed[peak] < _FASTEST[kind] or not len(slow):
+                continue
+            hit = int(peak + slow[0])
+            inward = np.linalg.norm(place[hit, :2]) < np.linalg.norm(place[peak, :2])
+            if inward or (kind == "Toe" and place[hit, 2] < _KICK_HEIGHT):
+                continue
+            found.append((speed[peak] / _FASTEST[kind], Strike(hit, index)))
+    kept: list[Strike] = []
+    for _, strike in sorted(found, key=lambda f: -f[0]):
+        if all(abs(strike.frame - other.frame) > _APART * FPS for other in kept):
+            kept.append(strike)
+    return tuple(sorted(kept, key=lambda s: s.frame))
+
+
+def moved(fight: Fight, rng: np.random.Generator) -> Fight:
+    """The fight with its strikes at other places near by: the limb reaches there, the body stays as it is."""
+    positions = fight.positions.copy()
+    time = np.arange(len(positions))
+    for strike in fight.strikes:
+        name = EFFECTORS[strike.effector]
+        side = "Left" if name.startswith("Left") else "Right"
+        hand = name.endswith("Hand")
+        chain = ("Arm", "ForeArm", "Hand") if hand else ("UpLeg", "Leg", "Foot")
+        upper, middle, end = MODEL_SKELETON.indices([side + part for part in chain])
+        bump = np.exp(-0.5 * ((time - strike.frame) / _JITTER_FRAMES) ** 2)
+        near = np.flatnonzero(bump > 1e-3)
+        shift = bump[near, None] * rng.normal(0, _JITTER, 3)
+        before = positions[near, end].copy()
+        _reach(positions, near, (upper, middle, end), before + shift)
+        if not hand:
+            positions[near, EFFECTOR_JOINTS[strike.effector]] += positions[near, end] - before
+    return Fight(fight.name, positions, fight.root, fight.contacts, fight.strikes)
+
+
+def _reach(positions: Array, frames: Array, joints: tuple[int, int, int], target: Array) -> None:
+    """Bend a limb of `positions` in place so that its end is at `target` (n, 3), or as near as it reaches."""
+    upper, middle, end = (positions[frames, j] for j in joints)
+    a, b = np.linalg.norm(middle - upper, axis=-1), np.linalg.norm(end - middle, axis=-1)
+    line = target - upper
+    distance = np.linalg.norm(line, axis=-1)
+    reached = np.clip(distance, np.abs(a - b) + 0.02, (a + b) * 0.995)
+    along = normalize(line)
+    aside = middle - upper
+    aside = normalize(aside - along * np.sum(aside * along, -1, keepdims=True))
+    forward = (a * a - b * b + reached * reached) / (2 * reached)
+    out = np.sqrt(np.maximum(a * a - forward * forward, 0))
+    positions[frames, joints[1]] = upper + along * forward[:, None] + aside * out[:, None]
+    positions[frames, joints[2]] = upper + along * reached[:, None]
+
+
+def profiles_of(found: Sequence[Fight], ridge: float = 0.02) -> Array:
+    """How hands (0) and feet (1) travel to a target: (2, 2 STRIKE_FRAMES + 1, 4, 3).
+
+    The place of a left hand or foot around the root, t frames from the hit, is [1, target] times the matrix of
+    t, by least squares over all strikes; right ones are mirrored. At the hit it is the target.
+    """
+    out = np.zeros((2, 2 * STRIKE_FRAMES + 1, 4, 3))
+    for kind in range(2):
+        targets, paths = [], []
+        for fight in found:
+            around = fight.around()
+            for strike in fight.strikes:
+                if strike.effector // 2 != kind:
+                    continue
+                frames = np.clip(np.arange(-STRIKE_FRAMES, STRIKE_FRAMES + 1) + strike.frame, 0, len(around) - 1)
+                path = around[frames, EFFECTOR_JOINTS[strike.effector]]
+                path = path if strike.effector % 2 == 0 else mirror_vectors(path)
+                paths.append(path)
+                targets.append(path[STRIKE_FRAMES])
+        known, y = np.array(targets), np.array(paths)
+        mean = known.mean(0)
+        x = known - mean
+        slope = np.linalg.solve(x.T @ x + ridge * len(x) * np.eye(3), np.einsum("nk,ntj->ktj", x, y).reshape(3, -1))
+        slope = slope.reshape(3, -1, 3)
+        middle = y.mean(0)
+        out[kind, :, 1:] = slope.transpose(1, 0, 2)
+        out[kind, :, 0] = middle - np.einsum("k,ktj->tj", mean, slope)
+        out[kind] = _exact(out[kind])
+    return out.astype(np.float32)
+
+
+def _exact(profile: Array) -> Array:
+    """The profile (2 STRIKE_FRAMES + 1, 4, 3) with what the ridge leaves of the target at the hit made up for."""
+    wanted = np.concatenate((np.zeros((1, 3)), np.eye(3)))
+    bump = np.exp(-0.5 * (np.arange(-STRIKE_FRAMES, STRIKE_FRAMES + 1) / _JITTER_FRAMES) ** 2)
+    out: Array = profile + bump[:, None, None] * (wanted - profile[STRIKE_FRAMES])
+    return out
+
+
+REACH_PIECES = (REACH.position, REACH.effector, REACH.strike)
