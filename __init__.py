@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 
 from . import operators, panels
+from .operators import live
 from .scene import properties
 
 _CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES)
@@ -19,7 +20,8 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take away what `register` added."""
+    """Take away what `register` added, and what the user switched on."""
+    live.stop()
     properties.detach()
     for cls in reversed(_CLASSES):
         bpy.utils.unregister_class(cls)

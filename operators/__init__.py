@@ -3,6 +3,17 @@
 
 from __future__ import annotations
 
-from . import bake, character, edit, export, files, path
+from . import bake, character, crowd, edit, export, files, live, path, style, synthesise
 
-CLASSES = (*bake.CLASSES, *character.CLASSES, *path.CLASSES, *edit.CLASSES, *export.CLASSES, *files.CLASSES)
+CLASSES = (
+    *bake.CLASSES,
+    *character.CLASSES,
+    *path.CLASSES,
+    *synthesise.CLASSES,
+    *live.CLASSES,
+    *crowd.CLASSES,
+    *edit.CLASSES,
+    *style.CLASSES,
+    *export.CLASSES,
+    *files.CLASSES,
+)

@@ -129,10 +129,10 @@ class MotionJob(Steps):
         for first in range(0, len(channels), _CHANNELS):
             start = time.perf_counter()
             written = channels[first : first + _CHANNELS]
-            actions.write(self._armature(), _action(self._made), frames, written)
+            actions.write(self._armature(), self.action(), frames, written)
             self.report.seconds_write += time.perf_counter() - start
             yield min(1.0, (first + _CHANNELS) / len(channels))
-        actions.mark(_action(self._made), self._gait_changes())
+        actions.mark(self.action(), self._gait_changes())
         bpy.context.view_layer.update()
 
     def undo(self) -> None:
@@ -144,6 +144,13 @@ class MotionJob(Steps):
             bpy.data.actions.remove(action)
         else:
             actions.discard(armature, action)
+
+    def action(self) -> bpy.types.Action:
+        """The action that is being written. Raises ShotError when it was deleted."""
+        action: bpy.types.Action | None = find(bpy.data.actions, self._made)
+        if action is None:
+            raise ShotError("The action was deleted during the bake.")
+        return action
 
     def _gait_changes(self) -> list[tuple[int, str]]:
         """Frame and name of each gait along the shot."""
@@ -172,10 +179,3 @@ class BakeJob(MotionJob):
 def find(blocks: Any, uid: int) -> Any:
     """The data-block with this number, or None. Blender gives a number once in a session; names change."""
     return next((block for block in blocks if block.session_uid == uid), None)
-
-
-def _action(uid: int) -> bpy.types.Action:
-    action: bpy.types.Action | None = find(bpy.data.actions, uid)
-    if action is None:
-        raise ShotError("The action was deleted during the bake.")
-    return action

@@ -8,12 +8,11 @@ import bpy
 from ..nsm_blender.editing.constraints import Constraint, FloorHeight
 from ..nsm_blender.editing.edit import Edit
 from ..nsm_blender.errors import EditError
-from ..nsm_blender.models.manifold import Autoencoder
 from ..nsm_blender.motion.motion import Motion
-from ..nsm_blender.paths import weights_folder
 from ..scene import constraints, recording
 from ..scene.gather import Gathered
 from ..scene.manifold import of_character
+from . import styles
 from .job import MotionJob
 
 _FIGURES = (
@@ -74,17 +73,15 @@ def edit_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> E
 
 def style_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> EditJob:
     """The character's motion in another style, under its constraints too. Raises UserError."""
-    from ..scene import styles
-
     recorded = recording.record(context, armature)
     assert armature is not None
     settings = of_character(armature).style
-    autoencoder = Autoencoder.load(weights_folder() / "autoencoder.safetensors")
-    style = styles.wanted(context, settings, autoencoder)
+    manifold = styles.autoencoder()
+    style = styles.wanted(context, settings, manifold)
     motion, wanted = _asked_for(context, armature, recorded)
     if not any(isinstance(constraint, FloorHeight) for constraint in wanted):
         wanted.append(FloorHeight(height=float(motion.root[0, 2])))
-    edit = Edit(motion, wanted, style, settings=styles.search(settings), autoencoder=autoencoder)
+    edit = Edit(motion, wanted, style, settings=styles.search(settings), autoencoder=manifold)
     return EditJob(recorded.gathered, armature, edit, f"{armature.name} {style.name.capitalize()}")
 
 

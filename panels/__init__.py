@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from . import manifold, preferences, sidebar
+from . import manifold, preferences, sidebar, synthesis
 
-CLASSES = (*preferences.CLASSES, *sidebar.CLASSES, *manifold.CLASSES)
+CLASSES = (*preferences.CLASSES, *sidebar.CLASSES, *synthesis.CLASSES, *manifold.CLASSES)

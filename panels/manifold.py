@@ -221,4 +221,6 @@ CLASSES = (
     NSM_UL_contacts,
     NSM_PT_edit,
     NSM_PT_contacts,
+    NSM_PT_style,
+    NSM_PT_style_search,
 )

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import bpy
 import numpy as np
 import pytest
 from mathutils import Matrix
 
-from . import build
+from . import build, test_panels
 from .snapshot import difference, snapshot
 
 MILLIMETRE = 1e-3
@@ -360,3 +362,118 @@ def test_an_exception_in_an_edit_leaves_everything_as_it_was(baked, extension_mo
     with pytest.raises(RuntimeError, match="the disk caught fire"):
         bpy.ops.nsm.edit_motion()
     assert difference(before, snapshot()) == {}
+
+
+class Layout(test_panels.Layout):
+    """Also knows lists, menus and properties of operators."""
+
+    def operator(self, identifier, icon="NONE", text=None, depress=False):
+        super().operator(identifier, icon=icon, text=text)
+        return SimpleNamespace()
+
+    def operator_menu_enum(self, identifier, name, text="", icon="NONE"):
+        module, operator = identifier.split(".")
+        assert name in getattr(getattr(bpy.ops, module), operator).get_rna_type().properties
+
+    def prop(self, data, name, text=None, icon="NONE", emboss=True):
+        super().prop(data, name, text=text)
+
+    def template_list(self, list_type, _name, data, items, active, active_name, rows=0):
+        assert hasattr(bpy.types, list_type)
+        assert active_name in active.bl_rna.properties
+        for item in getattr(data, items):
+            row = Layout()
+            getattr(bpy.types, list_type).draw_item(None, bpy.context, row, data, item, 0, active, active_name)
+            self.shown += row.shown
+
+    def separator(self):
+        pass
+
+
+def drawn(panel):
+    """What a panel shows now, or None when it is hidden."""
+    panel = getattr(bpy.types, panel)
+    if hasattr(panel, "poll") and not panel.poll(bpy.context):
+        return None
+    layout = Layout()
+    panel.draw(SimpleNamespace(layout=layout), bpy.context)
+    return layout.shown
+
+
+def test_the_panels_of_a_character_show_what_can_be_set(engine):
+    assert drawn("NSM_PT_edit") is None
+    rig, _ = build.shot(engine)
+    assert "Edit Motion" in drawn("NSM_PT_edit")
+    assert "Contacts are detected." in drawn("NSM_PT_contacts")
+    for kind, settings in (
+        ("PIN", {"Joint", "Target", "Place"}),
+        ("LOOK", {"Target", "Place"}),
+        ("FLOOR", {"Height"}),
+        ("POSE", {"Start", "End", "Capture Pose"}),
+    ):
+        bpy.ops.nsm.add_constraint(kind=kind)
+        assert settings <= set(drawn("NSM_PT_edit"))
+    rig.nsm.manifold.edit.contacts.add()
+    assert "Contacts are detected." not in drawn("NSM_PT_contacts")
+    figure = rig.nsm.manifold.edit.figures.add()
+    figure.label, figure.unit, figure.before, figure.after = "Foot slide", "cm/s", 4.0, 0.5
+    assert {"Foot slide", "4 to 0.5 cm/s"} <= set(drawn("NSM_PT_edit"))
+
+
+def test_a_style_of_another_characters_action_is_taken_on(engine, extension_module, recording):
+    rig, way = build.shot(engine, 60)
+    bpy.ops.nsm.bake()
+    reference = build.armature(engine, "Reference")
+    reference.nsm.path = way
+    way.nsm.gait = "crouch"
+    bpy.ops.nsm.bake()
+    select(rig)
+    motion = recording.record(bpy.context, rig).motion
+    style = rig.nsm.manifold.style
+    style.source.kind, style.source.rig = "ACTION", reference
+    assert bpy.ops.nsm.apply_style() == {"FINISHED"}
+    assert rig.animation_data.action.name.startswith("Rig ")
+    found = recording.record(bpy.context, rig).motion
+    assert found.positions[:, 0, 2].mean() < motion.positions[:, 0, 2].mean() - 0.05
+    assert np.linalg.norm(found.root[:, :2] - motion.root[:, :2], axis=1).max() < 0.1
+    figures = {figure.label: figure for figure in rig.nsm.manifold.edit.figures}
+    assert figures["Style"].after < 0.3
+    assert reference.animation_data.action.name == "Reference Bake"
+
+
+def test_a_style_without_a_reference_is_refused(baked):
+    rig, _ = baked()
+    before = snapshot()
+    rig.nsm.manifold.style.source.kind = "ACTION"
+    with pytest.raises(RuntimeError, match="No character shows the style"):
+        bpy.ops.nsm.apply_style()
+    rig.nsm.manifold.style.source.kind = "FILE"
+    with pytest.raises(RuntimeError, match="No style file is chosen"):
+        bpy.ops.nsm.apply_style()
+    rig.nsm.manifold.style.source.property_unset("kind")
+    assert difference(before, snapshot()) == {}
+
+
+def test_a_saved_style_is_loaded_and_mixed(baked, tmp_path):
+    rig, _ = baked(frames=60)
+    path = tmp_path / "walk.npz"
+    assert bpy.ops.nsm.save_style(filepath=str(path)) == {"FINISHED"}
+    assert bpy.ops.nsm.load_style(filepath=str(path)) == {"FINISHED"}
+    style = rig.nsm.manifold.style
+    assert (style.source.kind, style.source.filepath) == ("FILE", str(path))
+    style.use_second, style.second.kind, style.second.filepath, style.mix = True, "FILE", str(path), 0.25
+    assert bpy.ops.nsm.apply_style() == {"FINISHED"}
+    assert "Second Style" in drawn("NSM_PT_style")
+
+
+def test_a_file_that_is_no_style_is_refused(baked, tmp_path):
+    rig, _ = baked()
+    path = tmp_path / "no_style.npz"
+    path.write_text("not a style")
+    before = snapshot()
+    with pytest.raises(RuntimeError, match="cannot be read as a style file"):
+        bpy.ops.nsm.load_style(filepath=str(path))
+    assert difference(before, snapshot()) == {}
+    with pytest.raises(RuntimeError, match="cannot be written"):
+        bpy.ops.nsm.save_style(filepath=str(tmp_path / "missing" / "style.npz"))
+    assert rig.nsm.manifold.style.source.kind == "BUNDLED"

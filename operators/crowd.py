@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A crowd: a character for each selected curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..scene import lookup
+from .modal import JobOperation
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+    from .synthesis_job import CrowdJob
+
+
+class NSM_OT_synthesise_crowd(JobOperation):
+    """Walk a character along each selected curve: the selected one that follows it, else a copy of the character"""
+
+    bl_idname = "nsm.synthesise_crowd"
+    bl_label = "Synthesise Crowd"
+    bl_options = {"REGISTER", "UNDO"}
+
+    doing = "Synthesising the crowd"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """There have to be curves; copies need object mode."""
+        if lookup.baking(context):
+            cls.poll_message_set("A bake is running; Esc cancels it")
+        elif context.mode != "OBJECT":
+            cls.poll_message_set("Go to object mode first")
+        elif not any(obj.type == "CURVE" for obj in context.selected_objects):
+            cls.poll_message_set("Select a curve for each character")
+        else:
+            return True
+        return False
+
+    def start(self, context: bpy.types.Context) -> CrowdJob:
+        """See who is there."""
+        from .synthesis_job import CrowdJob
+
+        return CrowdJob(context)
+
+    def finish(self, _context: bpy.types.Context, job: CrowdJob) -> set[OperatorReturnItems]:
+        """Report."""
+        worst = max(report.rig_error_mm_max for report in job.reports)
+        self.report({"INFO"}, f"Synthesised {len(job.reports)} characters; rig error {worst:.2f} mm")
+        return {"FINISHED"}
+
+
+CLASSES = (NSM_OT_synthesise_crowd,)

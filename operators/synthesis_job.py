@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A character's way along its curve from the motion manifold: one character, a crowd, or a strike."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import fields
+
+import bpy
+
+from ..nsm_blender.control.shot import Shot
+from ..nsm_blender.control.synthesis import Crowd, Networks, Options, Synthesis
+from ..nsm_blender.errors import ShotError
+from ..nsm_blender.models.synthesis import Stepping
+from ..nsm_blender.motion.motion import Motion
+from ..scene import actions, crowd, lookup, measure
+from ..scene.gather import Gathered, gather
+from ..scene.manifold import of_character
+from ..scene.properties import of_object
+from .job import MotionJob, Steps, find
+
+ASKED = "nsm_asked_for"
+"""Custom property of a synthesised action: what was asked for."""
+
+_MADE, _SYNTHESISED, _WRITTEN = 0.05, 0.4, 0.95
+"""Progress of a crowd when its characters are made, their motions, and the keys; the rest is measuring."""
+
+
+class SynthesisJob(MotionJob):
+    """A synthesis of the character's way along its curve. Raises UserError on construction."""
+
+    def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
+        gathered = gather(context, armature)
+        assert armature is not None
+        wanted = options(armature)
+        super().__init__(gathered, armature, Synthesis(gathered.shot, wanted), f"{armature.name} Synthesis")
+        self._asked_for = asked_for(gathered.shot, wanted)
+
+    def keep(self, armature: bpy.types.Object) -> None:
+        """Store what was measured, and what was asked for."""
+        super().keep(armature)
+        self.action()[ASKED] = self._asked_for
+
+
+def options(armature: bpy.types.Object) -> Options:
+    """How a character is to step."""
+    settings = of_character(armature).synthesis
+    # Blender's numbers are float32; what a person typed has fewer digits.
+    return Options(
+        stepping=Stepping(**{f.name: round(getattr(settings, f.name), 6) for f in fields(Stepping)}),
+        phase=round(settings.phase, 6),
+        sway=round(settings.sway, 6),
+        standing_start=settings.standing_start,
+    )
+
+
+def asked_for(shot: Shot, wanted: Options) -> str:
+    """All that determines a synthesis, in short."""
+    return f"{shot.hash()} {wanted}"
+
+
+def changed_characters(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The synthesised characters of the scene whose curve or settings are not those of their action any more."""
+    out = []
+    for obj in context.scene.objects:
+        action = lookup.baked(obj) if obj.type == "ARMATURE" else None
+        if action is None or action.get(ASKED) is None or of_object(obj).path is None:
+            continue
+        if asked_for(gather(context, obj).shot, options(obj)) != action[ASKED]:
+            out.append(obj)
+    return out
+
+
+def synthesise_again(
+    context: bpy.types.Context, armature: bpy.types.Object, networks: Networks, previous: Synthesis | None
+) -> Synthesis:
+    """Replace the synthesis of a character by one for its curve as it is now, without measuring.
+
+    Keys made by hand stay in the old action, as when a bake is removed. Raises UserError, and then the old
+    synthesis stays.
+    """
+    gathered, wanted = gather(context, armature), options(armature)
+    work = Synthesis(gathered.shot, wanted, networks, previous)
+    motion = work.motion()
+    actions.remove(armature)
+    job = _Written(gathered, armature, _Made(motion), f"{armature.name} Synthesis")
+    job.run()
+    job.action()[ASKED] = asked_for(gathered.shot, wanted)
+    measure.forget(armature)
+    return work
+
+
+class _Made:
+    """One character's motion out of a crowd, as the work of a `MotionJob`."""
+
+    done, progress = True, 1.0
+
+    def __init__(self, motion: Motion) -> None:
+        self._motion = motion
+
+    def step(self) -> None:
+        """Nothing is left to do."""
+
+    def motion(self) -> Motion:
+        """The motion."""
+        return self._motion
+
+
+class _Written(MotionJob):
+    """The writing of one character of a crowd, which is measured with the others."""
+
+    def measure(self, _motion: Motion) -> Iterator[float]:
+        """Nothing yet."""
+        return iter(())
+
+    def keep(self, _armature: bpy.types.Object) -> None:
+        """Nothing yet."""
+
+
+class CrowdJob(Steps):
+    """A crowd in progress: a character for each selected curve, made where none follows it, and their motions.
+
+    Raises UserError on construction or in a step.
+    """
+
+    def __init__(self, context: bpy.types.Context) -> None:
+        self._cast = [(way.session_uid, a.session_uid if a else 0) for way, a in crowd.cast(context)]
+        self._model = crowd.model(context).session_uid if any(not a for _, a in self._cast) else 0
+        self._objects: list[int] = []
+        self._jobs: list[_Written] = []
+        self.reports: list[measure.Report] = []
+        super().__init__()
+
+    def stages(self) -> Generator[float]:
+        """Make the characters, their motions, the keys, and measure."""
+        try:
+            armatures = []
+            for i, (way, follower) in enumerate(self._cast):
+                armatures.append(follower or self._copy(way))
+                yield _MADE * i / len(self._cast)
+            bpy.context.view_layer.update()
+            gathered = [gather(bpy.context, _object(uid)) for uid in armatures]
+            work = Crowd([g.shot for g in gathered], [options(_object(uid)) for uid in armatures])
+            while not work.done:
+                work.step()
+                yield _MADE + (_SYNTHESISED - _MADE) * work.progress
+            motions = work.motions()
+            for share in self._write(gathered, armatures, motions):
+                yield _SYNTHESISED + (_WRITTEN - _SYNTHESISED) * share
+            self.reports = [job.report for job in self._jobs]
+            rows = list(zip(map(_object, armatures), gathered, motions, self.reports, strict=True))
+            for share in measure.measure_together(bpy.context, rows):
+                yield _WRITTEN + (1 - _WRITTEN) * share
+            for uid, what, job in zip(armatures, gathered, self._jobs, strict=True):
+                job.report.store(_object(uid))
+                job.action()[ASKED] = asked_for(what.shot, options(_object(uid)))
+        except BaseException:  # GeneratorExit too: that is how `cancel` arrives here
+            self._undo()
+            raise
+
+    def _copy(self, way: int) -> int:
+        made = crowd.copy(bpy.context, _object(self._model), _object(way), len(self._objects))
+        self._objects += [obj.session_uid for obj in made]
+        return made[0].session_uid
+
+    def _write(self, gathered: list[Gathered], armatures: list[int], motions: list[Motion]) -> Iterator[float]:
+        for i, (what, uid, motion) in enumerate(zip(gathered, armatures, motions, strict=True)):
+            job = _Written(what, _object(uid), _Made(motion), f"{what.rig.name} Synthesis")
+            self._jobs.append(job)
+            while not job.done:
+                job.step()
+                yield (i + job.progress) / len(gathered)
+
+    def _undo(self) -> None:
+        for job in self._jobs:
+            job.cancel()
+            job.undo()
+        for uid in reversed(self._objects):
+            obj = find(bpy.data.objects, uid)
+            if obj is not None:
+                bpy.data.objects.remove(obj)
+
+
+def _object(uid: int) -> bpy.types.Object:
+    obj: bpy.types.Object | None = find(bpy.data.objects, uid)
+    if obj is None:
+        raise ShotError("A character or a curve was deleted during the synthesis.")
+    return obj

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sidebar's panels for motions from the manifold: along a curve, for a crowd, and as a strike."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..operators import live
+from ..scene import lookup
+from ..scene.manifold import of_character
+from .sidebar import _Panel
+
+
+class NSM_PT_synthesis(_Panel):
+    """A motion along the curve, all at once."""
+
+    bl_label = "Synthesis"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        """The buttons."""
+        layout = self.layout
+        row = layout.row(align=True)
+        row.scale_y = 1.5
+        row.operator("nsm.synthesise", icon="CURVE_PATH")
+        row.operator("nsm.live_synthesis", icon="FILE_REFRESH", depress=live.running())
+        layout.operator("nsm.synthesise_crowd", icon="COMMUNITY")
+
+
+class NSM_PT_stepping(_Panel):
+    """How the character steps."""
+
+    bl_label = "Steps"
+    bl_parent_id = "NSM_PT_synthesis"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Shown when there is a character."""
+        return lookup.character(context) is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """The parameters of the square waves."""
+        layout = self.layout
+        layout.use_property_split = True
+        armature = lookup.character(context)
+        assert armature is not None
+        settings = of_character(armature).synthesis
+        column = layout.column(align=True)
+        column.prop(settings, "standing_start")
+        column.prop(settings, "sway")
+        column = layout.column(align=True)
+        column.prop(settings, "frequency")
+        column.prop(settings, "duration")
+        column.prop(settings, "phase")
+        column = layout.column(align=True)
+        column.prop(settings, "heel_phase")
+        column.prop(settings, "toe_phase")
+        column = layout.column(align=True)
+        column.prop(settings, "heel_threshold")
+        column.prop(settings, "toe_threshold")
+
+
+CLASSES = (NSM_PT_synthesis, NSM_PT_stepping)
