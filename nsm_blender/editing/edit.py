@@ -52,7 +52,7 @@ class Edit:
         self._started = time.perf_counter()
         self._motion, self._strength, self._autoencoder = motion, strength, autoencoder
         self._at_60, self._base = _prepare(motion)
-        self._constraints = _completed(constraints, style)
+        self._constraints = _completed(constraints, style, self._base)
         self._terms = [c.term(self._base) for c in self._constraints if c.weight > 0]
         self._restyle = None
         if style is not None:
@@ -182,11 +182,11 @@ def _prepare(motion: Motion) -> tuple[Motion, Base]:
     return replace(at_60, root=root.astype(np.float32)), Base(frames, start, at_60.contacts, motion.fps, len(motion))
 
 
-def _completed(constraints: Sequence[Constraint], style: Style | None) -> list[Constraint]:
+def _completed(constraints: Sequence[Constraint], style: Style | None, base: Base) -> list[Constraint]:
     """The constraints, with those that every edit has, and those that every change of style has."""
     needed: list[Constraint] = [BoneLengths()]
     if style is not None:
-        needed += [FootSkate(), KeepTrajectory(), FloorHeight()]
+        needed += [FootSkate(), KeepTrajectory(), FloorHeight(height=base.start[2])]
     given = {type(c) for c in constraints}
     return [*constraints, *(c for c in needed if type(c) not in given)]
 

@@ -30,8 +30,8 @@ class Solver:
     """One minimisation in progress: `step()` does one piece (20 ms for a minute of motion) until `done`.
 
     frames: (T, FRAME.size) the motion at 60 fps, T even. start: its first root. guess: frames to begin with
-    where some of the terms hold already. It ends when the cost is below `target` times that of `frames`, or
-    after `most` steps.
+    where some of the terms hold already. It ends when the cost is below `target` times that of `frames` and
+    every term is met, or after `most` steps.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Solver:
                 self._at, self._residuals = last
             else:
                 return
-            if self.cost <= self._target * self.costs[0]:
+            if self.cost <= self._target * self.costs[0] and self._met():
                 return
 
     def _linear(self, change: Array) -> Iterator[bool]:
@@ -121,7 +121,8 @@ class Solver:
             change += np.float32(length) * direction
             left = [r - length * m for r, m in zip(left, moved, strict=True)]
             self.costs.append(_dot(left, left))
-            if self.costs[-1] <= 0.9 * self._target * self.costs[0] or i == _INNER - 1:
+            low = self.costs[-1] <= 0.9 * self._target * self.costs[0] and self._met()
+            if low or i == _INNER - 1:
                 yield True
                 return
             descent = self._transposed(left)
@@ -130,6 +131,9 @@ class Solver:
             direction *= np.float32(size / last)
             direction += shown
             yield True
+
+    def _met(self) -> bool:
+        return all(term.met(r) for term, r in zip(self._terms, self._residuals, strict=True))
 
     def _transposed(self, residuals: Sequence[Array]) -> Array:
         """J^T r of all terms, (T, d)."""

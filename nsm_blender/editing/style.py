@@ -16,6 +16,7 @@ from ..errors import EditError, FileFormatError, WeightsError
 from ..models.contract import matmul
 from ..models.manifold import UNITS, Autoencoder, Float32
 from ..models.weights import read_card, read_tensors
+from ..paths import weights_folder
 from .lbfgs import Lbfgs
 
 _TRIANGLE = np.triu_indices(UNITS)
@@ -82,6 +83,14 @@ def load_styles(path: Path | str) -> dict[str, Style]:
             name, gram, about.get("source", ""), about.get("licence", ""), str(card.get("autoencoder", ""))
         )
     return styles
+
+
+def bundled(name: str) -> Style:
+    """One of the styles that come with the extension. Raises WeightsError or EditError."""
+    styles = load_styles(weights_folder() / "styles.safetensors")
+    if name not in styles:
+        raise EditError(f"There is no bundled style '{name}'; there are {', '.join(sorted(styles))}.")
+    return styles[name]
 
 
 def triangle(gram: Float32) -> NDArray[np.float16]:

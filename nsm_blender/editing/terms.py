@@ -8,7 +8,6 @@ different kind weigh alike; its cost is |r|^2, its gradient 2 J^T r. Gauss-Newto
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -27,23 +26,32 @@ TURN_UNIT = 0.1
 """rad/s that count as one."""
 BONE_UNIT = 0.005
 """Metres of a bone's length that count as one."""
+_PINNED = 0.004
+"""Metres along an axis that a pinned joint may be off at the end of a solve."""
 GAZE_UNIT = 0.05
 """Length of the difference of two directions that counts as one: about 3 degrees."""
 
 _FEET = MODEL_SKELETON.indices(CONTACT_JOINTS)
 
 
-class Term(Protocol):
+class Term:
     """One cost |r|^2."""
 
     def residual(self, at: Kinematics) -> Array:
         """r, of any shape."""
+        raise NotImplementedError
 
     def tangent(self, at: Kinematics, change: Array) -> Array:
         """J `change`: how r changes with the frames, to first order. change: (T, FRAME.size)."""
+        raise NotImplementedError
 
     def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
         """Add J^T `residual` to `out` (T, FRAME.size)."""
+        raise NotImplementedError
+
+    def met(self, residual: Array) -> bool:
+        """Whether a solve may end with this residual, if the sum of all costs is low enough."""
+        return True
 
 
 def cost_and_gradient(terms: Sequence[Term], at: Kinematics) -> tuple[float, Array]:
@@ -56,7 +64,7 @@ def cost_and_gradient(terms: Sequence[Term], at: Kinematics) -> tuple[float, Arr
     return total, 2 * out
 
 
-class FootSlide:
+class FootSlide(Term):
     """Planted heels and toes do not move over the ground (eq. 10 with target velocity zero).
 
     The paper's v_r + w x p + v_j in its exact discrete form: from frame t to t + 1 a place p of the root
@@ -97,7 +105,7 @@ _STRUTS = (("LeftUpLeg", "RightUpLeg"), ("Neck", "LeftShoulder"), ("Neck", "Righ
 """Pairs of joints on one rigid body, whose distance is as fixed as a bone's length."""
 
 
-class Bones:
+class Bones(Term):
     """Every bone keeps its length (eq. 11), and so do distances within the pelvis and the chest. weight: (T,)."""
 
     def __init__(self, weight: Array) -> None:
@@ -157,7 +165,7 @@ class Bones:
         return self._cached
 
 
-class Trajectory:
+class Trajectory(Term):
     """The root keeps its velocity and turn (eq. 12). target: (T, 3) m/s and rad/s. weight: (T,)."""
 
     def __init__(self, target: Array, weight: Array) -> None:
@@ -187,7 +195,7 @@ LOWEST = {"Foot": ANKLE_HEIGHT - 0.015, "Toe": TOE_HEIGHT - 0.005}
 """Below these the sole is in the floor."""
 
 
-class Floor:
+class Floor(Term):
     """Planted feet at the floor's height, the others not below it.
 
     contacts: (T, 4), 0 or 1. height: metres above the root's z. weight: (T,).
@@ -222,7 +230,7 @@ class Floor:
         return self._weight * (self._planted | (at.places[:, _FEET, 2] < self._lowest))
 
 
-class Pin:
+class Pin(Term):
     """A joint at world places. target: (T, 3). weight: (T,), zero where it is free."""
 
     def __init__(self, joint: int, target: Array, weight: Array) -> None:
@@ -241,8 +249,14 @@ class Pin:
         """See `Term`."""
         at.world_gradient(residual * self._weight, self._joint, out)
 
+    def met(self, residual: Array) -> bool:
+        """Near enough for what inverse kinematics adds to be small."""
+        held = self._weight > 0.999 * self._weight.max(initial=0.0)
+        off = np.where(held, residual / np.maximum(self._weight, 1e-12), 0)
+        return bool(np.abs(off).max(initial=0.0) < _PINNED)
 
-class Pose:
+
+class Pose(Term):
     """All joints at places around the root. target: (T, J, 3). weight: (T,)."""
 
     def __init__(self, target: Array, weight: Array) -> None:
@@ -268,7 +282,7 @@ NECK_TURN = np.radians(50)
 _SLACK = float(2 * np.sin(NECK_TURN / 2))
 
 
-class Look:
+class Look(Term):
     """The upper body turns so that the head can look at places. target: (T, 3) world. weight: (T,).
 
     `Head` is the base of the skull, so joint places do not tell how the head turns on the neck. What they
