@@ -64,10 +64,7 @@ def convolve(x: Float32, kernel: Float32, before: int) -> Float32:
     phases = np.lib.stride_tricks.as_strided(
         padded, (width, rows, width * size), (step, width * step, padded.itemsize), writeable=False
     )
-    if matmul_is_fast():
-        out = np.matmul(phases, kernel)
-    else:
-        out = np.stack([matmul(phase, kernel) for phase in phases])
+    out = np.matmul(phases, kernel) if matmul_is_fast() else np.stack([matmul(phase, kernel) for phase in phases])
     return out.transpose(1, 0, 2).reshape(rows * width, -1)[:count]
 
 

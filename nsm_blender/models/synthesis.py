@@ -81,6 +81,11 @@ FEED_FORWARD_SHAPES: Mapping[str, tuple[int | str, ...]] = {
     "x_mean": ("l",),
     "x_scale": ("l",),
 }
+END_EFFECTOR_SHAPES: Mapping[str, tuple[int | str, ...]] = {
+    **FEED_FORWARD_SHAPES,
+    "profile": (2, 2 * STRIKE_FRAMES + 1, 4, 3),  # of left hand and left foot; see EndEffectors.path
+    "target": (2, 3),  # the mean place that they hit, around the root
+}
 
 
 @dataclass(frozen=True)
@@ -154,7 +159,7 @@ def strike_inputs(paths: Float32, frames: Sequence[int], effectors: Sequence[int
     return out
 
 
-def strike_window(since: Float32) -> Float32:
+def strike_window(since: NDArray[Any]) -> Float32:
     """How much (T,), 0..1, of a strike is told `since` (T,) frames from the hit."""
     t = np.clip((STRIKE_FRAMES - np.abs(since)) / _STRIKE_FADE, 0, 1)
     out: Float32 = (t * t * (3 - 2 * t)).astype(np.float32)
@@ -224,6 +229,37 @@ class FeedForward:
         pooled = np.maximum(wide[:, 0::2], wide[:, 1::2])
         np.maximum(pooled, 0, out=pooled)
         return pooled.reshape(*parameters.shape[:-2], -1, UNITS)
+
+
+class EndEffectors(FeedForward):
+    """Pi for punches and kicks, with the recorded ways of hands and feet to their targets."""
+
+    def __init__(self, tensors: Mapping[str, Float32], card: Mapping[str, Any] | None = None, hash: str = "") -> None:
+        super().__init__(tensors, card, hash)
+        self._profile, self._target = tensors["profile"], tensors["target"]
+
+    @staticmethod
+    def load(path: Path | str, inputs: int = REACH.size) -> EndEffectors:
+        """Read a weights file and its card. Raises WeightsError."""
+        tensors = read_tensors(path)
+        check_shapes(tensors, {**END_EFFECTOR_SHAPES, "x_mean": (inputs,)}, path)
+        return EndEffectors(tensors, read_card(path), file_hash(path))
+
+    def usual_target(self, effector: int) -> Float32:
+        """Place (3,) around the root that EFFECTORS[effector] hits on average."""
+        out: Float32 = self._target[effector // 2] * _mirror(effector)
+        return out
+
+    def path(self, effector: int, target: Float32) -> Float32:
+        """Way (2 STRIKE_FRAMES + 1, 3) of EFFECTORS[effector] to `target` (3,) and back, around the root."""
+        known = np.concatenate(([1.0], target * _mirror(effector)))
+        out: Float32 = np.einsum("k,tkj->tj", known, self._profile[effector // 2]) * _mirror(effector)
+        return out
+
+
+def _mirror(effector: int) -> Float32:
+    """Factors (3,) between places of a left limb and those of EFFECTORS[effector]."""
+    return np.array([1.0 if effector % 2 == 0 else -1.0, 1.0, 1.0], dtype=np.float32)
 
 
 class _Normal:

@@ -19,6 +19,7 @@ from ..motion.root import root_track
 from ..motion.rotations import Array, normalize
 from ..motion.skeleton import MODEL_SKELETON
 from .autoencoder import MAX_TURN
+from .synthesis import Example
 from .synthesis_data import contacts_of_walk, on_ground, positions_of
 
 STRIKE_TAGS = {"punch": "Hand", "kick": "Toe"}
@@ -202,6 +203,31 @@ def _exact(profile: Array) -> Array:
     bump = np.exp(-0.5 * (np.arange(-STRIKE_FRAMES, STRIKE_FRAMES + 1) / _JITTER_FRAMES) ** 2)
     out: Array = profile + bump[:, None, None] * (wanted - profile[STRIKE_FRAMES])
     return out
+
+
+def strike_examples(found: Sequence[Fight], versions: int, seed: int) -> list[Example]:
+    """Inputs (T, REACH.size) and frames (T, FRAME.size): each fight as it is, and with other targets."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for fight in found:
+        for version in range(versions):
+            made = moved(fight, rng) if version else fight
+            out.append(Example([made.inputs()], made.frames()))
+    return out
+
+
+def end_effector_constants(found: Sequence[Fight]) -> dict[str, Array]:
+    """What the weights file of end-effector control holds beside the network: `profile` and `target`."""
+    targets: tuple[list[Array], list[Array]] = ([], [])
+    for fight in found:
+        around = fight.around()
+        for strike in fight.strikes:
+            place = around[strike.frame, EFFECTOR_JOINTS[strike.effector]]
+            targets[strike.effector // 2].append(place if strike.effector % 2 == 0 else mirror_vectors(place))
+    return {
+        "profile": profiles_of(found),
+        "target": np.array([np.mean(t, axis=0) for t in targets], dtype=np.float32),
+    }
 
 
 REACH_PIECES = (REACH.position, REACH.effector, REACH.strike)

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Punches and kicks that hit given places at given times (Holden et al. 2016, sections 6 and 8)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..editing.frames import to_world_positions
+from ..editing.rotations_from_positions import rotations_of
+from ..errors import ShotError
+from ..models.manifold import FPS, FRAME, Autoencoder
+from ..models.synthesis import EFFECTORS, STRIKE_FRAMES, EndEffectors, strike_inputs, strike_window
+from ..motion.filters import without_short_runs
+from ..motion.ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
+from ..motion.motion import Motion
+from ..motion.root import angle_of, to_local, to_world
+from ..motion.rotations import Array, make_continuous, multiply
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..paths import weights_folder
+from .planting import plant_feet
+from .synthesis import REACH_FRAMES
+
+ACTIONS = ("stand", "punch", "kick")
+FARTHEST = 1.6
+"""Metres over the ground from the character to a target; farther away, it would have to walk."""
+_TRIES = 5
+"""How often the path is corrected by what came of it; each try takes a few milliseconds."""
+_CORRECTION = 0.8
+_BETWEEN = 0.5
+"""Seconds between two strikes at least."""
+_PIN_WIDTH = 7.0
+_LEAN_WIDTH = 14.0
+"""Frames: standard deviations of the last correction of the limb, and of the body where the limb is too short."""
+_FARTHEST_LEAN = 0.3
+_LIFTED = 24
+"""Frames before and after a kick in which its foot does not stand."""
+_POLE = (0.0, 1.0, 0.0)
+_LIMBS = (
+    Limb("LeftArm", "LeftForeArm", "LeftHand", _POLE),
+    Limb("RightArm", "RightForeArm", "RightHand", _POLE),
+    LEFT_LEG,
+    RIGHT_LEG,
+)
+"""What reaches, for each of EFFECTORS."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A place (x, y, z) in metres that `effector`, one of EFFECTORS, hits at `time` in seconds."""
+
+    effector: str
+    place: tuple[float, float, float]
+    time: float
+
+
+@dataclass(frozen=True)
+class StrikeShot:
+    """Punches and kicks of one character.
+
+    frames at fps, the first at time 0. start: x, y, z and facing angle about +Z, or None: where the first
+    target is hit best, facing along -Y.
+    """
+
+    name: str
+    fps: float
+    frames: int
+    targets: Sequence[Target]
+    start: tuple[float, float, float, float] | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def validate(self) -> None:
+        """Raise ShotError, with the sentence the user should read, when the shot cannot be made."""
+        if self.frames < 2 or not 1 <= self.fps <= 240:
+            raise ShotError("The shot has fewer than 2 frames or a frame rate that is not between 1 and 240.")
+        if not self.targets:
+            raise ShotError("The shot has no target; add one for a hand or a foot.")
+        times = sorted(target.time for target in self.targets)
+        if times[0] < 0 or times[-1] > (self.frames - 1) / self.fps:
+            raise ShotError("A target is to be hit outside the shot's frames; move its time.")
+        if any(b - a < _BETWEEN for a, b in pairwise(times)):
+            raise ShotError(f"Two targets are less than {_BETWEEN:g} s apart; move one of them.")
+        for target in self.targets:
+            if target.effector not in EFFECTORS:
+                raise ShotError(f"'{target.effector}' is not one of {', '.join(EFFECTORS)}.")
+            if not np.isfinite([*target.place, target.time]).all() or len(target.place) != 3:
+                raise ShotError("A target's place or time is not a finite number.")
+
+
+class StrikeSynthesis:
+    """Punches and kicks in progress; `step()` until `done`, then ask for `motion()`, as `Synthesis`.
+
+    Raises ShotError or WeightsError on construction.
+    """
+
+    def __init__(
+        self, shot: StrikeShot, autoencoder: Autoencoder | None = None, network: EndEffectors | None = None
+    ) -> None:
+        shot.validate()
+        folder: Path = weights_folder()
+        self.shot = shot
+        self._autoencoder = autoencoder or Autoencoder.load(folder / "autoencoder.safetensors")
+        self._network = network or EndEffectors.load(folder / "end_effectors.safetensors")
+        targets = sorted(shot.targets, key=lambda target: target.time)
+        self._effectors = [EFFECTORS.index(target.effector) for target in targets]
+        self._places = np.array([target.place for target in targets], dtype=np.float64)
+        self._hits = [round(target.time * FPS) for target in targets]
+        count = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
+        self._count = count + count % 2
+        self._start = shot.start or self._usual_start()
+        self._check_distance()
+        # What is asked of the network, around the root at the hit; corrected with every try.
+        self._asked = [self._around(place, np.array(self._start)) for place in self._places]
+        self._tries: list[tuple[float, Array, Array]] = []
+        self._motion: Motion | None = None
+        self._errors: tuple[Array, Array] | None = None
+
+    @property
+    def done(self) -> bool:
+        """All frames are made."""
+        return self._motion is not None
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done, 0..1."""
+        return 1.0 if self.done else len(self._tries) / (_TRIES + 1)
+
+    def step(self) -> None:
+        """One try of the network, or the poses at the end."""
+        if len(self._tries) < _TRIES:
+            self._try()
+        elif self._motion is None:
+            self._motion = self._finish()
+
+    def motion(self) -> Motion:
+        """The finished motion at the shot's frame rate, exactly `shot.frames` frames."""
+        while not self.done:
+            self.step()
+        assert self._motion is not None
+        return self._motion
+
+    def hit_errors(self) -> tuple[Array, Array]:
+        """Distances (targets,) in metres from the targets at their times, before and after the last correction."""
+        self.motion()
+        assert self._errors is not None
+        return self._errors
+
+    def _usual_start(self) -> tuple[float, float, float, float]:
+        usual = self._network.usual_target(self._effectors[0])
+        x, y = self._places[0, :2] - usual[:2]
+        return float(x), float(y), 0.0, 0.0
+
+    def _check_distance(self) -> None:
+        away = np.linalg.norm(self._places[0, :2] - np.array(self._start[:2]))
+        if away > FARTHEST:
+            raise ShotError(
+                f"The target is {away:.1f} m away from the character; bring it within {FARTHEST:g} m or walk there."
+            )
+
+    @staticmethod
+    def _around(place: Array, root: Array) -> Array:
+        """A world place (3,) around the root (4,)."""
+        return np.append(to_local(place[:2] - root[:2], root[3]), place[2] - root[2])
+
+    def _try(self) -> None:
+        """Hidden units from the paths asked for; remember how well they hit, and ask better next time."""
+        long = self._count + 2 * REACH_FRAMES
+        paths = np.zeros((long, len(EFFECTORS), 3), dtype=np.float32)
+        hits = [hit + REACH_FRAMES for hit in self._hits]
+        since = np.arange(long)[:, None] - np.array(hits)
+        nearest = np.abs(since).argmin(1)
+        frames = np.arange(long)
+        for k, (effector, asked) in enumerate(zip(self._effectors, self._asked, strict=True)):
+            mine = frames[(nearest == k) & (np.abs(since[:, k]) <= STRIKE_FRAMES)]
+            paths[mine, effector] = self._network.path(effector, asked)[since[mine, k] + STRIKE_FRAMES]
+        inputs = strike_inputs(paths, hits, self._effectors)
+        made = self._autoencoder.decode(self._network.hidden(inputs))
+        root = self._root(made, strike_window(since[frames, nearest]))[REACH_FRAMES:-REACH_FRAMES]
+        made = made[REACH_FRAMES:-REACH_FRAMES]
+        reached = to_world_positions(made[self._hits], root[self._hits])
+        errors = np.empty(len(self._hits))
+        for k, (hit, effector) in enumerate(zip(self._hits, self._effectors, strict=True)):
+            place = reached[k, MODEL_SKELETON.index(EFFECTORS[effector])]
+            errors[k] = np.linalg.norm(self._places[k] - place)
+            lack = self._around(self._places[k], root[hit]) - self._around(place, root[hit])
+            self._asked[k] = self._asked[k] + _CORRECTION * lack
+        self._tries.append((float(errors.max()), made, root))
+
+    def _root(self, made: Array, window: Array) -> Array:
+        """Root (T with margins, 4): steps are made around the strikes only, and the first frame is the start."""
+        velocity = made[:, FRAME.root_velocity].astype(np.float64) * window[:, None] / FPS
+        turn = made[:, FRAME.root_turn][:, 0].astype(np.float64) * window / FPS
+        turn[:REACH_FRAMES], velocity[:REACH_FRAMES] = 0, 0
+        out = np.empty((len(made), 4))
+        out[:, 2] = self._start[2]
+        out[:, 3] = self._start[3] + np.concatenate(([0.0], np.cumsum(turn[:-1])))
+        out[:, :2] = self._start[:2]
+        out[1:, :2] += np.cumsum(to_world(velocity[:-1], out[:-1, 3]), axis=0)
+        return out
+
+    def _finish(self) -> Motion:
+        _, made, root = min(self._tries, key=lambda t: t[0])
+        places = to_world_positions(made, root)
+        before = self._misses(places)
+        contacts = self._contacts(made)
+        rotations = rotations_of(places)
+        hips = places[:, 0]
+        posed, rotations = self._planted(hips, rotations, contacts)
+        lean = self._lean(posed)
+        if lean.any():
+            posed, rotations = self._planted(hips + lean, rotations, contacts)
+        posed, rotations = self._pinned(posed, rotations)
+        self._errors = before, self._misses(posed)
+        actions = np.zeros((self._count, len(ACTIONS)), dtype=np.float32)
+        for hit, effector in zip(self._hits, self._effectors, strict=True):
+            window = strike_window(np.arange(self._count) - hit)
+            column = ACTIONS.index("punch" if effector < 2 else "kick")
+            actions[:, column] = np.maximum(actions[:, column], window)
+        actions[:, 0] = np.maximum(1 - actions.sum(1), 0)
+        return Motion(
+            names=MODEL_SKELETON.names,
+            parents=MODEL_SKELETON.parents,
+            positions=posed.astype(np.float32),
+            rotations=make_continuous(rotations).astype(np.float32),
+            root=root.astype(np.float32),
+            contacts=contacts,
+            contact_names=CONTACT_JOINTS,
+            phase=np.zeros(self._count, dtype=np.float32),
+            actions=actions,
+            action_names=ACTIONS,
+            fps=FPS,
+            meta={**self.shot.meta, "model": "manifold", "weights": self._network.hash, "name": self.shot.name},
+        ).resampled(self.shot.fps, self.shot.frames)
+
+    def _planted(self, hips: Array, rotations: Array, contacts: Array) -> tuple[Array, Array]:
+        floor = self._start[2]
+        lowered = hips - np.array([0.0, 0.0, floor])
+        posed, turned = plant_feet(lowered[None], rotations[None], contacts[None])
+        return posed[0] + np.array([0.0, 0.0, floor]), turned[0]
+
+    def _misses(self, places: Array) -> Array:
+        """Distances (targets,) from the targets at the hits."""
+        joints = [MODEL_SKELETON.index(EFFECTORS[e]) for e in self._effectors]
+        out: Array = np.linalg.norm(places[self._hits, joints] - self._places, axis=-1)
+        return out
+
+    def _contacts(self, made: Array) -> Array:
+        """Contacts (T, 4), 0 or 1, as the network made them; a kicking foot is in the air."""
+        down = np.stack([without_short_runs(c > 0, 6, 6) for c in made[:, FRAME.contact].T], axis=1)
+        for hit, effector in zip(self._hits, self._effectors, strict=True):
+            if EFFECTORS[effector].endswith("Toe"):
+                side = 0 if EFFECTORS[effector].startswith("Left") else 2
+                down[max(hit - _LIFTED, 0) : hit + _LIFTED, side : side + 2] = False
+        return down.astype(np.float32)
+
+    def _lean(self, places: Array) -> Array:
+        """How the hips (T, 3) come nearer to a target that is out of the limb's reach."""
+        out = np.zeros((len(places), 3))
+        for k, (hit, effector) in enumerate(zip(self._hits, self._effectors, strict=True)):
+            limb = _LIMBS[effector]
+            upper, middle, end, tip = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, EFFECTORS[effector]])
+            length = float(np.linalg.norm(MODEL_SKELETON.offsets[[middle, end]], axis=1).sum()) * (REACH - 0.004)
+            wanted = self._places[k] - (places[hit, tip] - places[hit, end])
+            way = wanted - places[hit, upper]
+            distance = float(np.linalg.norm(way))
+            lack = min(max(distance - length, 0.0), _FARTHEST_LEAN)
+            out += _bump(len(places), hit, _LEAN_WIDTH)[:, None] * (way / max(distance, 1e-6)) * lack
+        return out
+
+    def _pinned(self, places: Array, rotations: Array) -> tuple[Array, Array]:
+        """The poses with each limb bent so that it meets its target."""
+        out = rotations.copy()
+        for k, (hit, effector) in enumerate(zip(self._hits, self._effectors, strict=True)):
+            limb = _LIMBS[effector]
+            upper, middle, end, tip = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, EFFECTORS[effector]])
+            share = _bump(len(places), hit, _PIN_WIDTH)[:, None]
+            near = np.flatnonzero(share[:, 0] > 1e-3)
+            wanted = places[near, end] + share[near] * (self._places[k] - places[hit, tip])
+            out[near, upper], out[near, middle], _ = solve_limb(
+                limb, places[near, upper], wanted, out[near, upper], out[near, middle]
+            )
+            if tip == end:  # the hand goes with the forearm, the foot stays as it is
+                turn = multiply(out[near, middle], rotations[near, middle] * np.array([1, -1, -1, -1]))
+                out[near, end] = multiply(turn, rotations[near, end])
+        return MODEL_SKELETON.positions(places[:, 0], out), out
+
+
+def _bump(count: int, hit: int, width: float) -> Array:
+    """1 at frame `hit`, falling to both sides: (count,)."""
+    return np.exp(-0.5 * ((np.arange(count) - hit) / width) ** 2)
+
+
+def facing_of(start: Sequence[float], target: Sequence[float]) -> float:
+    """Facing angle of one who stands at `start` (x, y) and looks at `target` (x, y)."""
+    return float(angle_of(np.asarray(target[:2], dtype=np.float64) - np.asarray(start[:2], dtype=np.float64)))
