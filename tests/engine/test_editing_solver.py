@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The solver in hidden-unit space, and the bounded L-BFGS."""
+
+import numpy as np
+import pytest
+
+from nsm_blender.editing.constraints import Base, BoneLengths, FootSkate, KeepTrajectory
+from nsm_blender.editing.lbfgs import Lbfgs
+from nsm_blender.editing.solver import Solver
+
+from .manifolds import autoencoder, walk_base
+
+
+def problem() -> tuple[Base, list]:
+    """A walk with bent bones and sliding feet."""
+    base = walk_base(120)
+    given = [constraint.term(base) for constraint in (FootSkate(), BoneLengths(), KeepTrajectory())]
+    rng = np.random.default_rng(0)
+    wrong = autoencoder().decode_linear(rng.normal(size=(len(base) // 2, 256)).astype(np.float32) * 0.05)
+    return Base(base.frames + wrong, base.start, base.contacts), given
+
+
+def test_both_ways_through_the_decoder_at_once_is_one_after_the_other() -> None:
+    network = autoencoder()
+    frames = np.random.default_rng(0).normal(size=(120, 73)).astype(np.float32)
+    one_by_one = network.decode_linear(network.decode_transposed(frames))
+    at_once = network.decode_both(frames)
+    inside = slice(24, -24)
+    np.testing.assert_allclose(at_once[inside], one_by_one[inside], rtol=1e-4, atol=1e-4 * np.abs(one_by_one).max())
+
+
+def test_a_solve_leaves_a_hundredth_of_the_cost() -> None:
+    base, terms = problem()
+    solver = Solver(autoencoder(), base.frames, base.start, terms)
+    solver.solve()
+    assert solver.cost <= 0.01 * solver.costs[0]
+
+
+def test_a_motion_that_meets_its_constraints_is_not_changed() -> None:
+    base = walk_base(60)
+    solver = Solver(autoencoder(), base.frames, base.start, [KeepTrajectory().term(base)])
+    np.testing.assert_array_equal(solver.solve(), base.frames)
+
+
+def test_it_can_be_stopped_after_any_step_and_has_not_become_worse() -> None:
+    base, terms = problem()
+    solver = Solver(autoencoder(), base.frames, base.start, terms)
+    progress = [solver.progress]
+    for _ in range(12):
+        solver.step()
+        progress.append(solver.progress)
+        assert solver.cost <= solver.costs[0]
+    assert progress[0] == 0
+    assert all(0 <= p <= 1 for p in progress)
+    assert progress[-1] > progress[0]
+    while not solver.done:
+        solver.step()
+    assert solver.progress == 1
+
+
+def test_a_guess_that_holds_already_ends_the_solve() -> None:
+    base, terms = problem()
+    solved = Solver(autoencoder(), base.frames, base.start, terms).solve()
+    again = Solver(autoencoder(), base.frames, base.start, terms, guess=solved, target=0.02)
+    first = again.frames
+    np.testing.assert_array_equal(first, solved)
+    assert again.costs[0] == pytest.approx(Solver(autoencoder(), base.frames, base.start, terms).costs[0])
+
+
+def test_bounded_minimum_of_a_badly_scaled_bowl() -> None:
+    centre = np.linspace(-2, 3, 200, dtype=np.float32)
+    scale = np.logspace(0, 2, 200).astype(np.float32)
+
+    def bowl(x):
+        off = x - centre
+        return float(np.vdot(scale * off, off)), 2 * scale * off
+
+    search = Lbfgs(bowl, np.full(200, 5.0, dtype=np.float32), lower=0.0)
+    while not search.done:
+        search.step()
+    np.testing.assert_allclose(search.x, np.maximum(centre, 0), atol=0.05)
+    assert (search.x >= 0).all()
