@@ -120,7 +120,9 @@ class Edit:
         frames = given + np.float32(strength) * (self._solver.frames - given)
         if strength == 0:
             return self._at_60
-        places, rotations, root, contacts = finish(self._base, frames, self._constraints, self._at_60.rotations)
+        places, rotations, root, contacts = finish(
+            self._base, frames, self._constraints, self._at_60.rotations, strength
+        )
         return replace(
             self._at_60,
             positions=places.astype(np.float32),

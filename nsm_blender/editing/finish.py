@@ -52,21 +52,22 @@ _LIMBS = {limb.end: limb for limb in (*ARMS.values(), *LEGS.values())}
 
 
 def finish(
-    base: Base, frames: Array, constraints: Sequence[Constraint], reference: Array | None
+    base: Base, frames: Array, constraints: Sequence[Constraint], reference: Array | None, strength: float = 1.0
 ) -> tuple[Array, Array, Array, Array]:
     """Pose solved frames (T, FRAME.size) of the motion `base`.
 
+    strength: how far from the motion to the constraints the frames are; planted feet stand still at any.
     reference: (T, J, 4) world rotations of the motion before, for what joint places do not tell, or None.
     Returns joint places (T, J, 3), world rotations (T, J, 4), root (T, 4) and contacts (T, 4).
     """
-    root = integrate_root(with_kept_root(base, frames, constraints), base.start)
+    root = integrate_root(with_kept_root(base, frames, constraints, strength), base.start)
     wanted = _rigid(to_world_positions(frames, root))
     rotations = rotations_of(wanted, reference)
     hips, contacts = wanted[:, 0], base.contacts
     pins = [c for c in constraints if isinstance(c, PinJoint) and c.weight > 0]
     for pin in pins:
         if pin.joint == "Hips":
-            hips = _brought(base, pin, hips)
+            hips = _brought(base, pin, hips, strength)
     skate = [c for c in constraints if isinstance(c, FootSkate) and c.weight > 0]
     if skate:
         contacts = np.zeros_like(base.contacts)
@@ -78,10 +79,10 @@ def finish(
         hips = planted[:, 0]
     for pin in pins:
         if pin.joint in _LIMBS:
-            rotations = _reach(base, pin, hips, rotations)
+            rotations = _reach(base, pin, hips, rotations, strength)
     for constraint in constraints:
         if isinstance(constraint, LookAt) and constraint.weight > 0:
-            rotations = _look(base, constraint, hips, rotations)
+            rotations = _look(base, constraint, hips, rotations, min(strength, 1.0))
     return joint_places(hips, rotations), rotations, root, contacts
 
 
@@ -102,31 +103,33 @@ def _rigid(places: Array) -> Array:
     return out
 
 
-def with_kept_root(base: Base, frames: Array, constraints: Sequence[Constraint]) -> Array:
+def with_kept_root(base: Base, frames: Array, constraints: Sequence[Constraint], strength: float = 1.0) -> Array:
     """Frames whose root velocity and turn are exactly those that are kept."""
     out = frames.copy()
     for constraint in constraints:
         if isinstance(constraint, KeepTrajectory) and constraint.weight > 0:
             inside = constraint.frames(base)
-            out[inside, ROOT] = constraint.target(base)[inside]
+            own = base.frames[inside, ROOT]
+            out[inside, ROOT] = own + strength * (constraint.target(base)[inside] - own)
     return out
 
 
-def _brought(base: Base, pin: PinJoint, now: Array) -> Array:
+def _brought(base: Base, pin: PinJoint, now: Array, strength: float) -> Array:
     """Places `now` (T, 3) of a joint, with those in the pin's range where they are wanted, and a short way there."""
     inside = pin.frames(base)
     share = eased(len(base), inside, min(_LAST_EASE, pin.ease))
-    missing = pin.target(base)[0] - now
+    before = base.kinematics.world([MODEL_SKELETON.index(pin.joint)])[:, 0]
+    missing = before + strength * (pin.target(base)[0] - before) - now
     missing[: inside.start], missing[inside.stop :] = missing[inside.start], missing[inside.stop - 1]
     return now + share[:, None] * missing
 
 
-def _reach(base: Base, pin: PinJoint, hips: Array, rotations: Array) -> Array:
+def _reach(base: Base, pin: PinJoint, hips: Array, rotations: Array, strength: float) -> Array:
     """World rotations (T, J, 4) with a pinned hand or foot where it is wanted, as far as the limb reaches."""
     limb = _LIMBS[pin.joint]
     upper, middle, end = MODEL_SKELETON.indices((limb.upper, limb.middle, limb.end))
     places = joint_places(hips, rotations)
-    target = _brought(base, pin, places[:, end])
+    target = _brought(base, pin, places[:, end], strength)
     out = rotations.copy()
     out[:, upper], out[:, middle], _ = solve_limb(
         limb, places[:, upper], target, rotations[:, upper], rotations[:, middle]
@@ -137,7 +140,7 @@ def _reach(base: Base, pin: PinJoint, hips: Array, rotations: Array) -> Array:
     return out
 
 
-def _look(base: Base, constraint: LookAt, hips: Array, rotations: Array) -> Array:
+def _look(base: Base, constraint: LookAt, hips: Array, rotations: Array, strength: float) -> Array:
     """World rotations (T, J, 4) with the head turned to the target, as far as a neck allows."""
     head = MODEL_SKELETON.index("Head")
     target, share = constraint.places(base)
@@ -145,7 +148,7 @@ def _look(base: Base, constraint: LookAt, hips: Array, rotations: Array) -> Arra
     facing = rotate(rotations[:, head], np.broadcast_to([0.0, -1.0, 0.0], toward.shape))
     turn = to_exponential_map(between(facing, toward))
     angle = np.linalg.norm(turn, axis=1, keepdims=True)
-    turn *= share[:, None] * np.minimum(1, _HEAD_TURN / np.maximum(angle, 1e-6))
+    turn *= strength * share[:, None] * np.minimum(1, _HEAD_TURN / np.maximum(angle, 1e-6))
     out = rotations.copy()
     out[:, head] = multiply(from_exponential_map(turn), rotations[:, head])
     return out

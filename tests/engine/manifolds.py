@@ -20,14 +20,17 @@ from .synthetic import perform
 
 @cache
 def autoencoder() -> Autoencoder:
-    """Smooth random filters around the mean pose of a walk; any change of a frame is in their reach."""
-    rng = np.random.default_rng(0)
+    """Each unit is one feature of a frame, above or below its mean, smoothed: it reproduces smooth motions."""
     frames = walk_base(240).frames
     scale = np.ones(FRAME.size, dtype=np.float32)
     for name, size in (("joint_position", 0.1), ("root_velocity", 0.3), ("root_turn", 0.3), ("contact", 1.0)):
         scale[getattr(FRAME, name)] = size
-    window = np.exp(-0.5 * ((np.arange(WIDTH) - WIDTH // 2) / 3) ** 2)
-    w = rng.normal(size=(UNITS, FRAME.size, 1)) * window * 0.03
+    window = np.exp(-0.5 * ((np.arange(WIDTH) - WIDTH // 2) / 1.5) ** 2)
+    # Unpooling gives half a unit's value to each of its two frames.
+    window *= np.sqrt(2) / window.sum()
+    w = np.zeros((UNITS, FRAME.size, WIDTH))
+    for feature in range(FRAME.size):
+        w[2 * feature, feature], w[2 * feature + 1, feature] = window, -window
     return Autoencoder(
         {
             "w": w.astype(np.float32),
@@ -35,7 +38,7 @@ def autoencoder() -> Autoencoder:
             "mean": frames.mean(0).astype(np.float32),
             "scale": scale,
         },
-        hash="random",
+        hash="smoothing",
     )
 
 
