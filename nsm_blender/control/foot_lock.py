@@ -115,26 +115,23 @@ def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, ground: floa
 def _glide(offset: Array, stances: list[tuple[int, int]], longest: int = _LONGEST_GLIDE) -> None:
     """Fill `offset` (T, 3) between stances: smoothly from the end of one to the start of the next.
 
-    Where they lie more than two times `longest` frames apart, by way of nothing.
+    Where they lie more than two times `longest` frames apart, and before the first and after the last, by way
+    of nothing.
     """
-    ends = [(0, np.zeros(3))] if not stances or stances[0][0] > 0 else []
-    gaps = []
-    previous = ends[0] if ends else None
-    for start, stop in stances:
-        if previous is not None:
-            gaps.append((previous[0], start, previous[1], offset[start].copy()))
-        previous = (stop, offset[stop - 1].copy())
-    if previous is not None and previous[0] < len(offset):
-        gaps.append((previous[0], len(offset), previous[1], np.zeros(3)))
-    for a, b, before, after in gaps:
+    count = len(offset)
+    gaps = zip([0, *(stop for _, stop in stances)], [*(start for start, _ in stances), count], strict=True)
+    for a, b in gaps:
         n = b - a
-        t = (np.arange(n) + 1) / (n + 1)
-        if n > 2 * longest:
+        if n <= 0:
+            continue
+        before = offset[a - 1] if a > 0 else np.zeros(3)
+        after = offset[b] if b < count else np.zeros(3)
+        if n > 2 * longest or a == 0 or b == count:
             fade_out = _ease(np.clip(1 - (np.arange(n) + 1) / longest, 0, 1))[:, None]
             fade_in = _ease(np.clip(1 - (n - np.arange(n)) / longest, 0, 1))[:, None]
             offset[a:b] = fade_out * before + fade_in * after
         else:
-            e = _ease(t)[:, None]
+            e = _ease((np.arange(n) + 1) / (n + 1))[:, None]
             offset[a:b] = (1 - e) * before + e * after
 
 
