@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from . import bake, character, crowd, edit, export, files, live, path, style, synthesise
+from . import bake, character, crowd, edit, export, files, live, path, strike, style, synthesise
 
 CLASSES = (
     *bake.CLASSES,
@@ -12,6 +12,7 @@ CLASSES = (
     *synthesise.CLASSES,
     *live.CLASSES,
     *crowd.CLASSES,
+    *strike.CLASSES,
     *edit.CLASSES,
     *style.CLASSES,
     *export.CLASSES,

@@ -113,6 +113,7 @@ class MotionJob(Steps):
 
     def measure(self, motion: Motion) -> Iterator[float]:
         """Fill in the report from the baked rig; yields the share that is done."""
+        bpy.context.view_layer.update()
         return measure.measure(bpy.context, self._armature(), self.gathered, motion, self.report)
 
     def keep(self, armature: bpy.types.Object) -> None:
@@ -133,7 +134,6 @@ class MotionJob(Steps):
             self.report.seconds_write += time.perf_counter() - start
             yield min(1.0, (first + _CHANNELS) / len(channels))
         actions.mark(self.action(), self._gait_changes())
-        bpy.context.view_layer.update()
 
     def undo(self) -> None:
         """Take away what was made, and what is left of it when the user deleted things meanwhile."""

@@ -56,7 +56,7 @@ class EditJob(MotionJob):
     def summary(self) -> str:
         """The figures in one line."""
         return ", ".join(
-            f"{label.lower()} {before:.3g} to {after:.3g} {unit}" for label, unit, before, after in self.figures()
+            f"{label.lower()} {before:.2f} to {after:.2f} {unit}" for label, unit, before, after in self.figures()
         )
 
 
@@ -82,7 +82,7 @@ def style_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> 
     if not any(isinstance(constraint, FloorHeight) for constraint in wanted):
         wanted.append(FloorHeight(height=float(motion.root[0, 2])))
     edit = Edit(motion, wanted, style, settings=styles.search(settings), autoencoder=manifold)
-    return EditJob(recorded.gathered, armature, edit, f"{armature.name} {style.name.capitalize()}")
+    return EditJob(recorded.gathered, armature, edit, f"{armature.name} {style.name}")
 
 
 def _asked_for(

@@ -183,7 +183,7 @@ def _draw_figures(layout: bpy.types.UILayout, edit: NSM_PG_edit) -> None:
     for figure in edit.figures:
         split = column.split(factor=0.45)
         split.label(text=figure.label)
-        split.label(text=f"{figure.before:.3g} to {figure.after:.3g} {figure.unit}")
+        split.label(text=f"{figure.before:.2f} to {figure.after:.2f} {figure.unit}")
 
 
 def _draw_source(layout: bpy.types.UILayout, source: NSM_PG_style_source) -> None:

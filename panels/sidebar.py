@@ -135,8 +135,9 @@ class NSM_PT_result(_Panel):
             ("Frames", f"{report.frames} in {seconds:.1f} s"),
             ("Rig error", f"{report.rig_error_mm_max:.2f} mm"),
             ("Foot slide", f"{report.foot_slide_cm_per_s:.1f} cm/s"),
-            ("Path error", f"{report.path_error_cm:.1f} cm"),
         ]
+        if report.path_error_cm >= 0:
+            rows.append(("Path error", f"{report.path_error_cm:.1f} cm"))
         if report.goal_error_cm >= 0:
             rows.append(("End of path", f"{report.goal_error_cm:.1f} cm away"))
         column = layout.column(align=True)

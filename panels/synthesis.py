@@ -7,7 +7,7 @@ import bpy
 
 from ..operators import live
 from ..scene import lookup
-from ..scene.manifold import of_character
+from ..scene.manifold import NSM_PG_strike, of_character
 from .sidebar import _Panel
 
 
@@ -61,4 +61,51 @@ class NSM_PT_stepping(_Panel):
         column.prop(settings, "toe_threshold")
 
 
-CLASSES = (NSM_PT_synthesis, NSM_PT_stepping)
+class NSM_UL_strikes(bpy.types.UIList):
+    """The punches and kicks of a character."""
+
+    def draw_item(
+        self,
+        _context: bpy.types.Context,
+        layout: bpy.types.UILayout,
+        _data: bpy.types.AnyType,
+        item: NSM_PG_strike,
+        _icon: int,
+        _active_data: bpy.types.AnyType,
+        _active_property: str,
+    ) -> None:
+        """What hits what, and when."""
+        row = layout.row(align=True)
+        row.prop(item, "limb", text="")
+        row.prop(item, "target", text="")
+        row.prop(item, "frame", text="")
+
+
+class NSM_PT_strike(_Panel):
+    """Punches and kicks at targets."""
+
+    bl_label = "Strikes"
+    bl_parent_id = "NSM_PT_synthesis"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Shown when there is a character."""
+        return lookup.character(context) is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """The list and the button."""
+        layout = self.layout
+        armature = lookup.character(context)
+        assert armature is not None
+        settings = of_character(armature).strike
+        row = layout.row()
+        row.template_list("NSM_UL_strikes", "", settings, "strikes", settings, "index", rows=3)
+        column = row.column(align=True)
+        column.operator("nsm.add_strike", text="", icon="ADD")
+        column.operator("nsm.remove_strike", text="", icon="REMOVE")
+        layout.prop(settings, "stay")
+        layout.operator("nsm.synthesise_strike", icon="FORCE_FORCE")
+
+
+CLASSES = (NSM_PT_synthesis, NSM_PT_stepping, NSM_UL_strikes, NSM_PT_strike)

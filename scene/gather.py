@@ -24,11 +24,13 @@ _KEYABLE = ("speed", "gait", "facing")
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """shot: at the model's size. rig: the character. line: the curve in world metres. frames: (F,) scene frames."""
+    """shot: at the model's size. rig: the character. line: the curve in world metres, where one is followed.
+    frames: (F,) scene frames.
+    """
 
     shot: Shot
     rig: armatures.Rig
-    line: curves.Polyline
+    line: curves.Polyline | None
     frames: Array
     notes: list[str] = field(default_factory=list)
 

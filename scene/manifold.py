@@ -316,8 +316,25 @@ class NSM_PG_strike(bpy.types.PropertyGroup):
     """A punch or a kick at a target."""
 
     limb: EnumProperty(name="Limb", description="What strikes", items=LIMB_ITEMS, default="RightHand", options=_FIXED)
-    target: PointerProperty(name="Target", description="Object whose origin is hit", type=bpy.types.Object)
-    frame: IntProperty(name="Frame of the Hit", description="When the limb reaches the target", default=40)
+    target: PointerProperty(
+        name="Target", description="Object whose origin is hit, where it is at that frame", type=bpy.types.Object
+    )
+    frame: IntProperty(
+        name="Frame", description="Frame at which the limb reaches the target", default=40, options=_FIXED
+    )
+
+
+class NSM_PG_strikes(bpy.types.PropertyGroup):
+    """The punches and kicks of a character."""
+
+    strikes: CollectionProperty(type=NSM_PG_strike)
+    index: IntProperty(name="Strike", description="The strike that is shown", options=_FIXED)
+    stay: BoolProperty(
+        name="From Here",
+        description="Start where the character stands and faces now; else where the first target is hit best",
+        default=True,
+        options=_FIXED,
+    )
 
 
 class NSM_PG_manifold(bpy.types.PropertyGroup):
@@ -326,7 +343,7 @@ class NSM_PG_manifold(bpy.types.PropertyGroup):
     edit: PointerProperty(type=NSM_PG_edit)
     style: PointerProperty(type=NSM_PG_style)
     synthesis: PointerProperty(type=NSM_PG_synthesis)
-    strike: PointerProperty(type=NSM_PG_strike)
+    strike: PointerProperty(type=NSM_PG_strikes)
 
 
 CLASSES = (
@@ -338,6 +355,7 @@ CLASSES = (
     NSM_PG_style,
     NSM_PG_synthesis,
     NSM_PG_strike,
+    NSM_PG_strikes,
     NSM_PG_manifold,
 )
 

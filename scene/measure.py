@@ -50,7 +50,7 @@ class Report:
     rig_error_mm_max: float = 0.0
     rig_error_mm_mean: float = 0.0
     foot_slide_cm_per_s: float = 0.0
-    path_error_cm: float = 0.0
+    path_error_cm: float | None = None
     goal_error_cm: float | None = None
     goal_error_deg: float | None = None
     penetration_cm_max: float | None = None
@@ -82,6 +82,8 @@ class Report:
         report.notes = stored.notes.splitlines()
         if stored.goal_error_cm < 0:
             report.goal_error_cm = None
+        if stored.path_error_cm < 0:
+            report.path_error_cm = None
         return report
 
 
@@ -145,7 +147,7 @@ def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, 
     report.rig_error_mm_max = float(errors.max()) * 1000
     report.rig_error_mm_mean = float(errors.mean()) * 1000
     report.foot_slide_cm_per_s = _foot_slide(motion, at, heads) * 100
-    report.path_error_cm = float(_distance_from(gathered.line.points, heads[:, 0]).mean()) * 100
+    report.path_error_cm = _path_error(gathered, heads[:, 0])
     report.goal_error_cm = _goal_error(gathered, heads[-1, 0])
 
 
@@ -242,10 +244,17 @@ def _distance_from(line: Array, places: Array) -> Array:
     return out
 
 
+def _path_error(gathered: Gathered, hips: Array) -> float | None:
+    """Mean horizontal distance in cm of places (N, 3) from the curve; None when none is followed."""
+    if gathered.line is None:
+        return None
+    return float(_distance_from(gathered.line.points, hips).mean()) * 100
+
+
 def _goal_error(gathered: Gathered, hips: Array) -> float | None:
     """Horizontal distance in cm of the last place from the curve's end; None when the shot does not lead there."""
     path = gathered.shot.path
-    if path is None:
+    if path is None or gathered.line is None:
         return None
     way = sum(path.speeds) / gathered.shot.fps * gathered.rig.scale
     if path.speed_factors:

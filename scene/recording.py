@@ -38,8 +38,8 @@ _OBJECT_CHANNELS = ("location", "rotation", "scale", "delta_")
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """An armature's animation. gathered: how it is written back; its line is the character's way. motion: what it
-    is, at the scene's frame rate and the model's size.
+    """An armature's animation. gathered: how it is written back. motion: what it is, at the scene's frame rate and
+    the model's size.
     """
 
     gathered: Gathered
@@ -53,10 +53,8 @@ def record(context: bpy.types.Context, obj: bpy.types.Object | None) -> Recordin
     actions.check_assignable(obj)
     frames = frames_of(context, obj)
     motion = read(context, obj, rig, frames)
-    way = motion.root[:, :3].astype(np.float64) * rig.scale
-    line = curves.Polyline(way, np.ones(len(way)), closed=False)
     shot = Shot(name=obj.name, fps=motion.fps, frames=len(frames))
-    return Recording(Gathered(shot, rig, line, frames), motion)
+    return Recording(Gathered(shot, rig, None, frames), motion)
 
 
 def read(context: bpy.types.Context, obj: bpy.types.Object, rig: armatures.Rig, frames: Array) -> Motion:

@@ -417,7 +417,7 @@ def test_the_panels_of_a_character_show_what_can_be_set(engine):
     assert "Contacts are detected." not in drawn("NSM_PT_contacts")
     figure = rig.nsm.manifold.edit.figures.add()
     figure.label, figure.unit, figure.before, figure.after = "Foot slide", "cm/s", 4.0, 0.5
-    assert {"Foot slide", "4 to 0.5 cm/s"} <= set(drawn("NSM_PT_edit"))
+    assert {"Foot slide", "4.00 to 0.50 cm/s"} <= set(drawn("NSM_PT_edit"))
 
 
 def test_a_style_of_another_characters_action_is_taken_on(engine, extension_module, recording):

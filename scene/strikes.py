@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A character's list of punches and kicks as the engine's shot."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..nsm_blender.control.shot import Shot
+from ..nsm_blender.control.strike import StrikeShot, Target
+from ..nsm_blender.errors import ShotError
+from ..nsm_blender.motion.root import root_track
+from . import actions, armatures, constraints, curves, recording
+from .gather import Gathered, frame_range
+from .manifold import of_character
+
+
+def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> tuple[Gathered, StrikeShot]:
+    """Describe what `armature` is to hit, and when. The scene is left as it is. Raises RigError and ShotError."""
+    rig = armatures.read(context, armature)
+    assert armature is not None
+    actions.check_assignable(armature)
+    frames = frame_range(context)
+    render = context.scene.render
+    fps = render.fps / render.fps_base
+    settings = of_character(armature).strike
+    size = curves.metres_per_unit(context.scene) / rig.scale
+    targets = []
+    for strike in settings.strikes:
+        if strike.target is None:
+            raise ShotError(f"A strike of '{armature.name}' has no target; choose an object, such as an empty.")
+        if not frames[0] <= strike.frame <= frames[-1]:
+            raise ShotError(
+                f"'{strike.target.name}' is to be hit at frame {strike.frame}, outside of {frames[0]} to {frames[-1]}."
+            )
+        at = np.array([strike.frame])
+        x, y, z = (constraints.places_of(context, [strike.target], at)[strike.target.name_full][0] * size).tolist()
+        targets.append(Target(strike.limb, (x, y, z), float(strike.frame - frames[0]) / fps))
+    start = _standing(context, armature, rig, size) if settings.stay else None
+    shot = Shot(name=armature.name, fps=fps, frames=len(frames))
+    return Gathered(shot, rig, None, frames), StrikeShot(armature.name, fps, len(frames), targets, start)
+
+
+def _standing(
+    context: bpy.types.Context, armature: bpy.types.Object, rig: armatures.Rig, size: float
+) -> tuple[float, float, float, float]:
+    """Root x, y, z and facing angle of the pose that is shown; its floor is the height of the armature's origin."""
+    x, y, _, angle = root_track(recording.shown(context, armature, rig)[None], 1.0)[0].tolist()
+    return x, y, float(armature.matrix_world.translation.z) * size, angle
