@@ -155,6 +155,7 @@ class Synthesis:
                 self._frames = synthesise(self.networks, inputs)
             else:
                 self._frames = _changed(self.networks, inputs, before._steps.inputs(), before._frames)
+            self._previous = None  # else each would keep all before it
         elif self._motion is None:
             self._motion = _motions(
                 self.networks, [self.shot], [self.course], [self.options], self._steps, self._frames, self._ground
