@@ -9,7 +9,7 @@ import numpy as np
 
 from ..models.manifold import FPS
 from ..motion.filters import gaussian
-from ..motion.ik import LEFT_LEG, REACH, RIGHT_LEG, solve_limb
+from ..motion.ik import LEFT_LEG, RIGHT_LEG, solve_limb
 from ..motion.rotations import Array, between, from_exponential_map, multiply, rotate, to_exponential_map
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
@@ -20,8 +20,10 @@ _LONGEST_GLIDE = 24
 """Frames over which an offset fades to nothing when the next contact is far away."""
 _FOOT_GLIDE = 8
 """The same for the foot's rotation: a heel that was held must catch up with its rise."""
+_STRETCH = 0.985
+"""Share of its length to which a standing leg may stretch; beyond, its knee would snap straight and back."""
 _LARGEST_DROP = 0.12
-_DROP_SPREAD = 0.06
+_DROP_SPREAD = 0.08
 """Seconds to both sides over which the hips sink for a foot that is out of reach."""
 _SIDES = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
 
@@ -205,7 +207,7 @@ def _hips_drop(
     need = np.zeros(len(hips))
     for side, limb in _SIDES.items():
         joints = MODEL_SKELETON.indices([limb.middle, limb.end])
-        length = float(np.linalg.norm(MODEL_SKELETON.offsets[joints], axis=1).sum()) * (REACH - 0.002)
+        length = float(np.linalg.norm(MODEL_SKELETON.offsets[joints], axis=1).sum()) * _STRETCH
         v = ankles[side] - hips - _bone(rotations[:, 0], MODEL_SKELETON.index(limb.upper))
         aside = np.minimum(np.sqrt(v[:, 0] ** 2 + v[:, 1] ** 2), length * 0.95)
         lack = -v[:, 2] - np.sqrt(length * length - aside * aside)

@@ -16,7 +16,7 @@ from ..editing.frames import to_world_positions
 from ..editing.rotations_from_positions import rotations_of
 from ..errors import ShotError
 from ..models.manifold import FPS, FRAME, Autoencoder
-from ..models.synthesis import EFFECTORS, STRIKE_FRAMES, EndEffectors, strike_inputs, strike_window
+from ..models.synthesis import EFFECTORS, STRIKE_FRAMES, EndEffectors, nearest_strike, strike_inputs, strike_window
 from ..motion.filters import without_short_runs
 from ..motion.ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
 from ..motion.motion import Motion
@@ -32,13 +32,17 @@ FARTHEST = 1.6
 """Metres over the ground from the character to a target; farther away, it would have to walk."""
 _TRIES = 5
 """How often the path is corrected by what came of it; each try takes a few milliseconds."""
-_CORRECTION = 0.8
+_CORRECTION = 0.7
+_FARTHEST_SHIFT = 0.3
+"""Metres beside the target that it may be asked for; farther off, the network has not learned to go."""
 _BETWEEN = 0.5
 """Seconds between two strikes at least."""
 _PIN_WIDTH = 7.0
 _LEAN_WIDTH = 14.0
 """Frames: standard deviations of the last correction of the limb, and of the body where the limb is too short."""
 _FARTHEST_LEAN = 0.3
+_LEANS = 3
+"""How often the body comes nearer: planted feet take some of it back."""
 _LIFTED = 24
 """Frames before and after a kick in which its foot does not stand."""
 _POLE = (0.0, 1.0, 0.0)
@@ -64,15 +68,16 @@ class Target:
 class StrikeShot:
     """Punches and kicks of one character.
 
-    frames at fps, the first at time 0. start: x, y, z and facing angle about +Z, or None: where the first
-    target is hit best, facing along -Y.
+    frames at fps, the first at time 0. start: x, y, z of the character, or None: where the first target is hit
+    best. facing: angle about +Z in radians, or None: as the first target is hit best.
     """
 
     name: str
     fps: float
     frames: int
     targets: Sequence[Target]
-    start: tuple[float, float, float, float] | None = None
+    start: tuple[float, float, float] | None = None
+    facing: float | None = None
     meta: dict[str, Any] = field(default_factory=dict)
 
     def validate(self) -> None:
@@ -113,10 +118,10 @@ class StrikeSynthesis:
         self._hits = [round(target.time * FPS) for target in targets]
         count = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
         self._count = count + count % 2
-        self._start = shot.start or self._usual_start()
+        self._start = self._start_of(shot)
         self._check_distance()
-        # What is asked of the network, around the root at the hit; corrected with every try.
-        self._asked = [self._around(place, np.array(self._start)) for place in self._places]
+        # How far beside the targets the network is asked to hit, for it to hit them; corrected with every try.
+        self._shifts = np.zeros_like(self._places)
         self._tries: list[tuple[float, Array, Array]] = []
         self._motion: Motion | None = None
         self._errors: tuple[Array, Array] | None = None
@@ -151,10 +156,16 @@ class StrikeSynthesis:
         assert self._errors is not None
         return self._errors
 
-    def _usual_start(self) -> tuple[float, float, float, float]:
+    def _start_of(self, shot: StrikeShot) -> tuple[float, float, float, float]:
+        """Root x, y, z and facing angle at the first frame."""
         usual = self._network.usual_target(self._effectors[0])
-        x, y = self._places[0, :2] - usual[:2]
-        return float(x), float(y), 0.0, 0.0
+        if shot.start is None:
+            angle = shot.facing or 0.0
+            x, y = self._places[0, :2] - to_world(usual[:2].astype(np.float64), np.array(angle))
+            return float(x), float(y), 0.0, angle
+        if shot.facing is not None:
+            return (*shot.start, shot.facing)
+        return (*shot.start, facing_of(shot.start, self._places[0]) - facing_of((0.0, 0.0), usual))
 
     def _check_distance(self) -> None:
         away = np.linalg.norm(self._places[0, :2] - np.array(self._start[:2]))
@@ -171,26 +182,28 @@ class StrikeSynthesis:
     def _try(self) -> None:
         """Hidden units from the paths asked for; remember how well they hit, and ask better next time."""
         long = self._count + 2 * REACH_FRAMES
-        paths = np.zeros((long, len(EFFECTORS), 3), dtype=np.float32)
         hits = [hit + REACH_FRAMES for hit in self._hits]
-        since = np.arange(long)[:, None] - np.array(hits)
-        nearest = np.abs(since).argmin(1)
-        frames = np.arange(long)
-        for k, (effector, asked) in enumerate(zip(self._effectors, self._asked, strict=True)):
-            mine = frames[(nearest == k) & (np.abs(since[:, k]) <= STRIKE_FRAMES)]
-            paths[mine, effector] = self._network.path(effector, asked)[since[mine, k] + STRIKE_FRAMES]
-        inputs = strike_inputs(paths, hits, self._effectors)
-        made = self._autoencoder.decode(self._network.hidden(inputs))
-        root = self._root(made, strike_window(since[frames, nearest]))[REACH_FRAMES:-REACH_FRAMES]
+        nearest, since = nearest_strike(long, hits)
+        path = np.zeros((long, 3), dtype=np.float32)
+        for k, effector in enumerate(self._effectors):
+            before = self._before(k)
+            asked = self._around(self._places[k] + self._shifts[k], before)
+            mine = np.flatnonzero((nearest == k) & (np.abs(since) <= STRIKE_FRAMES))
+            path[mine] = self._network.path(effector, asked)[since[mine] + STRIKE_FRAMES]
+        made = self._autoencoder.decode(self._network.hidden(strike_inputs(path, hits, self._effectors)))
+        root = self._root(made, strike_window(since))[REACH_FRAMES:-REACH_FRAMES]
         made = made[REACH_FRAMES:-REACH_FRAMES]
-        reached = to_world_positions(made[self._hits], root[self._hits])
-        errors = np.empty(len(self._hits))
-        for k, (hit, effector) in enumerate(zip(self._hits, self._effectors, strict=True)):
-            place = reached[k, MODEL_SKELETON.index(EFFECTORS[effector])]
-            errors[k] = np.linalg.norm(self._places[k] - place)
-            lack = self._around(self._places[k], root[hit]) - self._around(place, root[hit])
-            self._asked[k] = self._asked[k] + _CORRECTION * lack
-        self._tries.append((float(errors.max()), made, root))
+        joints = [MODEL_SKELETON.index(EFFECTORS[effector]) for effector in self._effectors]
+        lacks = self._places - to_world_positions(made[self._hits], root[self._hits])[range(len(joints)), joints]
+        self._tries.append((float(np.linalg.norm(lacks, axis=1).max()), made, root))
+        self._shifts = self._shifts + _CORRECTION * lacks
+        size = np.linalg.norm(self._shifts, axis=1, keepdims=True)
+        self._shifts *= np.minimum(1, _FARTHEST_SHIFT / np.maximum(size, 1e-9))
+
+    def _before(self, strike: int) -> Array:
+        """Root (4,) before a strike, as the last try has it."""
+        frame = max(self._hits[strike] - STRIKE_FRAMES, 0)
+        return self._tries[-1][2][frame] if self._tries else np.array(self._start)
 
     def _root(self, made: Array, window: Array) -> Array:
         """Root (T with margins, 4): steps are made around the strikes only, and the first frame is the start."""
@@ -211,10 +224,14 @@ class StrikeSynthesis:
         contacts = self._contacts(made)
         rotations = rotations_of(places)
         hips = places[:, 0]
-        posed, rotations = self._planted(hips, rotations, contacts)
-        lean = self._lean(posed)
-        if lean.any():
-            posed, rotations = self._planted(hips + lean, rotations, contacts)
+        posed, turned = self._planted(hips, rotations, contacts)
+        for _ in range(_LEANS):
+            lean = self._lean(posed)
+            if not lean.any():
+                break
+            hips = hips + lean
+            posed, turned = self._planted(hips, rotations, contacts)
+        rotations = turned
         posed, rotations = self._pinned(posed, rotations)
         self._errors = before, self._misses(posed)
         actions = np.zeros((self._count, len(ACTIONS)), dtype=np.float32)
@@ -296,6 +313,6 @@ def _bump(count: int, hit: int, width: float) -> Array:
     return np.exp(-0.5 * ((np.arange(count) - hit) / width) ** 2)
 
 
-def facing_of(start: Sequence[float], target: Sequence[float]) -> float:
+def facing_of(start: Sequence[float] | Array, target: Sequence[float] | Array) -> float:
     """Facing angle of one who stands at `start` (x, y) and looks at `target` (x, y)."""
     return float(angle_of(np.asarray(target[:2], dtype=np.float64) - np.asarray(start[:2], dtype=np.float64)))

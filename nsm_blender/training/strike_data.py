@@ -11,11 +11,11 @@ import numpy as np
 
 from ..editing.frames import around_root, to_frames
 from ..models.manifold import FPS
-from ..models.synthesis import EFFECTORS, REACH, STRIKE_FRAMES, strike_inputs
+from ..models.synthesis import EFFECTORS, REACH, STRIKE_FRAMES, nearest_strike, strike_inputs
 from ..motion.clip_file import LibraryEntry, load_library
 from ..motion.filters import gaussian, velocity
 from ..motion.mirror import mirror_vectors
-from ..motion.root import root_track
+from ..motion.root import root_track, to_local
 from ..motion.rotations import Array, normalize
 from ..motion.skeleton import MODEL_SKELETON
 from .autoencoder import MAX_TURN
@@ -35,6 +35,10 @@ _APART = 0.4
 _JITTER = 0.1
 """Metres: standard deviation by which strikes are moved to other targets, for want of recorded ones."""
 _JITTER_FRAMES = 9.0
+_STEP = 0.15
+"""The same for how far the whole body goes towards the target, in the ground plane,"""
+_STEP_FRAMES = (40, 4)
+"""between these frames before the hit."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +59,24 @@ class Fight:
     contacts: Array
     strikes: tuple[Strike, ...]
 
-    def around(self) -> Array:
-        """Joint places (T, J, 3) around the root."""
-        return around_root(self.positions, self.root)
-
     def frames(self) -> Array:
         """X (T, FRAME.size)."""
         return to_frames(self.positions, self.root, self.contacts).astype(np.float32)
 
+    def path(self, strike: Strike) -> Array:
+        """Places (T, 3) of the joint that strikes, around the root as it is STRIKE_FRAMES before the hit."""
+        before = self.root[max(strike.frame - STRIKE_FRAMES, 0)]
+        place = self.positions[:, EFFECTOR_JOINTS[strike.effector]]
+        out: Array = np.concatenate((to_local(place[:, :2] - before[:2], before[3]), place[:, 2:]), axis=1)
+        return out
+
     def inputs(self) -> Array:
-        """(T, REACH.size), the path of the hand or foot that strikes next or has struck last."""
-        return strike_inputs(
-            self.around()[:, EFFECTOR_JOINTS], [s.frame for s in self.strikes], [s.effector for s in self.strikes]
-        )
+        """(T, REACH.size): the path of the hand or foot that strikes nearest in time."""
+        frames = [strike.frame for strike in self.strikes]
+        nearest, _ = nearest_strike(len(self.positions), frames)
+        paths = np.stack([self.path(strike) for strike in self.strikes])
+        path = paths[nearest, np.arange(len(self.positions))]
+        return strike_inputs(path, frames, [strike.effector for strike in self.strikes])
 
 
 EFFECTOR_JOINTS = MODEL_SKELETON.indices(EFFECTORS)
@@ -131,10 +140,14 @@ def strikes_of(around: Array, kinds: Collection[str] = tuple(STRIKE_TAGS.values(
 
 
 def moved(fight: Fight, rng: np.random.Generator) -> Fight:
-    """The fight with its strikes at other places near by: the limb reaches there, the body stays as it is."""
-    positions = fight.positions.copy()
+    """The fight with its strikes at other places near by: the body steps somewhere else, the limb reaches there."""
+    positions, root = fight.positions.copy(), fight.root.copy()
     time = np.arange(len(positions))
     for strike in fight.strikes:
+        t = np.clip((time - strike.frame + _STEP_FRAMES[0]) / (_STEP_FRAMES[0] - _STEP_FRAMES[1]), 0, 1)
+        step = (t * t * (3 - 2 * t))[:, None] * rng.normal(0, _STEP, 2)
+        root[:, :2] += step
+        positions[..., :2] += step[:, None]
         name = EFFECTORS[strike.effector]
         side = "Left" if name.startswith("Left") else "Right"
         hand = name.endswith("Hand")
@@ -147,7 +160,7 @@ def moved(fight: Fight, rng: np.random.Generator) -> Fight:
         _reach(positions, near, (upper, middle, end), before + shift)
         if not hand:
             positions[near, EFFECTOR_JOINTS[strike.effector]] += positions[near, end] - before
-    return Fight(fight.name, positions, fight.root, fight.contacts, fight.strikes)
+    return Fight(fight.name, positions, root, fight.contacts, fight.strikes)
 
 
 def _reach(positions: Array, frames: Array, joints: tuple[int, int, int], target: Array) -> None:
@@ -169,19 +182,18 @@ def _reach(positions: Array, frames: Array, joints: tuple[int, int, int], target
 def profiles_of(found: Sequence[Fight], ridge: float = 0.02) -> Array:
     """How hands (0) and feet (1) travel to a target: (2, 2 STRIKE_FRAMES + 1, 4, 3).
 
-    The place of a left hand or foot around the root, t frames from the hit, is [1, target] times the matrix of
-    t, by least squares over all strikes; right ones are mirrored. At the hit it is the target.
+    The place of a left hand or foot around the root before it, t frames from the hit, is [1, target] times the
+    matrix of t, by least squares over all strikes; right ones are mirrored. At the hit it is the target.
     """
     out = np.zeros((2, 2 * STRIKE_FRAMES + 1, 4, 3))
     for kind in range(2):
         targets, paths = [], []
         for fight in found:
-            around = fight.around()
             for strike in fight.strikes:
                 if strike.effector // 2 != kind:
                     continue
-                frames = np.clip(np.arange(-STRIKE_FRAMES, STRIKE_FRAMES + 1) + strike.frame, 0, len(around) - 1)
-                path = around[frames, EFFECTOR_JOINTS[strike.effector]]
+                frames = np.arange(-STRIKE_FRAMES, STRIKE_FRAMES + 1) + strike.frame
+                path = fight.path(strike)[np.clip(frames, 0, len(fight.positions) - 1)]
                 path = path if strike.effector % 2 == 0 else mirror_vectors(path)
                 paths.append(path)
                 targets.append(path[STRIKE_FRAMES])
@@ -220,9 +232,8 @@ def end_effector_constants(found: Sequence[Fight]) -> dict[str, Array]:
     """What the weights file of end-effector control holds beside the network: `profile` and `target`."""
     targets: tuple[list[Array], list[Array]] = ([], [])
     for fight in found:
-        around = fight.around()
         for strike in fight.strikes:
-            place = around[strike.frame, EFFECTOR_JOINTS[strike.effector]]
+            place = fight.path(strike)[strike.frame]
             targets[strike.effector // 2].append(place if strike.effector % 2 == 0 else mirror_vectors(place))
     return {
         "profile": profiles_of(found),
