@@ -85,8 +85,7 @@ class NSM_OT_add_constraint(_OnCharacter):
         item.frame_start = item.frame_end = context.scene.frame_current
         item.place = context.scene.cursor.location
         if self.kind in ("PIN", "LOOK"):
-            others = [obj for obj in context.selected_objects if obj != armature and obj.parent != armature]
-            item.target = others[0] if len(others) == 1 else None
+            item.target = lookup.target(context, armature)
         if rig is not None:
             item.use_range = True
             constraints.capture_pose(context, armature, rig, item)

@@ -77,8 +77,7 @@ class NSM_OT_add_strike(_OnCharacter):
         settings = of_character(armature).strike
         strike = settings.strikes.add()
         strike.frame = context.scene.frame_current
-        others = [obj for obj in context.selected_objects if obj != armature and obj.parent != armature]
-        strike.target = others[0] if len(others) == 1 else None
+        strike.target = lookup.target(context, armature)
         settings.index = len(settings.strikes) - 1
         return {"FINISHED"}
 

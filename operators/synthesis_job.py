@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import fields
 
 import bpy
+import numpy as np
 
 from ..nsm_blender.control.shot import Shot
 from ..nsm_blender.control.synthesis import Crowd, Networks, Options, Synthesis
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.models.synthesis import Stepping
 from ..nsm_blender.motion.motion import Motion
-from ..scene import actions, crowd, lookup, measure
+from ..scene import actions, crowd, curves, lookup, measure, terrain
 from ..scene.gather import Gathered, gather
 from ..scene.manifold import of_character
 from ..scene.properties import of_object
@@ -33,7 +34,8 @@ class SynthesisJob(MotionJob):
         gathered = gather(context, armature)
         assert armature is not None
         wanted = options(armature)
-        super().__init__(gathered, armature, Synthesis(gathered.shot, wanted), f"{armature.name} Synthesis")
+        work = Synthesis(gathered.shot, wanted, ground=ground_of(context, armature, [gathered]))
+        super().__init__(gathered, armature, work, f"{armature.name} Synthesis")
         self._asked_for = asked_for(gathered.shot, wanted)
 
     def keep(self, armature: bpy.types.Object) -> None:
@@ -52,6 +54,17 @@ def options(armature: bpy.types.Object) -> Options:
         sway=round(settings.sway, 6),
         standing_start=settings.standing_start,
     )
+
+
+def ground_of(
+    context: bpy.types.Context, armature: bpy.types.Object, together: Sequence[Gathered]
+) -> terrain.Heights | None:
+    """Heights, at the model's size, of the ground on which characters of one size walk; None for the floor."""
+    ground = of_character(armature).synthesis.ground
+    if ground is not None:
+        size = curves.metres_per_unit(context.scene) / together[0].rig.scale
+        return terrain.of_object(context, ground, size)
+    return terrain.under_curves([np.array(g.shot.path.points) for g in together if g.shot.path])
 
 
 def asked_for(shot: Shot, wanted: Options) -> str:
@@ -80,7 +93,7 @@ def synthesise_again(
     synthesis stays.
     """
     gathered, wanted = gather(context, armature), options(armature)
-    work = Synthesis(gathered.shot, wanted, networks, previous)
+    work = Synthesis(gathered.shot, wanted, networks, previous, ground_of(context, armature, [gathered]))
     motion = work.motion()
     actions.remove(armature)
     job = _Written(gathered, armature, _Made(motion), f"{armature.name} Synthesis")
@@ -140,11 +153,9 @@ class CrowdJob(Steps):
                 yield _MADE * i / len(self._cast)
             bpy.context.view_layer.update()
             gathered = [gather(bpy.context, _object(uid)) for uid in armatures]
-            work = Crowd([g.shot for g in gathered], [options(_object(uid)) for uid in armatures])
-            while not work.done:
-                work.step()
-                yield _MADE + (_SYNTHESISED - _MADE) * work.progress
-            motions = work.motions()
+            motions: list[Motion] = [None] * len(gathered)
+            for share in self._synthesise(gathered, armatures, motions):
+                yield _MADE + (_SYNTHESISED - _MADE) * share
             for share in self._write(gathered, armatures, motions):
                 yield _SYNTHESISED + (_WRITTEN - _SYNTHESISED) * share
             self.reports = [job.report for job in self._jobs]
@@ -162,6 +173,25 @@ class CrowdJob(Steps):
         made = crowd.copy(bpy.context, _object(self._model), _object(way), len(self._objects))
         self._objects += [obj.session_uid for obj in made]
         return made[0].session_uid
+
+    def _synthesise(self, gathered: list[Gathered], armatures: list[int], motions: list[Motion]) -> Iterator[float]:
+        """Fill in `motions`; characters of one size on one ground go together."""
+        alike: dict[tuple[float, str], list[int]] = {}
+        for i, uid in enumerate(armatures):
+            ground = of_character(_object(uid)).synthesis.ground
+            alike.setdefault((gathered[i].rig.scale, ground.name_full if ground else ""), []).append(i)
+        done = 0
+        for chosen in alike.values():
+            together = [gathered[i] for i in chosen]
+            wanted = [options(_object(armatures[i])) for i in chosen]
+            ground_there = ground_of(bpy.context, _object(armatures[chosen[0]]), together)
+            work = Crowd([g.shot for g in together], wanted, ground=ground_there)
+            while not work.done:
+                work.step()
+                yield (done + len(chosen) * work.progress) / len(gathered)
+            for i, motion in zip(chosen, work.motions(), strict=True):
+                motions[i] = motion
+            done += len(chosen)
 
     def _write(self, gathered: list[Gathered], armatures: list[int], motions: list[Motion]) -> Iterator[float]:
         for i, (what, uid, motion) in enumerate(zip(gathered, armatures, motions, strict=True)):

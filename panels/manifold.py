@@ -66,8 +66,9 @@ class NSM_UL_contacts(bpy.types.UIList):
         _active_property: str,
     ) -> None:
         """What touches, and when."""
-        row = layout.row(align=True)
-        row.prop(item, "joint", text="")
+        split = layout.split(factor=0.5)
+        split.prop(item, "joint", text="")
+        row = split.row(align=True)
         row.prop(item, "frame_start", text="")
         row.prop(item, "frame_end", text="")
 

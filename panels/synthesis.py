@@ -7,7 +7,7 @@ import bpy
 
 from ..operators import live
 from ..scene import lookup
-from ..scene.manifold import NSM_PG_strike, of_character
+from ..scene.manifold import LIMB_ITEMS, NSM_PG_strike, of_character
 from .sidebar import _Panel
 
 
@@ -47,6 +47,7 @@ class NSM_PT_stepping(_Panel):
         assert armature is not None
         settings = of_character(armature).synthesis
         column = layout.column(align=True)
+        column.prop(settings, "ground")
         column.prop(settings, "standing_start")
         column.prop(settings, "sway")
         column = layout.column(align=True)
@@ -75,10 +76,8 @@ class NSM_UL_strikes(bpy.types.UIList):
         _active_property: str,
     ) -> None:
         """What hits what, and when."""
-        row = layout.row(align=True)
-        row.prop(item, "limb", text="")
-        row.prop(item, "target", text="")
-        row.prop(item, "frame", text="")
+        limb = next(label for name, label, *_ in LIMB_ITEMS if name == item.limb)
+        layout.label(text=f"{item.frame}: {limb} to {item.target.name if item.target else 'nothing yet'}")
 
 
 class NSM_PT_strike(_Panel):
@@ -104,7 +103,14 @@ class NSM_PT_strike(_Panel):
         column = row.column(align=True)
         column.operator("nsm.add_strike", text="", icon="ADD")
         column.operator("nsm.remove_strike", text="", icon="REMOVE")
-        layout.prop(settings, "stay")
+        layout.use_property_split = True
+        if 0 <= settings.index < len(settings.strikes):
+            strike = settings.strikes[settings.index]
+            column = layout.column()
+            column.prop(strike, "limb")
+            column.prop(strike, "target")
+            column.prop(strike, "frame")
+        layout.prop(settings, "begin")
         layout.operator("nsm.synthesise_strike", icon="FORCE_FORCE")
 
 

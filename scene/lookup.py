@@ -29,6 +29,13 @@ def character(context: bpy.types.Context) -> bpy.types.Object | None:
     return armatures[0] if len(armatures) == 1 else None
 
 
+def target(context: bpy.types.Context, armature: bpy.types.Object) -> bpy.types.Object | None:
+    """The selected object that a new pin or strike is about: the only one beside the character, or the only empty."""
+    others = [obj for obj in context.selected_objects if obj != armature and obj.parent != armature]
+    empties = [obj for obj in others if obj.type == "EMPTY"]
+    return next((few[0] for few in (empties, others) if len(few) == 1), None)
+
+
 def baked(obj: bpy.types.Object) -> bpy.types.Action | None:
     """The bake that moves `obj` now, or None."""
     action = obj.animation_data.action if obj.animation_data else None

@@ -226,6 +226,10 @@ class NSM_PG_style(bpy.types.PropertyGroup):
     seed: IntProperty(name="Seed", description="Another seed gives another noise", min=0, options=_FIXED)
 
 
+def _is_mesh(_settings: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
+    return obj.type == "MESH"
+
+
 class NSM_PG_synthesis(bpy.types.PropertyGroup):
     """How a character steps along its curve."""
 
@@ -301,6 +305,12 @@ class NSM_PG_synthesis(bpy.types.PropertyGroup):
         default=False,
         options=_FIXED,
     )
+    ground: PointerProperty(
+        name="Ground",
+        description="Mesh on whose topmost surface the character walks; without one it walks as high as the curve lies",
+        type=bpy.types.Object,
+        poll=_is_mesh,
+    )
 
 
 LIMB_ITEMS = (
@@ -310,6 +320,13 @@ LIMB_ITEMS = (
     ("RightToe", "Right Foot", "Kick with the right foot", 3),
 )
 """What can strike. The numbers are stored in files: never change them."""
+
+
+BEGIN_ITEMS = (
+    ("TURNED", "Here, Turned", "Where the character stands now, turned as the first target is hit best", 0),
+    ("HERE", "Here", "Where the character stands now, facing as it does now", 1),
+    ("BEST", "Best Place", "Where the first target is hit best, facing -Y", 2),
+)
 
 
 class NSM_PG_strike(bpy.types.PropertyGroup):
@@ -329,11 +346,8 @@ class NSM_PG_strikes(bpy.types.PropertyGroup):
 
     strikes: CollectionProperty(type=NSM_PG_strike)
     index: IntProperty(name="Strike", description="The strike that is shown", options=_FIXED)
-    stay: BoolProperty(
-        name="From Here",
-        description="Start where the character stands and faces now; else where the first target is hit best",
-        default=True,
-        options=_FIXED,
+    begin: EnumProperty(
+        name="Begin", description="Where the character stands at first", items=BEGIN_ITEMS, options=_FIXED
     )
 
 

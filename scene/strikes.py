@@ -36,9 +36,16 @@ def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> tup
         at = np.array([strike.frame])
         x, y, z = (constraints.places_of(context, [strike.target], at)[strike.target.name_full][0] * size).tolist()
         targets.append(Target(strike.limb, (x, y, z), float(strike.frame - frames[0]) / fps))
-    start = _standing(context, armature, rig, size) if settings.stay else None
-    shot = Shot(name=armature.name, fps=fps, frames=len(frames))
-    return Gathered(shot, rig, None, frames), StrikeShot(armature.name, fps, len(frames), targets, start)
+    x, y, z, angle = _standing(context, armature, rig, size)
+    strikes = StrikeShot(
+        name=armature.name,
+        fps=fps,
+        frames=len(frames),
+        targets=targets,
+        start=None if settings.begin == "BEST" else (x, y, z),
+        facing=angle if settings.begin == "HERE" else None,
+    )
+    return Gathered(Shot(name=armature.name, fps=fps, frames=len(frames)), rig, None, frames), strikes
 
 
 def _standing(

@@ -193,3 +193,42 @@ def test_a_crowd_without_curves_or_characters_says_what_is_missing(engine):
     select(way)
     with pytest.raises(RuntimeError, match="No character is there to copy"):
         bpy.ops.nsm.synthesise_crowd()
+
+
+def ramp():
+    """A mesh that rises by half a metre for each metre to -Y, above the floor."""
+    mesh = bpy.data.meshes.new("Ramp")
+    mesh.from_pydata([(-9, 1, 0), (9, 1, 0), (9, -9, 5), (-9, -9, 5)], [], [(0, 1, 2, 3)])
+    obj = bpy.data.objects.new("Ramp", mesh)
+    bpy.context.scene.collection.objects.link(obj)
+    bpy.context.view_layer.update()
+    return obj
+
+
+def test_heights_are_those_of_the_ground_or_of_the_curve(engine, extension_module):
+    terrain = extension_module("scene.terrain")
+    places = np.array([[[0.0, -1.0], [2.0, -3.0]]])
+    assert terrain.of_object(bpy.context, ramp(), 1.0)(places) == pytest.approx(np.array([[1.0, 2.0]]), abs=1e-5)
+    assert terrain.under_curves([np.array([(0, 0, 0), (0, -4, 0)])]) is None
+    level = terrain.under_curves([np.array([(0, 0, 2), (0, -4, 2)])])
+    assert level(places) == pytest.approx(np.array([[2.0, 2.0]]))
+    rising = terrain.under_curves([np.array([(0, 0, 0), (0, -4, 2)]), np.array([(50, 0, 9), (50, -4, 9)])])
+    assert rising(places) == pytest.approx(np.array([[0.5, 1.5]]), abs=0.03)
+
+
+def test_a_synthesis_walks_on_its_ground(engine):
+    rig, _ = build.shot(engine, frames=60)
+    flat = [place_on(rig, bpy.ops.nsm.synthesise, frame) for frame in (1, 60)]
+    rig.nsm.manifold.synthesis.ground = ramp()
+    risen = [place_on(rig, bpy.ops.nsm.synthesise, frame) for frame in (1, 60)]
+    for below, above in zip(flat, risen, strict=True):
+        assert above[2] - below[2] == pytest.approx(0.5 * (1 - above[1]), abs=0.25)
+    rig.nsm.manifold.synthesis.ground.data.clear_geometry()
+    with pytest.raises(RuntimeError, match="'Ramp' has no surface"):
+        bpy.ops.nsm.synthesise()
+
+
+def place_on(rig, operator, frame):
+    """Where the hips are at a frame of a fresh synthesis."""
+    operator()
+    return hips(rig, frame)

@@ -58,11 +58,15 @@ def test_the_character_strikes_from_where_it_stands_or_from_where_it_hits_best(s
     before = snapshot()
     _, shot = gather(bpy.context, rig)
     assert difference(before, snapshot()) == {}
-    assert shot.start == pytest.approx((1, 2, 0.5, 0.5), abs=1e-3)
+    assert shot.start == pytest.approx((1, 2, 0.5), abs=1e-3)
+    assert shot.facing is None
     assert (shot.frames, shot.fps, shot.targets[0].time) == (60, 30, pytest.approx(29 / 30))
-    rig.nsm.manifold.strike.stay = False
+    rig.nsm.manifold.strike.begin = "HERE"
     _, shot = gather(bpy.context, rig)
-    assert shot.start is None
+    assert shot.facing == pytest.approx(0.5, abs=1e-3)
+    rig.nsm.manifold.strike.begin = "BEST"
+    _, shot = gather(bpy.context, rig)
+    assert (shot.start, shot.facing) == (None, None)
 
 
 def test_a_moving_target_is_hit_where_it_is_at_that_frame(striker, extension_module):
