@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
 
-SYSTEMS = ("nsm", "pfnn", "autoencoder", "locomotion", "footsteps", "end-effectors")
+SYSTEMS = ("nsm", "pfnn", "autoencoder", "locomotion", "footsteps", "end-effectors", "styles")
+_PFNN_EPOCHS = 20
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -25,94 +22,136 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--run", type=Path, metavar="DIR", help="folder of the checkpoint; default runs/NAME")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--subjects", nargs="*", default=[], help="use only these performers' clips")
-    parser.add_argument("--warps", nargs="*", type=float, default=[1.15], help="also play every clip at these speeds")
-    parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--hidden", type=int, default=512)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--epochs", nargs="+", type=int, metavar="N",
+                        help=f"pfnn: how many ({_PFNN_EPOCHS}); autoencoder: those of each stage")  # fmt: skip
+    pfnn = parser.add_argument_group("pfnn")
+    pfnn.add_argument("--subjects", nargs="*", default=[], help="use only these performers' clips")
+    pfnn.add_argument("--warps", nargs="*", type=float, default=[1.15], help="also play every clip at these speeds")
+    pfnn.add_argument("--hidden", type=int, default=512)
+    manifold = parser.add_argument_group("the motion manifold")
+    manifold.add_argument("--steps", type=int, help="of footsteps, locomotion and end-effectors")
+    manifold.add_argument("--autoencoder", type=Path, metavar="FILE",
+                          help="the autoencoder to train for (default: the one that is shipped)")  # fmt: skip
+    manifold.add_argument("--test-subjects", type=Path, metavar="FILE.json",
+                          help='held-out performers; default: "test" of split.json in DIR')  # fmt: skip
     parser.set_defaults(handler=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, choose the best epoch by closed-loop rollouts, write weights and card."""
-    if args.system != "pfnn":
-        raise UserError(f"This version trains pfnn; {args.system} is not part of it yet.")
-    import torch
+    """Train and write weights and card. Raises UserError before training when the arguments are at fault."""
+    if args.system == "nsm":
+        raise UserError("This version trains pfnn and the motion manifold; nsm is not part of it yet.")
+    if args.out.suffix != ".safetensors":
+        raise UserError(f"{args.out}: the weights file must end in .safetensors.")
+    if args.system == "pfnn":
+        _train_pfnn(args)
+    else:
+        _train_manifold(args)
+    print(f"wrote {args.out} and {args.out.with_suffix('.json').name}")
+    return 0
 
+
+def _train_manifold(args: argparse.Namespace) -> None:
+    """One of the manifold's networks, or its styles."""
+    from ..training import cards, manifold
+
+    if args.subjects:
+        raise UserError("--subjects belongs to pfnn; the manifold holds performers out with --test-subjects.")
+    if args.epochs is not None and args.system != "autoencoder":
+        raise UserError(f"{args.system} is not trained in epochs; give --steps.")
+    run = manifold.Run(
+        args.data,
+        args.out,
+        args.run or Path("runs") / args.out.stem,
+        _command(args),
+        cards.test_subjects(args.data, args.test_subjects),
+        args.seed,
+        _device(args),
+        args.resume,
+        args.epochs,
+        args.steps,
+        args.autoencoder,
+    )
+    print(f"held out: {run.held_out}")
+    manifold.RUNS[args.system](run)
+
+
+def _train_pfnn(args: argparse.Namespace) -> None:
+    """The PFNN: the best epoch is chosen by closed-loop rollouts."""
     from ..evaluation.validation import of_tensors
     from ..training import pfnn, pfnn_data
 
-    device = args.device if args.device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
+    if args.epochs is not None and len(args.epochs) != 1:
+        raise UserError("The PFNN trains in one stage; give one number of epochs.")
+    args.epochs = args.epochs or [_PFNN_EPOCHS]
     data = pfnn_data.build(args.data, args.subjects, args.warps)
     print(
         f"{len(data.clips)} clips, {sum(data.minutes.values()):.1f} minutes recorded, "
         f"{len(data.train.x)} frames with mirrored and warped ones"
     )
     settings = pfnn.Settings(
-        hidden=args.hidden, epochs=args.epochs, seed=args.seed, subjects=args.subjects, warps=args.warps
+        hidden=args.hidden, epochs=args.epochs[0], seed=args.seed, subjects=args.subjects, warps=args.warps
     )
     folder = args.run or Path("runs") / args.out.stem
-    trainer = pfnn.Trainer(data, settings, folder, device, args.resume)
+    trainer = pfnn.Trainer(data, settings, folder, _device(args), args.resume)
     tensors = trainer.run(lambda t: of_tensors(lambda path: pfnn.save_weights(t, path)))
     pfnn.save_weights(tensors, args.out)
-    card = _card(args, data, trainer)
-    args.out.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
-    print(f"wrote {args.out} and {args.out.with_suffix('.json').name}")
-    return 0
+    _pfnn_card(args, data, trainer)
 
 
-def _card(args: argparse.Namespace, data: Any, trainer: Any) -> dict[str, Any]:
+def _pfnn_card(args: argparse.Namespace, data: Any, trainer: Any) -> None:
     """The model card: what was trained, on what, how, and what came out."""
     from ..models.pfnn import INPUT, OUTPUT
     from ..motion.clip_file import load_library
-    from ..training.pfnn import current_commit
+    from ..training import cards
 
-    used = {e.name: e for e in load_library(args.data) if e.name in set(data.clips)}
-    command = [
-        "nsm-blender",
-        "train",
+    used = {e.name: e for e in load_library(args.data)}
+    cards.write_card(
+        args.out,
         "pfnn",
-        "--data",
-        "DIR",
-        "--out",
-        f"weights/{args.out.name}",
-        "--epochs",
-        str(args.epochs),
-        "--seed",
-        str(args.seed),
-    ]
-    if args.subjects:
-        command += ["--subjects", *args.subjects]
-    if args.warps:
-        command += ["--warps", *(f"{w:g}" for w in args.warps)]
-    return {
-        "model": "pfnn",
-        "paper": "Holden, Komura, Saito: Phase-Functioned Neural Networks for Character Control, 2017",
-        "licence": "GPL-3.0-or-later",
-        "data": {
-            "clips": data.clips,
-            "licences": sorted({e.licence for e in used.values()}),
-            "subjects": sorted({e.subject for e in used.values()}),
-            "recorded_minutes_by_kind": {k: round(v, 2) for k, v in data.minutes.items()},
-            "augmentation": [
-                "mirrored in the sagittal plane",
-                *(f"played at {w:g} times the speed" for w in args.warps),
-            ],
-            "held_out": "the last 8 % of every clip",
-            "frames_after_augmentation": len(data.train.x),
-        },
-        "terrain": "flat ground only; the terrain inputs are in the layout and their weights are zero",
-        "layout": {"input": INPUT.describe(), "output": OUTPUT.describe()},
-        "training": {
-            "command": shlex.join(command),
-            "commit": current_commit(),
-            "seed": args.seed,
-            "hidden": args.hidden,
-            "epochs": args.epochs,
-            "chosen_epoch": trainer.best.get("epoch"),
-            "date": datetime.date.today().isoformat(),
-            "python": sys.version.split()[0],
-            "history": [{k: round(v, 4) for k, v in row.items() if k != "seconds"} for row in trainer.history],
-        },
-        "results": {},
-    }
+        "Holden, Komura, Saito: Phase-Functioned Neural Networks for Character Control, 2017",
+        cards.data_section(
+            [used[name] for name in data.clips],
+            ["mirrored in the sagittal plane", *(f"played at {w:g} times the speed" for w in args.warps)],
+            "the last 8 % of every clip",
+            recorded_minutes_by_kind={k: round(v, 2) for k, v in data.minutes.items()},
+            frames_after_augmentation=len(data.train.x),
+        ),
+        cards.training_section(
+            _command(args),
+            args.seed,
+            trainer.history,
+            hidden=args.hidden,
+            epochs=args.epochs[0],
+            chosen_epoch=trainer.best.get("epoch"),
+        ),
+        terrain="flat ground only; the terrain inputs are in the layout and their weights are zero",
+        layout={"input": INPUT.describe(), "output": OUTPUT.describe()},
+    )
+
+
+def _command(args: argparse.Namespace) -> list[str]:
+    """What repeats this training."""
+    command = ["nsm-blender", "train", args.system, "--data", "DIR", "--out", f"weights/{args.out.name}"]
+    command += ["--seed", str(args.seed)]
+    if args.epochs is not None:
+        command += ["--epochs", *map(str, args.epochs)]
+    if args.system == "pfnn":
+        command += ["--subjects", *args.subjects] if args.subjects else []
+        return command + (["--warps", *(f"{w:g}" for w in args.warps)] if args.warps else [])
+    if args.steps is not None:
+        command += ["--steps", str(args.steps)]
+    if args.autoencoder is not None:
+        command += ["--autoencoder", f"weights/{args.autoencoder.name}"]
+    if args.test_subjects is not None:
+        command += ["--test-subjects", args.test_subjects.name]
+    return command
+
+
+def _device(args: argparse.Namespace) -> str:
+    import torch
+
+    if args.device != "auto":
+        return str(args.device)
+    return "cuda" if torch.cuda.is_available() else "cpu"

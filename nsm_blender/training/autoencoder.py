@@ -29,9 +29,9 @@ MAX_TURN = 14.0
 """rad/s; a pirouette turns at 12."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Settings:
-    """Hyperparameters; the defaults are the paper's where it names them."""
+    """Hyperparameters of one stage of training; the defaults are the paper's where it names them."""
 
     epochs: int = 15
     batch: int = 32
@@ -45,6 +45,12 @@ class Settings:
     pooling: bool = True
     """Without pooling and dropout it is the network that the paper compares with (Fig. 4, 11, 12)."""
     seed: int = 1
+
+
+FINE = Settings(epochs=10, batch=8, learning_rate=1e-4, final_learning_rate=2e-6, l1=0.01, settling=10)
+"""The second stage. Weights are about 0.006 in the mean: with steps of the first stage's size they cannot settle,
+and its L1 cost keeps them from what is rare."""
+STAGES: Sequence[Settings] = (Settings(), FINE)
 
 
 def clip_frames(entry: LibraryEntry, mirrored: bool = False) -> Array:
@@ -94,13 +100,19 @@ def normalisation(windows: Array) -> tuple[Array, Array]:
 
 
 class Trainer:
-    """A resumable training run of the autoencoder."""
+    """A resumable training run of the autoencoder, in one stage or several; each begins with a fresh optimizer."""
 
     def __init__(
-        self, windows: Array, settings: Settings, folder: Path, device: str = "cpu", resume: bool = False
+        self,
+        windows: Array,
+        settings: Settings | Sequence[Settings],
+        folder: Path,
+        device: str = "cpu",
+        resume: bool = False,
     ) -> None:
-        torch.manual_seed(settings.seed)
-        self.settings, self.folder, self.device = settings, folder, device
+        self.stages = [settings] if isinstance(settings, Settings) else list(settings)
+        self.folder, self.device = folder, device
+        torch.manual_seed(self.stages[0].seed)
         folder.mkdir(parents=True, exist_ok=True)
         self.mean, self.scale = normalisation(windows)
         normal = (windows - self.mean) / self.scale
@@ -108,36 +120,63 @@ class Trainer:
         bound = (6.0 / (FRAME.size * WIDTH + UNITS * WIDTH)) ** 0.5
         self.w = ((torch.rand(UNITS, FRAME.size, WIDTH, device=device) * 2 - 1) * bound).requires_grad_()
         self.b = torch.zeros(UNITS, device=device, requires_grad=True)
-        self.optimizer = torch.optim.Adam([self.w, self.b], settings.learning_rate)
         self.epoch = 0
+        self.optimizer = self._fresh_optimizer()
         self.history: list[dict[str, float]] = []
         if resume and self._checkpoint.exists():
             state = torch.load(self._checkpoint, weights_only=True)
             with torch.no_grad():
                 self.w.copy_(state["w"])
                 self.b.copy_(state["b"])
-            self.optimizer.load_state_dict(state["optimizer"])
             self.epoch, self.history = state["epoch"], state["history"]
+            if self._stage()[1] > 0:
+                self.optimizer.load_state_dict(state["optimizer"])
 
     @property
     def _checkpoint(self) -> Path:
         return self.folder / "checkpoint.pt"
 
+    @property
+    def epochs(self) -> int:
+        """Epochs of all stages."""
+        return sum(stage.epochs for stage in self.stages)
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the stage that the next epoch belongs to."""
+        return self._stage()[0]
+
+    def _stage(self) -> tuple[Settings, int]:
+        """The stage of the next epoch, and how many of the stage's epochs are done."""
+        done = self.epoch
+        for stage in self.stages:
+            if done < stage.epochs:
+                return stage, done
+            done -= stage.epochs
+        return self.stages[-1], self.stages[-1].epochs
+
+    def _fresh_optimizer(self) -> torch.optim.Adam:
+        return torch.optim.Adam([self.w, self.b], self.settings.learning_rate)
+
     def run(self, log: Callable[[str], None] = print) -> dict[str, Array]:
         """Train the remaining epochs; returns the tensors of the weights file."""
-        s = self.settings
-        batches = -(-len(self.x) // s.batch)
-        while self.epoch < s.epochs:
+        while self.epoch < self.epochs:
+            s, done = self._stage()
+            if done == 0:
+                self.optimizer = self._fresh_optimizer()
+            # Seeded anew in each epoch, so that a resumed run draws what an unbroken one does.
+            torch.manual_seed(s.seed * 1000 + self.epoch)
+            batches = -(-len(self.x) // s.batch)
             started, total = time.perf_counter(), 0.0
             order = torch.randperm(len(self.x), generator=torch.Generator().manual_seed(s.seed * 1000 + self.epoch))
             for i in range(batches):
-                progress = (self.epoch + i / batches) / s.epochs
+                progress = (done + i / batches) / s.epochs
                 rate = s.final_learning_rate + (s.learning_rate - s.final_learning_rate) * 0.5 * (
                     1 + np.cos(np.pi * progress)
                 )
                 for group in self.optimizer.param_groups:
                     group["lr"] = float(rate)  # not NumPy's: the checkpoint is read without pickle
-                total += self._step(self.x[order[i * s.batch : (i + 1) * s.batch]])
+                total += self._step(self.x[order[i * s.batch : (i + 1) * s.batch]], s, done >= s.epochs - s.settling)
             self.epoch += 1
             row = {"epoch": self.epoch, "loss": total / batches, "seconds": time.perf_counter() - started}
             self.history.append(row)
@@ -145,20 +184,18 @@ class Trainer:
             self._save()
         return self.tensors()
 
-    def _step(self, x: torch.Tensor) -> float:
+    def _step(self, x: torch.Tensor, s: Settings, settling: bool) -> float:
         with torch.autocast(self.device, dtype=torch.bfloat16):
-            out = self.reconstruct(x)
+            out = self.reconstruct(x, s, settling)
         error = ((out.float() - x) ** 2).mean()
         penalty = (self.w.abs().sum() + self.b.abs().sum()) / (self.w.numel() + self.b.numel())
         self.optimizer.zero_grad(set_to_none=True)
-        (error + self.settings.l1 * penalty).backward()
+        (error + s.l1 * penalty).backward()
         self.optimizer.step()
         return float(error.detach())
 
-    def reconstruct(self, x: torch.Tensor) -> torch.Tensor:
+    def reconstruct(self, x: torch.Tensor, s: Settings, settling: bool) -> torch.Tensor:
         """Encode and decode windows x (N, d, T) as in training: dropout, and unpooling to one of two frames."""
-        s = self.settings
-        settling = self.epoch >= s.epochs - s.settling
         noisy = functional.dropout(x, s.dropout) if s.pooling and not settling else x
         h = functional.conv1d(noisy, self.w, self.b, padding=WIDTH // 2)
         if s.pooling:
@@ -186,7 +223,7 @@ class Trainer:
             "optimizer": self.optimizer.state_dict(),
             "epoch": self.epoch,
             "history": self.history,
-            "settings": asdict(self.settings),
+            "stages": [asdict(stage) for stage in self.stages],
         }
         temporary = self._checkpoint.with_suffix(".tmp")
         torch.save(state, temporary)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every training writes beside its weights: the model card; and who is held out."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from ..errors import UserError
+from ..motion.clip_file import LibraryEntry
+from ..motion.rotations import Array
+from .pfnn import current_commit
+
+SPLIT_NAME = "split.json"
+"""File of a data folder whose "test" list names the performers that are held out."""
+_PRECISE = {"mean", "scale", "x_mean", "x_scale", "y_mean", "y_scale", "profile", "target"}
+"""Tensors that stay float32: normalisation spans a wide range, and places shall be exact."""
+
+
+def test_subjects(data: Path, file: Path | None) -> list[str]:
+    """Performers held out: those of `file`, a JSON list or an object with a list "test", or of the data folder's
+    split.json; nobody where there is neither. Raises UserError when the file is not one."""
+    path = file or data / SPLIT_NAME
+    if file is None and not path.is_file():
+        return []
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as a list of performers ({error}).") from error
+    names = content.get("test") if isinstance(content, dict) else content
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise UserError(f'{path}: neither a list of performers nor an object with such a list as "test".')
+    return names
+
+
+def save_weights(tensors: Mapping[str, Array], path: Path) -> None:
+    """Write float16 safetensors; what must be precise stays float32."""
+    packed = {
+        name: np.ascontiguousarray(value, dtype=np.float32 if name in _PRECISE else np.float16)
+        for name, value in tensors.items()
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file(packed, path)
+    path.chmod(0o644)  # the library writes files that only their owner can read
+
+
+def data_section(
+    entries: Sequence[LibraryEntry], augmentation: Sequence[str], held_out: str, **more: Any
+) -> dict[str, Any]:
+    """What was trained on: clips, licences and performers as the library names them."""
+    return {
+        "clips": [entry.name for entry in entries],
+        "licences": sorted({entry.licence for entry in entries}),
+        "subjects": sorted({entry.subject for entry in entries}),
+        **more,
+        "augmentation": list(augmentation),
+        "held_out": held_out,
+    }
+
+
+def training_section(
+    command: Sequence[str], seed: int, history: Sequence[Mapping[str, float]], **more: Any
+) -> dict[str, Any]:
+    """How it was trained: the command that repeats it, the commit, the seed, what the loss did."""
+    return {
+        "command": shlex.join(command),
+        "commit": current_commit(),
+        "seed": seed,
+        **more,
+        "date": datetime.date.today().isoformat(),
+        "python": sys.version.split()[0],
+        "history": [{k: round(v, 4) for k, v in row.items() if k != "seconds"} for row in history],
+    }
+
+
+def write_card(
+    out: Path, model: str, paper: str, data: Mapping[str, Any], training: Mapping[str, Any], **more: Any
+) -> None:
+    """Write the card beside the weights `out`; `evaluate --card` fills in the results."""
+    card = {
+        "model": model,
+        "paper": paper,
+        "licence": "GPL-3.0-or-later",
+        "data": data,
+        **more,
+        "training": training,
+        "results": {},
+    }
+    out.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The training runs of the motion manifold (Holden et al. 2016): data, settings, weights and model card of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import UserError
+from ..models.manifold import SHAPES, Autoencoder
+from ..models.weights import check_shapes, file_hash, read_tensors
+from ..motion.clip_file import LibraryEntry, load_library
+from ..paths import weights_folder
+from . import autoencoder, cards, styles, synthesis
+from .strike_data import REACH_PIECES, end_effector_constants, fights, strike_clips, strike_examples
+from .synthesis_data import locomotion_clips, walks
+
+PAPER = "Holden, Saito, Komura: A Deep Learning Framework for Character Motion Synthesis and Editing, 2016"
+MIRRORED = "mirrored in the sagittal plane"
+FOOTSTEPS = synthesis.Settings(steps=3000, l1=0.01)
+LOCOMOTION = synthesis.Settings(steps=5000, speed_weight=5.0)
+END_EFFECTORS = synthesis.Settings(steps=3000, speed_weight=5.0)
+_VERSIONS = 5
+"""How often each fight is seen: as recorded, and with its strikes at other places."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a training run is told.
+
+    data: folder with index.json and clips/. out: weights to write. folder: of the checkpoint. epochs: of each
+    stage of the autoencoder, steps: of the others; None takes the settings' own. autoencoder: weights that the
+    networks decode with; None takes those that travel with the engine. command: what repeats the run.
+    """
+
+    data: Path
+    out: Path
+    folder: Path
+    command: Sequence[str]
+    test_subjects: Sequence[str] = ()
+    seed: int = 1
+    device: str = "cpu"
+    resume: bool = False
+    epochs: Sequence[int] | None = None
+    steps: int | None = None
+    autoencoder: Path | None = None
+
+    @property
+    def decoder(self) -> Path:
+        """The autoencoder's weights file."""
+        return self.autoencoder or weights_folder() / "autoencoder.safetensors"
+
+    @property
+    def held_out(self) -> str:
+        """Who is held out, for the card."""
+        return "the performers " + ", ".join(self.test_subjects) if self.test_subjects else "nobody"
+
+    def settings(self, own: synthesis.Settings) -> synthesis.Settings:
+        """The settings of a network, with what the run was told."""
+        steps = own.steps if self.steps is None else self.steps
+        return replace(own, steps=steps, seed=self.seed, save_every=min(own.save_every, max(steps, 1)))
+
+
+def train_autoencoder(run: Run) -> None:
+    """The autoencoder (section 5), in two stages."""
+    stages = [replace(stage, seed=run.seed) for stage in autoencoder.STAGES]
+    if run.epochs is not None:
+        if len(run.epochs) != len(stages):
+            raise UserError(f"The autoencoder trains in {len(stages)} stages; give the epochs of each.")
+        stages = [
+            replace(stage, epochs=n, settling=min(stage.settling, n))
+            for stage, n in zip(stages, run.epochs, strict=True)
+        ]
+    entries = [e for e in load_library(run.data) if e.subject not in run.test_subjects]
+    _require(entries, run, "clip")
+    windows, _ = autoencoder.build(run.data, run.test_subjects)
+    print(f"{len(entries)} clips, {len(windows)} windows of {autoencoder.WINDOW} frames with mirrored ones")
+    trainer = autoencoder.Trainer(windows, stages, run.folder, run.device, run.resume)
+    cards.save_weights(trainer.run(_say), run.out)
+    _card(
+        run,
+        "autoencoder",
+        entries,
+        [MIRRORED],
+        trainer.history,
+        {"windows_after_augmentation": len(windows)},
+        stages=[asdict(stage) for stage in trainer.stages],
+    )
+
+
+def train_footsteps(run: Run) -> None:
+    """The footstep network (6.3)."""
+    entries = locomotion_clips(run.data, run.test_subjects)
+    _require(entries, run, "plain locomotion clip")
+    training = synthesis.FootstepTraining(
+        walks(entries), run.settings(FOOTSTEPS), run.folder, device=run.device, resume=run.resume
+    )
+    cards.save_weights(training.run(_say), run.out)
+    _card(run, "footsteps", entries, [MIRRORED], training.history, settings=asdict(training.settings))
+
+
+def train_locomotion(run: Run) -> None:
+    """The feed-forward network from trajectory and contacts to hidden units (6.1)."""
+    tensors = _decoder(run)
+    entries = locomotion_clips(run.data, run.test_subjects)
+    _require(entries, run, "plain locomotion clip")
+    examples = synthesis.locomotion_examples(walks(entries))
+    training = _feed_forward(run, examples, synthesis.LOCOMOTION_PIECES, tensors, LOCOMOTION)
+    cards.save_weights(training.run(_say), run.out)
+    _card(
+        run,
+        "locomotion",
+        entries,
+        [MIRRORED],
+        training.history,
+        settings=asdict(training.settings),
+        autoencoder=file_hash(run.decoder),
+    )
+
+
+def train_end_effectors(run: Run) -> None:
+    """The feed-forward network of punches and kicks (section 6 and 8)."""
+    tensors = _decoder(run)
+    entries = strike_clips(run.data, run.test_subjects)
+    found = fights(entries)
+    _require(found, run, "punch or kick")
+    seen = {fight.name for fight in found}
+    examples = strike_examples(found, _VERSIONS, run.seed)
+    training = _feed_forward(run, examples, REACH_PIECES, tensors, END_EFFECTORS)
+    cards.save_weights(training.run(_say) | end_effector_constants(found), run.out)
+    _card(
+        run,
+        "end_effectors",
+        [entry for entry in entries if entry.name in seen],
+        [MIRRORED, f"each strike at {_VERSIONS - 1} other places near by, the limb reaching there"],
+        training.history,
+        {"strikes_after_mirroring": sum(len(fight.strikes) for fight in found)},
+        settings=asdict(training.settings),
+        autoencoder=file_hash(run.decoder),
+    )
+
+
+def take_styles(run: Run) -> None:
+    """The bundled styles (7.2): nothing is trained, the Gram matrices of their clips are taken."""
+    network = Autoencoder.load(run.decoder)
+    library = {entry.name: entry for entry in load_library(run.data)}
+    taken = styles.build(run.data, network, styles.STYLES)
+    used = sorted({clip for parts in styles.STYLES.values() for clip, _, _ in parts})
+    run.out.parent.mkdir(parents=True, exist_ok=True)
+    styles.write(taken, run.out)
+    run.out.chmod(0o644)
+    path = run.out.with_suffix(".json")
+    card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    card["data"] = cards.data_section([library[name] for name in used], [], "nothing: nothing is learned")
+    card["training"]["command"] = cards.training_section(run.command, run.seed, [])["command"]
+    card["results"] = {}
+    path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+
+
+RUNS: dict[str, Callable[[Run], None]] = {
+    "autoencoder": train_autoencoder,
+    "footsteps": train_footsteps,
+    "locomotion": train_locomotion,
+    "end-effectors": train_end_effectors,
+    "styles": take_styles,
+}
+"""The systems of `nsm-blender train` that belong to the manifold."""
+
+
+def _feed_forward(
+    run: Run,
+    examples: Sequence[synthesis.Example],
+    pieces: Sequence[slice],
+    tensors: dict[str, Any],
+    own: synthesis.Settings,
+) -> synthesis.FeedForwardTraining:
+    settings = run.settings(own)
+    return synthesis.FeedForwardTraining(
+        examples, pieces, tensors, settings, run.folder, device=run.device, resume=run.resume
+    )
+
+
+def _decoder(run: Run) -> dict[str, Any]:
+    """Tensors of the autoencoder. Raises WeightsError."""
+    tensors = read_tensors(run.decoder)
+    check_shapes(tensors, SHAPES, run.decoder)
+    return dict(tensors)
+
+
+def _require(found: Sequence[Any], run: Run, what: str) -> None:
+    if not found:
+        raise UserError(
+            f"{run.data} holds no {what} of a performer that is not held out; there is nothing to train on."
+        )
+
+
+def _card(
+    run: Run,
+    model: str,
+    entries: Sequence[LibraryEntry],
+    augmentation: Sequence[str],
+    history: Sequence[dict[str, float]],
+    more: dict[str, Any] | None = None,
+    **training: Any,
+) -> None:
+    data = cards.data_section(entries, augmentation, run.held_out, **(more or {}))
+    cards.write_card(run.out, model, PAPER, data, cards.training_section(run.command, run.seed, history, **training))
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
