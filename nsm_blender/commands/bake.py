@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from ..control.bake import Bake
 from ..control.shot import Shot
+from ..control.synthesis import Synthesis
 from ..errors import UserError
 
 if TYPE_CHECKING:
     from . import Subparsers
 
-NOT_YET = {"nsm": "goal-driven bakes", "manifold": "curve synthesis"}
+NOT_YET = {"nsm": "goal-driven bakes"}
 """Models of the design that this version does not have, and what each is for."""
 
 
@@ -24,7 +25,8 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("bake", help="bake a shot file to a motion file, without Blender")
     parser.add_argument("shot", type=Path, metavar="SHOT.json", help="a shot, as the extension saves it")
     parser.add_argument("--out", type=Path, required=True, metavar="MOTION.npz", help="the motion file to write")
-    parser.add_argument("--model", choices=("pfnn", *NOT_YET), default="pfnn", help="the network (default: pfnn)")
+    parser.add_argument("--model", choices=("pfnn", "manifold", *NOT_YET), default="pfnn",
+                        help="the network (default: pfnn; manifold: paths only)")  # fmt: skip
     parser.set_defaults(handler=run)
 
 
@@ -40,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not out.parent.is_dir():
         raise UserError(f"{out.parent}: there is no such folder to write into.")
     shot = Shot.load(arguments.shot)
-    bake = Bake(shot)
+    bake = Bake(shot) if arguments.model == "pfnn" else Synthesis(shot)
     while not bake.done:
         bake.step()
         _show(bake.progress)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
+from ..evaluation import bench_manifold
 from ..evaluation.bench import measure_apart
 from ..models.pfnn import PFNN
 from ..paths import weights_folder
@@ -32,6 +33,15 @@ MEANINGS = {
     "bench.pfnn.memory_mb.constant": ("MB", "  50 tables"),
     "bench.pfnn.step_ms": ("ms", "whole controller step, one thread"),
     "bench.pfnn.batch200_frame_ms": ("ms", "network for 200 characters, one frame, one thread"),
+    "bench.manifold.walk_60s.footsteps": ("s", "manifold, footsteps of 60 s of walking, two threads"),
+    "bench.manifold.walk_60s.synthesis": ("s", "  synthesis of its poses"),
+    "bench.manifold.walk_60s.planted": ("s", "  the whole, feet planted"),
+    "bench.manifold.walk_60s.editing": ("s", "  its constraints: feet, path, floor, bones"),
+    "bench.manifold.punch_4s.synthesis": ("s", "manifold, a punch in 4 s"),
+    "bench.manifold.punch_4s.editing": ("s", "  its constraints"),
+    "bench.manifold.punch_4s.total": ("s", "  both"),
+    "bench.manifold.style_8s.total": ("s", "manifold, style of 8 s"),
+    "bench.manifold.crowd_200x10s.total": ("s", "manifold, 200 characters for 10 s"),
     "bench.keys.per_second": ("keys/s", "keys written into an action"),
     "bench.bake_10s.seconds": ("s", "10 s shot, from button to keys"),
     "bench.bake_10s.first_seconds": ("s", "  the first one in a session"),
@@ -67,6 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UserError(f"{out.parent}: there is no such folder to write into.")
     PFNN.load(arguments.weights)
     figures = measure_apart(arguments.weights)
+    lacking = bench_manifold.missing(weights_folder())
+    if not lacking:
+        figures |= {f"bench.manifold.{name}": s for name, s in bench_manifold.measure_apart(weights_folder()).items()}
     reason = why_not_in_blender()
     if reason is None:
         in_blender = measure_in_blender()
@@ -75,6 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
     print(table(figures))
     if reason is not None:
         print(f"\nNot measured: keys and bakes in Blender, as {reason}.")
+    if lacking:
+        print(f"\nNot measured: the motion manifold, as {weights_folder()} has no {lacking[0]}.")
     if out is not None:
         try:
             out.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

@@ -9,6 +9,21 @@ import time
 from pathlib import Path
 
 from ..errors import UserError
+from ..models.weights import card_path, file_hash
+from ..paths import weights_folder
+
+Figures = dict[str, float]
+
+CARDS = {
+    "manifold.reconstruction.": ("autoencoder",),
+    "manifold.editing.": ("autoencoder",),
+    "manifold.pin.": ("autoencoder",),
+    "manifold.time_s.": ("autoencoder",),
+    "manifold.walk.": ("footsteps", "locomotion"),
+    "manifold.hit_error_cm.": ("end_effectors",),
+    "manifold.style.": ("styles",),
+}
+"""In whose model cards the manifold's figures are written, by the beginning of their names."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -16,38 +31,93 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("evaluate", help="the papers' tables on the shipped weights")
     parser.add_argument("system", choices=("nsm", "pfnn", "manifold"))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as one flat object")
-    parser.add_argument("--weights", type=Path, metavar="FILE", help="other weights than the shipped ones")
+    parser.add_argument(
+        "--weights",
+        type=Path,
+        metavar="PATH",
+        help="other weights than the shipped ones: a file of the pfnn, a folder of the manifold",
+    )
     parser.add_argument("--card", action="store_true", help="write the figures into the model card beside the weights")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="manifold: recordings, of which those held out are measured"
+    )
+    parser.add_argument(
+        "--test-subjects",
+        type=Path,
+        metavar="FILE.json",
+        help='manifold: performers that are held out; default: "test" of split.json in DIR',
+    )
     parser.set_defaults(handler=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the tables; write the figures where asked."""
-    if args.system != "pfnn":
-        raise UserError(f"This version evaluates pfnn; {args.system} is not part of it yet.")
-    from ..evaluation.pfnn import evaluate
-    from ..models.weights import file_hash
-    from ..paths import weights_folder
-
-    weights = args.weights or weights_folder() / "pfnn.safetensors"
+    if args.system == "nsm":
+        raise UserError("This version evaluates pfnn and manifold; nsm is not part of it yet.")
     started = time.perf_counter()
-    figures: dict[str, object] = dict(evaluate(weights))
+    figures, weights = _pfnn(args) if args.system == "pfnn" else _manifold(args)
     seconds = time.perf_counter() - started
-    if args.card:
-        _into_card(weights.with_suffix(".json"), figures)
-    figures["meta"] = {"system": "pfnn", "weights": file_hash(weights), "seconds": round(seconds, 1)}
-    print(f"{len(figures) - 1} figures in {seconds:.0f} s")
+    out: dict[str, object] = {**figures, "meta": {"system": args.system, **weights, "seconds": round(seconds, 1)}}
+    print(f"{len(figures)} figures in {seconds:.0f} s")
     if args.json is not None:
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        args.json.write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
-def _into_card(path: Path, figures: dict[str, object]) -> None:
-    """Replace the results of a model card. Raises UserError when there is none."""
+def _pfnn(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
+    """The figures, and what they were measured on."""
+    from ..evaluation.pfnn import evaluate
+
+    if args.data is not None or args.test_subjects is not None:
+        raise UserError("The PFNN is evaluated without recordings; leave --data and --test-subjects out.")
+    weights = args.weights or weights_folder() / "pfnn.safetensors"
+    figures = evaluate(weights)
+    if args.card:
+        _into_card(card_path(weights), figures, replace=True)
+    return figures, {"weights": file_hash(weights)}
+
+
+def _manifold(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
+    from ..evaluation.bench_manifold import FILES
+    from ..evaluation.manifold import HeldOut, evaluate
+
+    folder: Path = args.weights or weights_folder()
+    if args.weights is not None and not folder.is_dir():
+        raise UserError(f"{folder}: the manifold's weights are a folder of {len(FILES)} files; give that folder.")
+    held_out = None
+    if args.data is not None:
+        held_out = HeldOut(args.data, _held_out_subjects(args))
+    elif args.test_subjects is not None:
+        raise UserError("--test-subjects needs the recordings; give --data.")
+    figures = evaluate(folder, held_out)
+    if held_out is None:
+        print("Not measured: reconstruction, walks and hits against recordings, as no --data is given.")
+    if args.card:
+        for name in FILES:
+            mine = {k: v for k, v in figures.items() if any(k.startswith(p) and name in c for p, c in CARDS.items())}
+            _into_card(folder / f"{name}.json", mine, replace=False)
+    about: dict[str, object] = {"weights": {name: file_hash(folder / f"{name}.safetensors") for name in FILES}}
+    return figures, about | {"held_out": [] if held_out is None else list(held_out.subjects)}
+
+
+def _held_out_subjects(args: argparse.Namespace) -> list[str]:
+    from ..training.cards import test_subjects
+
+    subjects = test_subjects(args.data, args.test_subjects)
+    if not subjects:
+        raise UserError(
+            f'{args.data} names no held-out performers (a split.json with a list "test"); give --test-subjects.'
+        )
+    return subjects
+
+
+def _into_card(path: Path, figures: Figures, *, replace: bool) -> None:
+    """Put figures into the results of a model card, or `replace` them all. Raises UserError when there is none."""
     try:
         card = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError) as error:
         raise UserError(f"{path}: there is no model card to write the results into ({error}).") from error
-    card["results"] = {name: round(value, 4) for name, value in figures.items() if isinstance(value, float)}
+    results = {} if replace else card.get("results", {})
+    card["results"] = results | {name: round(value, 4) for name, value in figures.items()}
     path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
