@@ -186,7 +186,9 @@ class Shot:
 
     def hash(self) -> str:
         """Short hash of everything that determines the bake."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+        # Without indentation and copies: a crowd's long curves would take longer to hash than to walk.
+        text = json.dumps(self, default=vars, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _numbers(values: Any, name: str) -> Array:

@@ -256,7 +256,8 @@ def footsteps(networks: Networks, courses: Sequence[Course], options: Sequence[O
 def synthesise(networks: Networks, inputs: Array) -> Array:
     """Frames X (N, T, FRAME.size), physical units, of inputs [T F] (N, T, LOCOMOTION.size); T even."""
     hidden = networks.locomotion.hidden(inputs)
-    return np.stack([networks.autoencoder.decode(h) for h in hidden])
+    # Decoded behind each other: neighbours reach DECODER_REACH frames into each other, which are margin.
+    return networks.autoencoder.decode(hidden.reshape(-1, hidden.shape[-1])).reshape(*inputs.shape[:2], -1)
 
 
 def pose(
@@ -313,7 +314,9 @@ def _motions(
     places, rotations, root = pose(tracks, trajectory, frames, contacts, sway, ground)
     out = []
     for i, (shot, course) in enumerate(zip(shots, courses, strict=True)):
-        own = slice(0, len(course.track))
+        # Scenes at 30 or 60 fps need no frames between frames.
+        pace = round(FPS / shot.fps) if (FPS / shot.fps).is_integer() else 1
+        own = slice(0, len(course.track), pace)
         motion = Motion(
             names=MODEL_SKELETON.names,
             parents=MODEL_SKELETON.parents,
@@ -323,9 +326,9 @@ def _motions(
             contacts=(contacts[i, own] > 0).astype(np.float32),
             contact_names=CONTACT_JOINTS,
             phase=_phase(angle[i, own], lift[i, own]),
-            actions=_gaits(course.speed),
+            actions=_gaits(course.speed[::pace]),
             action_names=GAITS,
-            fps=FPS,
+            fps=FPS / pace,
             meta={
                 "model": "manifold",
                 "weights": networks.locomotion.hash,
@@ -334,7 +337,7 @@ def _motions(
                 "name": shot.name,
             },
         )
-        out.append(motion.resampled(shot.fps, shot.frames))
+        out.append(motion if len(motion) == shot.frames else motion.resampled(shot.fps, shot.frames))
     return out
 
 

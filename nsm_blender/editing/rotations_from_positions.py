@@ -79,8 +79,8 @@ class _Pose:
     def aside(self, upper: str, middle: str, end: str) -> Array:
         """Knee or elbow as seen from the line through the limb's ends, (T, 3) metres."""
         whole, part = self.bone(upper, end), self.bone(upper, middle)
-        square = np.maximum(np.sum(whole * whole, axis=-1, keepdims=True), 1e-8)
-        out: Array = part - whole * np.sum(whole * part, axis=-1, keepdims=True) / square
+        square = np.maximum(_dot(whole, whole), 1e-8)
+        out: Array = part - whole * _dot(whole, part) / square
         return out
 
     def trunk(self) -> Array:
@@ -153,7 +153,7 @@ def _with_limbs(pose: _Pose, rotations: Array, reference: _Reference | None) -> 
 
 def _certainty(aside: Array) -> Array:
     """How far (T, 1), 0..1, a limb's plane can be trusted."""
-    return _rise(np.sqrt(np.sum(aside * aside, -1, keepdims=True)), _STRAIGHT, _BENT)
+    return _rise(np.sqrt(_dot(aside, aside)), _STRAIGHT, _BENT)
 
 
 def _aim(rotation: Array, bone: Array, child: str) -> Array:
@@ -182,8 +182,7 @@ def _turn_about(axis: Array, rotation: Array, now: Array, wanted: Array, share: 
 
     Both directions are (T, 3). Where they are nearly opposite, neither way round is right, and none is gone.
     """
-    right = np.sum(now * wanted, -1)
-    angle = np.arctan2(np.sum(axis * np.cross(now, wanted), -1), right)
+    angle = np.arctan2(_dot(axis, np.cross(now, wanted)), _dot(now, wanted))[:, 0]
     share = share[:, 0] * _rise(-np.abs(angle), -np.pi, -_OPPOSITE)
     return multiply(from_axis_angle(axis, share * angle), rotation)
 
@@ -195,9 +194,15 @@ def _rise(x: Array, start: float, stop: float) -> Array:
     return out
 
 
+def _dot(a: Array, b: Array) -> Array:
+    """Inner products (T, 1) of vectors (T, 3)."""
+    out: Array = np.einsum("ti,ti->t", a, b)[:, None]
+    return out
+
+
 def _across(v: Array, axis: Array) -> Array:
     """The part of `v` (T, 3) at right angles to the unit `axis` (T, 3)."""
-    out: Array = v - axis * np.sum(axis * v, -1, keepdims=True)
+    out: Array = v - axis * _dot(axis, v)
     return out
 
 

@@ -18,7 +18,7 @@ _TINY = 1e-8
 
 def normalize(q: Array) -> Array:
     """Scale the last axis of `q` [..., n] to length one."""
-    norm = np.sqrt(np.sum(q * q, axis=-1, keepdims=True))
+    norm = np.sqrt(np.einsum("...i,...i->...", q, q))[..., None]
     out: Array = q / np.maximum(norm, _TINY)
     return out
 
@@ -45,9 +45,13 @@ def conjugate(q: Array) -> Array:
 
 def rotate(q: Array, v: Array) -> Array:
     """Rotate vectors `v` [..., 3] by unit quaternions `q` [..., 4]."""
-    u = q[..., 1:]
-    t = 2 * np.cross(u, v)
-    return v + q[..., :1] * t + np.cross(u, t)
+    # Written out: np.cross takes twice as long.
+    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    a, b, c = v[..., 0], v[..., 1], v[..., 2]
+    ta, tb, tc = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
+    return np.stack(
+        (a + w * ta + (y * tc - z * tb), b + w * tb + (z * ta - x * tc), c + w * tc + (x * tb - y * ta)), axis=-1
+    )
 
 
 def to_matrix(q: Array) -> Array:
@@ -166,7 +170,7 @@ def from_yaw(angle: Array) -> Array:
 def between(a: Array, b: Array) -> Array:
     """Shortest rotations [..., 4] that take directions `a` [..., 3] to directions `b` [..., 3]."""
     a, b = np.broadcast_arrays(normalize(a), normalize(b))
-    dot = np.sum(a * b, axis=-1, keepdims=True)
+    dot = np.einsum("...i,...i->...", a, b)[..., None]
     axis = np.cross(a, b)
     # Opposite directions: any axis perpendicular to `a` will do.
     other = np.where(np.abs(a[..., :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]]).reshape(a.shape)
