@@ -40,7 +40,7 @@ LOCOMOTION = Layout(root_velocity=(2,), root_turn=(1,), contact=(len(CONTACT_JOI
 EFFECTORS = ("LeftHand", "RightHand", "LeftToe", "RightToe")
 """Joints that can be sent to a target: fists, and the balls of the feet."""
 REACH = Layout(
-    position=(3,),  # of the acting joint around the root, metres, as in FRAME
+    position=(3,),  # of the acting joint, metres, around the root as it is STRIKE_FRAMES before the hit
     effector=(len(EFFECTORS),),  # one-hot
     strike=(1,),  # 1 at the moment of the hit, falling to both sides
 )
@@ -84,7 +84,7 @@ FEED_FORWARD_SHAPES: Mapping[str, tuple[int | str, ...]] = {
 END_EFFECTOR_SHAPES: Mapping[str, tuple[int | str, ...]] = {
     **FEED_FORWARD_SHAPES,
     "profile": (2, 2 * STRIKE_FRAMES + 1, 4, 3),  # of left hand and left foot; see EndEffectors.path
-    "target": (2, 3),  # the mean place that they hit, around the root
+    "target": (2, 3),  # the mean place that they hit
 }
 
 
@@ -138,25 +138,29 @@ _ALWAYS = 0.995
 """tau below minus this is a foot that stands: the sine would fall short of it for a thirtieth of a cycle."""
 
 
-def strike_inputs(paths: Float32, frames: Sequence[int], effectors: Sequence[int]) -> Float32:
+def strike_inputs(path: Float32, frames: Sequence[int], effectors: Sequence[int]) -> Float32:
     """Parameters (T, REACH.size) of strikes at `frames` by EFFECTORS[e] each.
 
-    paths: (T, len(EFFECTORS), 3) places of the effectors around the root. A strike is told of for STRIKE_FRAMES
-    before and after it; between strikes no effector is asked for anything.
+    path: (T, 3) places of the acting joint, that of the strike nearest in time, each around the root as it is
+    STRIKE_FRAMES before that strike. A strike is told of for STRIKE_FRAMES before and after it; between strikes
+    no effector is asked for anything.
     """
-    count = len(paths)
-    out = np.zeros((count, REACH.size), dtype=np.float32)
-    time = np.arange(count)
+    out = np.zeros((len(path), REACH.size), dtype=np.float32)
     if not len(frames):
         return out
-    nearest = np.abs(time[:, None] - np.asarray(frames)).argmin(1)
-    since = time - np.asarray(frames)[nearest]
-    acting = np.asarray(effectors)[nearest]
+    nearest, since = nearest_strike(len(path), frames)
     window = strike_window(since)
-    out[:, REACH.position] = window[:, None] * paths[time, acting]
-    out[time, REACH.effector.start + acting] = window
+    out[:, REACH.position] = window[:, None] * path
+    out[np.arange(len(path)), REACH.effector.start + np.asarray(effectors)[nearest]] = window
     out[:, REACH.strike] = np.exp(-0.5 * (since / _STRIKE_WIDTH) ** 2)[:, None]
     return out
+
+
+def nearest_strike(count: int, frames: Sequence[int]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """For each of `count` frames the index of the strike nearest in time, and the frames since it."""
+    since = np.arange(count)[:, None] - np.asarray(frames)
+    nearest = np.abs(since).argmin(1)
+    return nearest, since[np.arange(count), nearest]
 
 
 def strike_window(since: NDArray[Any]) -> Float32:
@@ -246,12 +250,12 @@ class EndEffectors(FeedForward):
         return EndEffectors(tensors, read_card(path), file_hash(path))
 
     def usual_target(self, effector: int) -> Float32:
-        """Place (3,) around the root that EFFECTORS[effector] hits on average."""
+        """Place (3,) around the root before the strike that EFFECTORS[effector] hits on average."""
         out: Float32 = self._target[effector // 2] * _mirror(effector)
         return out
 
     def path(self, effector: int, target: Float32) -> Float32:
-        """Way (2 STRIKE_FRAMES + 1, 3) of EFFECTORS[effector] to `target` (3,) and back, around the root."""
+        """Way (2 STRIKE_FRAMES + 1, 3) of EFFECTORS[effector] to `target` (3,) and back, around the root before."""
         known = np.concatenate(([1.0], target * _mirror(effector)))
         out: Float32 = np.einsum("k,tkj->tj", known, self._profile[effector // 2]) * _mirror(effector)
         return out
