@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..editing.frames import around_root, to_frames
+from ..errors import UserError
 from ..models.manifold import FPS
 from ..models.synthesis import EFFECTORS, REACH, STRIKE_FRAMES, nearest_strike, strike_inputs
 from ..motion.clip_file import LibraryEntry, load_library
@@ -197,6 +198,9 @@ def profiles_of(found: Sequence[Fight], ridge: float = 0.02) -> Array:
                 path = path if strike.effector % 2 == 0 else mirror_vectors(path)
                 paths.append(path)
                 targets.append(path[STRIKE_FRAMES])
+        if not paths:
+            out[kind, :, 1:] = np.eye(3)
+            continue
         known, y = np.array(targets), np.array(paths)
         mean = known.mean(0)
         x = known - mean
@@ -235,6 +239,9 @@ def end_effector_constants(found: Sequence[Fight]) -> dict[str, Array]:
         for strike in fight.strikes:
             place = fight.path(strike)[strike.frame]
             targets[strike.effector // 2].append(place if strike.effector % 2 == 0 else mirror_vectors(place))
+    for kind, name in enumerate(STRIKE_TAGS):
+        if not targets[kind]:
+            raise UserError(f"The data holds no {name} that could be found; end effectors need punches and kicks.")
     return {
         "profile": profiles_of(found),
         "target": np.array([np.mean(t, axis=0) for t in targets], dtype=np.float32),

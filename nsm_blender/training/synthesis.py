@@ -312,7 +312,7 @@ def normal_of(values: Sequence[Array], pieces: Sequence[slice]) -> tuple[Array, 
     mean, std = flat.mean(0), flat.std(0)
     scale = np.ones_like(std)
     for piece in pieces:
-        scale[piece] = std[piece].mean()
+        scale[piece] = max(float(std[piece].mean()), 0.0) or 1.0  # what never varies stays zero
     return mean.astype(np.float32), scale.astype(np.float32)
 
 
