@@ -31,6 +31,7 @@ from ..motion.root import direction
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from .bench_manifold import STYLE_SECONDS, Figures, as_synthesised, measure_apart, usual, walk
+from .metrics import low_foot_slide
 
 if TYPE_CHECKING:
     from ..training.strike_data import Fight, Strike
@@ -173,9 +174,8 @@ def _along(networks: Networks, recorded: Walk) -> tuple[float, ...]:
         np.mean((contacts_of_walk(planted[0]) > 0) == wanted),
     )
     speed = _speed(trajectory[:, :2])
-    walked = np.diff(root_after[0, :, :2], axis=0, append=root_after[0, -1:, :2]) * FPS
-    least = max(speed, 1e-6)
-    errors = _speed(frames[:, FRAME.root_velocity]) / least - 1, _speed(walked) / least - 1
+    drawn, walked = (_speed(np.diff(way[:, :2], axis=0) * FPS) for way in (track, root_after[0]))
+    errors = _speed(frames[:, FRAME.root_velocity]) / max(speed, 1e-6) - 1, walked / max(drawn, 1e-6) - 1
     return float(count), speed, *map(float, agreement), *errors
 
 
@@ -186,43 +186,65 @@ def _speed(velocity: Array) -> float:
 
 
 def hits(autoencoder: Autoencoder, network: EndEffectors, held_out: HeldOut, log: Log) -> Figures:
-    """Distance in cm of fist or ball of the foot from the targets of held-out punches and kicks at their times,
-    before the last correction of the limb, of what the networks make; and after it."""
+    """Distance in cm of fist or ball of the foot from the targets of held-out punches and kicks at their times.
+
+    `before`: of what the networks make, the best of their tries. `after`: of the finished motion; its last
+    correction bends the limb to the target, so that what it costs is told as well: acceleration_ratio is the
+    striking joint's greatest acceleration against that of the recording.
+    """
     from ..training.strike_data import fights, strike_clips
 
     found = fights(strike_clips(held_out.data, held_out.subjects, held_out=True), (False,))
     out: Figures = {}
     for kind, ending in (("punch", "Hand"), ("kick", "Toe")):
-        pairs = [
+        rows = [
             _hit(autoencoder, network, fight, strike)
             for fight in found
             for strike in fight.strikes
             if EFFECTORS[strike.effector].endswith(ending)
         ]
-        errors = 100 * np.array([pair for pair in pairs if pair is not None])
-        out[f"manifold.hit_error_cm.{kind}.count"] = float(len(errors))
-        out[f"manifold.hit_error_cm.{kind}.out_of_reach"] = float(len(pairs) - len(errors))
-        for column, name in enumerate(("before", "after") if len(errors) else ()):
-            out[f"manifold.hit_error_cm.{kind}.{name}_median"] = float(np.median(errors[:, column]))
-            out[f"manifold.hit_error_cm.{kind}.{name}_worst"] = float(errors[:, column].max())
+        table = np.array([row for row in rows if row is not None])
+        out[f"manifold.hit_error_cm.{kind}.count"] = float(len(table))
+        out[f"manifold.hit_error_cm.{kind}.out_of_reach"] = float(len(rows) - len(table))
+        for column, name in enumerate(("before", "after") if len(table) else ()):
+            out[f"manifold.hit_error_cm.{kind}.{name}_median"] = 100 * float(np.median(table[:, column]))
+            out[f"manifold.hit_error_cm.{kind}.{name}_worst"] = 100 * float(table[:, column].max())
+        if len(table):
+            out[f"manifold.hit_error_cm.{kind}.acceleration_ratio_median"] = float(np.median(table[:, 2]))
+            out[f"manifold.hit_error_cm.{kind}.acceleration_ratio_worst"] = float(table[:, 2].max())
     _log(out, log)
     return out
 
 
-def _hit(autoencoder: Autoencoder, network: EndEffectors, fight: Fight, strike: Strike) -> tuple[float, float] | None:
-    """Errors in metres before and after; None when the recorded target is farther away than a strike may be."""
+def _hit(
+    autoencoder: Autoencoder, network: EndEffectors, fight: Fight, strike: Strike
+) -> tuple[float, float, float] | None:
+    """Errors in metres before and after, and the ratio of accelerations; None when the recorded target is farther
+    away than a strike may be."""
+    joint = MODEL_SKELETON.index(EFFECTORS[strike.effector])
     root = fight.root[max(strike.frame - STRIKE_FRAMES, 0)]
-    place = fight.positions[strike.frame, MODEL_SKELETON.index(EFFECTORS[strike.effector])]
+    place = fight.positions[strike.frame, joint]
     if np.linalg.norm(place[:2] - root[:2]) > FARTHEST:
         return None
     x, y, z = place.tolist()
-    start = (float(root[0]), float(root[1]), 0.0, float(root[3]))
-    time = 1.5 * STRIKE_FRAMES / FPS
-    shot = StrikeShot(
-        fight.name, FPS, round(2 * time * FPS) + 1, [Target(EFFECTORS[strike.effector], (x, y, z), time)], start
+    start = (float(root[0]), float(root[1]), 0.0)
+    hit = 3 * STRIKE_FRAMES // 2
+    target = Target(EFFECTORS[strike.effector], (x, y, z), hit / FPS)
+    shot = StrikeShot(fight.name, FPS, 2 * hit + 1, [target], start, facing=float(root[3]))
+    synthesis = StrikeSynthesis(shot, autoencoder, network)
+    made = synthesis.motion().positions[:, joint].astype(np.float64)
+    recorded = _peak(fight.positions[:, joint], strike.frame)
+    return (
+        float(synthesis.hit_errors()[0][0]),
+        float(np.linalg.norm(made[hit] - place)),
+        _peak(made, hit) / max(recorded, 1e-6),
     )
-    before, after = StrikeSynthesis(shot, autoencoder, network).hit_errors()
-    return float(before[0]), float(after[0])
+
+
+def _peak(places: Array, hit: int) -> float:
+    """Greatest acceleration of places (T, 3) around a hit, in m per frame^2, without the recording's noise."""
+    near = gaussian(places[max(hit - STRIKE_FRAMES, 0) : hit + STRIKE_FRAMES + 1].astype(np.float64), 1.0)
+    return float(np.linalg.norm(np.diff(near, 2, axis=0), axis=1).max(initial=0.0))
 
 
 def editing(networks: Networks, log: Log, seconds: float = 60) -> Figures:
@@ -232,8 +254,8 @@ def editing(networks: Networks, log: Log, seconds: float = 60) -> Figures:
     speed = np.where(times % 20 < 12, 1.4, np.where(times % 20 < 16, 2.8, 0.0))
     raw = as_synthesised(Synthesis(walk(seconds, speed=speed), networks=networks))
     edit = Edit(raw, usual(), autoencoder=networks.autoencoder)
-    edit.motion()
-    out = _edited("manifold.editing", edit.report)
+    edited = edit.motion()
+    out = _edited("manifold.editing", edit.report) | _seen("manifold.editing", raw, edited)
     out["manifold.editing.cost_ratio"] = edit.report["cost.ratio"]
     _log(out, log)
     return out
@@ -249,14 +271,26 @@ def _edited(name: str, report: Figures) -> Figures:
     return out
 
 
+def _seen(name: str, before: Motion, after: Motion) -> Figures:
+    """What the poses show whatever the labels and the root say, which an edit sets itself: the drift of low toes,
+    and how far the hips' way, without the sway of the steps, is from what it was."""
+    ways = [gaussian(m.positions[:, 0, :2].astype(np.float64), _SPEED_SMOOTHING * FPS) for m in (before, after)]
+    return {
+        f"{name}.low_foot_slide_cm_per_s.before": low_foot_slide(before),
+        f"{name}.low_foot_slide_cm_per_s.after": low_foot_slide(after),
+        f"{name}.hips_path_error_cm.after": 100 * float(np.linalg.norm(ways[1] - ways[0], axis=1).max()),
+    }
+
+
 def pinning(networks: Networks, log: Log) -> Figures:
     """A hand on a rail beside a synthesised walk: how far from it, and how much rougher the other joints move."""
     motion = Synthesis(walk(10), networks=networks).motion()
     start, stop = (round(s * FPS) for s in _PIN_SECONDS)
     pin = PinJoint(start, stop, joint=_PINNED_ARM[-1], places=rail(motion, start, stop).tolist())
     edit = Edit(motion, [pin, *usual()], autoencoder=networks.autoencoder)
-    before, after = acceleration(motion), acceleration(edit.motion())
-    out = _edited("manifold.pin", edit.report)
+    pinned = edit.motion()
+    before, after = acceleration(motion), acceleration(pinned)
+    out = _edited("manifold.pin", edit.report) | _seen("manifold.pin", motion, pinned)
     out["manifold.pin.acceleration_ratio.mean"] = float(after.mean() / before.mean())
     out["manifold.pin.acceleration_ratio.p99"] = float(np.percentile(after, 99) / np.percentile(before, 99))
     out["manifold.pin.acceleration_ratio.max"] = float(after.max() / before.max())
@@ -287,11 +321,11 @@ def restyling(networks: Networks, styles: dict[str, Style], log: Log) -> Figures
     reports = []
     for name, style in styles.items():
         edit = Edit(motion, style=style, autoencoder=networks.autoencoder)
-        edit.motion()
-        reports.append(edit.report)
+        seen = _seen("after", motion, edit.motion())
+        reports.append(edit.report | {"after.hips_path_error_cm": seen["after.hips_path_error_cm.after"]})
         out[f"manifold.style.gram_ratio.{name}"] = edit.report["style.gram_ratio"]
         out[f"manifold.style.final_gram_ratio.{name}"] = edit.report["style.final_gram_ratio"]
-    for figure in ("path_error_cm", "foot_slide_cm_per_s", "bone_error_mm"):
+    for figure in ("path_error_cm", "hips_path_error_cm", "foot_slide_cm_per_s", "bone_error_mm"):
         out[f"manifold.style.{figure}.worst"] = max(report[f"after.{figure}"] for report in reports)
     _log(out, log)
     return out
