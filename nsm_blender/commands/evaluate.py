@@ -80,25 +80,29 @@ def _pfnn(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
 
 def _manifold(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
     from ..evaluation.bench_manifold import FILES
-    from ..evaluation.manifold import HeldOut, evaluate
+    from ..evaluation.manifold import evaluate
 
     folder: Path = args.weights or weights_folder()
     if args.weights is not None and not folder.is_dir():
         raise UserError(f"{folder}: the manifold's weights are a folder of {len(FILES)} files; give that folder.")
-    held_out = None
-    if args.data is not None:
-        held_out = HeldOut(args.data, _held_out_subjects(args))
-    elif args.test_subjects is not None:
+    if args.data is None and args.test_subjects is not None:
         raise UserError("--test-subjects needs the recordings; give --data.")
-    figures = evaluate(folder, held_out)
-    if held_out is None:
+    subjects: list[str] = []
+    figures: Figures = {}
+    if args.data is not None:
+        from ..training import held_out
+
+        subjects = _held_out_subjects(args)
+        figures |= held_out.evaluate(folder, held_out.HeldOut(args.data, subjects))
+    figures |= evaluate(folder)
+    if args.data is None:
         print("Not measured: reconstruction, walks and hits against recordings, as no --data is given.")
     if args.card:
         for name in FILES:
             mine = {k: v for k, v in figures.items() if any(k.startswith(p) and name in c for p, c in CARDS.items())}
             _into_card(folder / f"{name}.json", mine, replace=False)
     about: dict[str, object] = {"weights": {name: file_hash(folder / f"{name}.safetensors") for name in FILES}}
-    return figures, about | {"held_out": [] if held_out is None else list(held_out.subjects)}
+    return figures, about | {"held_out": subjects}
 
 
 def _held_out_subjects(args: argparse.Namespace) -> list[str]:

@@ -1,75 +1,44 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The motion manifold's figures: Table 1, what edits and styles leave, and what held-out recordings say.
+"""The motion manifold's figures that need no recordings: Table 1, and what edits and styles leave.
 
 Everything is made by the same `Synthesis`, `StrikeSynthesis`, `Crowd` and `Edit` that the extension runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..control.course import Course
-from ..control.strike import FARTHEST, StrikeShot, StrikeSynthesis, Target
-from ..control.synthesis import REACH_FRAMES, Networks, Options, Synthesis, footsteps, pose, synthesise
+from ..control.synthesis import Networks, Synthesis
 from ..editing.constraints import PinJoint
 from ..editing.edit import Edit
-from ..editing.frames import contacts_of, joint_places, to_world_positions
 from ..editing.style import Style, load_styles
-from ..errors import UserError
-from ..models.manifold import FPS, FRAME, Autoencoder
-from ..models.synthesis import EFFECTORS, STRIKE_FRAMES, EndEffectors
-from ..motion.clip_file import load_library
+from ..models.manifold import FPS
+from ..models.synthesis import EndEffectors
 from ..motion.filters import gaussian
-from ..motion.gait import STAND_SPEED
 from ..motion.motion import Motion
 from ..motion.root import direction
 from ..motion.rotations import Array
-from ..motion.skeleton import MODEL_SKELETON
 from .bench_manifold import STYLE_SECONDS, Figures, as_synthesised, measure_apart, usual, walk
 from .metrics import low_foot_slide
 
-if TYPE_CHECKING:
-    from ..training.strike_data import Fight, Strike
-    from ..training.synthesis_data import Walk
-
 Log = Callable[[str], None]
 
-_SHORTEST_WALK = 120
-"""Frames of a held-out trajectory that has a speed and steps to speak of."""
-_CURVE_SMOOTHING = 0.3
-"""Seconds: what makes a drawn curve of a recorded root track; the middle of what training saw."""
-_SPEED_SMOOTHING = 1 / 3
-_BORDER = 12
-"""Frames at both ends where the autoencoder sees zeros instead of motion."""
+SWAY_SMOOTHING = 1 / 3
+"""Seconds that tell the speed of a walk from the sway of its steps."""
 _PIN_SECONDS, _PIN_SIDE, _PIN_HEIGHT = (4.0, 6.0), 0.35, 0.95
 """When a hand is on the rail, how far the rail is aside of the root, how high: metres."""
 _PINNED_ARM = ("LeftForeArm", "LeftHand")
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """Recordings that no training saw: a data folder, and the performers held out."""
-
-    data: Path
-    subjects: Sequence[str]
-
-
-def evaluate(folder: Path, held_out: HeldOut | None = None, log: Log = print) -> Figures:
-    """All figures of the weights in a folder; without recordings, those that need none. Raises UserError."""
+def evaluate(folder: Path, log: Log = print) -> Figures:
+    """All figures of the weights in a folder that need no recordings. Raises WeightsError."""
     networks = Networks.load(folder)
-    strikes = EndEffectors.load(folder / "end_effectors.safetensors")
+    EndEffectors.load(folder / "end_effectors.safetensors")  # a minute before they are needed
     styles = load_styles(folder / "styles.safetensors")
-    out: Figures = {}
-    if held_out is not None:
-        out |= reconstruction(networks.autoencoder, held_out, log)
-        out |= held_out_walks(networks, held_out, log)
-        out |= hits(networks.autoencoder, strikes, held_out, log)
-    out |= editing(networks, log) | pinning(networks, log) | restyling(networks, styles, log)
+    out = editing(networks, log) | pinning(networks, log) | restyling(networks, styles, log)
     return out | times(folder, log)
 
 
@@ -79,172 +48,6 @@ def times(folder: Path, log: Log) -> Figures:
     for name, seconds in out.items():
         log(f"{name} {seconds:.3f}")
     return out
-
-
-def reconstruction(autoencoder: Autoencoder, held_out: HeldOut, log: Log) -> Figures:
-    """Mean distance in cm of joints, around the root, between all clips of the held-out performers and what the
-    manifold makes of them; every frame counts the same, the borders too."""
-    from ..training.autoencoder import clip_frames
-
-    entries = [e for e in load_library(held_out.data) if e.subject in held_out.subjects]
-    means, inner, counts = [], [], []
-    for entry in entries:
-        frames = clip_frames(entry)
-        frames = frames[: len(frames) // 2 * 2]
-        if len(frames) <= 2 * _BORDER:
-            continue
-        error = joint_errors(autoencoder, frames)
-        means.append(float(error.mean()))
-        inner.append(float(error[_BORDER:-_BORDER].mean()))
-        counts.append(len(frames))
-    if not counts:
-        raise UserError(
-            f"{held_out.data} has no clip of the held-out performers, so that nothing can be reconstructed."
-        )
-    out = {
-        "manifold.reconstruction.held_out.mean_cm": float(np.average(means, weights=counts)),
-        "manifold.reconstruction.held_out.inner_mean_cm": float(np.average(inner, weights=counts)),
-        "manifold.reconstruction.held_out.median_clip_cm": float(np.median(means)),
-        "manifold.reconstruction.held_out.worst_clip_cm": max(means),
-        "manifold.reconstruction.held_out.clips": float(len(counts)),
-        "manifold.reconstruction.held_out.minutes": sum(counts) / FPS / 60,
-    }
-    _log(out, log)
-    return out
-
-
-def joint_errors(autoencoder: Autoencoder, frames: Array) -> Array:
-    """Distances in cm (T, J) of joints around the root in frames (T, FRAME.size), T even, from their reconstruction."""
-    made = autoencoder.decode(autoencoder.encode(frames))
-    out: Array = 100 * np.linalg.norm(joint_places(made) - joint_places(frames), axis=-1)
-    return out
-
-
-def held_out_walks(networks: Networks, held_out: HeldOut, log: Log) -> Figures:
-    """Synthesis along the trajectories of held-out locomotion clips.
-
-    contact_agreement_percent: frames and feet in which contacts are those that the footstep network asked for:
-    `.network` the contact channels of the synthesised frames, `.detected` contacts found in the poses of these
-    frames as they are found in recordings, `.planted` the same after planting. speed_error_percent, over clips
-    that move: `.network` of the root velocity that the network made, `.bias` the same with its sign; `.motion`
-    of the finished motion.
-    """
-    from ..training.synthesis_data import locomotion_clips, walks
-
-    found = walks(locomotion_clips(held_out.data, held_out.subjects, held_out=True), (False,))
-    rows = [_along(networks, w) for w in found if len(w.frames) >= _SHORTEST_WALK]
-    if not rows:
-        raise UserError(f"{held_out.data} has no locomotion clip of the held-out performers to walk along.")
-    table = np.array(rows)
-    weights, moving = table[:, 0], table[:, 1] > STAND_SPEED
-    out = {"manifold.walk.clips": float(len(rows)), "manifold.walk.minutes": float(weights.sum() / FPS / 60)}
-    for column, name in enumerate(("network", "detected", "planted"), 2):
-        out[f"manifold.walk.contact_agreement_percent.{name}"] = 100 * float(
-            np.average(table[:, column], weights=weights)
-        )
-    if moving.any():
-        off, own = table[moving, 5], table[moving, 6]
-        for name, values in (("network", np.abs(off)), ("bias", off), ("motion", np.abs(own))):
-            out[f"manifold.walk.speed_error_percent.{name}"] = 100 * float(np.average(values, weights=weights[moving]))
-    _log(out, log)
-    return out
-
-
-def _along(networks: Networks, recorded: Walk) -> tuple[float, ...]:
-    """One clip: frames, m/s, three shares of agreement, relative errors of the speed of the network and the motion."""
-    from ..training.synthesis_data import contacts_of_walk
-
-    count = len(recorded.frames)
-    trajectory = recorded.trajectory(_CURVE_SMOOTHING)
-    track = gaussian(recorded.root[:, [0, 1, 3]], _CURVE_SMOOTHING * FPS)
-    course = Course(track, trajectory, np.linalg.norm(trajectory[:, :2], axis=1))
-    steps = footsteps(networks, [course], [Options()])
-    inputs = steps.inputs()
-    made = synthesise(networks, inputs)
-    frames = made[0, REACH_FRAMES : REACH_FRAMES + count]
-    margin = (steps.contacts.shape[1] - inputs.shape[1]) // 2 + REACH_FRAMES
-    asked = steps.contacts[:, margin : margin + count]
-    root = np.zeros((count, 4))
-    root[:, [0, 1, 3]] = track
-    planted, _, root_after = pose(track[None], inputs[..., :3], made, asked, np.ones(1))
-    wanted = asked[0] > 0
-    agreement = (
-        np.mean((contacts_of(frames) > 0) == wanted),
-        np.mean((contacts_of_walk(to_world_positions(frames, root)) > 0) == wanted),
-        np.mean((contacts_of_walk(planted[0]) > 0) == wanted),
-    )
-    speed = _speed(trajectory[:, :2])
-    drawn, walked = (_speed(np.diff(way[:, :2], axis=0) * FPS) for way in (track, root_after[0]))
-    errors = _speed(frames[:, FRAME.root_velocity]) / max(speed, 1e-6) - 1, walked / max(drawn, 1e-6) - 1
-    return float(count), speed, *map(float, agreement), *errors
-
-
-def _speed(velocity: Array) -> float:
-    """Mean speed of velocities (T, 2), without the sway of the steps."""
-    smooth = gaussian(np.asarray(velocity, dtype=np.float64), _SPEED_SMOOTHING * FPS)
-    return float(np.linalg.norm(smooth, axis=1).mean())
-
-
-def hits(autoencoder: Autoencoder, network: EndEffectors, held_out: HeldOut, log: Log) -> Figures:
-    """Distance in cm of fist or ball of the foot from the targets of held-out punches and kicks at their times.
-
-    `before`: of what the networks make, the best of their tries. `after`: of the finished motion; its last
-    correction bends the limb to the target, so that what it costs is told as well: acceleration_ratio is the
-    striking joint's greatest acceleration against that of the recording.
-    """
-    from ..training.strike_data import fights, strike_clips
-
-    found = fights(strike_clips(held_out.data, held_out.subjects, held_out=True), (False,))
-    out: Figures = {}
-    for kind, ending in (("punch", "Hand"), ("kick", "Toe")):
-        rows = [
-            _hit(autoencoder, network, fight, strike)
-            for fight in found
-            for strike in fight.strikes
-            if EFFECTORS[strike.effector].endswith(ending)
-        ]
-        table = np.array([row for row in rows if row is not None])
-        out[f"manifold.hit_error_cm.{kind}.count"] = float(len(table))
-        out[f"manifold.hit_error_cm.{kind}.out_of_reach"] = float(len(rows) - len(table))
-        for column, name in enumerate(("before", "after") if len(table) else ()):
-            out[f"manifold.hit_error_cm.{kind}.{name}_median"] = 100 * float(np.median(table[:, column]))
-            out[f"manifold.hit_error_cm.{kind}.{name}_worst"] = 100 * float(table[:, column].max())
-        if len(table):
-            out[f"manifold.hit_error_cm.{kind}.acceleration_ratio_median"] = float(np.median(table[:, 2]))
-            out[f"manifold.hit_error_cm.{kind}.acceleration_ratio_worst"] = float(table[:, 2].max())
-    _log(out, log)
-    return out
-
-
-def _hit(
-    autoencoder: Autoencoder, network: EndEffectors, fight: Fight, strike: Strike
-) -> tuple[float, float, float] | None:
-    """Errors in metres before and after, and the ratio of accelerations; None when the recorded target is farther
-    away than a strike may be."""
-    joint = MODEL_SKELETON.index(EFFECTORS[strike.effector])
-    root = fight.root[max(strike.frame - STRIKE_FRAMES, 0)]
-    place = fight.positions[strike.frame, joint]
-    if np.linalg.norm(place[:2] - root[:2]) > FARTHEST:
-        return None
-    x, y, z = place.tolist()
-    start = (float(root[0]), float(root[1]), 0.0)
-    hit = 3 * STRIKE_FRAMES // 2
-    target = Target(EFFECTORS[strike.effector], (x, y, z), hit / FPS)
-    shot = StrikeShot(fight.name, FPS, 2 * hit + 1, [target], start, facing=float(root[3]))
-    synthesis = StrikeSynthesis(shot, autoencoder, network)
-    made = synthesis.motion().positions[:, joint].astype(np.float64)
-    recorded = _peak(fight.positions[:, joint], strike.frame)
-    return (
-        float(synthesis.hit_errors()[0][0]),
-        float(np.linalg.norm(made[hit] - place)),
-        _peak(made, hit) / max(recorded, 1e-6),
-    )
-
-
-def _peak(places: Array, hit: int) -> float:
-    """Greatest acceleration of places (T, 3) around a hit, in m per frame^2, without the recording's noise."""
-    near = gaussian(places[max(hit - STRIKE_FRAMES, 0) : hit + STRIKE_FRAMES + 1].astype(np.float64), 1.0)
-    return float(np.linalg.norm(np.diff(near, 2, axis=0), axis=1).max(initial=0.0))
 
 
 def editing(networks: Networks, log: Log, seconds: float = 60) -> Figures:
@@ -257,7 +60,7 @@ def editing(networks: Networks, log: Log, seconds: float = 60) -> Figures:
     edited = edit.motion()
     out = _edited("manifold.editing", edit.report) | _seen("manifold.editing", raw, edited)
     out["manifold.editing.cost_ratio"] = edit.report["cost.ratio"]
-    _log(out, log)
+    tell(out, log)
     return out
 
 
@@ -274,7 +77,7 @@ def _edited(name: str, report: Figures) -> Figures:
 def _seen(name: str, before: Motion, after: Motion) -> Figures:
     """What the poses show whatever the labels and the root say, which an edit sets itself: the drift of low toes,
     and how far the hips' way, without the sway of the steps, is from what it was."""
-    ways = [gaussian(m.positions[:, 0, :2].astype(np.float64), _SPEED_SMOOTHING * FPS) for m in (before, after)]
+    ways = [gaussian(m.positions[:, 0, :2].astype(np.float64), SWAY_SMOOTHING * FPS) for m in (before, after)]
     return {
         f"{name}.low_foot_slide_cm_per_s.before": low_foot_slide(before),
         f"{name}.low_foot_slide_cm_per_s.after": low_foot_slide(after),
@@ -294,7 +97,7 @@ def pinning(networks: Networks, log: Log) -> Figures:
     out["manifold.pin.acceleration_ratio.mean"] = float(after.mean() / before.mean())
     out["manifold.pin.acceleration_ratio.p99"] = float(np.percentile(after, 99) / np.percentile(before, 99))
     out["manifold.pin.acceleration_ratio.max"] = float(after.max() / before.max())
-    _log(out, log)
+    tell(out, log)
     return out
 
 
@@ -327,10 +130,11 @@ def restyling(networks: Networks, styles: dict[str, Style], log: Log) -> Figures
         out[f"manifold.style.final_gram_ratio.{name}"] = edit.report["style.final_gram_ratio"]
     for figure in ("path_error_cm", "hips_path_error_cm", "foot_slide_cm_per_s", "bone_error_mm"):
         out[f"manifold.style.{figure}.worst"] = max(report[f"after.{figure}"] for report in reports)
-    _log(out, log)
+    tell(out, log)
     return out
 
 
-def _log(figures: Figures, log: Log) -> None:
+def tell(figures: Figures, log: Log) -> None:
+    """One line for each figure."""
     for name, value in figures.items():
         log(f"{name} {value:.3f}")

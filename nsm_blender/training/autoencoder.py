@@ -99,7 +99,8 @@ def normalisation(windows: Array) -> tuple[Array, Array]:
     scale = np.empty_like(std)
     for name in FRAME.shapes:
         piece = getattr(FRAME, name)
-        scale[piece] = std[piece].mean()
+        deviation = std[piece].mean()
+        scale[piece] = deviation if deviation > 0 else 1  # a value that never changes divides by nothing
     return mean.astype(np.float32), scale.astype(np.float32)
 
 

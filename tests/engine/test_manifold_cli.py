@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The manifold on the command line: training writes what the engine reads, bakes and figures come of it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from nsm_blender.cli import main
+from nsm_blender.commands.evaluate import CARDS
+from nsm_blender.control import synthesis
+from nsm_blender.control.shot import Shot, VelocityFollow
+from nsm_blender.editing.style import Style
+from nsm_blender.evaluation import bench_manifold, manifold
+from nsm_blender.models.manifold import FRAME, Autoencoder
+from nsm_blender.models.synthesis import Footsteps
+from nsm_blender.motion.clip_file import update_library
+from nsm_blender.motion.motion import Motion
+from nsm_blender.paths import weights_folder
+
+from . import manifolds
+from .synthetic import perform
+from .test_cli import assert_one_line, walk
+from .test_synthesis_curves import footsteps as footstep_tensors
+from .test_synthesis_curves import manifold as standing_manifold
+from .test_synthesis_curves import networks as networks_fixture
+
+networks = networks_fixture
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library of two performers' walks; Berta is held out."""
+    folder = tmp_path_factory.mktemp("data")
+    for name, subject, speed in (("walk_a", "Anna", 1.2), ("walk_b", "Berta", 1.3)):
+        clip = perform(speed, 5.0, turn=0.2).clip
+        clip.meta.update({"name": name, "subject": subject, "licence": f"licence of {subject}", "tags": ["walk"]})
+        update_library(folder, [clip])
+    (folder / "split.json").write_text('{"test": ["Berta"]}')
+    return folder
+
+
+def train(system: str, data: Path, out: Path, *more: str) -> int:
+    return main(["train", system, "--data", str(data), "--out", str(out), "--run", str(out.parent / "run"), *more])
+
+
+def card_of(out: Path) -> dict:
+    return json.loads(out.with_suffix(".json").read_text())
+
+
+def test_a_trained_autoencoder_is_read_by_the_engine_and_names_its_data(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="training needs torch")
+    from nsm_blender.training.autoencoder import STAGES
+
+    epochs = ["1"] * len(STAGES)
+    out = tmp_path / "autoencoder.safetensors"
+    assert train("autoencoder", data, out, "--epochs", *epochs, "--device", "cpu") == 0
+    network = Autoencoder.load(out)
+    assert network.decode(network.encode(np.zeros((60, FRAME.size), np.float32))).shape == (60, FRAME.size)
+    card = card_of(out)
+    assert card["data"]["clips"] == ["walk_a"], "the held-out performer's clip is not trained on"
+    assert card["data"]["licences"] == ["licence of Anna"]
+    assert "Berta" in card["data"]["held_out"]
+    assert shlex.join(["--epochs", *epochs]) in card["training"]["command"]
+    assert [row["epoch"] for row in card["training"]["history"]] == list(range(1, len(STAGES) + 1))
+    assert str(tmp_path) not in out.with_suffix(".json").read_text(), "no path of this machine"
+
+
+def test_trained_footsteps_are_read_by_the_engine(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="training needs torch")
+    out = tmp_path / "footsteps.safetensors"
+    assert train("footsteps", data, out, "--steps", "2", "--device", "cpu") == 0
+    assert np.isfinite(Footsteps.load(out).waves(np.zeros((1, 60, 3), np.float32))).all()
+    assert card_of(out)["data"]["clips"] == ["walk_a"]
+
+
+def test_locomotion_says_which_autoencoder_it_was_trained_for(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="training needs torch")
+    decoder = tmp_path / "decoder.safetensors"
+    save_file(tensors_of(standing_manifold()), decoder)
+    out = tmp_path / "locomotion.safetensors"
+    assert train("locomotion", data, out, "--steps", "1", "--autoencoder", str(decoder), "--device", "cpu") == 0
+    assert card_of(out)["training"]["autoencoder"] == Autoencoder.load(decoder).hash
+
+
+def tensors_of(network: Autoencoder) -> dict:
+    return {"w": network._w, "b": network._b, "mean": network.mean, "scale": network.scale}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["footsteps", "--epochs", "3"], ("--steps",)),
+        (["autoencoder", "--epochs", "3"], ("stages",)),
+        (["autoencoder", "--subjects", "Anna"], ("--test-subjects",)),
+        (["locomotion", "--autoencoder", "none.safetensors"], ("none.safetensors",)),
+        (["end-effectors", "--autoencoder", "AUTOENCODER"], ("punch or kick",)),
+        (["styles", "--autoencoder", "AUTOENCODER"], ("lacks the clip",)),
+        (["autoencoder", "--test-subjects", "none.json"], ("none.json",)),
+    ],
+)
+def test_mistakes_end_a_training_before_it_begins(
+    arguments: list[str], words: tuple[str, ...], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="training needs torch")
+    decoder = tmp_path / "decoder.safetensors"
+    save_file(tensors_of(standing_manifold()), decoder)
+    arguments = [str(decoder) if a == "AUTOENCODER" else a for a in arguments]
+    out = tmp_path / "out.safetensors"
+    assert train(arguments[0], data, out, *arguments[1:]) == 1
+    assert_one_line(capsys.readouterr().err, *words)
+    assert not out.exists()
+
+
+def test_stages_follow_each_other_and_a_broken_run_ends_where_an_unbroken_one_does(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="training needs torch")
+    from nsm_blender.training.autoencoder import Settings, Trainer
+
+    stages = [Settings(epochs=2, batch=4, settling=1), Settings(epochs=2, batch=2, learning_rate=1e-4, settling=2)]
+    windows = np.random.default_rng(0).normal(0, 1, (8, 40, FRAME.size)).astype(np.float32)
+    unbroken = Trainer(windows, stages, tmp_path / "unbroken").run(lambda _: None)
+
+    class PowerCut(Exception):
+        pass
+
+    for stop in (1, 2, 3):  # within a stage, between two, and within the last
+
+        def fails(line: str, stop: int = stop) -> None:
+            if line.startswith(f"epoch {stop + 1} "):
+                raise PowerCut
+
+        folder = tmp_path / str(stop)
+        with pytest.raises(PowerCut):
+            Trainer(windows, stages, folder).run(fails)
+        torch.manual_seed(999)  # whatever else happened meanwhile
+        resumed = Trainer(windows, stages, folder, resume=True)
+        assert resumed.epoch == stop
+        np.testing.assert_array_equal(resumed.run(lambda _: None)["w"], unbroken["w"])
+
+
+def test_a_manifold_bake_has_the_shots_frames_and_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, networks: synthesis.Networks
+) -> None:
+    monkeypatch.setattr(synthesis.Networks, "load", staticmethod(lambda: networks))
+    shot = walk()
+    shot.save(tmp_path / "shot.json")
+    out = tmp_path / "motion.npz"
+    assert main(["bake", str(tmp_path / "shot.json"), "--out", str(out), "--model", "manifold"]) == 0
+    motion = Motion.load(out)
+    assert len(motion) == shot.frames
+    assert motion.meta["model"] == "manifold"
+    assert motion.root[-1, 1] < motion.root[0, 1] - 1.0, "the character walked along the path"
+
+
+def test_a_manifold_bake_without_weights_or_path_says_so(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    networks: synthesis.Networks,
+) -> None:
+    walk().save(tmp_path / "shot.json")
+    arguments = ["bake", str(tmp_path / "shot.json"), "--out", str(tmp_path / "m.npz"), "--model", "manifold"]
+    with monkeypatch.context() as patch:
+        patch.setattr(synthesis, "weights_folder", lambda: tmp_path)
+        assert main(arguments) == 1
+    assert_one_line(capsys.readouterr().err, "autoencoder.safetensors")
+    monkeypatch.setattr(synthesis.Networks, "load", staticmethod(lambda: networks))
+    Shot("Walker", 24.0, 2, velocity=VelocityFollow([[0.0, 0.0]] * 2, [0.0] * 2, ["walk"] * 2)).save(
+        tmp_path / "shot.json"
+    )
+    assert main(arguments) == 1
+    assert_one_line(capsys.readouterr().err, "curve")
+    assert not (tmp_path / "m.npz").exists()
+
+
+def test_evaluating_missing_weights_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "manifold", "--weights", str(tmp_path)]) == 1
+    assert_one_line(capsys.readouterr().err, "autoencoder.safetensors")
+
+
+def test_held_out_figures_need_held_out_performers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch", reason="clips are prepared as for training")
+    assert main(["evaluate", "manifold", "--weights", str(tmp_path), "--data", str(tmp_path)]) == 1
+    assert_one_line(capsys.readouterr().err, "--test-subjects")
+
+
+def test_the_reconstruction_is_measured_on_all_clips_of_the_held_out_performers(data: Path) -> None:
+    pytest.importorskip("torch", reason="clips are prepared as for training")
+    from nsm_blender.training.held_out import HeldOut, reconstruction
+
+    held_out = HeldOut(data, ["Berta"])
+    good = reconstruction(manifolds.autoencoder(), held_out, lambda _: None)
+    assert good["manifold.reconstruction.held_out.clips"] == 1
+    assert good["manifold.reconstruction.held_out.minutes"] == pytest.approx(5 / 60, rel=0.05)
+    bad = reconstruction(standing_manifold(), held_out, lambda _: None)
+    name = "manifold.reconstruction.held_out.inner_mean_cm"
+    assert 0 < good[name] < bad[name]
+
+
+def test_an_error_of_a_known_size_is_reported_in_centimetres() -> None:
+    pytest.importorskip("torch", reason="clips are prepared as for training")
+    from nsm_blender.training.held_out import joint_errors
+
+    network = standing_manifold()
+    frames = network.decode(np.zeros((30, network._b.size), np.float32))
+    network.encode = lambda x: np.zeros((len(x) // 2, network._b.size), np.float32)  # type: ignore[method-assign]
+    frames[:, FRAME.joint_position.start] += 0.03
+    errors = joint_errors(network, frames)
+    np.testing.assert_allclose(errors[:, 0], 3.0, atol=1e-3)
+    np.testing.assert_allclose(errors[:, 1:], 0.0, atol=1e-3)
+
+
+def test_figures_without_recordings_have_the_names_of_the_contract(networks: synthesis.Networks) -> None:
+    quiet = [].append
+    figures = manifold.editing(networks, quiet, seconds=3) | manifold.pinning(networks, quiet)
+    gram = np.eye(256, dtype=np.float32)
+    figures |= manifold.restyling(networks, {"old": Style("old", gram)}, quiet)
+    assert {
+        "manifold.editing.foot_slide_cm_per_s.after",
+        "manifold.editing.path_error_cm.after",
+        "manifold.editing.bone_error_mm.after",
+        "manifold.pin.pin_error_cm.after",
+        "manifold.pin.acceleration_ratio.mean",
+        "manifold.style.gram_ratio.old",
+    } <= set(figures)
+    assert all(isinstance(value, float) for value in figures.values())
+    for name in figures:
+        assert any(name.startswith(prefix) for prefix in CARDS), f"{name} is in no model card"
+
+
+def test_the_bench_has_the_rows_of_table_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, networks: synthesis.Networks
+) -> None:
+    """Each part is made once, and short, so that it takes no time."""
+    from nsm_blender.commands.bench import MEANINGS
+
+    def once(call, _repetitions: int = 1) -> float:
+        call()
+        return 1.0
+
+    monkeypatch.setattr(bench_manifold, "_seconds", once)
+    monkeypatch.setattr(bench_manifold, "gemm_rate", lambda: 1e9)
+    for name, short in (("WALK_SECONDS", 2), ("STYLE_SECONDS", 2), ("CROWD_SECONDS", 1), ("CROWD_SIZE", 2)):
+        monkeypatch.setattr(bench_manifold, name, short)
+    figures = bench_manifold._walk(networks) | bench_manifold._crowd(networks)
+    figures |= bench_manifold._restyle(networks, Style("old", np.eye(256, dtype=np.float32)))
+    names = {name.removeprefix("bench.manifold.") for name in MEANINGS if name.startswith("bench.manifold.")}
+    assert {name for name in figures if "ratio" not in name} == {n for n in names if not n.startswith("punch")}
+
+
+def test_missing_weights_are_listed(tmp_path: Path) -> None:
+    save_file(footstep_tensors(), tmp_path / "footsteps.safetensors")
+    assert bench_manifold.missing(tmp_path) == [
+        f"{name}.safetensors" for name in bench_manifold.FILES if name != "footsteps"
+    ]
+
+
+@pytest.mark.skipif(
+    bool(bench_manifold.missing(weights_folder())), reason="the shipped weights of the manifold are not there"
+)
+def test_the_shipped_weights_belong_together() -> None:
+    hash = Autoencoder.load(weights_folder() / "autoencoder.safetensors").hash
+    for name in ("locomotion", "end_effectors"):
+        card = json.loads((weights_folder() / f"{name}.json").read_text())
+        assert card["training"]["autoencoder"] == hash, name
+    assert json.loads((weights_folder() / "styles.json").read_text())["autoencoder"] == hash
