@@ -7,7 +7,9 @@ Trajectory T (course.py) -> square waves Gamma -> contacts F -> hidden units -> 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,6 +53,8 @@ _SAME = 1e-4
 """Differences of T, F and Gamma up to this are rounding."""
 _SHORTEST_SPREAD = 120
 """Frames over which a difference of the steps' phase is made up for, at least."""
+_POSED = 10
+"""Characters of those that are posed together, for which the arrays stay in the cache."""
 _TOGETHER = 40
 """Characters of a crowd that go through the networks at once; more need memory and gain nothing."""
 
@@ -100,6 +104,10 @@ class Steps:
     waves: Array
     angle: Array
     contacts: Array
+
+    def part(self, characters: slice) -> Steps:
+        """Those of some of the characters."""
+        return Steps(*(a[characters] for a in (self.trajectory, self.waves, self.angle, self.contacts)))
 
     def inputs(self) -> Array:
         """[T F] (N, T, LOCOMOTION.size), extended by REACH_FRAMES only."""
@@ -226,8 +234,21 @@ class Crowd:
         courses = [_course(shot, option) for shot, option in zip(shots, options, strict=True)]
         steps = footsteps(self.networks, courses, options)
         frames = synthesise(self.networks, steps.inputs())
-        motions = _motions(self.networks, shots, courses, options, steps, frames, self._ground)
-        self._made.update(zip(chosen, motions, strict=True))
+
+        def pose_part(start: int) -> list[Motion]:
+            part = slice(start, start + _POSED)
+            return _motions(
+                self.networks, shots[part], courses[part], options[part], steps.part(part), frames[part], self._ground
+            )
+
+        starts = range(0, len(chosen), _POSED)
+        if self._ground is None:
+            # NumPy's large operations let other threads run, so that poses too use all cores.
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                parts = list(pool.map(pose_part, starts))
+        else:  # whoever knows the ground may not be ready to be asked by several threads
+            parts = [pose_part(start) for start in starts]
+        self._made.update(zip(chosen, (motion for part in parts for motion in part), strict=True))
 
     def motions(self) -> list[Motion]:
         """All motions, in the order of the shots."""

@@ -231,14 +231,15 @@ def test_what_is_kept_is_what_would_be_made_anew(networks):
     np.testing.assert_allclose(again.motion().positions, before.motion().positions, atol=1e-6)
 
 
-def test_a_crowd_is_its_characters_one_by_one(networks):
-    shots = [line(1.0, 3.0), line(1.6, 4.0, bend=0.4), line(0.5, 2.0)]
-    options = [Options(phase=0.3), Options(), Options(phase=2.0, sway=0.5)]
-    crowd = Crowd(shots, options, networks)
+@pytest.mark.parametrize("ground", [None, lambda places: 0.1 * np.sin(places[..., 0])])
+def test_a_crowd_is_its_characters_one_by_one(networks, ground):
+    shots = [line(1.0, 3.0), line(1.6, 4.0, bend=0.4), line(0.5, 2.0)] * 5
+    options = [Options(phase=0.3), Options(), Options(phase=2.0, sway=0.5)] * 5
+    crowd = Crowd(shots, options, networks, ground=ground)
     motions = crowd.motions()
     assert crowd.done and crowd.progress == 1
     for shot, option, motion in zip(shots, options, motions, strict=True):
-        single = Synthesis(shot, option, networks).motion()
+        single = Synthesis(shot, option, networks, ground=ground).motion()
         assert len(motion) == shot.frames
         # Beside a longer one the last frames are not the very end, and the feet are on their way to the next step.
         np.testing.assert_allclose(motion.positions[:-30], single.positions[:-30], atol=1e-4)
