@@ -121,14 +121,6 @@ class Autoencoder:
         return (self.mean - sums * self.scale).astype(np.float32)
 
 
-def windows(x: Float32, before: int, after: int, width: int) -> Float32:
-    """Rows x[t - before .. t + after] side by side: (T, width * d), zeros beyond the ends."""
-    padded = np.zeros((len(x) + before + after, x.shape[1]), dtype=np.float32)
-    padded[before : before + len(x)] = x
-    view = np.lib.stride_tricks.sliding_window_view(padded.reshape(-1), width * x.shape[1])[:: x.shape[1]]
-    return np.asarray(view)
-
-
 def half_rate_kernel(w: Float32) -> Float32:
     """The decoder folded to half rate: (13 * UNITS, 2 * d), from hidden neighbours to two frames at once.
 
