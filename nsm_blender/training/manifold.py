@@ -22,8 +22,8 @@ PAPER = "Holden, Saito, Komura: A Deep Learning Framework for Character Motion S
 MIRRORED = "mirrored in the sagittal plane"
 FOOTSTEPS = synthesis.Settings(steps=3000, l1=0.01)
 LOCOMOTION = synthesis.Settings(steps=5000, speed_weight=5.0)
-END_EFFECTORS = synthesis.Settings(steps=3000, speed_weight=5.0)
-_VERSIONS = 5
+END_EFFECTORS = synthesis.Settings(steps=2500, speed_weight=5.0)
+_VERSIONS = 10
 """How often each fight is seen: as recorded, and with its strikes at other places."""
 
 
@@ -128,14 +128,18 @@ def train_end_effectors(run: Run) -> None:
     found = fights(entries)
     _require(found, run, "punch or kick")
     seen = {fight.name for fight in found}
+    constants = end_effector_constants(found)
     examples = strike_examples(found, _VERSIONS, run.seed)
     training = _feed_forward(run, examples, REACH_PIECES, tensors, END_EFFECTORS)
-    cards.save_weights(training.run(_say) | end_effector_constants(found), run.out)
+    cards.save_weights(training.run(_say) | constants, run.out)
     _card(
         run,
         "end_effectors",
         [entry for entry in entries if entry.name in seen],
-        [MIRRORED, f"each strike at {_VERSIONS - 1} other places near by, the limb reaching there"],
+        [
+            MIRRORED,
+            f"each strike at {_VERSIONS - 1} other places near by, the limb reaching there and the body stepping",
+        ],
         training.history,
         {"strikes_after_mirroring": sum(len(fight.strikes) for fight in found)},
         settings=asdict(training.settings),
