@@ -106,10 +106,15 @@ class _AsfReader(_LineReader):
     """The sections that matter: units, root, bonedata, hierarchy. Documentation, limits, skin are passed over."""
 
     def read(self) -> _Skeleton:
-        self.skeleton = _Skeleton({_ROOT_NAME: _Bone(_ROOT_NAME, 0)}, metres=_INCH, radians=np.pi / 180,
-                                  position=np.zeros(3))
-        sections = {":units": self._read_unit, ":root": self._read_root,
-                    ":bonedata": self._read_bone, ":hierarchy": self._read_children}
+        self.skeleton = _Skeleton(
+            {_ROOT_NAME: _Bone(_ROOT_NAME, 0)}, metres=_INCH, radians=np.pi / 180, position=np.zeros(3)
+        )
+        sections = {
+            ":units": self._read_unit,
+            ":root": self._read_root,
+            ":bonedata": self._read_bone,
+            ":hierarchy": self._read_children,
+        }
         self.bone: _Bone | None = None
         self.root_axis: tuple[str, list[float]] = ("XYZ", [0.0, 0.0, 0.0])
         seen, handler = set(), None
@@ -309,9 +314,15 @@ def _assemble(skeleton: _Skeleton, values: dict[str, Array], source: str, fps: f
             is_end.append(True)
             rotations.append(np.tile([1.0, 0.0, 0.0, 0.0], (frames, 1)))
     return ImportedMotion(
-        source=source, names=tuple(names), parents=tuple(parents), offsets=np.array(offsets), is_end=tuple(is_end),
-        rotations=np.stack(rotations, axis=1), fps=fps,
-        translations={0: _root_track(skeleton, values, frames)}, unit=skeleton.metres,
+        source=source,
+        names=tuple(names),
+        parents=tuple(parents),
+        offsets=np.array(offsets),
+        is_end=tuple(is_end),
+        rotations=np.stack(rotations, axis=1),
+        fps=fps,
+        translations={0: _root_track(skeleton, values, frames)},
+        unit=skeleton.metres,
     )
 
 

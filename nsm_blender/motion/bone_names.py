@@ -31,9 +31,7 @@ _END = re.compile(r"(end|nub|site|effector)\d*$")
 _SIDE_FORMS = {"Left": ("left", "l"), "Right": ("right", "r")}
 
 
-def map_bones(
-    names: Sequence[str], parents: Sequence[int], is_end: Sequence[bool], source: str
-) -> dict[str, int]:
+def map_bones(names: Sequence[str], parents: Sequence[int], is_end: Sequence[bool], source: str) -> dict[str, int]:
     """Indices of the bones that are joints of the model skeleton.
 
     Hips, both legs to the ankle and both arms to the elbow are always there; Spine, Spine1, Spine2, Neck,
@@ -87,9 +85,7 @@ def _limbs(plain: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _add_trunk(
-    found: dict[str, int], tree: _Tree, plain: Sequence[str], names: Sequence[str], source: str
-) -> None:
+def _add_trunk(found: dict[str, int], tree: _Tree, plain: Sequence[str], names: Sequence[str], source: str) -> None:
     """Hips, spine, neck and head, which are called too many things, from the branches of the tree."""
     hips = tree.common(found["LeftUpLeg"], found["RightUpLeg"])
     chest = tree.common(found.get("LeftShoulder", found["LeftArm"]), found.get("RightShoulder", found["RightArm"]))
@@ -103,8 +99,9 @@ def _add_trunk(
     spine = tree.between(hips, chest)
     if len(spine) > 2:
         spine = [spine[0], spine[round((len(spine) - 1) / 2 + 0.1)], spine[-1]]
-    for name, index in zip({1: ("Spine2",), 2: ("Spine", "Spine2")}.get(len(spine), ("Spine", "Spine1", "Spine2")),
-                           spine, strict=False):
+    for name, index in zip(
+        {1: ("Spine2",), 2: ("Spine", "Spine2")}.get(len(spine), ("Spine", "Spine1", "Spine2")), spine, strict=False
+    ):
         found[name] = index
     head = next((i for i, n in enumerate(plain) if n == "head" and chest in tree.path(i)), None)
     if head is not None:

@@ -217,8 +217,9 @@ class _Reader:
                 self.fail(line, f"{len(words)} values where the skeleton has {width} channels{cut}")
         frames = total // width
         if frames < count:
-            self.fail(numbered[-1][0] if numbered else len(self.lines),
-                      f"the file ends after {frames} of {count} frames")
+            self.fail(
+                numbered[-1][0] if numbered else len(self.lines), f"the file ends after {frames} of {count} frames"
+            )
         if frames > count:
             extra = int(np.searchsorted(ends, width * count + 1))
             self.fail(numbered[extra][0], f"more than the {count} frames that the file announces")

@@ -49,9 +49,17 @@ _PARENT = {name: _NAMES[p] if p >= 0 else "" for name, p in zip(_NAMES, MODEL_SK
 
 # A joint's bone in the T-pose is the one to this child.
 _MAIN_CHILD = {"Spine": "Spine1", "Spine1": "Spine2", "Neck": "Head"} | {
-    side + a: side + b for side in SIDES for a, b in (
-        ("UpLeg", "Leg"), ("Leg", "Foot"), ("Foot", "Toe"),
-        ("Shoulder", "Arm"), ("Arm", "ForeArm"), ("ForeArm", "Hand"))}
+    side + a: side + b
+    for side in SIDES
+    for a, b in (
+        ("UpLeg", "Leg"),
+        ("Leg", "Foot"),
+        ("Foot", "Toe"),
+        ("Shoulder", "Arm"),
+        ("Arm", "ForeArm"),
+        ("ForeArm", "Hand"),
+    )
+}
 
 _TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")
 _DOWN = np.array([0.0, 0.0, -1.0])
@@ -115,10 +123,15 @@ def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None =
     root = source.positions[:, bones["Hips"]] * metres
     local = make_continuous(skeleton.local_rotations(turns))
     root[:, 2] -= floor_height(skeleton.positions(root, turns), motion.fps)
-    return level_feet(Clip(
-        skeleton=skeleton, root=root.astype(np.float32), rotations=local.astype(np.float32), fps=motion.fps,
-        meta={"source": motion.source, "import": {"up": up, "metres_per_unit": round(metres, 6), "notes": notes}},
-    ))
+    return level_feet(
+        Clip(
+            skeleton=skeleton,
+            root=root.astype(np.float32),
+            rotations=local.astype(np.float32),
+            fps=motion.fps,
+            meta={"source": motion.source, "import": {"up": up, "metres_per_unit": round(metres, 6), "notes": notes}},
+        )
+    )
 
 
 def floor_height(positions: Array, fps: float) -> float:
@@ -167,14 +180,23 @@ def _metres_per_unit(source: _Source, scale: float | None) -> float:
     """The given scale, the one that the file states, or the unit in which the leg has a person's length."""
     if scale is not None:
         return scale
-    leg = 2 * float(np.mean([np.linalg.norm(source.bone(s + a, source.bones[s + b]), axis=1).mean()
-                   for s in SIDES for a, b in (("UpLeg", "Leg"), ("Leg", "Foot"))]))
+    leg = 2 * float(
+        np.mean(
+            [
+                np.linalg.norm(source.bone(s + a, source.bones[s + b]), axis=1).mean()
+                for s in SIDES
+                for a, b in (("UpLeg", "Leg"), ("Leg", "Foot"))
+            ]
+        )
+    )
     stated = source.motion.unit
     for unit, (shortest, longest) in _UNITS if stated is None else ((stated, _ANY_BUILD), *_UNITS):
         if shortest <= leg * unit <= longest:
             return unit
-    raise RigError(f"{source.motion.source}: a leg is {leg:.4g} units long, which is a person's in no usual unit; "
-                   f"give the metres per unit (--scale)")
+    raise RigError(
+        f"{source.motion.source}: a leg is {leg:.4g} units long, which is a person's in no usual unit; "
+        f"give the metres per unit (--scale)"
+    )
 
 
 # Rest pose
@@ -240,8 +262,10 @@ def _stands(places: Mapping[str, Array]) -> bool:
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
         if direction(side + "UpLeg", side + "Leg")[2] > -0.75 or direction(side + "Leg", side + "Foot")[2] > -0.75:
             return False
-        for arm in (direction(side + "Arm", side + "ForeArm"),
-                    direction(side + "ForeArm", side + "Hand") if side + "Hand" in places else _DOWN):
+        for arm in (
+            direction(side + "Arm", side + "ForeArm"),
+            direction(side + "ForeArm", side + "Hand") if side + "Hand" in places else _DOWN,
+        ):
             if arm[0] * sign < -0.3 or arm[2] > 0.5:
                 return False
         if side + "Toe" in places and direction(side + "Foot", side + "Toe")[1] > 0.3:
@@ -250,7 +274,9 @@ def _stands(places: Mapping[str, Array]) -> bool:
 
 
 _CUBE_ROTATIONS = tuple(
-    m for order in permutations(range(3)) for signs in product((1.0, -1.0), repeat=3)
+    m
+    for order in permutations(range(3))
+    for signs in product((1.0, -1.0), repeat=3)
     if np.linalg.det(m := np.eye(3)[list(order)] * np.array(signs)[:, None]) > 0
 )
 
@@ -263,12 +289,15 @@ def _standing_pose(source: _Source) -> dict[str, Array]:
     trunk = normalize(places["LeftArm"] + places["RightArm"] - places["LeftUpLeg"] - places["RightUpLeg"])
     straight = [trunk[:, 2], np.sum(hips * shoulders, axis=1)]
     for side in SIDES:
-        straight += [normalize(places[side + a] - places[side + b])[:, 2]
-                     for a, b in (("UpLeg", "Leg"), ("Leg", "Foot"))]
+        straight += [
+            normalize(places[side + a] - places[side + b])[:, 2] for a, b in (("UpLeg", "Leg"), ("Leg", "Foot"))
+        ]
     score = np.min(straight, axis=0)
     if score.max() < _LEAST_UPRIGHT:
-        raise RigError(f"{source.motion.source}: the rest pose is no standing figure and in no frame does the figure "
-                       f"stand upright, so its T-pose cannot be made out")
+        raise RigError(
+            f"{source.motion.source}: the rest pose is no standing figure and in no frame does the figure "
+            f"stand upright, so its T-pose cannot be made out"
+        )
     chosen = np.flatnonzero(score > score.max() - 0.02)
     across = normalize((hips + shoulders)[chosen])
     facing = from_yaw(-np.arctan2(across[:, 1], across[:, 0]))
@@ -421,8 +450,11 @@ def _tpose_places(source: _Source, tpose: Mapping[str, Array], notes: list[str])
             places[side + "Shoulder"] = np.array([0.1 * arm[0], arm[1], arm[2]])
         if side + "Hand" not in places:
             end = source.ends.get(source.bones[side + "ForeArm"])
-            bone = model[side + "Hand"] if end is None else rotate(
-                tpose[side + "ForeArm"], source.bone(side + "ForeArm", end).mean(0))
+            bone = (
+                model[side + "Hand"]
+                if end is None
+                else rotate(tpose[side + "ForeArm"], source.bone(side + "ForeArm", end).mean(0))
+            )
             places[side + "Hand"] = places[side + "ForeArm"] + bone
         if side + "Toe" not in places:
             places[side + "Toe"] = places[side + "Foot"] + model[side + "Toe"]

@@ -136,16 +136,18 @@ def load_library(folder: Path | str) -> list[LibraryEntry]:
             name = str(entry["name"])
             if Path(name).name != name:  # a name from elsewhere must not lead out of the folder
                 raise ValueError(name)
-            entries.append(LibraryEntry(
-                name=name,
-                path=folder / CLIPS_FOLDER / f"{name}.npz",
-                fps=float(entry["fps"]),
-                frames=int(entry["frames"]),
-                tags=tuple(str(t) for t in entry.get("tags", ())),
-                subject=str(entry.get("subject", "")),
-                licence=str(entry.get("licence", "")),
-                meta=dict(entry),
-            ))
+            entries.append(
+                LibraryEntry(
+                    name=name,
+                    path=folder / CLIPS_FOLDER / f"{name}.npz",
+                    fps=float(entry["fps"]),
+                    frames=int(entry["frames"]),
+                    tags=tuple(str(t) for t in entry.get("tags", ())),
+                    subject=str(entry.get("subject", "")),
+                    licence=str(entry.get("licence", "")),
+                    meta=dict(entry),
+                )
+            )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(f"{path}: clip number {number + 1} lacks a valid name, fps or frames") from error
     return entries
@@ -164,8 +166,9 @@ def update_library(folder: Path | str, clips: Iterable[Clip]) -> None:
     (folder / CLIPS_FOLDER).mkdir(parents=True, exist_ok=True)
     for clip in clips:
         entry = {**clip.meta, "fps": round(clip.fps, 4), "frames": len(clip), "seconds": round(clip.seconds, 2)}
-        save_clip(Clip(clip.skeleton, clip.root, clip.rotations, clip.fps, entry),
-                  folder / CLIPS_FOLDER / f"{clip.name}.npz")
+        save_clip(
+            Clip(clip.skeleton, clip.root, clip.rotations, clip.fps, entry), folder / CLIPS_FOLDER / f"{clip.name}.npz"
+        )
         entries[clip.name] = entry
     index |= {"count": len(entries), "clips": list(entries.values())}
     temporary = path.with_name(path.name + ".part")
@@ -182,8 +185,16 @@ def _read_arrays(path: Path) -> dict[str, Array]:
             if missing:
                 raise FileFormatError(f"{path}: not a clip file, it lacks {', '.join(missing)}")
             return {k: z[k] for k in _KEYS}
-    except (OSError, ValueError, TypeError, AttributeError, EOFError, NotImplementedError,
-            zipfile.BadZipFile, zlib.error) as error:
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise FileFormatError(f"{path}: cannot be read as a clip file ({error})") from error
 
 

@@ -42,7 +42,10 @@ class ClipReport:
     def as_dict(self) -> dict[str, object]:
         """The report as JSON can hold it."""
         return {
-            "name": self.name, "frames": self.frames, "fps": round(self.fps, 4), "seconds": round(self.seconds, 3),
+            "name": self.name,
+            "frames": self.frames,
+            "fps": round(self.fps, 4),
+            "seconds": round(self.seconds, 3),
             "gait_seconds": {k: round(v, 3) for k, v in self.gait_seconds.items()},
             "speed_m_per_s": {f"p{p}": round(v, 3) for p, v in zip(SPEED_PERCENTILES, self.speeds, strict=True)},
             "doubtful": [{"start": d.start, "stop": d.stop, "reason": d.reason} for d in self.doubts],
@@ -62,7 +65,11 @@ def report(clip: Clip) -> ClipReport:
             gaits[name] = float(np.count_nonzero(labels.gait == index)) / clip.fps
         doubts += labels.doubts
     return ClipReport(
-        name=clip.name, frames=len(clip), fps=clip.fps, seconds=clip.seconds, gait_seconds=gaits,
+        name=clip.name,
+        frames=len(clip),
+        fps=clip.fps,
+        seconds=clip.seconds,
+        gait_seconds=gaits,
         speeds=tuple(float(v) for v in np.percentile(speeds, SPEED_PERCENTILES)),
         doubts=tuple(sorted(doubts, key=lambda d: (d.start, d.reason))),
     )
@@ -80,16 +87,23 @@ def motion_doubts(clip: Clip) -> tuple[Doubt, ...]:
         for a, b in runs(speed.max(1) > _FASTEST_JOINT):
             joint = clip.skeleton.names[int(np.argmax(speed[a:b].max(0)))]
             found.append(Doubt(a, b + 1, f"{joint} jumps"))
-        found += [Doubt(a, b, "the supporting foot slides") for a, b in runs(_sliding(clip, positions))
-                  if b - a >= _SHORTEST_SLIDE * clip.fps]
+        found += [
+            Doubt(a, b, "the supporting foot slides")
+            for a, b in runs(_sliding(clip, positions))
+            if b - a >= _SHORTEST_SLIDE * clip.fps
+        ]
     return tuple(found)
 
 
 def _sliding(clip: Clip, positions: Array) -> Array:
     """Frames (T,) in which a toe is on the floor and yet no toe or heel that is low rests."""
     joints = clip.skeleton.indices(CONTACT_JOINTS)
-    height = positions[:, joints, 2] - np.array([-clip.skeleton.offsets[j + 1, 2] if n.endswith("Foot") else 0.0
-                                                 for j, n in zip(joints, CONTACT_JOINTS, strict=True)])
+    height = positions[:, joints, 2] - np.array(
+        [
+            -clip.skeleton.offsets[j + 1, 2] if n.endswith("Foot") else 0.0
+            for j, n in zip(joints, CONTACT_JOINTS, strict=True)
+        ]
+    )
     low = height < TOE_HEIGHT + _ON_FLOOR
     speed = np.linalg.norm(np.gradient(positions[:, joints, :2], axis=0), axis=-1) * clip.fps
     slowest = np.where(low, speed, np.inf).min(axis=1)
@@ -114,12 +128,16 @@ def table(reports: Sequence[ClipReport]) -> str:
     lines = [f"{'clip'.ljust(width)} frames   fps seconds {gaits}   p50 m/s p95 m/s doubts"]
     for r in reports:
         gaits = " ".join(f"{r.gait_seconds[g]:7.1f}" for g in GAITS)
-        lines.append(f"{r.name.ljust(width)} {r.frames:6d} {r.fps:5.4g} {r.seconds:7.1f} {gaits} "
-                     f"{r.speeds[2]:9.2f} {r.speeds[4]:7.2f} {len(r.doubts):6d}")
+        lines.append(
+            f"{r.name.ljust(width)} {r.frames:6d} {r.fps:5.4g} {r.seconds:7.1f} {gaits} "
+            f"{r.speeds[2]:9.2f} {r.speeds[4]:7.2f} {len(r.doubts):6d}"
+        )
     if len(reports) > 1:
         gaits = " ".join(f"{sum(r.gait_seconds[g] for r in reports):7.1f}" for g in GAITS)
-        lines.append(f"{'total'.ljust(width)} {sum(r.frames for r in reports):6d}       "
-                     f"{sum(r.seconds for r in reports):7.1f} {gaits} {'':17} {sum(len(r.doubts) for r in reports):6d}")
+        lines.append(
+            f"{'total'.ljust(width)} {sum(r.frames for r in reports):6d}       "
+            f"{sum(r.seconds for r in reports):7.1f} {gaits} {'':17} {sum(len(r.doubts) for r in reports):6d}"
+        )
     return "\n".join(lines)
 
 

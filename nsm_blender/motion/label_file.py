@@ -32,9 +32,14 @@ def save_labels(labels: Labels, clip: Clip, path: Path | str) -> None:
     edges = [0, *(np.flatnonzero(np.diff(labels.gait)) + 1).tolist(), len(labels.gait)]
     gaits = [[a, b - 1, GAITS[int(labels.gait[a])]] for a, b in pairwise(edges)]
     document = {
-        "format": FORMAT, "clip": clip.name, "fps": clip.fps, "frames": len(clip),
-        "contacts": {name: [[int(a), int(b) - 1] for a, b in runs(labels.contacts[:, c] > 0.5)]
-                     for c, name in enumerate(CONTACT_JOINTS)},
+        "format": FORMAT,
+        "clip": clip.name,
+        "fps": clip.fps,
+        "frames": len(clip),
+        "contacts": {
+            name: [[int(a), int(b) - 1] for a, b in runs(labels.contacts[:, c] > 0.5)]
+            for c, name in enumerate(CONTACT_JOINTS)
+        },
         "gaits": gaits,
         "phase": [round(float(p), 4) for p in labels.phase],
         "doubtful": [[d.start, d.stop - 1, d.reason] for d in labels.doubts],
@@ -92,8 +97,10 @@ def _stretches(value: object, size: int, what: str, frames: int, path: Path) -> 
     for stretch in value:
         fits = isinstance(stretch, list) and len(stretch) == size and all(type(f) is int for f in stretch[:2])
         if not fits or not before < stretch[0] <= stretch[1] < frames:
-            raise FileFormatError(f"{path}: {what}: {json.dumps(stretch)} is no stretch [first, last] of the frames "
-                                  f"{before + 1} to {frames - 1}")
+            raise FileFormatError(
+                f"{path}: {what}: {json.dumps(stretch)} is no stretch [first, last] of the frames "
+                f"{before + 1} to {frames - 1}"
+            )
         before = stretch[1]
     return value
 
