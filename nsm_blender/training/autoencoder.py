@@ -53,8 +53,8 @@ STAGES: Sequence[Settings] = (
     Settings(epochs=10, batch=8, learning_rate=1e-4, final_learning_rate=2e-6, l1=0.01, settling=10),
     Settings(epochs=14, batch=8, learning_rate=1.2e-4, final_learning_rate=1e-6, l1=0.01, settling=14),
 )
-"""The first stage is the paper's; the others take the error on held-out clips from 1.6 to below 1 cm. Weights are
-about 0.006 in the mean: with steps of the first stage's size they cannot settle."""
+"""The first stage is the paper's. Weights are about 0.006 in the mean: with steps of its size they cannot settle,
+hence the others."""
 
 
 def clip_frames(entry: LibraryEntry, mirrored: bool = False) -> Array:
