@@ -55,8 +55,8 @@ _SHORTEST_SPREAD = 120
 """Frames over which a difference of the steps' phase is made up for, at least."""
 _POSED = 10
 """Characters of those that are posed together, for which the arrays stay in the cache."""
-_TOGETHER = 40
-"""Characters of a crowd that go through the networks at once; more need memory and gain nothing."""
+_TOGETHER = 20
+"""Characters of a crowd that go through the networks at once: two threads pose them, and Esc waits for them."""
 
 
 @dataclass(frozen=True)
