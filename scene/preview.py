@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A contact sheet of a baked shot: small pictures over time, with a camera that follows the character.
+"""Pictures of baked shots: a contact sheet over time, whose camera follows the character, and one view of a crowd.
 
 Everything is built in a scene of its own, which is removed afterwards. Meanwhile that scene is the
 window's, and frames are stepped through: call it from a process that was started for it, as the demo does.
@@ -28,6 +28,8 @@ Engine: TypeAlias = Literal["CYCLES", "BLENDER_WORKBENCH"]
 _TILE = 0.5
 """Metres of a floor tile: a sliding foot shows against it."""
 _BORDER = 6
+_ROOM = 0.8
+"""Metres that the camera goes back from where a group just fits."""
 _COLOURS = {
     "light tile": (0.26, 0.29, 0.32, 1.0),
     "dark tile": (0.17, 0.20, 0.23, 1.0),
@@ -53,15 +55,19 @@ def contact_sheet(
     columns: int = 5,
     size: int = 320,
     engine: Engine = "CYCLES",
+    around: Sequence[bpy.types.Object] = (),
 ) -> None:
     """Render `pictures` of an animated armature and the meshes below it into one PNG.
 
     path: places (x, y, z) in metres of the line that it should follow, drawn on the floor in yellow; the way
     that its hips went is drawn in blue. size: pixels of a picture's side. engine: CYCLES (needs no graphics)
-    or BLENDER_WORKBENCH (needs EGL).
+    or BLENDER_WORKBENCH (needs EGL). around: other objects of the shot to show.
     Raises UserError when nothing could be rendered.
     """
-    with tempfile.TemporaryDirectory(prefix="nsm-preview-") as folder, _stage(character, path, size, engine) as stage:
+    with (
+        tempfile.TemporaryDirectory(prefix="nsm-preview-") as folder,
+        _stage([character], [path], (size, size), engine, around) as stage,
+    ):
         stage.draw_trace(pictures[0].frame, pictures[-1].frame)
         heading: float | None = None
         images = []
@@ -73,8 +79,33 @@ def contact_sheet(
     _save(_compose(images, columns), file)
 
 
+def group_picture(
+    characters: Sequence[bpy.types.Object],
+    picture: Picture,
+    paths: Sequence[Sequence[Sequence[float]]],
+    file: Path,
+    *,
+    size: tuple[int, int] = (1280, 720),
+    engine: Engine = "CYCLES",
+) -> None:
+    """Render animated armatures and the meshes below them at one frame, all in view, into a PNG.
+
+    paths: for each line that is drawn on the floor its places (x, y, z) in metres. size: pixels across and down.
+    Raises UserError when nothing could be rendered.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="nsm-preview-") as folder,
+        _stage(characters, paths, size, engine) as stage,
+    ):
+        stage.scene.frame_set(picture.frame)
+        stage.aim_at_all(characters)
+        stage.scene.render.stamp_note_text = picture.label
+        image = _render(stage.scene, Path(folder) / "group.png")
+    _save(_compose([image], 1), file)
+
+
 class _Stage:
-    """A scene with the character, the floor and a camera."""
+    """A scene with the characters, the floor and a camera; the camera can follow the first character."""
 
     def __init__(self, scene: bpy.types.Scene, character: bpy.types.Object, made: list[bpy.types.ID]) -> None:
         self.scene, self.character = scene, character
@@ -122,6 +153,22 @@ class _Stage:
         self.camera.rotation_euler = (-away).to_track_quat("-Z", "Y").to_euler()
         return heading
 
+    def aim_at_all(self, characters: Sequence[bpy.types.Object]) -> None:
+        """A view from above and ahead of the first, as near as all are in the picture with their pose of now."""
+        layer = self.scene.view_layers[0]
+        assert layer.depsgraph is not None
+        corners: list[float] = []
+        for armature in characters:
+            there = armature.evaluated_get(layer.depsgraph)
+            for bone in there.pose.bones:
+                corners += (there.matrix_world @ bone.tail).to_tuple()
+        around = self.facing() - math.radians(35)
+        away = Vector((math.sin(around), -math.cos(around), 0.5))
+        self.camera.rotation_euler = (-away).to_track_quat("-Z", "Y").to_euler()
+        layer.update()
+        place, _ = self.camera.camera_fit_coords(layer.depsgraph, corners)
+        self.camera.location = place + _ROOM * away.normalized()
+
     def hips(self) -> Vector:
         """Where the root bone is, in the world."""
         return self._evaluated().matrix_world @ self._root().head
@@ -143,7 +190,13 @@ class _Stage:
 
 
 @contextmanager
-def _stage(character: bpy.types.Object, path: Sequence[Sequence[float]], size: int, engine: Engine) -> Iterator[_Stage]:
+def _stage(
+    characters: Sequence[bpy.types.Object],
+    paths: Sequence[Sequence[Sequence[float]]],
+    size: tuple[int, int],
+    engine: Engine,
+    around: Sequence[bpy.types.Object] = (),
+) -> Iterator[_Stage]:
     user, window = bpy.context.scene, bpy.context.window
     assert user is not None
     assert window is not None
@@ -153,12 +206,18 @@ def _stage(character: bpy.types.Object, path: Sequence[Sequence[float]], size: i
         # a scene that no window shows is rendered with the character's pose of another frame
         window.scene = scene
         scene.render.fps, scene.render.fps_base = user.render.fps, user.render.fps_base
-        for obj in (character, *(child for child in character.children_recursive if child.type == "MESH")):
+        for character in characters:
+            for obj in (character, *(child for child in character.children_recursive if child.type == "MESH")):
+                scene.collection.objects.link(obj)
+        for obj in around:
             scene.collection.objects.link(obj)
-        stage = _Stage(scene, character, made)
-        places = np.array(path, np.float32)
-        stage.add("Floor", _floor(places, stage.material("light tile"), stage.material("dark tile")))
-        stage.add("Path", _ribbon(places, 0.04, 0.002, stage.material("path")))
+        stage = _Stage(scene, characters[0], made)
+        lines = [np.array(path, np.float32) for path in paths]
+        stage.add("Floor", _floor(np.concatenate(lines), stage.material("light tile"), stage.material("dark tile")))
+        yellow = stage.material("path")
+        for number, line in enumerate(lines):
+            # bands that lie in each other are black
+            stage.add("Path", _ribbon(line, 0.04, 0.002 + 0.0003 * number, yellow))
         light = bpy.data.lights.new("Sun", "SUN")
         light.energy, light.angle = 2.6, math.radians(4)
         stage.add("Sun", light).rotation_euler = (math.radians(38), math.radians(18), math.radians(20))
@@ -172,10 +231,10 @@ def _stage(character: bpy.types.Object, path: Sequence[Sequence[float]], size: i
         bpy.data.batch_remove(made)
 
 
-def _set_up_render(scene: bpy.types.Scene, size: int, engine: Engine) -> None:
+def _set_up_render(scene: bpy.types.Scene, size: tuple[int, int], engine: Engine) -> None:
     render = scene.render
     render.engine = engine  # type: ignore[assignment]  # the stubs know the built-in engine only
-    render.resolution_x = render.resolution_y = size
+    render.resolution_x, render.resolution_y = size
     render.resolution_percentage = 100
     render.image_settings.file_format = "PNG"
     render.image_settings.color_mode = "RGB"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs in the child process of `nsm-blender demo`: does with the installed extension what a user would do.
 
+First a shot is baked, exported and saved; then its walk is restyled, with a hand on a rail, and a crowd is made.
+
 Arguments: the extension's zip, the folder for the results. The environment names a private Blender profile.
 """
 # It calls our own operators, which no stub knows:
@@ -10,10 +12,11 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -35,6 +38,22 @@ SPEED = ((1, 0), (45, 0), (60, 1.3), (180, 1.3), (205, 2.7), (280, 2.7), (305, 0
 GAIT = ((1, "stand"), (45, "walk"), (182, "jog"), (296, "walk"), (306, "stand"), (350, "walk"), (428, "stand"))
 # (frame, degrees left of the way); a quarter turn while standing makes the last part a sidestep
 FACING = ((1, 0), (306, 0), (340, 90))
+
+STYLE = "old"
+WALK = (40, 190)
+"""First and last frame of the shot that are restyled."""
+RAIL = ((-0.46, 0.1), (-0.46, -3.15))
+"""Ends of the rail to the right of the first straight, metres."""
+RAIL_TOP, RAIL_SIZE = 0.91, 0.05
+WRIST_ABOVE = 0.075
+"""Metres from the rail's top to the wrist when the hand lies on it."""
+# (frame, metres along -Y): the hand glides on the rail for a second and a half
+HAND = ((65, 0.75), (110, 2.78))
+STYLE_PICTURES = 8
+RED = (0.55, 0.06, 0.04, 1.0)
+
+LANES, IN_LANE = 6, 3
+CROWD_FRAMES, CROWD_PICTURE = 120, 80
 
 
 def main() -> int:
@@ -63,12 +82,25 @@ def main() -> int:
             bpy.ops.wm.save_as_mainfile(filepath=str(out / "demo.blend"), compress=True)
         with steps(f"render preview.png, {PICTURES} pictures"):
             preview(character, curve, out / "preview.png")
+        show(out / "report.json", tell)
+        with steps(f"restyle the walk: {STYLE}"):
+            restyle(character)
+            figures = told(character, "restyle")
+        with steps("pin the right hand to a rail"):
+            rail = pin_to_rail(character)
+            figures |= told(character, "rail")
+        with steps("save report_style.json"):
+            save_style_report(character, figures, out / "report_style.json")
+        with steps(f"render preview_style.png, {STYLE_PICTURES} pictures"):
+            preview_style(character, curve, rail, out / "preview_style.png")
+        show(out / "report_style.json", tell)
+        with steps(f"synthesise a crowd of {LANES * IN_LANE} on curves"):
+            characters = crowd()
+        with steps("render crowd.png"):
+            preview_crowd(characters, out / "crowd.png")
     except Exception as error:  # noqa: BLE001 - any failure ends the demo with its sentence; the log has the rest
         print(f"demo: {steps.current}: {str(error).strip()}", file=tell)
         return 1
-    for name, value in json.loads((out / "report.json").read_text()).items():
-        if isinstance(value, float | int):
-            print(f"{value:11.3f}  {name}", file=tell)
     return 0
 
 
@@ -93,6 +125,13 @@ def _own_output() -> TextIO:
     os.dup2(sink, 1)
     os.close(sink)
     return stream
+
+
+def show(report: Path, output: TextIO) -> None:
+    """Print a report's figures."""
+    for name, value in json.loads(report.read_text()).items():
+        if isinstance(value, float | int):
+            print(f"{value:11.3f}  {name}", file=output, flush=True)
 
 
 def install(extension: Path) -> None:
@@ -132,17 +171,164 @@ def draw(character: bpy.types.Object) -> bpy.types.Object:
     return curve
 
 
+def restyle(character: bpy.types.Object) -> None:
+    """The walking seconds of the bake in another style, as a new action."""
+    settings = bpy.context.scene.nsm
+    settings.use_custom_range, settings.frame_start, settings.frame_end = True, *WALK
+    character.nsm.manifold.style.source.bundled = STYLE
+    bpy.ops.nsm.apply_style()
+
+
+def pin_to_rail(character: bpy.types.Object) -> bpy.types.Object:
+    """A rail beside the way, and the walk with the right hand on it, as a new action; returns the rail."""
+    rail = draw_rail()
+    place = bpy.data.objects.new("Hand on Rail", None)
+    bpy.context.scene.collection.objects.link(place)
+    for frame, along in HAND:
+        place.location = (RAIL[0][0], -along, RAIL_TOP + WRIST_ABOVE)
+        place.keyframe_insert("location", frame=frame)
+    for curve in importlib.import_module(f"{PACKAGE}.scene.actions").of(place):
+        for key in curve.keyframe_points:
+            key.interpolation = "LINEAR"
+    for kind in ("PIN", "FEET", "TRAJECTORY"):
+        bpy.ops.nsm.add_constraint(kind=kind)
+    pin = character.nsm.manifold.edit.constraints[0]
+    pin.joint, pin.target = "RightHand", place
+    pin.use_range, pin.frame_start, pin.frame_end = True, HAND[0][0], HAND[-1][0]
+    bpy.ops.nsm.edit_motion()
+    return rail
+
+
+def draw_rail() -> bpy.types.Object:
+    """A long box on three posts."""
+    (x, first), (_, last) = RAIL
+    middle, half = (first + last) / 2, RAIL_SIZE / 2
+    boxes = [((x, middle, RAIL_TOP - half), (half, abs(last - first) / 2, half))]
+    height = (RAIL_TOP - RAIL_SIZE) / 2
+    boxes += [((x, y, height), (0.6 * half, 0.6 * half, height)) for y in (first - 0.1, middle, last + 0.1)]
+    vertices: list[list[float]] = []
+    faces: list[list[int]] = []
+    for centre, size in boxes:
+        start = len(vertices)
+        for corner in range(8):
+            signs = [1 if corner >> axis & 1 else -1 for axis in range(3)]
+            vertices.append([c + sign * h for c, sign, h in zip(centre, signs, size, strict=True)])
+        sides = ((0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5))
+        faces += [[start + corner for corner in side] for side in sides]
+    mesh = bpy.data.meshes.new("Rail")
+    mesh.from_pydata(vertices, [], faces)
+    material = bpy.data.materials.new("Rail")
+    if material.node_tree is None:  # always there from 5.0 on
+        material.use_nodes = True
+    material.diffuse_color = material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = RED
+    mesh.materials.append(material)
+    rail = bpy.data.objects.new("Rail", mesh)
+    bpy.context.scene.collection.objects.link(rail)
+    return rail
+
+
+def told(character: bpy.types.Object, step: str) -> dict[str, float]:
+    """What the panel shows of the last edit, named after the step."""
+    out = {}
+    for figure in character.nsm.manifold.edit.figures:
+        name = f"{figure.label} {figure.unit}".lower().replace("/", " per ").replace(" ", "_")
+        out[f"{step}.{name}.before"], out[f"{step}.{name}.after"] = figure.before, figure.after
+    return out
+
+
+def save_style_report(character: bpy.types.Object, figures: dict[str, float], file: Path) -> None:
+    """The report of the last action, the figures of both edits, and how far the wrist is from its place on the rail.
+
+    That distance is measured on the posed armature, frame by frame.
+    """
+    bpy.ops.nsm.save_report(filepath=str(file))
+    report = json.loads(file.read_text())
+    report |= {"style": STYLE, "frames_on_rail": HAND[-1][0] - HAND[0][0] + 1, **figures}
+    place, apart = bpy.data.objects["Hand on Rail"], []
+    for frame in range(HAND[0][0], HAND[-1][0] + 1):
+        bpy.context.scene.frame_set(frame)
+        hand = character.matrix_world @ character.pose.bones["RightHand"].head
+        apart.append(100 * (hand - place.matrix_world.translation).length)
+    report |= {"hand_error_cm.mean": sum(apart) / len(apart), "hand_error_cm.max": max(apart)}
+    file.write_text(json.dumps(report, indent=2) + "\n")
+
+
+def crowd() -> list[bpy.types.Object]:
+    """In a new file, a crowd on lanes side by side that take turns in their direction; returns its armatures."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    scene = bpy.context.scene
+    scene.render.fps = FPS
+    scene.frame_start, scene.frame_end = 1, CROWD_FRAMES
+    bpy.ops.nsm.add_character()
+    curves = [draw_lane(lane, place) for lane in range(LANES) for place in range(IN_LANE)]
+    bpy.context.active_object.nsm.path = curves[0]
+    for curve in curves:
+        curve.select_set(True)
+    bpy.ops.nsm.synthesise_crowd()
+    return [obj for obj in scene.objects if obj.type == "ARMATURE"]
+
+
+def draw_lane(lane: int, place: int) -> bpy.types.Object:
+    """The curve of one character of the crowd, with its speed."""
+    way = -1 if lane % 2 else 1
+    speed = 1.15 + 0.07 * ((2 * lane + 3 * place) % 5)
+    # halfway through the shot, all are near the middle
+    begin = 2.7 * (place - (IN_LANE - 1) / 2) + 0.45 * lane - speed * CROWD_PICTURE / FPS
+    data = bpy.data.curves.new(f"Lane {lane} {place}", "CURVE")
+    data.dimensions = "3D"
+    spline = data.splines.new("BEZIER")
+    spline.bezier_points.add(5)
+    for number, point in enumerate(spline.bezier_points):
+        along = way * (begin + 1.6 * number)
+        point.co = (1.15 * lane + 0.12 * (place - 1) + 0.5 * math.sin(0.5 * along), -along, 0.0)
+        point.handle_left_type = point.handle_right_type = "AUTO"
+    curve = bpy.data.objects.new(data.name, data)
+    bpy.context.scene.collection.objects.link(curve)
+    curve.nsm.speed = speed
+    return curve
+
+
 def preview(character: bpy.types.Object, curve: bpy.types.Object, file: Path) -> None:
     """The contact sheet, with time, frame and gait below each picture."""
-    module = importlib.import_module(f"{PACKAGE}.scene.preview")
-    line = importlib.import_module(f"{PACKAGE}.scene.curves").polyline(bpy.context, curve)
     pictures = []
     for number in range(PICTURES):
         frame = 1 + round(number * (FRAMES - 1) / (PICTURES - 1))
         gait = [name for first, name in GAIT if first <= frame][-1]
         sideways = " sideways" if gait == "walk" and frame > FACING[-1][0] else ""
-        pictures.append(module.Picture(frame, f"{(frame - 1) / FPS:.1f} s  frame {frame}  {gait}{sideways}"))
-    module.contact_sheet(character, pictures, line.points, file, columns=4)
+        pictures.append((frame, f"{gait}{sideways}"))
+    sheet(character, curve, pictures, file)
+
+
+def preview_style(character: bpy.types.Object, curve: bpy.types.Object, rail: bpy.types.Object, file: Path) -> None:
+    """The contact sheet of the restyled walk with the rail: most of it while the hand is on the rail."""
+    first, last = HAND[0][0], HAND[-1][0]
+    frames = [first - 8, *(round(first + (last - first) * part / 4) for part in range(5)), last + 15, last + 50]
+    pictures = [(frame, f"{'on the rail' if first <= frame <= last else STYLE}") for frame in frames]
+    sheet(character, curve, pictures, file, size=280, around=[rail])
+
+
+def sheet(
+    character: bpy.types.Object, curve: bpy.types.Object, pictures: list[tuple[int, str]], file: Path, **others: object
+) -> None:
+    """A contact sheet of pictures (frame, what it shows), four in a row."""
+    module = importlib.import_module(f"{PACKAGE}.scene.preview")
+    labelled = [
+        module.Picture(frame, f"{(frame - 1) / FPS:.1f} s  frame {frame}  {label}") for frame, label in pictures
+    ]
+    module.contact_sheet(character, labelled, polyline(curve), file, columns=4, **others)
+
+
+def preview_crowd(characters: list[bpy.types.Object], file: Path) -> None:
+    """The whole crowd at one frame, with its curves."""
+    module = importlib.import_module(f"{PACKAGE}.scene.preview")
+    lines = [polyline(armature.nsm.path) for armature in characters]
+    label = f"{(CROWD_PICTURE - 1) / FPS:.1f} s  frame {CROWD_PICTURE}  {len(characters)} characters"
+    module.group_picture(characters, module.Picture(CROWD_PICTURE, label), lines, file, size=(1120, 630))
+
+
+def polyline(curve: bpy.types.Object) -> Sequence[Sequence[float]]:
+    """Places along a curve, metres."""
+    return importlib.import_module(f"{PACKAGE}.scene.curves").polyline(bpy.context, curve).points
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`nsm-blender demo`: the whole way from the source to a walking character in an FBX, as a user would go it.
+Then the same walk in another style with a hand on a rail, and a crowd.
 
 Builds the extension, and in a child process with bpy installs it in a private Blender profile, bakes the demo
 shot through its operators, exports and looks at it. The engine itself stays without bpy.
@@ -23,8 +24,18 @@ from ..paths import weights_folder
 if TYPE_CHECKING:
     from . import Subparsers
 
-RESULTS = ("demo.fbx", "demo.blend", "shot.json", "report.json", "preview.png")
+RESULTS = (
+    "demo.fbx",
+    "demo.blend",
+    "shot.json",
+    "report.json",
+    "preview.png",
+    "preview_style.png",
+    "report_style.json",
+    "crowd.png",
+)
 """What the demo leaves in its folder."""
+_NEEDED = ("pfnn", "autoencoder", "styles", "footsteps", "locomotion")
 _CLONE = Path(__file__).resolve().parents[2]
 
 
@@ -43,8 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UserError("The demo needs the extension's source; run it from a clone, installed with pip install -e.")
     if importlib.util.find_spec("bpy") is None:
         raise ModuleNotFoundError("No module named 'bpy'", name="bpy")
-    if not (weights_folder() / "pfnn.safetensors").is_file():
-        raise UserError(f"{weights_folder() / 'pfnn.safetensors'} is missing; train it with nsm-blender train pfnn.")
+    for name in _NEEDED:
+        weights = weights_folder() / f"{name}.safetensors"
+        if not weights.is_file():
+            raise UserError(f"{weights} is missing; train it with nsm-blender train {name}.")
     out: Path = arguments.out.resolve()
     try:
         out.mkdir(parents=True, exist_ok=True)

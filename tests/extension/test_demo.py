@@ -17,12 +17,13 @@ def demo(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=repository, capture_output=True, text=True)
 
 
-def test_the_demo_leaves_a_walking_character_and_its_figures(repository, extension_zip, tmp_path):
+def test_the_demo_leaves_a_walking_character_its_restyled_walk_and_figures_of_both(repository, extension_zip, tmp_path):
     done = demo(repository, "--out", str(tmp_path / "new" / "demo"), "--zip", str(extension_zip))
     assert done.returncode == 0, done.stdout + done.stderr
     out = tmp_path / "new" / "demo"
     assert {path.name for path in out.iterdir()} == {
         "demo.fbx", "demo.blend", "shot.json", "report.json", "preview.png",
+        "preview_style.png", "report_style.json", "crowd.png",
     }  # fmt: skip
     report = json.loads((out / "report.json").read_text())
     shot = json.loads((out / "shot.json").read_text())
@@ -31,11 +32,19 @@ def test_the_demo_leaves_a_walking_character_and_its_figures(repository, extensi
     assert report["rig_error_mm.max"] < 1
     assert {"stand", "walk", "jog"} <= set(shot["path"]["gaits"])
     assert max(shot["path"]["facing_offsets"]) > 1.5
-    image = bpy.data.images.load(str(out / "preview.png"))
-    pixels = np.empty(image.size[0] * image.size[1] * 4, np.float32)
-    image.pixels.foreach_get(pixels)
-    assert min(image.size) > 900
-    assert pixels.reshape(-1, 4)[:, :3].std() > 0.05, "the pictures should show something"
+    for name, smallest in (("preview.png", 900), ("preview_style.png", 500), ("crowd.png", 500)):
+        image = bpy.data.images.load(str(out / name))
+        pixels = np.empty(image.size[0] * image.size[1] * 4, np.float32)
+        image.pixels.foreach_get(pixels)
+        assert min(image.size) > smallest
+        assert pixels.reshape(-1, 4)[:, :3].std() > 0.05, f"{name} should show something"
+    styled = json.loads((out / "report_style.json").read_text())
+    assert styled["rig_error_mm.max"] < 1
+    assert styled["frames_on_rail"] >= 1.5 * shot["fps"]
+    assert styled["hand_error_cm.max"] < 1, "the hand should stay on the rail"
+    assert styled["foot_slide_cm_per_s"] < 2
+    assert styled["restyle.style_of_the_distance.after"] < 0.3
+    assert styled["rail.pins_cm_off.after"] < 1 < styled["rail.pins_cm_off.before"]
     bpy.ops.import_scene.fbx(filepath=str(out / "demo.fbx"), anim_offset=0.0)
     rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
     places = []
