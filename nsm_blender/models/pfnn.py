@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import array_api_compat
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import WeightsError
 from ..motion.gait import GAITS
@@ -22,6 +23,7 @@ from .contract import Float32, Rows, matmul
 from .layout import Layout
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
+IntArray = NDArray[np.intp]
 JOINTS = len(MODEL_SKELETON)
 SAMPLES = 12
 """t = 12 trajectory samples (4.3), every tenth frame at 60 fps from -1 s to +0.83 s."""
@@ -144,7 +146,8 @@ class PFNN:
     A frame is limited by reading the weights from memory. So they are never blended: each layer multiplies
     its input with all the tables it needs in one stacked product and blends the outputs, which is the same
     sum. The normalisation is folded into the first and last layer, each bias is a last column of its
-    weights, and inputs that no weight uses (features that never varied in training) are left out.
+    weights, and inputs that no weight uses (features that never varied in training) are left out. Joints that
+    lie in one place (the spine's root in the hips, the shoulders' in the neck) share their columns and rows.
 
     One object serves one thread, as its buffers are used again in every frame.
 
@@ -159,8 +162,12 @@ class PFNN:
         mode: Mode = "cubic",
         card: Mapping[str, Any] | None = None,
         hash: str = "",
+        outputs: IntArray | None = None,
     ) -> None:
-        """tensors: as in `SHAPES`, except that inputs and outputs may have any size."""
+        """tensors: as in `SHAPES`, except that inputs and outputs may have any size.
+
+        outputs: (m,) for each output the row of the last layer that gives it; all their own when None.
+        """
         self.mode = mode
         self.card = dict(card or {})
         self.hash = hash
@@ -172,7 +179,11 @@ class PFNN:
         used = np.flatnonzero(np.any(tensors["w0"] != 0, axis=(0, 1)))
         self._used = None if len(used) == self.input_size else used
         self._x_mean = np.ascontiguousarray(tensors["x_mean"][used], dtype=np.float32)
-        self._control_points = _fold(tensors, used)
+        rows: IntArray | None = None
+        self._outputs: IntArray | None = None
+        if outputs is not None:
+            rows, self._outputs = np.unique(outputs, return_inverse=True)
+        self._control_points = _fold(tensors, used, rows)
         self._tables = [_tables(points, mode) for points in self._control_points]
 
         together = _TOGETHER[mode]
@@ -189,7 +200,7 @@ class PFNN:
         for name in ("x_scale", "y_scale"):
             if not (tensors[name] > 0).all():
                 raise WeightsError(f"{path}: the tensor '{name}' holds a scale that is not positive.")
-        return PFNN(tensors, mode, read_card(path), file_hash(path))
+        return PFNN(_without_twins(tensors), mode, read_card(path), file_hash(path), _representatives(OUTPUT))
 
     @property
     def memory(self) -> int:
@@ -210,7 +221,9 @@ class PFNN:
         np.subtract(x if self._used is None else x[self._used], self._x_mean, out=self._inputs[0][:-1])
         for function, arguments in self._calls[first]:
             function(*arguments)
-        return np.dot(self._coefficients, self._products[-1], out=out)
+        if self._outputs is None:
+            return np.dot(self._coefficients, self._products[-1], out=out)
+        return np.take(np.dot(self._coefficients, self._products[-1]), self._outputs, out=out)
 
     def _plan(self, first: int) -> list[tuple[Callable[..., object], tuple[Any, ...]]]:
         """The calls of one frame that blends the tables from `first` on, up to the last layer's products.
@@ -250,7 +263,7 @@ class PFNN:
             column[:-1] = np.maximum(h, np.exp(np.minimum(h, 0)) - 1) if i else h
             products = matmul(points.reshape(-1, points.shape[2]), column).reshape(CONTROL_POINTS, -1, count)
             h = np.einsum("krn,kn->rn", products, c)
-        return np.ascontiguousarray(h.T)
+        return np.ascontiguousarray(h.T if self._outputs is None else h[self._outputs].T)
 
     def _place(self, phase: float) -> int:
         """Set the coefficients of the neighbouring tables; returns the first of them."""
@@ -278,11 +291,44 @@ def _catmull_rom_into(c: Float32, phase: float) -> None:
     c[(k1 + 2) % 4] = w * w * (0.5 * w - 0.5)
 
 
-def _fold(tensors: Mapping[str, Float32], used: Any) -> list[Float32]:
-    """The control points of each layer, (4, outputs, inputs + 1), with the scales folded in."""
+def _representatives(layout: Layout) -> IntArray:
+    """For each feature (size,) the index of the one that it always equals: places of joints that coincide."""
+    out = np.arange(layout.size)
+    offsets, parents = MODEL_SKELETON.offsets, MODEL_SKELETON.parents
+    same = list(range(JOINTS))
+    for j in range(1, JOINTS):
+        if not offsets[j].any():
+            same[j] = same[parents[j]]
+        else:
+            same[j] = next(i for i in range(1, j + 1) if parents[i] == parents[j] and (offsets[i] == offsets[j]).all())
+    for name in ("joint_position", "joint_velocity"):
+        index = out[getattr(layout, name)].reshape(JOINTS, 3)
+        out[getattr(layout, name)] = index[same].ravel()
+    return out
+
+
+def _without_twins(tensors: Mapping[str, Float32]) -> dict[str, Float32]:
+    """The tensors with the first layer's weights of coinciding joints gathered at one of them, the others' zero."""
+    w0, b0 = np.zeros_like(tensors["w0"]), tensors["b0"].copy()
+    mean, scale = tensors["x_mean"], tensors["x_scale"]
+    for i, representative in enumerate(_representatives(INPUT)):
+        column = tensors["w0"][:, :, i] / scale[i]
+        w0[:, :, representative] += column * scale[representative]
+        b0 += column * (mean[representative] - mean[i])
+    return {**tensors, "w0": w0, "b0": b0}
+
+
+def _fold(tensors: Mapping[str, Float32], used: IntArray, rows: IntArray | None) -> list[Float32]:
+    """The control points of each layer, (4, outputs, inputs + 1), with the scales folded in.
+
+    used: inputs that are kept. rows: outputs that are kept, all when None.
+    """
     y_scale, y_mean = tensors["y_scale"], tensors["y_mean"]
     weights = (tensors["w0"][:, :, used] / tensors["x_scale"][used], tensors["w1"], tensors["w2"] * y_scale[:, None])
     biases = (tensors["b0"], tensors["b1"], tensors["b2"] * y_scale + y_mean)
+    if rows is not None:
+        weights = (*weights[:2], weights[2][:, rows])
+        biases = (*biases[:2], biases[2][:, rows])
     return [
         np.concatenate((w, b[:, :, None]), axis=2).astype(np.float32, order="C")
         for w, b in zip(weights, biases, strict=True)
