@@ -11,6 +11,7 @@ import pytest
 
 from nsm_blender.errors import UserError
 from nsm_blender.models.pfnn import INPUT, JOINTS, OUTPUT, PFNN, forward
+from nsm_blender.models.weights import read_tensors
 from nsm_blender.motion.rotations import Array
 from nsm_blender.training.pfnn_data import KINDS, DataSet, Features
 
@@ -130,7 +131,7 @@ def test_the_engine_predicts_what_was_trained(data: DataSet, tmp_path: Path) -> 
     tensors = trained(data, replace(SETTINGS, epochs=1), tmp_path)
     path = tmp_path / "pfnn.safetensors"
     save_weights(tensors, path)
-    net = PFNN.load(path)
+    net = PFNN(read_tensors(path))  # `load` counts on joints that coincide, which these random features do not
     t = {name: value.astype(np.float64) for name, value in tensors.items()}
     held = data.held_out
     expected = forward(t, (held.x[:8] - t["x_mean"]) / t["x_scale"], held.phase[:8]) * t["y_scale"] + t["y_mean"]
