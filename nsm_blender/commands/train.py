@@ -80,7 +80,7 @@ def _train_manifold(args: argparse.Namespace) -> None:
 def _train_pfnn(args: argparse.Namespace) -> None:
     """The PFNN: the best epoch is chosen by closed-loop rollouts."""
     from ..evaluation.validation import of_tensors
-    from ..training import pfnn, pfnn_data
+    from ..training import cards, pfnn, pfnn_data
 
     if args.epochs is not None and len(args.epochs) != 1:
         raise UserError("The PFNN trains in one stage; give one number of epochs.")
@@ -95,8 +95,8 @@ def _train_pfnn(args: argparse.Namespace) -> None:
     )
     folder = args.run or Path("runs") / args.out.stem
     trainer = pfnn.Trainer(data, settings, folder, _device(args), args.resume)
-    tensors = trainer.run(lambda t: of_tensors(lambda path: pfnn.save_weights(t, path)))
-    pfnn.save_weights(tensors, args.out)
+    tensors = trainer.run(lambda t: of_tensors(lambda path: cards.save_weights(t, path)))
+    cards.save_weights(tensors, args.out)
     _pfnn_card(args, data, trainer)
 
 

@@ -107,35 +107,45 @@ IDLE = 1.0
 
 
 def response(weights: Path, log: Log) -> Figures:
-    """Seconds from the command to 90 % of the steady speed, from idle, mean of four directions, at bias (5, 10).
+    """Seconds from the command to 90 % of the steady speed, from idle, mean of four directions, at each bias.
 
     The character stands for a second facing -Y, then is told to walk or run forward, left, right or back
     and to face that way. The steady speed is the mean of the last 2 s; speeds are means over 0.25 s.
+    The names without a bias are at (5, 10), as the path errors that are compared.
     """
     out: Figures = {}
-    for label, speed, gait in (("idle_walk", WALK, "walk"), ("idle_run", RUN, "jog")):
-        times, steady = [], []
-        for turn in (0.0, 0.5 * math.pi, -0.5 * math.pi, math.pi - 1e-3):
-            way = direction(np.array(turn)) * speed
-            motion = _velocity_motion(
-                weights,
-                7.0,
-                lambda t, way=way: (float(way[0]), float(way[1])) if t >= IDLE else (0.0, 0.0),  # type: ignore[misc]
-                lambda t, turn=turn: turn if t >= IDLE else 0.0,  # type: ignore[misc]
-                lambda t, gait=gait: gait if t >= IDLE else "stand",  # type: ignore[misc]
-                bias=BIASES[-1],
-            )
-            speeds = settled_speed(motion.root, FPS)
-            steady.append(float(speeds[-int(2 * FPS) :].mean()))
-            reached = np.flatnonzero(speeds[int(IDLE * FPS) :] >= 0.9 * steady[-1])
-            times.append(reached[0] / FPS)
-        for side, value in zip(("front", "left", "right", "back"), times, strict=True):
-            out[f"pfnn.response_s.{label}.{side}"] = float(value)
-        out[f"pfnn.response_s.{label}.mean"] = float(np.mean(times))
-        out[f"pfnn.speed_m_per_s.{gait}"] = float(np.mean(steady))
-        each = ", ".join(f"{t:.2f}" for t in times)
-        log(f"{label}: {np.mean(times):.2f} s to 90 % of {np.mean(steady):.2f} m/s  ({each})")
+    for bias in BIASES:
+        for label, speed, gait in (("idle_walk", WALK, "walk"), ("idle_run", RUN, "jog")):
+            times, steady = _starts(weights, speed, gait, bias)
+            out[f"pfnn.response_s.{label}.{_label(bias)}.mean"] = float(np.mean(times))
+            if bias == BIASES[-1]:
+                for side, value in zip(("front", "left", "right", "back"), times, strict=True):
+                    out[f"pfnn.response_s.{label}.{side}"] = value
+                out[f"pfnn.response_s.{label}.mean"] = float(np.mean(times))
+                out[f"pfnn.speed_m_per_s.{gait}"] = steady
+            each = ", ".join(f"{t:.2f}" for t in times)
+            log(f"{label} bias {_label(bias):5s} {np.mean(times):.2f} s to 90 % of {steady:.2f} m/s  ({each})")
     return out
+
+
+def _starts(weights: Path, speed: float, gait: str, bias: tuple[float, float]) -> tuple[list[float], float]:
+    """Response times in s, forward, left, right and back, and the mean steady speed in m/s."""
+    times, steady = [], []
+    for turn in (0.0, 0.5 * math.pi, -0.5 * math.pi, math.pi - 1e-3):
+        way = direction(np.array(turn)) * speed
+        motion = _velocity_motion(
+            weights,
+            7.0,
+            lambda t, way=way: (float(way[0]), float(way[1])) if t >= IDLE else (0.0, 0.0),  # type: ignore[misc]
+            lambda t, turn=turn: turn if t >= IDLE else 0.0,  # type: ignore[misc]
+            lambda t: gait if t >= IDLE else "stand",
+            bias=bias,
+        )
+        speeds = settled_speed(motion.root, FPS)
+        steady.append(float(speeds[-int(2 * FPS) :].mean()))
+        reached = np.flatnonzero(speeds[int(IDLE * FPS) :] >= 0.9 * steady[-1])
+        times.append(float(reached[0] / FPS))
+    return times, float(np.mean(steady))
 
 
 def _around(speed: float, radius: float) -> Callable[[float], tuple[float, float]]:

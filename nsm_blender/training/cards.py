@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import json
 import shlex
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,12 +18,11 @@ from safetensors.numpy import save_file
 from ..errors import UserError
 from ..motion.clip_file import LibraryEntry
 from ..motion.rotations import Array
-from .pfnn import current_commit
 
 SPLIT_NAME = "split.json"
 """File of a data folder whose "test" list names the performers that are held out."""
-_PRECISE = {"mean", "scale", "x_mean", "x_scale", "y_mean", "y_scale", "profile", "target"}
-"""Tensors that stay float32: normalisation spans a wide range, and places shall be exact."""
+_PRECISE = {"mean", "scale", "x_mean", "x_scale", "y_mean", "y_scale", "rotation_reference", "profile", "target"}
+"""Tensors that stay float32: normalisation spans a wide range, and places and references shall be exact."""
 
 
 def test_subjects(data: Path, file: Path | None) -> list[str]:
@@ -50,6 +50,25 @@ def save_weights(tensors: Mapping[str, Array], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file(packed, path)
     path.chmod(0o644)  # the library writes files that only their owner can read
+
+
+def current_commit() -> str:
+    """The commit that trains, with "+" when the working tree differs; "unknown" outside a checkout."""
+    here = Path(__file__).parent
+    try:
+        commit = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=True
+        )
+        changed = subprocess.run(
+            ["git", "status", "--porcelain", "-uno", "nsm_blender"],
+            cwd=here.parent.parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
 def data_section(

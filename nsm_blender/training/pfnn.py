@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -13,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.numpy import save_file
 
 from ..errors import UserError
 from ..models.pfnn import CONTROL_POINTS, INPUT, OUTPUT, catmull_rom
@@ -236,31 +234,3 @@ class Trainer:
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.epoch, self.best, self.history = state["epoch"], state["best"], state["history"]
-
-
-def save_weights(tensors: dict[str, Array], path: Path) -> None:
-    """Write float16 safetensors; the normalisation stays float32, as its scales span a wide range."""
-    keep = {"x_mean", "x_scale", "y_mean", "y_scale", "rotation_reference"}
-    packed = {k: np.ascontiguousarray(v, dtype=np.float32 if k in keep else np.float16) for k, v in tensors.items()}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(packed, path)
-    path.chmod(0o644)  # the library writes files that only their owner can read
-
-
-def current_commit() -> str:
-    """The commit that trains, with "+" when the working tree differs; "unknown" outside a checkout."""
-    here = Path(__file__).parent
-    try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=True
-        )
-        changed = subprocess.run(
-            ["git", "status", "--porcelain", "-uno", "nsm_blender"],
-            cwd=here.parent.parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")

@@ -18,7 +18,7 @@ from ..errors import UserError
 from ..models.manifold import FPS, Autoencoder, Float32
 from ..motion.clip_file import LibraryEntry, load_library
 from .autoencoder import clip_frames
-from .pfnn import current_commit
+from .cards import current_commit
 
 STYLES: Mapping[str, Sequence[tuple[str, float, float]]] = {
     "old": (("cmu_142_07_keys", 0, 12), ("cmu_142_07b_keys", 0, 99)),

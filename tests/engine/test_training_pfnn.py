@@ -17,7 +17,8 @@ from nsm_blender.training.pfnn_data import KINDS, DataSet, Features
 
 torch = pytest.importorskip("torch", reason="training needs torch")
 
-from nsm_blender.training.pfnn import BLOCK_SIZE, BLOCKS, Settings, Trainer, phase_blocks, save_weights  # noqa: E402
+from nsm_blender.training.cards import save_weights  # noqa: E402
+from nsm_blender.training.pfnn import BLOCK_SIZE, BLOCKS, Settings, Trainer, phase_blocks  # noqa: E402
 
 TAU = 2 * np.pi
 SETTINGS = Settings(hidden=16, epochs=4, learning_rate=3e-3, noise=0.2, seed=3)
