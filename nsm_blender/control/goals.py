@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a character is to do: goals in the scene and action keys in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+ACTIONS = ("idle", "walk", "run", "sit", "open", "pick_up", "put_down", "climb")
+"""What an action key may ask for. The order is stored in files and keyframes: append only."""
+
+LOCOMOTION = ("idle", "walk", "run")
+"""Actions that the locomotion network can do."""
+
+
+@dataclass
+class Goal:
+    """A place to go to or a thing to use.
+
+    place: x, y, z in world metres. facing: angle about +Z in radians (0 faces -Y) at the end, or None: as one arrives.
+    collider: name of the collider that is used, "" for a free goal; then the role's handles say where exactly.
+    """
+
+    name: str
+    place: list[float]
+    facing: float | None = None
+    collider: str = ""
+
+
+@dataclass
+class ActionKey:
+    """One thing to do.
+
+    action: one of ACTIONS. goal: name of a Goal, "" only for idle. start: frame of the shot (0 is its first) at which
+    one sets off, or None: when the previous key is done. hold: seconds to stay when done. gait: "walk", "jog" or
+    "crouch" on the way. speed: m/s on the way, None as usual for the gait. facing: angle at the end, None as the goal has it.
+    route: the animator's own way as world places x, y, z, or empty: found around the colliders.
+    """
+
+    action: str
+    goal: str = ""
+    start: int | None = None
+    hold: float = 0.0
+    gait: str = "walk"
+    speed: float | None = None
+    facing: float | None = None
+    route: list[list[float]] = field(default_factory=list)
+
+
+@dataclass
+class RouteOptions:
+    """How routes are found. radius, height: metres of the body. crouch: low beams may be gone under, crouching."""
+
+    radius: float = 0.3
+    height: float = 1.75
+    crouch: bool = True
