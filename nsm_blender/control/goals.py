@@ -31,8 +31,9 @@ class ActionKey:
     """One thing to do.
 
     action: one of ACTIONS. goal: name of a Goal, "" only for idle. start: frame of the shot (0 is its first) at which
-    one sets off, or None: when the previous key is done. hold: seconds to stay when done. gait: "walk", "jog" or
-    "crouch" on the way. speed: m/s on the way, None as usual for the gait. facing: angle at the end, None as the goal has it.
+    one sets off, or None: when the previous key is done. hold: seconds to stay when done. gait: "walk", "jog"
+    or "crouch" on the way. speed: m/s on the way, None as usual for the gait. facing: angle at the end, None as the
+    goal has it.
     route: the animator's own way as world places x, y, z, or empty: found around the colliders.
     """
 

@@ -41,8 +41,8 @@ class Door:
     """A leaf that turns about a hinge.
 
     hinge: a point of the axis, at the leaf's lower edge. axis: unit vector of the axis, up. handle: where the hand
-    takes hold, on the leaf's middle plane. width, height: metres of the leaf. angle: radians that it opens about the axis
-    (positive is counter-clockwise from above).
+    takes hold, on the leaf's middle plane. width, height: metres of the leaf. angle: radians that it opens about the
+    axis (positive is counter-clockwise from above).
     """
 
     hinge: list[float]
