@@ -6,6 +6,10 @@ min |r + J D dH|^2 by conjugate gradients, stopped early, which keeps dH small. 
 H is always D^T of something in X, so H itself is never needed: with z in the frames' space, dH = D^T z and
 dX = D D^T z, and D D^T is a single convolution between frames, half the work of decoding and back.
 The motion that is edited keeps what the manifold cannot express: edits are added to its frames.
+
+Part of what the constraints ask for no decoder can express: a bone that flutters, a foot that stops within one
+frame. Conjugate gradients crawl towards that. So a change may leave the manifold a little: D D^T is joined by
+a narrow kernel in time, as if each feature had a little freedom of its own.
 """
 
 from __future__ import annotations
@@ -14,11 +18,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..models.manifold import Autoencoder
+from ..models.manifold import Autoencoder, Float32
 from ..motion.rotations import Array
 from .kinematics import Kinematics
 from .terms import Term
 
+_OWN = 0.04
+"""Variance by itself of a normalised feature of a frame; through white hidden units it has 0.25 on average."""
 _INNER = 9
 """Steps of conjugate gradients for one linearisation; bones turn little, so it holds for that long."""
 _MOST = 45
@@ -46,6 +52,7 @@ class Solver:
     ) -> None:
         self._autoencoder, self._terms = autoencoder, terms
         self._target, self._most = target, most
+        self._own = np.float32(_OWN) * autoencoder.scale**2
         self._set(Kinematics(frames.astype(np.float32), start))
         self.costs = [self.cost]
         """The sum of the terms' costs of the motion and, as the linearisation has it, after each step."""
@@ -109,7 +116,7 @@ class Solver:
         """Conjugate gradients on the linearised terms (CGLS, with H eliminated); adds to `change` (T, d)."""
         left = [-r for r in self._residuals]
         descent = self._transposed(left)
-        shown = self._autoencoder.decode_both(descent)
+        shown = self._shown(descent)
         size = _product(descent, shown)
         direction = shown.copy()
         for i in range(_INNER):
@@ -126,11 +133,20 @@ class Solver:
                 yield True
                 return
             descent = self._transposed(left)
-            shown = self._autoencoder.decode_both(descent)
+            shown = self._shown(descent)
             last, size = size, _product(descent, shown)
             direction *= np.float32(size / last)
             direction += shown
             yield True
+
+    def _shown(self, descent: Float32) -> Float32:
+        """The change of the frames (T, d) for a descent in them: D D^T, and the features' own freedom."""
+        out = self._autoencoder.decode_both(descent)
+        own = descent * self._own
+        out += 0.5 * own
+        out[1:] += 0.25 * own[:-1]
+        out[:-1] += 0.25 * own[1:]
+        return out
 
     def _met(self) -> bool:
         return all(term.met(r) for term, r in zip(self._terms, self._residuals, strict=True))
