@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import ShotError
+from ..geometry.colliders import Collider
+from ..geometry.roles import ROLES
 from ..motion.rotations import Array
+from .goals import ACTIONS, ActionKey, Goal, RouteOptions
 
 BAKEABLE_GAITS = ("stand", "walk", "jog", "crouch")
 """Gaits that the shipped weights were trained on."""
@@ -20,7 +23,11 @@ BAKEABLE_GAITS = ("stand", "walk", "jog", "crouch")
 FASTEST = 6.0
 """m/s; a faster command is taken for a mistake."""
 
-SHOT_VERSION = 1
+WAY_GAITS = ("walk", "jog", "crouch")
+"""Gaits that an action key may ask for on the way."""
+
+SHOT_VERSION = 2
+"""2 added action keys, goals and colliders; files of version 1 are read as shots without any."""
 
 
 @dataclass
@@ -64,9 +71,10 @@ class Shot:
 
     name: of the character. fps: the scene's frame rate. frames: number of frames to bake (the first
     is the start). start: x, y, z in metres and facing angle about +Z in radians (0 faces -Y), or
-    None: at the first point of the path, facing along it.
-    Either `path` or `velocity` is given. bias_velocity and bias_direction are tau_v and tau_d of the
+    None: at the first point of the path, facing along it; without a path at the world's origin.
+    One of `path`, `velocity` and `keys` is given. bias_velocity and bias_direction are tau_v and tau_d of the
     trajectory blend (PFNN eq. 9): larger follows the command more closely.
+    keys: what to do, in order of time. goals: the places that the keys name. colliders: the things around.
     """
 
     name: str
@@ -79,12 +87,16 @@ class Shot:
     bias_direction: float = 5.0
     seed: int = 0
     version: int = SHOT_VERSION
+    keys: list[ActionKey] = field(default_factory=list)
+    goals: list[Goal] = field(default_factory=list)
+    colliders: list[Collider] = field(default_factory=list)
+    route_options: RouteOptions = field(default_factory=RouteOptions)
 
     def validate(self) -> None:
         """Raise ShotError, with the sentence the user should read, when the shot cannot be baked."""
         if self.version != SHOT_VERSION:
             raise ShotError(
-                f"The shot was saved as version {self.version}; this extension reads version {SHOT_VERSION}."
+                f"The shot was saved as version {self.version}; this extension reads versions up to {SHOT_VERSION}."
             )
         if not isinstance(self.frames, int) or not isinstance(self.fps, int | float):
             raise ShotError("The number of frames or the frame rate of the shot is not a number.")
@@ -92,8 +104,11 @@ class Shot:
             raise ShotError("The shot has fewer than 2 frames; move the end of the frame range back.")
         if not 1 <= self.fps <= 240:
             raise ShotError(f"The frame rate {self.fps:g} is not between 1 and 240.")
-        if (self.path is None) == (self.velocity is None):
-            raise ShotError("The shot needs either a path or velocity commands; choose a curve to walk along.")
+        if (self.path is not None) + (self.velocity is not None) + bool(self.keys) != 1:
+            raise ShotError(
+                "The shot needs either a path or velocity commands or action keys; choose a curve to walk along, "
+                "or add an action key."
+            )
         for values, name in self._per_frame():
             if len(values) != self.frames:
                 raise ShotError(f"The shot has {self.frames} frames but {len(values)} {name}.")
@@ -101,15 +116,15 @@ class Shot:
             raise ShotError("The start is not a place x, y, z and a facing angle.")
         if _numbers([self.bias_velocity, self.bias_direction], "biases").min() < 0:
             raise ShotError("A bias of the trajectory is below 0.")
-        follow = self.path or self.velocity
-        assert follow is not None
-        unknown = sorted(set(follow.gaits) - set(BAKEABLE_GAITS))
-        if unknown:
-            raise ShotError(f"The gait '{unknown[0]}' is not one of {', '.join(BAKEABLE_GAITS)}.")
+        self._validate_surroundings()
         if self.path is not None:
+            _check_gaits(self.path.gaits, BAKEABLE_GAITS)
             self._validate_path(self.path)
         if self.velocity is not None:
+            _check_gaits(self.velocity.gaits, BAKEABLE_GAITS)
             self._validate_velocity(self.velocity)
+        for number, key in enumerate(self.keys, start=1):
+            self._validate_key(key, f"Action key {number}")
 
     def _per_frame(self) -> list[tuple[list[Any], str]]:
         if self.path is not None:
@@ -118,7 +133,8 @@ class Shot:
                 (self.path.gaits, "gaits"),
                 (self.path.facing_offsets, "facing offsets"),
             ]
-        assert self.velocity is not None
+        if self.velocity is None:
+            return []
         return [
             (self.velocity.velocities, "velocities"),
             (self.velocity.gaits, "gaits"),
@@ -151,24 +167,77 @@ class Shot:
         _check_speed(float(np.linalg.norm(velocities, axis=1).max()))
         _numbers(velocity.facings, "facings")
 
+    def _validate_surroundings(self) -> None:
+        """Goals, colliders and the body's size are such as can be reckoned with."""
+        for things, kind in ((self.goals, "goals"), (self.colliders, "colliders")):
+            names = [thing.name for thing in things]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ShotError(f"Two {kind} of the shot have the name '{twice[0]}'; rename one.")
+        for goal in self.goals:
+            if _numbers(goal.place, f"coordinates of the goal '{goal.name}'").shape != (3,):
+                raise ShotError(f"The goal '{goal.name}' is not a place x, y, z.")
+            _check_angle(goal.facing, f"facing of the goal '{goal.name}'")
+            if goal.collider and goal.collider not in (collider.name for collider in self.colliders):
+                raise ShotError(
+                    f"The goal '{goal.name}' is on '{goal.collider}', which is not a collider of the shot; "
+                    "make it one, or free the goal."
+                )
+        for collider in self.colliders:
+            _check_collider(collider)
+        size = _numbers([self.route_options.radius, self.route_options.height], "radius and height of the body")
+        if size.min() <= 0:
+            raise ShotError("The radius or the height of the body is not above 0.")
+
+    def _validate_key(self, key: ActionKey, which: str) -> None:
+        """What a key says can be understood; whether it can be done, `check.check` says."""
+        if key.action not in ACTIONS:
+            raise ShotError(f"{which}: '{key.action}' is not an action; choose one of {', '.join(ACTIONS)}.")
+        if not key.goal and key.action != "idle":
+            raise ShotError(f"{which} ({key.action}) has no goal; choose one.")
+        if key.goal and key.goal not in (goal.name for goal in self.goals):
+            raise ShotError(f"{which} ({key.action}): there is no goal '{key.goal}' in the shot.")
+        _check_gaits([key.gait], WAY_GAITS)
+        if key.start is not None and (not isinstance(key.start, int) or key.start < 0):
+            raise ShotError(f"{which} ({key.action}) starts before the first frame of the shot.")
+        if _numbers([key.hold], "seconds that an action key is held").min() < 0:
+            raise ShotError(f"{which} ({key.action}) is held for less than no time.")
+        if key.speed is not None:
+            if _numbers([key.speed], "speeds of the action keys").min() <= 0:
+                raise ShotError(f"{which} ({key.action}) asks for a speed that is not above 0.")
+            _check_speed(key.speed)
+        _check_angle(key.facing, "facing of an action key")
+        if key.route and (_numbers(key.route, "points of a route").shape != (len(key.route), 3) or len(key.route) < 2):
+            raise ShotError(f"{which} ({key.action}): its route is not two or more places x, y, z.")
+
     def to_json(self) -> str:
-        """The shot as JSON text; `from_json` gives an equal shot."""
-        return json.dumps(asdict(self), indent=1, sort_keys=True)
+        """The shot as JSON text; `from_json` gives an equal shot, to the bit."""
+        return json.dumps(self, default=_plain, indent=1, sort_keys=True)
 
     @staticmethod
     def from_json(text: str, source: str = "shot") -> Shot:
-        """Read a shot from JSON text. Raises ShotError naming `source`."""
+        """Read a shot from JSON text, of this version or an earlier one. Raises ShotError naming `source`."""
         try:
             data = json.loads(text)
             path, velocity = data.pop("path", None), data.pop("velocity", None)
+            if data.get("version") == 1:
+                data["version"] = SHOT_VERSION
             return Shot(
-                **data,
+                **data
+                | {
+                    "keys": [ActionKey(**key) for key in data.get("keys", [])],
+                    "goals": [Goal(**goal) for goal in data.get("goals", [])],
+                    "colliders": [Collider.from_data(collider) for collider in data.get("colliders", [])],
+                    "route_options": RouteOptions(**data.get("route_options", {})),
+                },
                 path=PathFollow(**path) if path else None,
                 velocity=VelocityFollow(**velocity) if velocity else None,
             )
         except json.JSONDecodeError as error:
             raise ShotError(f"{source}, line {error.lineno}: not JSON ({error.msg})") from error
-        except (TypeError, AttributeError) as error:
+        except KeyError as error:
+            raise ShotError(f"{source}: not a shot (a collider without {error})") from error
+        except (TypeError, AttributeError, ValueError) as error:
             raise ShotError(f"{source}: not a shot ({error})") from error
 
     def save(self, path: Path | str) -> None:
@@ -187,8 +256,13 @@ class Shot:
     def hash(self) -> str:
         """Short hash of everything that determines the bake."""
         # Without indentation and copies: a crowd's long curves would take longer to hash than to walk.
-        text = json.dumps(self, default=vars, sort_keys=True)
+        text = json.dumps(self, default=_plain, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _plain(thing: Any) -> dict[str, Any]:
+    """A part of a shot as JSON's plain data."""
+    return thing.to_data() if isinstance(thing, Collider) else vars(thing)
 
 
 def _numbers(values: Any, name: str) -> Array:
@@ -200,6 +274,30 @@ def _numbers(values: Any, name: str) -> Array:
     if not np.isfinite(out).all():
         raise ShotError(f"The {name} hold something that is not a finite number.")
     return out
+
+
+def _check_gaits(gaits: list[str], known: tuple[str, ...]) -> None:
+    unknown = sorted(set(gaits) - set(known))
+    if unknown:
+        raise ShotError(f"The gait '{unknown[0]}' is not one of {', '.join(known)}.")
+
+
+def _check_angle(angle: float | None, name: str) -> None:
+    if angle is not None and _numbers(angle, name).shape != ():
+        raise ShotError(f"The {name} is not an angle.")
+
+
+def _check_collider(collider: Collider) -> None:
+    if collider.role not in ROLES:
+        raise ShotError(f"The collider '{collider.name}' has an unknown role '{collider.role}'.")
+    cuboids, poses = collider.cuboids, collider.poses
+    _numbers(cuboids.centre, f"cuboids of '{collider.name}'")
+    if not len(cuboids.half) or len(cuboids.half) != len(cuboids.centre):
+        raise ShotError(f"The collider '{collider.name}' has no cuboids; refresh it.")
+    if _numbers(cuboids.half, f"cuboids of '{collider.name}'").min() < 0:
+        raise ShotError(f"The collider '{collider.name}' has a cuboid of less than no size; refresh it.")
+    if not len(poses) or np.abs(_numbers(poses, f"places of '{collider.name}'")[:, 3:]).sum(1).min() == 0:
+        raise ShotError(f"The collider '{collider.name}' is nowhere; refresh it.")
 
 
 def _check_speed(fastest: float) -> None:

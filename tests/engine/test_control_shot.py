@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 from nsm_blender.control.bake import Bake
+from nsm_blender.control.goals import ActionKey, Goal, RouteOptions
 from nsm_blender.control.shot import PathFollow, Shot, VelocityFollow, per_frame
 from nsm_blender.errors import ShotError
+from nsm_blender.geometry.colliders import Collider, Cuboids
+from nsm_blender.geometry.roles import Seat
 
 FRAMES = 48
 NAN = float("nan")
@@ -43,6 +46,34 @@ def velocity_shot(**changes: Any) -> Shot:
     return Shot("Ève", 24.0, FRAMES, velocity=VelocityFollow(**{**follow, **velocity}), **changes)
 
 
+def key_shot(**changes: Any) -> Shot:
+    """A walk to a seat and back in a small scene; `changes` are of the first key or of the shot."""
+    key: dict[str, Any] = {"action": "walk", "goal": "chair", "start": 6, "hold": 0.5, "facing": 0.1}
+    key |= {k: changes.pop(k) for k in list(changes) if k in ActionKey.__dataclass_fields__}
+    chair = Collider(
+        "Chair",
+        Cuboids(np.array([[0.1 + 0.2, 1 / 3, 0.25]]), np.array([[0.2, 0.2, 0.25]])),
+        np.array([[1.0, 2.0, 0.0, 1.0, 0.0, 0.0, 0.0], [1.0, 2.1, 0.0, 1.0, 0.0, 0.0, 0.0]]),
+        "seat",
+        Seat([0.3, 0.3, 0.5], [0.0, -1.0, 0.0], 0.4, 0.4, approaches=["front", "left"]),
+    )
+    shot: dict[str, Any] = {
+        "keys": [
+            ActionKey(**key),
+            ActionKey("idle"),
+            ActionKey("run", "free", route=[[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]]),
+        ],
+        "goals": [Goal("chair", [1.0, 1.5, 0.0], collider="Chair"), Goal("free", [3.0, 0.0, 0.0], 1.5)],
+        "colliders": [chair],
+        "route_options": RouteOptions(radius=0.25),
+    }
+    return Shot("Ève", 24.0, FRAMES, **{**shot, **changes})
+
+
+def boxes(**changes: Any) -> list[Collider]:
+    return [replace(key_shot().colliders[0], **changes)]
+
+
 def with_one(values: list[Any], value: Any) -> list[Any]:
     return [*values[:10], value, *values[11:]]
 
@@ -53,7 +84,7 @@ MISTAKES: dict[str, tuple[Callable[[], Shot], str]] = {
     "no path": (lambda: path_shot(path=None), "choose a curve to walk along"),
     "path and velocities": (
         lambda: replace(path_shot(), velocity=velocity_shot().velocity),
-        "either a path or velocity commands",
+        "either a path or velocity commands or action keys",
     ),
     "one point": (lambda: path_shot(points=[[0.0, 0.0, 0.0]]), "fewer than two points; draw a longer curve"),
     "no points": (lambda: path_shot(points=[]), "fewer than two points; draw a longer curve"),
@@ -98,7 +129,7 @@ MISTAKES: dict[str, tuple[Callable[[], Shot], str]] = {
     "a short start": (lambda: path_shot(start=[0.0, 0.0]), "start is not a place x, y, z and a facing angle"),
     "a start that is not finite": (lambda: path_shot(start=[0.0, 0.0, 0.0, NAN]), "The start hold"),
     "a negative bias": (lambda: path_shot(bias_velocity=-1.0), "A bias of the trajectory is below 0"),
-    "another version": (lambda: path_shot(version=9), "saved as version 9; this extension reads version 1"),
+    "another version": (lambda: path_shot(version=9), "saved as version 9; this extension reads versions up to 2"),
     "a velocity that is not finite": (
         lambda: velocity_shot(velocities=with_one([[0.0, 1.0]] * FRAMES, [NAN, 0.0])),
         "The velocities hold something",
@@ -109,6 +140,40 @@ MISTAKES: dict[str, tuple[Callable[[], Shot], str]] = {
         r"7\.1 m/s is faster than the model can run",
     ),
     "too few velocities": (lambda: velocity_shot(velocities=[[0.0, 1.0]]), "has 48 frames but 1 velocities"),
+    "keys and a path": (lambda: replace(path_shot(), keys=[ActionKey("idle")]), "either a path or"),
+    "an unknown action": (lambda: key_shot(action="fly"), "Action key 1: 'fly' is not an action; choose one of idle"),
+    "a key without a goal": (lambda: key_shot(goal=""), r"Action key 1 \(walk\) has no goal; choose one"),
+    "a goal that is gone": (lambda: key_shot(goal="away"), "there is no goal 'away' in the shot"),
+    "a key before the shot": (lambda: key_shot(start=-1), "starts before the first frame"),
+    "a negative hold": (lambda: key_shot(hold=-1.0), "held for less than no time"),
+    "a hold that is not finite": (lambda: key_shot(hold=NAN), "seconds that an action key is held hold something"),
+    "a gait that is no way to go": (lambda: key_shot(gait="stand"), "The gait 'stand' is not one of walk, jog, crouch"),
+    "a key too fast": (lambda: key_shot(speed=9.0), r"9\.0 m/s is faster"),
+    "a key backward": (lambda: key_shot(speed=-1.0), "a speed that is not above 0"),
+    "a key's facing": (lambda: key_shot(facing=NAN), "The facing of an action key hold"),
+    "a route of one point": (lambda: key_shot(route=[[0.0, 0.0, 0.0]]), "its route is not two or more places"),
+    "a flat route": (lambda: key_shot(route=[[0.0, 0.0], [1.0, 0.0]]), "its route is not two or more places"),
+    "two goals of a name": (
+        lambda: key_shot(goals=[Goal("chair", [0.0, 0.0, 0.0])] * 2),
+        "Two goals of the shot have the name 'chair'",
+    ),
+    "two colliders of a name": (lambda: key_shot(colliders=boxes() * 2), "Two colliders of the shot"),
+    "a goal nowhere": (lambda: key_shot(goals=[Goal("chair", [NAN, 0.0, 0.0])]), "goal 'chair' hold something"),
+    "a goal on nothing": (
+        lambda: key_shot(goals=[Goal("chair", [0.0, 0.0, 0.0], collider="Table")]),
+        "is on 'Table', which is not a collider of the shot",
+    ),
+    "no cuboids": (
+        lambda: key_shot(colliders=boxes(cuboids=Cuboids(np.zeros((0, 3)), np.zeros((0, 3))))),
+        "collider 'Chair' has no cuboids; refresh it",
+    ),
+    "an endless cuboid": (
+        lambda: key_shot(colliders=boxes(cuboids=Cuboids(np.zeros((1, 3)), np.full((1, 3), np.inf)))),
+        "cuboids of 'Chair' hold something",
+    ),
+    "an unknown role": (lambda: key_shot(colliders=boxes(role="throne")), "unknown role 'throne'"),
+    "a collider nowhere": (lambda: key_shot(colliders=boxes(poses=np.zeros((0, 7)))), "'Chair' is nowhere"),
+    "a body of no width": (lambda: key_shot(route_options=RouteOptions(radius=0.0)), "radius or the height"),
     "a commanded facing that is not finite": (
         lambda: velocity_shot(facings=with_one(per_frame(0, FRAMES), NAN)),
         "The facings hold something",
@@ -140,8 +205,31 @@ def test_a_right_shot_is_accepted_and_comes_back_from_disk_equal(shot: Shot, tmp
     assert back.hash() == shot.hash()
 
 
+def test_action_keys_and_colliders_come_back_from_disk_to_the_bit(tmp_path: Path) -> None:
+    shot = key_shot()
+    shot.validate()
+    shot.save(tmp_path / "shot.json")
+    back = Shot.load(tmp_path / "shot.json")
+    assert (back.keys, back.goals, back.route_options) == (shot.keys, shot.goals, shot.route_options)
+    (chair,) = back.colliders
+    np.testing.assert_array_equal(chair.cuboids.centre, shot.colliders[0].cuboids.centre)
+    np.testing.assert_array_equal(chair.poses, shot.colliders[0].poses)
+    assert chair.handles == shot.colliders[0].handles
+    assert back.to_json() == shot.to_json()
+    assert back.hash() == shot.hash()
+
+
+def test_a_shot_of_the_first_version_is_read(tmp_path: Path) -> None:
+    old = json.loads(path_shot().to_json()) | {"version": 1}
+    for name in ("keys", "goals", "colliders", "route_options"):
+        del old[name]
+    (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
+    assert Shot.load(tmp_path / "old.json") == path_shot()
+
+
 def test_shots_that_differ_have_different_hashes() -> None:
     shots = [path_shot(), path_shot(seed=1), path_shot(speeds=with_one(SPEEDS, 1.3)), velocity_shot()]
+    shots += [key_shot(), key_shot(hold=1.0), key_shot(colliders=boxes(name="Chair", role="obstacle"))]
     assert len({shot.hash() for shot in shots}) == len(shots)
 
 
@@ -154,6 +242,8 @@ def test_shots_that_differ_have_different_hashes() -> None:
         ('{"name": "a", "fps": 24, "frames": 10, "colour": "red"}', r"a\.json: not a shot .*colour"),
         ('{"name": "a", "fps": 24, "frames": 10, "path": {"points": []}}', r"a\.json: not a shot"),
         ('{"name": "a", "fps": 24, "frames": 10, "path": 3}', r"a\.json: not a shot"),
+        ('{"name": "a", "fps": 24, "frames": 10, "keys": [{"goal": "b"}]}', r"a\.json: not a shot"),
+        ('{"name": "a", "fps": 24, "frames": 10, "colliders": [{"name": "b"}]}', r"not a shot \(a collider without"),
     ],
 )
 def test_a_file_that_is_no_shot_is_refused_with_its_name(tmp_path: Path, text: str, sentence: str) -> None:
