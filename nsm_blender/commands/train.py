@@ -35,6 +35,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
                           help="the autoencoder to train for (default: the one that is shipped)")  # fmt: skip
     manifold.add_argument("--test-subjects", type=Path, metavar="FILE.json",
                           help='held-out performers; default: "test" of split.json in DIR')  # fmt: skip
+    manifold.add_argument("--validation", nargs="+", default=[], metavar="NAME",
+                          help="performers left out; the autoencoder is measured on them as it learns")  # fmt: skip
     parser.set_defaults(handler=run)
 
 
@@ -66,6 +68,8 @@ def _train_manifold(args: argparse.Namespace) -> None:
         args.run or Path("runs") / args.out.stem,
         _command(args),
         cards.test_subjects(args.data, args.test_subjects),
+        cards.unsure_subjects(args.data, args.test_subjects),
+        args.validation,
         args.seed,
         _device(args),
         args.resume,
@@ -146,6 +150,8 @@ def _command(args: argparse.Namespace) -> list[str]:
         command += ["--autoencoder", f"weights/{args.autoencoder.name}"]
     if args.test_subjects is not None:
         command += ["--test-subjects", args.test_subjects.name]
+    if args.validation:
+        command += ["--validation", *args.validation]
     return command
 
 

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from ..editing.frames import to_frames
 from ..models.manifold import FPS, FRAME, UNITS, WIDTH
-from ..motion.clip_file import LibraryEntry, load_clip, load_library
+from ..motion.clip_file import LibraryEntry, load_clip
 from ..motion.feet import level_feet
 from ..motion.labels import label
 from ..motion.mirror import mirror_clip
@@ -27,6 +27,9 @@ OVERLAP = 120
 """Frames of a training window and of its overlap with the next (section 4)."""
 MAX_TURN = 14.0
 """rad/s; a pirouette turns at 12."""
+
+_MEASURED_TOGETHER = 64
+"""Windows of one pass without gradients."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +85,12 @@ def windows_of(frames: Array) -> Array:
     return np.stack([frames[s : s + WINDOW] for s in starts]).astype(np.float32)
 
 
-def build(data: Path, test_subjects: Sequence[str]) -> tuple[Array, list[str]]:
-    """Training windows (N, WINDOW, d), mirrored too, and the names of the clips, without the test subjects."""
-    entries = [e for e in load_library(data) if e.subject not in test_subjects]
-    parts = [windows_of(clip_frames(e, mirrored)) for e in entries for mirrored in (False, True)]
-    windows = np.concatenate(parts)
+def build(entries: Sequence[LibraryEntry], mirrorings: Sequence[bool] = (False, True)) -> Array:
+    """Windows (N, WINDOW, d) of clips, as recorded and mirrored."""
+    windows = np.concatenate([windows_of(clip_frames(e, mirrored)) for e in entries for mirrored in mirrorings])
     # Lying or upside down there is no facing direction, and it spins; such windows would rule the scale.
     steady = np.abs(windows[:, :, FRAME.root_turn]).max((1, 2)) < MAX_TURN
-    return windows[steady], [e.name for e in entries]
+    return windows[steady]
 
 
 def normalisation(windows: Array) -> tuple[Array, Array]:
@@ -114,14 +115,16 @@ class Trainer:
         folder: Path,
         device: str = "cpu",
         resume: bool = False,
+        validation: Array | None = None,
     ) -> None:
+        """windows and validation: (N, WINDOW, d) in physical units; the second is watched, not trained on."""
         self.stages = [settings] if isinstance(settings, Settings) else list(settings)
         self.folder, self.device = folder, device
         torch.manual_seed(self.stages[0].seed)
         folder.mkdir(parents=True, exist_ok=True)
         self.mean, self.scale = normalisation(windows)
-        normal = (windows - self.mean) / self.scale
-        self.x = torch.from_numpy(np.ascontiguousarray(normal.transpose(0, 2, 1))).to(device)
+        self.x = self._normalised(windows)
+        self.validation = None if validation is None else self._normalised(validation)
         bound = (6.0 / (FRAME.size * WIDTH + UNITS * WIDTH)) ** 0.5
         self.w = ((torch.rand(UNITS, FRAME.size, WIDTH, device=device) * 2 - 1) * bound).requires_grad_()
         self.b = torch.zeros(UNITS, device=device, requires_grad=True)
@@ -184,6 +187,8 @@ class Trainer:
                 total += self._step(self.x[order[i * s.batch : (i + 1) * s.batch]], s, done >= s.epochs - s.settling)
             self.epoch += 1
             row = {"epoch": self.epoch, "loss": total / batches, "seconds": time.perf_counter() - started}
+            if self.validation is not None:
+                row["validation_cm"] = self.joint_error(self.validation)
             self.history.append(row)
             log("  ".join(f"{k} {v:.4g}" for k, v in row.items()))
             self._save()
@@ -211,6 +216,22 @@ class Trainer:
             unpooled = functional.relu(h)
         reflected = self.w.transpose(0, 1).flip(2)
         return functional.conv1d(unpooled - self.b[:, None], reflected, padding=WIDTH // 2)
+
+    @torch.no_grad()
+    def joint_error(self, x: torch.Tensor) -> float:
+        """Mean distance in cm of joints from their reconstruction as at run time, of normalised windows (N, d, T)."""
+        total = 0.0
+        for start in range(0, len(x), _MEASURED_TOGETHER):
+            batch = x[start : start + _MEASURED_TOGETHER]
+            error = (self.reconstruct(batch, self.settings, settling=True) - batch)[:, FRAME.joint_position]
+            total += float(error.unflatten(1, FRAME.shape("joint_position")).norm(dim=2).sum())
+        count = x.shape[0] * x.shape[2] * FRAME.shape("joint_position")[0]
+        return 100 * total / count * float(self.scale[FRAME.joint_position.start])
+
+    def _normalised(self, windows: Array) -> torch.Tensor:
+        """Windows (N, WINDOW, d) as (N, d, WINDOW), normalised."""
+        normal = (windows - self.mean) / self.scale
+        return torch.from_numpy(np.ascontiguousarray(normal.transpose(0, 2, 1))).to(self.device)
 
     def tensors(self) -> dict[str, Array]:
         """w, b, mean and scale, float32."""

@@ -28,16 +28,33 @@ _PRECISE = {"mean", "scale", "x_mean", "x_scale", "y_mean", "y_scale", "rotation
 def test_subjects(data: Path, file: Path | None) -> list[str]:
     """Performers held out: those of `file`, a JSON list or an object with a list "test", or of the data folder's
     split.json; nobody where there is neither. Raises UserError when the file is not one."""
+    path = _split_file(data, file)
+    return [] if path is None else _performers(path, "test")
+
+
+def unsure_subjects(data: Path, file: Path | None) -> list[str]:
+    """Performers, named as in `test_subjects`, who may be held-out ones under another name: the list "unsure".
+    They are neither trained nor tested on. Raises UserError when the file is not one."""
+    path = _split_file(data, file)
+    return [] if path is None else _performers(path, "unsure", needed=False)
+
+
+def _split_file(data: Path, file: Path | None) -> Path | None:
     path = file or data / SPLIT_NAME
-    if file is None and not path.is_file():
-        return []
+    return None if file is None and not path.is_file() else path
+
+
+def _performers(path: Path, key: str, needed: bool = True) -> list[str]:
+    """A list of performers in a JSON file; a file that is a list by itself has only "test"."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise UserError(f"{path}: cannot be read as a list of performers ({error}).") from error
-    names = content.get("test") if isinstance(content, dict) else content
+    if isinstance(content, list):
+        content = {"test": content}
+    names = content.get(key, None if needed else []) if isinstance(content, dict) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise UserError(f'{path}: neither a list of performers nor an object with such a list as "test".')
+        raise UserError(f'{path}: neither a list of performers nor an object with such a list as "{key}".')
     return names
 
 

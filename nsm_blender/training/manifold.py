@@ -34,6 +34,8 @@ class Run:
     data: folder with index.json and clips/. out: weights to write. folder: of the checkpoint. epochs: of each
     stage of the autoencoder, steps: of the others; None takes the settings' own. autoencoder: weights that the
     networks decode with; None takes those that travel with the engine. command: what repeats the run.
+    unsure: performers who may be held-out ones. validation: performers of the training side on whom the run is
+    watched; neither are trained on.
     """
 
     data: Path
@@ -41,6 +43,8 @@ class Run:
     folder: Path
     command: Sequence[str]
     test_subjects: Sequence[str] = ()
+    unsure: Sequence[str] = ()
+    validation: Sequence[str] = ()
     seed: int = 1
     device: str = "cpu"
     resume: bool = False
@@ -56,7 +60,17 @@ class Run:
     @property
     def held_out(self) -> str:
         """Who is held out, for the card."""
-        return "the performers " + ", ".join(self.test_subjects) if self.test_subjects else "nobody"
+        groups = (
+            ("the performers", self.test_subjects),
+            ("left out because they may be of these:", self.unsure),
+            ("left out to choose by:", self.validation),
+        )
+        return "; ".join(f"{what} {', '.join(names)}" for what, names in groups if names) or "nobody"
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Performers who are not trained on."""
+        return (*self.test_subjects, *self.unsure, *self.validation)
 
     def settings(self, own: synthesis.Settings) -> synthesis.Settings:
         """The settings of a network, with what the run was told."""
@@ -65,7 +79,7 @@ class Run:
 
 
 def train_autoencoder(run: Run) -> None:
-    """The autoencoder (section 5), in two stages."""
+    """The autoencoder (section 5)."""
     stages = [replace(stage, seed=run.seed) for stage in autoencoder.STAGES]
     if run.epochs is not None:
         if len(run.epochs) != len(stages):
@@ -74,11 +88,14 @@ def train_autoencoder(run: Run) -> None:
             replace(stage, epochs=n, settling=min(stage.settling, n))
             for stage, n in zip(stages, run.epochs, strict=True)
         ]
-    entries = [e for e in load_library(run.data) if e.subject not in run.test_subjects]
+    library = load_library(run.data)
+    entries = [e for e in library if e.subject not in run.left_out]
     _require(entries, run, "clip")
-    windows, _ = autoencoder.build(run.data, run.test_subjects)
+    windows = autoencoder.build(entries)
     print(f"{len(entries)} clips, {len(windows)} windows of {autoencoder.WINDOW} frames with mirrored ones")
-    trainer = autoencoder.Trainer(windows, stages, run.folder, run.device, run.resume)
+    watched = [e for e in library if e.subject in run.validation]
+    validation = autoencoder.build(watched, (False,)) if watched else None
+    trainer = autoencoder.Trainer(windows, stages, run.folder, run.device, run.resume, validation)
     cards.save_weights(trainer.run(_say), run.out)
     _card(
         run,
@@ -93,7 +110,7 @@ def train_autoencoder(run: Run) -> None:
 
 def train_footsteps(run: Run) -> None:
     """The footstep network (6.3)."""
-    entries = locomotion_clips(run.data, run.test_subjects)
+    entries = locomotion_clips(run.data, run.left_out)
     _require(entries, run, "plain locomotion clip")
     training = synthesis.FootstepTraining(
         walks(entries), run.settings(FOOTSTEPS), run.folder, device=run.device, resume=run.resume
@@ -105,7 +122,7 @@ def train_footsteps(run: Run) -> None:
 def train_locomotion(run: Run) -> None:
     """The feed-forward network from trajectory and contacts to hidden units (6.1)."""
     tensors = _decoder(run)
-    entries = locomotion_clips(run.data, run.test_subjects)
+    entries = locomotion_clips(run.data, run.left_out)
     _require(entries, run, "plain locomotion clip")
     examples = synthesis.locomotion_examples(walks(entries))
     training = _feed_forward(run, examples, synthesis.LOCOMOTION_PIECES, tensors, LOCOMOTION)
@@ -124,7 +141,7 @@ def train_locomotion(run: Run) -> None:
 def train_end_effectors(run: Run) -> None:
     """The feed-forward network of punches and kicks (section 6 and 8)."""
     tensors = _decoder(run)
-    entries = strike_clips(run.data, run.test_subjects)
+    entries = strike_clips(run.data, run.left_out)
     found = fights(entries)
     _require(found, run, "punch or kick")
     seen = {fight.name for fight in found}

@@ -71,6 +71,28 @@ def test_a_trained_autoencoder_is_read_by_the_engine_and_names_its_data(data: Pa
     assert str(tmp_path) not in out.with_suffix(".json").read_text(), "no path of this machine"
 
 
+def test_doubtful_and_validation_performers_are_not_trained_on(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="training needs torch")
+    from nsm_blender.training.autoencoder import STAGES
+
+    split = tmp_path / "split.json"
+    split.write_text('{"test": [], "unsure": ["Berta"]}')
+    out = tmp_path / "footsteps.safetensors"
+    assert train("footsteps", data, out, "--steps", "1", "--device", "cpu", "--test-subjects", str(split)) == 0
+    assert card_of(out)["data"]["subjects"] == ["Anna"]
+    assert "Berta" in card_of(out)["data"]["held_out"]
+
+    split.write_text('["nobody"]')
+    out = tmp_path / "autoencoder.safetensors"
+    epochs = ["1"] + ["0"] * (len(STAGES) - 1)
+    watched = ["--test-subjects", str(split), "--validation", "Berta", "--epochs", *epochs, "--device", "cpu"]
+    assert train("autoencoder", data, out, *watched) == 0
+    card = card_of(out)
+    assert card["data"]["subjects"] == ["Anna"]
+    assert card["training"]["history"][0]["validation_cm"] > 0
+    assert "--validation Berta" in card["training"]["command"]
+
+
 def test_trained_footsteps_are_read_by_the_engine(data: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="training needs torch")
     out = tmp_path / "footsteps.safetensors"
