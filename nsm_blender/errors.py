@@ -28,3 +28,7 @@ class EditError(UserError):
 
 class WeightsError(UserError):
     """A weights file is missing, damaged or does not fit the model."""
+
+
+class ColliderError(UserError):
+    """A mesh cannot become a collider, or a collider's data are not usable."""
