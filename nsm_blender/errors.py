@@ -32,3 +32,7 @@ class WeightsError(UserError):
 
 class ColliderError(UserError):
     """A mesh cannot become a collider, or a collider's data are not usable."""
+
+
+class RouteError(UserError):
+    """A goal cannot be walked to. The text says what is in the way."""
