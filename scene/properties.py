@@ -7,9 +7,17 @@ Blender reads the annotations of a PropertyGroup as they are, so this file has n
 # mypy: disable-error-code="valid-type"
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
 
-from . import manifold
+from . import goals, keys, manifold
 
 GAIT_ITEMS = (
     ("stand", "Stand", "Stand still", 0),
@@ -69,13 +77,22 @@ class NSM_PG_report(bpy.types.PropertyGroup):
 
 
 class NSM_PG_object(bpy.types.PropertyGroup):
-    """Settings of an object: of a curve how it is walked, of an armature where it walks."""
+    """Settings of an object: of a curve how it is walked, of an armature where it walks and what it does."""
 
     path: PointerProperty(
         name="Path", description="Curve that the character walks along", type=bpy.types.Object, poll=_is_curve
     )
     report: PointerProperty(type=NSM_PG_report)
     manifold: PointerProperty(type=manifold.NSM_PG_manifold)
+    goal: PointerProperty(type=goals.NSM_PG_goal)
+    routes: PointerProperty(type=keys.NSM_PG_routes, override=keys.OVERRIDE)
+    keys: CollectionProperty(
+        name="Action Keys",
+        description="What the character is to do, one after the other",
+        type=keys.NSM_PG_action_key,
+        override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
+    )
+    key_index: IntProperty(name="Active Key", description="The key that is chosen in the list", options=_FIXED)
 
     speed: FloatProperty(
         name="Speed", description="Metres per second along the curve; 0 stands still", default=1.4, min=0.0, max=6.0
@@ -136,10 +153,21 @@ class NSM_PG_window_manager(bpy.types.PropertyGroup):
     text: StringProperty(options={"SKIP_SAVE"})
 
 
-CLASSES = (*manifold.CLASSES, NSM_PG_report, NSM_PG_object, NSM_PG_scene, NSM_PG_window_manager)
+CLASSES = (
+    *manifold.CLASSES,
+    goals.NSM_PG_goal,
+    keys.NSM_PG_routes,
+    keys.NSM_PG_action_key,
+    keys.NSM_PG_armature,
+    NSM_PG_report,
+    NSM_PG_object,
+    NSM_PG_scene,
+    NSM_PG_window_manager,
+)
 
 _OWNERS = (
     (bpy.types.Object, NSM_PG_object),
+    (bpy.types.Armature, keys.NSM_PG_armature),
     (bpy.types.Scene, NSM_PG_scene),
     (bpy.types.WindowManager, NSM_PG_window_manager),
 )
@@ -163,7 +191,7 @@ def progress(context: bpy.types.Context) -> NSM_PG_window_manager:
 def attach() -> None:
     """Add the settings to Blender's types; the classes must be registered."""
     for owner, group in _OWNERS:
-        owner.nsm = PointerProperty(type=group)  # type: ignore[func-returns-value]
+        owner.nsm = PointerProperty(type=group, override=keys.OVERRIDE)  # type: ignore[func-returns-value]
 
 
 def detach() -> None:

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Goals: empties that say where a character is to go, or which thing it is to use.
+
+The arrow of the empty, its local +Z, shows where the character looks at the end; an arrow that stands upright
+leaves that open. Blender reads the annotations of a PropertyGroup as they are, so this file has no postponed
+annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
+
+import math
+from collections.abc import Iterable
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, PointerProperty
+from mathutils import Vector
+
+from ..nsm_blender.control.goals import Goal
+from ..nsm_blender.errors import ShotError
+from ..nsm_blender.motion.root import angle_of
+from ..nsm_blender.motion.rotations import Array
+
+NAME = "Goal"
+_SIZE = 0.5
+"""Metres of the arrow."""
+_UPRIGHT = 0.2
+"""An arrow with less than this share of its length along the ground has no facing."""
+
+
+class NSM_PG_goal(bpy.types.PropertyGroup):
+    """What makes an empty a goal."""
+
+    is_goal: BoolProperty(name="Goal", description="Offered as the goal of action keys", options=set())
+    uses: PointerProperty(
+        name="Uses",
+        description="The collider that is used here: its handles say where exactly",
+        type=bpy.types.Object,
+    )
+
+
+def of_goal(obj: bpy.types.Object) -> NSM_PG_goal:
+    """The goal's settings of an object."""
+    return obj.nsm.goal
+
+
+def is_goal(obj: bpy.types.Object | None) -> bool:
+    """Whether this is a goal."""
+    return obj is not None and obj.type == "EMPTY" and of_goal(obj).is_goal
+
+
+def add(
+    context: bpy.types.Context, place: Vector, facing: float | None, uses: bpy.types.Object | None, unit: float
+) -> bpy.types.Object:
+    """Add a goal to the active collection and return it; the selection stays.
+
+    place: in the world, Blender units. facing: angle about +Z, 0 along -Y; None leaves it open. uses: a collider,
+    whose child the goal becomes. unit: Blender units in a metre.
+    """
+    goal = bpy.data.objects.new(NAME if uses is None else f"{NAME} {uses.name}", None)
+    (context.collection or context.scene.collection).objects.link(goal)
+    mark(goal)
+    goal.empty_display_size = _SIZE * unit
+    if uses is not None:
+        goal.parent = uses
+        goal.matrix_parent_inverse = uses.matrix_world.inverted_safe()
+        of_goal(goal).uses = uses
+    goal.location = place
+    turn(goal, facing)
+    return goal
+
+
+def mark(obj: bpy.types.Object) -> None:
+    """Make an empty a goal, and show it as one."""
+    of_goal(obj).is_goal = True
+    obj.empty_display_type = "SINGLE_ARROW"
+    obj.show_name = True
+
+
+def turn(goal: bpy.types.Object, facing: float | None) -> None:
+    """Lay the arrow down along the facing, so that turning the goal about Z turns it; None stands it upright."""
+    goal.rotation_mode = "XYZ"
+    goal.rotation_euler = (0.0, 0.0, 0.0) if facing is None else (math.pi / 2, 0.0, facing)
+
+
+def facing_of(world: Array) -> float | None:
+    """Facing angle of a goal from its world matrix (4, 4); None when the arrow stands upright."""
+    arrow = np.asarray(world, dtype=np.float64)[:3, 2]
+    length = float(np.linalg.norm(arrow))
+    if length == 0 or np.linalg.norm(arrow[:2]) < _UPRIGHT * length:
+        return None
+    return float(angle_of(arrow[:2]))
+
+
+def described(obj: bpy.types.Object, world: Array, size: float, collider: str) -> Goal:
+    """The goal as the engine's. world: (4, 4) in Blender units. size: metres of the model in a Blender unit.
+
+    collider: name of the collider that is used. Raises ShotError when the goal is nowhere.
+    """
+    place = np.asarray(world, dtype=np.float64)[:3, 3] * size
+    if not np.isfinite(place).all():
+        raise ShotError(f"The goal '{obj.name}' has a place that is not a number; clear its location.")
+    return Goal(obj.name_full, place.tolist(), facing_of(world), collider)
+
+
+def in_scene(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """All goals of a scene."""
+    return [obj for obj in scene.objects if is_goal(obj)]
+
+
+def selected(objects: Iterable[bpy.types.Object]) -> bpy.types.Object | None:
+    """The one goal among objects, or None."""
+    found = [obj for obj in objects if is_goal(obj)]
+    return found[0] if len(found) == 1 else None
+
+
+def place_on(uses: bpy.types.Object) -> Vector:
+    """The middle of an object's top in the world, where a goal is shown whose place the handles decide."""
+    low, high = _bounds(uses)
+    return Vector(((low.x + high.x) / 2, (low.y + high.y) / 2, high.z))
+
+
+def place_before(uses: bpy.types.Object, distance: float) -> tuple[Vector, float]:
+    """A place on the ground before an object's front, its own -Y, and the facing from there to the object.
+
+    distance: Blender units from the bounding box.
+    """
+    front = (uses.matrix_world.to_3x3() @ Vector((0, -1, 0))).to_2d()
+    front = front.normalized() if front.length > 0 else Vector((0, -1))
+    low, high = _bounds(uses)
+    middle, half = (low + high) / 2, (high - low) / 2
+    reach = min(half[axis] / abs(front[axis]) for axis in range(2) if abs(front[axis]) > 1e-6) + distance
+    place = Vector((middle.x + reach * front.x, middle.y + reach * front.y, low.z))
+    return place, float(angle_of(-np.array(front)))
+
+
+def _bounds(obj: bpy.types.Object) -> tuple[Vector, Vector]:
+    """Lowest and highest corner of an object's bounding box in the world."""
+    corners = np.array([obj.matrix_world @ Vector(corner) for corner in obj.bound_box])
+    return Vector(corners.min(axis=0)), Vector(corners.max(axis=0))

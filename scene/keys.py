@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action keys as they are stored on a character, and the list of them.
+
+Blender reads the annotations of a PropertyGroup as they are, so this file has no postponed annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
+
+import math
+from typing import Any
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from .goals import is_goal
+
+ACTION_ITEMS = (
+    ("idle", "Stand", "Stand where one is, or go to the goal and stand there", "PAUSE", 0),
+    ("walk", "Walk", "Walk to the goal", "FORWARD", 1),
+    ("run", "Run", "Run to the goal", "FF", 2),
+    ("sit", "Sit", "Sit down on the goal's seat", "USER", 3),
+    ("open", "Open", "Open the goal's door and go through", "UNLOCKED", 4),
+    ("pick_up", "Pick Up", "Pick up the goal's box", "TRIA_UP", 5),
+    ("put_down", "Put Down", "Put down on the goal's surface what is carried", "TRIA_DOWN", 6),
+    ("climb", "Climb", "Climb on the goal's step", "MOD_ARRAY", 7),
+)
+"""The engine's actions, in its order. The numbers are stored in files and keyframes: never change them."""
+
+GAIT_ITEMS = (
+    ("walk", "Walk", "Walk on the way", 0),
+    ("jog", "Jog", "Jog or run on the way, depending on the speed", 1),
+    ("crouch", "Crouch", "Go with bent knees", 2),
+)
+"""Gaits on the way. The numbers are stored in files: never change them."""
+
+START_ITEMS = (
+    ("ARRIVAL", "On Arrival", "Set off when the previous key is done; the first one at the first frame", 0),
+    ("FRAME", "At Frame", "Set off at a frame, which has a marker on the timeline", 1),
+)
+"""When to set off. The numbers are stored in files: never change them."""
+
+ACTIONS = {item[0]: item[1] for item in ACTION_ITEMS}
+"""Names of the actions as they are shown."""
+
+OVERRIDE: set[Any] = {"LIBRARY_OVERRIDABLE"}
+"""Kept in a library override of a linked character."""
+
+_FIXED: set[str] = set()
+"""Options of a property that cannot be keyed: a bake reads it once."""
+
+
+def _is_goal(_key: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
+    return is_goal(obj)
+
+
+def _is_curve(_key: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
+    return obj.type == "CURVE"
+
+
+def _forget_problem(key: Any, _context: bpy.types.Context) -> None:
+    """What was found is no longer true of a key that was changed."""
+    key.problem, key.is_fatal = "", False
+
+
+class NSM_PG_action_key(bpy.types.PropertyGroup):
+    """One thing that a character is to do."""
+
+    action: EnumProperty(
+        name="Action",
+        description="What to do",
+        items=ACTION_ITEMS,
+        default="walk",
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    goal: PointerProperty(
+        name="Goal",
+        description="Where to go, or what to use",
+        type=bpy.types.Object,
+        poll=_is_goal,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    start: EnumProperty(
+        name="Start",
+        description="When to set off",
+        items=START_ITEMS,
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    frame: IntProperty(
+        name="Frame",
+        description="Frame of the scene at which to set off; its marker on the timeline can be moved as well",
+        default=1,
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    hold: FloatProperty(
+        name="Hold",
+        description="Seconds to stay when it is done",
+        default=0.0,
+        min=0.0,
+        soft_max=10.0,
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    gait: EnumProperty(
+        name="Gait",
+        description="How to move on the way",
+        items=GAIT_ITEMS,
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    speed: FloatProperty(
+        name="Speed",
+        description="Metres per second on the way; 0 is the usual speed of the gait",
+        default=0.0,
+        min=0.0,
+        max=6.0,
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    use_facing: BoolProperty(
+        name="Own Facing",
+        description="Look in this direction at the end, whatever the goal's arrow says",
+        default=False,
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    facing: FloatProperty(
+        name="Facing",
+        description="Direction to look in at the end: 0 along -Y, counter-clockwise as seen from above",
+        subtype="ANGLE",
+        default=0.0,
+        soft_min=-math.pi,
+        soft_max=math.pi,
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    route: PointerProperty(
+        name="Route",
+        description="Curve of the way. One that you edited, or chose yourself, is followed; without one a way is found",
+        type=bpy.types.Object,
+        poll=_is_curve,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    problem: StringProperty(name="Problem", description="What the last check found", options=_FIXED)
+    is_fatal: BoolProperty(name="Cannot Be Baked", description="The bake would refuse this key", options=_FIXED)
+    result: StringProperty(name="Result", description="How the last bake carried it out", options=_FIXED)
+
+    marker: StringProperty(name="Marker", description="Name of its marker on the timeline", options=_FIXED)
+    shown: IntProperty(name="Shown", description="Frame at which marker and keyframe were put", options=_FIXED)
+
+
+class NSM_PG_routes(bpy.types.PropertyGroup):
+    """How a character finds its ways."""
+
+    radius: FloatProperty(
+        name="Body Radius",
+        description="Metres that the middle of the body keeps from things",
+        default=0.3,
+        min=0.1,
+        max=1.0,
+        options=_FIXED,
+        override=OVERRIDE,
+    )
+    crouch: BoolProperty(
+        name="Go Under Beams",
+        description="Low beams may be gone under, crouching",
+        default=True,
+        options=_FIXED,
+        override=OVERRIDE,
+    )
+
+
+class NSM_PG_armature(bpy.types.PropertyGroup):
+    """On the armature's data: what the dope sheet shows of the action keys.
+
+    It is there and not on the object, where each bake assigns an action of its own.
+    """
+
+    action: EnumProperty(
+        name="Action Keys",
+        description="The action keys that start at a frame; move a keyframe to move the key",
+        items=ACTION_ITEMS,
+    )
+
+
+def of_character(armature: bpy.types.Object) -> Any:
+    """The character's list of action keys."""
+    return armature.nsm.keys
+
+
+def active(armature: bpy.types.Object) -> NSM_PG_action_key | None:
+    """The key that is chosen in the list."""
+    keys, index = of_character(armature), armature.nsm.key_index
+    return keys[index] if 0 <= index < len(keys) else None
+
+
+def label(key: NSM_PG_action_key) -> str:
+    """What the key does, in a few words."""
+    place = key.goal.name if key.goal is not None else ""
+    return f"{ACTIONS[key.action]} {place}".strip()
+
+
+def copy(source: NSM_PG_action_key, target: NSM_PG_action_key) -> None:
+    """Give a key what another asks for, but not its marker nor its route, which was found from another place."""
+    for name in ("action", "goal", "start", "frame", "hold", "gait", "speed", "use_facing", "facing"):
+        setattr(target, name, getattr(source, name))
