@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..models.manifold import FPS
 from ..motion.filters import gaussian
-from ..motion.ik import LEFT_LEG, RIGHT_LEG, solve_limb
+from ..motion.ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
 from ..motion.rotations import Array, between, from_exponential_map, multiply, rotate, to_exponential_map
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
@@ -20,8 +21,18 @@ _LONGEST_GLIDE = 24
 """Frames over which an offset fades to nothing when the next contact is far away."""
 _FOOT_GLIDE = 8
 """The same for the foot's rotation: a heel that was held must catch up with its rise."""
+_AFTERWARD = 10
+"""Frames after a contact in which a foot takes up its own speed, and before one in which it gives it up."""
 _STRETCH = 0.985
 """Share of its length to which a standing leg may stretch; beyond, its knee would snap straight and back."""
+_SLACK = 0.95
+"""Share of its length beyond which a swinging leg stretches ever less."""
+_CLEARANCE = 0.015
+"""Metres above its height on the ground that a toe passes at least, in the middle of a step."""
+_STRIDE = 0.5
+"""Metres over the ground of a step that has all of this clearance."""
+_BLUNT = 0.006
+"""Metres over which the floor begins to push a foot up."""
 _LARGEST_DROP = 0.12
 _DROP_SPREAD = 0.08
 """Seconds to both sides over which the hips sink for a foot that is out of reach."""
@@ -71,59 +82,120 @@ class Stances:
         """Fill `values` between stances, in place: smoothly from the end of one to the start of the next.
 
         Where they lie more than two times `longest` frames apart, and before the first and after the last, by
-        way of nothing.
+        way of nothing. They leave a stance and come to the next as fast as they change inside: a foot that is
+        held against its speed has none on either side of a contact.
         """
+        gap = self._gaps()
+        if gap is None:
+            return
+        first, last = self.starts, self.stops - 1
+        # A stance of a single frame has no change inside.
+        coming = values[np.minimum(first + 1, last)] - values[first]
+        leaving = values[last] - values[np.maximum(last - 1, first)]
+        short = gap.whole <= 2 * longest
+        share = _ease(gap.since / (gap.whole + 1))
+        fade_out = gap.has_before * np.where(short, 1 - share, _ease(np.clip(1 - gap.since / longest, 0, 1)))
+        fade_in = gap.has_after * np.where(short, share, _ease(np.clip(1 - gap.until / longest, 0, 1)))
+        length = np.minimum(_AFTERWARD, (gap.whole + 1) / 2)
+        going_out = gap.has_before * gap.since * np.clip(1 - gap.since / length, 0, 1) ** 2
+        going_in = gap.has_after * gap.until * np.clip(1 - gap.until / length, 0, 1) ** 2
+        values[gap.frames] = (
+            fade_out[:, None] * values[last[gap.before]]
+            + fade_in[:, None] * values[first[gap.after]]
+            + going_out[:, None] * leaving[gap.before]
+            - going_in[:, None] * coming[gap.after]
+        )
+
+    def swing(self, values: Array) -> Array:
+        """(N * T,) 0 in stances, up to 1 in the middle between two that are _STRIDE apart in `values` (N * T, d)."""
+        out = np.zeros(len(self.mask))
+        gap = self._gaps()
+        if gap is not None:
+            start, end = values[self.stops[gap.before] - 1], values[self.starts[gap.after]]
+            far = np.clip(np.linalg.norm(end - start, axis=1) / _STRIDE, 0, 1) * gap.has_before * gap.has_after
+            out[gap.frames] = far * np.sin(np.pi * gap.since / (gap.whole + 1)) ** 2
+        return out
+
+    def _gaps(self) -> _Gaps | None:
+        """The frames outside stances; None when there are none, or no stances."""
         frames = np.flatnonzero(~self.mask)
         if not len(frames) or not len(self):
-            return
-        before, after = self.last[frames], self.last[frames] + 1
+            return None
         row = self._frame_row[frames]
-        has_before = (before >= 0) & (self._row[np.maximum(before, 0)] == row)
-        inside = np.minimum(after, len(self) - 1)
-        has_after = (after < len(self)) & (self._row[inside] == row)
-        begin = np.where(has_before, self.stops[np.maximum(before, 0)], row * self._width)
-        end = np.where(has_after, self.starts[inside], (row + 1) * self._width)
-        start_value = np.where(has_before[:, None], values[np.maximum(begin - 1, 0)], 0)
-        end_value = np.where(has_after[:, None], values[np.minimum(end, len(values) - 1)], 0)
-        since, until, whole = frames - begin + 1, end - frames, end - begin
-        short = whole <= 2 * longest
-        share = _ease(since / (whole + 1))
-        fade_out = np.where(short, 1 - share, _ease(np.clip(1 - since / longest, 0, 1)))
-        fade_in = np.where(short, share, _ease(np.clip(1 - until / longest, 0, 1)))
-        values[frames] = fade_out[:, None] * start_value + fade_in[:, None] * end_value
+        before = np.maximum(self.last[frames], 0)
+        after = np.minimum(self.last[frames] + 1, len(self) - 1)
+        has_before = (self.last[frames] >= 0) & (self._row[before] == row)
+        has_after = (self.last[frames] + 1 < len(self)) & (self._row[after] == row)
+        begin = np.where(has_before, self.stops[before], row * self._width)
+        end = np.where(has_after, self.starts[after], (row + 1) * self._width)
+        return _Gaps(frames, before, after, has_before, has_after, frames - begin + 1, end - frames, end - begin)
 
 
-def plant_feet(hips: Array, rotations: Array, contacts: Array, ground: Heights | None = None) -> tuple[Array, Array]:
+@dataclass(frozen=True, eq=False)
+class _Gaps:
+    """Frames (G,) outside stances.
+
+    before, after: the stances on either side, where has_before and has_after. since, until: frames from the one
+    and to the other, or to the row's ends. whole: frames of the gap.
+    """
+
+    frames: Array
+    before: Array
+    after: Array
+    has_before: Array
+    has_after: Array
+    since: Array
+    until: Array
+    whole: Array
+
+
+def plant_feet(
+    hips: Array,
+    rotations: Array,
+    contacts: Array,
+    ground: Heights | None = None,
+    wanted: Array | None = None,
+    own_heights: bool = False,
+) -> tuple[Array, Array]:
     """Pose characters so that feet in contact stand still on the ground.
 
     hips: (N, T, 3) world places of joint 0. rotations: (N, T, J, 4) world. contacts: (N, T, 4), above 0 in
-    contact, of CONTACT_JOINTS. ground: heights of the terrain, 0 without. Returns joint places (N, T, J, 3) and world
+    contact, of CONTACT_JOINTS. ground: heights of the terrain, 0 without. wanted: (N, T, J, 3) joint places that
+    the toes should meet; as the rotations have them without. own_heights: leave each stance at its height, whatever
+    the ground. Returns joint places (N, T, J, 3) and world
     rotations (N, T, J, 4).
     """
     shape = contacts.shape[:2]
     flat_hips = hips.reshape(-1, 3).copy()
     out = rotations.reshape(-1, *rotations.shape[2:]).copy()
     ankles: dict[str, Array] = {}
-    standing: dict[str, Array] = {}
+    stances: dict[str, Stances] = {}
     for side, limb in _SIDES.items():
         upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
         heel_on, toe_on = (contacts[..., CONTACT_JOINTS.index(side + part)] > 0 for part in ("Foot", "Toe"))
-        heel = _chain(flat_hips, out, (upper, middle, foot))
-        place = heel + _bone(out[:, foot], toe)
-        out[:, foot] = _steady(out[:, foot], place - heel, Stances(heel_on & toe_on))
+        bone = _bone(out[:, foot], toe)
+        if wanted is None:
+            place = _chain(flat_hips, out, (upper, middle, foot)) + bone
+        else:
+            place = wanted.reshape(-1, len(MODEL_SKELETON), 3)[:, toe]
+        heel = place - bone
+        out[:, foot] = _steady(out[:, foot], bone, Stances(heel_on & toe_on))
         out[:, toe] = out[:, foot]
         # The toe's place leads: it is the last to leave and carries the foot's roll.
         ankle: Array = place - _bone(out[:, foot], toe)
-        stances = Stances(heel_on | toe_on)
-        height = _heights(ground, place, stances)
-        moved = ankle + _offset(heel, place, toe_on.reshape(-1), stances, height)
-        moved[:, 2] = np.maximum(moved[:, 2], _lowest_ankle(moved, out[:, foot], toe, ground, height))
-        ankles[side], standing[side] = moved, stances.mask
-    flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, standing, shape)
+        standing = stances[side] = Stances(heel_on | toe_on)
+        on_toe = toe_on.reshape(-1)
+        height = _own_heights(place, on_toe, standing) if own_heights else _heights(ground, place, standing)
+        moved = ankle + _offset(heel, place, on_toe, standing, height)
+        lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
+        moved[:, 2] = np.where(standing.mask, np.maximum(moved[:, 2], lowest), _blunt_maximum(moved[:, 2], lowest))
+        ankles[side] = moved
+    flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, stances, shape)
     for side, limb in _SIDES.items():
         upper, middle = MODEL_SKELETON.indices([limb.upper, limb.middle])
         origin = flat_hips + _bone(out[:, 0], upper)
-        out[:, upper], out[:, middle], _ = solve_limb(limb, origin, ankles[side], out[:, upper], out[:, middle])
+        target = _within_reach(origin, ankles[side], limb, stances[side])
+        out[:, upper], out[:, middle], _ = solve_limb(limb, origin, target, out[:, upper], out[:, middle])
     places = MODEL_SKELETON.positions(flat_hips, out)
     return places.reshape(*shape, -1, 3), out.reshape(rotations.shape)
 
@@ -150,6 +222,17 @@ def _heights(ground: Heights | None, toe: Array, stances: Stances) -> Array:
     return out[:, 0]
 
 
+def _own_heights(toe: Array, toe_on: Array, stances: Stances) -> Array:
+    """Height (M,) of the ground as the toe's mean height in each stance tells; gliding between them."""
+    out = np.zeros((len(toe), 1))
+    if not len(stances):
+        return out[:, 0]
+    lift = _lift(toe[:, 2] - TOE_HEIGHT, toe_on, stances)
+    out = stances.spread(stances.mean(lift[:, None]))
+    stances.glide(out, longest=len(out))
+    return out[:, 0]
+
+
 def _steady(rotation: Array, bone: Array, stances: Stances) -> Array:
     """Foot rotations (M, 4) that do not change the foot's direction `bone` (M, 3) while heel and toe are down."""
     turn = np.zeros_like(bone)
@@ -168,7 +251,6 @@ def _offset(heel: Array, toe: Array, toe_on: Array, stances: Stances, height: Ar
         return offset
     # Follow the drift of whichever point carries the foot; it is continuous when the point changes.
     step = np.where(toe_on[:, None], np.diff(toe, axis=0, prepend=toe[:1]), np.diff(heel, axis=0, prepend=heel[:1]))
-    step[stances.starts] = 0
     drift = np.cumsum(step, axis=0)
     drift -= drift[stances.starts][stances.last]
     offset[:] = stances.mean(drift)[stances.last] - drift
@@ -190,28 +272,63 @@ def _lift(lift: Array, toe_on: Array, stances: Stances) -> Array:
     return np.where(known, lift[np.clip(nearer, 0, len(lift) - 1)], 0)
 
 
-def _lowest_ankle(ankle: Array, foot: Array, toe: int, ground: Heights | None, height: Array) -> Array:
-    """Height (M,) below which heel or toe would be under the floor."""
+def _lowest_ankle(
+    ankle: Array, foot: Array, toe: int, ground: Heights | None, height: Array, stances: Stances
+) -> Array:
+    """Height (M,) below which heel or toe would be under the floor, or a swinging toe would brush it."""
     bone = _bone(foot, toe)
     under_toe = under_heel = height
     if ground is not None:
         under_toe = np.minimum(ground((ankle + bone)[:, :2]), height + 0.3)
         under_heel = np.minimum(ground(ankle[:, :2]), height + 0.3)
-    return np.maximum(under_toe + TOE_HEIGHT - 0.005 - bone[:, 2], under_heel + ANKLE_HEIGHT - 0.015)
+    clear = _CLEARANCE * stances.swing((ankle + bone)[:, :2])
+    return np.maximum(under_toe + TOE_HEIGHT - 0.005 + clear - bone[:, 2], under_heel + ANKLE_HEIGHT - 0.015)
+
+
+def _blunt_maximum(x: Array, lowest: Array) -> Array:
+    """The larger (M,) of two, without a kink where they cross."""
+    out: Array = 0.5 * (x + lowest + np.sqrt((x - lowest) ** 2 + _BLUNT**2))
+    return out
+
+
+def _within_reach(origin: Array, ankle: Array, limb: Limb, stances: Stances) -> Array:
+    """Places (M, 3) of an ankle that keep a swinging leg from snapping straight: it stretches ever less."""
+    length = _length(limb)
+    start, rest = _SLACK * length, (REACH - _SLACK) * length
+    v = ankle - origin
+    distance = np.sqrt(np.einsum("ij,ij->i", v, v))
+    beyond = np.maximum(distance - start, 0)
+    soft = np.where(beyond > 0, start + rest * (1 - np.exp(-beyond / rest)), distance)
+    free = _freedom(stances)
+    share = 1 + free * (soft / np.maximum(distance, 1e-6) - 1)
+    return origin + v * share[:, None]
+
+
+def _freedom(stances: Stances) -> Array:
+    """(M,) 0 in stances, rising smoothly to 1 within _AFTERWARD frames away from them."""
+    held = np.ones((len(stances.mask), 1))
+    held[~stances.mask] = 0
+    stances.glide(held, longest=_AFTERWARD)
+    return 1 - np.clip(held[:, 0], 0, 1)
+
+
+def _length(limb: Limb) -> float:
+    """Metres of both bones."""
+    joints = MODEL_SKELETON.indices([limb.middle, limb.end])
+    return float(np.linalg.norm(MODEL_SKELETON.offsets[joints], axis=1).sum())
 
 
 def _hips_drop(
-    hips: Array, rotations: Array, ankles: dict[str, Array], standing: dict[str, Array], shape: tuple[int, ...]
+    hips: Array, rotations: Array, ankles: dict[str, Array], stances: dict[str, Stances], shape: tuple[int, ...]
 ) -> Array:
     """How far (M,) the hips must sink, smoothly, so that planted feet stay within reach of the legs."""
     need = np.zeros(len(hips))
     for side, limb in _SIDES.items():
-        joints = MODEL_SKELETON.indices([limb.middle, limb.end])
-        length = float(np.linalg.norm(MODEL_SKELETON.offsets[joints], axis=1).sum()) * _STRETCH
+        length = _length(limb) * _STRETCH
         v = ankles[side] - hips - _bone(rotations[:, 0], MODEL_SKELETON.index(limb.upper))
         aside = np.minimum(np.sqrt(v[:, 0] ** 2 + v[:, 1] ** 2), length * 0.95)
         lack = -v[:, 2] - np.sqrt(length * length - aside * aside)
-        need = np.maximum(need, np.where(standing[side], lack, 0))
+        need = np.maximum(need, np.where(stances[side].mask, lack, 0))
     need = np.clip(need, 0, _LARGEST_DROP).reshape(shape).T
     radius = int(_DROP_SPREAD * FPS)
     padded = np.pad(need, ((radius, radius), (0, 0)), mode="edge")

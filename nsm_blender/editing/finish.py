@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..control.foot_lock import plant_feet
+from ..control.planting import plant_feet
 from ..control.pose import LEGS, joint_places
 from ..motion.ik import Limb, solve_limb
 from ..motion.rotations import (
@@ -75,8 +75,11 @@ def finish(
             inside = feet.frames(base)
             contacts[inside] = feet.labels(base)[inside]
         floor = [c.height for c in constraints if isinstance(c, FloorHeight) and c.weight > 0]
-        planted, rotations = plant_feet(hips, rotations, wanted, contacts, floor[0] if floor else None)
-        hips = planted[:, 0]
+        level = np.array([0.0, 0.0, floor[0] if floor else 0.0])
+        planted, turned = plant_feet(
+            (hips - level)[None], rotations[None], contacts[None], wanted=(wanted - level)[None], own_heights=not floor
+        )
+        hips, rotations = planted[0, :, 0] + level, turned[0]
     for pin in pins:
         if pin.joint in _LIMBS:
             rotations = _reach(base, pin, hips, rotations, strength)
