@@ -17,7 +17,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import goals, keys, manifold
+from . import colliders, goals, keys, manifold
 
 GAIT_ITEMS = (
     ("stand", "Stand", "Stand still", 0),
@@ -84,6 +84,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     )
     report: PointerProperty(type=NSM_PG_report)
     manifold: PointerProperty(type=manifold.NSM_PG_manifold)
+    collider: PointerProperty(type=colliders.NSM_PG_collider, override=keys.OVERRIDE)
     goal: PointerProperty(type=goals.NSM_PG_goal)
     routes: PointerProperty(type=keys.NSM_PG_routes, override=keys.OVERRIDE)
     keys: CollectionProperty(
@@ -155,6 +156,7 @@ class NSM_PG_window_manager(bpy.types.PropertyGroup):
 
 CLASSES = (
     *manifold.CLASSES,
+    *colliders.CLASSES,
     goals.NSM_PG_goal,
     keys.NSM_PG_routes,
     keys.NSM_PG_action_key,

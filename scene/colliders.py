@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Colliders in the scene: what is stored on an object, how its shape becomes cuboids, and all of them for a shot.
+
+Blender reads the annotations of a PropertyGroup as they are, so this file has no postponed annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
+
+import base64
+import binascii
+import zlib
+from collections.abc import Iterator
+
+import bpy
+import numpy as np
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+from mathutils import Matrix
+
+from ..nsm_blender.errors import ColliderError
+from ..nsm_blender.geometry.colliders import Collider, Cuboids
+from ..nsm_blender.geometry.mesh import TriangleMesh
+from ..nsm_blender.motion.rotations import Array, make_continuous
+from . import curves, handles, meshes
+
+VOXEL = 0.04
+"""Metres of a voxel's edge by default (NSM 4.3 asks for a high resolution; this is a hand's breadth by half)."""
+
+ROLE_ITEMS = (
+    ("obstacle", "Obstacle", "Something to walk around", "MESH_CUBE", 0),
+    ("seat", "Seat", "Something to sit on", "USER", 1),
+    ("door", "Door", "A leaf to open", "TRIA_RIGHT_BAR", 2),
+    ("carryable", "Carryable", "Something to carry between two hands", "PACKAGE", 3),
+    ("surface", "Surface", "Something to put things on", "SNAP_FACE", 4),
+    ("climbable", "Climbable", "Something to climb onto", "SORT_DESC", 5),
+    ("ground", "Ground", "Something to walk on", "VIEW_PERSPECTIVE", 6),
+)
+"""The engine's roles. The numbers are stored in files: never change them."""
+
+SIDE_ITEMS = (
+    ("front", "Front", "From where the sitter looks", 1),
+    ("left", "Left", "From the sitter's left", 2),
+    ("right", "Right", "From the sitter's right", 4),
+    ("back", "Back", "From behind", 8),
+)
+WEIGHT_ITEMS = (
+    ("light", "Light", "Carried with ease, such as a cardboard box", 0),
+    ("medium", "Medium", "Carried with care, such as a full crate", 1),
+    ("heavy", "Heavy", "Carried with effort, such as a television", 2),
+)
+
+_FIXED: set[str] = set()
+"""Options of a property that cannot be keyed: a bake reads it once."""
+_OVERRIDE = {"LIBRARY_OVERRIDABLE"}
+_MOVERS = ("action", "drivers", "nla_tracks")
+
+
+class NSM_PG_part(bpy.types.PropertyGroup):
+    """An object that belongs to another one's collider."""
+
+    object: PointerProperty(
+        name="Object", description="An object of this collider", type=bpy.types.Object, override=_OVERRIDE
+    )
+
+
+class NSM_PG_collider(bpy.types.PropertyGroup):
+    """What an object is for the characters: its shape as cuboids, and its use."""
+
+    count: IntProperty(
+        name="Cuboids", description="Number of cuboids; 0: not a collider", options=_FIXED, override=_OVERRIDE
+    )
+    boxes: StringProperty(
+        description="The cuboids in the object's frame; see scene/colliders.py", options=_FIXED, override=_OVERRIDE
+    )
+    fingerprint: StringProperty(description="Of the shape that was wrapped", options=_FIXED, override=_OVERRIDE)
+    revision: IntProperty(description="Changes with the cuboids", options=_FIXED, override=_OVERRIDE)
+    stale: BoolProperty(
+        name="Out of Date",
+        description="The shape has changed since it was wrapped; a bake takes the new one",
+        options=_FIXED,
+        override=_OVERRIDE,
+    )
+    enabled: BoolProperty(
+        name="Enabled",
+        description="The characters notice this collider",
+        default=True,
+        options=_FIXED,
+        override=_OVERRIDE,
+    )
+    size: FloatProperty(
+        name="Voxel Size",
+        description="Metres of a voxel's edge; takes effect with the next refresh",
+        default=VOXEL,
+        min=0.005,
+        soft_min=0.02,
+        max=1.0,
+        precision=3,
+        options=_FIXED,
+        override=_OVERRIDE,
+    )
+    use_children: BoolProperty(
+        name="With Children",
+        description="The objects below this one belong to it, without those that are colliders of their own",
+        default=True,
+        options=_FIXED,
+        override=_OVERRIDE,
+    )
+    parts: CollectionProperty(type=NSM_PG_part, override=_OVERRIDE)
+    role: EnumProperty(
+        name="Role", description="What this is for", items=ROLE_ITEMS, options=_FIXED, override=_OVERRIDE
+    )
+    handles: StringProperty(
+        description="The role's handles in the object's frame, as JSON", options=_FIXED, override=_OVERRIDE
+    )
+    warnings: StringProperty(
+        description="What is odd about the handles, a line each", options=_FIXED, override=_OVERRIDE
+    )
+    approaches: EnumProperty(
+        name="Approach",
+        description="Sides from which the seat may be approached",
+        items=SIDE_ITEMS,
+        default={"front"},
+        options={"ENUM_FLAG"},
+        override=_OVERRIDE,
+    )
+    weight: EnumProperty(
+        name="Weight", description="How heavy this is", items=WEIGHT_ITEMS, options=_FIXED, override=_OVERRIDE
+    )
+    leaf_width: FloatProperty(
+        name="Leaf Width",
+        description="Metres from the hinge to the free edge",
+        min=0.0,
+        default=0.9,
+        options=_FIXED,
+        override=_OVERRIDE,
+    )
+    leaf_height: FloatProperty(
+        name="Leaf Height",
+        description="Metres of the leaf's height",
+        min=0.0,
+        default=2.0,
+        options=_FIXED,
+        override=_OVERRIDE,
+    )
+    angle: FloatProperty(
+        name="Opens By",
+        description="Angle to which the leaf opens; positive is counter-clockwise from above",
+        subtype="ANGLE",
+        default=1.5707963,
+        min=-3.1415926,
+        max=3.1415926,
+        options=_FIXED,
+        override=_OVERRIDE,
+    )
+
+
+CLASSES = (NSM_PG_part, NSM_PG_collider)
+
+
+def of(obj: bpy.types.Object) -> NSM_PG_collider:
+    """The collider's settings of an object."""
+    return obj.nsm.collider
+
+
+def is_collider(obj: bpy.types.Object) -> bool:
+    """Whether an object was wrapped."""
+    return of(obj).count > 0
+
+
+def name_of(obj: bpy.types.Object) -> str:
+    """The name that the engine's `Collider` of this object has; unlike `name` it differs from a linked namesake."""
+    return obj.name_full
+
+
+def in_scene(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The objects of the view layer that are colliders, in its order; hidden ones too."""
+    return [obj for obj in context.view_layer.objects if is_collider(obj)]
+
+
+def members(obj: bpy.types.Object) -> list[bpy.types.Object]:
+    """The other objects that belong to the collider of `obj`."""
+    settings = of(obj)
+    found = [part.object for part in settings.parts if part.object is not None and part.object.users_scene]
+    if settings.use_children:
+        found += meshes.family(obj)
+        for part in list(found):
+            found += meshes.family(part)
+    return [part for part in dict.fromkeys(found) if part != obj]
+
+
+def cuboids_of(mesh: TriangleMesh, size: float, name: str) -> Cuboids:
+    """The cuboids of a mesh in metres. size: metres of a voxel. name: of the object, for the sentence.
+
+    Raises ColliderError when the mesh cannot be wrapped.
+    """
+    from ..nsm_blender.geometry import cuboids
+
+    if not np.isfinite(mesh.vertices).all():
+        raise ColliderError(f"'{name}' has vertices whose places are no finite numbers; remove them from its mesh.")
+    try:
+        return cuboids.cuboids_of(mesh, size)
+    except ColliderError as error:
+        raise ColliderError(f"'{name}': {error}") from error
+
+
+def store(obj: bpy.types.Object, cuboids: Cuboids, fingerprint: str) -> None:
+    """Make `obj` a collider of these cuboids, in the collider's frame, in metres."""
+    settings = of(obj)
+    settings.boxes = encode(cuboids)
+    settings.revision = zlib.crc32(settings.boxes.encode()) & 0x7FFFFFFF
+    settings.count = len(cuboids.centre)
+    settings.fingerprint = fingerprint
+    settings.stale = False
+
+
+def forget(obj: bpy.types.Object) -> None:
+    """Make `obj` an ordinary object again: no setting of a collider is left."""
+    settings = of(obj)
+    for prop in settings.bl_rna.properties:
+        if not prop.is_readonly:
+            settings.property_unset(prop.identifier)
+    settings.parts.clear()
+
+
+def encode(cuboids: Cuboids) -> str:
+    """Cuboids as text: centre and half edges as little-endian float32, compressed, in base 64.
+
+    A text is what a property keeps in every version of Blender, through undo, copy, append and link.
+    """
+    values = np.concatenate([cuboids.centre, cuboids.half], axis=1).astype("<f4")
+    return base64.b64encode(zlib.compress(values.tobytes())).decode()
+
+
+def decode(text: str) -> Cuboids:
+    """The cuboids of a text. Raises ColliderError when it is damaged."""
+    try:
+        raw = zlib.decompress(base64.b64decode(text, validate=True))
+        values = np.frombuffer(raw, dtype="<f4").astype(np.float64).reshape(-1, 6)
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise ColliderError("The stored cuboids are damaged; wrap the object again.") from error
+    return Cuboids(values[:, :3], values[:, 3:])
+
+
+def stored(obj: bpy.types.Object) -> Cuboids:
+    """The cuboids that are stored on an object. Raises ColliderError when they are damaged."""
+    try:
+        return decode(of(obj).boxes)
+    except ColliderError as error:
+        raise ColliderError(f"'{obj.name}': {error}") from error
+
+
+def changed(graph: bpy.types.Depsgraph, objects: list[bpy.types.Object]) -> dict[bpy.types.Object, meshes.Surface]:
+    """Those of the colliders whose shape is not the one that was wrapped, and their shape now.
+
+    Raises ColliderError when one has no shape any more.
+    """
+    surfaces = meshes.read_all(graph, {obj: members(obj) for obj in objects})
+    return {
+        obj: surface
+        for obj, surface in surfaces.items()
+        if not meshes.same(of(obj).fingerprint, signature(surface, of(obj).size))
+    }
+
+
+def signature(surface: meshes.Surface, size: float) -> str:
+    """What is stored as the fingerprint: of the shape, and of the voxels that it was wrapped with."""
+    return f"{surface.fingerprint()} {size:.4f}"
+
+
+def gather(context: bpy.types.Context, frames: Array) -> list[Collider]:
+    """The enabled colliders of the view layer with their poses at scene frames (F,), in world metres.
+
+    One that never moves has one pose. One whose shape has changed gives the cuboids of its shape now. The scene is
+    left as it is. Raises ColliderError.
+    """
+    graph = context.evaluated_depsgraph_get()
+    objects = [obj for obj in in_scene(context) if of(obj).enabled and obj.evaluated_get(graph).is_evaluated]
+    shapes = {obj: stored(obj) for obj in objects}
+    for obj, surface in changed(graph, objects).items():
+        shapes[obj] = cuboids_of(surface.mesh(), of(obj).size, obj.name)
+    held = {obj: handles.read(graph, obj) for obj in objects}
+    poses = _poses(context, objects, frames)
+    return [Collider(name_of(obj), shapes[obj], poses[obj], of(obj).role, held[obj]) for obj in objects]
+
+
+def _poses(context: bpy.types.Context, objects: list[bpy.types.Object], frames: Array) -> dict[bpy.types.Object, Array]:
+    """Poses (1, 7) or (F, 7) of each object. Frames are played only when one of the objects may move."""
+    size = curves.metres_per_unit(context.scene)
+    graph = context.evaluated_depsgraph_get()
+    out = {obj: pose(obj.evaluated_get(graph).matrix_world, size, obj.name)[None] for obj in objects}
+    movers = [obj for obj in objects if _may_move(obj)]
+    if not movers:
+        return out
+    tracks = {obj: np.empty((len(frames), 7)) for obj in movers}
+    for row, _frame in enumerate(_played(context, frames)):
+        graph = context.evaluated_depsgraph_get()
+        for obj, track in tracks.items():
+            track[row] = pose(obj.evaluated_get(graph).matrix_world, size, obj.name)
+    for obj, track in tracks.items():
+        track[:, 3:] = make_continuous(track[:, 3:])
+        out[obj] = track[:1] if np.allclose(track, track[0], rtol=0, atol=1e-7) else track
+    return out
+
+
+def _played(context: bpy.types.Context, frames: Array) -> Iterator[int]:
+    """Set the scene to each frame in turn, and back afterwards."""
+    scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
+    try:
+        for at in frames.tolist():
+            scene.frame_set(int(at))
+            yield int(at)
+    finally:
+        scene.frame_set(frame, subframe=subframe)
+
+
+def pose(world: Matrix, size: float, name: str) -> Array:
+    """A world matrix as a pose (7,): place in metres and quaternion of the collider's frame. Raises ColliderError."""
+    frame = meshes.rigid(world, size, name)
+    return np.array([*frame[:3, 3], *Matrix(frame.tolist()).to_quaternion()])
+
+
+def _may_move(obj: bpy.types.Object) -> bool:
+    """Whether an object, or what it hangs on, is animated, constrained or simulated."""
+    above: bpy.types.Object | None = obj
+    while above is not None:
+        animation = above.animation_data
+        if animation is not None and any(getattr(animation, name) for name in _MOVERS):
+            return True
+        # A vertex or bone that it hangs on may be moved by anything.
+        if above.constraints or above.rigid_body is not None or above.parent_type not in ("OBJECT", "ARMATURE"):
+            return True
+        above = above.parent
+    return False
