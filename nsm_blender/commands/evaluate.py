@@ -16,6 +16,7 @@ Figures = dict[str, float]
 
 CARDS = {
     "manifold.reconstruction.": ("autoencoder",),
+    "manifold.ablation.": ("autoencoder",),
     "manifold.editing.": ("autoencoder",),
     "manifold.pin.": ("autoencoder",),
     "manifold.time_s.": ("autoencoder",),
@@ -47,6 +48,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="FILE.json",
         help='manifold: performers that are held out; default: "test" of split.json in DIR',
     )
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        metavar="FOLDER",
+        help="manifold: compare with weights of the same names trained with --no-pooling, and do nothing else",
+    )
+    parser.add_argument(
+        "--filters", type=Path, metavar="FILE.png", help="manifold: draw the autoencoder's filters, and do nothing else"
+    )
     parser.set_defaults(handler=run)
 
 
@@ -54,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the tables; write the figures where asked."""
     if args.system == "nsm":
         raise UserError("This version evaluates pfnn and manifold; nsm is not part of it yet.")
+    if args.filters is not None:
+        return _draw_filters(args)
     started = time.perf_counter()
     figures, weights = _pfnn(args) if args.system == "pfnn" else _manifold(args)
     seconds = time.perf_counter() - started
@@ -69,8 +81,8 @@ def _pfnn(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
     """The figures, and what they were measured on."""
     from ..evaluation.pfnn import evaluate
 
-    if args.data is not None or args.test_subjects is not None:
-        raise UserError("The PFNN is evaluated without recordings; leave --data and --test-subjects out.")
+    if args.data is not None or args.test_subjects is not None or args.compare is not None:
+        raise UserError("The PFNN is evaluated without recordings; leave --data, --test-subjects and --compare out.")
     weights = args.weights or weights_folder() / "pfnn.safetensors"
     figures = evaluate(weights)
     if args.card:
@@ -80,29 +92,49 @@ def _pfnn(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
 
 def _manifold(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
     from ..evaluation.bench_manifold import FILES
-    from ..evaluation.manifold import evaluate
 
     folder: Path = args.weights or weights_folder()
     if args.weights is not None and not folder.is_dir():
         raise UserError(f"{folder}: the manifold's weights are a folder of {len(FILES)} files; give that folder.")
-    if args.data is None and args.test_subjects is not None:
-        raise UserError("--test-subjects needs the recordings; give --data.")
-    subjects: list[str] = []
-    figures: Figures = {}
-    if args.data is not None:
-        from ..training import held_out
-
-        subjects = _held_out_subjects(args)
-        figures |= held_out.evaluate(folder, held_out.HeldOut(args.data, subjects))
-    figures |= evaluate(folder)
-    if args.data is None:
-        print("Not measured: reconstruction, walks and hits against recordings, as no --data is given.")
+    if args.data is None and (args.test_subjects is not None or args.compare is not None):
+        raise UserError("--test-subjects and --compare need the recordings; give --data.")
+    subjects = _held_out_subjects(args) if args.data is not None else []
+    figures = _compared(args, folder, subjects) if args.compare is not None else _measured(args, folder, subjects)
     if args.card:
         for name in FILES:
             mine = {k: v for k, v in figures.items() if any(k.startswith(p) and name in c for p, c in CARDS.items())}
             _into_card(folder / f"{name}.json", mine, replace=False)
-    about: dict[str, object] = {"weights": {name: file_hash(folder / f"{name}.safetensors") for name in FILES}}
-    return figures, about | {"held_out": subjects}
+    hashes = {p.stem: file_hash(p) for p in sorted(folder.glob("*.safetensors")) if p.stem in FILES}
+    return figures, {"weights": hashes, "held_out": subjects}
+
+
+def _measured(args: argparse.Namespace, folder: Path, subjects: list[str]) -> Figures:
+    """All figures of a folder of weights but the comparison's."""
+    from ..evaluation.manifold import evaluate
+
+    if args.data is None:
+        print("Not measured: reconstruction, walks and hits against recordings, as no --data is given.")
+        return evaluate(folder)
+    from ..training import held_out
+
+    return held_out.evaluate(folder, held_out.HeldOut(args.data, subjects)) | evaluate(folder)
+
+
+def _compared(args: argparse.Namespace, folder: Path, subjects: list[str]) -> Figures:
+    from ..training.comparison import compare
+    from ..training.held_out import HeldOut
+
+    return compare(folder, args.compare, HeldOut(args.data, subjects))
+
+
+def _draw_filters(args: argparse.Namespace) -> int:
+    from ..evaluation.filters import draw, read_filters
+
+    if args.system != "manifold":
+        raise UserError("Only the manifold has filters that can be drawn; leave --filters out.")
+    draw(read_filters((args.weights or weights_folder()) / "autoencoder.safetensors"), args.filters)
+    print(f"wrote {args.filters}")
+    return 0
 
 
 def _held_out_subjects(args: argparse.Namespace) -> list[str]:

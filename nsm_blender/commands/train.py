@@ -37,6 +37,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
                           help='held-out performers; default: "test" of split.json in DIR')  # fmt: skip
     manifold.add_argument("--validation", nargs="+", default=[], metavar="NAME",
                           help="performers left out; the autoencoder is measured on them as it learns")  # fmt: skip
+    manifold.add_argument("--no-pooling", action="store_true",
+                          help="autoencoder, locomotion: train without pooling, for evaluate --compare")  # fmt: skip
     parser.set_defaults(handler=run)
 
 
@@ -62,6 +64,8 @@ def _train_manifold(args: argparse.Namespace) -> None:
         raise UserError("--subjects belongs to pfnn; the manifold holds performers out with --test-subjects.")
     if args.epochs is not None and args.system != "autoencoder":
         raise UserError(f"{args.system} is not trained in epochs; give --steps.")
+    if args.no_pooling and args.system not in ("autoencoder", "locomotion"):
+        raise UserError(f"{args.system} cannot be trained without pooling; only autoencoder and locomotion can.")
     run = manifold.Run(
         args.data,
         args.out,
@@ -76,6 +80,7 @@ def _train_manifold(args: argparse.Namespace) -> None:
         args.epochs,
         args.steps,
         args.autoencoder,
+        not args.no_pooling,
     )
     print(f"held out: {run.held_out}")
     manifold.RUNS[args.system](run)
@@ -150,6 +155,8 @@ def _command(args: argparse.Namespace) -> list[str]:
         command += ["--autoencoder", f"weights/{args.autoencoder.name}"]
     if args.test_subjects is not None:
         command += ["--test-subjects", args.test_subjects.name]
+    if args.no_pooling:
+        command += ["--no-pooling"]
     if args.validation:
         command += ["--validation", *args.validation]
     return command

@@ -224,7 +224,7 @@ class Trainer:
         for start in range(0, len(x), _MEASURED_TOGETHER):
             batch = x[start : start + _MEASURED_TOGETHER]
             error = (self.reconstruct(batch, self.settings, settling=True) - batch)[:, FRAME.joint_position]
-            total += float(error.unflatten(1, FRAME.shape("joint_position")).norm(dim=2).sum())
+            total += float(error.reshape(len(batch), *FRAME.shape("joint_position"), -1).norm(dim=2).sum())
         count = x.shape[0] * x.shape[2] * FRAME.shape("joint_position")[0]
         return 100 * total / count * float(self.scale[FRAME.joint_position.start])
 

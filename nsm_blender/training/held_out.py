@@ -29,7 +29,7 @@ from .synthesis_data import Walk, contacts_of_walk, locomotion_clips, walks
 
 _SHORTEST_WALK = 120
 """Frames of a held-out trajectory that has a speed and steps to speak of."""
-_CURVE_SMOOTHING = 0.3
+CURVE_SMOOTHING = 0.3
 """Seconds: what makes a drawn curve of a recorded root track; the middle of what training saw."""
 _BORDER = 12
 """Frames at both ends where the autoencoder sees zeros instead of motion."""
@@ -119,8 +119,8 @@ def held_out_walks(networks: Networks, held_out: HeldOut, log: Log) -> Figures:
 def _along(networks: Networks, recorded: Walk) -> tuple[float, ...]:
     """One clip: frames, m/s, three shares of agreement, relative errors of the speed of the network and the motion."""
     count = len(recorded.frames)
-    trajectory = recorded.trajectory(_CURVE_SMOOTHING)
-    track = gaussian(recorded.root[:, [0, 1, 3]], _CURVE_SMOOTHING * FPS)
+    trajectory = recorded.trajectory(CURVE_SMOOTHING)
+    track = gaussian(recorded.root[:, [0, 1, 3]], CURVE_SMOOTHING * FPS)
     course = Course(track, trajectory, np.linalg.norm(trajectory[:, :2], axis=1))
     steps = footsteps(networks, [course], [Options()])
     inputs = steps.inputs()

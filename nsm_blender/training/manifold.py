@@ -35,7 +35,8 @@ class Run:
     stage of the autoencoder, steps: of the others; None takes the settings' own. autoencoder: weights that the
     networks decode with; None takes those that travel with the engine. command: what repeats the run.
     unsure: performers who may be held-out ones. validation: performers of the training side on whom the run is
-    watched; neither are trained on.
+    watched; neither are trained on. pooling: False trains the network without pooling and dropout that the paper
+    compares with, or the feed-forward network for it.
     """
 
     data: Path
@@ -51,6 +52,7 @@ class Run:
     epochs: Sequence[int] | None = None
     steps: int | None = None
     autoencoder: Path | None = None
+    pooling: bool = True
 
     @property
     def decoder(self) -> Path:
@@ -80,7 +82,7 @@ class Run:
 
 def train_autoencoder(run: Run) -> None:
     """The autoencoder (section 5)."""
-    stages = [replace(stage, seed=run.seed) for stage in autoencoder.STAGES]
+    stages = [replace(stage, seed=run.seed, pooling=run.pooling) for stage in autoencoder.STAGES]
     if run.epochs is not None:
         if len(run.epochs) != len(stages):
             raise UserError(f"The autoencoder trains in {len(stages)} stages; give the epochs of each.")
@@ -135,6 +137,7 @@ def train_locomotion(run: Run) -> None:
         training.history,
         settings=asdict(training.settings),
         autoencoder=file_hash(run.decoder),
+        pooling=run.pooling,
     )
 
 
@@ -200,7 +203,7 @@ def _feed_forward(
 ) -> synthesis.FeedForwardTraining:
     settings = run.settings(own)
     return synthesis.FeedForwardTraining(
-        examples, pieces, tensors, settings, run.folder, device=run.device, resume=run.resume
+        examples, pieces, tensors, settings, run.folder, run.pooling, device=run.device, resume=run.resume
     )
 
 

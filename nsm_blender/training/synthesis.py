@@ -211,7 +211,7 @@ class FeedForwardTraining(Training):
     """Eq. 5: hidden units whose decoding is the motion; the autoencoder stays as it is.
 
     examples: parameters (T, l) and frames (T, FRAME.size), physical units. pieces: which parameters share a
-    scale. autoencoder: its tensors w, b, mean, scale.
+    scale. autoencoder: its tensors w, b, mean, scale. pooling: whether it has any.
     """
 
     def __init__(
@@ -221,16 +221,17 @@ class FeedForwardTraining(Training):
         autoencoder: Mapping[str, Array],
         settings: Settings,
         folder: Path,
+        pooling: bool = True,
         **options: Any,
     ) -> None:
+        self._pooling = pooling
         self._x = normal_of([e.inputs[0] for e in examples], pieces)
         self._inputs = examples[0].inputs[0].shape[1]
         normal = [e.normalised(self._x, (autoencoder["mean"], autoencoder["scale"])) for e in examples]
         self._sampler = Sampler(normal, _MARGIN, settings.seed)
         device = options.get("device", "cpu")
-        self._kernel = decoder_kernel(autoencoder["w"]).to(device)
-        # Inside a sequence the bias gives every frame the same.
-        self._offset = torch.from_numpy(-np.einsum("udk,u->d", autoencoder["w"], autoencoder["b"])).float().to(device)
+        self._kernel = decoder_kernel(autoencoder["w"], pooling).to(device)
+        self._offset = decoder_offset(autoencoder).to(device)
         super().__init__(settings, folder, **options)
 
     def _start(self) -> dict[str, torch.Tensor]:
@@ -245,7 +246,7 @@ class FeedForwardTraining(Training):
         """Mean squared error of the decoded frames, and of their speeds."""
         x, y = (v.to(self.device) for v in self._sampler.draw(self.settings.batch))
         with torch.autocast(self.device, dtype=torch.bfloat16):
-            out = decode(self._kernel, feed_forward(self.parameters, x))
+            out = decode(self._kernel, feed_forward(self.parameters, x, self._pooling))
         out = out.float() + self._offset[:, None]
         error = ((out - y) ** 2).mean()
         if self.settings.speed_weight > 0:
@@ -267,12 +268,16 @@ def footsteps(parameters: Mapping[str, torch.Tensor], x: torch.Tensor) -> torch.
     return functional.conv1d(hidden, parameters["w5"], parameters["b5"])
 
 
-def feed_forward(parameters: Mapping[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
-    """Eq. 4 on normalised parameters (N, l, T), T even: hidden units (N, UNITS, T / 2 - FEED_FORWARD_REACH)."""
+def feed_forward(parameters: Mapping[str, torch.Tensor], x: torch.Tensor, pooling: bool = True) -> torch.Tensor:
+    """Eq. 4 on normalised parameters (N, l, T), T even: hidden units (N, UNITS, T / 2 - FEED_FORWARD_REACH).
+
+    Without pooling they are those of every frame, (N, UNITS, T - 2 FEED_FORWARD_REACH).
+    """
     hidden = torch.relu(functional.conv1d(x, parameters["w1"], parameters["b1"]))
     hidden = torch.relu(functional.conv1d(hidden, parameters["w2"], parameters["b2"]))
     wide = functional.conv1d(hidden, parameters["w3"], parameters["b3"])
-    return torch.relu(functional.max_pool1d(wide[..., _ODD : wide.shape[-1] - _ODD], 2))
+    wide = wide[..., _ODD : wide.shape[-1] - _ODD]
+    return torch.relu(functional.max_pool1d(wide, 2) if pooling else wide)
 
 
 _ODD = (FEED_FORWARD_REACH - 1) % 2
@@ -280,16 +285,40 @@ _ODD = (FEED_FORWARD_REACH - 1) % 2
 
 
 def decode(kernel: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
-    """Frames (N, d, 2 (T - 12)) of hidden units (N, UNITS, T), normalised and without the bias, where all exist."""
-    pairs = functional.conv1d(hidden, kernel)
-    count, _, length = pairs.shape
-    return pairs.view(count, 2, FRAME.size, length).permute(0, 2, 3, 1).reshape(count, FRAME.size, 2 * length)
+    """Frames (N, d, T) of hidden units where all exist, normalised and without the bias; see `decoder_kernel`."""
+    made = functional.conv1d(hidden, kernel)
+    count, _, length = made.shape
+    together = kernel.shape[0] // FRAME.size
+    return made.view(count, together, FRAME.size, length).permute(0, 2, 3, 1).reshape(count, FRAME.size, -1)
 
 
-def decoder_kernel(w: Array) -> torch.Tensor:
-    """The half-rate decoder (2 d, UNITS, 13) as a convolution."""
+def decoder_kernel(w: Array, pooling: bool = True) -> torch.Tensor:
+    """The decoder as a convolution: (2 d, UNITS, 13), two frames at once; without pooling (d, UNITS, 25)."""
+    if not pooling:
+        return torch.from_numpy(np.ascontiguousarray(w.transpose(1, 0, 2)[:, :, ::-1])).float()
     kernel = half_rate_kernel(w).reshape(-1, UNITS, 2 * FRAME.size).transpose(2, 1, 0)
     return torch.from_numpy(np.ascontiguousarray(kernel))
+
+
+def decoder_offset(autoencoder: Mapping[str, Array]) -> torch.Tensor:
+    """What the decoder's bias gives every frame inside a sequence: (d,), normalised."""
+    return torch.from_numpy(-np.einsum("udk,u->d", autoencoder["w"], autoencoder["b"])).float()
+
+
+@torch.no_grad()
+def make_frames(
+    network: Mapping[str, Array], autoencoder: Mapping[str, Array], inputs: Array, pooling: bool = True
+) -> Array:
+    """Frames (T, FRAME.size), physical units, that a feed-forward network makes of parameters (T, l), T even.
+
+    network, autoencoder: the tensors of their weights files. The inputs' ends are held.
+    """
+    normal = _extended((inputs - network["x_mean"]) / network["x_scale"], _MARGIN)
+    parameters = {name: torch.from_numpy(value).float() for name, value in network.items()}
+    hidden = feed_forward(parameters, torch.from_numpy(np.ascontiguousarray(normal.T))[None], pooling)
+    made = decode(decoder_kernel(autoencoder["w"], pooling), hidden)[0] + decoder_offset(autoencoder)[:, None]
+    out: Array = made.numpy().T * autoencoder["scale"] + autoencoder["mean"]
+    return out
 
 
 def locomotion_examples(walks: Sequence[Walk]) -> list[Example]:
