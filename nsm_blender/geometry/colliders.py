@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..motion.rotations import Array
+from ..errors import ColliderError
+from ..motion.rotations import Array, normalize, slerp, to_matrix
 from .roles import Handles, from_data, to_data
+
+PLACE, QUATERNION = slice(0, 3), slice(3, 7)
+"""Parts of a pose."""
+_NO_ROTATION = 1e-6
+_POINTS = 4096
+"""Points whose distances are computed together: they stay in the cache."""
 
 STILL = np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
 
@@ -59,4 +67,139 @@ class Collider:
             np.array(data["poses"], dtype=float).reshape(-1, 7),
             data["role"],
             from_data(data["role"], data["handles"]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """N cuboids where they are at one moment.
+
+    rotation: (N, 3, 3), its columns being the cuboid's axes in the world. centre, half: (N, 3) metres.
+    owner: (N,) numbers of the colliders that they belong to, counted as in `names`.
+    """
+
+    rotation: Array
+    centre: Array
+    half: Array
+    owner: Array
+    names: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.centre)
+
+    def distance(self, points: Array) -> Array:
+        """Metres (P,) from points (P, 3) of the world to the nearest cuboid: 0 inside, infinity without cuboids."""
+        points = np.asarray(points, dtype=float)
+        out = np.full(len(points), np.inf)
+        for start in range(0, len(points), _POINTS):
+            out[start : start + _POINTS] = self._squared(points[start : start + _POINTS])
+        return np.sqrt(out)
+
+    def _squared(self, points: Array) -> Array:
+        """Squared distances. Points are turned into a collider's frame once, for all its cuboids."""
+        nearest = np.full(len(points), np.inf)
+        starts = np.flatnonzero(np.diff(self.owner, prepend=-1))
+        for start, end in zip(starts, np.append(starts[1:], len(self)), strict=True):
+            local = np.ascontiguousarray((points @ self.rotation[start]).T)
+            centre = self.centre[start:end] @ self.rotation[start]
+            for middle, half in zip(centre, self.half[start:end], strict=True):
+                gap = np.maximum(np.abs(local - middle[:, None]) - half[:, None], 0.0)
+                np.minimum(nearest, np.einsum("ij,ij->j", gap, gap), out=nearest)
+        return nearest
+
+    def near(self, place: Array, reach: float) -> Placed:
+        """The cuboids that may be within `reach` metres of a place (3,): all that are, and a few more."""
+        away = self.centre - place
+        limit = np.sqrt(np.einsum("ij,ij->i", self.half, self.half)) + reach
+        return self._only(np.einsum("ij,ij->i", away, away) <= limit * limit)
+
+    def of(self, owners: Iterable[int | str]) -> Placed:
+        """The cuboids of these colliders only, by number or name. Raises ColliderError for a name that is not there."""
+        return self._only(np.isin(self.owner, self._numbers(owners)))
+
+    def without(self, owners: Iterable[int | str]) -> Placed:
+        """All cuboids but those of these colliders. Raises ColliderError for a name that is not there."""
+        return self._only(~np.isin(self.owner, self._numbers(owners)))
+
+    def _numbers(self, owners: Iterable[int | str]) -> list[int]:
+        numbers = []
+        for owner in owners:
+            if isinstance(owner, str) and owner not in self.names:
+                raise ColliderError(f"There is no collider named '{owner}'.")
+            numbers.append(self.names.index(owner) if isinstance(owner, str) else owner)
+        return numbers
+
+    def _only(self, chosen: Array) -> Placed:
+        return Placed(self.rotation[chosen], self.centre[chosen], self.half[chosen], self.owner[chosen], self.names)
+
+
+class Surroundings:
+    """Colliders, ready to be placed at any frame."""
+
+    def __init__(self, colliders: list[Collider]) -> None:
+        """Raises ColliderError when a collider's numbers are not usable, naming it."""
+        for collider in colliders:
+            _check(collider)
+        self.colliders = colliders
+        self.names = tuple(collider.name for collider in colliders)
+        counts = [len(collider.cuboids.centre) for collider in colliders]
+        self._owner = np.repeat(np.arange(len(colliders)), counts)
+        self._half = _joined([collider.cuboids.half for collider in colliders])
+        self._centre = _joined([collider.cuboids.centre for collider in colliders])
+        # One array of poses for all: who has fewer frames than the longest stays at the last.
+        self._frames = max((len(collider.poses) for collider in colliders), default=1)
+        self._poses = np.zeros((self._frames, len(colliders), 7))
+        for number, collider in enumerate(colliders):
+            poses = np.array(collider.poses, dtype=float)
+            poses[:, QUATERNION] = normalize(poses[:, QUATERNION])
+            self._poses[: len(poses), number] = poses
+            self._poses[len(poses) :, number] = poses[-1]
+        self._still = self._placed(self._poses[0]) if self._frames == 1 else None
+
+    def __len__(self) -> int:
+        return len(self.colliders)
+
+    def at(self, frame: float) -> Placed:
+        """All cuboids at a frame, which may lie between two frames; before the first and after the last all is still.
+
+        Between two frames places move straight, and rotations take the shorter way.
+        """
+        if self._still is not None:
+            return self._still
+        frame = min(max(float(frame), 0.0), self._frames - 1.0)
+        first = int(frame)
+        part = frame - first
+        poses = self._poses[first]
+        if part > 0:
+            after = self._poses[first + 1]
+            place = (1 - part) * poses[:, PLACE] + part * after[:, PLACE]
+            turn = slerp(poses[:, QUATERNION], after[:, QUATERNION], np.array(part))
+            poses = np.concatenate((place, turn), axis=1)
+        return self._placed(poses)
+
+    def _placed(self, poses: Array) -> Placed:
+        rotation = to_matrix(poses[:, QUATERNION])[self._owner]
+        centre = np.einsum("nij,nj->ni", rotation, self._centre) + poses[self._owner, PLACE]
+        return Placed(rotation, centre, self._half, self._owner, self.names)
+
+
+def _joined(parts: list[Array]) -> Array:
+    return np.concatenate([np.zeros((0, 3)), *parts]).astype(float)
+
+
+def _check(collider: Collider) -> None:
+    poses, centre, half = (
+        np.asarray(part) for part in (collider.poses, collider.cuboids.centre, collider.cuboids.half)
+    )
+    if poses.ndim != 2 or poses.shape[1] != 7 or len(poses) == 0 or not np.isfinite(poses).all():
+        raise ColliderError(
+            f"Collider '{collider.name}': its poses are not places and rotations. Refresh the collider."
+        )
+    if (np.abs(poses[:, QUATERNION]).max(axis=1) < _NO_ROTATION).any():
+        raise ColliderError(f"Collider '{collider.name}': a rotation is zero. Refresh the collider.")
+    if centre.shape != half.shape or centre.ndim != 2 or centre.shape[1] != 3:
+        raise ColliderError(f"Collider '{collider.name}': its cuboids are damaged. Refresh the collider.")
+    if not (np.isfinite(centre).all() and np.isfinite(half).all() and (half >= 0).all()):
+        raise ColliderError(
+            f"Collider '{collider.name}': the sizes of its cuboids are not usable. Refresh the collider."
         )

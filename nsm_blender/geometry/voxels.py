@@ -292,7 +292,9 @@ def _runs_of(cells: Array, axis: int, width: int) -> Array:
     length = cells.shape[axis] - width + 1
     if length > 0:
         low, high = np.arange(length), np.arange(width, width + length)
-        np.moveaxis(out, axis, 0)[:length] = np.moveaxis(count.take(high, axis) - count.take(low, axis) == width, axis, 0)
+        np.moveaxis(out, axis, 0)[:length] = np.moveaxis(
+            count.take(high, axis) - count.take(low, axis) == width, axis, 0
+        )
     return out
 
 
