@@ -57,7 +57,7 @@ GOAL = Layout(position=(SAMPLES, 3), direction=(SAMPLES, 2), action=(SAMPLES, le
 """G_i: where to be and what to do there, in the previous root frame."""
 
 INTERACTION = Layout(cell=(CELLS**3, 4))
-"""I_i: of each cell the vector from its centre to the body's root in the volume's frame, and its occupancy. The paper
+"""I_i: of each cell the vector from its centre to the body's root, in the root frame, and its occupancy. The paper
 calls it 512-dimensional and each cell a vector of four; all 2048 numbers are fed."""
 TO_ROOT, OCCUPANCY = slice(0, 3), 3
 """Places in a cell's vector."""
@@ -218,7 +218,7 @@ class NSM:
 
     A frame is limited by reading the weights from memory: experts with a gate below NEGLIGIBLE are not read, an
     encoding is kept while its input stays the same, the normalisation is folded into the first and last layers, the
-    vectors of the interaction volume enter as the six numbers that determine them, and empty spheres are passed over.
+    vectors of the interaction volume enter as the twelve numbers that determine them, and empty spheres are passed over.
 
     One object serves one thread and one character, as its buffers and encodings are used again in every frame.
 
@@ -328,20 +328,21 @@ class _Sparse:
 
 class _Volume:
     """The layer over the interaction volume. The vectors of all cells to the root follow from that of the first cell
-    and the edges of a cell: v = v_0 - index * edge."""
+    and the edges of a cell along the volume's axes: v = v_0 - i e_x - j e_y - k e_z."""
 
     def __init__(self, w: Float32, b: Float32) -> None:
         cells = w.T.reshape(*INTERACTION.shape("cell"), -1)
         index = np.indices((CELLS,) * 3).reshape(3, -1).astype(np.float32)
-        self._root = cells[:, TO_ROOT].sum(0)
-        self._edges = np.einsum("ac,cah->ah", index, cells[:, TO_ROOT])
+        self._corners = [0, *(int(np.flatnonzero(index[a] == CELLS - 1)[0]) for a in range(3))]
+        edges = np.einsum("ac,cdh->adh", index, cells[:, TO_ROOT])
+        self._vectors = np.concatenate((cells[:, TO_ROOT].sum(0)[None], -edges)).reshape(-1, len(b))
         self._occupancy = _Sparse(cells[:, OCCUPANCY].T, b)
 
     def __call__(self, x: Float32) -> Float32:
         cells = x.reshape(INTERACTION.shape("cell"))
-        first, last = cells[0, TO_ROOT], cells[-1, TO_ROOT]
-        edge = (first - last) / (CELLS - 1)
-        out: Float32 = self._occupancy(cells[:, OCCUPANCY]) + first @ self._root - edge @ self._edges
+        vectors = cells[self._corners, TO_ROOT]
+        vectors[1:] = (vectors[0] - vectors[1:]) / (CELLS - 1)
+        out: Float32 = self._occupancy(cells[:, OCCUPANCY]) + vectors.reshape(-1) @ self._vectors
         return out
 
 

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A pool of locomotion, recorded and walked by the PFNN, in which approaches and departures are found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...control.bake import Bake
+from ...control.shot import PathFollow, Shot, per_frame
+from ...models.nsm import FPS
+from ...motion.clip_file import load_clip, load_library
+from ...motion.feet import level_feet
+from ...motion.filters import velocity
+from ...motion.retarget import to_model_skeleton
+from ...motion.root import to_local
+from ...motion.rotations import Array, wrap_angle
+from ...motion.skeleton import MODEL_SKELETON
+from .track import Track, from_clip, from_motion
+
+RECORDED = "o3de_"
+"""Takes whose names begin so are long and free of anything but locomotion, apart from those named here:"""
+UNFIT = ("jump", "pushes", "outofrange", "crouching")
+_MATCHED = MODEL_SKELETON.indices(
+    ["Hips", "LeftFoot", "LeftToe", "RightFoot", "RightToe", "LeftHand", "RightHand", "Head"]
+)
+_VELOCITY_WEIGHT = 0.15
+"""Seconds: a difference of 1 m/s counts as this many metres."""
+_ARMS_WEIGHT = 0.4
+_APART = 20
+"""Frames between two matches that count as different ones."""
+_CANDIDATES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """A frame of the pool that is near to a wanted one. distance: metres, root of the mean square over joints."""
+
+    track: int
+    frame: int
+    distance: float
+
+
+class Pool:
+    """Tracks of locomotion with what is needed to find frames in them."""
+
+    def __init__(self, tracks: Sequence[Track]) -> None:
+        self.tracks = list(tracks)
+        self.roots = [track.root() for track in self.tracks]
+        features = [_features(track, root) for track, root in zip(self.tracks, self.roots, strict=True)]
+        self._features = np.concatenate(features)
+        self._owner = np.concatenate([np.full(len(f), i) for i, f in enumerate(features)])
+        self._frame = np.concatenate([np.arange(len(f)) for f in features])
+        self._length = np.array([len(f) for f in features])
+
+    def before(self, entry: Track, seconds: float, rng: np.random.Generator) -> tuple[Track, Match]:
+        """About `seconds` of locomotion that end one frame before `entry` begins, in its place.
+
+        Chosen at random among the best matches, the better the likelier.
+        """
+        match = self._match(entry, 0, seconds, rng, ending=True)
+        root, wanted = self.roots[match.track][match.frame], entry.root()[0]
+        start = max(match.frame - round(seconds * FPS), 0)
+        return self._placed(match.track, start, match.frame, root, wanted), match
+
+    def after(self, end: Track, seconds: float, rng: np.random.Generator) -> tuple[Track, Match]:
+        """About `seconds` of locomotion that go on from the last frame of `end`."""
+        match = self._match(end, len(end) - 1, seconds, rng, ending=False)
+        root, wanted = self.roots[match.track][match.frame], end.root()[-1]
+        return self._placed(match.track, match.frame + 1, match.frame + 1 + round(seconds * FPS), root, wanted), match
+
+    def _placed(self, index: int, start: int, stop: int, root: Array, wanted: Array) -> Track:
+        turn = float(wrap_angle(wanted[3] - root[3]))
+        return self.tracks[index].cut(start, stop).moved(turn, root[:2], wanted[:2] - root[:2])
+
+    def _match(self, track: Track, frame: int, seconds: float, rng: np.random.Generator, ending: bool) -> Match:
+        wanted = _features(track, track.root())[frame]
+        room = self._frame if ending else self._length[self._owner] - self._frame - 2
+        distance = np.sqrt(np.square(self._features - wanted).sum(1) / len(_MATCHED))
+        distance[room < seconds * FPS * 0.7] = np.inf
+        best: list[int] = []
+        for i in np.argsort(distance)[: 60 * _CANDIDATES].tolist():
+            near = (self._owner[best] == self._owner[i]) & (np.abs(self._frame[best] - self._frame[i]) < _APART)
+            if not near.any():
+                best.append(i)
+            if len(best) == _CANDIDATES:
+                break
+        found = distance[best]
+        weight = np.exp(-((found / found[0]) ** 2))
+        chosen = best[int(rng.choice(len(best), p=weight / weight.sum()))]
+        return Match(int(self._owner[chosen]), int(self._frame[chosen]), float(distance[chosen]))
+
+
+def recorded_tracks(data: Path, mirrored: Sequence[bool] = (False, True)) -> list[Track]:
+    """The recorded takes of locomotion in a data folder."""
+    tracks = []
+    for entry in load_library(data):
+        if entry.name.startswith(RECORDED) and not any(word in entry.name for word in UNFIT):
+            clip = to_model_skeleton(level_feet(load_clip(data / "clips" / f"{entry.name}.npz")).resampled(FPS))
+            track = from_clip(clip)
+            tracks += [track.mirrored() if flip else track for flip in mirrored]
+    return tracks
+
+
+def walked_tracks(count: int, seed: int, seconds: float = 10.0) -> list[Track]:
+    """Walks of our PFNN from standing along random routes, which end standing or go on."""
+    rng = np.random.default_rng(seed)
+    frames = round(seconds * FPS)
+    tracks = []
+    for _ in range(count):
+        running = rng.random() < 0.2
+        speed = rng.uniform(2.3, 3.2) if running else rng.uniform(0.9, 1.6)
+        speeds = np.full(frames, speed)
+        speeds[: int(rng.uniform(0.2, 1.0) * FPS)] = 0
+        if rng.random() < 0.5:
+            speeds[int(rng.uniform(0.4, 0.9) * frames) :] = 0
+        shot = Shot(
+            name="approach",
+            fps=FPS,
+            frames=frames,
+            path=PathFollow(
+                points=_random_route(rng, seconds * speed + 2).tolist(),
+                speeds=speeds.tolist(),
+                gaits=["jog" if running else "walk"] * frames,
+                facing_offsets=per_frame(0.0, frames),
+            ),
+            start=[0.0, 0.0, 0.0, float(rng.uniform(-np.pi, np.pi))],
+        )
+        tracks.append(from_motion(Bake(shot).motion()))
+    return tracks
+
+
+def _random_route(rng: np.random.Generator, length: float) -> Array:
+    """Places (N, 3) of a route of `length` metres that bends as people's do, from the origin."""
+    step = 0.5
+    count = int(length / step) + 2
+    bends = np.cumsum(rng.normal(0, 0.12, count) + np.where(rng.random(count) < 0.12, rng.normal(0, 0.9, count), 0))
+    heading = rng.uniform(-np.pi, np.pi) + bends
+    places = np.zeros((count, 3))
+    places[1:, 0] = np.cumsum(np.cos(heading[1:]) * step)
+    places[1:, 1] = np.cumsum(np.sin(heading[1:]) * step)
+    return places
+
+
+def _features(track: Track, root: Array) -> Array:
+    """Places and weighted velocities (T, 6 joints) of the matched joints in the root frame."""
+    positions = track.positions()[:, _MATCHED]
+    speeds = velocity(positions, FPS)
+    centred = positions.copy()
+    centred[..., :2] = to_local(positions[..., :2] - root[:, None, :2], root[:, None, 3])
+    speeds[..., :2] = to_local(speeds[..., :2], root[:, None, 3])
+    weight = np.ones(len(_MATCHED))
+    weight[5:] = _ARMS_WEIGHT
+    out = np.concatenate((centred * weight[:, None], speeds * (_VELOCITY_WEIGHT * weight[:, None])), axis=1)
+    return out.reshape(len(track), -1).astype(np.float32)
