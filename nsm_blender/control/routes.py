@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ways round walls and furniture: the cheapest one over the floor's grid, pulled straight and rounded.
+
+The networks' sensors handle the near field; a route leads them to far goals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import RouteError
+from ..geometry.colliders import Surroundings
+from ..motion.rotations import Array
+from .floor import ANKLE, BLOCKED, CELL, MOST_CELLS, REACH, Floor, Footprints
+from .goals import RouteOptions
+
+SPACING = 0.1
+"""Metres between the points of a route."""
+TOLERANCE = 0.01
+"""Metres that a body's radius may be missed by."""
+BESIDE = 0.45
+"""Metres: one who starts nearer to a thing than the body is wide steps aside by no more than this."""
+LEAD = 0.7
+"""Metres before and behind a low beam over which one crouches: going down and getting up take a step each."""
+AROUND = 6.0
+"""Metres around start and end in which a way is looked for first; then everywhere."""
+EDGE = 1.0
+"""Metres of free floor kept around all things, so that ways lead round the outside too."""
+ROOMY = 0.15
+"""Metres beyond the body's radius that a route keeps off things where it can."""
+_ROUNDS = 8
+_RELAXATIONS = 60
+_CELLS_AROUND = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)])
+
+
+@dataclass(frozen=True, eq=False)
+class Route:
+    """A way to walk. points: (N, 3) world metres, about SPACING apart, z on the ground. crouch: (N,) whether one
+    goes crouching there. end: which of the ends asked for it leads to."""
+
+    points: Array
+    crouch: Array
+    end: int = 0
+
+    @property
+    def length(self) -> float:
+        """Metres along the ground."""
+        return float(np.linalg.norm(np.diff(self.points[:, :2], axis=0), axis=1).sum())
+
+
+def find_route(
+    surroundings: Surroundings,
+    start: Sequence[float] | Array,
+    end: Sequence[float] | Array,
+    options: RouteOptions,
+    *,
+    frame: float = 0,
+    ground: float = 0.0,
+    passable: Collection[str] = (),
+) -> Route:
+    """The way from `start` (2,) to `end` (2,), or to whichever of several ends (E, 2) is nearest on foot.
+
+    The things stand where they are at `frame`; those named in `passable` (doors that open, things that move away)
+    are no hindrance. ground: height of the ground. Raises RouteError with what is in the way.
+    """
+    placed = surroundings.at(frame).without(set(passable) & set(surroundings.names))
+    finder = Finder(Footprints.of(placed), surroundings.names, options, ground)
+    return finder.route(np.asarray(start, float), np.atleast_2d(np.asarray(end, float)))
+
+
+class Finder:
+    """Finds ways between things seen from above. names: of the colliders, for the reasons that it gives."""
+
+    def __init__(self, things: Footprints, names: Sequence[str], options: RouteOptions, ground: float) -> None:
+        self._things = things.between(ground + ANKLE, ground + options.height)
+        self._names = names
+        self._options = options
+        self._ground = ground
+
+    def route(self, start: Array, ends: Array) -> Route:
+        """The cheapest way from `start` (2,) to one of `ends` (E, 2). Raises RouteError."""
+        chosen, reasons = [], []
+        for n, end in enumerate(ends):
+            reason = self._trouble_at(end)
+            chosen += [] if reason else [n]
+            reasons += [reason]
+        if not chosen:
+            raise RouteError(reasons[0])
+        blocker, last = "", math.nan
+        for around in (AROUND, math.inf):
+            low, high = self._bounds(np.vstack((start, ends[chosen])), around)
+            area = float(np.prod(high - low))
+            if area == last:
+                break
+            last = area
+            floor = self._floor(low, high)
+            search = _Search(floor, start, ends[chosen])
+            if search.first is None or floor.crouching.distance(start[None])[0] == 0:
+                raise RouteError(f"The start lies inside {self._name(start)}; move it out.")
+            found = search.route()
+            if found is not None:
+                points, crouch, which = found
+                z = np.full((len(points), 1), self._ground)
+                return Route(np.hstack((points, z)), crouch, chosen[which])
+            blocker = self._name(search.nearest_to_start())
+        raise RouteError(f"There is no way to the goal: {blocker} is in the way.")
+
+    def _trouble_at(self, end: Array) -> str:
+        """Why a body cannot stand at `end`; empty when it can."""
+        clear = self._clearance(end, self._things)
+        if clear >= self._options.radius - TOLERANCE:
+            return ""
+        if clear == 0:
+            return f"The goal lies inside {self._name(end)}; move it out."
+        return (
+            f"The goal is {100 * clear:.0f} cm from {self._name(end)}, but the body needs "
+            f"{100 * self._options.radius:.0f} cm; move it away."
+        )
+
+    def _clearance(self, place: Array, things: Footprints) -> float:
+        return float(things.distance(place[None])[0])
+
+    def _name(self, place: Array) -> str:
+        owner = self._things.nearest(place)
+        return "nothing" if owner is None else f"'{self._names[owner]}'"
+
+    def _bounds(self, asked: Array, around: float) -> tuple[Array, Array]:
+        """Corners (2,) of the floor within `around` metres of the places asked for, as far as there is anything."""
+        lowest, highest = self._things.extent()
+        low = np.maximum(np.vstack((asked, lowest)).min(0) - EDGE, asked.min(0) - around)
+        high = np.minimum(np.vstack((asked, highest)).max(0) + EDGE, asked.max(0) + around)
+        return low - self._options.radius, high + self._options.radius
+
+    def _floor(self, low: Array, high: Array) -> Floor:
+        """The floor between two corners."""
+        lowest, highest = self._things.extent()
+        reach = self._options.radius + REACH
+        near = self._things[((highest > low - reach) & (lowest < high + reach)).all(axis=1)]
+        cell = max(CELL, math.sqrt(float(np.prod(high - low)) / MOST_CELLS))
+        return Floor(near, self._options, self._ground, low, high, cell)
+
+
+class _Search:
+    """One search on one floor."""
+
+    def __init__(self, floor: Floor, start: Array, ends: Array) -> None:
+        self._floor = floor
+        self._start = start
+        self._ends = ends
+        self._costs = floor.costs()
+        self.first = self._free_near(start)
+        """The point of the grid, beside the start, from which the way goes; None when there is no free one."""
+        self._cost = np.zeros(0)
+
+    def route(self) -> tuple[Array, Array, int] | None:
+        """Points (N, 2), where to crouch (N,), and the end that is reached; None when there is no way.
+
+        A gap may turn out to be a little too narrow: then it is closed, and the way is looked for elsewhere.
+        """
+        assert self.first is not None
+        last = np.array([cell for end in self._ends if (cell := self._free_near(end)) is not None])
+        if not len(last):
+            return None
+        for _ in range(_ROUNDS):
+            self._cost = self._floor.cost_to(last, self._costs)
+            if not np.isfinite(self._cost[tuple(self.first)]):
+                return None
+            cells = self._descend()
+            reached = self._floor.points(cells[-1])
+            which = int(np.linalg.norm(self._ends - reached, axis=1).argmin())
+            points = np.vstack((self._floor.points(self._pull(cells)), self._ends[which]))
+            points[0] = self._start if self._at_home(self._start) else points[0]
+            points = resampled(self._relax(resampled(points, SPACING)), SPACING)
+            tight = self._floor.crouching.distance(points) < self._floor.radius - TOLERANCE
+            if not tight.any():
+                if not self._at_home(self._start):
+                    points = resampled(np.vstack((self._start, points)), SPACING)
+                return points, self._crouch(points), which
+            self._close(points[tight])
+        return None
+
+    def nearest_to_start(self) -> Array:
+        """The place (2,) nearest to the start from which an end can be reached."""
+        reachable = np.argwhere(np.isfinite(self._cost)) if self._cost.size else np.array([self.first])
+        places = self._floor.points(reachable)
+        return np.asarray(places[np.linalg.norm(places - self._start, axis=1).argmin()])
+
+    def _at_home(self, place: Array) -> bool:
+        """`place` is one where a body has room."""
+        return bool(self._floor.crouching.distance(place[None])[0] >= self._floor.radius - TOLERANCE)
+
+    def _free_near(self, place: Array) -> Array | None:
+        """The free point of the grid (2,) nearest to `place`, no further than BESIDE."""
+        index = self._floor.indices(place)
+        reach = math.ceil(BESIDE / self._floor.cell)
+        low = np.maximum(index - reach, 0)
+        window = self._floor.free[low[0] : index[0] + reach + 1, low[1] : index[1] + reach + 1]
+        free = np.argwhere(window) + low
+        away = np.linalg.norm(self._floor.points(free) - place, axis=1)
+        if not len(free) or away.min() > BESIDE:
+            return None
+        return np.asarray(free[away.argmin()])
+
+    def _descend(self) -> Array:
+        """Points of the grid (K, 2) from the first downhill to an end."""
+        assert self.first is not None
+        cost = np.pad(self._cost, 1, constant_values=np.inf)
+        length = np.hypot(*_CELLS_AROUND.T) * self._floor.cell
+        here = self.first
+        out = [here]
+        while self._cost[tuple(here)] > 0:
+            around = _CELLS_AROUND + here
+            through = cost[tuple((around + 1).T)] + length * self._costs[tuple(here)]
+            here = around[int(through.argmin())]
+            out.append(here)
+        return np.array(out)
+
+    def _pull(self, cells: Array) -> Array:
+        """Those of the cells (K, 2) between which it is no dearer to go straight."""
+        cost = self._cost[tuple(cells.T)]
+        kept, here = [0], 0
+        while here < len(cells) - 1:
+            step, far = 1, here + 1
+            while step and far < len(cells) - 1:
+                ahead = min(here + 2 * step, len(cells) - 1)
+                if not self._straight(cells[here], cells[ahead], cost[here] - cost[ahead]):
+                    break
+                step, far = 2 * step, ahead
+            low, high = far, min(here + 2 * step, len(cells) - 1)
+            while high - low > 1:
+                middle = (low + high) // 2
+                good = self._straight(cells[here], cells[middle], cost[here] - cost[middle])
+                low, high = (middle, high) if good else (low, middle)
+            here = low
+            kept.append(here)
+        return np.asarray(cells[kept])
+
+    def _straight(self, a: Array, b: Array, allowed: float) -> bool:
+        """Going straight from cell `a` to `b` costs no more than `allowed`."""
+        length = float(np.hypot(*(b - a)))
+        count = int(2 * length) + 1
+        on = np.rint(a + (b - a) * (np.arange(1, count + 1) / count)[:, None]).astype(int)
+        return float(self._costs[tuple(on.T)].mean()) * length * self._floor.cell <= 1.001 * allowed + 1e-6
+
+    def _relax(self, points: Array) -> Array:
+        """An elastic band through points (N, 2): it rounds corners and keeps off things; its ends stay."""
+        floor, points = self._floor, points.copy()
+        for n in range(_RELAXATIONS):
+            inner = points[1:-1]
+            if not len(inner):
+                break
+            clear, slope = floor.at(floor.all, inner)
+            low_clear, low_slope = floor.at(floor.low, inner)
+            beneath = clear < floor.radius - floor.cell
+            clear = np.where(beneath, low_clear, clear)
+            slope = np.where(beneath[:, None], low_slope, slope)
+            last = n >= _RELAXATIONS - _ROUNDS
+            wanted = floor.radius + (0.5 * TOLERANCE if last else ROOMY)
+            push = np.maximum(wanted - clear, 0) * (1.0 if last else 0.3)
+            pull = 0.0 if last else 0.25 * (points[:-2] + points[2:] - 2 * inner)
+            points[1:-1] = inner + pull + push[:, None] * slope
+        return points
+
+    def _crouch(self, points: Array) -> Array:
+        """Where (N,) to go crouching: beneath what one cannot stand under, and a step before and behind."""
+        low = self._floor.standing.distance(points) < self._floor.radius - TOLERANCE
+        low &= self._floor.crouching.distance(points) >= self._floor.radius - TOLERANCE
+        along = lengths(points)
+        return (np.abs(along[:, None] - along[low]) < LEAD).any(axis=1)
+
+    def _close(self, places: Array) -> None:
+        """No way leads within a cell of `places` (P, 2) any more."""
+        for index in self._floor.indices(places):
+            low = np.maximum(index - 1, 0)
+            self._costs[low[0] : index[0] + 2, low[1] : index[1] + 2] = BLOCKED / self._floor.cell
+
+
+def lengths(points: Array) -> Array:
+    """Arc length (N,) in metres at each of points (N, 2+), along the ground."""
+    step = np.linalg.norm(np.diff(points[:, :2], axis=0), axis=1)
+    return np.concatenate(([0.0], np.cumsum(step)))
+
+
+def resampled(points: Array, spacing: float) -> Array:
+    """A polyline (N, D) with points at even distances of about `spacing` metres; the ends stay where they are."""
+    along = lengths(points)
+    count = max(math.ceil(along[-1] / spacing), 1)
+    s = np.linspace(0, along[-1], count + 1)
+    return np.stack([np.interp(s, along, column) for column in points.T], axis=1)
