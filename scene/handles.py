@@ -75,10 +75,10 @@ def stored(obj: bpy.types.Object) -> roles.Handles | None:
         return None
     try:
         handles = roles.from_data(settings.role, json.loads(settings.handles))
-    except (ValueError, TypeError, KeyError):
-        raise ColliderError(
-            f"The handles of '{obj.name}' are damaged or of another role; propose them again."
-        ) from None
+    except TypeError:  # they are of the role that it had before
+        return None
+    except ValueError:
+        raise ColliderError(f"The handles of '{obj.name}' are damaged; propose them again.") from None
     return _with_settings(obj, handles)
 
 
@@ -108,8 +108,10 @@ def up(frame: Array) -> Array:
 
 
 def show(context: bpy.types.Context, obj: bpy.types.Object, handles: roles.Handles) -> list[bpy.types.Object]:
-    """Give `obj` the empties of these handles, instead of those that it had. Its world matrix must be up to date."""
-    hide(obj)
+    """Give `obj` the empties of these handles; those that it had are moved there, or go when they are of another role.
+
+    The world matrix of `obj` must be up to date.
+    """
     size = curves.metres_per_unit(context.scene)
     world = obj.matrix_world.copy()
     values = meshes.rigid(world, size, obj.name)
@@ -118,22 +120,19 @@ def show(context: bpy.types.Context, obj: bpy.types.Object, handles: roles.Handl
     # The empty's own location, rotation and scale are in the collider's frame; the object's scale, taken out here,
     # still moves them when it changes later.
     unscaled = world.inverted_safe() @ rigid
-    made = []
+    there, made = empties(obj), []
     for plan in _plans(handles, up(values)):
-        empty = bpy.data.objects.new(f"{obj.name} {plan.label}", None)
-        empty[TAG] = plan.name
-        empty.empty_display_type = plan.display
+        empty = there.pop(plan.name, None) or _new(context, obj, plan)
         empty.empty_display_size = 0.5 / size
-        empty.show_in_front = True
-        for collection in _collections(context, obj):
-            collection.objects.link(empty)
-        empty.parent = obj
         empty.matrix_parent_inverse = unscaled
         frame = Matrix(plan.frame.tolist())
         empty.location = frame.translation / size
+        empty.rotation_mode = "XYZ"
         empty.rotation_euler = frame.to_euler()
         empty.scale = plan.size
         made.append(empty)
+    for empty in there.values():
+        bpy.data.objects.remove(empty)
     return made
 
 
@@ -166,22 +165,6 @@ def turned(handles: roles.Handles, angle: float, axis: Array) -> roles.Handles:
     data["facing"] = (turn @ np.array(handles.facing)).tolist()
     return type(handles)(**data)
 
-
-def moved(handles: roles.Handles, matrix: Array) -> roles.Handles:
-    """The handles under a rigid map (4, 4)."""
-    data = roles.to_data(handles) or {}
-    for name, value in data.items():
-        if name in _DIRECTIONS:
-            data[name] = (matrix[:3, :3] @ np.array(value)).tolist()
-        elif name == "arm_rests":
-            data[name] = [(matrix[:3, :3] @ np.array(one) + matrix[:3, 3]).tolist() for one in value]
-        elif name in _PLACES:
-            data[name] = (matrix[:3, :3] @ np.array(value) + matrix[:3, 3]).tolist()
-    return type(handles)(**data)
-
-
-_DIRECTIONS = frozenset({"facing", "axis"})
-_PLACES = frozenset({"place", "hinge", "handle", "left", "right", "edge", "landing"})
 
 _NEEDED = {
     "seat": ("seat",),
@@ -270,6 +253,18 @@ def _frames(graph: bpy.types.Depsgraph, obj: bpy.types.Object, there: dict[str, 
         world[:3] *= size
         out[name] = back @ world
     return out
+
+
+def _new(context: bpy.types.Context, obj: bpy.types.Object, plan: _Empty) -> bpy.types.Object:
+    """A new empty below `obj`, in the collections where that is."""
+    empty = bpy.data.objects.new(f"{obj.name} {plan.label}", None)
+    empty[TAG] = plan.name
+    empty.empty_display_type = plan.display
+    empty.show_in_front = True
+    for collection in _collections(context, obj):
+        collection.objects.link(empty)
+    empty.parent = obj
+    return empty
 
 
 def _collections(context: bpy.types.Context, obj: bpy.types.Object) -> list[bpy.types.Collection]:

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Shapes into cuboids, one object after the other; what is found is written at the end, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import bpy
+
+from ..nsm_blender.errors import ColliderError
+from ..nsm_blender.geometry.colliders import Cuboids
+from ..nsm_blender.geometry.mesh import TriangleMesh
+from ..scene import colliders, handles, meshes
+from . import proposing
+from .collider import check_writable
+from .job import Steps, find
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to wrap, and how: see the operator's properties."""
+
+    role: str
+    size: float
+    use_children: bool
+    as_one: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What became of one object, in the collider's frame. handles: None when they stay as they are."""
+
+    obj: int
+    mesh: TriangleMesh
+    cuboids: Cuboids
+    signature: str
+
+
+class WrapJob(Steps):
+    """Wraps the selected objects. An object that cannot be wrapped is left out with a note; alone, it is an error."""
+
+    def __init__(self, context: bpy.types.Context, order: Order) -> None:
+        self._order = order
+        self._groups = _chosen(context, order)
+        self.wrapped, self.cuboids, self.notes = 0, 0, list[str]()
+        super().__init__()
+
+    def stages(self) -> Generator[float]:
+        """Read and wrap each, then write all."""
+        shapes, failures = [], []
+        for number, (owner, others) in enumerate(self._groups.items()):
+            try:
+                shapes.append(_shape(_object(owner), [_object(other) for other in others], self._order.size))
+            except ColliderError as error:
+                if len(self._groups) == 1:
+                    raise
+                failures.append(str(error))
+            yield (number + 1) / (len(self._groups) + 1)
+        if not shapes:
+            raise ColliderError(" ".join(failures))
+        for shape in shapes:
+            self._write(shape)
+        self.wrapped = len(shapes)
+        self.notes = failures + [
+            f"'{_object(shape.obj).name}': {line}"
+            for shape in shapes
+            for line in colliders.of(_object(shape.obj)).warnings.splitlines()
+        ]
+
+    def _write(self, shape: Shape) -> None:
+        obj = _object(shape.obj)
+        settings = colliders.of(obj)
+        settings.size, settings.use_children = self._order.size, self._order.use_children
+        settings.parts.clear()
+        if self._order.as_one:
+            for uid in self._groups[shape.obj]:
+                settings.parts.add().object = _object(uid)
+        colliders.store(obj, shape.cuboids, shape.signature)
+        role = proposing.guess(bpy.context, obj, shape.mesh) if self._order.role == "AUTO" else self._order.role
+        proposing.give_role(bpy.context, obj, role, shape.mesh)
+        self.cuboids += settings.count
+
+
+class RefreshJob(Steps):
+    """Wraps those colliders of the view layer again that have changed."""
+
+    def __init__(self, context: bpy.types.Context, force: bool) -> None:
+        self._force = force
+        self._objects = [obj.session_uid for obj in colliders.in_scene(context)]
+        self.wrapped, self.seen, self.notes = 0, len(self._objects), list[str]()
+        super().__init__()
+
+    def stages(self) -> Generator[float]:
+        """Read and compare each, wrap the changed ones, then write all."""
+        shapes, same = [], []
+        for number, uid in enumerate(self._objects):
+            obj = _object(uid)
+            try:
+                shape = self._shape(obj)
+            except ColliderError as error:
+                self.notes.append(str(error))
+            else:
+                if shape is None:
+                    same.append(uid)
+                else:
+                    shapes.append(shape)
+            yield (number + 1) / (len(self._objects) + 1)
+        for uid in same:
+            if colliders.of(_object(uid)).stale:
+                colliders.of(_object(uid)).stale = False
+        for shape in shapes:
+            obj = _object(shape.obj)
+            colliders.store(obj, shape.cuboids, shape.signature)
+            proposing.check(bpy.context, obj, shape.mesh)
+        self.wrapped = len(shapes)
+
+    def _shape(self, obj: bpy.types.Object) -> Shape | None:
+        """The shape of a collider, or None when it is as it was."""
+        settings = colliders.of(obj)
+        surface = meshes.read(bpy.context.evaluated_depsgraph_get(), obj, colliders.members(obj))
+        if not self._force and meshes.same(settings.fingerprint, colliders.signature(surface, settings.size)):
+            return None
+        check_writable(obj)
+        return _wrapped(obj, surface, settings.size)
+
+
+def _shape(obj: bpy.types.Object, others: list[bpy.types.Object], size: float) -> Shape:
+    """Read and wrap an object with those that belong to it. Raises ColliderError."""
+    check_writable(obj)
+    return _wrapped(obj, meshes.read(bpy.context.evaluated_depsgraph_get(), obj, others), size)
+
+
+def _wrapped(obj: bpy.types.Object, surface: meshes.Surface, size: float) -> Shape:
+    mesh = surface.mesh()
+    cuboids = colliders.cuboids_of(mesh, size, obj.name)
+    return Shape(obj.session_uid, mesh, cuboids, colliders.signature(surface, size))
+
+
+def _chosen(context: bpy.types.Context, order: Order) -> dict[int, list[int]]:
+    """Which objects become colliders, and which others belong to each, by their numbers. Raises ColliderError."""
+    selected = [obj for obj in context.selected_objects if not handles.is_handle(obj)]
+    if not selected:
+        raise ColliderError("No object is selected; select the objects to wrap.")
+    if order.as_one:
+        owner = context.active_object
+        if owner not in selected:
+            raise ColliderError("The active object is not selected; it is the one that becomes the collider.")
+        parts = [obj for obj in selected if obj != owner]
+        return {owner.session_uid: [obj.session_uid for obj in _below([owner, *parts], order) if obj != owner]}
+    chosen = {}
+    for obj in selected:
+        others = [other for other in _below([obj], order) if other not in selected]
+        if meshes.has_surface(obj) or others or len(selected) == 1:
+            chosen[obj.session_uid] = [other.session_uid for other in others]
+    if not chosen:
+        raise ColliderError("None of the selected objects has a surface; select meshes, or what they hang on.")
+    return chosen
+
+
+def _below(objects: list[bpy.types.Object], order: Order) -> list[bpy.types.Object]:
+    """The objects without the first of them, with their children when these are asked for."""
+    found = list(objects[1:])
+    if order.use_children:
+        for obj in objects:
+            found += meshes.family(obj)
+    return list(dict.fromkeys(found))
+
+
+def _object(uid: int) -> bpy.types.Object:
+    """The object with this number. Raises ColliderError when it was deleted meanwhile."""
+    obj: bpy.types.Object | None = find(bpy.data.objects, uid)
+    if obj is None:
+        raise ColliderError("An object was deleted meanwhile; nothing was changed.")
+    return obj

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Roles of colliders and their handles: give, propose again, turn, check.
+
+Blender reads the annotations of an operator as they are, so this file has no postponed annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
+
+import math
+from typing import TYPE_CHECKING
+
+import bpy
+from bpy.props import EnumProperty, FloatProperty
+
+from ..nsm_blender.errors import ColliderError
+from ..nsm_blender.geometry.roles import KINDS, Handles
+from ..scene import colliders, handles, meshes
+from .base import Operation
+from .collider import check_writable, chosen
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+
+class _OnHandles(Operation):
+    """Base of operators on the handles of the selected colliders."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """There has to be a collider, and object mode to add and move empties."""
+        if context.mode != "OBJECT":
+            cls.poll_message_set("Go to object mode first")
+            return False
+        if not chosen(context):
+            cls.poll_message_set("Select a collider first")
+            return False
+        return True
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Do it to each, and report what is odd afterwards."""
+        objects = chosen(context)
+        for obj in objects:
+            check_writable(obj)
+        self.prepare(context, objects)
+        context.view_layer.update()
+        notes = []
+        for obj in objects:
+            self.treat(context, obj)
+            notes += [f"'{obj.name}': {line}" for line in colliders.of(obj).warnings.splitlines()]
+        if notes:
+            self.report({"WARNING"}, " ".join(notes))
+        return {"FINISHED"}
+
+    def prepare(self, context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
+        """Raise ColliderError before anything is changed."""
+
+    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
+        """Do it to one."""
+        raise NotImplementedError
+
+
+class NSM_OT_set_role(_OnHandles):
+    """Say what the selected colliders are for, and propose the handles of that role"""
+
+    bl_idname = "nsm.set_role"
+    bl_label = "Set Role"
+    bl_options = {"REGISTER", "UNDO"}
+
+    role: EnumProperty(name="Role", description="What it is for", items=colliders.ROLE_ITEMS)
+
+    def prepare(self, context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
+        """A shape is needed to propose handles from."""
+        from . import proposing
+
+        for obj in objects:
+            proposing.mesh_of(context, obj)
+
+    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
+        """Role and handles."""
+        from . import proposing
+
+        proposing.give_role(context, obj, self.role, proposing.mesh_of(context, obj))
+
+
+class NSM_OT_propose_handles(_OnHandles):
+    """Propose the handles of the selected colliders anew from their shape and surroundings"""
+
+    bl_idname = "nsm.propose_handles"
+    bl_label = "Propose Handles"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def prepare(self, context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
+        """Some roles have no handles."""
+        from . import proposing
+
+        for obj in objects:
+            role = colliders.of(obj).role
+            if role not in KINDS:
+                raise ColliderError(f"'{obj.name}' is {_a(role)}, which has no handles; give it another role.")
+            proposing.mesh_of(context, obj)
+
+    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
+        """The handles of its role."""
+        from . import proposing
+
+        proposing.give_role(context, obj, colliders.of(obj).role, proposing.mesh_of(context, obj))
+
+
+class NSM_OT_show_handles(_OnHandles):
+    """Show the handles that a copied or linked collider has kept as empties again"""
+
+    bl_idname = "nsm.show_handles"
+    bl_label = "Show Handles"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def prepare(self, _context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
+        """They must have some."""
+        _need_handles(objects)
+
+    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
+        """Make the empties."""
+        kept = handles.stored(obj)
+        assert kept is not None
+        handles.show(context, obj, kept)
+
+
+class NSM_OT_turn_facing(_OnHandles):
+    """Turn the facing of the selected colliders' handles, about where they are"""
+
+    bl_idname = "nsm.turn_facing"
+    bl_label = "Turn Facing"
+    bl_options = {"REGISTER", "UNDO"}
+
+    angle: FloatProperty(
+        name="Angle",
+        description="How far to turn, counter-clockwise from above; 180 degrees flips",
+        subtype="ANGLE",
+        default=math.pi,
+    )
+
+    def prepare(self, context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
+        """They must have handles that face somewhere."""
+        _need_handles(objects)
+        for obj in objects:
+            self._turned(context, obj)
+
+    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
+        """Turn and look again."""
+        from . import proposing
+
+        proposing.put(context, obj, self._turned(context, obj))
+        context.view_layer.update()
+        proposing.check(context, obj, proposing.mesh_of(context, obj))
+
+    def _turned(self, context: bpy.types.Context, obj: bpy.types.Object) -> Handles:
+        graph = context.evaluated_depsgraph_get()
+        now = handles.read(graph, obj)
+        if now is None:
+            raise ColliderError(f"'{obj.name}' has no handles of its role; propose them first.")
+        return handles.turned(now, self.angle, handles.up(meshes.frame_of(graph, obj)))
+
+
+class NSM_OT_check_handles(_OnHandles):
+    """Look whether the handles of the selected colliders can be used as they are now"""
+
+    bl_idname = "nsm.check_handles"
+    bl_label = "Check Handles"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
+        """Keep what is odd, for the panel."""
+        from . import proposing
+
+        proposing.check(context, obj, proposing.mesh_of(context, obj))
+
+
+def _need_handles(objects: list[bpy.types.Object]) -> None:
+    """Raise ColliderError when one has none."""
+    for obj in objects:
+        if not handles.empties(obj) and handles.stored(obj) is None:
+            role = colliders.of(obj).role
+            raise ColliderError(f"'{obj.name}' has no handles as {_a(role)}; propose them first.")
+
+
+def _a(role: str) -> str:
+    """A role with its article."""
+    return f"an {role}" if role == "obstacle" else f"a {role}"
+
+
+CLASSES = (
+    NSM_OT_set_role,
+    NSM_OT_propose_handles,
+    NSM_OT_show_handles,
+    NSM_OT_turn_facing,
+    NSM_OT_check_handles,
+)
