@@ -53,10 +53,8 @@ _SAME = 1e-4
 """Differences of T, F and Gamma up to this are rounding."""
 _SHORTEST_SPREAD = 120
 """Frames over which a difference of the steps' phase is made up for, at least."""
-_POSED = 10
-"""Characters of those that are posed together, for which the arrays stay in the cache."""
-_TOGETHER = 20
-"""Characters of a crowd that go through the networks at once: two threads pose them, and Esc waits for them."""
+_GROUP = 10
+"""Characters of a crowd that are made together: few enough for their arrays to stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +102,6 @@ class Steps:
     waves: Array
     angle: Array
     contacts: Array
-
-    def part(self, characters: slice) -> Steps:
-        """Those of some of the characters."""
-        return Steps(*(a[characters] for a in (self.trajectory, self.waves, self.angle, self.contacts)))
 
     def inputs(self) -> Array:
         """[T F] (N, T, LOCOMOTION.size), extended by REACH_FRAMES only."""
@@ -226,29 +220,26 @@ class Crowd:
         return len(self._made) / len(self._shots)
 
     def step(self) -> None:
-        """Make the motions of some more characters."""
-        chosen = self._order[len(self._made) : len(self._made) + _TOGETHER]
-        if not chosen:
-            return
+        """Make the motions of some more characters: a group for each core, and Esc waits for them."""
+        cores = os.cpu_count() or 1
+        chosen = self._order[len(self._made) : len(self._made) + cores * _GROUP]
+        groups = [chosen[first : first + _GROUP] for first in range(0, len(chosen), _GROUP)]
+        if self._ground is None:
+            # NumPy's large operations let other threads run, so that all cores are used.
+            with ThreadPoolExecutor(cores) as pool:
+                made = list(pool.map(self._motions, groups))
+        else:  # whoever knows the ground may not be ready to be asked by several threads
+            made = [self._motions(group) for group in groups]
+        for group, motions in zip(groups, made, strict=True):
+            self._made.update(zip(group, motions, strict=True))
+
+    def _motions(self, chosen: Sequence[int]) -> list[Motion]:
+        """The motions of some of the shots."""
         shots, options = [self._shots[i] for i in chosen], [self._options[i] for i in chosen]
         courses = [_course(shot, option) for shot, option in zip(shots, options, strict=True)]
         steps = footsteps(self.networks, courses, options)
         frames = synthesise(self.networks, steps.inputs())
-
-        def pose_part(start: int) -> list[Motion]:
-            part = slice(start, start + _POSED)
-            return _motions(
-                self.networks, shots[part], courses[part], options[part], steps.part(part), frames[part], self._ground
-            )
-
-        starts = range(0, len(chosen), _POSED)
-        if self._ground is None:
-            # NumPy's large operations let other threads run, so that poses too use all cores.
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                parts = list(pool.map(pose_part, starts))
-        else:  # whoever knows the ground may not be ready to be asked by several threads
-            parts = [pose_part(start) for start in starts]
-        self._made.update(zip(chosen, (motion for part in parts for motion in part), strict=True))
+        return _motions(self.networks, shots, courses, options, steps, frames, self._ground)
 
     def motions(self) -> list[Motion]:
         """All motions, in the order of the shots."""

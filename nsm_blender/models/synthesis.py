@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import WeightsError
 from ..motion.skeleton import CONTACT_JOINTS
-from .contract import convolve
+from .contract import convolve, matmul
 from .layout import Layout
 from .manifold import UNITS
 from .weights import check_shapes, file_hash, read_card, read_tensors
@@ -277,13 +277,37 @@ class _Normal:
         return out
 
 
+_FEW_OUTPUTS = 16
+"""Up to this many outputs a product of windows and kernel is too narrow to be fast."""
+
+
 class _Layer:
     """A convolution over time that keeps the length: w (out, in, width), b (out,)."""
 
     def __init__(self, w: Float32, b: Float32) -> None:
-        self.half = w.shape[2] // 2
-        self.kernel = np.ascontiguousarray(w.transpose(2, 1, 0).reshape(-1, len(w)))
-        self.b = b
+        self._half = w.shape[2] // 2
+        self._kernel = np.ascontiguousarray(w.transpose(2, 1, 0).reshape(-1, len(w)))
+        self._b = b
+        self._taps = np.ascontiguousarray(w.transpose(2, 0, 1)) if len(w) <= _FEW_OUTPUTS else None
+
+    def __call__(self, x: Float32) -> Float32:
+        """The response (T, out) to a sequence (T, in)."""
+        out = convolve(x, self._kernel, self._half) if self._taps is None else self._added_up(x, self._taps)
+        out += self._b
+        return out
+
+    def _added_up(self, x: Float32, taps: Float32) -> Float32:
+        """The same convolution with `taps` (width, out, in): products of all taps at once, then added up in time."""
+        width, size, _ = taps.shape
+        products = matmul(taps.reshape(width * size, -1), x.T).reshape(width, size, len(x))
+        out = np.zeros((size, len(x)), dtype=np.float32)
+        for tap, product in enumerate(products):
+            late = tap - self._half
+            if late < 0:
+                out[:, -late:] += product[:, :late]
+            else:
+                out[:, : max(len(x) - late, 0)] += product[:, late:]
+        return out.T
 
 
 class _Spaced:
@@ -305,8 +329,7 @@ class _Spaced:
         """The layer's response; between the sequences it is not zero, see `cleared`."""
         out = object.__new__(_Spaced)
         out._count, out._length = self._count, self._length
-        out.flat = convolve(self.flat, layer.kernel, layer.half)
-        out.flat += layer.b
+        out.flat = layer(self.flat)
         return out
 
     def cleared(self) -> _Spaced:

@@ -59,9 +59,10 @@ def test_feed_forward_is_equation_4():
     np.testing.assert_allclose(FeedForward(t).hidden(x), expected, atol=2e-4)
 
 
-def test_footsteps_are_equation_9():
+@pytest.mark.parametrize("count", [10, 30, 70])
+def test_footsteps_are_equation_9(count: int):
     t = tensors(FOOTSTEP_SHAPES)
-    x = np.random.default_rng(1).normal(0, 1, (70, 3)).astype(np.float32)
+    x = np.random.default_rng(1).normal(0, 1, (count, 3)).astype(np.float32)
     h = np.maximum(literal_layer((x - t["x_mean"]) / t["x_scale"], t["w4"], t["b4"]), 0)
     expected = literal_layer(h, t["w5"], t["b5"]) * t["y_scale"] + t["y_mean"]
     found = Footsteps(t).waves(x)
