@@ -7,8 +7,12 @@ the object standing as in the scene +Z of the world is the collider's `up`.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
+
+import numpy as np
+
+from ..motion.rotations import Array
 
 ROLES = ("obstacle", "seat", "door", "carryable", "surface", "climbable", "ground")
 """What a collider is for. The order is stored in files: append only."""
@@ -99,6 +103,24 @@ KINDS: dict[str, type[Handles]] = {
     "climbable": Climbable,
 }
 """The handles of each role that has any."""
+
+
+_DIRECTIONS = ("facing", "axis")
+_PLACES = ("place", "arm_rests", "hinge", "handle", "left", "right", "edge", "landing")
+
+
+def moved(handles: Handles, rotation: Array, shift: Array) -> Handles:
+    """The handles in another frame: `rotation` (3, 3) turns this frame's vectors into that frame's, then `shift` (3,)
+    in metres is added to places."""
+    change: dict[str, Any] = {}
+    for item in fields(handles):
+        value = getattr(handles, item.name)
+        if item.name in _DIRECTIONS:
+            change[item.name] = (rotation @ np.array(value)).tolist()
+        elif item.name in _PLACES:
+            places = np.array(value, dtype=float)
+            change[item.name] = (places.reshape(-1, 3) @ rotation.T + shift).reshape(places.shape).tolist()
+    return replace(handles, **change)
 
 
 def to_data(handles: Handles | None) -> dict[str, Any] | None:

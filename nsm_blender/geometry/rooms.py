@@ -149,7 +149,7 @@ class _Walls:
         self._add((x, start), (x, high))
 
     def closet(self, side: int, depth: float, opening: float | None = None) -> None:
-        """Wall off the corner at the low end of Y and the low (-1) or high (1) end of X. opening: metres of its doorway."""
+        """Wall off the corner at the low end of Y on the low (-1) or high (1) X side. opening: metres, for a door."""
         end, inner = side * self.size[0] / 2, side * (self.size[0] / 2 - self.closet_width)
         low = -self.size[1] / 2
         self._add((inner, low), (inner, low + depth + WALL))

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be read off a mesh's form: how it stands, its level tops, and what rises beside them.
+
+All is measured on voxels and on points of the surface, never on the mesh's topology, so that holes, flipped faces,
+loose parts and noise matter little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..motion.rotations import Array, to_matrix
+from .colliders import STILL
+from .mesh import TriangleMesh
+from .voxels import Voxels, voxelise
+
+SIZE = 0.02
+"""Metres: voxels of things of natural size; larger things have larger ones, see `_CELLS`."""
+
+SIDES = np.array([[0.0, -1.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+"""The four sides of an aligned thing, counter-clockwise from above. Side i + 1 is on the left of one who looks to i."""
+
+_CELLS = 160
+_ROUND = 0.15
+"""Things whose sides show less clearly than this are round."""
+_POINTS = 20_000
+_WINDOW = 2
+"""Cells above and below a level that still belong to it, for surfaces that are not quite even."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A level top of a thing. height: metres. mask: (X, Y) the columns that it covers. low, high: (2,) metres, the
+    rectangle around it without what sticks out. area: square metres."""
+
+    height: float
+    mask: Array
+    low: Array
+    high: Array
+    area: float
+
+    @property
+    def middle(self) -> Array:
+        """(3,) metres."""
+        return np.array([*(self.low + self.high) / 2, self.height])
+
+    @property
+    def extent(self) -> Array:
+        """(2,) metres along X and Y."""
+        return self.high - self.low
+
+
+class Form:
+    """A thing as it stands in the world, turned about +Z so that its sides face the four SIDES.
+
+    turn: the rotation (3, 3) and shift: (3,) from this aligned frame to the collider's. world: the rotation from the
+    aligned frame to the world, about +Z. voxels: solid. points: (P, 3) on the surface, evenly. aligned: how clearly
+    its sides show, 0 (round) to 1. front: the side that is nearest to the collider's -Y.
+    """
+
+    def __init__(self, mesh: TriangleMesh, pose: Array = STILL[0], yaw: float | None = None) -> None:
+        stand = to_matrix(np.asarray(pose[3:], dtype=float))
+        place = np.asarray(pose[:3], dtype=float)
+        standing = TriangleMesh(mesh.vertices @ stand.T + place, mesh.triangles)
+        points = _on_surface(standing)
+        angle, self.aligned = alignment(points) if yaw is None else (yaw, 1.0)
+        c, s = np.cos(angle), np.sin(angle)
+        self.world = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        self.yaw = angle
+        self.turn = stand.T @ self.world
+        self.shift = -stand.T @ place
+        self.points = points @ self.world
+        upright = TriangleMesh(standing.vertices @ self.world, mesh.triangles)
+        size = max(SIZE, float(np.ptp(self.points, axis=0).max()) / _CELLS)
+        self.voxels: Voxels = voxelise(upright, size)
+        self.front = int(np.argmax(SIDES @ (self.turn.T @ np.array([0.0, -1.0, 0.0]))[:2]))
+
+    @property
+    def floor(self) -> float:
+        """Height of the lowest point, where the thing stands."""
+        return float(self.voxels.origin[2])
+
+    def index(self, places: Array) -> Array:
+        """Cells (N, 3) of places (N, 3), inside the grid."""
+        at = np.floor((places - self.voxels.origin) / self.voxels.size).astype(int)
+        return np.clip(at, 0, np.array(self.voxels.filled.shape) - 1)
+
+    def levels(self, clearance: float, area: float) -> list[Level]:
+        """Level tops with `clearance` metres of the thing's own free space above them, of `area` m2 or more.
+
+        A top is a set of columns that hang together and whose heights differ by little.
+        """
+        filled, size = self.voxels.filled, self.voxels.size
+        tops = filled & (_free_above(filled) >= clearance / size)
+        left = np.concatenate([tops, np.zeros((*tops.shape[:2], 1), dtype=bool)], axis=2)
+        out: list[Level] = []
+        while True:
+            count = np.convolve(left.sum(axis=(0, 1)), np.ones(2 * _WINDOW + 1), mode="same")
+            k = int(np.argmax(count))
+            if count[k] * size**2 < area:
+                return out
+            near = slice(max(k - _WINDOW, 0), k + _WINDOW + 1)
+            columns = left[:, :, near].any(axis=2)
+            labels = components(columns)
+            for label in np.unique(labels[labels >= 0]):
+                mask = labels == label
+                if mask.sum() * size**2 >= area:
+                    out.append(self._level(mask, tops, near))
+            left[:, :, near] = False
+
+    def _level(self, mask: Array, tops: Array, near: slice) -> Level:
+        size, origin = self.voxels.size, self.voxels.origin
+        cell = self.index(self.points)
+        inside = mask[cell[:, 0], cell[:, 1]] & (cell[:, 2] >= near.start) & (cell[:, 2] < near.stop)
+        inside &= tops[cell[:, 0], cell[:, 1], cell[:, 2]]
+        columns = tops[:, :, near] & mask[:, :, None]
+        rough = origin[2] + size * (near.start + 0.5 + np.nonzero(columns)[2].mean())
+        height = float(np.median(self.points[inside, 2])) if inside.any() else float(rough)
+        low, high = _extent(mask)
+        return Level(height, mask, origin[:2] + low * size, origin[:2] + high * size, float(mask.sum()) * size**2)
+
+    def walls(self, level: Level, above: float = 0.06, reach: float = 0.9) -> Array:
+        """How high (4,) metres the thing rises over a level along each of its sides, on average over their middles.
+
+        above, reach: metres over the level between which it is looked at.
+        """
+        size, filled = self.voxels.size, self.voxels.filled
+        first = int(round((level.height + above - self.voxels.origin[2]) / size))
+        band = filled[:, :, max(first, 0) : max(first, 0) + int(reach / size)]
+        out = np.zeros(4)
+        if band.shape[2] == 0:
+            return out
+        rise = np.where(band.any(axis=2), band.shape[2] - np.argmax(band[:, :, ::-1], axis=2), 0) * size
+        rise = np.where(rise > 0, rise + above, 0.0)
+        inner, outer = int(round(0.06 / size)), int(round(0.22 / size))
+        for side in range(4):
+            # Turned so that the side in question is the one with the lowest second index.
+            mask, heights = np.rot90(level.mask, -side), np.rot90(rise, -side)
+            low, high = _extent(mask)
+            edge = int(low[1])
+            spare = int(0.2 * (high[0] - low[0]))
+            strip = heights[int(low[0]) + spare : int(high[0]) - spare, max(edge - outer, 0) : edge + inner]
+            if strip.size:
+                out[side] = strip.max(axis=1).mean()
+        return out
+
+    def slope(self, level: Level) -> float:
+        """Radians by which a level leans."""
+        cell = self.index(self.points)
+        near = level.mask[cell[:, 0], cell[:, 1]] & (np.abs(self.points[:, 2] - level.height) < 3 * self.voxels.size)
+        if near.sum() < 10:
+            return 0.0
+        places = self.points[near]
+        ones = np.ones((len(places), 1))
+        fit = np.linalg.lstsq(np.hstack([places[:, :2], ones]), places[:, 2], rcond=None)[0]
+        return float(np.arctan(np.hypot(fit[0], fit[1])))
+
+
+def alignment(points: Array) -> tuple[float, float]:
+    """Radians, within 45 degrees of 0, by which a thing is turned about +Z, and how clearly that shows (0 to 1).
+
+    points: (P, 3). Seen along its own sides, a thing's outline is sharpest: many points have the same coordinate.
+    """
+    flat = points[:: max(1, len(points) // 4000), :2]
+    flat = flat - flat.mean(axis=0)
+    coarse = np.deg2rad(np.arange(-45.0, 45.0, 1.5))
+    sharp = _sharpness(flat, coarse)
+    best = coarse[int(np.argmax(sharp))]
+    clear = float(np.clip(sharp.max() / np.median(sharp) - 1, 0.0, 1.0))
+    fine = best + np.deg2rad(np.arange(-1.5, 1.51, 0.25))
+    sharp = _sharpness(flat, fine)
+    # The middle of the fine angles that are about as good, so that bins' borders do not decide.
+    angle = float(fine[sharp >= sharp.max() - 0.1 * np.ptp(sharp)].mean())
+    return (angle if clear > _ROUND else _tightest(flat, coarse)), clear
+
+
+def _tightest(flat: Array, angles: Array) -> float:
+    """The angle of the smallest rectangle around points (P, 2), but for the outermost hundredth."""
+    c, s = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    area = np.ones(len(angles))
+    for along in (c * flat[:, 0] + s * flat[:, 1], -s * flat[:, 0] + c * flat[:, 1]):
+        area *= np.ptp(np.quantile(along, [0.005, 0.995], axis=1), axis=0)
+    return float(angles[int(np.argmin(area))])
+
+
+def _sharpness(flat: Array, angles: Array) -> Array:
+    """(A,) sums of squares of the points' (P, 2) histograms along the axes of frames turned by angles (A,)."""
+    c, s = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    reach = float(np.abs(flat).max()) * 1.5 + 1e-9
+    bins = int(np.clip(2 * reach / 0.01, 20, 400))
+    out = np.zeros(len(angles))
+    for along in (c * flat[:, 0] + s * flat[:, 1], -s * flat[:, 0] + c * flat[:, 1]):
+        at = ((along + reach) * (bins / (2 * reach))).astype(int) + bins * np.arange(len(angles))[:, None]
+        count = np.bincount(at.ravel(), minlength=bins * len(angles)).reshape(len(angles), bins)
+        out += (count.astype(float) ** 2).sum(axis=1)
+    return out
+
+
+def components(mask: Array) -> Array:
+    """Labels (X, Y) of the parts of `mask` that hang together over edges; -1 outside."""
+    labels = np.where(mask, np.arange(mask.size).reshape(mask.shape), -1)
+    while True:
+        before = labels.copy()
+        # Forth and back along both axes, then each part has its largest label after a few rounds.
+        for axis in (0, 1):
+            for step in (1, -1):
+                labels = _swept(labels, axis, step)
+        if np.array_equal(labels, before):
+            return labels
+
+
+def largest_rectangle(mask: Array) -> tuple[int, int, int, int]:
+    """The largest rectangle of cells in `mask` (X, Y): low x, low y, high x, high y (exclusive); zeros if empty."""
+    best, found = 0, (0, 0, 0, 0)
+    run = np.zeros(mask.shape[1], dtype=int)
+    for x, row in enumerate(mask):
+        run = np.where(row, run + 1, 0)
+        for length in np.unique(run[run > 0]):
+            # The longest run of columns that are at least `length` deep
+            edge = np.flatnonzero(np.diff(np.concatenate([[0], (run >= length).astype(int), [0]])))
+            starts, ends = edge[::2], edge[1::2]
+            widest = int(np.argmax(ends - starts))
+            size = int(length * (ends - starts)[widest])
+            if size > best:
+                best, found = size, (x + 1 - int(length), int(starts[widest]), x + 1, int(ends[widest]))
+    return found
+
+
+def _swept(labels: Array, axis: int, step: int) -> Array:
+    """Each run along the axis takes the largest label before each of its cells."""
+    rows = np.moveaxis(labels, axis, 1)[:, ::step]
+    # Runs are kept apart by a rising offset, which a running maximum cannot carry over the gaps.
+    gap = np.cumsum(rows < 0, axis=1) * (labels.size + 1)
+    swept = np.where(rows < 0, -1, np.maximum.accumulate(np.where(rows < 0, 0, rows) + gap, axis=1) - gap)
+    return np.moveaxis(swept[:, ::step], 1, axis)
+
+
+def _free_above(filled: Array) -> Array:
+    """Empty cells (X, Y, Z) above each cell, up to the next filled one or, without any, very many."""
+    far = 10 * filled.shape[2] + 10_000
+    height = np.where(filled, np.arange(filled.shape[2]), far)
+    following = np.minimum.accumulate(height[:, :, ::-1], axis=2)[:, :, ::-1]
+    above = np.concatenate([following[:, :, 1:], np.full((*filled.shape[:2], 1), far)], axis=2)
+    return above - np.arange(filled.shape[2]) - 1
+
+
+def _extent(mask: Array) -> tuple[Array, Array]:
+    """Lowest and highest (exclusive) cells (2,), without rows that hold less than a third of the fullest."""
+    low, high = np.zeros(2), np.zeros(2)
+    for axis in (0, 1):
+        count = mask.sum(axis=1 - axis)
+        full = np.flatnonzero(3 * count >= count.max())
+        low[axis], high[axis] = full[0], full[-1] + 1
+    return low, high
+
+
+def _on_surface(mesh: TriangleMesh) -> Array:
+    """Points (P, 3) spread over the surface by area, the same ones every time."""
+    corners = np.asarray(mesh.vertices, dtype=float)[mesh.triangles]
+    edge = corners[:, 1:] - corners[:, :1]
+    area = np.linalg.norm(np.cross(edge[:, 0], edge[:, 1]), axis=1)
+    rng = np.random.default_rng(0)
+    total = np.cumsum(area)
+    if len(total) == 0 or not np.isfinite(total[-1]) or total[-1] <= 0:
+        return corners.reshape(-1, 3)
+    which = np.searchsorted(total, (np.arange(_POINTS) + rng.random(_POINTS)) / _POINTS * total[-1])
+    which = np.minimum(which, len(corners) - 1)
+    a, b = rng.random((2, _POINTS, 1))
+    flip = a + b > 1
+    a, b = np.where(flip, 1 - a, a), np.where(flip, 1 - b, b)
+    return corners[which, 0] + a * edge[which, 0] + b * edge[which, 1]
