@@ -3,11 +3,35 @@
 
 from __future__ import annotations
 
-from . import bake, character, crowd, edit, export, files, live, path, strike, style, synthesise
+from . import (
+    bake,
+    character,
+    check,
+    collider,
+    crowd,
+    edit,
+    export,
+    files,
+    goal,
+    handles,
+    key,
+    live,
+    path,
+    route,
+    strike,
+    style,
+    synthesise,
+)
 
 CLASSES = (
     *bake.CLASSES,
     *character.CLASSES,
+    *collider.CLASSES,
+    *handles.CLASSES,
+    *goal.CLASSES,
+    *key.CLASSES,
+    *route.CLASSES,
+    *check.CLASSES,
     *path.CLASSES,
     *synthesise.CLASSES,
     *live.CLASSES,

@@ -3,6 +3,15 @@
 
 from __future__ import annotations
 
-from . import manifold, preferences, sidebar, synthesis
+from . import colliders, goals, keys, manifold, preferences, sidebar, synthesis
 
-CLASSES = (*preferences.CLASSES, *sidebar.CLASSES, *synthesis.CLASSES, *manifold.CLASSES)
+CLASSES = (
+    *preferences.CLASSES,
+    sidebar.NSM_PT_character,
+    *colliders.CLASSES,
+    *goals.CLASSES,
+    *keys.CLASSES,
+    *sidebar.CLASSES,
+    *synthesis.CLASSES,
+    *manifold.CLASSES,
+)

@@ -45,6 +45,8 @@ class NSM_PT_path(_Panel):
         layout.use_property_split = True
         armature, path = lookup.character(context), lookup.path(context)
         if armature is not None:
+            if of_object(armature).keys:
+                layout.label(text="The action keys are baked instead.", icon="INFO")
             layout.prop(of_object(armature), "path")
         if path is None:
             column = layout.column()
@@ -107,6 +109,9 @@ class NSM_PT_bake(_Panel):
             column = layout.column(align=True)
             column.prop(settings, "frame_start")
             column.prop(settings, "frame_end")
+        armature = lookup.character(context)
+        if armature is not None and of_object(armature).keys:
+            layout.label(text=f"Bakes {len(of_object(armature).keys)} action keys.", icon="INFO")
         row = layout.row()
         row.scale_y = 1.5
         row.operator("nsm.bake", icon="REC")
@@ -139,7 +144,10 @@ class NSM_PT_result(_Panel):
         if report.path_error_cm >= 0:
             rows.append(("Path error", f"{report.path_error_cm:.1f} cm"))
         if report.goal_error_cm >= 0:
-            rows.append(("End of path", f"{report.goal_error_cm:.1f} cm away"))
+            goal = "Goals" if report.goal_error_deg >= 0 else "End of path"
+            rows.append((goal, f"{report.goal_error_cm:.1f} cm away"))
+        if report.goal_error_deg >= 0:
+            rows.append(("Facing", f"{report.goal_error_deg:.1f}° off"))
         column = layout.column(align=True)
         for name, value in rows:
             split = column.split(factor=0.45)
@@ -158,4 +166,4 @@ def _operator_if_there(layout: bpy.types.UILayout, name: str, icon: Any) -> None
         layout.operator(f"nsm.{name}", icon=icon)
 
 
-CLASSES = (NSM_PT_character, NSM_PT_path, NSM_PT_following, NSM_PT_bake, NSM_PT_result)
+CLASSES = (NSM_PT_path, NSM_PT_following, NSM_PT_bake, NSM_PT_result)

@@ -18,12 +18,16 @@ from mathutils import Vector
 
 from ..nsm_blender.control.goals import Goal
 from ..nsm_blender.errors import ShotError
+from ..nsm_blender.geometry.roles import KINDS
 from ..nsm_blender.motion.root import angle_of
 from ..nsm_blender.motion.rotations import Array
+from .curves import metres_per_unit
 
 NAME = "Goal"
 _SIZE = 0.5
 """Metres of the arrow."""
+_STEP = 0.5
+"""Metres before a thing at which its goal is put."""
 _UPRIGHT = 0.2
 """An arrow with less than this share of its length along the ground has no facing."""
 
@@ -50,17 +54,17 @@ def is_goal(obj: bpy.types.Object | None) -> bool:
 
 
 def add(
-    context: bpy.types.Context, place: Vector, facing: float | None, uses: bpy.types.Object | None, unit: float
+    context: bpy.types.Context, place: Vector, facing: float | None, uses: bpy.types.Object | None
 ) -> bpy.types.Object:
     """Add a goal to the active collection and return it; the selection stays.
 
     place: in the world, Blender units. facing: angle about +Z, 0 along -Y; None leaves it open. uses: a collider,
-    whose child the goal becomes. unit: Blender units in a metre.
+    whose child the goal becomes.
     """
     goal = bpy.data.objects.new(NAME if uses is None else f"{NAME} {uses.name}", None)
     (context.collection or context.scene.collection).objects.link(goal)
     mark(goal)
-    goal.empty_display_size = _SIZE * unit
+    goal.empty_display_size = _SIZE / metres_per_unit(context.scene)
     if uses is not None:
         goal.parent = uses
         goal.matrix_parent_inverse = uses.matrix_world.inverted_safe()
@@ -68,6 +72,24 @@ def add(
     goal.location = place
     turn(goal, facing)
     return goal
+
+
+def add_on(context: bpy.types.Context, uses: bpy.types.Object) -> bpy.types.Object:
+    """Add a goal on a collider: on its top where its handles say the rest, before it where it has none."""
+    if uses.nsm.collider.role in KINDS:
+        return add(context, _top(uses), None, uses)
+    return add(context, *_before(uses, _STEP / metres_per_unit(context.scene)), uses)
+
+
+def select(context: bpy.types.Context, goal: bpy.types.Object) -> None:
+    """Select a goal alone; an armature stays the active object, so that its keys stay in view."""
+    for selected_object in list(context.selected_objects):
+        selected_object.select_set(False)
+    if goal.name in context.view_layer.objects:
+        goal.select_set(True)
+        active = context.view_layer.objects.active
+        if active is None or active.type != "ARMATURE":
+            context.view_layer.objects.active = goal
 
 
 def mark(obj: bpy.types.Object) -> None:
@@ -114,13 +136,13 @@ def selected(objects: Iterable[bpy.types.Object]) -> bpy.types.Object | None:
     return found[0] if len(found) == 1 else None
 
 
-def place_on(uses: bpy.types.Object) -> Vector:
+def _top(uses: bpy.types.Object) -> Vector:
     """The middle of an object's top in the world, where a goal is shown whose place the handles decide."""
     low, high = _bounds(uses)
     return Vector(((low.x + high.x) / 2, (low.y + high.y) / 2, high.z))
 
 
-def place_before(uses: bpy.types.Object, distance: float) -> tuple[Vector, float]:
+def _before(uses: bpy.types.Object, distance: float) -> tuple[Vector, float]:
     """A place on the ground before an object's front, its own -Y, and the facing from there to the object.
 
     distance: Blender units from the bounding box.

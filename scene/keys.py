@@ -162,6 +162,8 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     problem: StringProperty(name="Problem", description="What the last check found", options=_FIXED)
     is_fatal: BoolProperty(name="Cannot Be Baked", description="The bake would refuse this key", options=_FIXED)
+    was_baked: BoolProperty(name="Baked", description="The last bake carried it out", options=_FIXED)
+    set_off: IntProperty(name="Set Off", description="Frame at which it set off in the last bake", options=_FIXED)
     result: StringProperty(name="Result", description="How the last bake carried it out", options=_FIXED)
 
     marker: StringProperty(name="Marker", description="Name of its marker on the timeline", options=_FIXED)

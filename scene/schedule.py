@@ -137,19 +137,21 @@ def _write_keyframes(armature: bpy.types.Object) -> None:
     data, wanted = armature.data, _wanted(armature)
     if not _can_be_keyed(data) or set(_keyframes(armature)) == set(wanted) == set(_values(armature, wanted)):
         return
-    for frame in _keyframes(armature):
-        data.keyframe_delete(PATH, frame=frame)
     had_action = data.animation_data is not None and data.animation_data.action is not None
     before = data.nsm.action
     for frame, action in wanted.items():
         data.nsm.action = action
         data.keyframe_insert(PATH, frame=frame, group=_GROUP)
     data.nsm.action = before
-    if wanted and not had_action:
-        action = data.animation_data.action
-        action.name, action[_OURS] = f"{armature.name} Action Keys", True
+    made = data.animation_data.action
+    if not had_action:
+        made.name, made[_OURS] = f"{armature.name} Action Keys", True
+    # Last, as Blender 4.2 takes an action away with its last keyframe.
+    for place in [point.co.x for curve in _curves(data) for point in curve.keyframe_points]:
+        if place not in wanted:
+            data.keyframe_delete(PATH, frame=place)
     if not wanted:
-        _remove_empty(data)
+        _remove_empty(data, made)
 
 
 def _values(armature: bpy.types.Object, wanted: dict[int, str]) -> list[int]:
@@ -159,14 +161,12 @@ def _values(armature: bpy.types.Object, wanted: dict[int, str]) -> list[int]:
     return [frame for frame, action in wanted.items() if curves and curves[0].evaluate(frame) == numbers[action]]
 
 
-def _remove_empty(data: bpy.types.ID) -> None:
-    """Take the action that was made for the keyframes away when none is left."""
-    animation = data.animation_data
-    if animation is None or animation.action is None or not animation.action.get(_OURS) or actions.of(data):
+def _remove_empty(data: bpy.types.ID, made: bpy.types.Action) -> None:
+    """Take the action that was made for the keyframes away when nothing is left in it."""
+    if actions.of(data) or not made.get(_OURS):
         return
-    action = animation.action
-    animation.action = None
-    if not action.users:
-        bpy.data.actions.remove(action)
-    if not animation.drivers and not animation.nla_tracks:
+    data.animation_data.action = None
+    if not made.users:
+        bpy.data.actions.remove(made)
+    if not data.animation_data.drivers and not data.animation_data.nla_tracks:
         data.animation_data_clear()

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The list of action keys: add, remove, reorder, duplicate, and go to what a key names.
+
+Blender reads the annotations of an operator as they are, so this file has no postponed annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
+
+from ..nsm_blender.errors import ShotError
+from ..scene import keys, lookup
+from .base import Operation
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+
+class KeyOperation(Operation):
+    """Base of operators on the character's list of keys: put the work into `change`.
+
+    Markers and keyframes are brought up to date before and after it.
+    """
+
+    needs_key = True
+    """Whether there has to be a key already."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """There has to be a character, and a key where one is needed."""
+        armature = lookup.character(context)
+        if armature is None:
+            cls.poll_message_set("Select a character's armature first")
+            return False
+        if armature.library is not None:
+            cls.poll_message_set("The character is linked from another file; make a library override of it first")
+            return False
+        if cls.needs_key and not keys.of_character(armature):
+            cls.poll_message_set("Add an action key first")
+            return False
+        return True
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Change the list."""
+        from ..scene import schedule
+
+        armature = lookup.character(context)
+        assert armature is not None
+        schedule.update(context.scene, armature)
+        self.change(context, armature)
+        schedule.update(context.scene, armature)
+        return {"FINISHED"}
+
+    def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+        """Do the work. Raises UserError for what the user should correct."""
+        raise NotImplementedError
+
+
+class OnOneKey(KeyOperation):
+    """Base of operators on one key."""
+
+    index: IntProperty(
+        name="Index",
+        description="Which key, from 0; -1 is the one that is chosen in the list",
+        default=-1,
+        min=-1,
+        options={"SKIP_SAVE"},
+    )
+
+    def found(self, armature: bpy.types.Object) -> int:
+        """The key's index. Raises ShotError when there is none."""
+        index = armature.nsm.key_index if self.index < 0 else self.index
+        count = len(keys.of_character(armature))
+        if not 0 <= index < count:
+            raise ShotError(f"There is no action key {index + 1}; '{armature.name}' has {count}.")
+        return int(index)
+
+
+class NSM_OT_add_action_key(KeyOperation):
+    """Add a thing to do at the selected goal; without one, a goal is made at the 3D cursor"""
+
+    bl_idname = "nsm.add_action_key"
+    bl_label = "Add Action Key"
+    bl_options = {"REGISTER", "UNDO"}
+
+    needs_key = False
+
+    action: EnumProperty(name="Action", description="What to do", items=keys.ACTION_ITEMS, default="walk")
+    goal: StringProperty(
+        name="Goal", description="Name of the goal; the selected one when it is not given", options={"SKIP_SAVE"}
+    )
+    start: EnumProperty(name="Start", description="When to set off", items=keys.START_ITEMS)
+    frame: IntProperty(
+        name="Frame",
+        description="Frame at which to set off; the current one when it is not given",
+        options={"SKIP_SAVE"},
+    )
+    hold: FloatProperty(name="Hold", description="Seconds to stay when it is done", min=0.0, options={"SKIP_SAVE"})
+    gait: EnumProperty(name="Gait", description="How to move on the way", items=keys.GAIT_ITEMS, options={"SKIP_SAVE"})
+    speed: FloatProperty(
+        name="Speed",
+        description="Metres per second on the way; 0 is the usual speed of the gait",
+        min=0.0,
+        max=6.0,
+        options={"SKIP_SAVE"},
+    )
+    use_facing: BoolProperty(
+        name="Own Facing",
+        description="Look in another direction at the end than the goal's arrow says",
+        options={"SKIP_SAVE"},
+    )
+    facing: FloatProperty(
+        name="Facing",
+        description="Where to look at the end: 0 along -Y, counter-clockwise as seen from above",
+        subtype="ANGLE",
+        soft_min=-math.pi,
+        soft_max=math.pi,
+        options={"SKIP_SAVE"},
+    )
+    route: StringProperty(
+        name="Route", description="Name of a curve to follow; without one a way is found", options={"SKIP_SAVE"}
+    )
+
+    def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+        """Add the key at the end of the list and choose it."""
+        goal, route = self._goal(context), self._route()
+        listed = keys.of_character(armature)
+        given = self.properties.is_property_set
+        key = listed.add()
+        key.action, key.goal, key.route = self.action, goal, route
+        key.start = "FRAME" if given("frame") and not given("start") else self.start
+        key.frame = self.frame if given("frame") else context.scene.frame_current
+        key.hold, key.gait, key.speed = self.hold, self.gait, self.speed
+        key.use_facing = self.use_facing or (given("facing") and not given("use_facing"))
+        key.facing = self.facing
+        armature.nsm.key_index = len(listed) - 1
+        self.report({"INFO"}, f"Added key {len(listed)}: {keys.label(key)}")
+
+    def _goal(self, context: bpy.types.Context) -> bpy.types.Object | None:
+        """The goal that is meant; made when there is none and the action needs one. Raises ShotError."""
+        from ..scene import goals
+
+        if self.goal:
+            named = bpy.data.objects.get(self.goal)
+            if not goals.is_goal(named):
+                raise ShotError(f"There is no goal '{self.goal}'; add it with 'Add Goal'.")
+            return named
+        goal = goals.selected(context.selected_objects)
+        if goal is None and self.action != "idle":
+            goal = goals.add(context, context.scene.cursor.location, None, None)
+            goals.select(context, goal)
+        return goal
+
+    def _route(self) -> bpy.types.Object | None:
+        if not self.route:
+            return None
+        curve = bpy.data.objects.get(self.route)
+        if curve is None or curve.type != "CURVE":
+            raise ShotError(f"There is no curve '{self.route}'; draw it, or leave the route to be found.")
+        return curve
+
+
+class NSM_OT_remove_action_key(OnOneKey):
+    """Remove the key from the list; its goal stays"""
+
+    bl_idname = "nsm.remove_action_key"
+    bl_label = "Remove Action Key"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+        """Remove it with its marker and the route that was found for it."""
+        from ..scene import routes, schedule
+
+        index, listed = self.found(armature), keys.of_character(armature)
+        schedule.forget(context.scene, armature, listed[index])
+        if not routes.is_own(listed[index].route):
+            routes.forget(listed[index])
+        listed.remove(index)
+        armature.nsm.key_index = max(0, min(armature.nsm.key_index, len(listed) - 1))
+
+
+class NSM_OT_move_action_key(OnOneKey):
+    """Do this earlier or later than the other keys"""
+
+    bl_idname = "nsm.move_action_key"
+    bl_label = "Move Action Key"
+    bl_options = {"REGISTER", "UNDO"}
+
+    direction: EnumProperty(
+        name="Direction",
+        description="Where to move it in the list",
+        items=(("UP", "Up", "Do it earlier", 0), ("DOWN", "Down", "Do it later", 1)),
+    )
+
+    def change(self, _context: bpy.types.Context, armature: bpy.types.Object) -> None:
+        """Swap it with its neighbour, if there is one."""
+        index, listed = self.found(armature), keys.of_character(armature)
+        target = index + (-1 if self.direction == "UP" else 1)
+        if not 0 <= target < len(listed):
+            return
+        listed.move(index, target)
+        armature.nsm.key_index = target
+
+
+class NSM_OT_duplicate_action_key(OnOneKey):
+    """Add a copy of the key below it"""
+
+    bl_idname = "nsm.duplicate_action_key"
+    bl_label = "Duplicate Action Key"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def change(self, _context: bpy.types.Context, armature: bpy.types.Object) -> None:
+        """Copy it to the end and move it up."""
+        index, listed = self.found(armature), keys.of_character(armature)
+        new = listed.add()
+        keys.copy(listed[index], new)
+        listed.move(len(listed) - 1, index + 1)
+        armature.nsm.key_index = index + 1
+
+
+class NSM_OT_jump_to_action_key(OnOneKey):
+    """Go to the frame at which the key sets off: its own, or where the last bake did"""
+
+    bl_idname = "nsm.jump_to_action_key"
+    bl_label = "Jump to Action Key"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+        """Set the frame. Raises ShotError when a key that waits for its turn was never baked."""
+        key = keys.of_character(armature)[self.found(armature)]
+        if key.start == "FRAME":
+            context.scene.frame_set(key.frame)
+            return
+        if not key.was_baked:
+            raise ShotError("This key sets off when the previous one is done; bake once to know when that is.")
+        context.scene.frame_set(key.set_off)
+
+
+class NSM_OT_select_goal(OnOneKey):
+    """Select the goal of the key"""
+
+    bl_idname = "nsm.select_goal"
+    bl_label = "Select Goal"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+        """Select it alone. Raises ShotError when the key has none or it is not in the scene."""
+        from ..scene import goals
+
+        goal = keys.of_character(armature)[self.found(armature)].goal
+        if goal is None:
+            raise ShotError("This key has no goal; choose one.")
+        if goal.name not in context.view_layer.objects:
+            raise ShotError(f"The goal '{goal.name}' is not in this scene, or its collection is excluded.")
+        goals.select(context, goal)
+
+
+CLASSES: tuple[Any, ...] = (
+    NSM_OT_add_action_key,
+    NSM_OT_remove_action_key,
+    NSM_OT_move_action_key,
+    NSM_OT_duplicate_action_key,
+    NSM_OT_jump_to_action_key,
+    NSM_OT_select_goal,
+)
