@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake the character's way along its curve, and take a bake away again."""
+"""Bake what the character is to do, and take a bake away again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NSM_OT_bake(JobOperation):
-    """Walk the character along its curve and write the motion as keys of a new action"""
+    """Carry out the action keys, or walk along the curve when there are none, as keyframes of a new action"""
 
     bl_idname = "nsm.bake"
     bl_label = "Bake"
@@ -37,10 +37,12 @@ class NSM_OT_bake(JobOperation):
         job.report.save(user_folder("reports") / "report.json")
         for note in job.report.notes:
             self.report({"WARNING"}, note)
+        report = job.report
+        goals = "" if report.goal_error_cm is None else f", {report.goal_error_cm:.1f} cm from the goal"
         self.report(
             {"INFO"},
-            f"Baked {job.report.frames} frames; rig error {job.report.rig_error_mm_max:.2f} mm, "
-            f"foot slide {job.report.foot_slide_cm_per_s:.1f} cm/s",
+            f"Baked {report.frames} frames; rig error {report.rig_error_mm_max:.2f} mm, "
+            f"foot slide {report.foot_slide_cm_per_s:.1f} cm/s{goals}",
         )
         return {"FINISHED"}
 

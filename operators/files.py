@@ -77,9 +77,9 @@ class NSM_OT_save_shot(_SaveFile):
 
     def text(self, context: bpy.types.Context, armature: bpy.types.Object) -> str:
         """The shot that a bake would give to the engine now."""
-        from ..scene.gather import gather
+        from ..scene.errands import gather_shot
 
-        return gather(context, armature).shot.to_json()
+        return gather_shot(context, armature).shot.to_json()
 
 
 class NSM_OT_save_report(_SaveFile):

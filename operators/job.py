@@ -12,8 +12,10 @@ import bpy
 from ..nsm_blender.control.bake import Bake
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.motion.motion import Motion
-from ..scene import actions, armatures, curves, measure
-from ..scene.gather import Gathered, gather
+from ..scene import actions, armatures, curves, keys, measure
+from ..scene.errands import gather_shot
+from ..scene.gather import Gathered
+from .check import described
 
 _CHANNELS = 8
 """Channels that are written in one step."""
@@ -133,7 +135,7 @@ class MotionJob(Steps):
             actions.write(self._armature(), self.action(), frames, written)
             self.report.seconds_write += time.perf_counter() - start
             yield min(1.0, (first + _CHANNELS) / len(channels))
-        actions.mark(self.action(), self._gait_changes())
+        actions.mark(self.action(), self._gait_changes() or self._moments(motion))
 
     def undo(self) -> None:
         """Take away what was made, and what is left of it when the user deleted things meanwhile."""
@@ -160,6 +162,15 @@ class MotionJob(Steps):
         gaits, frames = path.gaits, self.gathered.frames.tolist()
         return [(frames[i], gaits[i].capitalize()) for i in range(len(gaits)) if i == 0 or gaits[i] != gaits[i - 1]]
 
+    def _moments(self, motion: Motion) -> list[tuple[int, str]]:
+        """Frame and name of each setting off and arrival of the action keys."""
+        first, out = int(self.gathered.frames[0]), []
+        for told in motion.meta.get("keys", []):
+            label = f"{keys.ACTIONS[told['action']]} {told['goal']}".strip()
+            out += [(first + told["set_off"], label)] if told["set_off"] is not None else []
+            out += [(first + told["arrived"], f"At {told['goal']}")] if told["goal"] and told["arrived"] else []
+        return out
+
     def _armature(self) -> bpy.types.Object:
         armature: bpy.types.Object | None = find(bpy.data.objects, self._character)
         if armature is None:
@@ -168,12 +179,27 @@ class MotionJob(Steps):
 
 
 class BakeJob(MotionJob):
-    """A bake of the character's way along its curve. Raises UserError on construction."""
+    """A bake of the character's action keys, or without any of its way along its curve.
+
+    Raises UserError on construction.
+    """
 
     def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
-        gathered = gather(context, armature)
+        gathered = gather_shot(context, armature)
         assert armature is not None
+        if gathered.shot.keys:
+            _refuse_what_cannot_work(armature, gathered)
         super().__init__(gathered, armature, Bake(gathered.shot), f"{gathered.rig.name} Bake")
+
+
+def _refuse_what_cannot_work(armature: bpy.types.Object, gathered: Gathered) -> None:
+    """Raise ShotError with what the check finds; what may work nevertheless becomes a note."""
+    from ..nsm_blender.control.check import check
+
+    problems = check(gathered.shot)
+    if any(problem.fatal for problem in problems):
+        raise ShotError(described(armature, problems))
+    gathered.notes.extend(described(armature, [problem]) for problem in problems)
 
 
 def find(blocks: Any, uid: int) -> Any:

@@ -13,7 +13,6 @@ class NSM_PT_goals(_Panel):
     """Places to go to and things to use."""
 
     bl_label = "Goals"
-    bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         """The button, and the settings of the goal that is selected."""
@@ -21,6 +20,8 @@ class NSM_PT_goals(_Panel):
         layout.operator("nsm.add_goal", icon="EMPTY_SINGLE_ARROW")
         goal = goals.selected(context.selected_objects)
         if goal is None:
+            if not goals.in_scene(context.scene):
+                layout.operator("nsm.add_demo_room", icon="HOME")
             empties = [obj for obj in context.selected_objects if obj.type == "EMPTY"]
             if empties and not any(goals.is_goal(obj) for obj in empties):
                 layout.operator("nsm.mark_goal", icon="EMPTY_AXIS")

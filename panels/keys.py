@@ -96,7 +96,7 @@ class NSM_PT_ways(_Panel):
 def _draw_key(layout: bpy.types.UILayout, key: keys.NSM_PG_action_key) -> None:
     """The settings of a key."""
     _draw_text(layout, key.problem, "CANCEL" if key.is_fatal else "ERROR")
-    _draw_text(layout, key.result, "INFO")
+    _draw_text(layout, _result(key), "INFO")
     column = layout.column()
     column.use_property_split = True
     column.prop(key, "action")
@@ -116,6 +116,17 @@ def _draw_key(layout: bpy.types.UILayout, key: keys.NSM_PG_action_key) -> None:
     row.operator("nsm.select_goal", text="Goal", icon="RESTRICT_SELECT_OFF")
     if key.route is not None:
         row.operator("nsm.forget_route", text="Route", icon="X")
+
+
+def _result(key: keys.NSM_PG_action_key) -> str:
+    """What became of the key in the last bake."""
+    if not key.was_baked:
+        return ""
+    if key.arrived == keys.NEVER:
+        return f"Set off at frame {key.set_off}, but did not arrive."
+    cm = f", {key.error_cm:.1f} cm" if key.error_cm >= 0 else ""
+    deg = f", {key.error_deg:.1f}°" if key.error_deg >= 0 else ""
+    return f"Frames {key.set_off} to {key.arrived}{cm}{deg}{' off' if cm or deg else ''}."
 
 
 def _draw_text(layout: bpy.types.UILayout, text: str, icon: Any) -> None:

@@ -49,6 +49,11 @@ START_ITEMS = (
 ACTIONS = {item[0]: item[1] for item in ACTION_ITEMS}
 """Names of the actions as they are shown."""
 
+NEVER = -(2**31)
+"""Stands for the frame of what did not happen."""
+NOT_MEASURED = -1.0
+"""Stands for an error that was not measured."""
+
 OVERRIDE: set[Any] = {"LIBRARY_OVERRIDABLE"}
 """Kept in a library override of a linked character."""
 
@@ -163,8 +168,27 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     problem: StringProperty(name="Problem", description="What the last check found", options=_FIXED)
     is_fatal: BoolProperty(name="Cannot Be Baked", description="The bake would refuse this key", options=_FIXED)
     was_baked: BoolProperty(name="Baked", description="The last bake carried it out", options=_FIXED)
-    set_off: IntProperty(name="Set Off", description="Frame at which it set off in the last bake", options=_FIXED)
-    result: StringProperty(name="Result", description="How the last bake carried it out", options=_FIXED)
+    set_off: IntProperty(
+        name="Set Off", description="Frame at which it set off in the last bake", default=NEVER, options=_FIXED
+    )
+    arrived: IntProperty(
+        name="Arrived", description="Frame at which it arrived in the last bake", default=NEVER, options=_FIXED
+    )
+    done: IntProperty(
+        name="Done", description="Frame at which it was done in the last bake", default=NEVER, options=_FIXED
+    )
+    error_cm: FloatProperty(
+        name="Goal Error",
+        description="Distance of the hips from the goal in cm when it was done in the last bake",
+        default=NOT_MEASURED,
+        options=_FIXED,
+    )
+    error_deg: FloatProperty(
+        name="Facing Error",
+        description="Angle from the facing asked for, in degrees, when it was done in the last bake",
+        default=NOT_MEASURED,
+        options=_FIXED,
+    )
 
     marker: StringProperty(name="Marker", description="Name of its marker on the timeline", options=_FIXED)
     shown: IntProperty(name="Shown", description="Frame at which marker and keyframe were put", options=_FIXED)

@@ -15,7 +15,7 @@ import numpy as np
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, rotate
 from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from . import curves
+from . import arrivals, curves
 from .gather import Gathered
 from .properties import of_object
 
@@ -54,11 +54,13 @@ class Report:
     goal_error_cm: float | None = None
     goal_error_deg: float | None = None
     penetration_cm_max: float | None = None
+    goals: list[arrivals.Arrival] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def to_json(self) -> str:
-        """One flat JSON object with the design's names."""
-        return json.dumps({_NAMES.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}, indent=1)
+        """One JSON object with the design's names, flat but for the list of goals."""
+        values = {_NAMES.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
+        return json.dumps(values | {"goals": arrivals.plain(self.goals)}, indent=1)
 
     def save(self, path: Path | str) -> None:
         """Write the report as JSON."""
@@ -72,6 +74,7 @@ class Report:
             if name == "notes":
                 value = "\n".join(value)
             setattr(stored, name, -1.0 if value is None else value)
+        arrivals.store(armature, self.goals)
 
     @staticmethod
     def stored(armature: bpy.types.Object) -> Report:
@@ -80,16 +83,17 @@ class Report:
         for name in _stored_names():
             setattr(report, name, getattr(stored, name))
         report.notes = stored.notes.splitlines()
-        if stored.goal_error_cm < 0:
-            report.goal_error_cm = None
-        if stored.path_error_cm < 0:
-            report.path_error_cm = None
+        for name in ("goal_error_cm", "goal_error_deg", "path_error_cm"):
+            if getattr(stored, name) < 0:
+                setattr(report, name, None)
+        report.goals = arrivals.stored(armature)
         return report
 
 
 def forget(armature: bpy.types.Object) -> None:
     """Take the stored report off the armature."""
     of_object(armature).property_unset("report")
+    arrivals.forget(armature)
 
 
 def measure(
@@ -149,6 +153,10 @@ def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, 
     report.foot_slide_cm_per_s = _foot_slide(motion, at, heads) * 100
     report.path_error_cm = _path_error(gathered, heads[:, 0])
     report.goal_error_cm = _goal_error(gathered, heads[-1, 0])
+    if gathered.shot.keys:
+        report.goals = arrivals.measured(gathered, motion, at, heads)
+        report.goal_error_cm = max((a.error_cm for a in report.goals if a.error_cm is not None), default=None)
+        report.goal_error_deg = max((a.error_deg for a in report.goals if a.error_deg is not None), default=None)
 
 
 def _order(count: int) -> list[int]:
@@ -265,4 +273,4 @@ def _goal_error(gathered: Gathered, hips: Array) -> float | None:
 
 
 def _stored_names() -> list[str]:
-    return [f.name for f in fields(Report) if f.name not in ("goal_error_deg", "penetration_cm_max")]
+    return [f.name for f in fields(Report) if f.name not in ("goals", "penetration_cm_max")]

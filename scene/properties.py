@@ -66,13 +66,13 @@ class NSM_PG_report(bpy.types.PropertyGroup):
     )
     goal_error_cm: FloatProperty(
         name="Goal Error",
-        description="Distance of the hips from the end of the curve, or the mean one from the goals, in cm",
+        description="Distance of the hips from the end of the curve, or the largest one from a goal, in cm",
         default=-1.0,
         options=_FIXED,
     )
     goal_error_deg: FloatProperty(
         name="Facing Error",
-        description="Mean angle between the facing asked for at the goals and that of the rig, in degrees",
+        description="Largest angle between the facing asked for at a goal and that of the rig, in degrees",
         default=-1.0,
         options=_FIXED,
     )

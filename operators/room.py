@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Add the furnished demo room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..nsm_blender.errors import UserError
+from .base import Operation
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+
+class NSM_OT_add_demo_room(Operation):
+    """Add a furnished room at the 3D cursor to try goals and action keys in: its pieces are colliders already"""
+
+    bl_idname = "nsm.add_demo_room"
+    bl_label = "Add Demo Room"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Objects are added in object mode."""
+        if context.mode != "OBJECT":
+            cls.poll_message_set("Go to object mode first")
+            return False
+        return True
+
+    def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+        """Add it; the selection and the active object stay."""
+        from ..scene import room
+
+        collection = context.collection
+        if collection is not None and not collection.is_editable:
+            raise UserError(f"The collection '{collection.name}' is linked from another file; choose another.")
+        made = room.add(context, context.scene.cursor.location)
+        self.report({"INFO"}, f"Added a room with {len(made)} pieces, all colliders")
+        return {"FINISHED"}
+
+
+CLASSES = (NSM_OT_add_demo_room,)
