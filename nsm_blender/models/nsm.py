@@ -218,7 +218,7 @@ class NSM:
 
     A frame is limited by reading the weights from memory: experts with a gate below NEGLIGIBLE are not read, an
     encoding is kept while its input stays the same, the normalisation is folded into the first and last layers, the
-    vectors of the interaction volume enter as the twelve numbers that determine them, and empty spheres are passed over.
+    vectors of the interaction volume enter as the twelve numbers that determine them, empty spheres are passed over.
 
     One object serves one thread and one character, as its buffers and encodings are used again in every frame.
 

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An episode: a body in motion among things, with goals and labels, from which features are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...geometry.colliders import Collider, Surroundings
+from ...models.nsm import CONTACTS, FPS, GOAL_ACTIONS
+from ...motion.rotations import Array
+from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from .phase import phase_of
+from .track import Track
+
+FREE = -1
+"""Number of the collider of a goal that is no thing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Goals:
+    """What is wanted at each of T frames.
+
+    place: (T, 3) world metres. facing: (T,) radians. action: (T,) index into GOAL_ACTIONS. thing: (T,) number of the
+    collider that is used, or FREE. locomotion: (T,) whether the character is steered along its way (4.1: the goal of
+    a sample is the way itself, a second later) instead of being given the place.
+    """
+
+    place: Array
+    facing: Array
+    action: Array
+    thing: Array
+    locomotion: Array
+
+    @staticmethod
+    def steered(count: int) -> Goals:
+        """No goal but the way itself."""
+        return Goals(
+            np.zeros((count, 3)),
+            np.zeros(count),
+            np.zeros(count, dtype=int),
+            np.full(count, FREE),
+            np.ones(count, dtype=bool),
+        )
+
+    def wanting(self, frames: slice, place: Array, facing: float, action: str, thing: int = FREE) -> Goals:
+        """With a place to be reached during some frames."""
+        out = Goals(*(value.copy() for value in vars(self).values()))
+        out.place[frames], out.facing[frames] = place, facing
+        out.action[frames], out.thing[frames] = GOAL_ACTIONS.index(action), thing
+        out.locomotion[frames] = False
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """T frames at 60 fps.
+
+    kind: what it is about ("sit", ...). subjects: performers whose recordings are in it. transitions: first and last
+    frames of acyclic actions. things: hand and hips contacts (T, 3) of LeftHand, RightHand, Hips, 0 or 1. colliders:
+    what stands around, with one pose or T.
+    """
+
+    name: str
+    kind: str
+    subjects: tuple[str, ...]
+    track: Track
+    transitions: tuple[tuple[int, int], ...]
+    goals: Goals
+    touching: Array
+    colliders: list[Collider]
+
+    def __len__(self) -> int:
+        return len(self.track)
+
+    @property
+    def phase(self) -> Array:
+        """Unwrapped phase (T,)."""
+        return phase_of(self.track.contacts, self.transitions)
+
+    @property
+    def contacts(self) -> Array:
+        """(T, 5) labels of models.nsm.CONTACTS."""
+        feet = self.track.contacts.reshape(-1, 2, 2).max(2)
+        out = np.concatenate((feet, self.touching), axis=1)
+        assert out.shape[1] == len(CONTACTS)
+        return out
+
+    def surroundings(self) -> Surroundings:
+        """The colliders, ready to be placed."""
+        return Surroundings(self.colliders)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why an episode was rejected."""
+
+    reason: str
+    value: float
+
+
+_CAPSULES = (
+    # (from, to, radius): bones as they must not enter things.
+    ("Hips", "Spine2", 0.11),
+    ("Neck", "Head", 0.07),
+    ("LeftUpLeg", "LeftLeg", 0.07),
+    ("RightUpLeg", "RightLeg", 0.07),
+    ("LeftLeg", "LeftFoot", 0.05),
+    ("RightLeg", "RightFoot", 0.05),
+    ("LeftArm", "LeftForeArm", 0.04),
+    ("RightArm", "RightForeArm", 0.04),
+    ("LeftForeArm", "LeftHand", 0.03),
+    ("RightForeArm", "RightHand", 0.03),
+)
+_SHARES = (0.1, 0.4, 0.7, 1.0)
+
+
+def penetration(positions: Array, surroundings: Surroundings, frames: Sequence[int]) -> Array:
+    """Deepest metres (F,) by which the body enters a thing at some frames; positions: (T, J, 3).
+
+    Measured from points on the bones, so that a point inside a thing counts with its bone's radius.
+    """
+    ends = [(MODEL_SKELETON.index(a), MODEL_SKELETON.index(b), radius) for a, b, radius in _CAPSULES]
+    radii = np.repeat([radius for _, _, radius in ends], len(_SHARES))
+    out = np.zeros(len(frames))
+    for i, frame in enumerate(frames):
+        p = positions[frame]
+        points = np.concatenate([[p[a] + share * (p[b] - p[a]) for share in _SHARES] for a, b, _ in ends])
+        near = surroundings.at(frame).near(p[0], 1.6)
+        if len(near):
+            out[i] = np.maximum(radii - near.distance(points), 0).max()
+    return out
+
+
+def slide(track: Track) -> float:
+    """Mean cm/s at which a foot in contact moves over the ground."""
+    places = track.positions()[:, MODEL_SKELETON.indices(CONTACT_JOINTS)]
+    speed = np.linalg.norm(np.diff(places[..., :2], axis=0), axis=-1) * FPS
+    both = (track.contacts[1:] > 0.5) & (track.contacts[:-1] > 0.5)
+    return float(speed[both].mean() * 100) if both.any() else 0.0
+
+
+def sharpest(track: Track) -> float:
+    """Largest acceleration of a joint in m/s^2, over a window of 3 frames."""
+    places = track.positions()
+    second = np.linalg.norm(places[6:] - 2 * places[3:-3] + places[:-6], axis=-1) * (FPS / 3) ** 2
+    return float(second.max())
