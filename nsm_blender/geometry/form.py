@@ -61,6 +61,7 @@ class Form:
     """
 
     def __init__(self, mesh: TriangleMesh, pose: Array = STILL[0], yaw: float | None = None) -> None:
+        self._mesh, self._pose = mesh, pose
         stand = to_matrix(np.asarray(pose[3:], dtype=float))
         place = np.asarray(pose[:3], dtype=float)
         standing = TriangleMesh(mesh.vertices @ stand.T + place, mesh.triangles)
@@ -71,11 +72,19 @@ class Form:
         self.yaw = angle
         self.turn = stand.T @ self.world
         self.shift = -stand.T @ place
-        self.points = points @ self.world
+        self.points: Array = points @ self.world
         upright = TriangleMesh(standing.vertices @ self.world, mesh.triangles)
         size = max(SIZE, float(np.ptp(self.points, axis=0).max()) / _CELLS)
         self.voxels: Voxels = voxelise(upright, size)
         self.front = int(np.argmax(SIDES @ (self.turn.T @ np.array([0.0, -1.0, 0.0]))[:2]))
+
+    def aligned_to(self, direction: Array) -> Form:
+        """The same thing, turned so that `direction` (2,) of this aligned frame becomes its first side, -Y."""
+        return Form(self._mesh, self._pose, self.yaw + float(np.arctan2(direction[0], -direction[1])))
+
+    def to_world(self, places: Array) -> Array:
+        """Places (..., 3) of the aligned frame in the world."""
+        return places @ self.world.T
 
     @property
     def floor(self) -> float:
@@ -102,7 +111,7 @@ class Form:
             if count[k] * size**2 < area:
                 return out
             near = slice(max(k - _WINDOW, 0), k + _WINDOW + 1)
-            columns = left[:, :, near].any(axis=2)
+            columns = _closed(left[:, :, near].any(axis=2))
             labels = components(columns)
             for label in np.unique(labels[labels >= 0]):
                 mask = labels == label
@@ -127,14 +136,14 @@ class Form:
         above, reach: metres over the level between which it is looked at.
         """
         size, filled = self.voxels.size, self.voxels.filled
-        first = int(round((level.height + above - self.voxels.origin[2]) / size))
+        first = round((level.height + above - self.voxels.origin[2]) / size)
         band = filled[:, :, max(first, 0) : max(first, 0) + int(reach / size)]
         out = np.zeros(4)
         if band.shape[2] == 0:
             return out
         rise = np.where(band.any(axis=2), band.shape[2] - np.argmax(band[:, :, ::-1], axis=2), 0) * size
         rise = np.where(rise > 0, rise + above, 0.0)
-        inner, outer = int(round(0.06 / size)), int(round(0.22 / size))
+        inner, outer = round(0.06 / size), round(0.22 / size)
         for side in range(4):
             # Turned so that the side in question is the one with the lowest second index.
             mask, heights = np.rot90(level.mask, -side), np.rot90(rise, -side)
@@ -235,6 +244,26 @@ def _swept(labels: Array, axis: int, step: int) -> Array:
     gap = np.cumsum(rows < 0, axis=1) * (labels.size + 1)
     swept = np.where(rows < 0, -1, np.maximum.accumulate(np.where(rows < 0, 0, rows) + gap, axis=1) - gap)
     return np.moveaxis(swept[:, ::step], 1, axis)
+
+
+def _closed(mask: Array) -> Array:
+    """The mask with gaps up to four cells wide filled, such as those between slats."""
+    wide = np.pad(mask, 2)
+    for _ in range(2):
+        wide = _grown(wide)
+    for _ in range(2):
+        wide = ~_grown(~wide)
+    return wide[2:-2, 2:-2] | mask
+
+
+def _grown(mask: Array) -> Array:
+    out = mask.copy()
+    out[1:] |= mask[:-1]
+    out[:-1] |= mask[1:]
+    across = out.copy()
+    across[:, 1:] |= out[:, :-1]
+    across[:, :-1] |= out[:, 1:]
+    return across
 
 
 def _free_above(filled: Array) -> Array:

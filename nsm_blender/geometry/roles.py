@@ -105,6 +105,15 @@ KINDS: dict[str, type[Handles]] = {
 """The handles of each role that has any."""
 
 
+@dataclass
+class Proposal:
+    """Handles that were found on a thing, None when none were; what is wrong with them, in words; how sure, 0 to 1."""
+
+    handles: Handles | None
+    warnings: list[str] = field(default_factory=list)
+    confidence: float = 0.0
+
+
 _DIRECTIONS = ("facing", "axis")
 _PLACES = ("place", "arm_rests", "hinge", "handle", "left", "right", "edge", "landing")
 

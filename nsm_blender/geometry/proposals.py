@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a mesh to how it is used: proposed handles for a role, the likely role, and what is wrong, in words.
+
+Everything is judged as the thing stands in the world; handles are in the collider's frame (see `roles`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..motion.rotations import Array, to_matrix
+from .colliders import STILL, Placed
+from .doors import check_door, propose_door
+from .form import Form
+from .grasps import check_grasp, propose_grasp
+from .mesh import TriangleMesh
+from .roles import KINDS, Carryable, Climbable, Door, Handles, Proposal, Seat, Surface, moved
+from .seats import HEIGHTS, check_seat, propose_seat
+from .tops import CLIMB_HEIGHTS, check_climb, check_surface, propose_climb, propose_surface
+
+_PROPOSE = {
+    "seat": propose_seat,
+    "door": propose_door,
+    "carryable": propose_grasp,
+    "surface": propose_surface,
+    "climbable": propose_climb,
+}
+
+
+def propose(
+    role: str,
+    mesh: TriangleMesh,
+    surroundings: Placed | None = None,
+    pose: Array = STILL[0],
+    ground: float | None = None,
+) -> Proposal:
+    """Handles of `role` for a mesh, with warnings. A role without handles gives none, and no warning.
+
+    mesh: in the collider's frame, with the object's scale. surroundings: what stands around it, without the thing
+    itself, in the world. pose: (7,) of the collider's frame in the world, as in `Collider.poses`. ground: height of the
+    floor that people stand on, None: where the thing's lowest point is. Raises ColliderError on a mesh without faces,
+    with places that are not finite, or far too large.
+    """
+    if role not in KINDS:
+        return Proposal(None, [], 1.0)
+    form = Form(mesh, pose)
+    found = _PROPOSE[role](form, surroundings)
+    if found.handles is None:
+        return found
+    floor = form.floor if ground is None else ground
+    found.warnings += _check(moved(found.handles, form.world, np.zeros(3)), None, floor, surroundings)
+    found.handles = moved(found.handles, form.turn, form.shift)
+    return found
+
+
+def check(
+    handles: Handles | None,
+    role: str,
+    mesh: TriangleMesh | None = None,
+    surroundings: Placed | None = None,
+    pose: Array = STILL[0],
+    ground: float | None = None,
+) -> list[str]:
+    """What is wrong with handles as the animator set them, in words; empty when nothing is.
+
+    Arguments as in `propose`; without a mesh what can be judged without one is, and the floor is at the world's 0.
+    """
+    if role not in KINDS:
+        return []
+    if handles is None:
+        return [f"The {role} has no handles yet: press Propose Handles, or choose another role."]
+    stand = to_matrix(np.asarray(pose[3:], dtype=float))
+    there = moved(handles, stand, np.asarray(pose[:3], dtype=float))
+    form = None if mesh is None else Form(mesh, pose, _looking(there))
+    floor = ground if ground is not None else form.floor if form is not None else 0.0
+    return _check(there, form, floor, surroundings)
+
+
+def guess_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> str:
+    """The role that a thing most likely has, by its form alone. Arguments and errors as in `propose`."""
+    form = Form(mesh, pose)
+    size = np.ptp(form.points, axis=0)
+    door = propose_door(form, None).handles
+    if isinstance(door, Door) and 1.7 <= size[2] <= 2.6 and 0.5 <= door.width <= 1.5 and size[:2].min() < 0.25:
+        return "door"
+    if size[2] > 1.5 and size[:2].max() > 3.0:
+        return "obstacle"
+    found = propose_seat(form, None)
+    seat = found.handles
+    if isinstance(seat, Seat) and found.confidence > 0.9 and min(seat.width, seat.depth) > 0.25:
+        return "seat"
+    if size.max() <= 0.65 and size[:2].min() <= 0.45 and form.voxels.volume() > 0.35 * float(np.prod(size)):
+        return "carryable"
+    return _role_of_top(form, seat if isinstance(seat, Seat) else None, size)
+
+
+def _role_of_top(form: Form, seat: Seat | None, size: Array) -> str:
+    """The role of a thing that is neither door nor chair, by the height and the area of its top."""
+    solid = form.voxels.volume() > 0.8 * float(np.prod(size))
+    climb = propose_climb(form, None).handles
+    if isinstance(climb, Climbable) and solid and CLIMB_HEIGHTS[0] < climb.edge[2] - form.floor < 0.6:
+        return "climbable"
+    surface = propose_surface(form, None).handles
+    height = surface.place[2] - form.floor if isinstance(surface, Surface) else 0.0
+    if seat is not None and size[2] < HEIGHTS[1] and HEIGHTS[0] < seat.place[2] - form.floor and seat.depth < 0.5:
+        return "seat"
+    if isinstance(surface, Surface) and 0.3 < height < 1.3 and min(surface.width, surface.depth) > 0.2:
+        return "surface"
+    if isinstance(climb, Climbable) and CLIMB_HEIGHTS[0] < climb.edge[2] - form.floor < CLIMB_HEIGHTS[1]:
+        return "climbable"
+    return "obstacle"
+
+
+def _looking(handles: Handles) -> float | None:
+    """The facing angle of handles in the world, None for those without a facing."""
+    if isinstance(handles, Door):
+        return None
+    return float(np.arctan2(handles.facing[0], -handles.facing[1]))
+
+
+def _check(handles: Handles, form: Form | None, floor: float, around: Placed | None) -> list[str]:
+    """What is wrong with handles in the world."""
+    match handles:
+        case Seat():
+            return check_seat(handles, form, floor, around)
+        case Door():
+            return check_door(handles, floor, around)
+        case Carryable():
+            return check_grasp(handles, form, floor)
+        case Surface():
+            return check_surface(handles, form, floor, around)
+        case Climbable():
+            return check_climb(handles, form, floor, around)
