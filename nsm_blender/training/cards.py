@@ -23,6 +23,22 @@ SPLIT_NAME = "split.json"
 """File of a data folder whose "test" list names the performers that are held out."""
 _PRECISE = {"mean", "scale", "x_mean", "x_scale", "y_mean", "y_scale", "rotation_reference", "profile", "target"}
 """Tensors that stay float32: normalisation spans a wide range, and places and references shall be exact."""
+_OWN_LICENCE = "GPL-3.0-or-later"
+_SHARE_ALIKE = "CC BY-SA"
+_SHARED_LICENCE = (
+    "CC-BY-SA-4.0: some of the data is CC BY-SA 3.0, which lets adaptations take this later version; Creative Commons "
+    "allows works under CC BY-SA 4.0 to be used in works under GPL-3.0"
+)
+_ACKNOWLEDGEMENTS = {
+    "CMU Graphics Lab": "The data used in this project was obtained from mocap.cs.cmu.edu. The database was created "
+    "with funding from NSF EIA-0196217.",
+    "HDM05": "The data used in this project was obtained from HDM05. M. Müller, T. Röder, M. Clausen, B. Eberhardt, "
+    "B. Krüger, A. Weber: Documentation Mocap Database HDM05, CG-2007-2, Universität Bonn, 2007.",
+    "ACCAD": "Motion capture data by ACCAD, The Ohio State University (CC BY 3.0), converted.",
+    "100STYLE": "I. Mason, S. Starke, T. Komura: Real-Time Style Modelling of Human Locomotion via Feature-Wise "
+    "Transformations and Local Motion Phases, 2022 (CC BY 4.0), converted.",
+}
+"""What the sources ask to be said beside what was made of them, by a word of their licence."""
 
 
 def test_subjects(data: Path, file: Path | None) -> list[str]:
@@ -91,15 +107,24 @@ def current_commit() -> str:
 def data_section(
     entries: Sequence[LibraryEntry], augmentation: Sequence[str], held_out: str, **more: Any
 ) -> dict[str, Any]:
-    """What was trained on: clips, licences and performers as the library names them."""
+    """What was trained on: clips, licences and performers as the library names them, and what the sources ask for."""
+    licences = sorted({entry.licence for entry in entries})
     return {
         "clips": [entry.name for entry in entries],
-        "licences": sorted({entry.licence for entry in entries}),
+        "licences": licences,
+        "acknowledgements": [
+            text for word, text in _ACKNOWLEDGEMENTS.items() if any(word in licence for licence in licences)
+        ],
         "subjects": sorted({entry.subject for entry in entries}),
         **more,
         "augmentation": list(augmentation),
         "held_out": held_out,
     }
+
+
+def licence_of(licences: Sequence[str]) -> str:
+    """The licence of weights that were trained on data under `licences`, should they count as adapted from it."""
+    return _SHARED_LICENCE if any(_SHARE_ALIKE in licence for licence in licences) else _OWN_LICENCE
 
 
 def training_section(
@@ -124,7 +149,7 @@ def write_card(
     card = {
         "model": model,
         "paper": paper,
-        "licence": "GPL-3.0-or-later",
+        "licence": licence_of(data["licences"]),
         "data": data,
         **more,
         "training": training,

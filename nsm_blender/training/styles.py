@@ -18,7 +18,7 @@ from ..errors import UserError
 from ..models.manifold import FPS, Autoencoder, Float32
 from ..motion.clip_file import LibraryEntry, load_library
 from .autoencoder import clip_frames
-from .cards import current_commit
+from .cards import current_commit, licence_of
 
 STYLES: Mapping[str, Sequence[tuple[str, float, float]]] = {
     "old": (("cmu_142_07_keys", 0, 12), ("cmu_142_07b_keys", 0, 99)),
@@ -55,7 +55,7 @@ def write(styles: Sequence[Style], out: Path) -> None:
     card: dict[str, Any] = {
         "model": "styles",
         "paper": "Holden, Saito, Komura: A Deep Learning Framework for Character Motion Synthesis and Editing, 2016",
-        "licence": "GPL-3.0-or-later",
+        "licence": licence_of([style.licence for style in styles]),
         "autoencoder": styles[0].autoencoder,
         "styles": {style.name: {"source": style.source, "licence": style.licence} for style in styles},
         "training": {

@@ -101,6 +101,20 @@ def test_trained_footsteps_are_read_by_the_engine(data: Path, tmp_path: Path) ->
     assert card_of(out)["data"]["clips"] == ["walk_a"]
 
 
+def test_share_alike_data_and_what_its_source_asks_for_are_in_the_card(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="training needs torch")
+    clip = perform(1.2, 5.0).clip
+    for licence, expected in (("CC BY-SA 3.0 (Motion Capture Database HDM05)", "CC-BY-SA-4.0"), ("CC0", "GPL-3.0-or-")):
+        clip.meta.update({"name": "walk", "subject": "Anna", "licence": licence, "tags": ["walk"]})
+        update_library(tmp_path / "data", [clip])
+        out = tmp_path / "footsteps.safetensors"
+        assert train("footsteps", tmp_path / "data", out, "--steps", "1", "--device", "cpu") == 0
+        assert card_of(out)["licence"].startswith(expected)
+        assert any("obtained from HDM05" in text for text in card_of(out)["data"]["acknowledgements"]) == (
+            expected == "CC-BY-SA-4.0"
+        )
+
+
 def test_locomotion_says_which_autoencoder_it_was_trained_for(data: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="training needs torch")
     decoder = tmp_path / "decoder.safetensors"
