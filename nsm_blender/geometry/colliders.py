@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,11 @@ class Placed:
     def __len__(self) -> int:
         return len(self.centre)
 
+    @cached_property
+    def bound(self) -> Array:
+        """Radii (N,) of the spheres around the cuboids' centres that hold them."""
+        return np.sqrt(np.einsum("ij,ij->i", self.half, self.half))
+
     def distance(self, points: Array) -> Array:
         """Metres (P,) from points (P, 3) of the world to the nearest cuboid: 0 inside, infinity without cuboids."""
         points = np.asarray(points, dtype=float)
@@ -99,7 +105,7 @@ class Placed:
         """Squared distances. Points are turned into a collider's frame once, for all its cuboids."""
         nearest = np.full(len(points), np.inf)
         starts = np.flatnonzero(np.diff(self.owner, prepend=-1))
-        for start, end in zip(starts, np.append(starts[1:], len(self)), strict=True):
+        for start, end in zip(starts, np.append(starts, len(self))[1:], strict=True):
             local = np.ascontiguousarray((points @ self.rotation[start]).T)
             centre = self.centre[start:end] @ self.rotation[start]
             for middle, half in zip(centre, self.half[start:end], strict=True):
@@ -110,8 +116,7 @@ class Placed:
     def near(self, place: Array, reach: float) -> Placed:
         """The cuboids that may be within `reach` metres of a place (3,): all that are, and a few more."""
         away = self.centre - place
-        limit = np.sqrt(np.einsum("ij,ij->i", self.half, self.half)) + reach
-        return self._only(np.einsum("ij,ij->i", away, away) <= limit * limit)
+        return self._only(np.einsum("ij,ij->i", away, away) <= (self.bound + reach) ** 2)
 
     def of(self, owners: Iterable[int | str]) -> Placed:
         """The cuboids of these colliders only, by number or name. Raises ColliderError for a name that is not there."""
@@ -146,15 +151,15 @@ class Surroundings:
         self._owner = np.repeat(np.arange(len(colliders)), counts)
         self._half = _joined([collider.cuboids.half for collider in colliders])
         self._centre = _joined([collider.cuboids.centre for collider in colliders])
-        # One array of poses for all: who has fewer frames than the longest stays at the last.
+        moving = [number for number, collider in enumerate(colliders) if len(collider.poses) > 1]
+        first = _poses(colliders, 1)[0]
+        rotation, centre = self._place(first, to_matrix(first[:, QUATERNION]), self._owner, np.arange(len(self._owner)))
+        self._still = Placed(rotation, centre, self._half, self._owner, self.names)
+        self._moved = np.flatnonzero(np.isin(self._owner, moving))
+        self._mover = np.searchsorted(moving, self._owner[self._moved])
         self._frames = max((len(collider.poses) for collider in colliders), default=1)
-        self._poses = np.zeros((self._frames, len(colliders), 7))
-        for number, collider in enumerate(colliders):
-            poses = np.array(collider.poses, dtype=float)
-            poses[:, QUATERNION] = normalize(poses[:, QUATERNION])
-            self._poses[: len(poses), number] = poses
-            self._poses[len(poses) :, number] = poses[-1]
-        self._still = self._placed(self._poses[0]) if self._frames == 1 else None
+        self._poses = _poses([colliders[number] for number in moving], self._frames)
+        self._rotations = to_matrix(self._poses[..., QUATERNION])
 
     def __len__(self) -> int:
         return len(self.colliders)
@@ -164,23 +169,36 @@ class Surroundings:
 
         Between two frames places move straight, and rotations take the shorter way.
         """
-        if self._still is not None:
+        if len(self._moved) == 0:
             return self._still
         frame = min(max(float(frame), 0.0), self._frames - 1.0)
         first = int(frame)
         part = frame - first
-        poses = self._poses[first]
+        poses, rotations = self._poses[first], self._rotations[first]
         if part > 0:
             after = self._poses[first + 1]
             place = (1 - part) * poses[:, PLACE] + part * after[:, PLACE]
             turn = slerp(poses[:, QUATERNION], after[:, QUATERNION], np.array(part))
-            poses = np.concatenate((place, turn), axis=1)
-        return self._placed(poses)
-
-    def _placed(self, poses: Array) -> Placed:
-        rotation = to_matrix(poses[:, QUATERNION])[self._owner]
-        centre = np.einsum("nij,nj->ni", rotation, self._centre) + poses[self._owner, PLACE]
+            poses, rotations = np.concatenate((place, turn), axis=1), to_matrix(turn)
+        rotation, centre = self._still.rotation.copy(), self._still.centre.copy()
+        rotation[self._moved], centre[self._moved] = self._place(poses, rotations, self._mover, self._moved)
         return Placed(rotation, centre, self._half, self._owner, self.names)
+
+    def _place(self, poses: Array, rotations: Array, mover: Array, moved: Array) -> tuple[Array, Array]:
+        """Rotations and centres of the cuboids `moved`, each by its row of `poses` and `rotations`."""
+        rotation = rotations[mover]
+        return rotation, np.einsum("nij,nj->ni", rotation, self._centre[moved]) + poses[mover, PLACE]
+
+
+def _poses(colliders: list[Collider], frames: int) -> Array:
+    """Poses (frames, N, 7) of colliders, unit quaternions; who has fewer stays at the last."""
+    out = np.zeros((frames, len(colliders), 7))
+    for number, collider in enumerate(colliders):
+        poses = np.array(collider.poses[:frames], dtype=float)
+        poses[:, QUATERNION] = normalize(poses[:, QUATERNION])
+        out[: len(poses), number] = poses
+        out[len(poses) :, number] = poses[-1]
+    return out
 
 
 def _joined(parts: list[Array]) -> Array:

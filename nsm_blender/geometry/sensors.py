@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from ..motion.root import to_local, to_world
 from ..motion.rotations import Array
 from .colliders import Placed
 
@@ -24,6 +24,8 @@ INTERACTION = (8, 8, 8)
 
 PLACE, FACING = slice(0, 3), 3
 """Parts of a root frame (4,)."""
+_SMALLEST = 0.01
+"""Metres: edge of the smallest interaction sensor."""
 _UPRIGHT = 3e-7
 """Radians: what leans less is upright. Blender's rotations are float32, a quarter turn is off by half of this."""
 
@@ -46,20 +48,21 @@ class Environment:
 
     def places(self, root: Array) -> Array:
         """Middles (1408, 3) of the spheres in the world; root: (4,) x, y, z and facing angle."""
-        return _places(*self._cells(), np.asarray(root, dtype=float))
+        return self._cells.places(np.asarray(root, dtype=float))
 
     def values(self, placed: Placed, root: Array) -> Array:
         """Occupancies (1408,) float32, in the order of ENVIRONMENT: 1 inside, 1 - d/r within r, 0 farther away."""
-        columns, heights = self._cells()
-        squared, _ = _squared_distances(columns, heights, self.sphere, placed, np.asarray(root, dtype=float))
-        return np.maximum(1 - np.sqrt(squared) / self.sphere, 0).astype(np.float32).reshape(-1)
+        squared, _ = self._cells.sense(placed, np.asarray(root, dtype=float))
+        out: Array = np.maximum(1 - np.sqrt(squared) * np.float32(1 / self.sphere), 0)
+        return out.reshape(-1)
 
-    def _cells(self) -> tuple[Array, Array]:
+    @cached_property
+    def _cells(self) -> _Cells:
         rings, around, up = ENVIRONMENT
         ring = (np.arange(rings) + 0.5) * (self.radius / rings)
         angle = np.arange(around) * (2 * math.pi / around)
         columns = ring[:, None, None] * np.stack((np.sin(angle), -np.cos(angle)), axis=-1)
-        return columns.reshape(-1, 2), (np.arange(up) + 0.5) * (self.height / up)
+        return _Cells(columns.reshape(-1, 2), (np.arange(up) + 0.5) * (self.height / up), self.sphere)
 
 
 @dataclass(frozen=True)
@@ -79,25 +82,25 @@ class Interaction:
         """
         if not len(placed):
             return Interaction(), np.array([0.0, 0.0, 0.0, facing])
-        axes = placed.rotation.copy()
-        axes[:, :2] = np.moveaxis(to_local(np.moveaxis(axes[:, :2], 1, 2), np.float64(facing)), 2, 1)
-        centre = placed.centre.copy()
-        centre[:, :2] = to_local(centre[:, :2], np.float64(facing))
-        half = np.einsum("nij,nj->ni", np.abs(axes), placed.half)
+        turn = _turn(facing)
+        centre = placed.centre @ turn
+        half = np.einsum("nij,nj->ni", np.abs(turn.T @ placed.rotation), placed.half)
         low, high = (centre - half).min(0), (centre + half).max(0)
-        middle = (low + high) / 2
-        middle[:2] = to_world(middle[:2], np.float64(facing))
-        edge = float((high - low).max())
-        return Interaction((edge, edge, edge)), np.append(middle, facing)
+        edge = max(float((high - low).max()), _SMALLEST)
+        return Interaction((edge, edge, edge)), np.append(turn @ ((low + high) / 2), facing)
 
     @property
     def cell(self) -> Array:
         """Edges (3,) of a cell in metres."""
         return np.array(self.extent) / INTERACTION
 
+    @cached_property
+    def _diagonal(self) -> float:
+        return float(np.linalg.norm(self.cell))
+
     def places(self, frame: Array) -> Array:
         """Middles (512, 3) of the cells in the world; frame: (4,) x, y, z of the volume's middle and facing angle."""
-        return _places(*self._cells(), np.asarray(frame, dtype=float))
+        return self._cells.places(np.asarray(frame, dtype=float))
 
     def values(self, placed: Placed, frame: Array, root: Array) -> Array:
         """Values (2048,) float32: for each cell, in the order of INTERACTION, the vector to the body, the occupancy.
@@ -106,136 +109,164 @@ class Interaction:
         are in metres and in the root's frame. Occupancy: 1 when the middle is inside, 0 when the cell touches
         nothing, otherwise 1 - d/r with r the diagonal of a cell.
         """
-        root = np.asarray(root, dtype=float)
-        out = np.empty((math.prod(INTERACTION), 4), dtype=np.float32)
-        away = root[PLACE] - self.places(frame)
-        out[:, :2] = to_local(away[:, :2], root[FACING])
-        out[:, 2] = away[:, 2]
-        out[:, 3] = self.occupancy(placed, frame)
+        frame, root = np.asarray(frame, dtype=float), np.asarray(root, dtype=float)
+        cells = self._cells
+        out = np.empty((len(cells.columns), len(cells.heights), 4), dtype=np.float32)
+        seen = (frame[PLACE] - root[PLACE]) @ _turn(root[FACING])
+        columns = cells.columns @ _turn(frame[FACING] - root[FACING])[:2, :2].T
+        out[:, :, :2] = -(seen[:2] + columns)[:, None]
+        out[:, :, 2] = -(seen[2] + cells.heights)
+        out[:, :, 3] = self._occupancy(placed, frame)
         return out.reshape(-1)
 
     def occupancy(self, placed: Placed, frame: Array) -> Array:
         """Only the occupancies (512,) float32 of `values`."""
-        columns, heights = self._cells()
-        diagonal = float(np.linalg.norm(self.cell))
-        squared, touched = _squared_distances(
-            columns, heights, diagonal / 2, placed, np.asarray(frame, dtype=float), self.cell / 2
-        )
-        return np.where(touched, 1 - np.sqrt(squared) / diagonal, 0).astype(np.float32).reshape(-1)
+        return self._occupancy(placed, np.asarray(frame, dtype=float)).reshape(-1)
 
-    def _cells(self) -> tuple[Array, Array]:
+    def _occupancy(self, placed: Placed, frame: Array) -> Array:
+        squared, touched = self._cells.sense(placed, frame)
+        out = 1 - np.sqrt(squared) * np.float32(1 / self._diagonal)
+        out[~touched] = 0
+        return out
+
+    @cached_property
+    def _cells(self) -> _Cells:
         x, y, z = ((np.arange(n) + 0.5 - n / 2) * edge for n, edge in zip(INTERACTION, self.cell, strict=True))
-        return np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2), z
+        columns = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
+        # What touches a cell is no farther from its middle than half its diagonal; more, for what just touches.
+        return _Cells(columns, z, 0.51 * self._diagonal, self.cell / 2)
 
 
-def _places(columns: Array, heights: Array, frame: Array) -> Array:
-    """Middles (C * L, 3) in the world of cells in columns (C, 2) at heights (L,) of a frame (4,)."""
-    out = np.empty((len(columns), len(heights), 3))
-    out[:, :, :2] = (to_world(columns, frame[FACING]) + frame[:2])[:, None]
-    out[:, :, 2] = heights + frame[2]
-    return out.reshape(-1, 3)
-
-
-def _squared_distances(
-    columns: Array, heights: Array, reach: float, placed: Placed, frame: Array, cell: Array | None = None
-) -> tuple[Array, Array]:
-    """Squared distances (C, L) float32 of the cells' middles to the nearest cuboid, infinity where it is out of reach.
-
-    Also which cells (C, L) touch a cuboid, when their half edges `cell` (3,) are given.
-    """
-    squared = np.full((len(columns), len(heights)), np.inf, dtype=np.float32)
-    touched = np.zeros(squared.shape, dtype=bool)
-    radius = math.sqrt(float((columns**2).sum(1).max())) + reach
-    centre, axes, half = _within(placed, frame, radius, (heights[0] - reach, heights[-1] + reach))
-    upright = np.abs(axes[:, :2, 2]).max(axis=1, initial=0) < _UPRIGHT
-    if upright.any():
-        _upright(squared, touched, columns, heights, reach, (centre[upright], axes[upright], half[upright]), cell)
-    if not upright.all():
-        leaning = ~upright
-        _leaning(squared, touched, columns, heights, reach, (centre[leaning], axes[leaning], half[leaning]), cell)
-    return squared, touched
+def _turn(angle: float) -> Array:
+    """The rotation (3, 3) of a frame with a facing angle; its columns are the frame's axes in the world."""
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 Boxes = tuple[Array, Array, Array]
-"""Centres (K, 3), axes as columns (K, 3, 3) and half edges (K, 3) of cuboids, in a sensor's frame."""
+"""Centres (K, 3) relative to the sensor's place, axes as rows (K, 3, 3), half edges (K, 3) along these."""
 
 
-def _within(placed: Placed, frame: Array, radius: float, heights: tuple[float, float]) -> Boxes:
-    """The cuboids near a cylinder, in its frame; the axis nearest to the vertical comes last."""
-    away = placed.centre - frame[PLACE]
-    bound = np.sqrt(np.einsum("ij,ij->i", placed.half, placed.half))
-    near = away[:, 0] ** 2 + away[:, 1] ** 2 < (bound + radius) ** 2
-    near &= (away[:, 2] + bound > heights[0]) & (away[:, 2] - bound < heights[1])
-    chosen = np.flatnonzero(near)
-    c, s = math.cos(frame[FACING]), math.sin(frame[FACING])
-    turn = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
-    rotation, half = placed.rotation[chosen], placed.half[chosen]
-    up = np.abs(rotation[:, 2]).argmax(1)
-    order = (up[:, None] + [1, 2, 0]) % 3
-    axes = np.take_along_axis(turn @ rotation, order[:, None], 2)
-    return away[chosen] @ turn.T, axes, np.take_along_axis(half, order, 1)
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Cells of a sensor. columns: (C, 2), heights: (L,), middles in its frame. reach: metres that matter around them.
+
+    half: (3,) half edges of a cell, when it is to be told which cells touch something.
+    """
+
+    columns: Array
+    heights: Array
+    reach: float
+    half: Array | None = None
+
+    def places(self, frame: Array) -> Array:
+        """Middles (C * L, 3) in the world."""
+        out = np.empty((len(self.columns), len(self.heights), 3))
+        out[:, :, :2] = (self.columns @ _turn(frame[FACING])[:2, :2].T + frame[:2])[:, None]
+        out[:, :, 2] = self.heights + frame[2]
+        return out.reshape(-1, 3)
+
+    def sense(self, placed: Placed, frame: Array) -> tuple[Array, Array]:
+        """Squared distances (C, L) float32 to the nearest cuboid, infinity if out of reach; which cells touch any."""
+        squared = np.full((len(self.columns), len(self.heights)), np.inf, dtype=np.float32)
+        touched = np.zeros(squared.shape, dtype=bool)
+        (centre, axes, half), upright = self._near(placed, frame)
+        turn = _turn(frame[FACING])
+        leaning = ~upright
+        if leaning.any():
+            self._lean(squared, touched, (centre[leaning], axes[leaning], half[leaning]), turn)
+            centre, axes, half = centre[upright], axes[upright], half[upright]
+        if len(centre):
+            self._stand(squared, touched, (centre, axes, half), turn)
+        return squared, touched
+
+    @cached_property
+    def _across(self) -> Array:
+        """The columns as (2, C)."""
+        return np.ascontiguousarray(self.columns.T)
+
+    @cached_property
+    def _bounds(self) -> tuple[float, float, float]:
+        """Radius, middle and half height of a cylinder around all cells and what they reach."""
+        radius = math.sqrt(float((self.columns**2).sum(1).max()))
+        low, high = float(self.heights[0]), float(self.heights[-1])
+        return radius + self.reach, (low + high) / 2, (high - low) / 2 + self.reach
+
+    def _near(self, placed: Placed, frame: Array) -> tuple[Boxes, Array]:
+        """Cuboids near the cells, the most upright axis last; and which of them stand upright."""
+        radius, middle, high = self._bounds
+        away = placed.centre - frame[PLACE]
+        bound = placed.bound
+        near = np.einsum("ij,ij->i", away[:, :2], away[:, :2]) < (bound + radius) ** 2
+        near &= np.abs(away[:, 2] - middle) < bound + high
+        chosen = np.flatnonzero(near)
+        level = np.abs(placed.rotation[chosen, 2]) < _UPRIGHT
+        order = _LAST[level.argmin(1)]
+        row = chosen[:, None]
+        return (away[chosen], placed.rotation[row, :, order], placed.half[row, order]), level.sum(1) == 2
+
+    def _stand(self, squared: Array, touched: Array, boxes: Boxes, turn: Array) -> None:
+        """Lower `squared` and set `touched` by cuboids that stand upright."""
+        centre, axes, half = boxes
+        count, plane = len(centre), turn[:2, :2]
+        sides = axes[:, :2, :2] @ plane
+        middle = centre[:, :2] @ plane
+        # How far the columns' middles are from those of the rectangles, along the sides of these: (K, 2, C)
+        along = (sides.reshape(-1, 2) @ self._across).reshape(count, 2, -1)
+        along -= np.einsum("kai,ki->ka", sides, middle)[:, :, None]
+        np.abs(along, out=along)
+        gap = np.maximum(along - half[:, :2, None], 0)
+        gap *= gap
+        flat = gap[:, 0] + gap[:, 1]
+        level = np.abs(self.heights - centre[:, 2:])
+        rise = np.maximum(level - half[:, 2:], 0) ** 2
+        near = np.flatnonzero((flat.min(1) + rise.min(1)) < self.reach**2)
+        if len(near):
+            total = flat[near].astype(np.float32)[:, :, None] + rise[near].astype(np.float32)[:, None]
+            np.minimum(squared, total.min(0), out=squared)
+        if self.half is None:
+            return
+        # Two rectangles are apart when a side of one of them separates them.
+        cell, between = self.half[:2], np.abs(sides)
+        theirs = half[:, :2] + between @ cell
+        own = cell + np.einsum("ka,kai->ki", half[:, :2], between)
+        met = along <= theirs[:, :, None]
+        met &= np.abs(self._across - middle[:, :, None]) <= own[:, :, None]
+        beside = (met[:, 0] & met[:, 1]).astype(np.float32)
+        over = (level <= half[:, 2:] + self.half[2]).astype(np.float32)
+        touched |= beside.T @ over > 0
+
+    def _lean(self, squared: Array, touched: Array, boxes: Boxes, turn: Array) -> None:
+        """Lower `squared` and set `touched` by cuboids that stand anyhow."""
+        centre, axes, half = boxes
+        columns = self.columns @ turn[:2, :2].T
+        away = columns[:, None] - centre[:, :2]
+        bound = np.sqrt((half**2).sum(1)) + self.reach
+        column, box = np.nonzero((away**2).sum(2) < bound**2)
+        start = np.concatenate((away[column, box], -centre[box, 2:]), axis=1)
+        local = (axes[box] @ start[:, :, None]) + axes[box, :, 2:] * self.heights
+        gap = np.maximum(np.abs(local) - half[box, :, None], 0)
+        np.minimum.at(squared, column, np.einsum("pal,pal->pl", gap, gap).astype(np.float32))
+        if self.half is None:
+            return
+        # Two boxes are apart when a side of one of them, or an axis square to an edge of each, separates them.
+        seen = axes @ turn
+        crossed = np.einsum("icd,kjd->kijc", _CROSS, seen).reshape(-1, 9, 3)
+        apart = np.concatenate((np.broadcast_to(np.eye(3), seen.shape), seen, crossed), axis=1)
+        width = np.abs(apart) @ self.half + np.einsum("kia,ka->ki", np.abs(apart @ seen.transpose(0, 2, 1)), half)
+        apart = apart[box]
+        distance = apart @ (start @ turn)[:, :, None] + apart[:, :, 2:] * self.heights
+        met = (np.abs(distance) <= width[box, :, None] + _PARALLEL).all(1)
+        np.logical_or.at(touched, column, met)
 
 
-def _upright(
-    squared: Array, touched: Array, columns: Array, heights: Array, reach: float, boxes: Boxes, cell: Array | None
-) -> None:
-    """Lower `squared` and set `touched` by cuboids that stand upright."""
-    centre, axes, half = boxes
-    x, y = columns[:, :1] - centre[:, 0], columns[:, 1:] - centre[:, 1]
-    along = [np.abs(x * axes[:, 0, a] + y * axes[:, 1, a]) for a in range(2)]
-    level = np.abs(heights[:, None] - centre[:, 2])
-    gaps = [np.maximum(along[a] - half[:, a], 0) for a in range(2)]
-    flat = gaps[0] ** 2 + gaps[1] ** 2
-    rise = (np.maximum(level - half[:, 2], 0) ** 2).T.astype(np.float32)
-    column, box = np.nonzero(flat < reach * reach)
-    _lower(squared, column, flat[column, box].astype(np.float32)[:, None] + rise[box])
-    if cell is None:
-        return
-    # Two rectangles are apart when the sides of one of them separate them.
-    beside = np.abs(x) <= cell[0] + (np.abs(axes[:, 0, :2]) * half[:, :2]).sum(1)
-    beside &= np.abs(y) <= cell[1] + (np.abs(axes[:, 1, :2]) * half[:, :2]).sum(1)
-    for a in range(2):
-        beside &= along[a] <= half[:, a] + np.abs(axes[:, 0, a]) * cell[0] + np.abs(axes[:, 1, a]) * cell[1]
-    level_touched = level <= half[:, 2] + cell[2]
-    touched |= (beside[:, None] & level_touched).any(2)
+_LAST = np.array([[1, 2, 0], [2, 0, 1], [0, 1, 2]])
+"""Orders of the axes that put one of them last."""
 
 
-def _leaning(
-    squared: Array, touched: Array, columns: Array, heights: Array, reach: float, boxes: Boxes, cell: Array | None
-) -> None:
-    """Lower `squared` and set `touched` by cuboids that stand anyhow."""
-    centre, axes, half = boxes
-    away = columns[:, None] - centre[:, :2]
-    bound = np.sqrt((half**2).sum(1)) + reach
-    column, box = np.nonzero((away**2).sum(2) < bound**2)
-    start = np.concatenate((away[column, box], -centre[box, 2:]), axis=1)
-    gap = np.zeros((len(column), len(heights)))
-    for a in range(3):
-        local = np.einsum("pi,pi->p", start, axes[box, :, a])[:, None] + axes[box, 2, a][:, None] * heights
-        gap += np.maximum(np.abs(local) - half[box, a][:, None], 0) ** 2
-    _lower(squared, column, gap.astype(np.float32))
-    if cell is None:
-        return
-    # Separating axes of two boxes: the normals of both, and those square to an edge of each.
-    edges = np.broadcast_to(np.eye(3), (len(box), 3, 3))
-    crossed = np.cross(np.eye(3)[:, None], np.swapaxes(axes, 1, 2)[:, None]).reshape(-1, 9, 3)[box]
-    apart = np.concatenate((edges, np.swapaxes(axes, 1, 2)[box], crossed), axis=1)
-    width = np.abs(apart) @ cell + (np.abs(apart @ axes[box]) * half[box, None]).sum(2) + 1e-9
-    distance = (apart @ start[:, :, None]) + apart[:, :, 2:] * heights
-    met = (np.abs(distance) <= width[:, :, None]).all(1)
-    _set(touched, column, met)
-
-
-def _lower(out: Array, row: Array, values: Array) -> None:
-    """Lower rows of `out` to `values` (P, L); `row` (P,) rises."""
-    if len(row):
-        first = np.flatnonzero(np.diff(row, prepend=-1))
-        rows = row[first]
-        out[rows] = np.minimum(out[rows], np.minimum.reduceat(values, first, axis=0))
-
-
-def _set(out: Array, row: Array, values: Array) -> None:
-    """Set in rows of `out` what is set in `values` (P, L); `row` (P,) rises."""
-    if len(row):
-        first = np.flatnonzero(np.diff(row, prepend=-1))
-        out[row[first]] |= np.logical_or.reduceat(values, first, axis=0)
+_CROSS = np.array(
+    [[[0, 0, 0], [0, 0, -1], [0, 1, 0]], [[0, 0, 1], [0, 0, 0], [-1, 0, 0]], [[0, -1, 0], [1, 0, 0], [0, 0, 0]]]
+)
+"""Matrices (3, 3, 3) of the cross products with X, Y and Z from the left."""
+_PARALLEL = 1e-9
+"""Metres: edges of two boxes may be parallel, their product then is rounding errors and must separate nothing."""
