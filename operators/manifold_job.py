@@ -9,7 +9,7 @@ from ..nsm_blender.editing.constraints import Constraint, FloorHeight
 from ..nsm_blender.editing.edit import Edit
 from ..nsm_blender.errors import EditError
 from ..nsm_blender.motion.motion import Motion
-from ..scene import constraints, recording
+from ..scene import constraints, contact_markers, recording
 from ..scene.gather import Gathered
 from ..scene.manifold import of_character
 from . import styles
@@ -88,7 +88,11 @@ def style_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> 
 def _asked_for(
     context: bpy.types.Context, armature: bpy.types.Object, recorded: recording.Recording
 ) -> tuple[Motion, list[Constraint]]:
-    """The motion with the contacts of the list, and the constraints."""
+    """The motion with the contacts of the markers, else of the list, and the constraints."""
     edit, frames = of_character(armature).edit, recorded.gathered.frames
-    motion = constraints.with_contacts(recorded.motion, edit, frames)
+    if contact_markers.shown(context.scene, armature):
+        found = contact_markers.read(context.scene, armature)
+        motion = contact_markers.with_contacts(recorded.motion, found, frames)
+    else:
+        motion = constraints.with_contacts(recorded.motion, edit, frames)
     return motion, constraints.gather(context, edit, recorded.gathered.rig, frames)

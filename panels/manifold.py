@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from ..scene import lookup
+from ..scene import contact_markers, lookup
 from ..scene.manifold import (
     CONSTRAINT_ITEMS,
     NSM_PG_constraint,
@@ -116,6 +116,13 @@ class NSM_PT_contacts(_CharacterPanel):
         armature = lookup.character(context)
         assert armature is not None
         edit = of_character(armature).edit
+        marked = contact_markers.shown(context.scene, armature)
+        row = layout.row(align=True)
+        row.operator("nsm.contacts_to_markers", text="To Markers", icon="MARKER_HLT")
+        row.operator("nsm.clear_contact_markers", text="From Markers", icon="MARKER")
+        if marked:
+            layout.label(text="Contacts are those of the timeline's markers.", icon="INFO")
+            return
         layout.operator("nsm.detect_contacts", icon="VIEWZOOM")
         row = layout.row()
         row.template_list("NSM_UL_contacts", "", edit, "contacts", edit, "contact_index", rows=4)

@@ -123,6 +123,9 @@ class NSM_PG_edit(bpy.types.PropertyGroup):
     constraint_index: IntProperty(name="Constraint", description="The constraint that is shown", options=_FIXED)
     contacts: CollectionProperty(type=NSM_PG_contact)
     contact_index: IntProperty(name="Contact", description="The contact that is shown", options=_FIXED)
+    marker_owner: StringProperty(
+        name="Marker Owner", description="What contact markers on the timeline call this character", options=_FIXED
+    )
     strength: FloatProperty(
         name="Strength",
         description="How much of the edit is applied: 0 leaves the motion as it is, 1 applies all of it",
