@@ -32,6 +32,7 @@ class NSM_PT_character(_Panel):
         column.label(text="Select an armature, or add", icon="INFO")
         column.label(text="the character to begin.", icon="BLANK1")
         _operator_if_there(column, "add_character", "OUTLINER_OB_ARMATURE")
+        column.operator("nsm.load_shot", icon="FILE_FOLDER")
 
 
 class NSM_PT_path(_Panel):

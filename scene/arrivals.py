@@ -45,6 +45,16 @@ def measured(gathered: Gathered, motion: Motion, at: Array, heads: Array) -> lis
     return [_arrival(number, key, gathered, motion.fps, at, heads) for number, key in enumerate(told, start=1)]
 
 
+def troubles(motion: Motion) -> list[str]:
+    """Why keys did not come to their goals, a sentence each."""
+    told: list[dict[str, Any]] = motion.meta.get("keys", [])
+    return [
+        f"Key {number}, {keys.ACTIONS[key['action']]} {key['goal']}: {key['trouble']}"
+        for number, key in enumerate(told, start=1)
+        if key.get("trouble")
+    ]
+
+
 def store(armature: bpy.types.Object, found: list[Arrival]) -> None:
     """Keep on each key what became of it."""
     forget(armature)

@@ -22,7 +22,7 @@ from bpy.props import (
 from .goals import is_goal
 
 ACTION_ITEMS = (
-    ("idle", "Stand", "Stand where one is, or go to the goal and stand there", "PAUSE", 0),
+    ("idle", "Stand", "Stand where one is, looking where the key or the goal says", "PAUSE", 0),
     ("walk", "Walk", "Walk to the goal", "FORWARD", 1),
     ("run", "Run", "Run to the goal", "FF", 2),
     ("sit", "Sit", "Sit down on the goal's seat", "USER", 3),

@@ -12,7 +12,7 @@ MARK = "nsm_bake"
 
 
 def character(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The armature that is meant: the active one, else that of the active mesh or curve, else the scene's only one."""
+    """The armature that is meant: the active one, else that of the active mesh, curve or goal, else the only one."""
     active = context.active_object
     armatures = [obj for obj in context.scene.objects if obj.type == "ARMATURE"]
     if active is not None:
@@ -26,6 +26,10 @@ def character(context: bpy.types.Context) -> bpy.types.Object | None:
             followers = [obj for obj in armatures if of_object(obj).path == active]
             if followers:
                 return followers[0]
+        if active.type == "EMPTY":
+            sent = [obj for obj in armatures if any(key.goal == active for key in of_object(obj).keys)]
+            if sent:
+                return sent[0]
     return armatures[0] if len(armatures) == 1 else None
 
 

@@ -155,6 +155,7 @@ def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, 
     report.goal_error_cm = _goal_error(gathered, heads[-1, 0])
     if gathered.shot.keys:
         report.goals = arrivals.measured(gathered, motion, at, heads)
+        report.notes += arrivals.troubles(motion)
         report.goal_error_cm = max((a.error_cm for a in report.goals if a.error_cm is not None), default=None)
         report.goal_error_deg = max((a.error_deg for a in report.goals if a.error_deg is not None), default=None)
 

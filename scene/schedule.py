@@ -113,6 +113,8 @@ def _moved_keyframes(armature: bpy.types.Object, listed: list[Any]) -> dict[int,
 
     Told apart by their order. When some were added or deleted, nothing tells which is which.
     """
+    if not _can_be_keyed(armature.data):
+        return {}
     put, found = {key.shown for key in listed if key.marker}, set(_keyframes(armature))
     gone, come = sorted(put - found), sorted(found - put)
     return dict(zip(gone, come, strict=True)) if len(gone) == len(come) else {}
