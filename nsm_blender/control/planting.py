@@ -19,7 +19,7 @@ Heights = Callable[[Array], Array]
 
 _LONGEST_GLIDE = 24
 """Frames over which an offset fades to nothing when the next contact is far away."""
-_FOOT_GLIDE = 8
+_FOOT_GLIDE = 12
 """The same for the foot's rotation: a heel that was held must catch up with its rise."""
 _AFTERWARD = 10
 """Frames after a contact in which a foot takes up its own speed, and before one in which it gives it up."""
@@ -178,7 +178,6 @@ def plant_feet(
             place = _chain(flat_hips, out, (upper, middle, foot)) + bone
         else:
             place = wanted.reshape(-1, len(MODEL_SKELETON), 3)[:, toe]
-        heel = place - bone
         out[:, foot] = _steady(out[:, foot], bone, Stances(heel_on & toe_on))
         out[:, toe] = out[:, foot]
         # The toe's place leads: it is the last to leave and carries the foot's roll.
@@ -186,7 +185,7 @@ def plant_feet(
         standing = stances[side] = Stances(heel_on | toe_on)
         on_toe = toe_on.reshape(-1)
         height = _own_heights(place, on_toe, standing) if own_heights else _heights(ground, place, standing)
-        moved = ankle + _offset(heel, place, on_toe, standing, height)
+        moved = ankle + _offset(ankle, place, on_toe, standing, height)
         lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
         moved[:, 2] = np.where(standing.mask, np.maximum(moved[:, 2], lowest), _blunt_maximum(moved[:, 2], lowest))
         ankles[side] = moved
@@ -250,7 +249,8 @@ def _offset(heel: Array, toe: Array, toe_on: Array, stances: Stances, height: Ar
     if not len(stances):
         return offset
     # Follow the drift of whichever point carries the foot; it is continuous when the point changes.
-    step = np.where(toe_on[:, None], np.diff(toe, axis=0, prepend=toe[:1]), np.diff(heel, axis=0, prepend=heel[:1]))
+    carried = (toe_on & np.concatenate((toe_on[:1], toe_on[:-1])))[:, None]
+    step = np.where(carried, np.diff(toe, axis=0, prepend=toe[:1]), np.diff(heel, axis=0, prepend=heel[:1]))
     drift = np.cumsum(step, axis=0)
     drift -= drift[stances.starts][stances.last]
     offset[:] = stances.mean(drift)[stances.last] - drift

@@ -13,12 +13,16 @@ import numpy as np
 
 from ..errors import EditError
 from ..models.manifold import FPS, FRAME
+from ..motion.filters import runs
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from . import terms
 from .kinematics import Kinematics
 from .terms import GAZE_JOINTS, ROOT, Term
 
+_LET_GO = 4
+"""Frames at the end of a contact in which a heel is held ever less. Held to the end, a foot would leap up after it."""
+_HEELS = [column for column, name in enumerate(CONTACT_JOINTS) if name.endswith("Foot")]
 _LOOK_EASE = 0.4
 """Seconds in which a head turns to what it looks at."""
 
@@ -164,6 +168,8 @@ class FootSkate(Constraint):
     def term(self, base: Base) -> Term:
         """See `Constraint`."""
         on = self.labels(base) * self.weights(base)[:, None]
+        for heel in _HEELS:
+            on[:, heel] *= _held(on[:, heel] > 0)
         return terms.FootSlide(np.minimum(on[:-1], on[1:]))
 
 
@@ -303,6 +309,16 @@ def eased(count: int, inside: slice, seconds: float) -> Array:
     t = np.clip(1 - outside / max(seconds * FPS, 1), 0, 1)
     # Without speed and acceleration at both ends.
     out: Array = t**3 * (10 - 15 * t + 6 * t * t)
+    return out
+
+
+def _held(on: Array) -> Array:
+    """(T,) 1 where a contact `on` (T,) goes on for _LET_GO frames or to the motion's end, falling to its last frame."""
+    out = np.ones(len(on))
+    for _, stop in runs(on):
+        if stop < len(on):
+            last = np.arange(max(stop - _LET_GO, 0), stop)
+            out[last] = ((stop - last) / (_LET_GO + 1)) ** 2
     return out
 
 

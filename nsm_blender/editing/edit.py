@@ -20,9 +20,12 @@ from ..paths import weights_folder
 from .constraints import Base, BoneLengths, Constraint, FloorHeight, FootSkate, KeepTrajectory, PinJoint
 from .finish import finish, with_kept_root
 from .frames import to_frames
-from .solver import Solver
+from .solver import TARGET, Solver
 from .style import Restyle, Style, StyleSettings
 
+_STYLE_TARGET = 0.004
+"""Share of the constraints' cost at which the solve of a restyled motion ends; elsewhere the solver's own. A style
+leaves more to planting: legs that do not reach as far as the steps are wide."""
 _SHORTEST = 4
 """Frames at 60 fps; less has no velocity to speak of."""
 
@@ -103,7 +106,8 @@ class Edit:
                 yield
             frames = self._restyle.frames
         guess = with_kept_root(self._base, frames, self._constraints)
-        self._solver = Solver(self._autoencoder, frames, self._base.start, self._terms, guess)
+        target = TARGET if self._restyle is None else _STYLE_TARGET
+        self._solver = Solver(self._autoencoder, frames, self._base.start, self._terms, guess, target)
         while not self._solver.done:
             self._solver.step()
             yield

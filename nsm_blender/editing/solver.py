@@ -23,6 +23,8 @@ from ..motion.rotations import Array
 from .kinematics import Kinematics
 from .terms import Term
 
+TARGET = 0.01
+"""Share of the cost at which a solve ends."""
 _OWN = 0.04
 """Variance by itself of a normalised feature of a frame; through white hidden units it has 0.25 on average."""
 _INNER = 9
@@ -47,7 +49,7 @@ class Solver:
         start: tuple[float, float, float, float],
         terms: Sequence[Term],
         guess: Array | None = None,
-        target: float = 0.01,
+        target: float = TARGET,
         most: int = _MOST,
     ) -> None:
         self._autoencoder, self._terms = autoencoder, terms

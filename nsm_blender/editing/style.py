@@ -20,6 +20,9 @@ from ..paths import weights_folder
 from .lbfgs import Lbfgs
 
 _TRIANGLE = np.triu_indices(UNITS)
+_MARGIN = 24
+"""Frames of the motion, mirrored in time, that go before and after it while its style is sought: next to nothing,
+the encoder sees a mean pose, and the ends of the motion would start from there."""
 _KEYS = ("name", "gram", "source", "licence", "autoencoder")
 
 
@@ -161,7 +164,7 @@ class Restyle:
         if settings.amount < 0 or settings.style < 0 or settings.content < 0:
             raise EditError("The weights and the amount of a style must be 0 or more.")
         self._autoencoder, self._settings = autoencoder, settings
-        self._content = autoencoder.encode(content)
+        self._content = self._encoded(content)
         own = gram_matrix(self._content)
         self._gram = possible(own + np.float32(settings.amount) * (style.gram - own))
         self._distance = max(float(np.linalg.norm(self._gram - own)), 1e-9)
@@ -198,12 +201,17 @@ class Restyle:
 
         Hidden units that are sought one by one are less steady in time than any motion's; this makes them so.
         """
-        return self._autoencoder.decode(self._autoencoder.encode(self._autoencoder.decode(self._search.x)))
+        once = self._autoencoder.decode(self._search.x)
+        return self._autoencoder.decode(self._autoencoder.encode(once))[_MARGIN:-_MARGIN]
 
     def gram_ratio(self, frames: Float32) -> float:
         """Squared distance of the Gram matrix of frames (T, FRAME.size) to the one wanted, against the content's."""
-        off = gram_matrix(self._autoencoder.encode(frames)) - self._gram
+        off = gram_matrix(self._encoded(frames)) - self._gram
         return float(np.vdot(off, off)) / self._distance**2
+
+    def _encoded(self, frames: Float32) -> Float32:
+        """Hidden units of frames (T, FRAME.size) with their margins."""
+        return self._autoencoder.encode(np.pad(frames, ((_MARGIN, _MARGIN), (0, 0)), mode="symmetric"))
 
     def _cost(self, hidden: Float32) -> tuple[float, Float32]:
         """Eq. 14, and its gradient with respect to the hidden units (n, UNITS)."""

@@ -2,6 +2,7 @@
 """Constraints: exact gradients, what they ask for, and files."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from nsm_blender.editing.constraints import (
 )
 from nsm_blender.editing.frames import to_frames
 from nsm_blender.editing.kinematics import Kinematics
-from nsm_blender.editing.terms import cost_and_gradient
+from nsm_blender.editing.terms import FootSlide, cost_and_gradient
 from nsm_blender.errors import EditError
 from nsm_blender.models.manifold import FPS, FRAME
 from nsm_blender.motion.labels import label
@@ -35,6 +36,11 @@ def walk(**options):
     frames = to_frames(clip.world()[0], labels.root, labels.contacts).astype(np.float64)
     root = labels.root[0].astype(float)
     return Base(frames, tuple(root), labels.contacts)
+
+
+def every_foot(base: Base) -> FootSlide:
+    """Feet held in all frames in which they stand."""
+    return FootSlide(np.minimum(base.contacts[:-1], base.contacts[1:]))
 
 
 def noisy(base: Base, size: float = 0.02):
@@ -106,7 +112,7 @@ def test_the_gradient_of_sliding_feet_is_autograd_s_of_world_velocities() -> Non
     torch = pytest.importorskip("torch")
     base = walk()
     at = noisy(base)
-    _, gradient = cost_and_gradient([FootSkate().term(base)], Kinematics(at, base.start))
+    _, gradient = cost_and_gradient([every_foot(base)], Kinematics(at, base.start))
 
     x = torch.tensor(at, requires_grad=True)
     total = torch.zeros(())
@@ -135,9 +141,23 @@ def test_feet_that_move_with_the_body_cost_as_much_as_they_slide() -> None:
     base = walk()
     faster = base.frames.copy()
     faster[:, FRAME.root_velocity.start + 1] -= 0.1
-    cost, _ = cost_and_gradient([FootSkate().term(base)], Kinematics(faster, base.start))
+    cost, _ = cost_and_gradient([every_foot(base)], Kinematics(faster, base.start))
     still = (base.contacts[1:] * base.contacts[:-1]).sum()
     assert cost == pytest.approx(still, rel=0.05), "0.1 m/s is one unit"
+
+
+def test_a_heel_is_let_go_before_it_rises_and_a_toe_held_to_the_end() -> None:
+    contacts = np.zeros((90, 4))
+    contacts[20:40, [CONTACT_JOINTS.index("LeftFoot"), CONTACT_JOINTS.index("LeftToe")]] = 1
+    base = replace(walk(), contacts=contacts)
+    sliding = Kinematics(noisy(base), base.start)
+    terms = FootSkate().term(base), every_foot(base)
+    left = [CONTACT_JOINTS.index(name) for name in ("LeftFoot", "LeftToe")]
+    heel, toe = np.divide(*(np.linalg.norm(term.residual(sliding)[20:39, left], axis=-1) for term in terms)).T
+    np.testing.assert_allclose(toe, 1)
+    np.testing.assert_allclose(heel[:10], 1)
+    assert (np.diff(heel) <= 0).all()
+    assert heel[-1] < 0.5
 
 
 def test_a_head_that_can_turn_far_enough_needs_no_help_of_the_body() -> None:
