@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Live synthesis: characters that were synthesised follow their curves again when these change.
+"""Live synthesis: characters that were synthesised follow their curves again when these or their ground change.
 
 It is on while a handler of ours is among Blender's; what it remembers it keeps in itself. A new file has it off.
 """
@@ -12,6 +12,7 @@ import bpy
 
 from ..nsm_blender.errors import UserError
 from ..scene import lookup
+from ..scene.manifold import of_character
 from .base import Operation, bug_report
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ..nsm_blender.control.synthesis import Synthesis
 
 _PAUSE = 0.15
-"""Seconds without a change of a curve before it is walked again."""
+"""Seconds without a change of a curve or a ground before it is walked again."""
 
 
 def running() -> bool:
@@ -36,7 +37,7 @@ def stop() -> None:
 
 
 class NSM_OT_live_synthesis(Operation):
-    """Synthesise again whenever the curve of a synthesised character changes; press again to stop"""
+    """Synthesise again whenever the curve or the ground of a synthesised character changes; press again to stop"""
 
     bl_idname = "nsm.live_synthesis"
     bl_label = "Live"
@@ -52,7 +53,7 @@ class NSM_OT_live_synthesis(Operation):
 
 
 class _Live:
-    """The handler. It waits for a pause in the changes, then walks the changed curves again.
+    """The handler. It waits for a pause in the changes, then makes the characters walk again that they concern.
 
     Syntheses are kept, so that the next one makes only what has changed.
     """
@@ -62,9 +63,9 @@ class _Live:
         # Blender knows a timer's function by its identity, and each `self._again` is another object.
         self._timer = self._again
 
-    def __call__(self, _scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
+    def __call__(self, scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
         """Blender calls this after each change of the scene."""
-        if any(_is_curve(update.id) for update in graph.updates):
+        if any(_is_curve(update.id) for update in graph.updates) or _grounds(graph) & _walked_on(scene):
             self.forget()
             bpy.app.timers.register(self._timer, first_interval=_PAUSE)
 
@@ -103,6 +104,23 @@ class _Live:
 
 def _is_curve(block: bpy.types.ID) -> bool:
     return isinstance(block, bpy.types.Curve) or (isinstance(block, bpy.types.Object) and block.type == "CURVE")
+
+
+def _grounds(graph: bpy.types.Depsgraph) -> set[int]:
+    """The mesh objects that were moved or have another surface."""
+    return {
+        update.id.original.session_uid
+        for update in graph.updates
+        if isinstance(update.id, bpy.types.Object)
+        and update.id.type == "MESH"
+        and (update.is_updated_transform or update.is_updated_geometry)
+    }
+
+
+def _walked_on(scene: bpy.types.Scene) -> set[int]:
+    """The objects that are some character's ground."""
+    grounds = (of_character(obj).synthesis.ground for obj in scene.objects if obj.type == "ARMATURE")
+    return {ground.session_uid for ground in grounds if ground is not None}
 
 
 def _handlers() -> list[_Live]:

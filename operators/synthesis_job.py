@@ -9,7 +9,6 @@ from dataclasses import fields
 import bpy
 import numpy as np
 
-from ..nsm_blender.control.shot import Shot
 from ..nsm_blender.control.synthesis import Crowd, Networks, Options, Synthesis
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.models.synthesis import Stepping
@@ -36,7 +35,7 @@ class SynthesisJob(MotionJob):
         wanted = options(armature)
         work = Synthesis(gathered.shot, wanted, ground=ground_of(context, armature, [gathered]))
         super().__init__(gathered, armature, work, f"{armature.name} Synthesis")
-        self._asked_for = asked_for(gathered.shot, wanted)
+        self._asked_for = asked_for(context, armature, gathered)
 
     def keep(self, armature: bpy.types.Object) -> None:
         """Store what was measured, and what was asked for."""
@@ -67,19 +66,21 @@ def ground_of(
     return terrain.under_curves([np.array(g.shot.path.points) for g in together if g.shot.path])
 
 
-def asked_for(shot: Shot, wanted: Options) -> str:
+def asked_for(context: bpy.types.Context, armature: bpy.types.Object, gathered: Gathered) -> str:
     """All that determines a synthesis, in short."""
-    return f"{shot.hash()} {wanted}"
+    ground = of_character(armature).synthesis.ground
+    surface = terrain.fingerprint(context, ground) if ground is not None else ""
+    return f"{gathered.shot.hash()} {options(armature)} {surface}"
 
 
 def changed_characters(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """The synthesised characters of the scene whose curve or settings are not those of their action any more."""
+    """The synthesised characters whose curve, ground or settings are not those of their action any more."""
     out = []
     for obj in context.scene.objects:
         action = lookup.baked(obj) if obj.type == "ARMATURE" else None
         if action is None or action.get(ASKED) is None or of_object(obj).path is None:
             continue
-        if asked_for(gather(context, obj).shot, options(obj)) != action[ASKED]:
+        if asked_for(context, obj, gather(context, obj)) != action[ASKED]:
             out.append(obj)
     return out
 
@@ -98,7 +99,7 @@ def synthesise_again(
     actions.remove(armature)
     job = _Written(gathered, armature, _Made(motion), f"{armature.name} Synthesis")
     job.run()
-    job.action()[ASKED] = asked_for(gathered.shot, wanted)
+    job.action()[ASKED] = asked_for(context, armature, gathered)
     measure.forget(armature)
     return work
 
@@ -164,7 +165,7 @@ class CrowdJob(Steps):
                 yield _WRITTEN + (1 - _WRITTEN) * share
             for uid, what, job in zip(armatures, gathered, self._jobs, strict=True):
                 job.report.store(_object(uid))
-                job.action()[ASKED] = asked_for(what.shot, options(_object(uid)))
+                job.action()[ASKED] = asked_for(bpy.context, _object(uid), what)
         except BaseException:  # GeneratorExit too: that is how `cancel` arrives here
             self._undo()
             raise

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 
 import bpy
@@ -22,6 +23,8 @@ _SPACING = 0.05
 """Metres between the places at which a curve's height is known."""
 _AT_ONCE = 4096
 _FAR = 1e4
+_FINGERPRINT = 16
+"""Digits of a fingerprint."""
 
 
 def under_curves(lines: Sequence[Array]) -> Heights | None:
@@ -71,6 +74,23 @@ def of_object(context: bpy.types.Context, obj: bpy.types.Object, size: float) ->
         return out
 
     return heights
+
+
+def fingerprint(context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    """A short text that changes when the surface of a mesh object does, by its place, its modifiers or its mesh."""
+    evaluated = obj.evaluated_get(context.evaluated_depsgraph_get())
+    mesh = evaluated.to_mesh()
+    try:
+        places = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+        corners = np.empty(len(mesh.loops), dtype=np.int32)
+        mesh.vertices.foreach_get("co", places)
+        mesh.loops.foreach_get("vertex_index", corners)
+    finally:
+        evaluated.to_mesh_clear()
+    known = hashlib.sha256(np.array(evaluated.matrix_world, dtype=np.float32).tobytes())
+    known.update(places.tobytes())
+    known.update(corners.tobytes())
+    return known.hexdigest()[:_FINGERPRINT]
 
 
 def _dense(line: Array) -> Array:

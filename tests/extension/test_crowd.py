@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from . import build
 from .snapshot import difference, snapshot
@@ -97,6 +98,35 @@ def test_live_synthesis_follows_a_curve_that_changes(engine, live):
     assert rig.animation_data.action == keys  # nothing has changed since
     bpy.ops.nsm.remove_bake()
     assert not bpy.data.actions
+
+
+@pytest.mark.parametrize("change", ["moved", "another mesh", "a modifier"])
+def test_live_synthesis_follows_its_ground(engine, live, change):
+    rig, _ = build.shot(engine, frames=60)
+    ground = ramp()
+    other = ramp()
+    rig.nsm.manifold.synthesis.ground = ground
+    bpy.ops.nsm.synthesise()
+    bpy.ops.nsm.live_synthesis()
+    (handler,) = live._handlers()
+    before = hips(rig, 30)
+    other.location.z = 3  # nobody walks on it
+    bpy.context.view_layer.update()
+    assert not bpy.app.timers.is_registered(handler._timer)
+    if change == "moved":
+        ground.location.z += 1
+    elif change == "another mesh":
+        ground.data.transform(Matrix.Translation((0, 0, 1)))
+        ground.data.update()
+    else:
+        displaced = ground.modifiers.new("Displace", "DISPLACE")
+        displaced.direction, displaced.strength, displaced.mid_level = "Z", 1, 0
+    bpy.context.view_layer.update()
+    wait(handler)
+    assert hips(rig, 30)[2] - before[2] == pytest.approx(1, abs=0.05)
+    keys = rig.animation_data.action.name
+    handler._timer()
+    assert rig.animation_data.action.name == keys  # nothing has changed since
 
 
 def test_live_synthesis_leaves_characters_that_were_not_synthesised(engine, live):
