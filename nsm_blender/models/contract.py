@@ -7,8 +7,10 @@ is four times faster than `matmul`. Which NumPy this is gets measured once, in a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from time import perf_counter
 from typing import Any
 
@@ -24,6 +26,8 @@ _FEW_COLUMNS = 64
 _SMALL_PRODUCT = 1_000_000
 """Up to this many multiplications OpenBLAS (on AVX-512) takes matrices as they lie; larger ones it first
 copies into another order, which for a few columns costs more than the product."""
+_LARGE_PRODUCT = 10_000_000
+"""Multiplications (about a millisecond of `einsum`) from which threads are worth starting."""
 _TRIALS = 5
 
 
@@ -64,8 +68,17 @@ def convolve(x: Float32, kernel: Float32, before: int) -> Float32:
     phases = np.lib.stride_tricks.as_strided(
         padded, (width, rows, width * size), (step, width * step, padded.itemsize), writeable=False
     )
-    out = np.matmul(phases, kernel) if matmul_is_fast() else np.stack([matmul(phase, kernel) for phase in phases])
+    out = np.matmul(phases, kernel) if matmul_is_fast() else _each(phases, kernel)
     return out.transpose(1, 0, 2).reshape(rows * width, -1)[:count]
+
+
+def _each(stack: Float32, b: Float32) -> Float32:
+    """(k, i, j) times (j, n) -> (k, i, n) without a BLAS, on all cores as a BLAS would: `einsum` lets threads run."""
+    product = partial(matmul, b=b)
+    if stack.size * b.shape[1] < _LARGE_PRODUCT:
+        return np.stack([product(a) for a in stack])
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return np.stack(list(pool.map(product, stack)))
 
 
 class Rows:

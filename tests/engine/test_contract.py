@@ -53,6 +53,18 @@ def test_rows_follow_the_matrix_they_were_made_of() -> None:
     assert out.ravel().tolist() == [4] * 6
 
 
+@pytest.mark.usefixtures("_blas")
+@pytest.mark.parametrize("shape", [(50, 3, 5, 4), (600, 40, 15, 70)], ids=["small", "large"])
+def test_a_convolution_sums_the_products_with_the_rows_around(shape: tuple[int, int, int, int]) -> None:
+    rows, size, width, columns = shape
+    x, kernel, before = random(rows, size), random(width * size, columns), width // 2
+    padded = np.zeros((rows + width, size))
+    padded[before : before + rows] = x
+    taps = kernel.astype(np.float64).reshape(width, size, columns)
+    expected = sum(padded[k : k + rows] @ taps[k] for k in range(width))
+    np.testing.assert_allclose(contract.convolve(x, kernel, before), expected, atol=1e-3)
+
+
 def test_a_matrix_in_another_order_is_refused() -> None:
     with pytest.raises(ValueError, match="C-contiguous"):
         contract.Rows(random(8, 6).T)
