@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..paths import weights_folder
+from .check import refuse
 from .commands import Commands, Future, PathCommands, State, VelocityCommands, start_of
+from .errands import ErrandCommands
 from .foot_lock import contact_labels, lock_feet
 from .locomotion import Locomotion, Record
 from .path import GroundPath
@@ -36,16 +39,20 @@ class Bake:
 
     def __init__(self, shot: Shot, weights: Path | str | None = None) -> None:
         shot.validate()
+        if shot.keys:
+            refuse(shot)
         self.shot = shot
         self._network = PFNN.load(weights or weights_folder() / "pfnn.safetensors")
         self._commands: Commands
         if shot.path is not None:
             self._commands = PathCommands(shot.path, shot.fps)
             start = start_of(shot.path)
-        else:
-            assert shot.velocity is not None
+        elif shot.velocity is not None:
             self._commands = VelocityCommands(shot.velocity, shot.fps)
             start = (0.0, 0.0, 0.0, shot.velocity.facings[0])
+        else:
+            self._commands = ErrandCommands(shot)
+            start = (0.0, 0.0, 0.0, 0.0)
         if shot.start is not None:
             start = (shot.start[0], shot.start[1], shot.start[2], shot.start[3])
         self._frames = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
@@ -95,6 +102,11 @@ class Bake:
         locked = lock_feet(record, self._network.rotation_reference, self._character.height)
         return self._as_motion(record, *locked).resampled(self.shot.fps, self.shot.frames)
 
+    def _outcomes(self) -> dict[str, Any]:
+        """What became of the action keys, for the report; nothing for a shot without."""
+        commands = self._commands
+        return {"keys": commands.report(self._character.state)} if isinstance(commands, ErrandCommands) else {}
+
     def _as_motion(self, record: Record, positions: Array, rotations: Array, contacts: Array) -> Motion:
         return Motion(
             names=MODEL_SKELETON.names,
@@ -108,7 +120,8 @@ class Bake:
             actions=record.gait.astype(np.float32),
             action_names=GAITS,
             fps=FPS,
-            meta={
+            meta=self._outcomes()
+            | {
                 "model": "pfnn",
                 "weights": self._network.hash,
                 "shot": self.shot.hash(),

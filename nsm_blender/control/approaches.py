@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where to stand before a thing that is used: by its role and handles, in the world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..geometry.colliders import Collider
+from ..geometry.roles import Carryable, Climbable, Door, Handles, Seat, Surface
+from ..motion.root import angle_of
+from ..motion.rotations import Array, normalize, rotate
+from .goals import Goal
+
+BEFORE = 0.05
+"""Metres between the body's outline and the thing that one stands before."""
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Stand:
+    """A place (2,) to stand, and the facing angle that one has there or None: as one arrives."""
+
+    place: Array
+    facing: float | None
+
+
+def stands(goal: Goal, collider: Collider | None, frame: float, distance: float) -> list[Stand]:
+    """Where a body may stand that goes to `goal`, best first; towards the thing that it is on, if it is on one.
+
+    collider: the goal's, or None for a free goal. distance: metres from the used part to the middle of the body.
+    """
+    if collider is None or collider.handles is None:
+        return [Stand(np.array(goal.place[:2], dtype=np.float64), goal.facing)]
+    pose = np.asarray(collider.poses, dtype=np.float64)[min(max(round(frame), 0), len(collider.poses) - 1)]
+    out = []
+    for place, outward in _sides(collider.handles, distance):
+        world = rotate(pose[3:], place) + pose[:3]
+        away = rotate(pose[3:], outward)[:2]
+        out.append(Stand(world[:2], float(angle_of(-away)) if goal.facing is None else goal.facing))
+    return out
+
+
+def _sides(handles: Handles, distance: float) -> list[tuple[Array, Array]]:
+    """Places (3,) to stand and the directions (3,) from the thing to there, in the collider's frame."""
+    if isinstance(handles, Seat):
+        middle, front = np.array(handles.place), normalize(np.array(handles.facing))
+        left = np.cross(_UP, front)
+        deep, wide = 0.5 * handles.depth + distance, 0.5 * handles.width + distance
+        ways = {"front": deep * front, "back": -deep * front, "left": wide * left, "right": -wide * left}
+        return [(middle + ways[side], normalize(ways[side])) for side in handles.approaches]
+    if isinstance(handles, Surface):
+        front = normalize(np.array(handles.facing))
+        return [(np.array(handles.place) + (0.5 * handles.depth + distance) * front, front)]
+    if isinstance(handles, Climbable):
+        back = -normalize(np.array(handles.facing))
+        return [(np.array(handles.edge) + distance * back, back)]
+    if isinstance(handles, Carryable):
+        middle, front = 0.5 * (np.array(handles.left) + np.array(handles.right)), normalize(np.array(handles.facing))
+        return [(middle + distance * front, front)]
+    assert isinstance(handles, Door)
+    handle = np.array(handles.handle)
+    across = normalize(np.cross(np.array(handles.axis), handle - np.array(handles.hinge)))
+    return [(handle + sign * distance * across, sign * across) for sign in (1.0, -1.0)]

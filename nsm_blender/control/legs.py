@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The way that one action key asks for: from where one stands to where the goal is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import RouteError
+from ..geometry.colliders import Collider, Surroundings
+from ..motion.rotations import Array
+from .approaches import BEFORE, Stand, stands
+from .floor import ANKLE, Footprints
+from .goals import ActionKey
+from .routes import SPACING, Route, find_route, resampled
+from .shot import Shot
+from .walker import Walker
+
+FURTHER = (0.0, 0.1, 0.2, 0.3)
+"""Metres: how much further than its handles say one may stand from a thing, as it may be wider than they tell."""
+MOVES = 1e-3
+"""A collider whose poses differ by more than this, in metres or in the quaternion, moves."""
+_KNOWN = 0.25
+"""Metres: points of an animator's route that are nearer to its ends than this are taken for those."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """A route, and the facing angle at its end or None: as one arrives."""
+
+    route: Route
+    facing: float | None
+
+    @property
+    def place(self) -> Array:
+        """Where it ends, (2,)."""
+        return np.asarray(self.route.points[-1, :2])
+
+
+def movers(colliders: list[Collider]) -> list[str]:
+    """Names of the colliders that are animated."""
+    return [c.name for c in colliders if len(c.poses) > 1 and np.ptp(np.asarray(c.poses), axis=0).max() > MOVES]
+
+
+class Planner:
+    """Finds the legs of one shot."""
+
+    def __init__(self, shot: Shot) -> None:
+        self._shot = shot
+        self.surroundings = Surroundings(shot.colliders)
+        self.movers = movers(shot.colliders)
+        self._goals = {goal.name: goal for goal in shot.goals}
+        self._colliders = {collider.name: collider for collider in shot.colliders}
+        self.ground = shot.start[2] if shot.start is not None else 0.0
+
+    def leg(self, key: ActionKey, start: Array, frame: float) -> Leg:
+        """The leg of a walk or run key that sets off at `start` (2,) at a frame. Raises RouteError."""
+        goal = self._goals[key.goal]
+        collider = self._colliders.get(goal.collider)
+        trouble: RouteError | None = None
+        for further in FURTHER if collider is not None and collider.handles is not None else FURTHER[:1]:
+            places = stands(goal, collider, frame, self._shot.route_options.radius + BEFORE + further)
+            if key.route:
+                return self._given(key, start, places[0])
+            try:
+                route = self._route(start, np.array([stand.place for stand in places]), frame)
+            except RouteError as error:
+                trouble = trouble or error
+                continue
+            facing = places[route.end].facing
+            return Leg(route, facing if key.facing is None else key.facing)
+        assert trouble is not None
+        raise trouble
+
+    def walker(self, key: ActionKey, route: Route) -> Walker:
+        """Who walks a route as the key says."""
+        gait = "jog" if key.action == "run" and key.gait == "walk" else key.gait
+        return Walker(route, gait, key.speed, self._clearance(route))
+
+    def facing(self, key: ActionKey, place: Array) -> float | None:
+        """The facing angle that an idle key at `place` (2,) asks for: its own, its goal's, or towards its goal."""
+        goal = self._goals.get(key.goal)
+        if key.facing is not None or goal is None:
+            return key.facing
+        if goal.facing is not None:
+            return goal.facing
+        away = np.array(goal.place[:2]) - place
+        return float(np.arctan2(away[0], -away[1])) if np.linalg.norm(away) > _KNOWN else None
+
+    def _clearance(self, route: Route) -> Array:
+        """Metres (N,) from the points of a route to the nearest thing that stands still, less the body's radius."""
+        options = self._shot.route_options
+        things = Footprints.of(self.surroundings.at(0).without(self.movers))
+        near = things.between(self.ground + ANKLE, self.ground + options.height)
+        return near.distance(route.points[:, :2]) - options.radius
+
+    def _route(self, start: Array, ends: Array, frame: float) -> Route:
+        """The route between things where they are at the frame; if need be through what moves, which one waits for."""
+        options = self._shot.route_options
+        try:
+            return find_route(self.surroundings, start, ends, options, frame=frame, ground=self.ground)
+        except RouteError:
+            if not self.movers:
+                raise
+            passable = self.movers
+            return find_route(
+                self.surroundings, start, ends, options, frame=frame, ground=self.ground, passable=passable
+            )
+
+    def _given(self, key: ActionKey, start: Array, stand: Stand) -> Leg:
+        """The animator's own way, from where one is to where the goal is."""
+        between = np.array(key.route, dtype=np.float64)[:, :2]
+        away = np.minimum(np.linalg.norm(between - start, axis=1), np.linalg.norm(between - stand.place, axis=1))
+        points = resampled(np.vstack((start, between[away > _KNOWN], stand.place)), SPACING)
+        flat = np.hstack((points, np.full((len(points), 1), self.ground)))
+        crouch = np.full(len(points), key.gait == "crouch")
+        return Leg(Route(flat, crouch), stand.facing if key.facing is None else key.facing)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Walking one route: how fast where, and the trajectory ahead."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..models.pfnn import FPS, FUTURE, SAMPLE_FRAMES
+from ..motion.gait import GAITS
+from ..motion.root import direction
+from ..motion.rotations import Array
+from .commands import MOVING, WALK_FEEDBACK, Future, State
+from .path import GroundPath
+from .routes import Route
+
+SPEEDS = {"walk": 1.3, "jog": 2.7, "crouch": 0.7}
+"""m/s on free ways."""
+TURNING = {"walk": 1.6, "jog": 2.4, "crouch": 1.2}
+"""rad/s that the heading changes by in bends; slower where they are sharp."""
+SLOWEST = 0.45
+"""m/s in the sharpest bend and the narrowest gap."""
+BRAKING = {"walk": 0.9, "jog": 1.3, "crouch": 0.6}
+"""m/s^2 before bends and ends."""
+STROLL = 0.9
+"""m/s where there is no more room than the body needs;"""
+ROOM = 0.3
+"""metres beyond the body's radius at which one goes freely."""
+JOGGING = 1.9
+"""m/s: a slower run is a walk."""
+ARRIVED = 0.04
+"""Metres before the end of the way at which one is there."""
+LAST = 1.0
+"""Metres before the end, from which one walks whatever the gait: runs and crouches do not end on the spot."""
+_STEP = 0.05
+_BEND = 0.25
+_STAND, _WALK, _JOG, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "crouch"))
+_ONE_HOT = np.eye(len(GAITS))
+_DT = SAMPLE_FRAMES / FPS
+
+
+class Walker:
+    """Follows a route at the speed that its bends, its width and its end allow.
+
+    gait: "walk", "jog" or "crouch". speed: m/s where the way is free, or None: as usual for the gait. clearance: (N,)
+    metres from the points of the route to the nearest thing, less the body's radius.
+    """
+
+    def __init__(self, route: Route, gait: str, speed: float | None, clearance: Array) -> None:
+        self.path = GroundPath(route.points)
+        self._gait = gait
+        self._s = np.arange(0, self.path.length + _STEP, _STEP)
+        share = self._s / self.path.length * (len(route.points) - 1)
+        index = np.arange(len(route.points))
+        crouching = np.interp(share, index, route.crouch.astype(float)) > 0.5
+        last = self._s > self.path.length - LAST
+        self._crouch = (crouching | (gait == "crouch")) & ~(last & ~crouching)
+        room = np.interp(share, index, np.minimum(clearance, ROOM))
+        self._speed = self._profile(SPEEDS[gait] if speed is None else speed, room)
+        self.along = 0.0
+
+    @property
+    def left(self) -> float:
+        """Metres to the end of the way."""
+        return self.path.length - self.along
+
+    @property
+    def seconds(self) -> float:
+        """How long the whole way takes, about."""
+        return float((_STEP / np.maximum(self._speed, 0.2)).sum())
+
+    def ahead(self, times: Array) -> Array:
+        """Arc lengths (T,) where one is after `times` (T,) seconds, as far as one can tell."""
+        taken = np.cumsum(_STEP / np.maximum(self._speed, 0.2))
+        now = np.interp(self.along, self._s, taken)
+        out: Array = np.interp(now + times, taken, self._s)
+        return out
+
+    def future(self, state: State, stop: float) -> Future:
+        """The trajectory asked for. stop: arc length at which one must not go on, for now."""
+        self.along = self.path.project(np.array([state.x, state.y]), self.along)
+        pace = math.hypot(*state.velocity)
+        s, along, speeds = self.along, np.empty(FUTURE - 1), np.empty(FUTURE)
+        for k in range(FUTURE):
+            speed = min(self._at(s), self._stopping(stop - s))
+            if k == 0:
+                lack = min(max(speed - pace, -speed), speed)
+            speeds[k] = speed
+            if k < FUTURE - 1:
+                s += max(speed + WALK_FEEDBACK * lack, 0.0) * _DT if speed > MOVING else 0.0
+                along[k] = s
+        along = np.minimum(along, self.path.length)
+        position = self.path.position(along)
+        now = self.path.position(np.array([self.along]))
+        step = np.diff(np.vstack((now, position)), axis=0)
+        gait = np.array([self._gait_at(a, v) for a, v in zip((self.along, *along), speeds, strict=True)])
+        return Future(position, step / _DT, direction(self.path.heading(along)), _ONE_HOT[gait])
+
+    def heading(self) -> float:
+        """Facing angle along the way where one is."""
+        return float(self.path.heading(np.array(self.along)))
+
+    def _gait_at(self, s: float, speed: float) -> int:
+        if speed <= MOVING:
+            return _STAND
+        if self._crouch[min(int(s / _STEP), len(self._crouch) - 1)]:
+            return _CROUCH
+        return _JOG if self._gait == "jog" and speed > JOGGING else _WALK
+
+    def _at(self, s: float) -> float:
+        return float(self._speed[min(int(s / _STEP), len(self._speed) - 1)])
+
+    def _stopping(self, left: float) -> float:
+        """The speed at which one can still stop within `left` metres."""
+        return math.sqrt(2 * BRAKING[self._gait] * left) if left > ARRIVED else 0.0
+
+    def _profile(self, top: float, room: Array) -> Array:
+        """Speed in m/s at each of the arc lengths."""
+        span = np.minimum(_BEND, 0.5 * self.path.length)
+        turn = self.path.heading(self._s + span) - self.path.heading(self._s - span)
+        bend = np.abs((turn + math.pi) % (2 * math.pi) - math.pi) / (2 * span)
+        speed = np.minimum(top, TURNING[self._gait] / np.maximum(bend, 1e-3))
+        narrow = np.clip(room / ROOM, 0, 1)
+        speed = np.minimum(speed, np.maximum(STROLL + (top - STROLL) * narrow, min(top, STROLL)))
+        speed = np.where(self._crouch, np.minimum(speed, SPEEDS["crouch"]), speed)
+        speed = np.maximum(speed, min(SLOWEST, top))
+        left = np.maximum(self.path.length - self._s, 0)
+        brake = BRAKING[self._gait]
+        speed = np.minimum(speed, np.sqrt(2 * np.where(left < LAST, BRAKING["walk"], brake) * left))
+        for i in range(len(speed) - 2, -1, -1):
+            speed[i] = min(speed[i], math.sqrt(speed[i + 1] ** 2 + 2 * brake * _STEP))
+        return speed
