@@ -138,6 +138,9 @@ ANKLE_HEIGHT = TOE_HEIGHT + 0.0318
 HIPS_HEIGHT = ANKLE_HEIGHT + 0.40642 + 0.43132 + 0.101
 """Height in metres of Hips when standing with straight legs."""
 
+SEAT_BELOW_HIP_JOINTS = 0.087
+"""Metres from the hip joints (LeftUpLeg, RightUpLeg) of a sitter down to the seat: the thigh and the flesh under it."""
+
 
 CONTACT_JOINTS = ("LeftFoot", "LeftToe", "RightFoot", "RightToe")
 """Joints with a ground contact label: heel (at the ankle) and toe, left then right."""

@@ -14,7 +14,7 @@ from ...geometry.roles import Seat
 from ...models.nsm import CONTACTS, FPS
 from ...motion.root import angle_of
 from ...motion.rotations import Array, from_yaw, rotate
-from ...motion.skeleton import MODEL_SKELETON
+from ...motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from .clutter import clutter
 from .episode import Episode, Fault, Goals, penetration, sharpest, slide
 from .pool import Pool
@@ -23,8 +23,6 @@ from .sitting import Sit
 from .track import Track, joined
 
 SEATS = ("chair", "armchair", "stool", "sofa", "bench", "office_chair")
-UNDER_HIP_JOINTS = 0.087
-"""Metres from the hip joints of a sitter down to the seat: the thigh and the flesh under it."""
 LARGEST_CHANGE = 0.09
 """Metres by which a sit is played on a higher or lower seat than it was recorded on."""
 WRIST_ABOVE_REST = 0.035
@@ -105,7 +103,7 @@ def _rises_like(down: Sit, sits: Sequence[Sit]) -> list[Sit]:
 
 def _seat_height(sit: Sit) -> float:
     first, last = sit.seated
-    return float(np.median(sit.track.cut(first, last + 1).positions()[:, _HIP_JOINTS, 2])) - UNDER_HIP_JOINTS
+    return float(np.median(sit.track.cut(first, last + 1).positions()[:, _HIP_JOINTS, 2])) - SEAT_BELOW_HIP_JOINTS
 
 
 def _seat_near(height: float, rng: np.random.Generator) -> Piece | None:
@@ -177,7 +175,7 @@ def _fitted(track: Track, seat: Seat, spans: tuple[int, int, int, int]) -> Track
     positions = track.positions()
     joints = positions[seated : rising + 1, _HIP_JOINTS].mean(axis=(0, 1))
     change = np.zeros((len(track), 3))
-    change[:, 2] = weight * (seat.place[2] + UNDER_HIP_JOINTS - joints[2])
+    change[:, 2] = weight * (seat.place[2] + SEAT_BELOW_HIP_JOINTS - joints[2])
     # Where two recordings meet on the seat, they share one place.
     middle = np.median(positions[seated : rising + 1, 0, :2], axis=0)
     change[:, :2] = weight[:, None] * (np.array(seat.place[:2]) - middle)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The goal input of the NSM (4.1): a place and an action, or a way to go, ramped from one to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..geometry.colliders import Surroundings
+from ..geometry.sensors import Interaction
+from ..models.nsm import FPS, GOAL, GOAL_ACTIONS, INTERACTION, OCCUPANCY, SAMPLES
+from ..motion.root import direction
+from ..motion.rotations import Array
+from .nsm_features import WINDOW, points_to_root
+
+RAMP = 0.35
+"""Seconds over which a new goal takes the place of the old one (8)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """A goal at the SAMPLES trajectory samples, in the world. place: (13, 3). facing: (13,). action: (13, 6)."""
+
+    place: Array
+    facing: Array
+    action: Array
+
+
+class Wish(Protocol):
+    """What is wanted of a character."""
+
+    thing: str
+    """Name of the collider that is used, or ""."""
+
+    def samples(self, root: Array, seconds: float) -> Samples:
+        """The goal for a character whose root (4,) is here, `seconds` after the wish was made."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Be at a place (3,), facing an angle, and do something there."""
+
+    place: Array
+    facing: float
+    action: str
+    thing: str = ""
+
+    def samples(self, root: Array, seconds: float) -> Samples:
+        """The same for all samples."""
+        action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
+        action[:, GOAL_ACTIONS.index(self.action)] = 1
+        return Samples(
+            np.tile(np.asarray(self.place, dtype=float), (SAMPLES, 1)), np.full(SAMPLES, self.facing), action
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Follow:
+    """Go along a way: places (N, 2) of the ground, at `speed` m/s, doing `action` (walk, run, carry)."""
+
+    places: Array
+    speed: float
+    action: str = "walk"
+    thing: str = ""
+
+    def samples(self, root: Array, seconds: float) -> Samples:
+        """Where one is to be in 0 to 2 seconds: each goal sample lies a second ahead of its trajectory sample."""
+        steps = np.diff(self.places, axis=0)
+        lengths = np.linalg.norm(steps, axis=1)
+        along = np.concatenate(([0.0], np.cumsum(lengths)))
+        here = _nearest(self.places, along, root[:2])
+        wanted = np.minimum(here + self.speed * (WINDOW - WINDOW[0]) / FPS, along[-1])
+        place = np.stack([np.interp(wanted, along, self.places[:, i]) for i in (0, 1)], axis=1)
+        segment = np.clip(np.searchsorted(along, wanted, side="right") - 1, 0, len(steps) - 1)
+        heading = np.arctan2(steps[segment, 0], -steps[segment, 1])
+        action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
+        action[:, GOAL_ACTIONS.index(self.action)] = 1
+        return Samples(np.concatenate((place, np.zeros((SAMPLES, 1))), axis=1), heading, action)
+
+    def left(self, root: Array) -> float:
+        """Metres from the place nearest to the character to the end."""
+        along = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(self.places, axis=0), axis=1))))
+        return float(along[-1] - _nearest(self.places, along, root[:2]))
+
+
+def _nearest(places: Array, along: Array, here: Array) -> float:
+    """Arc length of the point of a polyline nearest to `here` (2,)."""
+    start, step = places[:-1], np.diff(places, axis=0)
+    share = np.clip(np.sum((here - start) * step, axis=1) / np.maximum(np.sum(step * step, axis=1), 1e-12), 0, 1)
+    distance = np.linalg.norm(start + share[:, None] * step - here, axis=1)
+    i = int(distance.argmin())
+    return float(along[i] + share[i] * (along[i + 1] - along[i]))
+
+
+class GoalInput:
+    """G and I of a character from frame to frame. A new wish takes the old one's place within RAMP seconds."""
+
+    def __init__(self, wish: Wish, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._wishes: list[tuple[Wish, int]] = [(wish, -round(RAMP * FPS))]
+
+    @property
+    def wish(self) -> Wish:
+        """The newest."""
+        return self._wishes[-1][0]
+
+    def change(self, wish: Wish, frame: int) -> None:
+        """Want something else from `frame` on."""
+        self._wishes = [self._wishes[-1], (wish, frame)]
+
+    def samples(self, root: Array, frame: int) -> Samples:
+        """What the newest wish gives, in the world."""
+        wish, since = self._wishes[-1]
+        return wish.samples(root, (frame - since) / FPS)
+
+    def values(self, root: Array, frame: int) -> tuple[Array, Array]:
+        """G (GOAL.size,) and I (INTERACTION.size,) in the root frame (4,)."""
+        goal = np.zeros(GOAL.size, dtype=np.float32)
+        volume = np.zeros(INTERACTION.size, dtype=np.float32)
+        share = min(max((frame - self._wishes[-1][1] + 1) / (RAMP * FPS), 0.0), 1.0)
+        shares = [share] if len(self._wishes) == 1 else [1 - share, share]
+        for (wish, since), part in zip(self._wishes, shares, strict=True):
+            if part <= 0:
+                continue
+            samples = wish.samples(root, (frame - since) / FPS)
+            goal[GOAL.position] += part * points_to_root(samples.place, root).ravel()
+            goal[GOAL.direction] += part * direction(samples.facing - root[3]).ravel()
+            goal[GOAL.action] += part * samples.action.ravel()
+            if wish.thing:
+                volume += part * self._volume(wish.thing, float(samples.facing[-1]), root, frame)
+        return goal, volume
+
+    def _volume(self, thing: str, facing: float, root: Array, frame: int) -> Array:
+        placed = self._surroundings.at(frame).of([thing])
+        sensor, middle = Interaction.covering(placed, facing)
+        cells = np.empty(INTERACTION.shape("cell"), dtype=np.float32)
+        cells[:, :OCCUPANCY] = -points_to_root(sensor.places(middle), root)
+        cells[:, OCCUPANCY] = sensor.occupancy(placed, middle)
+        return cells.reshape(-1)

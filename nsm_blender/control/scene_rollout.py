@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The NSM's autoregressive rollout (NSM 4): sensors, one network step a frame, bi-directional control."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..geometry.colliders import Surroundings
+from ..geometry.sensors import Environment
+from ..models.nsm import ACTIONS, CURRENT, FPS, FRAME, FUTURE, JOINTS, NSM, OUTPUT
+from ..motion.root import angle_of, direction, to_local, to_world
+from ..motion.rotations import Array
+from .nsm_features import (
+    WINDOW,
+    places_from_goal,
+    places_to_root,
+    points_to_world,
+    rotations_of,
+    rotations_to_world,
+)
+from .scene_goals import GoalInput, Samples, Wish
+
+_DT = 1.0 / FPS
+_PAST = -int(WINDOW[0])
+_SHARE = np.arange(1, FUTURE + 1) / FUTURE
+"""w of lambda = w ^ (d ^ 2): rises from now to the last sample."""
+_POSE_SHARE = 0.5
+"""Weight of the predicted places against the last ones moved by the predicted velocities."""
+
+
+@dataclass
+class Options:
+    """bidirectional: blend the goal-centric prediction in (4.2); without it, the ablation of Table 3."""
+
+    bidirectional: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class SceneRecord:
+    """What a rollout left: root (T, 4); hips (T, 3) and joint places (T, J, 3) world, as the network has them;
+    rotations (T, J, 4) world; actions (T, 7); contacts (T, 5); phase (T,); gates (T, K)."""
+
+    root: Array
+    places: Array
+    rotations: Array
+    actions: Array
+    contacts: Array
+    phase: Array
+    gates: Array
+
+
+class SceneCharacter:
+    """A character that acts in a scene: `wish` what it shall do, `step` to advance a frame at 60 fps.
+
+    start: (4,) x, y, z and facing angle. standing: (FRAME.size,) a frame input of someone who stands.
+    """
+
+    def __init__(
+        self,
+        network: NSM,
+        standing: Array,
+        start: Array,
+        surroundings: Surroundings,
+        wish: Wish,
+        options: Options | None = None,
+        environment: Environment | None = None,
+    ) -> None:
+        self.network, self._surroundings = network, surroundings
+        self._options, self._environment = options or Options(), environment or Environment()
+        self._goal = GoalInput(wish, surroundings)
+        self.root = np.asarray(start, dtype=float).copy()
+        self.frame = 0
+        self.phase = 0.0
+        self._pose = np.asarray(standing, dtype=np.float32).copy()
+        idle = np.zeros(len(ACTIONS), dtype=np.float32)
+        idle[ACTIONS.index("idle")] = 1
+        self._history = [self.root.copy() for _ in range(_PAST + 1)]
+        self._actions = [idle.copy() for _ in range(_PAST + 1)]
+        self._future_place = np.tile(self.root[:2], (FUTURE, 1))
+        self._future_facing = np.full(FUTURE, self.root[3])
+        self._future_action = np.tile(idle, (FUTURE, 1))
+        self._records: list[tuple[Array, ...]] = []
+
+    @property
+    def action(self) -> Array:
+        """Labels (7,) of the current frame."""
+        return self._actions[-1]
+
+    def wish(self, wish: Wish) -> None:
+        """Want something else from now on."""
+        self._goal.change(wish, self.frame)
+
+    def step(self) -> None:
+        """Advance one frame."""
+        goal, interaction = self._goal.values(self.root, self.frame)
+        around = self._environment.values(self._surroundings.at(self.frame), self.root)
+        y = self.network.predict(self._frame_input(), goal, interaction, around, self.phase)
+        samples = self._goal.samples(self.root, self.frame)
+        self._advance(y, samples)
+        self.frame += 1
+        self._record(y)
+
+    def _frame_input(self) -> Array:
+        x = self._pose
+        past = np.array([self._history[i] for i in WINDOW[:CURRENT] - 1])
+        place = np.concatenate((past[:, :2], self.root[None, :2], self._future_place))
+        facing = np.concatenate((past[:, 3], self.root[3:], self._future_facing))
+        x[FRAME.trajectory_position] = places_to_root(place, self.root).ravel()
+        x[FRAME.trajectory_direction] = direction(facing - self.root[3]).ravel()
+        actions = np.array([self._actions[i] for i in WINDOW[: CURRENT + 1] - 1])
+        x[FRAME.trajectory_action] = np.concatenate((actions, self._future_action)).ravel()
+        return x
+
+    def _advance(self, y: Array, goal: Samples) -> None:
+        before = self.root
+        step = to_world(y[OUTPUT.root_velocity] * _DT, before[3])
+        root = before + np.array([step[0], step[1], 0.0, float(y[OUTPUT.root_turn][0]) * _DT])
+        place = to_world(y[OUTPUT.trajectory_position].reshape(FUTURE, 2), root[3]) + root[:2]
+        heading = to_world(y[OUTPUT.trajectory_direction].reshape(FUTURE, 2), root[3])
+        if self._options.bidirectional:
+            place, heading, pull, turn = _towards_goal(y, place, heading, goal)
+            root[:2] += pull * _DT
+            root[3] += turn * _DT
+        self.root = root
+        self._future_place, self._future_facing = place, angle_of(heading)
+        actions = np.clip(y[OUTPUT.trajectory_action].reshape(FUTURE + 1, -1), 0, 1)
+        self._future_action = actions[1:]
+        self._history.append(root)
+        self._actions.append(actions[0])
+        self.phase = (self.phase + max(float(y[OUTPUT.phase_change][0]), 0.0) * _DT) % (2 * np.pi)
+        self._set_pose(y, before)
+
+    def _set_pose(self, y: Array, before: Array) -> None:
+        shape = (JOINTS, 3)
+        predicted = y[OUTPUT.joint_position].reshape(shape)
+        speed = y[OUTPUT.joint_velocity].reshape(shape)
+        if self._options.bidirectional:
+            ahead = y[OUTPUT.future_joint_position].reshape(shape)
+            angle = float(self._future_facing[-1] - self.root[3])
+            coming = ahead.copy()
+            coming[:, :2] = to_world(ahead[:, :2], np.float64(angle))
+            coming[:, :2] += to_local(self._future_place[-1] - self.root[:2], self.root[3])
+            speed = (1 - _DT) * speed + _DT * (coming - predicted)
+        last = points_to_world(self._pose[FRAME.joint_position].reshape(shape), before)
+        carried = last - self.root[:3]
+        carried[:, :2] = to_local(carried[:, :2], self.root[3])
+        moved = carried + speed * _DT
+        self._pose[FRAME.joint_position] = (_POSE_SHARE * predicted + (1 - _POSE_SHARE) * moved).ravel()
+        self._pose[FRAME.joint_rotation] = y[OUTPUT.joint_rotation]
+        self._pose[FRAME.joint_velocity] = speed.ravel()
+
+    def _record(self, y: Array) -> None:
+        places = points_to_world(self._pose[FRAME.joint_position].reshape(JOINTS, 3).astype(float), self.root)
+        axes = y[OUTPUT.joint_rotation].reshape(JOINTS, 2, 3).astype(float)
+        rotations = rotations_to_world(rotations_of(axes), self.root)
+        contacts = np.clip(y[OUTPUT.contact], 0, 1)
+        self._records.append(
+            (self.root, places, rotations, self.action, contacts, np.array(self.phase), self.network.omega)
+        )
+
+    def record(self) -> SceneRecord:
+        """All steps so far."""
+        return SceneRecord(*(np.array(column) for column in zip(*self._records, strict=True)))
+
+
+def _towards_goal(y: Array, place: Array, heading: Array, goal: Samples) -> tuple[Array, Array, Array, float]:
+    """The future trajectory blended with the one predicted in the goals' frames: lambda = w ^ (d ^ 2) (4.2).
+
+    Returns places and headings (6, 2) in the world, and by how much the blend moves the last one, (2,) metres and
+    radians: the root follows that within a second.
+    """
+    at, facing = goal.place[-FUTURE:, :2], goal.facing[-FUTURE:]
+    wanted = places_from_goal(y[OUTPUT.goal_trajectory_position].reshape(FUTURE, 2), at, facing)
+    wanted_heading = to_world(y[OUTPUT.goal_trajectory_direction].reshape(FUTURE, 2), facing)
+    squared = np.sum((wanted - at) ** 2, axis=1)
+    blend = (_SHARE**squared)[:, None]
+    new_place = (1 - blend) * place + blend * wanted
+    new_heading = (1 - blend) * heading + blend * wanted_heading
+    pull = new_place[-1] - place[-1]
+    turn = angle_of(new_heading[-1]) - angle_of(heading[-1])
+    return new_place, new_heading, pull, float((turn + np.pi) % (2 * np.pi) - np.pi)

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Input and output vectors of the NSM (3.1) from episodes, packed so that an hour fits in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from ..control.nsm_features import (
+    CORNERS,
+    WINDOW,
+    axes_of,
+    corner_vectors,
+    directions_to_root,
+    places_to_goal,
+    places_to_root,
+    points_to_root,
+    rotations_to_root,
+    vectors_to_root,
+)
+from ..geometry.sensors import Environment, Interaction
+from ..models.layout import Layout
+from ..models.nsm import (
+    ACTIONS,
+    CURRENT,
+    FPS,
+    FRAME,
+    FUTURE,
+    GOAL,
+    GOAL_ACTIONS,
+    INTERACTION,
+    OCCUPANCY,
+    OUTPUT,
+    SAMPLES,
+)
+from ..motion.filters import velocity
+from ..motion.root import direction, to_local
+from ..motion.rotations import Array
+from .episodes.episode import FREE, Episode
+from .episodes.track import blended_actions
+
+PAST = -int(WINDOW[0])
+AHEAD = int(WINDOW[-1])
+_LEAST = PAST + AHEAD + 2
+RAMP = (0.25, 0.5)
+"""Seconds over which a new goal takes the place of the old one (8)."""
+OCCUPANCY_STEPS = 255
+"""Occupancies are stored in bytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """N frames. frame, goal, output: float16 in natural units. occupied: (N, 512), around: (N, 1408) uint8, 255 for 1.
+    corners: (N, 12) float32, see `nsm_features.corner_vectors`. phase: (N,) float32. kind: (N,) number of the
+    episode's kind; recorded: (N,) bool.
+    """
+
+    frame: Array
+    goal: Array
+    occupied: Array
+    corners: Array
+    around: Array
+    phase: Array
+    output: Array
+    kind: Array
+    recorded: Array
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @staticmethod
+    def joined(parts: Sequence[Packed]) -> Packed:
+        """Several as one."""
+        return Packed(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Packed)})
+
+    def save(self, folder: Path) -> None:
+        """Write one file per array."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, value in vars(self).items():
+            np.save(folder / f"{name}.npy", value)
+
+    @staticmethod
+    def load(folder: Path) -> Packed:
+        """Map the arrays of a folder, which are read as they are needed."""
+        return Packed(**{f.name: np.load(folder / f"{f.name}.npy", mmap_mode="r") for f in fields(Packed)})
+
+
+KINDS = ("walk", "sit", "carry", "open", "climb", "avoid")
+"""Kinds of episodes, by which the training set is balanced."""
+
+
+def features(episode: Episode, rng: np.random.Generator, environment: Environment | None = None) -> Packed:
+    """Vectors of every frame of an episode that has a second before and after it."""
+    environment = environment or Environment()
+    track = episode.track
+    positions, root = track.positions(), track.root()
+    frames = np.arange(PAST, max(len(track) - AHEAD - 1, PAST))
+    speeds = velocity(positions, FPS)
+    actions = blended_actions(track.actions)
+    phase = episode.phase
+    goal, interaction = _goals(episode, root, frames, rng)
+
+    frame = np.empty((len(frames), FRAME.size), dtype=np.float32)
+    _put(frame, FRAME, "joint_position", points_to_root(positions[frames], root[frames]))
+    _put(frame, FRAME, "joint_rotation", axes_of(rotations_to_root(track.rotations[frames], root[frames])))
+    _put(frame, FRAME, "joint_velocity", vectors_to_root(speeds[frames], root[frames]))
+    around = root[frames[:, None] + WINDOW]
+    _put(frame, FRAME, "trajectory_position", places_to_root(around[..., :2], root[frames]))
+    _put(frame, FRAME, "trajectory_direction", directions_to_root(around[..., 3], root[frames]))
+    _put(frame, FRAME, "trajectory_action", actions[frames[:, None] + WINDOW])
+
+    surroundings = episode.surroundings()
+    sensed = [environment.values(surroundings.at(int(f)), root[f]) for f in frames]
+    occupied = interaction.reshape(len(frames), *INTERACTION.shape("cell"))[..., OCCUPANCY]
+    return Packed(
+        frame.astype(np.float16),
+        goal[:-1].astype(np.float16),
+        _bytes(occupied),
+        corner_vectors(interaction).reshape(len(frames), CORNERS * 3).astype(np.float32),
+        _bytes(np.array(sensed).reshape(len(frames), -1)),
+        (phase[frames] % (2 * np.pi)).astype(np.float32),
+        _outputs(episode, positions, speeds, root, actions, phase, goal[1:], frames).astype(np.float16),
+        np.full(len(frames), KINDS.index(episode.kind), dtype=np.uint8),
+        track.recorded[frames],
+    )
+
+
+def _outputs(
+    episode: Episode,
+    positions: Array,
+    speeds: Array,
+    root: Array,
+    actions: Array,
+    phase: Array,
+    goal: Array,
+    frames: Array,
+) -> Array:
+    """Y of the frames after `frames`."""
+    after = frames + 1
+    here = root[after]
+    out = np.empty((len(frames), OUTPUT.size), dtype=np.float32)
+    _put(out, OUTPUT, "joint_position", points_to_root(positions[after], here))
+    _put(out, OUTPUT, "joint_rotation", axes_of(rotations_to_root(episode.track.rotations[after], here)))
+    _put(out, OUTPUT, "joint_velocity", vectors_to_root(speeds[after], here))
+    _put(out, OUTPUT, "future_joint_position", points_to_root(positions[after + AHEAD], root[after + AHEAD]))
+    ahead = root[after[:, None] + WINDOW[CURRENT + 1 :]]
+    place, facing = places_to_root(ahead[..., :2], here), directions_to_root(ahead[..., 3], here)
+    _put(out, OUTPUT, "trajectory_position", place)
+    _put(out, OUTPUT, "trajectory_direction", facing)
+    _put(out, OUTPUT, "trajectory_action", actions[after[:, None] + WINDOW[CURRENT:]])
+    samples = goal.reshape(len(frames), -1)
+    goal_place = samples[:, GOAL.position].reshape(-1, *GOAL.shape("position"))[:, -FUTURE:, :2]
+    goal_facing = samples[:, GOAL.direction].reshape(-1, *GOAL.shape("direction"))[:, -FUTURE:]
+    angle = np.arctan2(goal_facing[..., 0], -goal_facing[..., 1])
+    _put(out, OUTPUT, "goal_trajectory_position", places_to_goal(place, goal_place, angle))
+    _put(out, OUTPUT, "goal_trajectory_direction", to_local(facing, angle))
+    for name in ("position", "direction", "action"):
+        out[:, getattr(OUTPUT, f"goal_{name}")] = samples[:, getattr(GOAL, name)]
+    _put(out, OUTPUT, "contact", episode.contacts[after])
+    _put(out, OUTPUT, "phase_change", (phase[after] - phase[frames]) * FPS)
+    _put(out, OUTPUT, "root_velocity", to_local(root[after, :2] - root[frames, :2], root[frames, 3]) * FPS)
+    _put(out, OUTPUT, "root_turn", (root[after, 3] - root[frames, 3]) * FPS)
+    return out
+
+
+def _goals(episode: Episode, root: Array, frames: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """G at `frames` and one more, (N + 1, GOAL.size), and I at `frames`, with new goals ramped in."""
+    every = np.append(frames, frames[-1] + 1)
+    goals = episode.goals
+    changes = np.flatnonzero(
+        (np.diff(goals.place, axis=0) != 0).any(1)
+        | (np.diff(goals.facing) != 0)
+        | (np.diff(goals.action) != 0)
+        | (np.diff(goals.locomotion))
+    )
+    starts = np.concatenate(([0], changes + 1))
+    ends = np.append(starts[1:], len(root))
+    goal = np.zeros((len(every), GOAL.size), dtype=np.float32)
+    interaction = np.zeros((len(every), INTERACTION.size), dtype=np.float32)
+    previous = 0
+    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        ramp = 0 if number + 1 == len(starts) else round(rng.uniform(*RAMP) * FPS)
+        share = np.ones(len(every)) * ((every >= start) & (every < end + ramp))
+        if number:
+            share *= np.clip((every - start + 1) / max(previous, 1), 0, 1)
+        if ramp:
+            share *= 1 - np.clip((every - end + 1) / ramp, 0, 1)
+        previous = ramp
+        used = np.flatnonzero(share > 0)
+        if not len(used):
+            continue
+        values, volume = _segment(episode, root, every[used], start)
+        goal[used] += share[used, None] * values
+        if volume is not None:
+            interaction[used] += share[used, None] * volume
+    return goal, interaction[:-1]
+
+
+def _segment(episode: Episode, root: Array, frames: Array, at: int) -> tuple[Array, Array | None]:
+    """G and, where a thing is used, I at `frames` under the goal that holds at frame `at`."""
+    goals, here = episode.goals, root[frames]
+    out = np.zeros((len(frames), GOAL.size), dtype=np.float32)
+    if goals.locomotion[at]:
+        when = np.clip(frames[:, None] + WINDOW + AHEAD, 0, len(root) - 1)
+        way = root[when]
+        places = np.concatenate((way[..., :2], np.zeros((*way.shape[:2], 1))), axis=-1)
+        facing, action = way[..., 3], _goal_actions(episode.track.actions)[when]
+    else:
+        places = np.broadcast_to(goals.place[at], (len(frames), SAMPLES, 3))
+        facing = np.broadcast_to(goals.facing[at], (len(frames), SAMPLES))
+        action = np.broadcast_to(np.eye(len(GOAL_ACTIONS))[goals.action[at]], (len(frames), SAMPLES, len(GOAL_ACTIONS)))
+    _put(out, GOAL, "position", points_to_root(places, here))
+    _put(out, GOAL, "direction", direction(facing - here[:, None, 3]))
+    _put(out, GOAL, "action", action)
+    thing = int(goals.thing[at])
+    if thing == FREE:
+        return out, None
+    surroundings = episode.surroundings()
+    volume = np.empty((len(frames), INTERACTION.size), dtype=np.float32)
+    still = len(episode.colliders[thing].poses) == 1
+    sensor, frame, occupancy = None, None, None
+    for i, f in enumerate(frames.tolist()):
+        if sensor is None or not still:
+            placed = surroundings.at(f).of([thing])
+            sensor, frame = Interaction.covering(placed, float(goals.facing[at]))
+            occupancy = sensor.occupancy(placed, frame)
+        assert frame is not None and occupancy is not None
+        cells = np.empty(INTERACTION.shape("cell"), dtype=np.float32)
+        cells[:, :OCCUPANCY] = -points_to_root(sensor.places(frame), root[f])
+        cells[:, OCCUPANCY] = occupancy
+        volume[i] = cells.reshape(-1)
+    return out, volume
+
+
+def _goal_actions(actions: Array) -> Array:
+    """One-hot goal actions (T, 6) of labels (T, 7): what is done with the hands counts before how one walks."""
+    order = ("carry", "open", "sit", "run", "walk", "idle")
+    out = np.zeros((len(actions), len(GOAL_ACTIONS)), dtype=np.float32)
+    left = np.ones(len(actions), dtype=bool)
+    for name in order:
+        on = left & (actions[:, ACTIONS.index(name)] > 0.5)
+        out[on, GOAL_ACTIONS.index(name)] = 1
+        left &= ~on
+    out[left, GOAL_ACTIONS.index("walk")] = 1
+    return out
+
+
+def _put(out: Array, layout: Layout, name: str, values: Array) -> None:
+    out[:, getattr(layout, name)] = values.reshape(len(out), -1)
+
+
+def _bytes(values: Array) -> Array:
+    out: Array = np.round(values * OCCUPANCY_STEPS).astype(np.uint8)
+    return out
+
+
+def pack(episodes: Iterable[Episode], seed: int) -> Packed:
+    """Features of all episodes that are long enough."""
+    rng = np.random.default_rng(seed)
+    return Packed.joined([features(episode, rng) for episode in episodes if len(episode) > _LEAST])
