@@ -30,6 +30,8 @@ _NUDGE = 1e-4
 """Cells: how far surfaces are moved inwards, so that one on the border of two cells belongs to the inner one."""
 _ASIDE = (0.5 + 1.7e-4, 0.5 + 2.9e-4)
 """Where the rays go through a cell: beside its middle, where no edges of tidy meshes lie."""
+_SURE = 2
+"""Votes of a ray that enters and leaves as often; one whose surfaces only come in pairs has one."""
 _SAME = 1e-3
 """Cells: surfaces so close on a ray are one surface, made twice."""
 
@@ -185,25 +187,48 @@ def _fill(filled: Array, cell: Array) -> None:
 def _fill_inside(filled: Array, cells: Array, room: float) -> None:
     """Fill the cells inside the surface by the votes of the three axes; `room` cells wide spaces stay open."""
     votes = np.zeros(filled.shape, dtype=np.int8)
+    shut = ~filled
+    flat = 0
     for axis in range(3):
         turn = [(axis + 1) % 3, (axis + 2) % 3, axis]
-        turned = np.transpose(votes, turn)
-        turned += _votes(turned.shape, cells, turn)
-    inside = votes > 0
+        shape = tuple(filled.shape[a] for a in turn)
+        says, unsigned = _votes(shape, *_hits(shape, cells, turn))
+        votes_of_axis = np.transpose(votes, turn)
+        votes_of_axis += says
+        shut_of_axis = np.transpose(shut, turn)
+        shut_of_axis &= says > 0
+        flat += unsigned
+    votes[filled] = 0
+    inside = _agreed(votes) > 0
+    if flat > 0:
+        inside |= ~_connected(_border(filled), ~filled)
     inside &= ~filled
-    open_ = inside & (votes < 3)
+    open_ = inside & ~shut
     if np.count_nonzero(open_) >= room**3:
         inside &= ~_rooms(open_, max(round(room), 1))
     filled |= inside
 
 
-def _votes(shape: tuple[int, ...], cells: Array, turn: list[int]) -> Array:
-    """For each cell 1 inside, -1 outside, 0 where the ray along the last axis says nothing; int8 `shape`.
+def _agreed(votes: Array) -> Array:
+    """Votes where all axes are sure; elsewhere with those of the six neighbours added."""
+    doubtful = np.abs(votes) < 3 * _SURE
+    if not doubtful.any():
+        return votes
+    total = votes.copy()
+    for axis in range(3):
+        out, own = np.moveaxis(total, axis, 0), np.moveaxis(votes, axis, 0)
+        out[1:] += own[:-1]
+        out[:-1] += own[1:]
+    return np.where(doubtful, total, votes)
+
+
+def _votes(shape: tuple[int, ...], column: Array, depth: Array, sign: Array) -> tuple[Array, int]:
+    """For each cell what the ray along the last axis through it says, int8 `shape`; above zero is inside.
 
     Inside is where the surfaces before, entered and left, do not cancel out (intersecting solids, or solids inside
-    out), or, where they are not oriented, have an odd number. Both need a surface that is closed along the ray.
+    out), or, where they are not oriented, have an odd number. Both need a surface that is closed along the ray;
+    where it is not, the ray says nothing. Also the number of surfaces that look both ways less those that do not.
     """
-    column, depth, sign = _hits(shape, cells, turn)
     columns = shape[0] * shape[1]
     order = np.lexsort((depth, column))
     column, depth, sign = column[order], depth[order], sign[order]
@@ -212,16 +237,17 @@ def _votes(shape: tuple[int, ...], cells: Array, turn: list[int]) -> Array:
     oriented = np.bincount(column, sign, columns) == 0
     number = np.bincount(column[fresh], minlength=columns)
     paired = number % 2 == 0
+    both_ways = np.bincount(np.cumsum(fresh) - 1, sign) == 0
 
     # The first cell whose middle lies behind the surface
     behind = np.clip(np.ceil(depth - 0.5), 0, shape[2]).astype(np.int64)
-    inside = _behind(columns, shape[2], column, behind, np.where(oriented[column], sign, 0)) != 0
+    wound = _behind(columns, shape[2], column, behind, np.where(oriented[column], sign, 0)) != 0
     column, behind = column[fresh], behind[fresh]
     rank = np.arange(len(column)) - (np.cumsum(number) - number)[column]
-    inside |= _behind(columns, shape[2], column, behind, np.where(paired[column], 1 - 2 * (rank % 2), 0)) > 0
-    says = np.where(inside, 1, -1).astype(np.int8)
-    says[~(oriented | paired)] = 0
-    return says.reshape(shape)
+    odd = _behind(columns, shape[2], column, behind, np.where(paired[column], 1 - 2 * (rank % 2), 0)) > 0
+    says = np.where(wound | odd, 1, -1).astype(np.int8)
+    says *= np.where(oriented, _SURE, np.where(paired, 1, 0)).astype(np.int8)[:, None]
+    return says.reshape(shape), 2 * int(np.count_nonzero(both_ways)) - len(both_ways)
 
 
 def _behind(columns: int, length: int, column: Array, first: Array, change: Array) -> Array:
@@ -275,13 +301,25 @@ def _rooms(open_: Array, width: int) -> Array:
     fits = open_
     for axis in range(3):
         fits = _runs_of(fits, axis, width)
-    grown = fits
-    while True:
-        before = np.count_nonzero(grown)
+    return _connected(fits, open_)
+
+
+def _border(filled: Array) -> Array:
+    """The empty cells at the grid's border."""
+    out = ~filled
+    out[1:-1, 1:-1, 1:-1] = False
+    return out
+
+
+def _connected(seeds: Array, passable: Array) -> Array:
+    """The passable cells that are connected to a seed, by their faces."""
+    out = seeds & passable
+    count = -1
+    while np.count_nonzero(out) != count:
+        count = np.count_nonzero(out)
         for axis in range(3):
-            grown = _along_runs(grown, open_, axis)
-        if np.count_nonzero(grown) == before:
-            return grown
+            out = _along_runs(out, passable, axis)
+    return out
 
 
 def _runs_of(cells: Array, axis: int, width: int) -> Array:
