@@ -19,7 +19,7 @@ class NSM_OT_show_routes(KeyOperation):
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         """Make or update the curves. Raises UserError with what is in the way."""
-        from ..nsm_blender.control.errands import plan
+        from ..nsm_blender.control.foresight import plan
         from ..scene import routes
         from ..scene.errands import gather
 

@@ -25,7 +25,7 @@ class Arrival:
     """What became of one key. Frames are the scene's; None where it did not come to that.
 
     error_cm: horizontal distance of the hips from the goal. error_deg: angle from the facing asked for, None when
-    none was. Both at the frame when it was done.
+    none was. Both at the frame when it was done, or at the last one.
     """
 
     key: int
@@ -98,8 +98,9 @@ def _arrival(number: int, told: dict[str, Any], gathered: Gathered, fps: float, 
     first = int(gathered.frames[0])
     frames = {name: None if told.get(name) is None else first + int(told[name]) for name in _MOMENTS}
     cm = deg = None
-    if told.get("done") is not None and told.get("place") is not None:
-        row = int(np.abs(at - told["done"]).argmin())
+    if told.get("arrived") is not None and told.get("place") is not None:
+        # One who stands there when the shot ends is not done, but as near as he gets.
+        row = len(at) - 1 if told.get("done") is None else int(np.abs(at - told["done"]).argmin())
         wanted = np.array(told["place"])[:2] * gathered.rig.scale
         cm = float(np.linalg.norm(heads[row, 0, :2] - wanted)) * 100
         if told.get("facing") is not None:
