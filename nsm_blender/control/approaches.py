@@ -20,10 +20,19 @@ _UP = np.array([0.0, 0.0, 1.0])
 
 @dataclass(frozen=True, eq=False)
 class Stand:
-    """A place (2,) to stand, and the facing angle that one has there or None: as one arrives."""
+    """A place (2,) to stand, and the facing angle that one has there or None: as one arrives.
+
+    outward: unit vector (2,) away from the thing that one stands before; zero where it is none.
+    """
 
     place: Array
     facing: float | None
+    outward: Array
+
+    def moved(self, out: float, aside: float) -> Array:
+        """The place (2,) so many metres further out from the thing and aside."""
+        x, y = self.outward
+        return self.place + out * self.outward + aside * np.array([-y, x])
 
 
 def stands(goal: Goal, collider: Collider | None, frame: float, distance: float) -> list[Stand]:
@@ -32,13 +41,13 @@ def stands(goal: Goal, collider: Collider | None, frame: float, distance: float)
     collider: the goal's, or None for a free goal. distance: metres from the used part to the middle of the body.
     """
     if collider is None or collider.handles is None:
-        return [Stand(np.array(goal.place[:2], dtype=np.float64), goal.facing)]
+        return [Stand(np.array(goal.place[:2], dtype=np.float64), goal.facing, np.zeros(2))]
     pose = np.asarray(collider.poses, dtype=np.float64)[min(max(round(frame), 0), len(collider.poses) - 1)]
     out = []
     for place, outward in _sides(collider.handles, distance):
         world = rotate(pose[3:], place) + pose[:3]
-        away = rotate(pose[3:], outward)[:2]
-        out.append(Stand(world[:2], float(angle_of(-away)) if goal.facing is None else goal.facing))
+        away = normalize(rotate(pose[3:], outward)[:2])
+        out.append(Stand(world[:2], float(angle_of(-away)) if goal.facing is None else goal.facing, away))
     return out
 
 

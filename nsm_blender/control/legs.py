@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,12 +15,14 @@ from ..motion.rotations import Array
 from .approaches import BEFORE, Stand, stands
 from .floor import ANKLE, Footprints
 from .goals import ActionKey
-from .routes import SPACING, Route, find_route, resampled
+from .routes import SPACING, Finder, Route, finder, resampled
 from .shot import Shot
 from .walker import Walker
 
-FURTHER = (0.0, 0.1, 0.2, 0.3)
-"""Metres: how much further than its handles say one may stand from a thing, as it may be wider than they tell."""
+_OUT, _ASIDE = (0.0, 0.1, 0.2, 0.3), (0.0, -0.2, 0.2, -0.4, 0.4, -0.6, 0.6)
+BESIDE = sorted(((out, aside) for out in _OUT for aside in _ASIDE), key=lambda by: math.hypot(*by))
+"""Metres further out and aside from where its handles say that one stands before a thing, the nearest first: the thing
+may be wider than they tell, or others stand close by."""
 MOVES = 1e-3
 """A collider whose poses differ by more than this, in metres or in the quaternion, moves."""
 _KNOWN = 0.25
@@ -57,21 +61,16 @@ class Planner:
     def leg(self, key: ActionKey, start: Array, frame: float) -> Leg:
         """The leg of a walk or run key that sets off at `start` (2,) at a frame. Raises RouteError."""
         goal = self._goals[key.goal]
-        collider = self._colliders.get(goal.collider)
-        trouble: RouteError | None = None
-        for further in FURTHER if collider is not None and collider.handles is not None else FURTHER[:1]:
-            places = stands(goal, collider, frame, self._shot.route_options.radius + BEFORE + further)
-            if key.route:
-                return self._given(key, start, places[0])
-            try:
-                route = self._route(start, np.array([stand.place for stand in places]), frame)
-            except RouteError as error:
-                trouble = trouble or error
-                continue
-            facing = places[route.end].facing
-            return Leg(route, facing if key.facing is None else key.facing)
-        assert trouble is not None
-        raise trouble
+        places = stands(goal, self._colliders.get(goal.collider), frame, self._shot.route_options.radius + BEFORE)
+        if key.route:
+            return self._given(key, start, places[0])
+        try:
+            return self._found(key, places, self._finder(frame, ()), start)
+        except RouteError:
+            if not self.movers:
+                raise
+        # What moves may be elsewhere by then; one waits before it.
+        return self._found(key, places, self._finder(frame, self.movers), start)
 
     def walker(self, key: ActionKey, route: Route) -> Walker:
         """Who walks a route as the key says."""
@@ -95,18 +94,23 @@ class Planner:
         near = things.between(self.ground + ANKLE, self.ground + options.height)
         return near.distance(route.points[:, :2]) - options.radius
 
-    def _route(self, start: Array, ends: Array, frame: float) -> Route:
-        """The route between things where they are at the frame; if need be through what moves, which one waits for."""
-        options = self._shot.route_options
-        try:
-            return find_route(self.surroundings, start, ends, options, frame=frame, ground=self.ground)
-        except RouteError:
-            if not self.movers:
-                raise
-            passable = self.movers
-            return find_route(
-                self.surroundings, start, ends, options, frame=frame, ground=self.ground, passable=passable
-            )
+    def _finder(self, frame: float, passable: Collection[str]) -> Finder:
+        """Finds routes between things where they are at the frame."""
+        return finder(self.surroundings, self._shot.route_options, frame, self.ground, passable)
+
+    def _found(self, key: ActionKey, places: list[Stand], ways: Finder, start: Array) -> Leg:
+        """The leg to one of `places`, or to the nearest place beside them that has room. Raises RouteError."""
+        for out, aside in BESIDE:
+            ends = np.array([stand.moved(out, aside) for stand in places])
+            if all(ways.trouble_at(end) for end in ends):
+                if not any(stand.outward.any() for stand in places):
+                    raise RouteError(ways.trouble_at(ends[0]))
+                continue
+            route = ways.route(start, ends)
+            facing = places[route.end].facing
+            return Leg(route, facing if key.facing is None else key.facing)
+        thing = self._goals[key.goal].collider
+        raise RouteError(f"There is no room to stand before '{thing}'; free the floor on one of its sides.")
 
     def _given(self, key: ActionKey, start: Array, stand: Stand) -> Leg:
         """The animator's own way, from where one is to where the goal is."""

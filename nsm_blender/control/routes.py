@@ -67,9 +67,16 @@ def find_route(
     The things stand where they are at `frame`; those named in `passable` (doors that open, things that move away)
     are no hindrance. ground: height of the ground. Raises RouteError with what is in the way.
     """
+    ways = finder(surroundings, options, frame, ground, passable)
+    return ways.route(np.asarray(start, float), np.atleast_2d(np.asarray(end, float)))
+
+
+def finder(
+    surroundings: Surroundings, options: RouteOptions, frame: float, ground: float, passable: Collection[str]
+) -> Finder:
+    """What finds routes between things as they are at one moment; see `find_route`."""
     placed = surroundings.at(frame).without(set(passable) & set(surroundings.names))
-    finder = Finder(Footprints.of(placed), surroundings.names, options, ground)
-    return finder.route(np.asarray(start, float), np.atleast_2d(np.asarray(end, float)))
+    return Finder(Footprints.of(placed), surroundings.names, options, ground)
 
 
 class Finder:
@@ -85,7 +92,7 @@ class Finder:
         """The cheapest way from `start` (2,) to one of `ends` (E, 2). Raises RouteError."""
         chosen, reasons = [], []
         for n, end in enumerate(ends):
-            reason = self._trouble_at(end)
+            reason = self.trouble_at(end)
             chosen += [] if reason else [n]
             reasons += [reason]
         if not chosen:
@@ -109,7 +116,7 @@ class Finder:
             blocker = self._name(search.nearest_to_start())
         raise RouteError(f"There is no way to the goal: {blocker} is in the way.")
 
-    def _trouble_at(self, end: Array) -> str:
+    def trouble_at(self, end: Array) -> str:
         """Why a body cannot stand at `end`; empty when it can."""
         clear = self._clearance(end, self._things)
         if clear >= self._options.radius - TOLERANCE:
