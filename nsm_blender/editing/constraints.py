@@ -17,11 +17,14 @@ from ..motion.filters import runs
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from . import terms
+from .frames import with_bone_lengths
 from .kinematics import Kinematics
 from .terms import GAZE_JOINTS, ROOT, Term
 
 _LET_GO = 4
 """Frames at the end of a contact in which a heel is held ever less. Held to the end, a foot would leap up after it."""
+_AROUND = 0.3
+"""Weight of the frames before and after a pose key, beside those of the key: they suggest how to come and go."""
 _HEELS = [column for column, name in enumerate(CONTACT_JOINTS) if name.endswith("Foot")]
 _LOOK_EASE = 0.4
 """Seconds in which a head turns to what it looks at."""
@@ -258,16 +261,23 @@ class PoseKey(Constraint):
 
     kind: ClassVar[str] = "pose"
 
-    def term(self, base: Base) -> Term:
-        """See `Constraint`."""
+    def pose(self) -> Array:
+        """Joint places (J, 3). Raises EditError."""
         pose = _numbers(self.places, 3, "places of the constraint 'pose'")
         if len(pose) != len(MODEL_SKELETON):
             raise EditError(f"The pose key has {len(pose)} joints instead of {len(MODEL_SKELETON)}.")
-        inside = self.frames(base)
+        return pose
+
+    def term(self, base: Base) -> Term:
+        """See `Constraint`."""
+        pose, inside = self.pose(), self.frames(base)
         share = eased(len(base), inside, self.ease)
         wanted = np.repeat(pose.reshape(1, -1), inside.stop - inside.start, axis=0)
         target = _approach(base.frames[:, FRAME.joint_position].astype(np.float64), wanted, inside, share)
-        return terms.Pose(target.astype(np.float32), self.weight * share)
+        target = with_bone_lengths(target.reshape(len(target), -1, 3), "LeftUpLeg")
+        weight = _AROUND * share
+        weight[inside] = 1
+        return terms.Pose(target.astype(np.float32), self.weight * weight)
 
 
 KINDS: dict[str, type[Constraint]] = {

@@ -12,14 +12,25 @@ import numpy as np
 
 from ..errors import EditError
 from ..evaluation.metrics import bone_length_error, foot_slide
-from ..models.manifold import FPS, Autoencoder
+from ..models.manifold import FPS, FRAME, Autoencoder
 from ..motion.contacts import foot_contacts
 from ..motion.motion import Motion
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..paths import weights_folder
-from .constraints import Base, BoneLengths, Constraint, FloorHeight, FootSkate, KeepTrajectory, PinJoint
-from .finish import finish, with_kept_root
+from .constraints import (
+    Base,
+    BoneLengths,
+    Constraint,
+    FloorHeight,
+    FootSkate,
+    KeepTrajectory,
+    LookAt,
+    PinJoint,
+    PoseKey,
+)
+from .finish import finish, free_features, with_kept_root
 from .frames import to_frames
+from .reach import missed, refuse_out_of_reach, standing
 from .solver import TARGET, Solver
 from .style import Restyle, Style, StyleSettings
 
@@ -56,6 +67,8 @@ class Edit:
         self._motion, self._strength, self._autoencoder = motion, strength, autoencoder
         self._at_60, self._base = _prepare(motion)
         self._constraints = _completed(constraints, style, self._base)
+        refuse_out_of_reach(self._base, self._constraints)
+        self._base = replace(self._base, contacts=standing(self._base, self._constraints))
         self._terms = [c.term(self._base) for c in self._constraints if c.weight > 0]
         self._restyle = None
         if style is not None:
@@ -65,6 +78,8 @@ class Edit:
         self._steps = self._run()
         self.report: dict[str, float] = {}
         """Figures once it is done: see `_figures`."""
+        self.warnings: list[str] = []
+        """Sentences, once it is done, on constraints that do not hold in the end."""
 
     @property
     def done(self) -> bool:
@@ -107,7 +122,15 @@ class Edit:
             frames = self._restyle.frames
         guess = with_kept_root(self._base, frames, self._constraints)
         target = TARGET if self._restyle is None else _STYLE_TARGET
-        self._solver = Solver(self._autoencoder, frames, self._base.start, self._terms, guess, target)
+        self._solver = Solver(
+            self._autoencoder,
+            frames,
+            self._base.start,
+            self._terms,
+            guess,
+            target,
+            free=free_features(self._base, self._constraints),
+        )
         while not self._solver.done:
             self._solver.step()
             yield
@@ -139,26 +162,31 @@ class Edit:
     def _figures(self, after: Motion) -> dict[str, float]:
         """What was asked for, before and after, at 60 fps.
 
-        before/after.foot_slide_cm_per_s, .bone_error_mm, .path_error_cm (of the edit against the motion), .pin_error_cm
-        (largest over the pinned frames); cost.ratio: what is left of the constraints' cost by the solve alone;
-        style.gram_ratio: squared Gram distance (eq. 14) to the style against the content's, of the restyled frames,
-        and style.final_gram_ratio of the motion in the end, which keeps the content's path; seconds; steps.
+        before/after.foot_slide_cm_per_s, .bone_error_mm, .path_error_cm (of the edit against the motion), and
+        what `reach.missed` finds; cost.ratio: what is left of the constraints' cost by the solve alone;
+        style.gram_ratio: squared Gram distance (eq. 14) to the style against the content's, of the restyled frames;
+        style.kept_gram_ratio of the same with the content's root velocities and contacts, which the edit keeps,
+        and which are part of a Gram matrix; style.final_gram_ratio of the motion in the end; seconds; steps.
         """
         assert self._solver is not None
         before = replace(self._at_60, contacts=after.contacts)
         out: dict[str, float] = {}
-        pins = [c for c in self._constraints if isinstance(c, PinJoint) and c.weight > 0]
         for name, motion in (("before", before), ("after", after)):
             out[f"{name}.foot_slide_cm_per_s"] = foot_slide(motion)
             out[f"{name}.bone_error_mm"] = 1000 * bone_length_error(motion.positions.astype(np.float64))
-            if pins:
-                out[f"{name}.pin_error_cm"] = 100 * max(_pin_error(self._base, pin, motion) for pin in pins)
+            missing, sentences = missed(self._base, self._constraints, motion)
+            out |= {f"{name}.{figure}": value for figure, value in missing.items()}
+        # Half an edit is meant to fall short.
+        self.warnings = sentences if self._strength == 1 else []
         path = np.linalg.norm(after.root[:, :2] - before.root[:, :2], axis=1)
         out["after.path_error_cm"] = 100 * float(path.max())
         out["cost.ratio"] = self._solver.cost / max(self._solver.costs[0], 1e-12)
         out["steps"] = len(self._solver.costs) - 1
         if self._restyle is not None:
             out["style.gram_ratio"] = self._restyle.gram_ratio(self._restyle.frames)
+            kept = with_kept_root(self._base, self._restyle.frames, self._constraints)
+            kept[:, FRAME.contact] = self._base.frames[:, FRAME.contact]
+            out["style.kept_gram_ratio"] = self._restyle.gram_ratio(kept)
             out["style.final_gram_ratio"] = self._restyle.gram_ratio(
                 to_frames(after.positions, after.root, after.contacts)
             )
@@ -191,14 +219,10 @@ def _prepare(motion: Motion) -> tuple[Motion, Base]:
 def _completed(constraints: Sequence[Constraint], style: Style | None, base: Base) -> list[Constraint]:
     """The constraints, with those that every edit has, and those that every change of style has."""
     needed: list[Constraint] = [BoneLengths()]
+    given = {type(c) for c in constraints}
     if style is not None:
         needed += [FootSkate(), KeepTrajectory(), FloorHeight(height=base.start[2])]
-    given = {type(c) for c in constraints}
+    elif given & {LookAt, PoseKey} and PinJoint not in given:
+        # Nothing asks for another way, and a root that turns a little for a gaze goes astray from there on.
+        needed.append(KeepTrajectory())
     return [*constraints, *(c for c in needed if type(c) not in given)]
-
-
-def _pin_error(base: Base, pin: PinJoint, motion: Motion) -> float:
-    """Metres by which a pinned joint misses its places, at worst."""
-    inside = pin.frames(base)
-    places = motion.positions[inside, MODEL_SKELETON.index(pin.joint)]
-    return float(np.linalg.norm(places - pin.target(base)[0][inside], axis=1).max())

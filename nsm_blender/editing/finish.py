@@ -14,14 +14,14 @@ import numpy as np
 
 from ..control.planting import plant_feet
 from ..control.pose import LEGS, joint_places
-from ..motion.ik import Limb, solve_limb
+from ..models.manifold import FRAME
+from ..motion.ik import REACH, Limb, solve_limb
 from ..motion.rotations import (
     Array,
     between,
     conjugate,
     from_exponential_map,
     multiply,
-    normalize,
     rotate,
     to_exponential_map,
 )
@@ -34,9 +34,10 @@ from .constraints import (
     KeepTrajectory,
     LookAt,
     PinJoint,
+    PoseKey,
     eased,
 )
-from .frames import integrate_root, to_world_positions
+from .frames import integrate_root, to_world_positions, with_bone_lengths
 from .rotations_from_positions import rotations_of
 from .terms import ROOT
 
@@ -48,6 +49,11 @@ _HEAD_TURN = np.radians(75)
 ARMS: dict[str, Limb] = {
     side: Limb(side + "Arm", side + "ForeArm", side + "Hand", (0.0, 1.0, 0.0)) for side in ("Left", "Right")
 }
+_TRUNK = list(range(MODEL_SKELETON.index("Spine"), len(MODEL_SKELETON)))
+"""The trunk and all that it carries."""
+_LEANS = 2
+_LARGEST_LEAN = np.radians(10)
+"""How far the trunk leans, each time, for the last centimetres of an arm."""
 _LIMBS = {limb.end: limb for limb in (*ARMS.values(), *LEGS.values())}
 
 
@@ -61,7 +67,8 @@ def finish(
     Returns joint places (T, J, 3), world rotations (T, J, 4), root (T, 4) and contacts (T, 4).
     """
     root = integrate_root(with_kept_root(base, frames, constraints, strength), base.start)
-    wanted = _rigid(to_world_positions(frames, root))
+    # The legs are left to inverse kinematics.
+    wanted = with_bone_lengths(to_world_positions(_posed(base, frames, constraints, strength), root), "Spine")
     rotations = rotations_of(wanted, reference)
     hips, contacts = wanted[:, 0], base.contacts
     pins = [c for c in constraints if isinstance(c, PinJoint) and c.weight > 0]
@@ -89,23 +96,6 @@ def finish(
     return joint_places(hips, rotations), rotations, root, contacts
 
 
-def _rigid(places: Array) -> Array:
-    """Joint places (T, J, 3) with exact bones in trunk and arms, each joint as near as may be to where it was.
-
-    Every bone starts where the one before it ends, so that errors of length do not add up along a chain. The
-    legs are left to inverse kinematics.
-    """
-    out = places.copy()
-    for joint, parent in enumerate(MODEL_SKELETON.parents):
-        name = MODEL_SKELETON.names[joint]
-        if name in ("LeftShoulder", "RightShoulder"):
-            out[:, joint] = out[:, MODEL_SKELETON.index("Neck")]
-        elif joint >= MODEL_SKELETON.index("Spine"):
-            bone = normalize(places[:, joint] - out[:, parent])
-            out[:, joint] = out[:, parent] + bone * np.linalg.norm(MODEL_SKELETON.offsets[joint])
-    return out
-
-
 def with_kept_root(base: Base, frames: Array, constraints: Sequence[Constraint], strength: float = 1.0) -> Array:
     """Frames whose root velocity and turn are exactly those that are kept."""
     out = frames.copy()
@@ -117,14 +107,41 @@ def with_kept_root(base: Base, frames: Array, constraints: Sequence[Constraint],
     return out
 
 
+def _posed(base: Base, frames: Array, constraints: Sequence[Constraint], strength: float) -> Array:
+    """Frames with every pose key met exactly, and a short way there."""
+    out = frames.copy()
+    for key in constraints:
+        if isinstance(key, PoseKey) and key.weight > 0:
+            inside = key.frames(base)
+            before = base.frames[inside, FRAME.joint_position]
+            missing = np.zeros_like(frames[:, FRAME.joint_position])
+            missing[inside] = before + strength * (key.pose().reshape(-1) - before) - out[inside, FRAME.joint_position]
+            out[:, FRAME.joint_position] += _held(missing, inside, min(_LAST_EASE, key.ease))
+    return out
+
+
+def _held(missing: Array, inside: slice, ease: float) -> Array:
+    """Corrections (T, d) that are known `inside` a range; they come and go within `ease` seconds around it."""
+    missing[: inside.start], missing[inside.stop :] = missing[inside.start], missing[inside.stop - 1]
+    out: Array = eased(len(missing), inside, ease)[:, None] * missing
+    return out
+
+
+def free_features(base: Base, constraints: Sequence[Constraint]) -> Array:
+    """(T, FRAME.size) 0 for the root velocity and turn of frames in which they are kept, 1 elsewhere."""
+    out = np.ones_like(base.frames)
+    for constraint in constraints:
+        if isinstance(constraint, KeepTrajectory) and constraint.weight > 0:
+            out[constraint.frames(base), ROOT] = 0
+    return out
+
+
 def _brought(base: Base, pin: PinJoint, now: Array, strength: float) -> Array:
     """Places `now` (T, 3) of a joint, with those in the pin's range where they are wanted, and a short way there."""
     inside = pin.frames(base)
-    share = eased(len(base), inside, min(_LAST_EASE, pin.ease))
     before = base.kinematics.world([MODEL_SKELETON.index(pin.joint)])[:, 0]
     missing = before + strength * (pin.target(base)[0] - before) - now
-    missing[: inside.start], missing[inside.stop :] = missing[inside.start], missing[inside.stop - 1]
-    return now + share[:, None] * missing
+    return now + _held(missing, inside, min(_LAST_EASE, pin.ease))
 
 
 def _reach(base: Base, pin: PinJoint, hips: Array, rotations: Array, strength: float) -> Array:
@@ -133,6 +150,9 @@ def _reach(base: Base, pin: PinJoint, hips: Array, rotations: Array, strength: f
     upper, middle, end = MODEL_SKELETON.indices((limb.upper, limb.middle, limb.end))
     places = joint_places(hips, rotations)
     target = _brought(base, pin, places[:, end], strength)
+    if limb in ARMS.values():
+        rotations = _lean(limb, hips, rotations, target)
+        places = joint_places(hips, rotations)
     out = rotations.copy()
     out[:, upper], out[:, middle], _ = solve_limb(
         limb, places[:, upper], target, rotations[:, upper], rotations[:, middle]
@@ -140,6 +160,27 @@ def _reach(base: Base, pin: PinJoint, hips: Array, rotations: Array, strength: f
     if limb in ARMS.values():
         # A hand turns with its forearm; a foot keeps standing as it did.
         out[:, end] = multiply(multiply(out[:, middle], conjugate(rotations[:, middle])), rotations[:, end])
+    return out
+
+
+def _lean(limb: Limb, hips: Array, rotations: Array, target: Array) -> Array:
+    """World rotations (T, J, 4) with the trunk leant as far as an arm is too short for its target (T, 3)."""
+    spine, upper = MODEL_SKELETON.indices(("Spine", limb.upper))
+    length = REACH * float(
+        np.linalg.norm(MODEL_SKELETON.offsets[MODEL_SKELETON.indices((limb.middle, limb.end))], axis=1).sum()
+    )
+    out = rotations
+    for _ in range(_LEANS):
+        places = joint_places(hips, out)
+        arm = target - places[:, upper]
+        far = np.linalg.norm(arm, axis=1, keepdims=True)
+        lack = arm * np.maximum(1 - length / np.maximum(far, 1e-6), 0)
+        from_spine = places[:, upper] - places[:, spine]
+        turn = to_exponential_map(between(from_spine, from_spine + lack))
+        angle = np.linalg.norm(turn, axis=1, keepdims=True)
+        turn *= np.minimum(1, _LARGEST_LEAN / np.maximum(angle, 1e-6))
+        out = out.copy()
+        out[:, _TRUNK] = multiply(from_exponential_map(turn)[:, None], out[:, _TRUNK])
     return out
 
 

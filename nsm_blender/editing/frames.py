@@ -8,9 +8,13 @@ from numpy.typing import NDArray
 
 from ..models.manifold import FPS, FRAME
 from ..motion.root import to_local, to_world
-from ..motion.rotations import Array, from_yaw, rotate
+from ..motion.rotations import Array, from_yaw, normalize, rotate
+from ..motion.skeleton import MODEL_SKELETON
 
 Float32 = NDArray[np.float32]
+
+_POINT = 1e-6
+"""Metres: a shorter bone has no direction."""
 
 
 def to_frames(positions: Array, root: Array, contacts: Array) -> Float32:
@@ -67,3 +71,21 @@ def to_world_positions(frames: Array, root: Array) -> Array:
 def contacts_of(frames: Array) -> Array:
     """Contact labels (T, 4), 0 or 1, of CONTACT_JOINTS."""
     return (frames[:, FRAME.contact] > 0).astype(np.float32)
+
+
+def with_bone_lengths(places: Array, first: str) -> Array:
+    """Joint places (T, J, 3) with exact bones from the joint `first` of the model skeleton on.
+
+    Each joint is as near as may be to where it was; every bone starts where the one before it ends, so that
+    errors of length do not add up along a chain.
+    """
+    out = places.copy()
+    for joint, parent in enumerate(MODEL_SKELETON.parents):
+        length = np.linalg.norm(MODEL_SKELETON.offsets[joint])
+        if joint < MODEL_SKELETON.index(first):
+            continue
+        if length < _POINT:
+            out[:, joint] = out[:, parent]
+        else:
+            out[:, joint] = out[:, parent] + normalize(places[:, joint] - out[:, parent]) * length
+    return out

@@ -38,7 +38,8 @@ class Solver:
     """One minimisation in progress: `step()` does one piece (20 ms for a minute of motion) until `done`.
 
     frames: (T, FRAME.size) the motion at 60 fps, T even. start: its first root. guess: frames to begin with
-    where some of the terms hold already. It ends when the cost is below `target` times that of `frames` and
+    where some of the terms hold already. free: (T, FRAME.size), 0 where a feature stays as the guess has it, else 1;
+    None leaves all free. It ends when the cost is below `target` times that of `frames` and
     every term is met, or after `most` steps.
     """
 
@@ -51,9 +52,11 @@ class Solver:
         guess: Array | None = None,
         target: float = TARGET,
         most: int = _MOST,
+        free: Array | None = None,
     ) -> None:
         self._autoencoder, self._terms = autoencoder, terms
         self._target, self._most = target, most
+        self._free = free
         self._own = np.float32(_OWN) * autoencoder.scale**2
         self._set(Kinematics(frames.astype(np.float32), start))
         self.costs = [self.cost]
@@ -148,6 +151,8 @@ class Solver:
         out += 0.5 * own
         out[1:] += 0.25 * own[:-1]
         out[:-1] += 0.25 * own[1:]
+        if self._free is not None:
+            out *= self._free
         return out
 
     def _met(self) -> bool:
@@ -158,6 +163,8 @@ class Solver:
         out = np.zeros_like(self.frames)
         for term, residual in zip(self._terms, residuals, strict=True):
             term.gradient(self._at, residual, out)
+        if self._free is not None:
+            out *= self._free
         return out
 
 

@@ -26,7 +26,7 @@ TURN_UNIT = 0.1
 """rad/s that count as one."""
 BONE_UNIT = 0.005
 """Metres of a bone's length that count as one."""
-_PINNED = 0.004
+_PINNED = 0.01
 """Metres along an axis that a pinned joint may be off at the end of a solve."""
 GAZE_UNIT = 0.05
 """Length of the difference of two directions that counts as one: about 3 degrees."""
