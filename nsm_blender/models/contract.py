@@ -26,6 +26,8 @@ _FEW_COLUMNS = 64
 _SMALL_PRODUCT = 1_000_000
 """Up to this many multiplications OpenBLAS (on AVX-512) takes matrices as they lie; larger ones it first
 copies into another order, which for a few columns costs more than the product."""
+_CACHED_ROWS = 64
+"""Rows of the second factor that `einsum` goes through at once: at our widths they stay in a core's own cache."""
 _LARGE_PRODUCT = 10_000_000
 """Multiplications (about a millisecond of `einsum`) from which threads are worth starting."""
 _TRIALS = 5
@@ -44,7 +46,7 @@ def matmul(a: Float32, b: Float32) -> Float32:
     few = b.shape[1] <= _FEW_COLUMNS
     if not matmul_is_fast():
         # einsum vectorises along the last axis: of the result, or, when both factors end with it, of the sum.
-        return np.einsum("ij,kj->ik", a, np.ascontiguousarray(b.T)) if few else np.einsum("ij,jk->ik", a, b)
+        return np.einsum("ij,kj->ik", a, np.ascontiguousarray(b.T)) if few else _einsum_matrices(a, b)
     if not few:
         return np.matmul(a, b)
     rows, n = a.shape
@@ -105,6 +107,14 @@ class Rows:
 def _divisor(size: int, limit: int) -> int:
     """The largest divisor of `size` up to `limit`, or 1."""
     return next(d for d in range(max(1, min(size, limit)), 0, -1) if size % d == 0)
+
+
+def _einsum_matrices(a: Float32, b: Float32) -> Float32:
+    out = np.einsum("ij,jk->ik", a[:, :_CACHED_ROWS], b[:_CACHED_ROWS])
+    for start in range(_CACHED_ROWS, len(b), _CACHED_ROWS):
+        block = slice(start, start + _CACHED_ROWS)
+        out += np.einsum("ij,jk->ik", a[:, block], b[block])
+    return out
 
 
 def _einsum_rows(matrix: Float32, vector: Float32, out: Float32) -> None:
