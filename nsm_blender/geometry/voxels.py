@@ -86,10 +86,12 @@ def _corners(mesh: TriangleMesh, size: float) -> Array:
 
 def _shape(low: Array, high: Array, size: float) -> tuple[int, int, int]:
     """Cells along each axis. A mesh that fits a whole number of cells gets just these, whatever the rounding."""
-    edges = high / size - low / size
-    counts = np.maximum(np.ceil(edges - 1e-6), 1.0)
-    if counts.prod() > MAX_CELLS:
-        metres = " x ".join(f"{edge * size:.4g}" for edge in edges)
+    with np.errstate(over="ignore", invalid="ignore"):
+        edges = high - low
+        counts = np.maximum(np.ceil(edges / size - 1e-6), 1.0)
+        fits = counts.prod() <= MAX_CELLS
+    if not fits:
+        metres = " x ".join(f"{edge:.4g}" for edge in edges)
         raise ColliderError(
             f"The mesh is {metres} m large: too large for voxels of {size:.4g} m. "
             "Check its scale, split it, or take larger voxels."
