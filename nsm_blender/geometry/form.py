@@ -157,14 +157,20 @@ class Form:
 
     def slope(self, level: Level) -> float:
         """Radians by which a level leans."""
-        cell = self.index(self.points)
-        near = level.mask[cell[:, 0], cell[:, 1]] & (np.abs(self.points[:, 2] - level.height) < 3 * self.voxels.size)
-        if near.sum() < 10:
-            return 0.0
-        places = self.points[near]
-        ones = np.ones((len(places), 1))
-        fit = np.linalg.lstsq(np.hstack([places[:, :2], ones]), places[:, 2], rcond=None)[0]
-        return float(np.arctan(np.hypot(fit[0], fit[1])))
+        size, filled = self.voxels.size, self.voxels.filled
+        cells = np.argwhere(filled & (_free_above(filled) >= 4))
+        places = self.voxels.origin + (cells + 0.5) * size
+        ground = np.column_stack([places[:, :2], np.ones(len(places))])
+        on = level.mask[cells[:, 0], cells[:, 1]] & (np.abs(places[:, 2] - level.height) < (_WINDOW + 1) * size)
+        near = (np.abs(places[:, :2] - level.middle[:2]) < level.extent.max()).all(axis=1)
+        plane = np.zeros(3)
+        # A leaning surface leaves the level's window: its plane grows from the part that lies inside.
+        for _ in range(6):
+            if np.count_nonzero(on) < 10:
+                return 0.0
+            plane = np.linalg.lstsq(ground[on], places[on, 2], rcond=None)[0]
+            on = near & (np.abs(places[:, 2] - ground @ plane) < 1.5 * size)
+        return float(np.arctan(np.hypot(plane[0], plane[1])))
 
 
 def alignment(points: Array) -> tuple[float, float]:
@@ -182,16 +188,14 @@ def alignment(points: Array) -> tuple[float, float]:
     sharp = _sharpness(flat, fine)
     # The middle of the fine angles that are about as good, so that bins' borders do not decide.
     angle = float(fine[sharp >= sharp.max() - 0.1 * np.ptp(sharp)].mean())
-    return (angle if clear > _ROUND else _tightest(flat, coarse)), clear
+    return (angle if clear > _ROUND else _longest(points[:, :2])), clear
 
 
-def _tightest(flat: Array, angles: Array) -> float:
-    """The angle of the smallest rectangle around points (P, 2), but for the outermost hundredth."""
-    c, s = np.cos(angles)[:, None], np.sin(angles)[:, None]
-    area = np.ones(len(angles))
-    for along in (c * flat[:, 0] + s * flat[:, 1], -s * flat[:, 0] + c * flat[:, 1]):
-        area *= np.ptp(np.quantile(along, [0.005, 0.995], axis=1), axis=0)
-    return float(angles[int(np.argmin(area))])
+def _longest(flat: Array) -> float:
+    """The angle, within 45 degrees of 0, of the main axes of points (P, 2)."""
+    spread = np.cov(flat.T)
+    angle = 0.5 * np.arctan2(2 * spread[0, 1], spread[0, 0] - spread[1, 1])
+    return float((angle + np.pi / 4) % (np.pi / 2) - np.pi / 4)
 
 
 def _sharpness(flat: Array, angles: Array) -> Array:

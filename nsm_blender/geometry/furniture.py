@@ -77,6 +77,7 @@ def door(rng: np.random.Generator, kind: str, opening: float | None = None) -> P
     height, thick, side = rng.uniform(1.96, 2.10), rng.uniform(0.035, 0.055), 1 if rng.random() < 0.5 else -1
     grip, free = rng.uniform(0.98, 1.08), -side * (width / 2 - rng.uniform(0.05, 0.08))
     solids = [block((-width / 2, -thick / 2, 0.005), (width / 2, thick / 2, height))]
+    # Where the lever ends; the hand lies on its middle.
     inner = free + side * 0.12
     for face in (-1.0, 1.0):
         y = face * (thick / 2 + 0.05)
@@ -93,7 +94,7 @@ def door(rng: np.random.Generator, kind: str, opening: float | None = None) -> P
     ]
     opens = np.pi / 2 * (1 if rng.random() < 0.5 else -1)
     handles = Door(
-        [float(side * width / 2), 0.0, 0.005], [0.0, 0.0, 1.0], [float(free), 0.0, float(grip)], float(width),
+        [float(side * width / 2), 0.0, 0.005], [0.0, 0.0, 1.0], [float(free + inner) / 2, 0.0, float(grip)], float(width),
         float(height - 0.005), float(opens),
     )  # fmt: skip
     return piece_of(kind, solids, "door", handles, fixture=piece_of("door_frame", frame))
@@ -330,6 +331,8 @@ _MAKERS: dict[str, Callable[[np.random.Generator, str], Piece]] = {
     "platform": _platform,
     "stairs": _stairs,
     "beam": _beam,
+    "tub_chair": _seated(seating.tub_chair),
+    "slatted_bench": _seated(seating.slatted_bench),
 }
 
 KINDS = tuple(_MAKERS)

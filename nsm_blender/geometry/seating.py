@@ -118,6 +118,41 @@ def office_chair(rng: np.random.Generator) -> Seating:
     return Seating(solids, seat)
 
 
+def tub_chair(rng: np.random.Generator) -> Seating:
+    """A round seat with a back that runs round it and ends in arm rests of the same height."""
+    radius, height = rng.uniform(0.24, 0.30), rng.uniform(0.40, 0.46)
+    rise, thick = rng.uniform(0.22, 0.32), rng.uniform(0.03, 0.06)
+    solids = [drum((0, 0), radius, height - 0.10, height), drum((0, 0), 0.04, 0.02, height - 0.1, 12)]
+    solids.append(drum((0, 0), 0.8 * radius, 0.0, 0.03))
+    round_ = np.linspace(-1.0, 1.0, 15) * rng.uniform(1.7, 2.0)
+    shell = (radius + thick / 2) * np.stack([np.sin(round_), np.cos(round_)], axis=-1)
+    low, high = height - 0.08, height + rise
+    for a, b in zip(shell[:-1], shell[1:], strict=True):
+        solids.append(spoke((*a, (low + high) / 2), (*b, (low + high) / 2), thick, high - low))
+    rests = [[side * float(radius + thick / 2), 0.0, float(high)] for side in (-1.0, 1.0)]
+    seat = replace(_seat(2 * radius, 2 * radius, height, 0.0, ("front",)), arm_rests=rests)
+    return Seating(solids, seat)
+
+
+def slatted_bench(rng: np.random.Generator) -> Seating:
+    """A garden bench of slats with gaps between them, with a back of slats."""
+    width, height, slats = rng.uniform(1.1, 1.7), rng.uniform(0.40, 0.47), int(rng.integers(4, 6))
+    slat, gap = rng.uniform(0.06, 0.08), rng.uniform(0.015, 0.03)
+    depth = slats * slat + (slats - 1) * gap
+    low = -depth / 2
+    solids = [
+        block((-width / 2, y, height - 0.03), (width / 2, y + slat, height))
+        for y in low + np.arange(slats) * (slat + gap)
+    ]
+    for x in (-width / 2 + 0.08, width / 2 - 0.14):
+        solids.append(block((x, low, 0.0), (x + 0.06, low + 0.06, height - 0.03)))
+        solids.append(block((x, -low, 0.0), (x + 0.06, 0.06 - low, height + 0.42)))
+        solids.append(block((x, low, height - 0.09), (x + 0.06, -low, height - 0.03)))
+    for z in height + np.array([0.12, 0.24, 0.36]):
+        solids.append(block((-width / 2, -low - 0.025, z), (width / 2, -low, z + 0.07)))
+    return Seating(_centred(solids, 0.03), _seat(width, depth - 0.025, height, -0.0425))
+
+
 def _with_arms(rng: np.random.Generator, width: float, depth: float, height: float, arms: tuple[bool, bool]) -> Seating:
     back, arm, rest = rng.uniform(0.06, 0.20), rng.uniform(0.05, 0.18), height + rng.uniform(0.16, 0.28)
     low, high, top = -depth / 2, depth / 2 + back, height + rng.uniform(0.35, 0.55)

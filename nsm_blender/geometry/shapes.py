@@ -93,18 +93,21 @@ def pillow(
     return Solid(TriangleMesh(vertices, np.concatenate(triangles)), _round_boxes(at, size, power))
 
 
-def spoke(start: tuple[float, float, float], end: tuple[float, float, float], thickness: float) -> Solid:
-    """A bar with a square section between two points at the same height."""
+def spoke(
+    start: tuple[float, float, float], end: tuple[float, float, float], thickness: float, height: float | None = None
+) -> Solid:
+    """A bar between two points at the same height, which are its ends' middles. height: of its section, None: square."""
     a, b = np.array(start, dtype=float), np.array(end, dtype=float)
     along = (b - a) / np.linalg.norm(b - a)
     across = np.array([-along[1], along[0], 0.0])
+    tall = np.array([0.0, 0.0, thickness if height is None else height])
     corner = np.stack(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij"), axis=-1).reshape(-1, 3)
     side = (corner[:, 1:2] - 0.5) * thickness
-    vertices = a + corner[:, :1] * (b - a) + side * across + (corner[:, 2:] - 0.5) * thickness * np.array([0, 0, 1.0])
+    vertices = a + corner[:, :1] * (b - a) + side * across + (corner[:, 2:] - 0.5) * tall
     count = max(1, int(np.ceil(np.linalg.norm(b - a) / SLICE)))
     centre = a + (np.arange(count)[:, None] + 0.5) / count * (b - a)
-    half = np.broadcast_to(np.maximum(np.abs(b - a) / (2 * count), thickness / 2), centre.shape)
-    return Solid(TriangleMesh(vertices, _BOX_FACES), Cuboids(centre, half.copy()))
+    half = np.abs(b - a) / (2 * count) + np.abs(across) * thickness / 2 + tall / 2
+    return Solid(TriangleMesh(vertices, _BOX_FACES), Cuboids(centre, np.tile(half, (count, 1))))
 
 
 def _round_boxes(at: Array, size: Array, power: float | None) -> Cuboids:
