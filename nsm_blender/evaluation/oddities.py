@@ -10,7 +10,7 @@ import numpy as np
 
 from ..geometry.furniture import Piece
 from ..geometry.mesh import TriangleMesh
-from ..geometry.roles import moved
+from ..geometry.roles import Carryable, Climbable, Seat, Surface, moved
 from ..geometry.shapes import drum
 from ..motion.rotations import Array
 
@@ -32,8 +32,9 @@ def mirrored(rng: np.random.Generator, piece: Piece) -> Piece:
     del rng
     out = _rigid(piece, np.diag([-1.0, 1.0, 1.0]), np.zeros(3), "mirrored")
     if piece.role == "carryable":
-        swapped = [replace(h, left=h.right, right=h.left) for h in (out.handles, *out.also)]  # type: ignore[type-var, union-attr]
-        out = replace(out, handles=swapped[0], also=swapped[1:])
+        grasps = (h for h in (out.handles, *out.also) if isinstance(h, Carryable))
+        first, *others = (replace(h, left=h.right, right=h.left) for h in grasps)
+        out = replace(out, handles=first, also=list(others))
     return out
 
 
@@ -63,9 +64,8 @@ def noisy(rng: np.random.Generator, piece: Piece) -> Piece:
 def one_legged(rng: np.random.Generator, piece: Piece) -> Piece:
     """A seat or table on a column instead of legs."""
     del rng
-    handles = piece.handles
-    assert handles is not None and hasattr(handles, "place")
-    x, y, top = handles.place
+    assert isinstance(piece.handles, Seat | Surface)
+    x, y, top = piece.handles.place
     upper = [part for part in piece.parts if part.vertices[:, 2].max() > top - 0.01]
     upper = [TriangleMesh(np.maximum(part.vertices, [-9, -9, top - 0.06]), part.triangles) for part in upper]
     column = [drum((x, y), 0.03, 0.0, top - 0.05).mesh, drum((x, y), 0.2, 0.0, 0.03).mesh]
@@ -74,8 +74,8 @@ def one_legged(rng: np.random.Generator, piece: Piece) -> Piece:
 
 def raised(rng: np.random.Generator, piece: Piece) -> Piece:
     """On legs so long that it cannot be used: seats at 1.2 m, tables and steps higher than one reaches."""
-    assert piece.handles is not None
-    at = getattr(piece.handles, "place", None) or getattr(piece.handles, "edge", None) or [0.0, 0.0, 0.0]
+    assert isinstance(piece.handles, Seat | Surface | Climbable)
+    at = piece.handles.edge if isinstance(piece.handles, Climbable) else piece.handles.place
     lift = {"seat": 1.2, "surface": 1.8, "climbable": 1.5}[piece.role] + rng.uniform(0.0, 0.1) - at[2]
     high = piece.mesh.vertices + np.where(piece.mesh.vertices[:, 2:] > 0.05, [0.0, 0.0, lift], 0.0)
     shift = np.array([0.0, 0.0, lift])

@@ -79,7 +79,7 @@ class Verdict:
 
 
 def evaluate(seeds: list[int], log: Callable[[str], None] = print) -> dict[str, float]:
-    """Figures over sets of pieces, one set per seed: how many are right, and how many of the wrong ones are warned of."""
+    """Figures over sets of pieces, one set per seed: how many are right, how many of the others have no warning."""
     out: dict[str, float] = {}
     for name, pieces in (("sit_open_carry", PIECES), ("put_climb", MORE)):
         verdicts = [verdict for seed in seeds for verdict in judge_all(pieces, seed)]

@@ -94,9 +94,13 @@ def door(rng: np.random.Generator, kind: str, opening: float | None = None) -> P
     ]
     opens = np.pi / 2 * (1 if rng.random() < 0.5 else -1)
     handles = Door(
-        [float(side * width / 2), 0.0, 0.005], [0.0, 0.0, 1.0], [float(free + inner) / 2, 0.0, float(grip)], float(width),
-        float(height - 0.005), float(opens),
-    )  # fmt: skip
+        [float(side * width / 2), 0.0, 0.005],
+        [0.0, 0.0, 1.0],
+        [float(free + inner) / 2, 0.0, float(grip)],
+        float(width),
+        float(height - 0.005),
+        float(opens),
+    )
     return piece_of(kind, solids, "door", handles, fixture=piece_of("door_frame", frame))
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -127,7 +128,7 @@ def tub_chair(rng: np.random.Generator) -> Seating:
     round_ = np.linspace(-1.0, 1.0, 15) * rng.uniform(1.7, 2.0)
     shell = (radius + thick / 2) * np.stack([np.sin(round_), np.cos(round_)], axis=-1)
     low, high = height - 0.08, height + rise
-    for a, b in zip(shell[:-1], shell[1:], strict=True):
+    for a, b in pairwise(shell):
         solids.append(spoke((*a, (low + high) / 2), (*b, (low + high) / 2), thick, high - low))
     rests = [[side * float(radius + thick / 2), 0.0, float(high)] for side in (-1.0, 1.0)]
     seat = replace(_seat(2 * radius, 2 * radius, height, 0.0, ("front",)), arm_rests=rests)

@@ -80,7 +80,11 @@ def check_seat(seat: Seat, form: Form | None, floor: float, around: Placed | Non
 def _sitting_level(form: Form) -> Level | None:
     best, most = None, 0.0
     for level in form.levels(clearance=0.5, area=0.035):
-        likely = 0.02 + np.exp(-(((level.height - form.floor - _USUAL) / 0.25) ** 2))
+        height = level.height - form.floor
+        likely = 0.02 + np.exp(-(((height - _USUAL) / 0.25) ** 2))
+        if height < 0.5 * HEIGHTS[0]:
+            # A foot or a base is far more likely than a seat so low.
+            likely *= 0.05
         large = min(level.area, 0.3) / 0.3 * np.clip(level.extent.min() / 0.3, 0, 1) ** 2
         backed = 1.5 if form.walls(level).max() > 0.2 else 1.0
         if likely * large * backed > most:

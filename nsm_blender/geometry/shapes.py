@@ -96,7 +96,7 @@ def pillow(
 def spoke(
     start: tuple[float, float, float], end: tuple[float, float, float], thickness: float, height: float | None = None
 ) -> Solid:
-    """A bar between two points at the same height, which are its ends' middles. height: of its section, None: square."""
+    """A bar between the middles of its ends, at one height. height: of its section, None: as its thickness."""
     a, b = np.array(start, dtype=float), np.array(end, dtype=float)
     along = (b - a) / np.linalg.norm(b - a)
     across = np.array([-along[1], along[0], 0.0])
