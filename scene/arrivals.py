@@ -16,8 +16,10 @@ from ..nsm_blender.motion.rotations import Array
 from . import keys
 from .gather import Gathered
 
-_AROUND = 0.5
-"""Seconds before and after an arrival from which the rig's facing is smoothed."""
+_BEFORE = 0.2
+"""Seconds before a key is done at which its errors are taken: later one already leans and turns to the next."""
+_SMOOTHED = 0.5
+"""Seconds up to then over which the rig's facing is smoothed."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Arrival:
     """What became of one key. Frames are the scene's; None where it did not come to that.
 
     error_cm: horizontal distance of the hips from the goal. error_deg: angle from the facing asked for, None when
-    none was. Both at the frame when it was done, or at the last one.
+    none was. Both just before it was done, or at the last frame.
     """
 
     key: int
@@ -100,7 +102,9 @@ def _arrival(number: int, told: dict[str, Any], gathered: Gathered, fps: float, 
     cm = deg = None
     if told.get("arrived") is not None and told.get("place") is not None:
         # One who stands there when the shot ends is not done, but as near as he gets.
-        row = len(at) - 1 if told.get("done") is None else int(np.abs(at - told["done"]).argmin())
+        row = len(at) - 1
+        if told.get("done") is not None:
+            row = int(np.abs(at - max(told["arrived"], told["done"] - _BEFORE * fps)).argmin())
         wanted = np.array(told["place"])[:2] * gathered.rig.scale
         cm = float(np.linalg.norm(heads[row, 0, :2] - wanted)) * 100
         if told.get("facing") is not None:
@@ -113,9 +117,8 @@ _MOMENTS = ("set_off", "arrived", "done")
 
 
 def _facing(at: Array, heads: Array, row: int, fps: float) -> float:
-    """The rig's facing angle at a measured frame; smoothed where its neighbours were measured, too."""
-    reach = round(_AROUND * fps)
-    low, high = max(0, row - reach), min(len(at), row + reach + 1)
-    if at[high - 1] - at[low] != high - 1 - low:
-        low, high = row, row + 1
-    return float(facing_angle(heads[low:high], fps)[row - low])
+    """The rig's facing angle at a measured frame; smoothed where those before it were measured, too."""
+    first = max(0, row - round(_SMOOTHED * fps))
+    if at[row] - at[first] != row - first:
+        first = row
+    return float(facing_angle(heads[first : row + 1], fps)[-1])

@@ -104,6 +104,36 @@ def group_picture(
     _save(_compose([image], 1), file)
 
 
+def room_sheet(
+    character: bpy.types.Object,
+    pictures: Sequence[Picture],
+    paths: Sequence[Sequence[Sequence[float]]],
+    file: Path,
+    *,
+    around: Sequence[bpy.types.Object],
+    columns: int = 2,
+    size: tuple[int, int] = (480, 300),
+    engine: Engine = "CYCLES",
+) -> None:
+    """Render `pictures` of an animated armature among the things of a room into one PNG, the room seen from -Y.
+
+    paths: for each line that is drawn on the floor its places (x, y, z) in metres. around: the room's objects, all
+    in view. size: pixels of a picture across and down. Raises UserError when nothing could be rendered.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="nsm-preview-") as folder,
+        _stage([character], paths, size, engine, around) as stage,
+    ):
+        stage.draw_trace(pictures[0].frame, pictures[-1].frame)
+        stage.aim_at_room(around, paths)
+        images = []
+        for number, picture in enumerate(pictures):
+            stage.scene.frame_set(picture.frame)
+            stage.scene.render.stamp_note_text = picture.label
+            images.append(_render(stage.scene, Path(folder) / f"{number:03d}.png"))
+    _save(_compose(images, columns), file)
+
+
 class _Stage:
     """A scene with the characters, the floor and a camera; the camera can follow the first character."""
 
@@ -164,10 +194,21 @@ class _Stage:
                 corners += (there.matrix_world @ bone.tail).to_tuple()
         around = self.facing() - math.radians(35)
         away = Vector((math.sin(around), -math.cos(around), 0.5))
+        self._aim_at_places(corners, away)
+        self.camera.location += _ROOM * away.normalized()
+
+    def aim_at_room(self, things: Sequence[bpy.types.Object], paths: Sequence[Sequence[Sequence[float]]]) -> None:
+        """A view from above and from -Y, as near as all things and ways are in the picture."""
+        corners = [tuple(thing.matrix_world @ Vector(corner)) for thing in things for corner in thing.bound_box]
+        corners += [(x, y, 2.0) for path in paths for x, y, _ in path]
+        self._aim_at_places([number for corner in corners for number in corner], Vector((0.0, -1.0, 1.05)))
+
+    def _aim_at_places(self, numbers: list[float], away: Vector) -> None:
+        """Look against `away` from where all places, three numbers each, just fit."""
+        layer = self.scene.view_layers[0]
         self.camera.rotation_euler = (-away).to_track_quat("-Z", "Y").to_euler()
         layer.update()
-        place, _ = self.camera.camera_fit_coords(layer.depsgraph, corners)
-        self.camera.location = place + _ROOM * away.normalized()
+        self.camera.location, _ = self.camera.camera_fit_coords(layer.depsgraph, numbers)
 
     def hips(self) -> Vector:
         """Where the root bone is, in the world."""

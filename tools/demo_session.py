@@ -2,6 +2,7 @@
 """Runs in the child process of `nsm-blender demo`: does with the installed extension what a user would do.
 
 First a shot is baked, exported and saved; then its walk is restyled, with a hand on a rail, and a crowd is made.
+Last, action keys send the character through a furnished room.
 
 Arguments: the extension's zip, the folder for the results. The environment names a private Blender profile.
 """
@@ -52,6 +53,14 @@ HAND = ((65, 0.75), (110, 2.78))
 STYLE_PICTURES = 8
 RED = (0.55, 0.06, 0.04, 1.0)
 
+ROOM_FRAMES = 690
+ROOM_START = (5.0, -0.6)
+"""Before the open door, metres."""
+# (action, collider or a place and a facing in degrees, frame to set off at, seconds to hold)
+ERRANDS = (("walk", ((-0.9, 0.2, 0.0), 0.0), 15, 1.0), ("walk", "Box", None, 0.5), ("run", "Shelf", None, 1.0))
+"""To the table past its chair, round the low beam to the box, and to the shelf."""
+ROOM_PICTURES = 8
+
 LANES, IN_LANE = 6, 3
 CROWD_FRAMES, CROWD_PICTURE = 120, 80
 
@@ -98,6 +107,18 @@ def main() -> int:
             characters = crowd()
         with steps("render crowd.png"):
             preview_crowd(characters, out / "crowd.png")
+        with steps("furnish a room; add goals and action keys"):
+            character = furnish()
+        with steps(f"bake {ROOM_FRAMES} frames of action keys"):
+            bpy.ops.nsm.bake()
+        with steps("save shot_room.json and report_room.json"):
+            bpy.ops.nsm.save_shot(filepath=str(out / "shot_room.json"))
+            bpy.ops.nsm.save_report(filepath=str(out / "report_room.json"))
+        with steps("save room.blend"):
+            bpy.ops.wm.save_as_mainfile(filepath=str(out / "room.blend"), compress=True)
+        with steps(f"render preview_room.png, {ROOM_PICTURES} pictures"):
+            preview_room(character, out / "preview_room.png")
+        show(out / "report_room.json", tell)
     except Exception as error:  # noqa: BLE001 - any failure ends the demo with its sentence; the log has the rest
         print(f"demo: {steps.current}: {str(error).strip()}", file=tell)
         return 1
@@ -286,6 +307,44 @@ def draw_lane(lane: int, place: int) -> bpy.types.Object:
     bpy.context.scene.collection.objects.link(curve)
     curve.nsm.speed = speed
     return curve
+
+
+def furnish() -> bpy.types.Object:
+    """In a new file, the demo room with a character before its door and what it is to do; returns the armature."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    scene = bpy.context.scene
+    scene.render.fps = FPS
+    scene.frame_start, scene.frame_end = 1, ROOM_FRAMES
+    bpy.ops.nsm.add_demo_room()
+    bpy.ops.nsm.add_character()
+    character = bpy.context.active_object
+    character.location.xy = ROOM_START
+    character.rotation_euler.z = -math.pi / 2
+    for number, (action, goal, frame, hold) in enumerate(ERRANDS, start=1):
+        name = f"Goal {number}"
+        if isinstance(goal, str):
+            bpy.ops.nsm.add_goal(name=name, collider=goal)
+        else:
+            place, degrees = goal
+            bpy.ops.nsm.add_goal(name=name, location=place, facing=math.radians(degrees), attach=False)
+        starting = {} if frame is None else {"frame": frame}
+        bpy.ops.nsm.add_action_key(action=action, goal=name, hold=hold, **starting)
+    bpy.ops.nsm.show_routes()
+    return character
+
+
+def preview_room(character: bpy.types.Object, file: Path) -> None:
+    """The room with the character at each goal and on the ways between them, and the routes."""
+    module = importlib.import_module(f"{PACKAGE}.scene.preview")
+    keys = character.nsm.keys
+    moments = [(1, "stand")]
+    for key in keys:
+        moments += [(round((key.set_off + key.arrived) / 2), key.action), (key.done - FPS // 4, key.goal.name)]
+    moments.insert(3, (round(0.75 * keys[1].set_off + 0.25 * keys[1].arrived), keys[1].action))
+    pictures = [module.Picture(frame, f"{(frame - 1) / FPS:.1f} s  frame {frame}  {text}") for frame, text in moments]
+    room = [obj for obj in bpy.data.objects if obj.nsm.collider.count]
+    ways = [polyline(key.route) for key in keys]
+    module.room_sheet(character, pictures, ways, file, around=room)
 
 
 def preview(character: bpy.types.Object, curve: bpy.types.Object, file: Path) -> None:

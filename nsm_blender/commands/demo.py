@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`nsm-blender demo`: the whole way from the source to a walking character in an FBX, as a user would go it.
-Then the same walk in another style with a hand on a rail, and a crowd.
+Then the same walk in another style with a hand on a rail, a crowd, and errands in a furnished room.
 
 Builds the extension, and in a child process with bpy installs it in a private Blender profile, bakes the demo
 shot through its operators, exports and looks at it. The engine itself stays without bpy.
@@ -33,6 +33,10 @@ RESULTS = (
     "preview_style.png",
     "report_style.json",
     "crowd.png",
+    "room.blend",
+    "shot_room.json",
+    "report_room.json",
+    "preview_room.png",
 )
 """What the demo leaves in its folder."""
 _NEEDED = ("pfnn", "autoencoder", "styles", "footsteps", "locomotion")

@@ -24,6 +24,7 @@ def test_the_demo_leaves_a_walking_character_its_restyled_walk_and_figures_of_bo
     assert {path.name for path in out.iterdir()} == {
         "demo.fbx", "demo.blend", "shot.json", "report.json", "preview.png",
         "preview_style.png", "report_style.json", "crowd.png",
+        "room.blend", "shot_room.json", "report_room.json", "preview_room.png",
     }  # fmt: skip
     report = json.loads((out / "report.json").read_text())
     shot = json.loads((out / "shot.json").read_text())
@@ -32,7 +33,12 @@ def test_the_demo_leaves_a_walking_character_its_restyled_walk_and_figures_of_bo
     assert report["rig_error_mm.max"] < 1
     assert {"stand", "walk", "jog"} <= set(shot["path"]["gaits"])
     assert max(shot["path"]["facing_offsets"]) > 1.5
-    for name, smallest in (("preview.png", 900), ("preview_style.png", 500), ("crowd.png", 500)):
+    for name, smallest in (
+        ("preview.png", 900),
+        ("preview_style.png", 500),
+        ("crowd.png", 500),
+        ("preview_room.png", 900),
+    ):
         image = bpy.data.images.load(str(out / name))
         pixels = np.empty(image.size[0] * image.size[1] * 4, np.float32)
         image.pixels.foreach_get(pixels)
@@ -45,6 +51,12 @@ def test_the_demo_leaves_a_walking_character_its_restyled_walk_and_figures_of_bo
     assert styled["foot_slide_cm_per_s"] < 2
     assert styled["restyle.style_of_the_distance.after"] < 0.3
     assert styled["rail.pins_cm_off.after"] < 1 < styled["rail.pins_cm_off.before"]
+    errands = json.loads((out / "report_room.json").read_text())
+    assert len(errands["goals"]) == 3
+    assert all(goal["done"] is not None for goal in errands["goals"])
+    assert errands["goal_error_cm"] < 10
+    assert errands["goal_error_deg"] < 5
+    assert errands["foot_slide_cm_per_s"] < 2
     bpy.ops.import_scene.fbx(filepath=str(out / "demo.fbx"), anim_offset=0.0)
     rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
     places = []
