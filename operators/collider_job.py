@@ -9,12 +9,17 @@ from dataclasses import dataclass
 import bpy
 
 from ..nsm_blender.errors import ColliderError
-from ..nsm_blender.geometry.colliders import Cuboids
+from ..nsm_blender.geometry.colliders import Collider, Cuboids
 from ..nsm_blender.geometry.mesh import TriangleMesh
 from ..scene import colliders, handles, meshes
 from . import proposing
 from .collider import check_writable
 from .job import Steps, find
+
+AUTO = "AUTO"
+"""The role that is guessed from the shape."""
+_WRAPPED = 0.9
+"""Progress when all shapes are cuboids; the rest is proposing."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Order:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What became of one object, in the collider's frame. handles: None when they stay as they are."""
+    """What became of one object, in the collider's frame. obj: its number."""
 
     obj: int
     mesh: TriangleMesh
@@ -47,28 +52,33 @@ class WrapJob(Steps):
         super().__init__()
 
     def stages(self) -> Generator[float]:
-        """Read and wrap each, then write all."""
-        shapes, failures = [], []
+        """Read and wrap each, propose how they are used, then write all."""
+        shapes = []
         for number, (owner, others) in enumerate(self._groups.items()):
             try:
                 shapes.append(_shape(_object(owner), [_object(other) for other in others], self._order.size))
             except ColliderError as error:
                 if len(self._groups) == 1:
                     raise
-                failures.append(str(error))
-            yield (number + 1) / (len(self._groups) + 1)
+                self.notes.append(str(error))
+            yield _WRAPPED * (number + 1) / len(self._groups)
         if not shapes:
-            raise ColliderError(" ".join(failures))
-        for shape in shapes:
-            self._write(shape)
-        self.wrapped = len(shapes)
-        self.notes = failures + [
-            f"'{_object(shape.obj).name}': {line}"
-            for shape in shapes
-            for line in colliders.of(_object(shape.obj)).warnings.splitlines()
-        ]
+            raise ColliderError(" ".join(self.notes))
+        also = [_collider(shape) for shape in shapes]
+        uses = []
+        for number, shape in enumerate(shapes):
+            uses.append(self._use(shape, also))
+            yield _WRAPPED + (1 - _WRAPPED) * (number + 1) / len(shapes)
+        for shape, use in zip(shapes, uses, strict=True):
+            self._write(shape, use)
 
-    def _write(self, shape: Shape) -> None:
+    def _use(self, shape: Shape, also: list[Collider]) -> proposing.Use:
+        obj, role = _object(shape.obj), self._order.role
+        if role == AUTO:
+            role = proposing.guess(bpy.context, obj, shape.mesh)
+        return proposing.propose(bpy.context, obj, role, shape.mesh, also)
+
+    def _write(self, shape: Shape, use: proposing.Use) -> None:
         obj = _object(shape.obj)
         settings = colliders.of(obj)
         settings.size, settings.use_children = self._order.size, self._order.use_children
@@ -77,9 +87,10 @@ class WrapJob(Steps):
             for uid in self._groups[shape.obj]:
                 settings.parts.add().object = _object(uid)
         colliders.store(obj, shape.cuboids, shape.signature)
-        role = proposing.guess(bpy.context, obj, shape.mesh) if self._order.role == "AUTO" else self._order.role
-        proposing.give_role(bpy.context, obj, role, shape.mesh)
+        proposing.put(bpy.context, obj, use)
+        self.wrapped += 1
         self.cuboids += settings.count
+        self.notes += [f"'{obj.name}': {line}" for line in use.warnings]
 
 
 class RefreshJob(Steps):
@@ -109,11 +120,23 @@ class RefreshJob(Steps):
         for uid in same:
             if colliders.of(_object(uid)).stale:
                 colliders.of(_object(uid)).stale = False
-        for shape in shapes:
+        uses = [self._use(shape) for shape in shapes]
+        for shape, use in zip(shapes, uses, strict=True):
             obj = _object(shape.obj)
             colliders.store(obj, shape.cuboids, shape.signature)
-            proposing.check(bpy.context, obj, shape.mesh)
+            if use is not None:
+                proposing.put(bpy.context, obj, use)
         self.wrapped = len(shapes)
+
+    def _use(self, shape: Shape) -> proposing.Use | None:
+        """What is to be said of the handles with the new shape; None when they cannot be read, which becomes a note."""
+        obj = _object(shape.obj)
+        try:
+            now = handles.read(bpy.context.evaluated_depsgraph_get(), obj)
+            return proposing.check(bpy.context, obj, shape.mesh, now)
+        except ColliderError as error:
+            self.notes.append(str(error))
+            return None
 
     def _shape(self, obj: bpy.types.Object) -> Shape | None:
         """The shape of a collider, or None when it is as it was."""
@@ -135,6 +158,12 @@ def _wrapped(obj: bpy.types.Object, surface: meshes.Surface, size: float) -> Sha
     mesh = surface.mesh()
     cuboids = colliders.cuboids_of(mesh, size, obj.name)
     return Shape(obj.session_uid, mesh, cuboids, colliders.signature(surface, size))
+
+
+def _collider(shape: Shape) -> Collider:
+    """The collider that a shape will be, where its object stands now."""
+    obj = _object(shape.obj)
+    return Collider(colliders.name_of(obj), shape.cuboids, proposing.pose_of(bpy.context, obj)[None])
 
 
 def _chosen(context: bpy.types.Context, order: Order) -> dict[int, list[int]]:

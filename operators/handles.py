@@ -21,6 +21,8 @@ from .collider import check_writable, chosen
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
+    from .proposing import Use
+
 
 class _OnHandles(Operation):
     """Base of operators on the handles of the selected colliders."""
@@ -41,21 +43,19 @@ class _OnHandles(Operation):
         objects = chosen(context)
         for obj in objects:
             check_writable(obj)
-        self.prepare(context, objects)
-        context.view_layer.update()
         notes = []
-        for obj in objects:
-            self.treat(context, obj)
+        from . import proposing
+
+        uses = {obj: self.use(context, obj) for obj in objects}
+        for obj, use in uses.items():
+            proposing.put(context, obj, use)
             notes += [f"'{obj.name}': {line}" for line in colliders.of(obj).warnings.splitlines()]
         if notes:
             self.report({"WARNING"}, " ".join(notes))
         return {"FINISHED"}
 
-    def prepare(self, context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
-        """Raise ColliderError before anything is changed."""
-
-    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
-        """Do it to one."""
+    def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
+        """What one of them is to be. Nothing is written yet; raises ColliderError."""
         raise NotImplementedError
 
 
@@ -68,18 +68,11 @@ class NSM_OT_set_role(_OnHandles):
 
     role: EnumProperty(name="Role", description="What it is for", items=colliders.ROLE_ITEMS)
 
-    def prepare(self, context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
-        """A shape is needed to propose handles from."""
-        from . import proposing
-
-        for obj in objects:
-            proposing.mesh_of(context, obj)
-
-    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
+    def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
         """Role and handles."""
         from . import proposing
 
-        proposing.give_role(context, obj, self.role, proposing.mesh_of(context, obj))
+        return proposing.propose(context, obj, self.role, proposing.mesh_of(context, obj))
 
 
 class NSM_OT_propose_handles(_OnHandles):
@@ -89,21 +82,14 @@ class NSM_OT_propose_handles(_OnHandles):
     bl_label = "Propose Handles"
     bl_options = {"REGISTER", "UNDO"}
 
-    def prepare(self, context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
-        """Some roles have no handles."""
-        from . import proposing
-
-        for obj in objects:
-            role = colliders.of(obj).role
-            if role not in KINDS:
-                raise ColliderError(f"'{obj.name}' is {_a(role)}, which has no handles; give it another role.")
-            proposing.mesh_of(context, obj)
-
-    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
+    def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
         """The handles of its role."""
         from . import proposing
 
-        proposing.give_role(context, obj, colliders.of(obj).role, proposing.mesh_of(context, obj))
+        role = colliders.of(obj).role
+        if role not in KINDS:
+            raise ColliderError(f"'{obj.name}' is {_a(role)}, which has no handles; give it another role.")
+        return proposing.propose(context, obj, role, proposing.mesh_of(context, obj))
 
 
 class NSM_OT_show_handles(_OnHandles):
@@ -113,15 +99,12 @@ class NSM_OT_show_handles(_OnHandles):
     bl_label = "Show Handles"
     bl_options = {"REGISTER", "UNDO"}
 
-    def prepare(self, _context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
-        """They must have some."""
-        _need_handles(objects)
+    def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
+        """As they are kept."""
+        from .proposing import Use
 
-    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
-        """Make the empties."""
-        kept = handles.stored(obj)
-        assert kept is not None
-        handles.show(context, obj, kept)
+        settings = colliders.of(obj)
+        return Use(settings.role, _handles(context, obj), settings.warnings.splitlines())
 
 
 class NSM_OT_turn_facing(_OnHandles):
@@ -138,26 +121,13 @@ class NSM_OT_turn_facing(_OnHandles):
         default=math.pi,
     )
 
-    def prepare(self, context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
-        """They must have handles that face somewhere."""
-        _need_handles(objects)
-        for obj in objects:
-            self._turned(context, obj)
-
-    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
-        """Turn and look again."""
+    def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
+        """Turned, and looked at again."""
         from . import proposing
 
-        proposing.put(context, obj, self._turned(context, obj))
-        context.view_layer.update()
-        proposing.check(context, obj, proposing.mesh_of(context, obj))
-
-    def _turned(self, context: bpy.types.Context, obj: bpy.types.Object) -> Handles:
-        graph = context.evaluated_depsgraph_get()
-        now = handles.read(graph, obj)
-        if now is None:
-            raise ColliderError(f"'{obj.name}' has no handles of its role; propose them first.")
-        return handles.turned(now, self.angle, handles.up(meshes.frame_of(graph, obj)))
+        up = handles.up(meshes.frame_of(context.evaluated_depsgraph_get(), obj))
+        turned = handles.turned(_handles(context, obj), self.angle, up)
+        return proposing.check(context, obj, proposing.mesh_of(context, obj), turned)
 
 
 class NSM_OT_check_handles(_OnHandles):
@@ -167,19 +137,19 @@ class NSM_OT_check_handles(_OnHandles):
     bl_label = "Check Handles"
     bl_options = {"REGISTER", "UNDO"}
 
-    def treat(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
-        """Keep what is odd, for the panel."""
+    def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
+        """As they are, with what is odd."""
         from . import proposing
 
-        proposing.check(context, obj, proposing.mesh_of(context, obj))
+        return proposing.check(context, obj, proposing.mesh_of(context, obj), _handles(context, obj))
 
 
-def _need_handles(objects: list[bpy.types.Object]) -> None:
-    """Raise ColliderError when one has none."""
-    for obj in objects:
-        if not handles.empties(obj) and handles.stored(obj) is None:
-            role = colliders.of(obj).role
-            raise ColliderError(f"'{obj.name}' has no handles as {_a(role)}; propose them first.")
+def _handles(context: bpy.types.Context, obj: bpy.types.Object) -> Handles:
+    """The handles of `obj` as they are now. Raises ColliderError when it has none."""
+    now = handles.read(context.evaluated_depsgraph_get(), obj)
+    if now is None:
+        raise ColliderError(f"'{obj.name}' has no handles as {_a(colliders.of(obj).role)}; propose them first.")
+    return now
 
 
 def _a(role: str) -> str:

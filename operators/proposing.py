@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The engine asked how a thing is used, and its answer put on the object."""
+"""The engine asked how a thing is used; its answer can be put on the object afterwards."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
 
-from ..nsm_blender.geometry.colliders import Placed, Surroundings
+from ..nsm_blender.geometry.colliders import Collider, Placed, Surroundings
 from ..nsm_blender.geometry.mesh import TriangleMesh
 from ..nsm_blender.geometry.roles import KINDS, Handles
 from ..nsm_blender.motion.rotations import Array, rotate
 from ..scene import colliders, curves, handles, meshes
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """What a thing is for. handles: in the collider's frame. warnings: what is odd about them."""
+
+    role: str
+    handles: Handles | None = None
+    warnings: list[str] = field(default_factory=list)
 
 
 def mesh_of(context: bpy.types.Context, obj: bpy.types.Object) -> TriangleMesh:
@@ -22,58 +34,55 @@ def guess(context: bpy.types.Context, obj: bpy.types.Object, mesh: TriangleMesh)
     """The role that a shape suggests. mesh: in the collider's frame."""
     from ..nsm_blender.geometry import proposals
 
-    turn = _pose(context, obj)[3:]
+    turn = pose_of(context, obj)[3:]
     return proposals.guess_role(TriangleMesh(rotate(turn[None], mesh.vertices), mesh.triangles))
 
 
-def give_role(context: bpy.types.Context, obj: bpy.types.Object, role: str, mesh: TriangleMesh) -> None:
-    """Make `obj` one of this role, with proposed handles. mesh: in the collider's frame."""
+def propose(
+    context: bpy.types.Context, obj: bpy.types.Object, role: str, mesh: TriangleMesh, also: Sequence[Collider] = ()
+) -> Use:
+    """How a thing of this role is used. mesh: in the collider's frame. also: colliders around it that are not in
+    the scene yet. Nothing is written."""
+    if role not in KINDS:
+        return Use(role)
     from ..nsm_blender.geometry import proposals
 
-    settings = colliders.of(obj)
-    settings.role = role
+    found = proposals.propose(role, mesh, _around(context, obj, also), pose=pose_of(context, obj))
+    return Use(role, found.handles, list(found.warnings))
+
+
+def check(context: bpy.types.Context, obj: bpy.types.Object, mesh: TriangleMesh, now: Handles | None) -> Use:
+    """What is odd about the handles `now`. mesh: in the collider's frame. Nothing is written."""
+    role = colliders.of(obj).role
     if role not in KINDS:
-        handles.hide(obj)
-        handles.store(obj, None)
-        settings.warnings = ""
-        return
-    proposal = proposals.propose(role, mesh, _around(context, obj), pose=_pose(context, obj))
-    settings.warnings = "\n".join(proposal.warnings)
-    put(context, obj, proposal.handles)
+        return Use(role)
+    if now is None:
+        return Use(role, None, [f"It has no handles of a {role} yet; propose them."])
+    from ..nsm_blender.geometry import proposals
+
+    return Use(role, now, proposals.check(now, role, mesh, _around(context, obj), pose=pose_of(context, obj)))
 
 
-def put(context: bpy.types.Context, obj: bpy.types.Object, found: Handles | None) -> None:
-    """Store handles on `obj` and show them; None takes them away."""
-    handles.store(obj, found)
-    if found is None:
+def put(context: bpy.types.Context, obj: bpy.types.Object, use: Use) -> None:
+    """Write role, handles and warnings on `obj`, and show the handles."""
+    settings = colliders.of(obj)
+    settings.role = use.role
+    settings.warnings = "\n".join(use.warnings)
+    handles.store(obj, use.handles)
+    if use.handles is None:
         handles.hide(obj)
     else:
-        handles.show(context, obj, found)
+        handles.show(context, obj, use.handles)
 
 
-def check(context: bpy.types.Context, obj: bpy.types.Object, mesh: TriangleMesh | None = None) -> list[str]:
-    """What is odd about the handles as they are now; it is kept on the object too. Raises ColliderError."""
-    from ..nsm_blender.geometry import proposals
-
-    settings = colliders.of(obj)
-    now = handles.read(context.evaluated_depsgraph_get(), obj)
-    warnings: list[str] = []
-    if settings.role in KINDS:
-        handles.store(obj, now)
-        if now is None:
-            warnings = [f"It has no handles of a {settings.role} yet; propose them."]
-        else:
-            warnings = proposals.check(now, settings.role, mesh, _around(context, obj), pose=_pose(context, obj))
-    settings.warnings = "\n".join(warnings)
-    return warnings
-
-
-def _around(context: bpy.types.Context, obj: bpy.types.Object) -> Placed:
-    """The other colliders as they stand now."""
-    return Surroundings(colliders.around(context, obj)).at(0)
-
-
-def _pose(context: bpy.types.Context, obj: bpy.types.Object) -> Array:
+def pose_of(context: bpy.types.Context, obj: bpy.types.Object) -> Array:
     """Where the collider's frame is now, (7,)."""
     world = obj.evaluated_get(context.evaluated_depsgraph_get()).matrix_world
     return np.asarray(colliders.pose(world, curves.metres_per_unit(context.scene), obj.name))
+
+
+def _around(context: bpy.types.Context, obj: bpy.types.Object, also: Sequence[Collider] = ()) -> Placed:
+    """The other colliders as they stand now."""
+    new = {collider.name: collider for collider in also if collider.name != colliders.name_of(obj)}
+    there = [collider for collider in colliders.around(context, obj) if collider.name not in new]
+    return Surroundings([*there, *new.values()]).at(0)

@@ -202,8 +202,6 @@ def cuboids_of(mesh: TriangleMesh, size: float, name: str) -> Cuboids:
     """
     from ..nsm_blender.geometry import cuboids
 
-    if not np.isfinite(mesh.vertices).all():
-        raise ColliderError(f"'{name}' has vertices whose places are no finite numbers; remove them from its mesh.")
     try:
         return cuboids.cuboids_of(mesh, size)
     except ColliderError as error:
