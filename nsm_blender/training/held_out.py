@@ -30,7 +30,7 @@ from .synthesis_data import Walk, contacts_of_walk, locomotion_clips, walks
 _SHORTEST_WALK = 120
 """Frames of a held-out trajectory that has a speed and steps to speak of."""
 CURVE_SMOOTHING = 0.3
-"""Seconds: what makes a drawn curve of a recorded root track; the middle of what training saw."""
+"""Seconds: what makes a drawn curve of a recorded root track; the least that training saw."""
 _BORDER = 12
 """Frames at both ends where the autoencoder sees zeros instead of motion."""
 
@@ -128,13 +128,11 @@ def _along(networks: Networks, recorded: Walk) -> tuple[float, ...]:
     frames = made[0, REACH_FRAMES : REACH_FRAMES + count]
     margin = (steps.contacts.shape[1] - inputs.shape[1]) // 2 + REACH_FRAMES
     asked = steps.contacts[:, margin : margin + count]
-    root = np.zeros((count, 4))
-    root[:, [0, 1, 3]] = track
     planted, _, root_after = pose(track[None], inputs[..., :3], made, asked, np.ones(1))
     wanted = asked[0] > 0
     agreement = (
         np.mean((contacts_of(frames) > 0) == wanted),
-        np.mean((contacts_of_walk(to_world_positions(frames, root)) > 0) == wanted),
+        np.mean((contacts_of_walk(to_world_positions(frames, root_after[0])) > 0) == wanted),
         np.mean((contacts_of_walk(planted[0]) > 0) == wanted),
     )
     speed = _speed(trajectory[:, :2])

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from ..models.manifold import FRAME, UNITS, half_rate_kernel
+from ..models.manifold import FPS, FRAME, UNITS, half_rate_kernel
 from ..models.synthesis import (
     FEED_FORWARD_REACH,
     FOOTSTEPS_REACH,
@@ -27,6 +27,7 @@ from ..models.synthesis import (
     WAVES,
 )
 from ..motion.rotations import Array
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from .synthesis_data import SMOOTHINGS, Walk
 
 WINDOW = 240
@@ -51,6 +52,8 @@ class Settings:
     """alpha of eq. 5, on the mean absolute weight."""
     speed_weight: float = 0.0
     """Weight of the squared error of the joints' speeds: how much sharper than the mean motion it should be."""
+    slide_weight: float = 0.0
+    """Weight of the squared speed over the ground, in m/s, of feet that are in contact in the recording."""
     seed: int = 1
     save_every: int = 200
     subjects: list[str] = field(default_factory=list)
@@ -232,6 +235,7 @@ class FeedForwardTraining(Training):
         device = options.get("device", "cpu")
         self._kernel = decoder_kernel(autoencoder["w"], pooling).to(device)
         self._offset = decoder_offset(autoencoder).to(device)
+        self._y = tuple(torch.from_numpy(autoencoder[name]).float()[:, None].to(device) for name in ("mean", "scale"))
         super().__init__(settings, folder, **options)
 
     def _start(self) -> dict[str, torch.Tensor]:
@@ -243,7 +247,7 @@ class FeedForwardTraining(Training):
         return out
 
     def loss(self) -> torch.Tensor:
-        """Mean squared error of the decoded frames, and of their speeds."""
+        """Mean squared error of the decoded frames, and of their speeds; the sliding of their feet."""
         x, y = (v.to(self.device) for v in self._sampler.draw(self.settings.batch))
         with torch.autocast(self.device, dtype=torch.bfloat16):
             out = decode(self._kernel, feed_forward(self.parameters, x, self._pooling))
@@ -251,6 +255,9 @@ class FeedForwardTraining(Training):
         error = ((out - y) ** 2).mean()
         if self.settings.speed_weight > 0:
             error = error + self.settings.speed_weight * ((out.diff(dim=2) - y.diff(dim=2)) ** 2).mean()
+        if self.settings.slide_weight > 0:
+            mean, scale = self._y
+            error = error + self.settings.slide_weight * slide(out * scale + mean, y * scale + mean)
         return error
 
     def constants(self) -> Mapping[str, Array]:
@@ -303,6 +310,27 @@ def decoder_kernel(w: Array, pooling: bool = True) -> torch.Tensor:
 def decoder_offset(autoencoder: Mapping[str, Array]) -> torch.Tensor:
     """What the decoder's bias gives every frame inside a sequence: (d,), normalised."""
     return torch.from_numpy(-np.einsum("udk,u->d", autoencoder["w"], autoencoder["b"])).float()
+
+
+def slide(frames: torch.Tensor, recorded: torch.Tensor) -> torch.Tensor:
+    """Mean square, in (m/s)^2, of the horizontal speed over the ground of feet that are in contact.
+
+    frames: (N, d, T) in physical units, of which the places of the joints count. recorded: the same, of which
+    the contacts count and how the root moves: else a slower root would be the easiest way to stand.
+    """
+    count, _, length = frames.shape
+    joints = frames[:, FRAME.joint_position].reshape(count, *FRAME.shape("joint_position"), length)
+    places = joints[:, _FEET, :2]
+    speed = places.diff(dim=3) * FPS + recorded[:, None, FRAME.root_velocity, :-1]
+    middle = 0.5 * (places[..., 1:] + places[..., :-1])
+    turned = torch.stack((-middle[:, :, 1], middle[:, :, 0]), dim=2)  # a quarter turn to the left
+    speed = speed + recorded[:, None, FRAME.root_turn, :-1] * turned
+    contacts = recorded[:, FRAME.contact] > 0
+    stays = contacts[..., 1:] & contacts[..., :-1]
+    return ((speed**2).sum(2) * stays).sum() / stays.sum().clamp(min=1)
+
+
+_FEET = MODEL_SKELETON.indices(CONTACT_JOINTS)
 
 
 @torch.no_grad()

@@ -29,8 +29,9 @@ LOCOMOTION_TAGS = frozenset(
 )
 NOT_PLAIN_TAGS = UNWANTED_TAGS | {"crouch", "skip", "pull", "drag", "push", "manipulate", "open", "reach", "duck"}
 """A trajectory does not tell of these, so that they would be averaged with plain walking; so would the styles."""
-SMOOTHINGS = (0.2, 0.4)
-"""Seconds: standard deviations between which the filter that makes a drawn curve of a recorded root track varies."""
+SMOOTHINGS = (0.3, 0.5)
+"""Seconds: standard deviations between which the filter that makes a drawn curve of a recorded root track varies.
+With less, the sway that is left tells when the feet step, and the network heeds the contacts less."""
 _SHORTEST_CLIP = 60
 _SPEED_LIMIT = 0.5
 """m/s below which a foot joint may be planted; a swinging one moves at 2 m/s and more."""

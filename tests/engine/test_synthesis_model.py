@@ -10,6 +10,7 @@ import pytest
 
 from nsm_blender.errors import WeightsError
 from nsm_blender.models.contract import convolve
+from nsm_blender.models.manifold import FRAME
 from nsm_blender.models.synthesis import (
     EFFECTORS,
     FEED_FORWARD_SHAPES,
@@ -27,6 +28,8 @@ from nsm_blender.models.synthesis import (
     strike_inputs,
     threshold_of,
 )
+
+from .synthetic import perform
 
 
 def tensors(shapes, seed: int = 0, **sizes: int):
@@ -89,6 +92,21 @@ def test_training_computes_what_the_engine_computes():
     border = (len(x) - len(made)) // 2
     assert border % 2 == 0
     np.testing.assert_allclose(made, whole[border:-border], atol=2e-3)
+
+
+def test_only_feet_that_leave_their_place_slide():
+    torch = pytest.importorskip("torch")
+    from nsm_blender.editing.frames import to_frames
+    from nsm_blender.training.synthesis import slide
+
+    done = perform(1.2, 4.0, turn=0.5)
+    positions, _ = done.clip.world()
+    contacts = np.repeat(done.down, 2, axis=1).astype(np.float32)
+    frames = torch.from_numpy(to_frames(positions, done.root, contacts).T[None].copy())
+    assert float(slide(frames, frames)) < 0.02**2
+    faster = frames.clone()
+    faster[:, FRAME.root_velocity] *= 1.1
+    assert float(slide(frames, faster)) == pytest.approx(0.12**2, rel=0.1)
 
 
 def test_many_motions_at_once_are_those_one_by_one():
