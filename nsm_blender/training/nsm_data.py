@@ -113,7 +113,8 @@ def features(episode: Episode, rng: np.random.Generator, environment: Environmen
     _put(frame, FRAME, "trajectory_action", actions[frames[:, None] + WINDOW])
 
     surroundings = episode.surroundings()
-    sensed = [environment.values(surroundings.at(int(f)), root[f]) for f in frames]
+    ghosts = episode.ghosts
+    sensed = [environment.values(surroundings.at(int(f)).without(ghosts), root[f]) for f in frames]
     occupied = interaction.reshape(len(frames), *INTERACTION.shape("cell"))[..., OCCUPANCY]
     return Packed(
         frame.astype(np.float16),
@@ -175,6 +176,7 @@ def _goals(episode: Episode, root: Array, frames: Array, rng: np.random.Generato
         | (np.diff(goals.facing) != 0)
         | (np.diff(goals.action) != 0)
         | (np.diff(goals.locomotion))
+        | (np.diff(goals.thing) != 0)
     )
     starts = np.concatenate(([0], changes + 1))
     ends = np.append(starts[1:], len(root))

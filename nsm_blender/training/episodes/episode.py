@@ -17,6 +17,8 @@ from .track import Track
 
 FREE = -1
 """Number of the collider of a goal that is no thing."""
+GHOST = "ghost"
+"""Role of a collider that is only thought of: a carried thing at the place where it is to go."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,12 @@ class Goals:
             np.full(count, FREE),
             np.ones(count, dtype=bool),
         )
+
+    def using(self, frames: slice, thing: int) -> Goals:
+        """With a thing in use during some frames, whatever is wanted then."""
+        things = self.thing.copy()
+        things[frames] = thing
+        return Goals(self.place, self.facing, self.action, things, self.locomotion)
 
     def wanting(self, frames: slice, place: Array, facing: float, action: str, thing: int = FREE) -> Goals:
         """With a place to be reached during some frames."""
@@ -89,8 +97,13 @@ class Episode:
         return out
 
     def surroundings(self) -> Surroundings:
-        """The colliders, ready to be placed."""
+        """The colliders, ready to be placed, ghosts included: their numbers count."""
         return Surroundings(self.colliders)
+
+    @property
+    def ghosts(self) -> list[int]:
+        """Numbers of the colliders that are only thought of."""
+        return [number for number, collider in enumerate(self.colliders) if collider.role == GHOST]
 
 
 @dataclass(frozen=True)

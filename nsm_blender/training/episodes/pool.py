@@ -11,6 +11,7 @@ import numpy as np
 
 from ...control.bake import Bake
 from ...control.shot import PathFollow, Shot, per_frame
+from ...geometry.colliders import Placed
 from ...models.nsm import FPS
 from ...motion.clip_file import load_clip, load_library
 from ...motion.feet import level_feet
@@ -32,7 +33,10 @@ _VELOCITY_WEIGHT = 0.15
 _ARMS_WEIGHT = 0.4
 _APART = 20
 """Frames between two matches that count as different ones."""
-_CANDIDATES = 12
+_CANDIDATES = 40
+_KEPT_CLEAR = MODEL_SKELETON.indices(["Hips", "LeftLeg", "RightLeg", "LeftToe", "RightToe", "Head"])
+_CLEARANCE = 0.13
+"""Metres from these joints to an obstacle."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,27 +60,41 @@ class Pool:
         self._frame = np.concatenate([np.arange(len(f)) for f in features])
         self._length = np.array([len(f) for f in features])
 
-    def before(self, entry: Track, seconds: float, rng: np.random.Generator) -> tuple[Track, Match]:
+    def before(
+        self, entry: Track, seconds: float, rng: np.random.Generator, obstacles: Placed | None = None
+    ) -> tuple[Track, Match]:
         """About `seconds` of locomotion that end one frame before `entry` begins, in its place.
 
-        Chosen at random among the best matches, the better the likelier.
+        Chosen at random among the best matches that keep clear of obstacles, the better the likelier; where none
+        does, one that does not.
         """
-        match = self._match(entry, 0, seconds, rng, ending=True)
-        root, wanted = self.roots[match.track][match.frame], entry.root()[0]
-        start = max(match.frame - round(seconds * FPS), 0)
-        return self._placed(match.track, start, match.frame, root, wanted), match
+        wanted = entry.root()[0]
+        for match in self._matches(entry, 0, seconds, rng, ending=True):
+            start = max(match.frame - round(seconds * FPS), 0)
+            found = self._placed(match, start, match.frame, wanted), match
+            if obstacles is None or _clear(found[0], obstacles):
+                break
+        return found
 
-    def after(self, end: Track, seconds: float, rng: np.random.Generator) -> tuple[Track, Match]:
-        """About `seconds` of locomotion that go on from the last frame of `end`."""
-        match = self._match(end, len(end) - 1, seconds, rng, ending=False)
-        root, wanted = self.roots[match.track][match.frame], end.root()[-1]
-        return self._placed(match.track, match.frame + 1, match.frame + 1 + round(seconds * FPS), root, wanted), match
+    def after(
+        self, end: Track, seconds: float, rng: np.random.Generator, obstacles: Placed | None = None
+    ) -> tuple[Track, Match]:
+        """About `seconds` of locomotion that go on from the last frame of `end`; chosen as `before` does."""
+        wanted = end.root()[-1]
+        for match in self._matches(end, len(end) - 1, seconds, rng, ending=False):
+            first = match.frame + 1
+            found = self._placed(match, first, first + round(seconds * FPS), wanted), match
+            if obstacles is None or _clear(found[0], obstacles):
+                break
+        return found
 
-    def _placed(self, index: int, start: int, stop: int, root: Array, wanted: Array) -> Track:
+    def _placed(self, match: Match, start: int, stop: int, wanted: Array) -> Track:
+        root = self.roots[match.track][match.frame]
         turn = float(wrap_angle(wanted[3] - root[3]))
-        return self.tracks[index].cut(start, stop).moved(turn, root[:2], wanted[:2] - root[:2])
+        return self.tracks[match.track].cut(start, stop).moved(turn, root[:2], wanted[:2] - root[:2])
 
-    def _match(self, track: Track, frame: int, seconds: float, rng: np.random.Generator, ending: bool) -> Match:
+    def _matches(self, track: Track, frame: int, seconds: float, rng: np.random.Generator, ending: bool) -> list[Match]:
+        """The best matches in random order."""
         wanted = _features(track, track.root())[frame]
         room = self._frame if ending else self._length[self._owner] - self._frame - 2
         distance = np.sqrt(np.square(self._features - wanted).sum(1) / len(_MATCHED))
@@ -90,8 +108,9 @@ class Pool:
                 break
         found = distance[best]
         weight = np.exp(-((found / found[0]) ** 2))
-        chosen = best[int(rng.choice(len(best), p=weight / weight.sum()))]
-        return Match(int(self._owner[chosen]), int(self._frame[chosen]), float(distance[chosen]))
+        order = rng.choice(len(best), len(best), replace=False, p=weight / weight.sum())
+        chosen = [best[i] for i in order]
+        return [Match(int(self._owner[i]), int(self._frame[i]), float(distance[i])) for i in chosen]
 
 
 def recorded_tracks(data: Path, mirrored: Sequence[bool] = (False, True)) -> list[Track]:
@@ -143,6 +162,12 @@ def _random_route(rng: np.random.Generator, length: float) -> Array:
     places[1:, 0] = np.cumsum(np.cos(heading[1:]) * step)
     places[1:, 1] = np.cumsum(np.sin(heading[1:]) * step)
     return places
+
+
+def _clear(track: Track, obstacles: Placed) -> bool:
+    """Whether the trunk and the knees keep off all obstacles."""
+    joints = track.positions()[::6, _KEPT_CLEAR].reshape(-1, 3)
+    return bool(obstacles.distance(joints).min(initial=np.inf) > _CLEARANCE)
 
 
 def _features(track: Track, root: Array) -> Array:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...geometry.colliders import Collider, Surroundings
+from ...geometry.colliders import Collider, Placed, Surroundings
 from ...geometry.furniture import Piece, held_out, make
 from ...geometry.roles import Seat
 from ...models.nsm import CONTACTS, FPS
@@ -44,11 +44,11 @@ def sit_episode(pool: Pool, sits: Sequence[Sit], rng: np.random.Generator, name:
     piece = _seat_near(seat_height, rng)
     if piece is None:
         return Fault("no seat of this height", seat_height)
-    parts, spans = _assembled(pool, down, up, rng)
+    seat, collider = _placed(piece, name)
+    parts, spans = _assembled(pool, down, up, Surroundings([collider]).at(0), rng)
     track = joined(parts)
     start, seated, rising, risen = spans
     track = track.relabelled(start, rising + round(0.6 * (risen - rising)), "sit")
-    seat, collider = _placed(piece, name)
     track = _fitted(track, seat, (start, seated, rising, risen))
     hips = track.positions()[seated:rising, _HIP_JOINTS].mean(axis=(0, 1))
     # What is left of drift between the templates' seats, where two were joined.
@@ -118,7 +118,7 @@ def _seat_near(height: float, rng: np.random.Generator) -> Piece | None:
 
 
 def _assembled(
-    pool: Pool, down: Sit, up: Sit, rng: np.random.Generator
+    pool: Pool, down: Sit, up: Sit, obstacles: Placed, rng: np.random.Generator
 ) -> tuple[list[Track], tuple[int, int, int, int]]:
     """Approach, template, hold, rise and departure; and the frames of sitting down and getting up."""
     assert down.down is not None and up.up is not None
@@ -126,7 +126,7 @@ def _assembled(
     earliest = max(0, down.down[0] - round(2.5 * FPS))
     entries = rng.integers(earliest, down.down[0] - 8, _ENTRIES)
     seconds = float(rng.uniform(1.5, 5.0))
-    found = [(pool.before(down.track.cut(int(e), len(down.track)), seconds, rng), int(e)) for e in entries]
+    found = [(pool.before(down.track.cut(int(e), len(down.track)), seconds, rng, obstacles), int(e)) for e in entries]
     (approach, _), entry = min(found, key=lambda item: item[0][1].distance)
     seated_first, seated_last = down.seated
     hold = round(float(rng.uniform(0.8, 3.0)) * FPS)
@@ -136,7 +136,7 @@ def _assembled(
     rest_from = max(up.up[0] - hold // 2, up_first)
     end = min(up.up[1] + round(float(rng.uniform(0.0, 0.5)) * FPS), len(up.track) - 2)
     second = up.track.cut(rest_from, end + 1)
-    departure, _ = pool.after(second, float(rng.uniform(2.0, 3.5)), rng)
+    departure, _ = pool.after(second, float(rng.uniform(2.0, 3.5)), rng, obstacles)
     start = len(approach) + down.down[0] - entry
     seated = len(approach) + seated_first - entry
     rising = len(approach) + len(first) + up.up[0] - rest_from
@@ -203,8 +203,3 @@ def _rest_for(seat: Seat, side: str, count: int) -> Array:
     wanted = [rest for rest in seat.arm_rests if (rest[0] > 0) == (side == "Left")]
     place = np.array(wanted[0] if wanted else seat.place) + np.array([0.0, 0.0, WRIST_ABOVE_REST])
     return np.tile(place, (count, 1))
-
-
-def seat_surroundings(episode: Episode) -> Surroundings:
-    """The seat alone."""
-    return Surroundings(episode.colliders[:1])

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Recorded pick-ups and put-downs as templates: when the hands close on a box, and where it goes with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from ...models.nsm import FPS
+from ...motion.clip_file import load_clip, load_library
+from ...motion.feet import level_feet
+from ...motion.filters import gaussian, velocity
+from ...motion.retarget import to_model_skeleton
+from ...motion.rotations import Array
+from .reach import hand_places
+from .track import Track, from_clip
+
+TAGS = {"pickup", "putdown"}
+CLIPS = ("accad_", "cmu_115", "cmu_143_11")
+"""Takes in which a box was really held; others mime, or hold something in one hand."""
+_LOW = 0.75
+"""Metres of the hands: where a box is taken or left."""
+_STEADY_WIDTH = 0.025
+"""Metres, deviation of the distance between hands that hold a box, over _HELD seconds."""
+_HELD = 0.8
+_MOVING = 0.12
+"""m/s of the hands, up or down, below which the movement down has ended."""
+_IN_FRONT = 0.25
+"""Metres from the hips to hands that hold a box; hands that swing at the sides are nearer."""
+
+Way = Literal["up", "down"]
+
+
+@dataclass(frozen=True, eq=False)
+class Lift:
+    """One pick-up or put-down. In its frame the box is over the origin and the carrier, at +Y, faces it (-Y).
+
+    span: first and last frame of the whole movement; grasp: the frame at which the box changes from lying to being
+    held, or back. wrists: mean height (m) and distance (m) of the wrists then.
+    """
+
+    name: str
+    subject: str
+    way: Way
+    track: Track
+    span: tuple[int, int]
+    grasp: int
+    height: float
+    width: float
+
+    def mirrored(self) -> Lift:
+        """As seen in a mirror."""
+        track = self.track.mirrored()
+        return Lift(
+            self.name + "_mirrored", self.subject, self.way, track, self.span, self.grasp, self.height, self.width
+        )
+
+
+def recorded_lifts(data: Path) -> list[Lift]:
+    """All pick-ups and put-downs in the clips of a data folder."""
+    found: list[Lift] = []
+    for entry in load_library(data):
+        if not TAGS & set(entry.tags) or not entry.name.startswith(CLIPS):
+            continue
+        clip = to_model_skeleton(level_feet(load_clip(data / "clips" / f"{entry.name}.npz")).resampled(FPS))
+        found += lifts_of(from_clip(clip), entry.name, str(entry.subject))
+    return found
+
+
+def lifts_of(track: Track, name: str, subject: str) -> list[Lift]:
+    """The pick-ups and put-downs of one track."""
+    wrists = hand_places(track)
+    left, right = wrists["Left"], wrists["Right"]
+    height = gaussian((left + right)[:, 2] / 2, 0.05 * FPS)
+    width = np.linalg.norm(left - right, axis=1)
+    rise = gaussian(velocity(height, FPS), 0.05 * FPS)
+    held = round(_HELD * FPS)
+    found = []
+    for frame in _lowest(height):
+        after = width[frame + 5 : frame + held].std() if frame + held < len(track) else np.inf
+        before = width[frame - held : frame - 5].std() if frame >= held else np.inf
+        if min(after, before) > _STEADY_WIDTH:
+            continue
+        way: Way = "up" if after < before else "down"
+        start, end = _movement(rise, height, frame)
+        middle = (left[frame] + right[frame]) / 2
+        if np.linalg.norm(middle[:2] - track.hips[frame, :2]) < _IN_FRONT:
+            continue
+        lift = Lift(name, subject, way, track, (start, end), frame, float(height[frame]), float(width[frame]))
+        found.append(_in_box_frame(lift, middle))
+    return found
+
+
+def _lowest(height: Array) -> list[int]:
+    """Frames at which the hands are lowest, each the one in the middle of a stop."""
+    inner = (height[1:-1] <= height[:-2]) & (height[1:-1] < height[2:]) & (height[1:-1] < _LOW)
+    frames = (np.flatnonzero(inner) + 1).tolist()
+    kept: list[int] = []
+    for frame in frames:
+        if kept and frame - kept[-1] < FPS:
+            kept[-1] = frame if height[frame] < height[kept[-1]] else kept[-1]
+        else:
+            kept.append(frame)
+    return kept
+
+
+def _movement(rise: Array, height: Array, frame: int) -> tuple[int, int]:
+    """First and last frame of going down and coming up again round `frame`."""
+    start, end = frame, frame
+    while start > 0 and (rise[start - 1] < -_MOVING or height[start] < height[frame] + 0.1):
+        start -= 1
+    while end < len(rise) - 1 and (rise[end + 1] > _MOVING or height[end] < height[frame] + 0.1):
+        end += 1
+    return start, end
+
+
+def _in_box_frame(lift: Lift, middle: Array) -> Lift:
+    root = lift.track.root()[lift.grasp]
+    track = lift.track.moved(-float(root[3]), middle[:2], -middle[:2])
+    return Lift(lift.name, lift.subject, lift.way, track, lift.span, lift.grasp, lift.height, lift.width)
