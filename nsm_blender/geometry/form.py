@@ -55,6 +55,8 @@ class Level:
 class Form:
     """A thing as it stands in the world, turned about +Z so that its sides face the four SIDES.
 
+    Raises ColliderError on a mesh without faces or with places that are not finite.
+
     turn: the rotation (3, 3) and shift: (3,) from this aligned frame to the collider's. world: the rotation from the
     aligned frame to the world, about +Z. voxels: solid. points: (P, 3) on the surface, evenly. aligned: how clearly
     its sides show, 0 (round) to 1. front: the side that is nearest to the collider's -Y.
@@ -65,6 +67,7 @@ class Form:
         stand = to_matrix(np.asarray(pose[3:], dtype=float))
         place = np.asarray(pose[:3], dtype=float)
         standing = TriangleMesh(mesh.vertices @ stand.T + place, mesh.triangles)
+        _refuse_unusable(standing)
         points = _on_surface(standing)
         angle, self.aligned = alignment(points) if yaw is None else (yaw, 1.0)
         c, s = np.cos(angle), np.sin(angle)
@@ -287,6 +290,12 @@ def _extent(mask: Array) -> tuple[Array, Array]:
         full = np.flatnonzero(3 * count >= count.max())
         low[axis], high[axis] = full[0], full[-1] + 1
     return low, high
+
+
+def _refuse_unusable(mesh: TriangleMesh) -> None:
+    """Raise ColliderError for what no voxels can be made of; a handful of voxels is enough to know."""
+    finite = mesh.vertices[np.isfinite(mesh.vertices)]
+    voxelise(mesh, max(SIZE, float(np.ptp(finite)) if finite.size else SIZE))
 
 
 def _on_surface(mesh: TriangleMesh) -> Array:

@@ -38,8 +38,8 @@ def propose(
 
     mesh: in the collider's frame, with the object's scale. surroundings: what stands around it, without the thing
     itself, in the world. pose: (7,) of the collider's frame in the world, as in `Collider.poses`. ground: height of the
-    floor that people stand on, None: where the thing's lowest point is. Raises ColliderError on a mesh without faces,
-    with places that are not finite, or far too large.
+    floor that people stand on, None: where the thing's lowest point is. Raises ColliderError on a mesh without faces
+    or with places that are not finite.
     """
     if role not in KINDS:
         return Proposal(None, [], 1.0)
