@@ -42,8 +42,10 @@ class NSM_OT_apply_style(JobOperation):
         return style_job(context, lookup.character(context))
 
     def finish(self, _context: bpy.types.Context, job: "EditJob") -> "set[OperatorReturnItems]":
-        """Report."""
+        """Report, and tell what does not hold."""
         self.report({"INFO"}, f"Styled {job.report.frames} frames; {job.summary()}")
+        for warning in job.work.warnings:
+            self.report({"WARNING"}, warning)
         return {"FINISHED"}
 
 

@@ -73,6 +73,7 @@ class Edit:
         self._restyle = None
         if style is not None:
             self._restyle = Restyle(autoencoder, self._base.frames, style, settings or StyleSettings())
+        self._restyled = self._base.frames
         self._solver: Solver | None = None
         self._result: Motion | None = None
         self._steps = self._run()
@@ -119,7 +120,7 @@ class Edit:
             while not self._restyle.done:
                 self._restyle.step()
                 yield
-            frames = self._restyle.frames
+            frames = self._restyled = self._restyle.frames
         guess = with_kept_root(self._base, frames, self._constraints)
         target = TARGET if self._restyle is None else _STYLE_TARGET
         self._solver = Solver(
@@ -183,8 +184,8 @@ class Edit:
         out["cost.ratio"] = self._solver.cost / max(self._solver.costs[0], 1e-12)
         out["steps"] = len(self._solver.costs) - 1
         if self._restyle is not None:
-            out["style.gram_ratio"] = self._restyle.gram_ratio(self._restyle.frames)
-            kept = with_kept_root(self._base, self._restyle.frames, self._constraints)
+            out["style.gram_ratio"] = self._restyle.gram_ratio(self._restyled)
+            kept = with_kept_root(self._base, self._restyled, self._constraints)
             kept[:, FRAME.contact] = self._base.frames[:, FRAME.contact]
             out["style.kept_gram_ratio"] = self._restyle.gram_ratio(kept)
             out["style.final_gram_ratio"] = self._restyle.gram_ratio(
