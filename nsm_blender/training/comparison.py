@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,6 +37,8 @@ _STYLED_WALKS = 4
 _HIGH = 8.0
 """Hz above which a hand or the spine of a walking person hardly moves."""
 _BORDER = WIDTH // 2
+Start = Literal["content", "noise"]
+_STARTS: Mapping[Start, str] = {"content": "style", "noise": "style_from_noise"}
 _SPINE, _HANDS = ("Spine2",), ("LeftHand", "RightHand")
 
 
@@ -64,10 +66,11 @@ def compare(folder: Path, plain: Path, held_out: HeldOut, log: Log = print) -> F
     """manifold.ablation.{pooled,plain}.<figure> of the weights in two folders, and the same of the recordings.
 
     reconstruction_cm: as `manifold.reconstruction.held_out.mean_cm`. filter_centre_share: see
-    `evaluation.filters`. style.hand_high_frequency_mm: of the hands' heights in walks that take on styles from
-    white noise (Fig. 11). synthesis.spine_high_frequency_mm, synthesis.hand_high_frequency_mm and
-    synthesis.error_cm: of walks made from held-out trajectories and contacts (Fig. 12). High frequency is the
-    root of the mean square of what is above 8 Hz. Raises UserError.
+    `evaluation.filters`. style.hand_high_frequency_mm and style_from_noise.hand_high_frequency_mm: of the hands'
+    heights in walks that take on styles, starting from the walk or from white noise (Fig. 11).
+    synthesis.spine_high_frequency_mm, synthesis.hand_high_frequency_mm and synthesis.error_cm: of walks made from
+    held-out trajectories and contacts (Fig. 12). High frequency is the root of the mean square of what is above
+    8 Hz. Raises UserError.
     """
     pooled, simple = (
         _read(path / "autoencoder.safetensors", kind, pooling)
@@ -87,8 +90,10 @@ def compare(folder: Path, plain: Path, held_out: HeldOut, log: Log = print) -> F
         error = reconstruction(network, held_out, lambda _: None)["manifold.reconstruction.held_out.mean_cm"]
         out[f"{name}.reconstruction_cm"] = error
         out[f"{name}.filter_centre_share"] = centre_share(read_filters(path / "autoencoder.safetensors"))
-        styled = [_styled(network, c, style) for style in build(held_out.data, network, styles) for c in contents]
-        out[f"{name}.style.hand_high_frequency_mm"] = _mean_of(styled, _HANDS)
+        references = build(held_out.data, network, styles)
+        for start, figure in _STARTS.items():
+            styled = [_styled(network, c, style, start) for style in references for c in contents]
+            out[f"{name}.{figure}.hand_high_frequency_mm"] = _mean_of(styled, _HANDS)
         for figure, value in _synthesis(path, recorded, pooling=network is pooled).items():
             out[f"{name}.synthesis.{figure}"] = value
     figures = {f"manifold.ablation.{name}": value for name, value in out.items()}
@@ -114,9 +119,9 @@ def _read(path: Path, kind: type[Autoencoder], pooling: bool) -> Autoencoder:
     return kind(tensors, card, file_hash(path))
 
 
-def _styled(network: Autoencoder, content: Array, style: Style) -> Array:
-    """Frames of `content` in a style, found from white noise as in the paper."""
-    restyle = Restyle(network, content.astype(np.float32), style, StyleSettings(start="noise"))
+def _styled(network: Autoencoder, content: Array, style: Style, start: Start) -> Array:
+    """Frames of `content` in a style."""
+    restyle = Restyle(network, content.astype(np.float32), style, StyleSettings(start=start))
     while not restyle.done:
         restyle.step()
     return restyle.frames
