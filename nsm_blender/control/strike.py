@@ -31,7 +31,9 @@ ACTIONS = ("stand", "punch", "kick")
 FARTHEST = 1.6
 """Metres over the ground from the character to a target; farther away, it would have to walk."""
 _TRIES = 5
-"""How often the path is corrected by what came of it; each try takes a few milliseconds."""
+"""How often the path is corrected by what came of it, at most; each try takes a few milliseconds."""
+_CLOSE = 0.003
+"""Metres that a try may miss by without another one: the last correction closes them unseen."""
 _CORRECTION = 0.7
 _FARTHEST_SHIFT = 0.3
 """Metres beside the target that it may be asked for; farther off, the network has not learned to go."""
@@ -98,6 +100,28 @@ class StrikeShot:
                 raise ShotError("A target's place or time is not a finite number.")
 
 
+@dataclass(frozen=True, eq=False)
+class _Try:
+    """What the network made, with rigid bones and planted feet, at 60 fps.
+
+    root: (T, 4). hips: (T, 3) and rotations: (T, J, 4) before the feet are planted. contacts: (T, 4). places:
+    (T, J, 3) and turned: (T, J, 4) after it. lacks: (targets, 3) metres from hands and feet to their targets.
+    """
+
+    root: Array
+    hips: Array
+    rotations: Array
+    contacts: Array
+    places: Array
+    turned: Array
+    lacks: Array
+
+    @property
+    def worst(self) -> float:
+        """Largest distance in metres from a target."""
+        return float(_lengths(self.lacks).max())
+
+
 class StrikeSynthesis:
     """Punches and kicks in progress; `step()` until `done`, then ask for `motion()`, as `Synthesis`.
 
@@ -122,7 +146,7 @@ class StrikeSynthesis:
         self._check_distance()
         # How far beside the targets the network is asked to hit, for it to hit them; corrected with every try.
         self._shifts = np.zeros_like(self._places)
-        self._tries: list[tuple[float, Array, Array]] = []
+        self._tries: list[_Try] = []
         self._motion: Motion | None = None
         self._errors: tuple[Array, Array] | None = None
 
@@ -138,7 +162,7 @@ class StrikeSynthesis:
 
     def step(self) -> None:
         """One try of the network, or the poses at the end."""
-        if len(self._tries) < _TRIES:
+        if not self._tries or (len(self._tries) < _TRIES and self._tries[-1].worst > _CLOSE):
             self._try()
         elif self._motion is None:
             self._motion = self._finish()
@@ -151,7 +175,11 @@ class StrikeSynthesis:
         return self._motion
 
     def hit_errors(self) -> tuple[Array, Array]:
-        """Distances (targets,) in metres from the targets at their times, before and after the last correction."""
+        """Distances (targets,) in metres from the targets at their times.
+
+        Before: what the network made, as a rig shows it, with rigid bones and planted feet. After: when body and
+        limb have been bent to the targets.
+        """
         self.motion()
         assert self._errors is not None
         return self._errors
@@ -193,17 +221,22 @@ class StrikeSynthesis:
         made = self._autoencoder.decode(self._network.hidden(strike_inputs(path, hits, self._effectors)))
         root = self._root(made, strike_window(since))[REACH_FRAMES:-REACH_FRAMES]
         made = made[REACH_FRAMES:-REACH_FRAMES]
-        joints = [MODEL_SKELETON.index(EFFECTORS[effector]) for effector in self._effectors]
-        lacks = self._places - to_world_positions(made[self._hits], root[self._hits])[range(len(joints)), joints]
-        self._tries.append((float(np.linalg.norm(lacks, axis=1).max()), made, root))
-        self._shifts = self._shifts + _CORRECTION * lacks
+        self._tries.append(self._posed(made, root))
+        self._shifts = self._shifts + _CORRECTION * self._tries[-1].lacks
         size = np.linalg.norm(self._shifts, axis=1, keepdims=True)
         self._shifts *= np.minimum(1, _FARTHEST_SHIFT / np.maximum(size, 1e-9))
+
+    def _posed(self, made: Array, root: Array) -> _Try:
+        """The network's frames as a rig shows them."""
+        around = to_world_positions(made, root)
+        contacts, rotations, hips = self._contacts(made), rotations_of(around), around[:, 0]
+        places, turned = self._planted(hips, rotations, contacts)
+        return _Try(root, hips, rotations, contacts, places, turned, self._lacks(places))
 
     def _before(self, strike: int) -> Array:
         """Root (4,) before a strike, as the last try has it."""
         frame = max(self._hits[strike] - STRIKE_FRAMES, 0)
-        return self._tries[-1][2][frame] if self._tries else np.array(self._start)
+        return self._tries[-1].root[frame] if self._tries else np.array(self._start)
 
     def _root(self, made: Array, window: Array) -> Array:
         """Root (T with margins, 4): steps are made around the strikes only, and the first frame is the start."""
@@ -218,22 +251,16 @@ class StrikeSynthesis:
         return out
 
     def _finish(self) -> Motion:
-        _, made, root = min(self._tries, key=lambda t: t[0])
-        places = to_world_positions(made, root)
-        before = self._misses(places)
-        contacts = self._contacts(made)
-        rotations = rotations_of(places)
-        hips = places[:, 0]
-        posed, turned = self._planted(hips, rotations, contacts)
+        best = min(self._tries, key=lambda t: t.worst)
+        hips, posed, turned = best.hips, best.places, best.turned
         for _ in range(_LEANS):
             lean = self._lean(posed)
             if not lean.any():
                 break
             hips = hips + lean
-            posed, turned = self._planted(hips, rotations, contacts)
-        rotations = turned
-        posed, rotations = self._pinned(posed, rotations)
-        self._errors = before, self._misses(posed)
+            posed, turned = self._planted(hips, best.rotations, best.contacts)
+        posed, rotations = self._pinned(posed, turned)
+        self._errors = _lengths(best.lacks), _lengths(self._lacks(posed))
         actions = np.zeros((self._count, len(ACTIONS)), dtype=np.float32)
         for hit, effector in zip(self._hits, self._effectors, strict=True):
             window = strike_window(np.arange(self._count) - hit)
@@ -245,8 +272,8 @@ class StrikeSynthesis:
             parents=MODEL_SKELETON.parents,
             positions=posed.astype(np.float32),
             rotations=make_continuous(rotations).astype(np.float32),
-            root=root.astype(np.float32),
-            contacts=contacts,
+            root=best.root.astype(np.float32),
+            contacts=best.contacts,
             contact_names=CONTACT_JOINTS,
             phase=np.zeros(self._count, dtype=np.float32),
             actions=actions,
@@ -261,10 +288,10 @@ class StrikeSynthesis:
         posed, turned = plant_feet(lowered[None], rotations[None], contacts[None])
         return posed[0] + np.array([0.0, 0.0, floor]), turned[0]
 
-    def _misses(self, places: Array) -> Array:
-        """Distances (targets,) from the targets at the hits."""
+    def _lacks(self, places: Array) -> Array:
+        """From hands and feet at the hits to their targets, (targets, 3)."""
         joints = [MODEL_SKELETON.index(EFFECTORS[e]) for e in self._effectors]
-        out: Array = np.linalg.norm(places[self._hits, joints] - self._places, axis=-1)
+        out: Array = self._places - places[self._hits, joints]
         return out
 
     def _contacts(self, made: Array) -> Array:
@@ -311,6 +338,12 @@ class StrikeSynthesis:
 def _bump(count: int, hit: int, width: float) -> Array:
     """1 at frame `hit`, falling to both sides: (count,)."""
     return np.exp(-0.5 * ((np.arange(count) - hit) / width) ** 2)
+
+
+def _lengths(vectors: Array) -> Array:
+    """Lengths (N,) of vectors (N, 3)."""
+    out: Array = np.linalg.norm(vectors, axis=1)
+    return out
 
 
 def facing_of(start: Sequence[float] | Array, target: Sequence[float] | Array) -> float:
