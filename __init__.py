@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from . import operators, panels
-from .operators import live
+from .operators import live, watch
 from .scene import properties
 
 _CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES)
@@ -17,10 +17,12 @@ def register() -> None:
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
     properties.attach()
+    watch.start()
 
 
 def unregister() -> None:
     """Take away what `register` added, and what the user switched on."""
+    watch.stop()
     live.stop()
     properties.detach()
     for cls in reversed(_CLASSES):

@@ -113,8 +113,11 @@ def _goals(
                 f"The goal '{obj.name}' uses '{uses.name}', which is not a collider; make it one, or free the goal."
             )
         world = armatures.world_matrices(context, obj, frames[[0, -1]])
+        place = world[0][:3, 3] * size
+        if not np.isfinite(place).all():
+            raise ShotError(f"The goal '{obj.name}' has a place that is not a number; clear its location.")
         used = "" if uses is None else colliders.name_of(uses)
-        out.append(goals.described(obj, world[0], size, used))
+        out.append(Goal(obj.name_full, place.tolist(), goals.facing_of(world[0]), used))
         if uses is None and not np.allclose(world[0], world[-1], atol=1e-4):
             notes.append(f"The goal '{obj.name}' moves; it is taken where it is at the first frame.")
     return out, notes

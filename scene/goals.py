@@ -16,8 +16,6 @@ import numpy as np
 from bpy.props import BoolProperty, PointerProperty
 from mathutils import Vector
 
-from ..nsm_blender.control.goals import Goal
-from ..nsm_blender.errors import ShotError
 from ..nsm_blender.geometry.roles import KINDS
 from ..nsm_blender.motion.root import angle_of
 from ..nsm_blender.motion.rotations import Array
@@ -112,17 +110,6 @@ def facing_of(world: Array) -> float | None:
     if length == 0 or np.linalg.norm(arrow[:2]) < _UPRIGHT * length:
         return None
     return float(angle_of(arrow[:2]))
-
-
-def described(obj: bpy.types.Object, world: Array, size: float, collider: str) -> Goal:
-    """The goal as the engine's. world: (4, 4) in Blender units. size: metres of the model in a Blender unit.
-
-    collider: name of the collider that is used. Raises ShotError when the goal is nowhere.
-    """
-    place = np.asarray(world, dtype=np.float64)[:3, 3] * size
-    if not np.isfinite(place).all():
-        raise ShotError(f"The goal '{obj.name}' has a place that is not a number; clear its location.")
-    return Goal(obj.name_full, place.tolist(), facing_of(world), collider)
 
 
 def in_scene(scene: bpy.types.Scene) -> list[bpy.types.Object]:

@@ -14,7 +14,7 @@ MARK = "nsm_bake"
 def character(context: bpy.types.Context) -> bpy.types.Object | None:
     """The armature that is meant: the active one, else that of the active mesh, curve or goal, else the only one."""
     active = context.active_object
-    armatures = [obj for obj in context.scene.objects if obj.type == "ARMATURE"]
+    there = armatures(context.scene)
     if active is not None:
         if active.type == "ARMATURE":
             return active
@@ -23,14 +23,20 @@ def character(context: bpy.types.Context) -> bpy.types.Object | None:
             if deformer is not None:
                 return deformer
         if active.type == "CURVE":
-            followers = [obj for obj in armatures if of_object(obj).path == active]
+            followers = [obj for obj in there if of_object(obj).path == active]
+            followers += [obj for obj in there if any(key.route == active for key in of_object(obj).keys)]
             if followers:
                 return followers[0]
         if active.type == "EMPTY":
-            sent = [obj for obj in armatures if any(key.goal == active for key in of_object(obj).keys)]
+            sent = [obj for obj in there if any(key.goal == active for key in of_object(obj).keys)]
             if sent:
                 return sent[0]
-    return armatures[0] if len(armatures) == 1 else None
+    return there[0] if len(there) == 1 else None
+
+
+def armatures(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The armatures of a scene."""
+    return [obj for obj in scene.objects if obj.type == "ARMATURE"]
 
 
 def target(context: bpy.types.Context, armature: bpy.types.Object) -> bpy.types.Object | None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion, Vector
@@ -153,7 +155,11 @@ def _path(
     settings.loop = path.closed
     settings.bias_velocity, settings.bias_direction = shot.bias_velocity, shot.bias_direction
     metres = size * curves.metres_per_unit(context.scene)
-    tracks = {"speed": [s * metres for s in path.speeds], "gait": path.gaits, "facing": path.facing_offsets}
+    tracks: dict[str, list[Any]] = {
+        "speed": [s * metres for s in path.speeds],
+        "gait": path.gaits,
+        "facing": path.facing_offsets,
+    }
     for name, values in tracks.items():
         if len(set(values)) == 1:
             setattr(settings, name, values[0])

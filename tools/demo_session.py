@@ -56,9 +56,13 @@ RED = (0.55, 0.06, 0.04, 1.0)
 ROOM_FRAMES = 690
 ROOM_START = (5.0, -0.6)
 """Before the open door, metres."""
-# (action, collider or a place and a facing in degrees, frame to set off at, seconds to hold)
-ERRANDS = (("walk", ((-0.9, 0.2, 0.0), 0.0), 15, 1.0), ("walk", "Box", None, 0.5), ("run", "Shelf", None, 1.0))
-"""To the table past its chair, round the low beam to the box, and to the shelf."""
+# (action, thing to go to, place and facing in degrees where it does not say, frame to set off at, seconds to hold)
+ERRANDS = (
+    ("walk", "Table", ((-0.9, 0.2, 0.0), 0.0), 15, 1.0),
+    ("walk", "Box", None, None, 0.5),
+    ("run", "Shelf", None, None, 1.0),
+)
+"""To the free side of the table, round the low beam to the box, and to the shelf."""
 ROOM_PICTURES = 8
 
 LANES, IN_LANE = 6, 3
@@ -320,12 +324,12 @@ def furnish() -> bpy.types.Object:
     character = bpy.context.active_object
     character.location.xy = ROOM_START
     character.rotation_euler.z = -math.pi / 2
-    for number, (action, goal, frame, hold) in enumerate(ERRANDS, start=1):
-        name = f"Goal {number}"
-        if isinstance(goal, str):
-            bpy.ops.nsm.add_goal(name=name, collider=goal)
+    for action, thing, where, frame, hold in ERRANDS:
+        name = f"At {thing}"
+        if where is None:
+            bpy.ops.nsm.add_goal(name=name, collider=thing)
         else:
-            place, degrees = goal
+            place, degrees = where
             bpy.ops.nsm.add_goal(name=name, location=place, facing=math.radians(degrees), attach=False)
         starting = {} if frame is None else {"frame": frame}
         bpy.ops.nsm.add_action_key(action=action, goal=name, hold=hold, **starting)

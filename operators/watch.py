@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keeps list, timeline and dope sheet of the action keys alike while an animator moves one of them.
+
+Blender tells nobody that a marker was moved, so a timer looks, between the animator's operations.
+"""
+
+from __future__ import annotations
+
+import bpy
+
+from ..scene import keys, lookup, schedule
+
+_PAUSE = 0.5
+"""Seconds between two looks."""
+
+
+def start() -> None:
+    """Begin to look; without a window there is nobody who moves markers."""
+    if not bpy.app.background:
+        bpy.app.timers.register(_look, first_interval=_PAUSE, persistent=True)
+
+
+def stop() -> None:
+    """Look no longer."""
+    if bpy.app.timers.is_registered(_look):
+        bpy.app.timers.unregister(_look)
+
+
+def _look() -> float:
+    """Runs from Blender's timer."""
+    context = bpy.context
+    # What an operator holds, such as a keyframe that is being dragged, must not be written to.
+    busy = any(window.modal_operators for window in context.window_manager.windows)
+    if not busy and context.scene is not None and context.scene.library is None:
+        for armature in lookup.armatures(context.scene):
+            is_ours = armature.library is None and keys.of_character(armature)
+            if is_ours and not schedule.is_current(context.scene, armature):
+                schedule.update(context.scene, armature)
+    return _PAUSE
