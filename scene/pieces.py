@@ -11,6 +11,7 @@ import numpy as np
 from ..nsm_blender.geometry.colliders import Cuboids
 from ..nsm_blender.geometry.mesh import TriangleMesh
 from ..nsm_blender.geometry.roles import Handles
+from ..nsm_blender.motion.rotations import Array
 from . import colliders, handles, meshes
 
 _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
@@ -56,7 +57,7 @@ def material(name: str, colour: tuple[float, float, float, float]) -> bpy.types.
     return made
 
 
-def _mesh(name: str, vertices: np.ndarray, faces: np.ndarray) -> bpy.types.Mesh:
+def _mesh(name: str, vertices: Array, faces: Array) -> bpy.types.Mesh:
     mesh = bpy.data.meshes.new(name)
     mesh.from_pydata(vertices.tolist(), [], faces.tolist())
     mesh.validate()

@@ -199,7 +199,7 @@ class _Stage:
 
     def aim_at_room(self, things: Sequence[bpy.types.Object], paths: Sequence[Sequence[Sequence[float]]]) -> None:
         """A view from above and from -Y, as near as all things and ways are in the picture."""
-        corners = [tuple(thing.matrix_world @ Vector(corner)) for thing in things for corner in thing.bound_box]
+        corners = [(thing.matrix_world @ Vector(corner)).to_tuple() for thing in things for corner in thing.bound_box]
         corners += [(x, y, 2.0) for path in paths for x, y, _ in path]
         self._aim_at_places([number for corner in corners for number in corner], Vector((0.0, -1.0, 1.05)))
 
