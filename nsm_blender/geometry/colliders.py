@@ -147,19 +147,18 @@ class Surroundings:
             _check(collider)
         self.colliders = colliders
         self.names = tuple(collider.name for collider in colliders)
-        counts = [len(collider.cuboids.centre) for collider in colliders]
-        self._owner = np.repeat(np.arange(len(colliders)), counts)
+        self._owner = np.repeat(np.arange(len(colliders)), [len(c.cuboids.centre) for c in colliders])
         self._half = _joined([collider.cuboids.half for collider in colliders])
         self._centre = _joined([collider.cuboids.centre for collider in colliders])
-        moving = [number for number, collider in enumerate(colliders) if len(collider.poses) > 1]
-        first = _poses(colliders, 1)[0]
-        rotation, centre = self._place(first, to_matrix(first[:, QUATERNION]), self._owner, np.arange(len(self._owner)))
-        self._still = Placed(rotation, centre, self._half, self._owner, self.names)
-        self._moved = np.flatnonzero(np.isin(self._owner, moving))
-        self._mover = np.searchsorted(moving, self._owner[self._moved])
+        self._ball, self._radius = _balls(colliders)
+        # Only what moves has a pose for each frame.
+        self._moving = [number for number, collider in enumerate(colliders) if len(collider.poses) > 1]
+        self._first = _poses(colliders, 1)[0]
+        self._turned = to_matrix(self._first[:, QUATERNION])
         self._frames = max((len(collider.poses) for collider in colliders), default=1)
-        self._poses = _poses([colliders[number] for number in moving], self._frames)
+        self._poses = _poses([colliders[number] for number in self._moving], self._frames)
         self._rotations = to_matrix(self._poses[..., QUATERNION])
+        self._still = self._placed(self._turned, self._first[:, PLACE]) if not self._moving else None
 
     def __len__(self) -> int:
         return len(self.colliders)
@@ -169,25 +168,52 @@ class Surroundings:
 
         Between two frames places move straight, and rotations take the shorter way.
         """
-        if len(self._moved) == 0:
-            return self._still
+        return self._placed(*self._frames_at(frame)) if self._still is None else self._still
+
+    def near(self, frame: float, place: Array, reach: float) -> Placed:
+        """As `at`, but only the colliders that may have a part within `reach` metres of a place (3,).
+
+        The quick way to what sensors feel: what is far is not even placed.
+        """
+        rotation, places = self._frames_at(frame)
+        away = np.einsum("nij,nj->ni", rotation, self._ball) + places - place
+        near = np.einsum("ij,ij->i", away, away) <= (self._radius + reach) ** 2
+        return self._placed(rotation, places, np.flatnonzero(near[self._owner]))
+
+    def _frames_at(self, frame: float) -> tuple[Array, Array]:
+        """Rotations (M, 3, 3) and places (M, 3) of all colliders' frames."""
+        if not self._moving:
+            return self._turned, self._first[:, PLACE]
         frame = min(max(float(frame), 0.0), self._frames - 1.0)
         first = int(frame)
         part = frame - first
         poses, rotations = self._poses[first], self._rotations[first]
+        place = poses[:, PLACE]
         if part > 0:
             after = self._poses[first + 1]
-            place = (1 - part) * poses[:, PLACE] + part * after[:, PLACE]
-            turn = slerp(poses[:, QUATERNION], after[:, QUATERNION], np.array(part))
-            poses, rotations = np.concatenate((place, turn), axis=1), to_matrix(turn)
-        rotation, centre = self._still.rotation.copy(), self._still.centre.copy()
-        rotation[self._moved], centre[self._moved] = self._place(poses, rotations, self._mover, self._moved)
-        return Placed(rotation, centre, self._half, self._owner, self.names)
+            place = (1 - part) * place + part * after[:, PLACE]
+            rotations = to_matrix(slerp(poses[:, QUATERNION], after[:, QUATERNION], np.array(part)))
+        rotation, places = self._turned.copy(), self._first[:, PLACE].copy()
+        rotation[self._moving], places[self._moving] = rotations, place
+        return rotation, places
 
-    def _place(self, poses: Array, rotations: Array, mover: Array, moved: Array) -> tuple[Array, Array]:
-        """Rotations and centres of the cuboids `moved`, each by its row of `poses` and `rotations`."""
-        rotation = rotations[mover]
-        return rotation, np.einsum("nij,nj->ni", rotation, self._centre[moved]) + poses[mover, PLACE]
+    def _placed(self, rotation: Array, places: Array, chosen: Array | slice = slice(None)) -> Placed:
+        """The chosen cuboids, when the colliders' frames are these."""
+        owner = self._owner[chosen]
+        turned = rotation[owner]
+        centre = np.einsum("nij,nj->ni", turned, self._centre[chosen]) + places[owner]
+        return Placed(turned, centre, self._half[chosen], owner, self.names)
+
+
+def _balls(colliders: list[Collider]) -> tuple[Array, Array]:
+    """Balls that hold the colliders: middles (M, 3) in their frames, radii (M,) in metres."""
+    middle, radius = np.zeros((len(colliders), 3)), np.zeros(len(colliders))
+    for number, collider in enumerate(colliders):
+        centre, half = collider.cuboids.centre, collider.cuboids.half
+        if len(centre):
+            low, high = (centre - half).min(0), (centre + half).max(0)
+            middle[number], radius[number] = (low + high) / 2, np.linalg.norm(high - low) / 2
+    return middle, radius
 
 
 def _poses(colliders: list[Collider], frames: int) -> Array:

@@ -22,7 +22,8 @@ SIZE = 0.04
 MAX_CELLS = 48_000_000
 """Cells of a grid; the votes on them then take some 300 MB."""
 ROOM = 1.0
-"""Metres: a space as large as this cube that is open to some side is not inside, but a place to walk in."""
+"""Metres: a space as large as this cube that is open to some side, or that the surface shows its front to, is not
+inside but a place to walk in."""
 
 _BLOCK = 1 << 18
 """Triangles, or cells of triangles, that are looked at together: this bounds the memory."""
@@ -194,11 +195,11 @@ def _fill_inside(filled: Array, cells: Array, room: float) -> None:
     for axis in range(3):
         turn = [(axis + 1) % 3, (axis + 2) % 3, axis]
         shape = tuple(filled.shape[a] for a in turn)
-        says, unsigned = _votes(shape, *_hits(shape, cells, turn))
+        says, solid, unsigned = _votes(shape, *_hits(shape, cells, turn))
         votes_of_axis = np.transpose(votes, turn)
         votes_of_axis += says
         shut_of_axis = np.transpose(shut, turn)
-        shut_of_axis &= says > 0
+        shut_of_axis &= solid
         flat += unsigned
     votes[filled] = 0
     inside = _agreed(votes) > 0
@@ -224,12 +225,13 @@ def _agreed(votes: Array) -> Array:
     return np.where(doubtful, total, votes)
 
 
-def _votes(shape: tuple[int, ...], column: Array, depth: Array, sign: Array) -> tuple[Array, int]:
+def _votes(shape: tuple[int, ...], column: Array, depth: Array, sign: Array) -> tuple[Array, Array, int]:
     """For each cell what the ray along the last axis through it says, int8 `shape`; above zero is inside.
 
     Inside is where the surfaces before, entered and left, do not cancel out (intersecting solids, or solids inside
     out), or, where they are not oriented, have an odd number. Both need a surface that is closed along the ray;
-    where it is not, the ray says nothing. Also the number of surfaces that look both ways less those that do not.
+    where it is not, the ray says nothing. Also which cells the surface closes in without showing its front to them,
+    as a room's walls do; and the number of surfaces that look both ways less those that do not.
     """
     columns = shape[0] * shape[1]
     order = np.lexsort((depth, column))
@@ -243,13 +245,18 @@ def _votes(shape: tuple[int, ...], column: Array, depth: Array, sign: Array) -> 
 
     # The first cell whose middle lies behind the surface
     behind = np.clip(np.ceil(depth - 0.5), 0, shape[2]).astype(np.int64)
-    wound = _behind(columns, shape[2], column, behind, np.where(oriented[column], sign, 0)) != 0
+    wound = _behind(columns, shape[2], column, behind, np.where(oriented[column], sign, 0))
     column, behind = column[fresh], behind[fresh]
     rank = np.arange(len(column)) - (np.cumsum(number) - number)[column]
     odd = _behind(columns, shape[2], column, behind, np.where(paired[column], 1 - 2 * (rank % 2), 0)) > 0
-    says = np.where(wound | odd, 1, -1).astype(np.int8)
+    inside = (wound != 0) | odd
+    says = np.where(inside, 1, -1).astype(np.int8)
     says *= np.where(oriented, _SURE, np.where(paired, 1, 0)).astype(np.int8)[:, None]
-    return says.reshape(shape), 2 * int(np.count_nonzero(both_ways)) - len(both_ways)
+    return (
+        says.reshape(shape),
+        (inside & (wound >= 0)).reshape(shape),
+        2 * int(np.count_nonzero(both_ways)) - len(both_ways),
+    )
 
 
 def _behind(columns: int, length: int, column: Array, first: Array, change: Array) -> Array:
