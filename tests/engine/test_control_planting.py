@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Planted feet from frame to frame: how a contact begins and ends, and how a foot swings."""
+
+import numpy as np
+import pytest
+
+from nsm_blender.control.planting import Stances, plant_feet
+from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+
+from .synthetic import perform
+
+RAISED = np.array([0.0, 0.0, 0.1])
+HEEL, TOE = (CONTACT_JOINTS.index(name) for name in ("LeftFoot", "LeftToe"))
+
+
+@pytest.fixture(scope="module")
+def walk():
+    """Hips (1, T, 3), rotations (1, T, J, 4) and contacts (1, T, 4) of a walk, heels leaving 5 frames before toes."""
+    walk = perform(1.3, 4.0)
+    places, rotations = walk.clip.world()
+    down = np.repeat(walk.down, 2, axis=1)
+    for heel in (0, 2):
+        leaving = down[:, heel] & ~np.roll(down[:, heel], -5)
+        down[:, heel] &= ~leaving
+    return places[None, :, 0], rotations[None].astype(float), down[None].astype(float)
+
+
+def mask(*runs, count=60):
+    out = np.zeros((1, count), dtype=bool)
+    for start, stop in runs:
+        out[0, start:stop] = True
+    return out
+
+
+def test_a_value_leaves_a_stance_and_comes_to_the_next_without_a_kink():
+    stances = Stances(mask((0, 20), (45, 60)))
+    values = np.zeros((60, 1))
+    values[:20, 0] = 0.1 * np.arange(20)
+    values[45:, 0] = 3 - 0.2 * np.arange(15)
+    stances.glide(values)
+    bends = np.abs(np.diff(values[:, 0], 2))
+    assert bends.max() < 0.1, "half of the slope inside the second stance"
+
+
+def test_stances_of_a_single_frame_are_glided_between_as_well():
+    stances = Stances(mask((10, 11), (30, 31)))
+    values = np.zeros((60, 2))
+    values[10], values[30] = 1.0, 2.0
+    stances.glide(values)
+    assert (np.diff(values[10:31], axis=0) >= 0).all()
+
+
+def test_a_heel_that_lands_before_its_toe_does_not_slip_when_the_toe_comes_down(walk):
+    hips, rotations, contacts = walk
+    heel_first = contacts.copy()
+    landing = (np.diff(contacts[0, :, TOE], prepend=1) > 0).nonzero()[0]
+    for frame in landing:
+        heel_first[0, frame : frame + 3, TOE] = 0
+    places = plant_feet(hips, rotations, heel_first)[0][0]
+    heel = places[:, MODEL_SKELETON.index("LeftFoot"), :2]
+    standing = (heel_first[0, 1:, HEEL] > 0) & (heel_first[0, :-1, HEEL] > 0)
+    speed = np.linalg.norm(np.diff(heel, axis=0), axis=1)[standing] * 60
+    assert len(landing) > 2
+    assert speed.max() < 0.01
+
+
+def test_a_swinging_toe_clears_the_floor_in_the_middle_of_a_step(walk):
+    hips, rotations, contacts = walk
+    sunk = hips - [0, 0, 0.05]
+    places = plant_feet(sunk, rotations, contacts)[0][0]
+    for side, toe in (("Left", 1), ("Right", 3)):
+        height = places[:, MODEL_SKELETON.index(side + "Toe"), 2]
+        up = np.flatnonzero(np.diff(contacts[0, :, toe], prepend=0) < 0)
+        down = np.flatnonzero(np.diff(contacts[0, :, toe], prepend=0) > 0)
+        steps = [(a, b) for a in up for b in down[down > a][:1]]
+        assert len(steps) > 2
+        assert min(height[(a + b) // 2] for a, b in steps) > TOE_HEIGHT + 0.008
+
+
+def test_a_foot_that_hardly_moves_between_two_contacts_is_not_lifted(walk):
+    hips, rotations, _ = walk
+    still = np.repeat(hips[:, :1], 120, axis=1), np.repeat(rotations[:, :1], 120, axis=1)
+    contacts = np.ones((1, 120, 4))
+    contacts[0, 50:70] = 0
+    toe = plant_feet(*still, contacts)[0][0, :, MODEL_SKELETON.index("LeftToe"), 2]
+    assert np.ptp(toe) < 0.004
+
+
+def test_feet_meet_wanted_places_at_their_own_heights(walk):
+    hips, rotations, contacts = walk
+    wanted = MODEL_SKELETON.positions(hips[0], rotations[0])[None] + RAISED
+    places = plant_feet(hips + RAISED, rotations, contacts, wanted=wanted, own_heights=True)[0]
+    toes = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
+    standing = contacts[0][:, [1, 3]] > 0
+    off = np.linalg.norm(places[0][:, toes] - wanted[0][:, toes], axis=-1)[standing]
+    assert off.max() < 0.03
+    assert np.abs(np.diff(places[0][:, toes, 2], axis=0)[standing[1:] & standing[:-1]]).max() < 1e-6
