@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
-from ..evaluation import bench_manifold
+from ..evaluation import bench_geometry, bench_manifold
 from ..evaluation.bench import measure_apart
 from ..models.pfnn import PFNN
 from ..paths import weights_folder
@@ -42,6 +42,11 @@ MEANINGS = {
     "bench.manifold.punch_4s.total": ("s", "  both"),
     "bench.manifold.style_8s.total": ("s", "manifold, style of 8 s"),
     "bench.manifold.crowd_200x10s.total": ("s", "manifold, 200 characters for 10 s"),
+    "bench.voxels.100k_s": ("s", "100,000 triangles to cuboids of 4 cm, one thread"),
+    "bench.voxels.1m_s": ("s", "  a scan of 1,000,000"),
+    "bench.voxels.1m_mb": ("MB", "  largest memory of the process meanwhile"),
+    "bench.sensors.frame_ms": ("ms", "both sensors in a room of 60 moving things"),
+    "bench.sensors.cuboids": ("", "  cuboids of the room"),
     "bench.keys.per_second": ("keys/s", "keys written into an action"),
     "bench.bake_10s.seconds": ("s", "10 s shot, from button to keys"),
     "bench.bake_10s.first_seconds": ("s", "  the first one in a session"),
@@ -80,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     lacking = bench_manifold.missing(weights_folder())
     if not lacking:
         figures |= {f"bench.manifold.{name}": s for name, s in bench_manifold.measure_apart(weights_folder()).items()}
+    figures |= bench_geometry.measure_apart()
     reason = why_not_in_blender()
     if reason is None:
         in_blender = measure_in_blender()
