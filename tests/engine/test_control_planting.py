@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.control.planting import Stances, plant_feet
+from nsm_blender.motion.rotations import from_axis_angle, multiply
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
 from .synthetic import perform
@@ -54,9 +55,15 @@ def test_a_heel_that_lands_before_its_toe_does_not_slip_when_the_toe_comes_down(
     hips, rotations, contacts = walk
     heel_first = contacts.copy()
     landing = (np.diff(contacts[0, :, TOE], prepend=1) > 0).nonzero()[0]
+    rolling = rotations.copy()
     for frame in landing:
         heel_first[0, frame : frame + 3, TOE] = 0
-    places = plant_feet(hips, rotations, heel_first)[0][0]
+        # The foot comes down on its heel with the toe up, and rolls.
+        for i, angle in enumerate((0.4, 0.3, 0.2, 0.1)):
+            foot = MODEL_SKELETON.indices(["LeftFoot", "LeftToe"])
+            up = from_axis_angle(np.array([1.0, 0.0, 0.0]), np.array(-angle))
+            rolling[0, frame + i, foot] = multiply(np.broadcast_to(up, (2, 4)), rolling[0, frame + i, foot])
+    places = plant_feet(hips, rolling, heel_first)[0][0]
     heel = places[:, MODEL_SKELETON.index("LeftFoot"), :2]
     standing = (heel_first[0, 1:, HEEL] > 0) & (heel_first[0, :-1, HEEL] > 0)
     speed = np.linalg.norm(np.diff(heel, axis=0), axis=1)[standing] * 60
@@ -66,8 +73,9 @@ def test_a_heel_that_lands_before_its_toe_does_not_slip_when_the_toe_comes_down(
 
 def test_a_swinging_toe_clears_the_floor_in_the_middle_of_a_step(walk):
     hips, rotations, contacts = walk
-    sunk = hips - [0, 0, 0.05]
-    places = plant_feet(sunk, rotations, contacts)[0][0]
+    dragged = MODEL_SKELETON.positions(hips[0], rotations[0])[None]
+    dragged[..., MODEL_SKELETON.indices(["LeftToe", "RightToe"]), 2] = TOE_HEIGHT
+    places = plant_feet(hips, rotations, contacts, wanted=dragged)[0][0]
     for side, toe in (("Left", 1), ("Right", 3)):
         height = places[:, MODEL_SKELETON.index(side + "Toe"), 2]
         up = np.flatnonzero(np.diff(contacts[0, :, toe], prepend=0) < 0)
