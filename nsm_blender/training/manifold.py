@@ -22,7 +22,7 @@ PAPER = "Holden, Saito, Komura: A Deep Learning Framework for Character Motion S
 MIRRORED = "mirrored in the sagittal plane"
 FOOTSTEPS = synthesis.Settings(steps=3000, l1=0.01)
 LOCOMOTION = synthesis.Settings(steps=5000, speed_weight=5.0, slide_weight=0.1)
-END_EFFECTORS = synthesis.Settings(steps=2500, speed_weight=5.0)
+END_EFFECTORS = synthesis.Settings(steps=1500, speed_weight=5.0)
 
 
 @dataclass(frozen=True)
