@@ -56,7 +56,7 @@ def holed(rng: np.random.Generator, piece: Piece) -> Piece:
 
 def noisy(rng: np.random.Generator, piece: Piece) -> Piece:
     """As a scan has it: fine triangles, each point off by some millimetres."""
-    fine = subdivided(piece.mesh, 0.03)
+    fine = subdivided(piece.mesh, 0.04)
     vertices = fine.vertices + rng.normal(0.0, NOISE, fine.vertices.shape)
     return replace(piece, mesh=TriangleMesh(vertices, fine.triangles), odd="noise")
 
@@ -117,9 +117,13 @@ def subdivided(mesh: TriangleMesh, edge: float) -> TriangleMesh:
         a, b, c = (corners[rows, (first + k) % 3] for k in range(3))
         middle = (a + b) / 2
         corners = np.concatenate([np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)])
-    all_ = np.concatenate(done).reshape(-1, 3)
-    vertices, inverse = np.unique(all_.round(6), axis=0, return_inverse=True)
-    return TriangleMesh(vertices, inverse.reshape(-1, 3))
+    places = np.concatenate(done).reshape(-1, 3)
+    # Equal places as equal whole numbers of micrometres: much faster than unique rows.
+    cell = np.round((places - places.min(axis=0)) * 1e6).astype(np.int64)
+    across = cell.max(axis=0) + 1
+    key = (cell[:, 0] * across[1] + cell[:, 1]) * across[2] + cell[:, 2]
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return TriangleMesh(places[first], inverse.reshape(-1, 3))
 
 
 def _rigid(piece: Piece, rotation: Array, shift: Array, odd: str) -> Piece:

@@ -11,6 +11,9 @@ from .colliders import Placed
 FAR = 2.0
 """Metres: free space beyond this makes no difference."""
 
+BODY = 0.22
+"""Metres: room that a body needs about its middle to stand."""
+
 _STANDING = np.array([0.3, 0.7, 1.1, 1.5])
 
 
@@ -26,7 +29,3 @@ def standing_room(around: Placed | None, place: Array) -> float:
     body = np.repeat(place[None], len(_STANDING), axis=0)
     body[:, 2] += _STANDING
     return float(distance(around, body).min())
-
-
-BODY = 0.22
-"""Metres: room that a body needs about its middle to stand."""

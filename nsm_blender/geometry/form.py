@@ -130,8 +130,13 @@ class Form:
         columns = tops[:, :, near] & mask[:, :, None]
         rough = origin[2] + size * (near.start + 0.5 + np.nonzero(columns)[2].mean())
         height = float(np.median(self.points[inside, 2])) if inside.any() else float(rough)
+        return self.part(Level(height, mask, origin[:2], origin[:2], 0.0), mask)
+
+    def part(self, level: Level, mask: Array) -> Level:
+        """The part of a level that `mask` (X, Y) covers."""
         low, high = _extent(mask)
-        return Level(height, mask, origin[:2] + low * size, origin[:2] + high * size, float(mask.sum()) * size**2)
+        size, origin = self.voxels.size, self.voxels.origin[:2]
+        return Level(level.height, mask, origin + low * size, origin + high * size, float(mask.sum()) * size**2)
 
     def walls(self, level: Level, above: float = 0.06, reach: float = 0.9) -> Array:
         """How high (4,) metres the thing rises over a level along each of its sides, on average over their middles.

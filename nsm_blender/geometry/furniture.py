@@ -26,6 +26,10 @@ GRASP_WIDTH = 0.7
 """Metres: the widest thing that one takes between two hands."""
 
 
+_ROUND = 1.2
+"""How many times as long as wide a round thing may be to be grasped from anywhere."""
+
+
 @dataclass(frozen=True, eq=False)
 class Piece:
     """A piece of furniture, standing on z = 0 about the origin, its front to -Y. Metres.
@@ -204,15 +208,15 @@ def _crate(rng: np.random.Generator, kind: str) -> Piece:
 def _sack(rng: np.random.Generator, kind: str) -> Piece:
     width, depth, height = rng.uniform(0.35, 0.6), rng.uniform(0.25, 0.40), rng.uniform(0.18, 0.35)
     solids = [pillow((0, 0, height / 2), (width / 2, depth / 2, height / 2), power=rng.uniform(2.3, 3.5))]
+    if max(width, depth) < _ROUND * min(width, depth):
+        return piece_of(kind, solids, "carryable", *_grasps_around(width, depth, height))
     return _carried(kind, solids, width, depth, height)
 
 
 def _drum(rng: np.random.Generator, kind: str) -> Piece:
     radius, height = rng.uniform(0.12, 0.25), rng.uniform(0.25, 0.5)
     solids = [drum((0, 0), radius, 0.0, height)]
-    turns = np.linspace(0, 2 * np.pi, 72, endpoint=False)
-    grasps = [_grasp(_around(t), 2 * radius, height, "light") for t in turns]
-    return piece_of(kind, solids, "carryable", grasps[0], list(grasps[1:]))
+    return piece_of(kind, solids, "carryable", *_grasps_around(2 * radius, 2 * radius, height))
 
 
 def _step(rng: np.random.Generator, kind: str) -> Piece:
@@ -280,6 +284,15 @@ def _grasp(facing: list[float], width: float, height: float, weight: str) -> Car
     left = np.array([facing[1], -facing[0], 0.0]) * width / 2 + np.array([0.0, 0.0, height / 2])
     right = left * [-1.0, -1.0, 1.0]
     return Carryable(left.tolist(), right.tolist(), facing, weight)
+
+
+def _grasps_around(width: float, depth: float, height: float) -> tuple[Handles, list[Handles]]:
+    """Grasps of a round thing from anywhere: the first, and the others."""
+    first, *others = (
+        _grasp(_around(turn), float(np.hypot(width * np.cos(turn), depth * np.sin(turn))), height, "light")
+        for turn in np.linspace(0, 2 * np.pi, 72, endpoint=False)
+    )
+    return first, list(others)
 
 
 def _carried(kind: str, solids: list[Solid], width: float, depth: float, height: float) -> Piece:

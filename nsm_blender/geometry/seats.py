@@ -8,7 +8,7 @@ import numpy as np
 from ..motion.rotations import Array
 from .around import BODY, distance, standing_room
 from .colliders import Placed
-from .form import SIDES, Form, Level
+from .form import SIDES, Form, Level, largest_rectangle
 from .roles import Proposal, Seat, moved
 from .seating import ARM_REACH
 
@@ -18,6 +18,8 @@ HEIGHTS = (0.28, 0.65)
 _USUAL = 0.45
 _LOW_BACK = 0.08
 """Metres that something beside a seat must rise on average to be a back or an arm rest."""
+_DEEP, _EDGE = 0.8, 0.3
+"""Metres: a seat deeper than the first is sat on at its edge, with the hips so far from it."""
 _LONG = 1.35
 """How many times as long as deep a seat is on which one only sits across."""
 
@@ -36,12 +38,14 @@ def propose_seat(form: Form, around: Placed | None) -> Proposal:
     walls = np.minimum(form.walls(level), 0.5)
     side, backed = _facing(form, level, walls, around)
     along = 1 if side % 2 == 0 else 0
-    width, depth = level.extent[1 - along], level.extent[along]
+    place, width, depth = level.middle, level.extent[1 - along], level.extent[along]
+    if depth > _DEEP:
+        # On a bed one sits at its edge.
+        place[:2] += SIDES[side] * (depth / 2 - _EDGE)
+        depth = 2 * _EDGE
     facing = [*SIDES[side].tolist(), 0.0]
     arms = [arm for turn in (1, 3) if (arm := _arm_rest(form, level, (side + turn) % 4)) is not None]
-    seat = Seat(
-        level.middle.tolist(), facing, float(width), float(depth), arms, _approaches(form, level, side, walls, around)
-    )
+    seat = Seat(place.tolist(), facing, float(width), float(depth), arms, _approaches(form, level, side, walls, around))
     warnings = []
     if np.rad2deg(form.slope(level)) > 8:
         warnings.append(f"The seat leans by {np.rad2deg(form.slope(level)):.0f} degrees: is the object tilted?")
@@ -89,14 +93,26 @@ def _sitting_level(form: Form) -> Level | None:
         backed = 1.5 if form.walls(level).max() > 0.2 else 1.0
         if likely * large * backed > most:
             best, most = level, float(likely * large * backed)
-    return best
+    return None if best is None else _without_corners(form, best)
+
+
+def _without_corners(form: Form, level: Level) -> Level:
+    """The largest rectangle of a level that is no single one, such as that of a corner sofa; else the level."""
+    if level.area > 0.7 * float(np.prod(level.extent)):
+        return level
+    x0, y0, x1, y1 = largest_rectangle(level.mask)
+    mask = np.zeros_like(level.mask)
+    mask[x0:x1, y0:y1] = True
+    return form.part(level, mask)
 
 
 def _facing(form: Form, level: Level, walls: Array, around: Placed | None) -> tuple[int, bool]:
     """The side that the sitter looks to, and whether a back says so."""
     # Looking away from what rises highest, and never at anything: arms as high as the back leave one way.
     leaning = np.array([walls[(side + 2) % 4] - 2 * walls[side] for side in range(4)])
-    if leaning.max() > _LOW_BACK:
+    # Of two backs as high as each other one leans against the longer one.
+    leaning += 0.05 * np.array([level.extent[side % 2] for side in range(4)]) / level.extent.max()
+    if leaning.max() > _LOW_BACK + 0.05:
         return int(np.argmax(leaning)), True
     ways = [0, 1, 2, 3]
     if level.extent.max() > _LONG * level.extent.min():
