@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..nsm_blender.errors import ShotError
+from ..nsm_blender.errors import RouteError, ShotError
 from ..scene import keys
 from .key import KeyOperation, OnOneKey
 
@@ -19,21 +19,24 @@ class NSM_OT_show_routes(KeyOperation):
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         """Make or update the curves. Raises UserError with what is in the way."""
-        from ..nsm_blender.control.foresight import plan
+        from ..nsm_blender.control.foresight import foresee
         from ..scene import routes
         from ..scene.errands import gather
 
         gathered = gather(context, armature)
+        listed = list(zip(keys.of_character(armature), foresee(gathered.shot), strict=True))
+        for number, (key, seen) in enumerate(listed, start=1):
+            if seen.trouble:
+                raise RouteError(f"Key {number}, {keys.label(key)}: {seen.trouble}")
         shown = own = 0
-        for number, (key, way) in enumerate(
-            zip(keys.of_character(armature), plan(gathered.shot), strict=True), start=1
-        ):
+        for number, (key, seen) in enumerate(listed, start=1):
             if routes.is_own(key.route):
                 own += 1
-            elif way is None:
+            elif seen.leg is None:
                 routes.forget(key)
             else:
-                routes.show(context, armature, key, f"Route {armature.name} {number}", way.points * gathered.rig.scale)
+                points = seen.leg.route.points * gathered.rig.scale
+                routes.show(context, armature, key, f"Route {armature.name} {number}", points)
                 shown += 1
         kept = f"; {own} of your own stay" if own else ""
         self.report({"INFO"}, f"{shown} routes{kept}")

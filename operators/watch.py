@@ -30,10 +30,13 @@ def _look() -> float:
     """Runs from Blender's timer."""
     context = bpy.context
     # What an operator holds, such as a keyframe that is being dragged, must not be written to.
-    busy = any(window.modal_operators for window in context.window_manager.windows)
+    windows = context.window_manager.windows
+    busy = any(window.modal_operators for window in windows)
     if not busy and context.scene is not None and context.scene.library is None:
         for armature in lookup.armatures(context.scene):
             is_ours = armature.library is None and keys.of_character(armature)
             if is_ours and not schedule.is_current(context.scene, armature):
                 schedule.update(context.scene, armature)
+                for area in (area for window in windows for area in window.screen.areas):
+                    area.tag_redraw()
     return _PAUSE

@@ -33,7 +33,7 @@ class NSM_UL_action_keys(bpy.types.UIList):
         split = layout.split(factor=0.68)
         split.label(text=keys.label(item), icon=_ICONS[item.action])
         row = split.row(align=True)
-        row.label(text=str(item.frame) if item.start == "FRAME" else "then")
+        row.label(text=_when(item))
         if item.problem:
             row.label(text="", icon="CANCEL" if item.is_fatal else "ERROR")
         elif routes.is_own(item.route):
@@ -116,6 +116,13 @@ def _draw_key(layout: bpy.types.UILayout, key: keys.NSM_PG_action_key) -> None:
     row.operator("nsm.select_goal", text="Goal", icon="RESTRICT_SELECT_OFF")
     if key.route is not None:
         row.operator("nsm.forget_route", text="Route", icon="X")
+
+
+def _when(key: keys.NSM_PG_action_key) -> str:
+    """The frame at which a key sets off; that of the last bake for one that waits for its turn."""
+    if key.start == "FRAME":
+        return str(key.frame)
+    return f"~{key.set_off}" if key.was_baked else "then"
 
 
 def _result(key: keys.NSM_PG_action_key) -> str:

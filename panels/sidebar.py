@@ -48,6 +48,7 @@ class NSM_PT_path(_Panel):
         if armature is not None:
             if of_object(armature).keys:
                 layout.label(text="The action keys are baked instead.", icon="INFO")
+                return
             layout.prop(of_object(armature), "path")
         if path is None:
             column = layout.column()

@@ -241,6 +241,29 @@ def test_loading_replaces_the_keys_of_the_character_and_leaves_the_rest(rig, gat
     assert crate.users_scene
 
 
+def test_a_linked_collider_and_a_linked_goal_on_it_are_walked_to(rig, gathered, tmp_path):
+    bpy.ops.mesh.primitive_cube_add(size=0.8, location=(2.5, -2, 0.4), calc_uvs=False)
+    bpy.context.object.name = "Desk"
+    bpy.ops.nsm.wrap_collider(role="obstacle")
+    bpy.ops.nsm.add_goal(name="At Desk")
+    file = str(tmp_path / "furniture.blend")
+    desk, goal = bpy.data.objects["Desk"], bpy.data.objects["At Desk"]
+    bpy.data.libraries.write(file, {desk, goal})
+    for obj in (desk, goal):
+        bpy.data.objects.remove(obj)
+    with bpy.data.libraries.load(file, link=True) as (_, target):
+        target.objects = ["Desk", "At Desk"]
+    for obj in target.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    bpy.context.view_layer.objects.active = rig
+    rig.nsm.keys[0].goal = target.objects[1]
+    shot = gathered(rig)
+    assert shot.goals[0].collider == target.objects[0].name_full
+    assert {thing.name for thing in shot.colliders} == {"Crate", target.objects[0].name_full}
+    bpy.ops.nsm.check_keys()
+    assert not rig.nsm.keys[0].is_fatal
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [("{", "not JSON"), ("{}", "not a shot"), ('{"name": "x", "fps": 30, "frames": 9}', "needs either a path")],
