@@ -7,7 +7,7 @@ import bpy
 
 from . import operators, panels
 from .operators import live, watch
-from .scene import properties
+from .scene import changes, overlays, properties
 
 _CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES)
 
@@ -18,10 +18,14 @@ def register() -> None:
         bpy.utils.register_class(cls)
     properties.attach()
     watch.start()
+    changes.start()
+    overlays.start()
 
 
 def unregister() -> None:
     """Take away what `register` added, and what the user switched on."""
+    overlays.stop()
+    changes.stop()
     watch.stop()
     live.stop()
     properties.detach()

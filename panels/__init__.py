@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from . import colliders, goals, keys, manifold, preferences, sidebar, synthesis
+from . import colliders, goals, keys, manifold, overlay, preferences, sidebar, synthesis
 
 CLASSES = (
     *preferences.CLASSES,
     sidebar.NSM_PT_character,
     *colliders.CLASSES,
+    *overlay.CLASSES,
     *goals.CLASSES,
     *keys.CLASSES,
     *sidebar.CLASSES,

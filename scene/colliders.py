@@ -18,6 +18,7 @@ from bpy.props import (
     CollectionProperty,
     EnumProperty,
     FloatProperty,
+    FloatVectorProperty,
     IntProperty,
     PointerProperty,
     StringProperty,
@@ -80,6 +81,9 @@ class NSM_PG_collider(bpy.types.PropertyGroup):
         description="The cuboids in the object's frame; see scene/colliders.py", options=_FIXED, override=_OVERRIDE
     )
     fingerprint: StringProperty(description="Of the shape that was wrapped", options=_FIXED, override=_OVERRIDE)
+    scale: FloatVectorProperty(
+        description="The scale with which it was wrapped", size=3, options=_FIXED, override=_OVERRIDE
+    )
     revision: IntProperty(description="Changes with the cuboids", options=_FIXED, override=_OVERRIDE)
     stale: BoolProperty(
         name="Out of Date",
@@ -215,7 +219,14 @@ def store(obj: bpy.types.Object, cuboids: Cuboids, fingerprint: str) -> None:
     settings.revision = zlib.crc32(settings.boxes.encode()) & 0x7FFFFFFF
     settings.count = len(cuboids.centre)
     settings.fingerprint = fingerprint
+    settings.scale = scale_of(obj)
     settings.stale = False
+
+
+def scale_of(obj: bpy.types.Object) -> tuple[float, float, float]:
+    """How long the axes of an object are in the world, in Blender units."""
+    x, y, z = (column.length for column in obj.matrix_world.to_3x3().transposed())
+    return x, y, z
 
 
 def forget(obj: bpy.types.Object) -> None:
@@ -286,6 +297,19 @@ def gather(context: bpy.types.Context, frames: Array) -> list[Collider]:
     held = {obj: handles.read(graph, obj) for obj in objects}
     poses = _poses(context, objects, frames)
     return [Collider(name_of(obj), shapes[obj], poses[obj], of(obj).role, held[obj]) for obj in objects]
+
+
+def around(context: bpy.types.Context, obj: bpy.types.Object) -> list[Collider]:
+    """The other colliders as they are stored and stand now. Raises ColliderError when one is damaged."""
+    graph = context.evaluated_depsgraph_get()
+    size = curves.metres_per_unit(context.scene)
+    out = []
+    for other in in_scene(context):
+        evaluated = other.evaluated_get(graph)
+        if other != obj and of(other).enabled and evaluated.is_evaluated:
+            place = pose(evaluated.matrix_world, size, other.name)[None]
+            out.append(Collider(name_of(other), stored(other), place, of(other).role))
+    return out
 
 
 def _poses(context: bpy.types.Context, objects: list[bpy.types.Object], frames: Array) -> dict[bpy.types.Object, Array]:

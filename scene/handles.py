@@ -166,6 +166,24 @@ def turned(handles: roles.Handles, angle: float, axis: Array) -> roles.Handles:
     return type(handles)(**data)
 
 
+def apart(one: roles.Handles, other: roles.Handles) -> float:
+    """The largest difference between two handles of one role, in metres, units of directions or radians."""
+    if type(one) is not type(other):
+        return float("inf")
+    a, b = _numbers(one), _numbers(other)
+    return float("inf") if len(a) != len(b) else float(np.abs(a - b).max(initial=0.0))
+
+
+def _numbers(handles: roles.Handles) -> Array:
+    """All numbers of the handles in a row."""
+    values = [value for value in (roles.to_data(handles) or {}).values() if not _is_text(value)]
+    return np.concatenate([np.ravel(np.array(value, dtype=float)) for value in values])
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and any(isinstance(one, str) for one in value))
+
+
 _NEEDED = {
     "seat": ("seat",),
     "door": ("hinge", "handle"),

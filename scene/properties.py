@@ -17,7 +17,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import colliders, goals, keys, manifold
+from . import colliders, goals, keys, manifold, overlays
 
 GAIT_ITEMS = (
     ("stand", "Stand", "Stand still", 0),
@@ -151,6 +151,7 @@ class NSM_PG_scene(bpy.types.PropertyGroup):
     )
     frame_start: IntProperty(name="Start", description="First frame to bake", default=1, options=_FIXED)
     frame_end: IntProperty(name="End", description="Last frame to bake", default=250, options=_FIXED)
+    overlay: PointerProperty(type=overlays.NSM_PG_overlay)
 
 
 class NSM_PG_window_manager(bpy.types.PropertyGroup):
@@ -163,6 +164,7 @@ class NSM_PG_window_manager(bpy.types.PropertyGroup):
 CLASSES = (
     *manifold.CLASSES,
     *colliders.CLASSES,
+    *overlays.CLASSES,
     goals.NSM_PG_goal,
     keys.NSM_PG_routes,
     keys.NSM_PG_action_key,

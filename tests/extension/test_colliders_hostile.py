@@ -717,14 +717,15 @@ def _nodes_without_output():
 
 
 def _too_many_instances():
-    count = 250
-    points = [(x, y, 0) for x in range(count + 1) for y in range(count + 1)]
-    rows = [(x * (count + 1) + y) for x in range(count) for y in range(count)]
-    grid = mesh(points, [(i, i + 1, i + count + 2, i + count + 1) for i in rows])
-    obj = box()
-    obj.data = mesh([(i, 0, 0) for i in range(100)], [])
+    def build(group, _geometry):
+        grid = group.nodes.new("GeometryNodeMeshGrid")
+        grid.inputs["Vertices X"].default_value = grid.inputs["Vertices Y"].default_value = 800
+        return grid.outputs[0]
+
+    obj, inner = box(), box("Inner")
     obj.instance_type = "VERTS"
-    link(bpy.data.objects.new("Inner", grid)).parent = obj
+    inner.modifiers.new("Nodes", "NODES").node_group = node_group(build)
+    inner.parent = obj
     return obj
 
 
