@@ -51,7 +51,7 @@ ARMS: dict[str, Limb] = {
 }
 _TRUNK = list(range(MODEL_SKELETON.index("Spine"), len(MODEL_SKELETON)))
 """The trunk and all that it carries."""
-_LEANS = 2
+_LEANS = 3
 _LARGEST_LEAN = np.radians(10)
 """How far the trunk leans, each time, for the last centimetres of an arm."""
 _LIMBS = {limb.end: limb for limb in (*ARMS.values(), *LEGS.values())}
