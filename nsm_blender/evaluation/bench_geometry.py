@@ -23,7 +23,7 @@ from ..geometry.sensors import Environment, Interaction
 from ..motion.rotations import Array, from_yaw
 from .bench import ONE_THREAD
 
-OBJECTS, ROOM, FRAMES = 60, 8.0, 120
+OBJECTS, ROOM, FRAMES = 60, 10.0, 120
 """Things in the sensors' room, metres of its edges, frames in which all of them move."""
 _REACH = 2.6
 """Metres around the root that hold both sensors."""

@@ -172,12 +172,14 @@ class _Cells:
         touched = np.zeros(squared.shape, dtype=bool)
         (centre, axes, half), upright = self._near(placed, frame)
         turn = _turn(frame[FACING])
+        if upright.all():
+            if len(centre):
+                self._stand(squared, touched, (centre, axes, half), turn)
+            return squared, touched
         leaning = ~upright
-        if leaning.any():
-            self._lean(squared, touched, (centre[leaning], axes[leaning], half[leaning]), turn)
-            centre, axes, half = centre[upright], axes[upright], half[upright]
-        if len(centre):
-            self._stand(squared, touched, (centre, axes, half), turn)
+        if upright.any():
+            self._stand(squared, touched, (centre[upright], axes[upright], half[upright]), turn)
+        self._lean(squared, touched, (centre[leaning], axes[leaning], half[leaning]), turn)
         return squared, touched
 
     @cached_property
@@ -206,7 +208,7 @@ class _Cells:
         return (away[chosen], placed.rotation[row, :, order], placed.half[row, order]), level.sum(1) == 2
 
     def _stand(self, squared: Array, touched: Array, boxes: Boxes, turn: Array) -> None:
-        """Lower `squared` and set `touched` by cuboids that stand upright."""
+        """Set `squared`, infinite so far, and `touched` by cuboids that stand upright."""
         centre, axes, half = boxes
         count, plane = len(centre), turn[:2, :2]
         sides = axes[:, :2, :2] @ plane
@@ -220,10 +222,12 @@ class _Cells:
         flat = gap[:, 0] + gap[:, 1]
         level = np.abs(self.heights - centre[:, 2:])
         rise = np.maximum(level - half[:, 2:], 0) ** 2
-        near = np.flatnonzero((flat.min(1) + rise.min(1)) < self.reach**2)
-        if len(near):
-            total = flat[near].astype(np.float32)[:, :, None] + rise[near].astype(np.float32)[:, None]
-            np.minimum(squared, total.min(0), out=squared)
+        # Few pairs of a column and a cuboid are within reach. Those of a column follow each other.
+        column, box = np.nonzero(np.ascontiguousarray((flat < self.reach**2).T))
+        if len(column):
+            total = (flat[box, column][:, None] + rise[box]).astype(np.float32)
+            first = np.append(0, np.flatnonzero(column[1:] != column[:-1]) + 1)
+            squared[column[first]] = np.minimum.reduceat(total, first, axis=0)
         if self.half is None:
             return
         # Two rectangles are apart when a side of one of them separates them.
