@@ -6,7 +6,7 @@ Which seeds are held out: as for the furniture, see `furniture.held_out`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +34,8 @@ BODY = (0.05, 1.80)
 """Metres above the floor between which a cuboid is in the way of a body that stands."""
 
 _CELL = 0.05
+_AJAR = 100.0
+"""Degrees that the demo room's door stands open."""
 _LOOSE = (
     "table",
     "chair",
@@ -333,10 +335,10 @@ def demo_room() -> list[Furnishing]:
     out += _open_door(np.array([x + WALL / 2, middle, 0.0]))
     for name, kind, seed, place, degrees in (
         ("Table", "table", 27, (-0.9, -0.7), 0.0),
-        ("Chair", "chair", 6, (-0.9, -0.1), 0.0),
+        ("Chair", "chair", 6, (-0.9, 0.0), 0.0),
         ("Armchair", "armchair", 7, (-2.8, -1.9), 55.0),
         ("Desk", "desk", 8, (-1.6, 2.6), 0.0),
-        ("Stool", "stool", 3, (-1.75, 2.2), 0.0),
+        ("Stool", "stool", 3, (-2.0, 2.2), 0.0),
         ("Shelf", "shelf", 7, (-3.3, 0.7), 90.0),
         ("Box", "box", 1, (2.7, 2.3), 20.0),
         ("Low Beam", "beam", 2, (1.1, 0.6), 25.0),
@@ -350,12 +352,12 @@ def _open_door(middle: Array) -> list[Furnishing]:
     """A door in a wall along Y, about `middle`, its leaf turned by 100 degrees into the room, to -X."""
     # This seed's frame fits the opening, and its hinge is on the camera's side.
     leaf = make("door", 3)
-    assert isinstance(leaf.handles, Door) and leaf.fixture is not None
+    handles, frame = leaf.handles, leaf.fixture
+    assert isinstance(handles, Door) and frame is not None
+    # It stands open, so using it shuts it.
+    leaf = replace(leaf, handles=replace(handles, angle=float(np.deg2rad(-_AJAR))))
     shut = Furnishing("Door", leaf, middle, np.pi / 2)
-    hinge = np.array([*leaf.handles.hinge[:2], 0.0])
-    opened = Furnishing("Door", leaf, middle, np.pi / 2 + np.deg2rad(100.0))
+    opened = replace(shut, angle=shut.angle + float(np.deg2rad(_AJAR)))
+    hinge = np.array([*handles.hinge[:2], 0.0])
     place = middle + (shut.matrix() - opened.matrix())[:3, :3] @ hinge
-    return [
-        Furnishing("Door", leaf, place, opened.angle),
-        Furnishing("Door Frame", leaf.fixture, middle, shut.angle),
-    ]
+    return [replace(opened, place=place), Furnishing("Door Frame", frame, middle, shut.angle)]

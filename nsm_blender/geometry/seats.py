@@ -74,7 +74,7 @@ def check_seat(seat: Seat, form: Form | None, floor: float, around: Placed | Non
     if distance(around, torso).min() < 0.05:
         out.append("The sitter faces a wall or another thing: turn the facing, or move the seat away from it.")
     above = place + np.array([0.0, 0.0, 1.0]) * np.arange(0.2, 0.85, 0.1)[:, None]
-    if distance(around, above).min() < 0.05:
+    if distance(around, above).min() < 0.02:
         out.append("Something hangs over the seat: there is no room for the head and the body.")
     if not seat.approaches:
         out.append("The seat is blocked on all sides: clear the floor in front of it or beside it.")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.geometry.colliders import Collider, Surroundings
+from nsm_blender.geometry.proposals import check
 from nsm_blender.geometry.rooms import demo_room, random_room
 
 CELL = 0.1
@@ -85,3 +86,11 @@ def test_one_walks_into_the_demo_room_through_its_door():
         return seen[int(np.abs(axes[0] - x).argmin()), int(np.abs(axes[1] - y).argmin())]
 
     assert reached(-0.9, -1.6) and reached(-2.6, 0.7) and reached(1.1, 1.4)
+
+
+def test_the_demo_rooms_things_can_be_used_as_they_stand():
+    room = demo_room()
+    for item in room:
+        around = Surroundings([other.collider() for other in room if other is not item]).at(0)
+        collider = item.collider()
+        assert check(item.piece.handles, item.piece.role, item.piece.mesh, around, collider.poses[0]) == [], item.name
