@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the viewport shows; the drawing itself needs a real window, but not what is drawn."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from .shapes import box, chair, select
+from .test_panels import drawn
+
+
+@pytest.fixture
+def sensed(extension_module):
+    """A function that gives what the overlay shows of the sensors after the scene has changed."""
+    overlay = extension_module("scene.overlays").Overlay
+
+    def after():
+        bpy.context.view_layer.update()
+        return overlay.running.sensed
+
+    return after
+
+
+def wrap(obj, role):
+    select(obj)
+    bpy.ops.nsm.wrap_collider(role=role)
+    return obj
+
+
+def test_the_panel_leads_from_nothing_to_a_seat_with_warnings():
+    assert drawn("Colliders")[-1] == "Select objects and wrap them."
+    assert drawn("Handles") == []
+    obj = wrap(chair(), "seat")
+    shown = drawn("Colliders")
+    assert f"Chair: {obj.nsm.collider.count} cuboids" in shown
+    assert {"Wrap as Collider", "Refresh Colliders", "Remove Collider", "Role: Seat"} <= set(shown)
+    assert {"Propose Handles", "Check Handles", "Flip"} <= set(drawn("Handles"))
+    bpy.ops.nsm.turn_facing()
+    assert obj.nsm.collider.warnings.splitlines()[0] in drawn("Handles")
+    obj.scale.z = 1.2
+    bpy.context.view_layer.update()
+    assert "Its shape has changed: refresh" in drawn("Colliders")
+
+
+def test_a_selected_handle_shows_its_collider_in_the_panel():
+    obj = wrap(chair(), "seat")
+    select(obj.children[0])
+    assert "Role: Seat" in drawn("Colliders")
+    assert bpy.ops.nsm.turn_facing() == {"FINISHED"}
+
+
+def test_the_environment_sensor_follows_the_empty_that_is_dragged(sensed):
+    wrap(box(1.0), "obstacle")
+    probe = bpy.data.objects.new("Probe", None)
+    bpy.context.scene.collection.objects.link(probe)
+    overlay = bpy.context.scene.nsm.overlay
+    overlay.source, overlay.show_environment = probe, True
+    probe.location.x = 5
+    (far,) = sensed()
+    assert far.values.max() == 0
+    probe.location.x = 0.8
+    (near,) = sensed()
+    assert near.values.max() == 1
+    # What is opaque lies at the box.
+    assert np.abs(near.places[near.values == 1]).max() <= 0.5
+    overlay.show_environment = False
+    assert sensed() == []
+
+
+def test_the_interaction_sensor_covers_the_active_collider(sensed):
+    obj = wrap(chair(), "seat")
+    obj.location.y = 3
+    bpy.context.scene.nsm.overlay.show_interaction = True
+    (cells,) = sensed()
+    assert cells.places.shape == (512, 3)
+    assert cells.places.mean(axis=0) == pytest.approx([0, 3, 0.48], abs=0.1)
+    assert 0 < (cells.values > 0).mean() < 0.9
+
+
+def test_a_damaged_collider_does_not_stop_the_viewport(sensed):
+    obj = wrap(box(), "obstacle")
+    bpy.context.scene.nsm.overlay.show_environment = True
+    bpy.context.scene.nsm.overlay.source = obj
+    other = wrap(box(name="Other"), "obstacle")
+    other.nsm.collider.boxes = "nonsense"
+    other.nsm.collider.revision += 1
+    obj.location.x = 1
+    assert sensed() == []
+
+
+def test_cuboids_become_boxes_of_twelve_edges(extension_module):
+    colliders = extension_module("nsm_blender.geometry.colliders")
+    cuboids = colliders.Cuboids(np.array([[0.0, 0, 0], [5, 0, 0]]), np.array([[1.0, 1, 1], [0.5, 1, 2]]))
+    corners, edges = extension_module("scene.sketches").boxes(cuboids)
+    lengths = np.linalg.norm(corners[edges[:, 0]] - corners[edges[:, 1]], axis=1)
+    assert sorted(lengths.tolist()) == [1] * 4 + [2] * 12 + [2] * 4 + [4] * 4
