@@ -30,7 +30,7 @@ CARDS = {
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand to the command line."""
     parser = subparsers.add_parser("evaluate", help="the papers' tables on the shipped weights")
-    parser.add_argument("system", choices=("nsm", "pfnn", "manifold"))
+    parser.add_argument("system", choices=("nsm", "pfnn", "manifold", "errands"))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as one flat object")
     parser.add_argument(
         "--weights",
@@ -63,11 +63,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Print the tables; write the figures where asked."""
     if args.system == "nsm":
-        raise UserError("This version evaluates pfnn and manifold; nsm is not part of it yet.")
+        raise UserError("This version evaluates pfnn, manifold and errands; nsm is not part of it yet.")
     if args.filters is not None:
         return _draw_filters(args)
     started = time.perf_counter()
-    figures, weights = _pfnn(args) if args.system == "pfnn" else _manifold(args)
+    measure = {"pfnn": _pfnn, "manifold": _manifold, "errands": _errands}[args.system]
+    figures, weights = measure(args)
     seconds = time.perf_counter() - started
     out: dict[str, object] = {**figures, "meta": {"system": args.system, **weights, "seconds": round(seconds, 1)}}
     print(f"{len(figures)} figures in {seconds:.0f} s")
@@ -88,6 +89,15 @@ def _pfnn(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
     if args.card:
         _into_card(card_path(weights), figures, replace=True)
     return figures, {"weights": file_hash(weights)}
+
+
+def _errands(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
+    """Random goals in held-out rooms, walked to with the shipped weights."""
+    from ..evaluation.errands import evaluate
+
+    if args.weights is not None or args.card or args.data is not None:
+        raise UserError("Errands are run with the shipped weights; leave --weights, --card and --data out.")
+    return evaluate(), {"weights": file_hash(weights_folder() / "pfnn.safetensors")}
 
 
 def _manifold(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:

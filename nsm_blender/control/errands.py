@@ -26,14 +26,16 @@ from .legs import Leg, Planner
 from .shot import Shot
 from .walker import ARRIVED, Walker
 
-TURN_FIRST = math.radians(60)
+TURN_FIRST = math.radians(40)
 """One who stands and has to go elsewhere than this from where he looks turns first; within"""
-TURNED_ENOUGH = math.radians(30)
+TURNED_ENOUGH = math.radians(15)
 """he goes."""
 TURN_RATE = 2.5
 """rad/s at which one turns on the spot: faster, and the network swings wide round the place;"""
-INSISTENCE = 3.0
+INSISTENCE = 5.0
 """the place that one stands at is asked for by this much more than one is off it, for the same reason."""
+CALM = 0.25
+"""m/s: one who arrives faster comes to rest first and turns then."""
 FACING = math.radians(3)
 """How exactly one turns to the facing that is asked for."""
 SETTLED = 0.4
@@ -95,12 +97,12 @@ class Standing:
         self.place = np.asarray(place, dtype=np.float64)
         self.facing = facing
         self._turn = TurnInPlace()
-        self._still = 0.0
-        self._time: float | None = None
+        self._came_to_rest = False
 
     def future(self, state: State) -> Future:
         """The trajectory asked for: the place, and the facing."""
-        turn = self.turn(state)
+        self._came_to_rest |= math.hypot(*state.velocity) < CALM
+        turn = self.turn(state) if self._came_to_rest else 0.0
         gait = actual_gait(_STAND, 0.0, self._turn.steps(turn, state.time))
         back = self.place - (state.x, state.y)
         return Future(
