@@ -11,9 +11,6 @@ from .colliders import Placed
 FAR = 2.0
 """Metres: free space beyond this makes no difference."""
 
-BODY = 0.22
-"""Metres: room that a body needs about its middle to stand."""
-
 _STANDING = np.array([0.3, 0.7, 1.1, 1.5])
 
 

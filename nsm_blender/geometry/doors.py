@@ -11,13 +11,11 @@ from ..motion.rotations import Array, from_axis_angle, rotate
 from .around import distance
 from .colliders import Placed
 from .form import Form
+from .reach import GRIP_HEIGHTS
 from .roles import Door, Proposal
 
 OPENING = np.pi / 2
 """Radians that a door opens unless something is in its way."""
-
-_GRIP = (0.7, 1.35)
-"""Metres over the floor between which handles are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +77,10 @@ def check_door(door: Door, floor: float, around: Placed | None) -> list[str]:
         out.append(f"The leaf is {door.width:.2f} m wide: doors that one person opens are 0.5 to 1.5 m wide.")
     if door.height < 1.7:
         out.append(f"The leaf is only {door.height:.2f} m high: a person does not fit through upright.")
-    if not _GRIP[0] <= handle[2] - floor <= _GRIP[1]:
-        out.append(f"The handle is {handle[2] - floor:.2f} m high: hands reach it at {_GRIP[0]} to {_GRIP[1]} m.")
+    if not GRIP_HEIGHTS[0] <= handle[2] - floor <= GRIP_HEIGHTS[1]:
+        out.append(
+            f"The handle is {handle[2] - floor:.2f} m high: hands reach it at {GRIP_HEIGHTS[0]} to {GRIP_HEIGHTS[1]} m."
+        )
     reach = np.linalg.norm((handle - hinge)[:2])
     if reach < 0.4 * door.width:
         out.append("The handle is nearer to the hinges than to the free edge: the hinge side may be wrong.")
@@ -115,7 +115,7 @@ def _hinge_side(form: Form, leaf: _Leaf, around: Placed | None) -> tuple[int, Ar
     beside, half = leaf.beside, leaf.size[leaf.wide] / 2
     along = beside[:, leaf.wide] - leaf.middle[leaf.wide]
     up = beside[:, 2] - form.floor
-    gripped = (up > _GRIP[0]) & (up < _GRIP[1]) & (np.abs(along) < half)
+    gripped = (up > GRIP_HEIGHTS[0]) & (up < GRIP_HEIGHTS[1]) & (np.abs(along) < half)
     if gripped.sum() >= 4:
         at = float(np.median(along[gripped]))
         if abs(at) > 0.3 * half and np.abs(along[gripped] - at).mean() < 0.3 * half:

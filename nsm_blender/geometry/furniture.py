@@ -15,16 +15,10 @@ import numpy as np
 from . import seating
 from .colliders import Cuboids
 from .mesh import TriangleMesh
+from .reach import LANDING, PUT_DEPTH, SPAN
 from .roles import Carryable, Climbable, Door, Handles, Surface
 from .seating import Seating
 from .shapes import Solid, block, drum, joined_boxes, pillow
-
-REACH = 0.6
-"""Metres: how far from the edge of a surface one puts a thing down."""
-
-GRASP_WIDTH = 0.7
-"""Metres: the widest thing that one takes between two hands."""
-
 
 _ROUND = 1.2
 """How many times as long as wide a round thing may be to be grasped from anywhere."""
@@ -249,7 +243,7 @@ def _stairs(rng: np.random.Generator, kind: str) -> Piece:
     edge = low + tread
     handles = Climbable(
         [0.0, float(edge), float(2 * rise)], [0.0, 1.0, 0.0],
-        [0.0, float(edge + min(0.35, top / 2)), float(2 * rise)], float(width),
+        [0.0, float(edge + min(LANDING, top / 2)), float(2 * rise)], float(width),
     )  # fmt: skip
     return piece_of(kind, solids, "climbable", handles)
 
@@ -274,7 +268,7 @@ def _around(angle: float) -> list[float]:
 def _surfaces(width: float, depth: float, height: float) -> list[Surface]:
     """A rectangular top used from its front, its back, and from those ends that are within reach."""
     out = [Surface([0.0, 0.0, float(height)], [0.0, y, 0.0], float(width), float(depth)) for y in (-1.0, 1.0)]
-    if width / 2 <= REACH:
+    if width / 2 <= PUT_DEPTH:
         out += [Surface([0.0, 0.0, float(height)], [x, 0.0, 0.0], float(depth), float(width)) for x in (-1.0, 1.0)]
     return out
 
@@ -301,7 +295,7 @@ def _carried(kind: str, solids: list[Solid], width: float, depth: float, height:
         for facing, across in (
             ([0.0, -1.0, 0.0], width), ([0.0, 1.0, 0.0], width), ([1.0, 0.0, 0.0], depth), ([-1.0, 0.0, 0.0], depth)
         )
-        if across <= GRASP_WIDTH
+        if across <= SPAN[1]
     ]  # fmt: skip
     return piece_of(kind, solids, "carryable", grasps[0], grasps[1:])
 
@@ -315,7 +309,7 @@ def _climbed(kind: str, solids: list[Solid], width: float, depth: float, height:
     ):  # fmt: skip
         way = np.array(facing)
         top = np.array([0.0, 0.0, height])
-        edge, landing = top - way * along / 2, top - way * (along / 2 - min(0.35, along / 2))
+        edge, landing = top - way * along / 2, top - way * (along / 2 - min(LANDING, along / 2))
         ways.append(Climbable(edge.tolist(), facing, landing.tolist(), float(across)))
     return piece_of(kind, solids, "climbable", ways[0], ways[1:])
 

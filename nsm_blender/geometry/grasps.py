@@ -9,10 +9,8 @@ from ..motion.rotations import Array, normalize
 from .around import standing_room
 from .colliders import Placed
 from .form import SIDES, Form
+from .reach import LIFT_HEIGHT, SPAN
 from .roles import Carryable, Proposal
-
-WIDEST, NARROWEST = 0.70, 0.06
-"""Metres between the palms."""
 
 _EASY = 0.4
 """Metres between the palms, about the shoulders' width, that are held most easily."""
@@ -31,10 +29,10 @@ def propose_grasp(form: Form, around: Placed | None) -> Proposal:
     middle = (low + high) / 2
     grasps = [(across, _palms(form.points, middle, across)) for across in (0, 1)]
     widths = [float(palms[1] - palms[0]) for _, palms in grasps]
-    fitting = [grasp for grasp, width in zip(grasps, widths, strict=True) if NARROWEST <= width <= WIDEST]
+    fitting = [grasp for grasp, width in zip(grasps, widths, strict=True) if SPAN[0] <= width <= SPAN[1]]
     if not fitting:
-        if min(widths) > WIDEST:
-            text = f"It is {min(widths):.2f} m wide at its narrowest: too wide to grasp, hands span {WIDEST:.2f} m."
+        if min(widths) > SPAN[1]:
+            text = f"It is {min(widths):.2f} m wide at its narrowest: too wide to grasp, hands span {SPAN[1]:.2f} m."
         else:
             text = f"It is only {max(widths):.2f} m thick: too thin to be taken between two palms."
         return Proposal(None, [text])
@@ -59,9 +57,9 @@ def check_grasp(grasp: Carryable, form: Form | None, floor: float) -> list[str]:
     across = right - left
     width = float(np.linalg.norm(across))
     out = []
-    if width > WIDEST:
-        out.append(f"The palms are {width:.2f} m apart: too wide to grasp, hands span {WIDEST:.2f} m.")
-    elif width < NARROWEST:
+    if width > SPAN[1]:
+        out.append(f"The palms are {width:.2f} m apart: too wide to grasp, hands span {SPAN[1]:.2f} m.")
+    elif width < SPAN[0]:
         out.append(f"The palms are only {100 * width:.0f} cm apart: nothing fits between them.")
     if width > 1e-6:
         if abs(across[2]) > 0.35 * width:
@@ -70,8 +68,10 @@ def check_grasp(grasp: Carryable, form: Form | None, floor: float) -> list[str]:
         if normalize(across) @ to_right < 0.5:
             out.append("Left and right are swapped, or the facing does not lie square to the palms: turn it.")
     height = (left[2] + right[2]) / 2 - floor
-    if height > 1.7:
-        out.append(f"The palms are {height:.2f} m above the floor: out of reach, people lift from 0 to 1.7 m.")
+    if height > LIFT_HEIGHT:
+        out.append(
+            f"The palms are {height:.2f} m above the floor: out of reach, people lift from 0 to {LIFT_HEIGHT} m."
+        )
     if form is not None:
         for name, palm in (("left", left), ("right", right)):
             gap = float(np.linalg.norm(form.points - palm @ form.world, axis=1).min())

@@ -14,9 +14,10 @@ from .doors import check_door, propose_door
 from .form import Form
 from .grasps import check_grasp, propose_grasp
 from .mesh import TriangleMesh
+from .reach import CLIMB_HEIGHTS, SIT_HEIGHTS
 from .roles import KINDS, Carryable, Climbable, Door, Handles, Proposal, Seat, Surface, moved
-from .seats import HEIGHTS, check_seat, propose_seat
-from .tops import CLIMB_HEIGHTS, check_climb, check_surface, propose_climb, propose_surface
+from .seats import check_seat, propose_seat
+from .tops import check_climb, check_surface, propose_climb, propose_surface
 
 _PROPOSE = {
     "seat": propose_seat,
@@ -102,7 +103,12 @@ def _role_of_top(form: Form, seat: Seat | None, size: Array) -> str:
         return "climbable"
     surface = propose_surface(form, None).handles
     height = surface.place[2] - form.floor if isinstance(surface, Surface) else 0.0
-    if seat is not None and size[2] < HEIGHTS[1] and HEIGHTS[0] < seat.place[2] - form.floor and seat.depth < 0.5:
+    if (
+        seat is not None
+        and size[2] < SIT_HEIGHTS[1]
+        and SIT_HEIGHTS[0] < seat.place[2] - form.floor
+        and seat.depth < 0.5
+    ):
         return "seat"
     if isinstance(surface, Surface) and 0.3 < height < 1.3 and min(surface.width, surface.depth) > 0.2:
         return "surface"

@@ -8,11 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from .reach import ARM_REST
 from .roles import Seat
 from .shapes import Solid, block, drum, leaning, spoke
-
-ARM_REACH = 0.55
-"""Metres from the middle of the seat at which a sitter's hand still lies on an arm rest."""
 
 
 @dataclass
@@ -173,7 +171,7 @@ def _with_arms(rng: np.random.Generator, width: float, depth: float, height: flo
         if not solid:
             solids.append(block((x0, low, under - 0.02), (x1, low + 0.05, rest)))
             solids.append(block((x0, high - 0.05, under - 0.02), (x1, high, rest)))
-        if width / 2 + arm / 2 <= ARM_REACH:
+        if width / 2 + arm / 2 <= ARM_REST:
             seat.arm_rests.append([side * (width + arm) / 2, -back / 2, float(rest)])
     # A sitter who looks along -Y has the left hand at +X.
     seat.approaches = ["front"] + [name for name, present in zip(("right", "left"), arms, strict=True) if not present]

@@ -6,14 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..motion.rotations import Array
-from .around import BODY, distance, standing_room
+from .around import distance, standing_room
 from .colliders import Placed
 from .form import SIDES, Form, Level, largest_rectangle
+from .reach import ARM_REST, SIT_HEIGHTS, STANDING
 from .roles import Proposal, Seat, moved
-from .seating import ARM_REACH
-
-HEIGHTS = (0.28, 0.65)
-"""Metres over the floor between which people sit without climbing or squatting."""
 
 _USUAL = 0.45
 _LOW_BACK = 0.08
@@ -49,7 +46,7 @@ def propose_seat(form: Form, around: Placed | None) -> Proposal:
     warnings = []
     if np.rad2deg(form.slope(level)) > 8:
         warnings.append(f"The seat leans by {np.rad2deg(form.slope(level)):.0f} degrees: is the object tilted?")
-    sure = (0.95 if backed else 0.6) * (1.0 if HEIGHTS[0] <= level.height - form.floor <= HEIGHTS[1] else 0.5)
+    sure = (0.95 if backed else 0.6) * (1.0 if SIT_HEIGHTS[0] <= level.height - form.floor <= SIT_HEIGHTS[1] else 0.5)
     return Proposal(seat, warnings, sure)
 
 
@@ -59,10 +56,14 @@ def check_seat(seat: Seat, form: Form | None, floor: float, around: Placed | Non
     place, facing = np.array(seat.place), np.array(seat.facing)
     out = []
     height = place[2] - floor
-    if height > HEIGHTS[1]:
-        out.append(f"The seat is {height:.2f} m high: people sit at {HEIGHTS[0]:.2f} to {HEIGHTS[1]:.2f} m. Lower it.")
-    elif height < HEIGHTS[0]:
-        out.append(f"The seat is only {height:.2f} m high: people sit at {HEIGHTS[0]:.2f} to {HEIGHTS[1]:.2f} m.")
+    if height > SIT_HEIGHTS[1]:
+        out.append(
+            f"The seat is {height:.2f} m high: people sit at {SIT_HEIGHTS[0]:.2f} to {SIT_HEIGHTS[1]:.2f} m. Lower it."
+        )
+    elif height < SIT_HEIGHTS[0]:
+        out.append(
+            f"The seat is only {height:.2f} m high: people sit at {SIT_HEIGHTS[0]:.2f} to {SIT_HEIGHTS[1]:.2f} m."
+        )
     if seat.width < 0.26 or seat.depth < 0.20:
         out.append(f"The seat is only {100 * seat.width:.0f} x {100 * seat.depth:.0f} cm: too small to sit on safely.")
     if abs(facing[2]) > 0.3:
@@ -86,7 +87,7 @@ def _sitting_level(form: Form) -> Level | None:
     for level in form.levels(clearance=0.5, area=0.035):
         height = level.height - form.floor
         likely = 0.02 + np.exp(-(((height - _USUAL) / 0.25) ** 2))
-        if height < 0.5 * HEIGHTS[0]:
+        if height < 0.5 * SIT_HEIGHTS[0]:
             # A foot or a base is far more likely than a seat so low.
             likely *= 0.05
         large = min(level.area, 0.3) / 0.3 * np.clip(level.extent.min() / 0.3, 0, 1) ** 2
@@ -132,7 +133,7 @@ def _approaches(form: Form, level: Level, side: int, walls: Array, around: Place
     out = []
     for name, turn in (("front", 0), ("left", 1), ("right", 3), ("back", 2)):
         to = (side + turn) % 4
-        if walls[to] < _LOW_BACK and standing_room(around, form.to_world(_beside(form, level, to))) > BODY:
+        if walls[to] < _LOW_BACK and standing_room(around, form.to_world(_beside(form, level, to))) > STANDING:
             out.append(name)
     return out
 
@@ -174,7 +175,7 @@ def _arm_rest(form: Form, level: Level, side: int) -> list[float] | None:
         return None
     place = (rest.max(axis=0) + rest.min(axis=0)) / 2
     place[2] = float(np.median(rest[:, 2]))
-    return None if abs(place[across] - level.middle[across]) > ARM_REACH else [float(v) for v in place]
+    return None if abs(place[across] - level.middle[across]) > ARM_REST else [float(v) for v in place]
 
 
 def _against_form(place: Array, form: Form) -> list[str]:

@@ -6,25 +6,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..motion.rotations import Array
-from .around import BODY, distance, standing_room
+from .around import distance, standing_room
 from .colliders import Placed
 from .form import SIDES, Form, Level, largest_rectangle
+from .reach import CLIMB_HEIGHTS, LANDING, PUT_DEPTH, PUT_HEIGHTS, STANDING
 from .roles import Climbable, Proposal, Surface
-
-REACH = 0.6
-"""Metres from the edge of a surface to where one still puts a thing down."""
-
-PUT_HEIGHTS = (0.10, 1.45)
-"""Metres over the floor between which one puts a thing down."""
-
-CLIMB_HEIGHTS = (0.08, 1.0)
-"""Metres over the floor that one climbs in one go."""
 
 _EASY_HEIGHT = 0.9
 _ROOM_ABOVE = 0.2
 """Metres of free space that a thing needs which is put down."""
-_LANDING = 0.35
-"""Metres behind the edge at which one stands after climbing."""
 
 
 def propose_surface(form: Form, around: Placed | None) -> Proposal:
@@ -46,11 +36,11 @@ def propose_surface(form: Form, around: Placed | None) -> Proposal:
     along, sign = (1 if side % 2 == 0 else 0), float(SIDES[side].sum())
     place = np.array([*(low + high) / 2, level.height])
     depth = float((high - low)[along])
-    if depth / 2 > REACH:
+    if depth / 2 > PUT_DEPTH:
         # The middle is out of reach: the area within reach of this side.
         edge = high[along] if sign > 0 else low[along]
-        place[along] = edge - sign * REACH / 2
-        depth = REACH
+        place[along] = edge - sign * PUT_DEPTH / 2
+        depth = PUT_DEPTH
     surface = Surface(place.tolist(), [*SIDES[side].tolist(), 0.0], float((high - low)[1 - along]), depth)
     warnings = [] if open_ else ["Every side of the surface is closed: nobody can put a thing down there."]
     lean = np.rad2deg(form.slope(level))
@@ -75,7 +65,7 @@ def check_surface(surface: Surface, form: Form | None, floor: float, around: Pla
         out.append("Something stands on the place where things go down: clear it, or move the handle.")
     stand = place + facing * (surface.depth / 2 + 0.3)
     stand[2] = floor
-    if standing_room(around, stand) < BODY:
+    if standing_room(around, stand) < STANDING:
         out.append("There is no room to stand before the surface: turn its facing to a free side.")
     if form is not None:
         local = place @ form.world
@@ -100,7 +90,7 @@ def propose_climb(form: Form, around: Placed | None) -> Proposal:
     facing = -SIDES[side]
     reach = top.extent[along] / 2
     edge = np.array([*(top.middle[:2] - facing * reach), top.height])
-    landing = edge + np.array([*facing, 0.0]) * min(_LANDING, reach)
+    landing = edge + np.array([*facing, 0.0]) * min(LANDING, reach)
     climb = Climbable(edge.tolist(), [*facing.tolist(), 0.0], landing.tolist(), float(top.extent[1 - along]))
     return Proposal(climb, [], 0.9)
 
@@ -121,11 +111,11 @@ def check_climb(climb: Climbable, form: Form | None, floor: float, around: Place
         out.append("The landing does not lie behind the edge as the facing looks: turn the facing or move the landing.")
     if abs(landing[2] - edge[2]) > 0.15:
         out.append("The landing is not at the height of the edge: move it onto the top.")
-    if standing_room(around, landing) < BODY:
+    if standing_room(around, landing) < STANDING:
         out.append("There is no room to stand on the landing.")
     before = edge - facing * 0.4
     before[2] = floor
-    if standing_room(around, before) < BODY:
+    if standing_room(around, before) < STANDING:
         out.append("There is no room to stand before the edge: climb over another one.")
     if form is not None:
         local = landing @ form.world
@@ -154,8 +144,8 @@ def _user_side(form: Form, level: Level, low: Array, high: Array, around: Placed
         ways.append(
             (
                 bool(walls[side] < 0.05),
-                bool(room > BODY),
-                bool(size[along] / 2 <= REACH),
+                bool(room > STANDING),
+                bool(size[along] / 2 <= PUT_DEPTH),
                 round(float(size[1 - along]), 1),
                 _knee_room(form, level, side),
                 float(SIDES[side] @ SIDES[form.front]),
@@ -194,7 +184,7 @@ def _climbing_side(form: Form, top: Level, tops: list[Level], around: Placed | N
             (
                 bool(walls[side] < 0.1),
                 tread,
-                bool(room > BODY),
+                bool(room > STANDING),
                 round(wide, 1),
                 float(SIDES[side] @ SIDES[form.front]),
                 side,
