@@ -53,7 +53,7 @@ HAND = ((65, 0.75), (110, 2.78))
 STYLE_PICTURES = 8
 RED = (0.55, 0.06, 0.04, 1.0)
 
-ROOM_FRAMES = 690
+ROOM_FRAMES = 780
 ROOM_START = (5.0, -0.6)
 """Before the open door, metres."""
 # (action, thing to go to, frame to set off at, seconds to hold)
