@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ways between things: free of them, short, and refused with the reason where there is none."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from nsm_blender.control.goals import RouteOptions
+from nsm_blender.control.routes import SPACING, Route, find_route
+from nsm_blender.errors import RouteError
+from nsm_blender.geometry.colliders import Collider, Surroundings
+from nsm_blender.motion.rotations import from_yaw, rotate
+
+from .obstacles import box, pen, sliding, wall
+
+OPTIONS = RouteOptions()
+LEFT, RIGHT = (-2.0, 0.0), (2.0, 0.0)
+
+
+def way(things: list[Collider], start: tuple[float, float] = LEFT, end: tuple[float, float] = RIGHT, **more) -> Route:
+    options = more.pop("options", OPTIONS)
+    return find_route(Surroundings(things), start, end, options, **more)
+
+
+def clearance(route: Route, things: list[Collider], heights: tuple[float, ...] = (0.2, 0.6, 1.0, 1.2)) -> float:
+    placed = Surroundings(things).at(0)
+    return min(
+        float(placed.distance(np.hstack((route.points[:, :2], 0 * route.points[:, 2:] + z))).min()) for z in heights
+    )
+
+
+def parted(gap: float) -> list[Collider]:
+    """A pen parted by a wall at x = 0 with a gap about y = 0."""
+    return [*pen(), wall("Low", (0.0, -2.0), (0.0, -gap / 2)), wall("High", (0.0, gap / 2), (0.0, 2.0))]
+
+
+def test_on_a_free_floor_the_way_is_straight() -> None:
+    route = way([])
+    np.testing.assert_allclose(route.points[[0, -1]], [[-2, 0, 0], [2, 0, 0]], atol=1e-9)
+    np.testing.assert_allclose(route.points[:, 1:], 0, atol=1e-6)
+    assert np.linalg.norm(np.diff(route.points, axis=0), axis=1).max() < 1.5 * SPACING
+    assert not route.crouch.any()
+
+
+def test_a_way_leads_round_a_wall_and_keeps_off_it() -> None:
+    things = [wall("Wall", (0.0, -1.5), (0.0, 1.0))]
+    route = way(things)
+    assert clearance(route, things) >= OPTIONS.radius - 0.01
+    shortest = 2 * math.hypot(2.0, 1.0 + OPTIONS.radius)
+    assert route.length < 1.1 * shortest
+    turns = np.diff(np.unwrap(np.arctan2(*np.diff(route.points[:, :2], axis=0).T)))
+    assert np.abs(turns).max() < math.radians(25)
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3, 0.785, 2.0])
+def test_a_gap_that_is_wide_enough_is_taken_however_it_lies(angle: float) -> None:
+    turn = from_yaw(np.array(angle))
+    things = [
+        Collider(c.name, c.cuboids, np.array([[*rotate(turn, c.poses[0, :3]), *from_yaw(np.array(a + angle))]]))
+        for c, a in ((c, 2 * math.atan2(c.poses[0, 6], c.poses[0, 3])) for c in parted(0.1 + 2 * OPTIONS.radius))
+    ]
+    start, end = (rotate(turn, np.array([*p, 0.0]))[:2] for p in (LEFT, RIGHT))
+    route = find_route(Surroundings(things), start, end, OPTIONS)
+    assert route.length < 4.3
+    assert clearance(route, things) >= OPTIONS.radius - 0.01
+
+
+def test_a_gap_that_is_too_narrow_is_refused_and_the_wall_named() -> None:
+    with pytest.raises(RouteError, match=r"no way to the goal: '(Low|High)' is in the way"):
+        way(parted(2 * OPTIONS.radius - 0.05))
+
+
+def test_a_longer_way_is_taken_where_the_short_one_is_too_narrow() -> None:
+    things = [*parted(2 * OPTIONS.radius - 0.05)[4:]]
+    route = way(things)
+    assert route.length > 5
+    assert clearance(route, things) >= OPTIONS.radius - 0.01
+
+
+def test_a_closed_door_is_no_way_until_it_is_opened() -> None:
+    things = [*parted(0.9), wall("Door", (0.0, -0.45), (0.0, 0.45))]
+    with pytest.raises(RouteError, match="'Door' is in the way"):
+        way(things)
+    assert way(things, passable=["Door", "Window"]).length < 4.3
+
+
+def test_one_goes_crouching_beneath_a_beam_where_there_is_no_other_way() -> None:
+    things = [*pen(), wall("Beam", (0.0, -2.0), (0.0, 2.0), low=1.45)]
+    route = way(things)
+    beneath = np.abs(route.points[:, 0]) < 0.3
+    assert route.crouch[beneath].all()
+    assert not route.crouch[np.abs(route.points[:, 0]) > 1.5].any()
+    with pytest.raises(RouteError, match="'Beam' is in the way"):
+        way(things, options=RouteOptions(crouch=False))
+
+
+def test_one_walks_a_little_further_rather_than_crouch() -> None:
+    assert not way([wall("Beam", (0.0, -0.6), (0.0, 0.6), low=1.45)]).crouch.any()
+
+
+def test_what_is_overhead_or_underfoot_is_no_hindrance() -> None:
+    things = [box("Rug", (0.0, 0.0, 0.01), (2.0, 2.0, 0.02)), box("Lamp", (0.0, 0.0, 2.0), (0.5, 0.5, 0.3))]
+    np.testing.assert_allclose(way(things).points[:, 1], 0, atol=1e-6)
+    upstairs = [box("Floor", (0.0, 0.0, 2.9), (9.0, 9.0, 0.2)), box("Crate", (0.0, 0.0, 0.4), (0.8, 9.0, 0.8))]
+    np.testing.assert_allclose(way(upstairs, ground=3.0).points[:, 1:], [[0, 3.0]] * 41, atol=1e-6)
+
+
+def test_things_are_where_they_are_at_the_frame() -> None:
+    crate = sliding(box("Crate", (0.0, 0.0, 0.5), (0.4, 3.8, 1.0)), np.array([[0.0, 0.0, 0.5], [0.0, 9.0, 0.5]]))
+    with pytest.raises(RouteError, match="'Crate' is in the way"):
+        way([*pen(), crate], frame=0)
+    assert way([*pen(), crate], frame=1).length < 4.1
+
+
+@pytest.mark.parametrize(
+    ("end", "sentence"),
+    [
+        ((0.0, 0.1), "The goal lies inside 'Box'; move it out"),
+        ((0.6, 0.0), "The goal is 10 cm from 'Box'.*needs 30 cm"),
+    ],
+)
+def test_a_goal_without_room_is_refused_with_the_reason(end: tuple[float, float], sentence: str) -> None:
+    with pytest.raises(RouteError, match=sentence):
+        way([box("Box", (0.0, 0.0, 0.5), (1.0, 1.0, 1.0))], end=end)
+
+
+def test_a_start_inside_a_thing_is_refused() -> None:
+    with pytest.raises(RouteError, match="The start lies inside 'Box'"):
+        way([box("Box", (-2.0, 0.0, 0.5), (1.0, 1.0, 1.0))])
+
+
+def test_one_who_stands_close_to_a_thing_gets_away_from_it() -> None:
+    things = [box("Box", (-2.0, 0.7, 0.5), (1.0, 1.0, 1.0))]  # its side is 20 cm away
+    route = way(things)
+    np.testing.assert_allclose(route.points[0, :2], LEFT, atol=1e-9)
+    assert clearance(route, things) >= 0.19
+
+
+def test_of_several_ends_the_nearest_on_foot_is_taken() -> None:
+    ends = np.array([[0.5, 0.0], [-1.0, 1.5]])  # the first is nearer through the wall
+    route = find_route(Surroundings([*parted(0.0)[4:], *pen()[1:]]), (-0.6, 0.0), ends, OPTIONS)
+    assert route.end == 1
+    np.testing.assert_allclose(route.points[-1, :2], ends[1], atol=1e-9)
+
+
+def test_a_far_goal_outside_is_reached_by_the_way_out() -> None:
+    east, west = wall("East", (3.0, -2.0), (3.0, 2.0)), wall("West", (-3.0, -2.0), (-3.0, 2.0))
+    south, north = wall("South", (-3.0, -2.0), (3.0, -2.0)), wall("North", (-2.0, 2.0), (3.0, 2.0))
+    things = [east, west, south, north]
+    route = way(things, start=(2.0, 0.0), end=(30.0, 0.0))
+    assert route.points[:, 1].max() > 2.0
+    assert clearance(route, things) >= OPTIONS.radius - 0.01
