@@ -31,7 +31,7 @@ def put(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, shot: 
     """
     if shot.velocity is not None:
         raise ShotError("The shot follows velocities, as from a game pad; bake it with 'nsm-blender bake' instead.")
-    _set_time(context.scene, shot)
+    _set_time(context, shot)
     if shot.start is not None:
         _move_to(context, armature, rig, shot.start)
     size = rig.scale / curves.metres_per_unit(context.scene)
@@ -54,10 +54,11 @@ def put(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, shot: 
     schedule.update(context.scene, armature)
 
 
-def _set_time(scene: bpy.types.Scene, shot: Shot) -> None:
+def _set_time(context: bpy.types.Context, shot: Shot) -> None:
+    scene = context.scene
     scene.render.fps = max(1, round(shot.fps))
     scene.render.fps_base = scene.render.fps / shot.fps
-    of_scene(bpy.context).use_custom_range = False
+    of_scene(context).use_custom_range = False
     scene.frame_end = scene.frame_start + shot.frames - 1
 
 
