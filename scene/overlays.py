@@ -40,6 +40,11 @@ _FAINT = (1.0, 1.0, 1.0, 0.12)
 _OPTIONS: set[str] = set()
 
 
+def _sense_again(settings: "NSM_PG_overlay", _context: bpy.types.Context) -> None:
+    """Have the dependency graph's handler called, which works out what is sensed."""
+    settings.id_data.update_tag()
+
+
 class NSM_PG_overlay(bpy.types.PropertyGroup):
     """What is shown in the viewport."""
 
@@ -60,17 +65,20 @@ class NSM_PG_overlay(bpy.types.PropertyGroup):
         description="Show what the character senses around itself; what is nearer to a collider is more opaque",
         default=False,
         options=_OPTIONS,
+        update=_sense_again,
     )
     show_interaction: BoolProperty(
         name="Interaction Sensor",
         description="Show what is sensed of the active collider when it is used",
         default=False,
         options=_OPTIONS,
+        update=_sense_again,
     )
     source: PointerProperty(
         name="Sense From",
         description="Object that senses, such as an empty to drag about; without one it is the character",
         type=bpy.types.Object,
+        update=_sense_again,
     )
 
 

@@ -8,6 +8,7 @@ import math
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from .shapes import box, boxes, select
 from .snapshot import difference, snapshot
@@ -93,7 +94,7 @@ def test_smaller_voxels_follow_the_shape_more_closely(gather):
     "change",
     [
         lambda obj: setattr(obj.scale, "x", 1.5),
-        lambda obj: obj.data.transform(((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 1), (0, 0, 0, 1))),
+        lambda obj: obj.data.transform(Matrix.Translation((0, 0, 1))),
         lambda obj: obj.modifiers.new("Array", "ARRAY"),
     ],
     ids=["scale", "mesh", "modifier"],
@@ -130,7 +131,7 @@ def test_a_new_voxel_size_takes_effect_with_the_next_refresh():
     obj = box()
     obj.rotation_euler.x = 0.3
     wrap(obj, size=0.1)
-    obj.modifiers.new("Sphere", "CAST").factor = 1.0
+    obj.modifiers.new("Subdivision", "SUBSURF").levels = 2
     bpy.ops.nsm.refresh_colliders()
     count = obj.nsm.collider.count
     obj.nsm.collider.size = 0.05
@@ -227,9 +228,9 @@ def test_a_copy_is_a_collider_of_its_own(gather):
 @pytest.fixture
 def library(tmp_path):
     """A file with a wrapped ball of many cuboids, and the text of these."""
-    obj = box(name="Ball")
-    obj.modifiers.new("Subdivision", "SUBSURF").levels = 3
-    wrap(obj, role="carryable", size=0.1)
+    obj = box(0.4, name="Ball")
+    obj.modifiers.new("Subdivision", "SUBSURF").levels = 2
+    wrap(obj, role="carryable")
     path = str(tmp_path / "library.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     boxes = obj.nsm.collider.boxes

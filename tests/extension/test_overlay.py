@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import bpy
 import numpy as np
 import pytest
 
+from . import test_panels
 from .shapes import box, chair, select
-from .test_panels import drawn
 
 
 @pytest.fixture
@@ -23,6 +25,30 @@ def sensed(extension_module):
     return after
 
 
+class Layout(test_panels.Layout):
+    """Also knows menus, and properties of operators."""
+
+    def operator(self, identifier, icon="NONE", text=None):
+        super().operator(identifier, icon=icon, text=text)
+        return SimpleNamespace()
+
+    def operator_menu_enum(self, identifier, name, text=None, icon="NONE"):
+        module, operator = identifier.split(".")
+        kind = getattr(getattr(bpy.ops, module), operator).get_rna_type()
+        assert kind.properties[name].type == "ENUM"
+        self.shown.append(text or kind.name)
+
+
+def drawn(name):
+    """What the panel of this name shows now, or nothing when it is hidden."""
+    panel = getattr(bpy.types, f"NSM_PT_{name}")
+    if hasattr(panel, "poll") and not panel.poll(bpy.context):
+        return []
+    layout = Layout()
+    panel.draw(SimpleNamespace(layout=layout), bpy.context)
+    return layout.shown
+
+
 def wrap(obj, role):
     select(obj)
     bpy.ops.nsm.wrap_collider(role=role)
@@ -30,24 +56,24 @@ def wrap(obj, role):
 
 
 def test_the_panel_leads_from_nothing_to_a_seat_with_warnings():
-    assert drawn("Colliders")[-1] == "Select objects and wrap them."
-    assert drawn("Handles") == []
+    assert drawn("colliders")[-1] == "Select objects and wrap them."
+    assert drawn("handles") == []
     obj = wrap(chair(), "seat")
-    shown = drawn("Colliders")
+    shown = drawn("colliders")
     assert f"Chair: {obj.nsm.collider.count} cuboids" in shown
     assert {"Wrap as Collider", "Refresh Colliders", "Remove Collider", "Role: Seat"} <= set(shown)
-    assert {"Propose Handles", "Check Handles", "Flip"} <= set(drawn("Handles"))
+    assert {"Propose Handles", "Check Handles", "Flip"} <= set(drawn("handles"))
     bpy.ops.nsm.turn_facing()
-    assert obj.nsm.collider.warnings.splitlines()[0] in drawn("Handles")
+    assert obj.nsm.collider.warnings.splitlines()[0] in drawn("handles")
     obj.scale.z = 1.2
     bpy.context.view_layer.update()
-    assert "Its shape has changed: refresh" in drawn("Colliders")
+    assert "Its shape has changed: refresh" in drawn("colliders")
 
 
 def test_a_selected_handle_shows_its_collider_in_the_panel():
     obj = wrap(chair(), "seat")
     select(obj.children[0])
-    assert "Role: Seat" in drawn("Colliders")
+    assert "Role: Seat" in drawn("colliders")
     assert bpy.ops.nsm.turn_facing() == {"FINISHED"}
 
 
