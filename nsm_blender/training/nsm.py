@@ -18,6 +18,7 @@ from ..control.nsm_features import CORNERS
 from ..models.layout import Layout
 from ..models.nsm import (
     CELLS,
+    CURRENT,
     ENCODERS,
     ENVIRONMENT,
     FRAME,
@@ -46,6 +47,7 @@ _INTERACTION_USED = np.concatenate(
 """The numbers of the interaction input that training reads: all occupancies, and the vectors from which those of all
 cells follow, so that what is learned is as general as with all 2048 at a quarter of the cost."""
 _STATISTICS = 20000
+_LARGEST_GRADIENT = 1.0
 
 
 @dataclass
@@ -71,6 +73,10 @@ class Settings:
     dropout: float = 0.0
     noise: float = 0.1
     """Standard deviation of noise on the normalised pose, in place of the rollout's own errors."""
+    unroll: int = 8
+    """Frames that are predicted one from the other, so that the network meets its own errors; 1 is teacher forcing."""
+    warm_up: int = 2
+    """Epochs of teacher forcing before."""
     seed: int = 1
 
 
@@ -107,6 +113,7 @@ class Trainer:
             settings.learning_rate,
             weight_decay=settings.weight_decay,
         )
+        self._starts = sequence_starts(data, settings.unroll)
         self.epoch = 0
         self.history: list[dict[str, float]] = []
         if resume and self._checkpoint.exists():
@@ -137,26 +144,30 @@ class Trainer:
         return self.export()
 
     def _epoch(self) -> float:
-        order = self._order()
-        batch = self.settings.batch
+        unroll = self.settings.unroll if self.epoch >= self.settings.warm_up else 1
+        order = self._order(unroll)
+        batch = max(self.settings.batch // unroll, 1)
         steps = len(order) // batch
         total = 0.0
         for step in range(steps):
             for group in self.optimizer.param_groups:
                 group["lr"] = self.settings.learning_rate * self._rate(self.epoch + step / steps)
             rows = np.sort(order[step * batch : (step + 1) * batch])
-            loss = self._loss(self.data, rows, training=True)
+            loss = self._unrolled(rows, unroll)
             self.optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(self.parameters.values(), _LARGEST_GRADIENT)
             self.optimizer.step()
             total += float(loss.detach())
         return total / max(steps, 1)
 
-    def _order(self) -> Array:
-        """Rows of one epoch: as many as there are, rarer kinds more often."""
+    def _order(self, unroll: int) -> Array:
+        """First rows of the sequences of one epoch: so many that each frame counts once, rarer kinds more often."""
+        starts = self._starts if unroll > 1 else np.arange(len(self.data))
+        kind = self.data.kind[starts]
         counts = np.bincount(self.data.kind, minlength=len(KINDS)).astype(float)
-        weight = np.sqrt(counts.max() / np.maximum(counts, 1))[self.data.kind]
-        return self._rng.choice(len(self.data), len(self.data), p=weight / weight.sum())
+        weight = np.sqrt(counts.max() / np.maximum(counts, 1))[kind]
+        return self._rng.choice(starts, len(self.data) // unroll, p=weight / weight.sum())
 
     def _rate(self, epoch: float) -> float:
         """Share of the learning rate: half a cosine over each cycle, and a restart."""
@@ -171,16 +182,30 @@ class Trainer:
         rows = np.linspace(0, len(data) - 1, min(most, len(data))).astype(int)
         with torch.no_grad():
             parts = [
-                float(self._loss(data, rows[i : i + 2048])) * len(rows[i : i + 2048]) for i in range(0, len(rows), 2048)
+                float(self._loss(*self._batch(data, rows[i : i + 2048]))) * len(rows[i : i + 2048])
+                for i in range(0, len(rows), 2048)
             ]
         return sum(parts) / len(rows)
 
-    def _loss(self, data: Packed, rows: Array, training: bool = False) -> torch.Tensor:
-        inputs, gating, target = self._batch(data, rows)
-        if training and self.settings.noise:
-            inputs["frame"] = inputs["frame"] + torch.randn_like(inputs["frame"]) * self.settings.noise * self._noisy
-        predicted = forward(self.parameters, inputs, gating)
-        return torch.mean((predicted - target) ** 2)
+    def _unrolled(self, rows: Array, unroll: int) -> torch.Tensor:
+        """Mean squared error over `unroll` frames from `rows` on, each but the first with the pose and the future
+        trajectory that were predicted for it."""
+        total = torch.zeros((), device=self.device)
+        predicted: torch.Tensor | None = None
+        for step in range(unroll):
+            raw, phase, target = self._raw(self.data, rows + step)
+            if predicted is not None:
+                raw["frame"] = fed_back(raw["frame"], self._natural("output", predicted))
+            inputs, gating = self._normalised(raw, phase)
+            if step == 0 and self.settings.noise:
+                noise = torch.randn_like(inputs["frame"]) * self.settings.noise
+                inputs["frame"] = inputs["frame"] + noise * self._noisy
+            predicted = forward(self.parameters, inputs, gating)
+            total = total + torch.mean((predicted - target) ** 2)
+        return total / unroll
+
+    def _loss(self, inputs: dict[str, torch.Tensor], gating: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return torch.mean((forward(self.parameters, inputs, gating) - target) ** 2)
 
     @property
     def _noisy(self) -> torch.Tensor:
@@ -190,6 +215,12 @@ class Trainer:
         return out
 
     def _batch(self, data: Packed, rows: Array) -> tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]:
+        raw, phase, target = self._raw(data, rows)
+        return *self._normalised(raw, phase), target
+
+    def _raw(self, data: Packed, rows: Array) -> tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]:
+        """Inputs in natural units, phase, and normalised outputs."""
+
         def tensor(values: Array) -> torch.Tensor:
             return torch.from_numpy(np.ascontiguousarray(values[rows])).to(self.device).float()
 
@@ -199,11 +230,20 @@ class Trainer:
             "interaction": torch.cat((tensor(data.occupied) / OCCUPANCY_STEPS, tensor(data.corners)), dim=1),
             "environment": tensor(data.around) / OCCUPANCY_STEPS,
         }
-        gating = gating_input(raw["frame"], raw["goal"], tensor(data.phase), self.settings.gating)
+        return raw, tensor(data.phase), self._normal("output", tensor(data.output))
+
+    def _normalised(
+        self, raw: dict[str, torch.Tensor], phase: torch.Tensor
+    ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+        gating = gating_input(raw["frame"], raw["goal"], phase, self.settings.gating)
         inputs = {name: self._normal(name, value) for name, value in raw.items()}
         for name in self.settings.without:
             inputs[name] = torch.zeros_like(inputs[name])
-        return inputs, self._normal("gating", gating), self._normal("output", tensor(data.output))
+        return inputs, self._normal("gating", gating)
+
+    def _natural(self, name: str, value: torch.Tensor) -> torch.Tensor:
+        mean, scale = self._scaling[name]
+        return value * scale + mean
 
     def _normal(self, name: str, value: torch.Tensor) -> torch.Tensor:
         mean, scale = self._scaling[name]
@@ -246,6 +286,37 @@ class Trainer:
         self.optimizer.load_state_dict(state["optimizer"])
         self.epoch, self.history = state["epoch"], state["history"]
         self._rng.bit_generator.state = state["rng"]
+
+
+def fed_back(frame: torch.Tensor, predicted: torch.Tensor) -> torch.Tensor:
+    """A frame input (N, FRAME.size) whose pose and future trajectory are those of the output (N, OUTPUT.size) before
+    it, as in a rollout. The root is taken to be where it was recorded."""
+    out = frame.clone()
+    for name in ("joint_position", "joint_rotation", "joint_velocity"):
+        out[:, getattr(FRAME, name)] = predicted[:, getattr(OUTPUT, name)]
+    for name, first in (("trajectory_position", 1), ("trajectory_direction", 1), ("trajectory_action", 0)):
+        samples = FRAME.shape(name)
+        part = out[:, getattr(FRAME, name)].reshape(-1, *samples)
+        values = predicted[:, getattr(OUTPUT, name)].reshape(-1, *OUTPUT.shape(name))
+        known = part[:, : CURRENT + first]
+        out[:, getattr(FRAME, name)] = torch.cat((known, values), dim=1).flatten(1)
+    return out
+
+
+def sequence_starts(data: Packed, length: int) -> Array:
+    """Rows from which `length` frames follow each other: the pose that is to be predicted is the next row's."""
+    pose = slice(0, 9)
+    follows = np.all(
+        data.output[:-1, OUTPUT.joint_position][:, pose] == data.frame[1:, FRAME.joint_position][:, pose], axis=1
+    )
+    run = np.concatenate((follows, [False])).astype(np.int64)
+    broken = np.cumsum(1 - run)
+    last = np.arange(len(run)) + length - 1
+    inside = last < len(run)
+    ok = np.zeros(len(run), dtype=bool)
+    before = np.concatenate(([0], broken))
+    ok[inside] = before[last[inside]] == before[np.flatnonzero(inside)]
+    return np.flatnonzero(ok)
 
 
 def statistics(data: Packed, gating: Gating) -> dict[str, tuple[Array, Array]]:

@@ -12,7 +12,7 @@ import numpy as np
 from ...control.bake import Bake
 from ...control.shot import PathFollow, Shot, per_frame
 from ...geometry.colliders import Placed
-from ...models.nsm import FPS
+from ...models.nsm import ACTIONS, FPS
 from ...motion.clip_file import load_clip, load_library
 from ...motion.feet import level_feet
 from ...motion.filters import velocity
@@ -35,6 +35,10 @@ _APART = 20
 """Frames between two matches that count as different ones."""
 _CANDIDATES = 40
 _KEPT_CLEAR = MODEL_SKELETON.indices(["Hips", "LeftLeg", "RightLeg", "LeftToe", "RightToe", "Head"])
+_FROM_REST = 0.5
+"""Share of the approaches that begin with standing, where there is any standing before."""
+_LONGEST = 8.0
+"""Seconds that an approach from standing takes at most."""
 _CLEARANCE = 0.13
 """Metres from these joints to an obstacle."""
 
@@ -69,8 +73,11 @@ class Pool:
         does, one that does not.
         """
         wanted = entry.root()[0]
+        from_rest = bool(rng.random() < _FROM_REST)
         for match in self._matches(entry, 0, seconds, rng, ending=True):
             start = max(match.frame - round(seconds * FPS), 0)
+            if from_rest:
+                start = self._rest_before(match, start)
             found = self._placed(match, start, match.frame, wanted), match
             if obstacles is None or _clear(found[0], obstacles):
                 break
@@ -87,6 +94,13 @@ class Pool:
             if obstacles is None or _clear(found[0], obstacles):
                 break
         return found
+
+    def _rest_before(self, match: Match, start: int) -> int:
+        """A frame more than a second before one sets off from standing, if that is near; else `start`."""
+        idle = self.tracks[match.track].actions[:, ACTIONS.index("idle")] > 0.5
+        earliest = max(match.frame - round(_LONGEST * FPS), 0)
+        resting = np.flatnonzero(idle[earliest : match.frame - round(FPS)])
+        return max(earliest + int(resting[-1]) - round(1.2 * FPS), 0) if len(resting) else start
 
     def _placed(self, match: Match, start: int, stop: int, wanted: Array) -> Track:
         root = self.roots[match.track][match.frame]
