@@ -12,8 +12,6 @@ from ..models.manifold import FRAME, SHAPES, WIDTH, Float32
 from ..models.weights import check_shapes, read_tensors
 
 _ROWS, _COLUMNS = 3, 10
-_CENTRE = 2
-"""Frames to either side of a filter's middle that count as its centre."""
 _RESOLUTION = 110
 
 
@@ -24,11 +22,10 @@ def read_filters(path: Path) -> Float32:
     return tensors["w"]
 
 
-def centre_share(filters: Float32) -> float:
-    """Share of the squared weights in the middle fifth of the filters' time; 0.2 when they are spread evenly."""
-    energy = np.square(filters, dtype=np.float64).sum((0, 1))
-    middle = WIDTH // 2
-    return float(energy[middle - _CENTRE : middle + _CENTRE + 1].sum() / energy.sum())
+def temporal_correlation(filters: Float32) -> float:
+    """Correlation of the filters' weights with those one frame later: 1 where they change slowly, 0 for noise."""
+    w = filters.astype(np.float64)
+    return float(2 * (w[..., 1:] * w[..., :-1]).sum() / (np.square(w[..., 1:]).sum() + np.square(w[..., :-1]).sum()))
 
 
 def draw(filters: Float32, path: Path) -> None:

@@ -16,7 +16,7 @@ from ..editing.frames import joint_places
 from ..editing.style import Restyle, Style, StyleSettings
 from ..errors import UserError
 from ..evaluation.bench_manifold import Figures
-from ..evaluation.filters import centre_share, read_filters
+from ..evaluation.filters import read_filters, temporal_correlation
 from ..evaluation.manifold import Log, tell
 from ..models.contract import convolve
 from ..models.manifold import FPS, FRAME, SHAPES, UNITS, WIDTH, Autoencoder, Float32
@@ -65,12 +65,12 @@ class WithoutPooling(Autoencoder):
 def compare(folder: Path, plain: Path, held_out: HeldOut, log: Log = print) -> Figures:
     """manifold.ablation.{pooled,plain}.<figure> of the weights in two folders, and the same of the recordings.
 
-    reconstruction_cm: as `manifold.reconstruction.held_out.mean_cm`. filter_centre_share: see
-    `evaluation.filters`. style.hand_high_frequency_mm and style_from_noise.hand_high_frequency_mm: of the hands'
-    heights in walks that take on styles, starting from the walk or from white noise (Fig. 11).
-    synthesis.spine_high_frequency_mm, synthesis.hand_high_frequency_mm and synthesis.error_cm: of walks made from
-    held-out trajectories and contacts (Fig. 12). High frequency is the root of the mean square of what is above
-    8 Hz. Raises UserError.
+    reconstruction_cm: as `manifold.reconstruction.held_out.mean_cm`. filter_correlation: of the filters' weights
+    with those one frame later (Fig. 3 and 4). style.hand_high_frequency_mm and
+    style_from_noise.hand_high_frequency_mm: of the hands' heights in walks that take on styles, starting from the
+    walk or from white noise (Fig. 11). synthesis.spine_high_frequency_mm, synthesis.hand_high_frequency_mm and
+    synthesis.error_cm: of walks made from held-out trajectories and contacts (Fig. 12). High frequency is the root
+    of the mean square of what is above 8 Hz. Raises UserError.
     """
     pooled, simple = (
         _read(path / "autoencoder.safetensors", kind, pooling)
@@ -89,7 +89,7 @@ def compare(folder: Path, plain: Path, held_out: HeldOut, log: Log = print) -> F
     for name, network, path in (("pooled", pooled, folder), ("plain", simple, plain)):
         error = reconstruction(network, held_out, lambda _: None)["manifold.reconstruction.held_out.mean_cm"]
         out[f"{name}.reconstruction_cm"] = error
-        out[f"{name}.filter_centre_share"] = centre_share(read_filters(path / "autoencoder.safetensors"))
+        out[f"{name}.filter_correlation"] = temporal_correlation(read_filters(path / "autoencoder.safetensors"))
         references = build(held_out.data, network, styles)
         for start, figure in _STARTS.items():
             styled = [_styled(network, c, style, start) for style in references for c in contents]

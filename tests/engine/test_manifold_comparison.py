@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.cli import main
-from nsm_blender.evaluation.filters import centre_share
+from nsm_blender.evaluation.filters import temporal_correlation
 from nsm_blender.models.manifold import FRAME, UNITS, WIDTH
 
 from .test_cli import assert_one_line
@@ -48,12 +48,11 @@ def test_only_what_is_above_walking_counts_as_high_frequency() -> None:
     assert high_frequency(slow + 0.002 * np.sin(2 * np.pi * 12 * t)) == pytest.approx(2 / np.sqrt(2), rel=0.01)
 
 
-def test_filters_of_one_moment_have_all_their_weight_in_the_centre() -> None:
-    even = np.ones((4, FRAME.size, WIDTH), np.float32)
-    assert centre_share(even) == pytest.approx(0.2)
-    pose = np.zeros_like(even)
-    pose[:, :, WIDTH // 2] = 1
-    assert centre_share(pose) == 1
+def test_smooth_filters_are_correlated_in_time_and_noise_is_not() -> None:
+    noise = np.random.default_rng(0).normal(0, 1, (16, FRAME.size, WIDTH)).astype(np.float32)
+    assert temporal_correlation(noise) == pytest.approx(0, abs=0.02)
+    smooth = np.sin(np.linspace(0, np.pi, WIDTH)) * noise[..., :1]
+    assert temporal_correlation(smooth.astype(np.float32)) > 0.95
 
 
 def test_the_two_networks_are_trained_and_compared(
