@@ -298,9 +298,11 @@ def _extent(mask: Array) -> tuple[Array, Array]:
 
 
 def _refuse_unusable(mesh: TriangleMesh) -> None:
-    """Raise ColliderError for what no voxels can be made of; a handful of voxels is enough to know."""
-    finite = mesh.vertices[np.isfinite(mesh.vertices)]
-    voxelise(mesh, max(SIZE, float(np.ptp(finite)) if finite.size else SIZE))
+    """Raise ColliderError for what no voxels can be made of."""
+    triangles, count = np.asarray(mesh.triangles), len(mesh.vertices)
+    named = triangles.size > 0 and triangles.min() >= 0 and triangles.max() < count
+    if not (named and np.isfinite(mesh.vertices[triangles]).all()):
+        voxelise(mesh)  # knows the sentence for each of these
 
 
 def _on_surface(mesh: TriangleMesh) -> Array:
