@@ -44,12 +44,17 @@ PATIENCE = 4.0
 """Seconds after which a stop is as good as it gets."""
 WAITING = 1.5
 """Seconds that one waits before something that moves until looking for another way."""
-LOOK_AHEAD = np.arange(0.0, 2.01, 0.2)
-"""Seconds for which collisions with what moves are foreseen,"""
-EARLY, LATE = 0.3, 0.6
-"""seconds before and after one's own time at a place, in which it must be free,"""
+LOOK_AHEAD = np.arange(0.0, 4.01, 0.25)
+"""Seconds from now for which the ways of moving things are foreseen;"""
+FORESEEN = 3.0
+"""one's own for so many of them."""
+EARLY, LATE = 1, 2
+"""Steps of LOOK_AHEAD before and after one's own time at a place, in which it must be free,"""
 SPARE = 0.1
 """metres beyond the body's radius."""
+_ALONG = np.arange(0.0, 4.01, 0.2)
+_LOOKS = 6
+"""Frames between two such looks."""
 UNFINISHED = "The shot ends before this is done."
 _LOOKS = 6
 """Frames between two such looks."""
@@ -198,7 +203,7 @@ class ErrandCommands:
             return self._finish(state)
         self._leg = leg
         self._outcome.place, self._outcome.facing = leg.place.tolist(), leg.facing
-        self._stop, self._blocked = math.inf, 0.0
+        self._stop, self._blocked, self._looked = math.inf, state.time, -1
         if leg.route.length < ARRIVED:
             self._stand_at_end(state)
             return self._enter(Stage.SETTLE, state)
@@ -225,7 +230,7 @@ class ErrandCommands:
         self._look(state)
         if math.hypot(*state.velocity) > CAME_TO_REST or self._stop == math.inf:
             self._blocked = state.time
-        if state.time - self._blocked > WAITING:
+        if state.time - self._blocked > WAITING and not self._key.route:
             return self._start_leg(state)
         return False
 
@@ -259,15 +264,20 @@ class ErrandCommands:
         if not len(self._moving) or (self._looked >= 0 and frame - self._looked < _LOOKS):
             return
         self._looked = frame
-        assert self._walker is not None
-        along = self._walker.ahead(LOOK_AHEAD)
-        places = self._walker.path.position(along)
-        hit = np.zeros(len(places), dtype=bool)
-        for n, seconds in enumerate(LOOK_AHEAD):
-            for other in (-EARLY, 0.0, LATE):
-                things = self._things_at((state.time + max(seconds + other, 0.0)) * self._fps)
-                hit[n] |= bool(things.distance(places[n : n + 1])[0] < self._shot.route_options.radius + SPARE)
-        self._stop = float(along[hit][0]) - SPARE if hit.any() else math.inf
+        walker = self._walker
+        assert walker is not None
+        along = np.minimum(walker.along + _ALONG, walker.path.length)
+        places = walker.path.position(along)
+        times = (state.time + LOOK_AHEAD) * self._fps
+        away = np.stack([self._things_at(time).distance(places) for time in times])
+        radius = self._shot.route_options.radius
+        near = away < radius + SPARE
+        mine = np.searchsorted(along[:-1], walker.ahead(LOOK_AHEAD[LOOK_AHEAD <= FORESEEN]))
+        met = any(near[max(n - EARLY, 0) : n + LATE + 1, place].any() for n, place in enumerate(mine))
+        # Who is in its way already does best to go on.
+        in_its_way = away[:, 0].min() < radius - SPARE
+        swept = near.any(axis=0)
+        self._stop = float(along[max(int(swept.argmax()) - 1, 0)]) if met and not in_its_way else math.inf
 
     def _things_at(self, frame: float) -> Footprints:
         """What moves and is in a body's way, from above."""

@@ -33,6 +33,8 @@ ARRIVED = 0.04
 """Metres before the end of the way at which one is there."""
 LAST = 1.0
 """Metres before the end, from which one walks whatever the gait: runs and crouches do not end on the spot."""
+INSISTENCE = 1.0
+"""The way is asked for by this much further over than one is beside it: the network cuts and overshoots bends."""
 _STEP = 0.05
 _BEND = 0.25
 _STAND, _WALK, _JOG, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "crouch"))
@@ -79,7 +81,8 @@ class Walker:
 
     def future(self, state: State, stop: float) -> Future:
         """The trajectory asked for. stop: arc length at which one must not go on, for now."""
-        self.along = self.path.project(np.array([state.x, state.y]), self.along)
+        place = np.array([state.x, state.y])
+        self.along = self.path.project(place, self.along)
         pace = math.hypot(*state.velocity)
         s, along, speeds = self.along, np.empty(FUTURE - 1), np.empty(FUTURE)
         for k in range(FUTURE):
@@ -95,7 +98,9 @@ class Walker:
         now = self.path.position(np.array([self.along]))
         step = np.diff(np.vstack((now, position)), axis=0)
         gait = np.array([self._gait_at(a, v) for a, v in zip((self.along, *along), speeds, strict=True)])
-        return Future(position, step / _DT, direction(self.path.heading(along)), _ONE_HOT[gait])
+        return Future(
+            position + INSISTENCE * (now - place), step / _DT, direction(self.path.heading(along)), _ONE_HOT[gait]
+        )
 
     def heading(self) -> float:
         """Facing angle along the way where one is."""

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is said before the bake about keys that cannot work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nsm_blender.control.check import Problem, check
+from nsm_blender.control.goals import ActionKey, Goal
+from nsm_blender.control.shot import Shot
+from nsm_blender.geometry.colliders import Collider
+from nsm_blender.geometry.roles import Seat
+
+from .obstacles import box, pen, wall
+
+CHAIR = box(
+    "Chair", (1.0, 0.0, 0.25), (0.5, 0.5, 0.5), role="seat", handles=Seat([0, 0, 0.25], [0.0, -1.0, 0.0], 0.5, 0.5)
+)
+BARE = box("Stool", (1.0, 0.0, 0.25), (0.5, 0.5, 0.5), role="seat")
+GOALS = [
+    Goal("near", [0.0, 0.0, 0.0]),
+    Goal("inside", [1.0, 0.0, 0.0]),
+    Goal("outside", [0.0, 9.0, 0.0]),
+    Goal("above", [0.0, 0.0, 1.2]),
+]
+
+
+def problems(*keys: ActionKey, things: list[Collider] | None = None, frames: int = 600, **more: Any) -> list[Problem]:
+    around = [*pen(), CHAIR] if things is None else things
+    goals = [*GOALS, *(Goal(f"on {thing.name}", [1.0, 0.0, 0.0], collider=thing.name) for thing in around)]
+    start = [-2.0, 0.0, 0.0, 0.0]
+    return check(Shot("Walker", 30.0, frames, keys=list(keys), goals=goals, colliders=around, start=start, **more))
+
+
+def test_keys_that_work_have_no_problems() -> None:
+    assert problems(ActionKey("walk", "near"), ActionKey("run", "on Chair"), ActionKey("idle", hold=1.0)) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "sentence"),
+    [
+        (ActionKey("walk", "inside"), "The goal lies inside 'Chair'; move it out."),
+        (ActionKey("walk", "outside"), "There is no way to the goal: 'Side"),
+        (ActionKey("sit", "near"), "sitting down needs a seat; attach the goal 'near' to one."),
+        (ActionKey("open", "on Chair"), "opening a door needs a door; attach the goal 'on Chair' to one."),
+        (ActionKey("sit", "on Chair"), "sitting down is beyond the locomotion network"),
+    ],
+)
+def test_what_cannot_work_is_fatal(key: ActionKey, sentence: str) -> None:
+    found = problems(ActionKey("idle"), key)
+    assert any(p.text.startswith(sentence) for p in found)
+    assert {(p.key, p.fatal) for p in found} == {(1, True)}
+
+
+def test_a_seat_without_handles_cannot_be_sat_on() -> None:
+    texts = [p.text for p in problems(ActionKey("sit", "on Stool"), things=[BARE])]
+    assert "the seat 'Stool' has no handles yet; let them be proposed." in texts
+
+
+def test_a_thing_that_is_crowded_in_is_named() -> None:
+    things = [CHAIR, box("Pile", (1.0, -1.25, 0.5), (3.0, 1.9, 1.0))]  # before its only free side, the front
+    (problem,) = problems(ActionKey("walk", "on Chair"), things=things)
+    assert problem.text == "There is no room to stand before 'Chair'; free the floor on one of its sides."
+    assert problem.fatal
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        ([ActionKey("walk", "near", start=900)], "sets off at frame 900, after the end of the shot."),
+        ([ActionKey("walk", "near", hold=60.0)], "too few frames: the shot ends about"),
+        ([ActionKey("walk", "above")], "the goal is 1.2 m above the ground, where one walks"),
+        ([ActionKey("idle", hold=5.0), ActionKey("walk", "near", start=30)], "sets off about"),
+        (
+            [ActionKey("walk", "near", route=[[-2.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 0.0]])],
+            "its route leads through 'Chair'; the body needs 30 cm.",
+        ),
+    ],
+)
+def test_what_is_doubtful_is_said_but_does_not_hinder(keys: list[ActionKey], sentence: str) -> None:
+    (problem,) = problems(*keys)
+    assert problem.text.startswith(sentence)
+    assert problem.key == len(keys) - 1
+    assert not problem.fatal
+
+
+def test_keys_are_checked_from_where_the_ones_before_end() -> None:
+    things = [wall("Wall", (0.8, -9.0), (0.8, 9.0), high=2.0)]
+    keys = [ActionKey("walk", "near"), ActionKey("walk", "inside"), ActionKey("walk", "near")]
+    found = problems(*keys, things=things, frames=900)
+    assert [(p.key, p.fatal) for p in found] == [(1, True)]
