@@ -42,8 +42,10 @@ class _ColliderJob(JobOperation):
 
     def tell(self, done: str, notes: list[str]) -> None:
         """The one report: what was done and what the user should know."""
-        kind = "WARNING" if notes else "INFO"
-        self.report({kind}, " ".join([f"{done}.", *notes]) if notes else done)
+        if notes:
+            self.report({"WARNING"}, " ".join([f"{done}.", *notes]))
+        else:
+            self.report({"INFO"}, done)
 
 
 class NSM_OT_wrap_collider(_ColliderJob):

@@ -29,7 +29,7 @@ def stop() -> None:
         bpy.app.handlers.depsgraph_update_post.remove(changed)
 
 
-@persistent
+@persistent  # type: ignore[untyped-decorator]  # the stubs do not say what it returns
 def changed(scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
     """Blender calls this after each change of a scene."""
     context = bpy.context

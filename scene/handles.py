@@ -44,7 +44,7 @@ class _Empty:
 
 def is_handle(obj: bpy.types.Object) -> bool:
     """Whether an object is the empty of a handle."""
-    return obj.type == "EMPTY" and TAG in obj
+    return obj.type == "EMPTY" and obj.get(TAG) is not None
 
 
 def empties(obj: bpy.types.Object) -> dict[str, bpy.types.Object]:

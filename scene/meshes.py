@@ -170,7 +170,7 @@ class _Reader:
         key = mesh.as_pointer()
         if key not in self.known:
             vertices, triangles = _arrays(mesh)
-            self.known[key] = vertices, triangles, zlib.crc32(triangles, zlib.crc32(vertices))
+            self.known[key] = vertices, triangles, zlib.crc32(triangles.data, zlib.crc32(vertices.data))
         vertices, triangles, checksum = self.known[key]
         self.triangles += len(triangles)
         return Piece(vertices, triangles, checksum, place)

@@ -149,7 +149,7 @@ class Overlay:
                 continue
             seen.add(obj.session_uid)
             place, turn, _ = obj.matrix_world.decompose()
-            with gpu.matrix.push_pop():
+            with gpu.matrix.push_pop():  # type: ignore[func-returns-value]  # a context manager, which the stubs lack
                 gpu.matrix.multiply_matrix(Matrix.LocRotScale(place, turn, None) @ Matrix.Scale(1 / size, 4))
                 if settings.show_colliders:
                     shader.uniform_float("color", _colour(obj))
@@ -162,8 +162,6 @@ class Overlay:
                 del drawn[uid]
 
     def _box_batch(self, shader: Any, obj: bpy.types.Object) -> Any:
-        from gpu_extras.batch import batch_for_shader
-
         key = colliders.of(obj).revision
         known = self._boxes.get(obj.session_uid)
         if known is None or known.key != key:
@@ -171,13 +169,11 @@ class Overlay:
                 corners, edges = sketches.boxes(self.cuboids(obj))
             except ColliderError:  # the operators say so; there is nothing to draw
                 corners, edges = np.zeros((1, 3), np.float32), np.zeros((0, 2), np.int32)
-            batch = batch_for_shader(shader, "LINES", {"pos": corners}, indices=edges)
+            batch = _batch(shader, "LINES", edges, pos=corners)
             known = self._boxes[obj.session_uid] = _Drawn(key, batch)
         return known.batch
 
     def _sketch_batch(self, shader: Any, obj: bpy.types.Object) -> Any:
-        from gpu_extras.batch import batch_for_shader
-
         settings = colliders.of(obj)
         key = (settings.handles, settings.role, settings.angle)
         known = self._sketches.get(obj.session_uid)
@@ -186,12 +182,11 @@ class Overlay:
                 lines = sketches.handles(handles.stored(obj))
             except ColliderError:
                 lines = np.zeros((0, 3), np.float32)
-            known = self._sketches[obj.session_uid] = _Drawn(key, batch_for_shader(shader, "LINES", {"pos": lines}))
+            known = self._sketches[obj.session_uid] = _Drawn(key, _batch(shader, "LINES", pos=lines))
         return known.batch
 
     def _draw_cells(self) -> None:
         import gpu
-        from gpu_extras.batch import batch_for_shader
 
         flat, smooth = gpu.shader.from_builtin("UNIFORM_COLOR"), gpu.shader.from_builtin("SMOOTH_COLOR")
         if [drawn.key for drawn in self._cells] != self.sensed:
@@ -200,9 +195,9 @@ class Overlay:
                 vertices, triangles, alpha = sketches.cells(sensed)
                 colours = np.empty((len(vertices), 4), np.float32)
                 colours[:, :3], colours[:, 3] = _SENSED, alpha
-                solid = batch_for_shader(smooth, "TRIS", {"pos": vertices, "color": colours}, indices=triangles)
+                solid = _batch(smooth, "TRIS", triangles, pos=vertices, color=colours)
                 free = sensed.places[sensed.values <= 0].astype(np.float32)
-                dots = batch_for_shader(flat, "POINTS", {"pos": free})
+                dots = _batch(flat, "POINTS", pos=free)
                 self._cells.append(_Drawn(sensed, (solid, dots)))
         gpu.state.point_size_set(2.0)
         for drawn in self._cells:
@@ -227,6 +222,13 @@ def stop() -> None:
     if Overlay.running is not None and Overlay.running.handle is not None:
         bpy.types.SpaceView3D.draw_handler_remove(Overlay.running.handle, "WINDOW")
     Overlay.running = None
+
+
+def _batch(shader: Any, kind: Any, indices: Any = None, **attributes: Any) -> Any:
+    """Arrays on the graphics card; an attribute (V, n) float32 each, and what they are joined to."""
+    from gpu_extras.batch import batch_for_shader
+
+    return batch_for_shader(shader, kind, attributes, indices=indices)
 
 
 def _colour(obj: bpy.types.Object) -> tuple[float, float, float, float]:
