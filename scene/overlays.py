@@ -35,6 +35,8 @@ _COLOURS = {
 _ALPHA, _ALPHA_SELECTED, _ALPHA_OFF = 0.45, 0.95, 0.12
 _HANDLES = (1.0, 0.35, 0.55, 1.0)
 _SENSED = (1.0, 0.45, 0.1)
+_OPAQUE = 0.7
+"""Opacity of a sensor's cell whose value is 1."""
 _FAINT = (1.0, 1.0, 1.0, 0.12)
 
 _OPTIONS: set[str] = set()
@@ -142,23 +144,23 @@ class Overlay:
 
         shader = gpu.shader.from_builtin("UNIFORM_COLOR")
         shader.bind()
-        size = curves.metres_per_unit(context.scene)
-        seen = set()
-        for obj in colliders.in_scene(context):
-            if not obj.visible_get():
-                continue
-            seen.add(obj.session_uid)
-            place, turn, _ = obj.matrix_world.decompose()
-            with gpu.matrix.push_pop():  # type: ignore[func-returns-value]  # a context manager, which the stubs lack
-                gpu.matrix.multiply_matrix(Matrix.LocRotScale(place, turn, None) @ Matrix.Scale(1 / size, 4))
-                if settings.show_colliders:
-                    shader.uniform_float("color", _colour(obj))
-                    self._box_batch(shader, obj).draw(shader)
-                if settings.show_handles and colliders.of(obj).handles:
-                    shader.uniform_float("color", _HANDLES)
-                    self._sketch_batch(shader, obj).draw(shader)
+        scale = Matrix.Scale(1 / curves.metres_per_unit(context.scene), 4)
+        shown = {obj: _rigid(obj) @ scale for obj in colliders.in_scene(context) if obj.visible_get()}
+        if settings.show_colliders:
+            for obj, frame in shown.items():
+                shader.uniform_float("color", _colour(obj))
+                _draw_at(frame, self._box_batch(shader, obj), shader)
+        if settings.show_handles:
+            # Seats and grasps lie in or on the mesh, which would hide them.
+            gpu.state.depth_test_set("NONE")
+            shader.uniform_float("color", _HANDLES)
+            for obj, frame in shown.items():
+                if colliders.of(obj).handles:
+                    _draw_at(frame, self._sketch_batch(shader, obj), shader)
+            gpu.state.depth_test_set("LESS_EQUAL")
+        there = {obj.session_uid for obj in shown}
         for drawn in (self._boxes, self._sketches, self.shapes):
-            for uid in drawn.keys() - seen:
+            for uid in drawn.keys() - there:
                 del drawn[uid]
 
     def _box_batch(self, shader: Any, obj: bpy.types.Object) -> Any:
@@ -194,7 +196,7 @@ class Overlay:
             for sensed in self.sensed:
                 vertices, triangles, alpha = sketches.cells(sensed)
                 colours = np.empty((len(vertices), 4), np.float32)
-                colours[:, :3], colours[:, 3] = _SENSED, alpha
+                colours[:, :3], colours[:, 3] = _SENSED, _OPAQUE * alpha
                 solid = _batch(smooth, "TRIS", triangles, pos=vertices, color=colours)
                 free = sensed.places[sensed.values <= 0].astype(np.float32)
                 dots = _batch(flat, "POINTS", pos=free)
@@ -222,6 +224,21 @@ def stop() -> None:
     if Overlay.running is not None and Overlay.running.handle is not None:
         bpy.types.SpaceView3D.draw_handler_remove(Overlay.running.handle, "WINDOW")
     Overlay.running = None
+
+
+def _rigid(obj: bpy.types.Object) -> Matrix:
+    """Place and rotation of an object, without its scale."""
+    place, turn, _ = obj.matrix_world.decompose()
+    return Matrix.LocRotScale(place, turn, None)
+
+
+def _draw_at(frame: Matrix, batch: Any, shader: Any) -> None:
+    """Draw lines that are given in a frame."""
+    import gpu
+
+    with gpu.matrix.push_pop():  # type: ignore[func-returns-value]  # a context manager, which the stubs lack
+        gpu.matrix.multiply_matrix(frame)
+        batch.draw(shader)
 
 
 def _batch(shader: Any, kind: Any, indices: Any = None, **attributes: Any) -> Any:
