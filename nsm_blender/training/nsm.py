@@ -64,7 +64,10 @@ class Settings:
     gating: Gating = "kronecker"
     without: list[str] = field(default_factory=list)
     """Encoders whose input is left at zero: the ablations of Table 3."""
-    batch: int = 512
+    batch: int = 2048
+    """Frames in a step, in sequences of `unroll`."""
+    half: bool = True
+    """bfloat16 for the products: twice as fast where the processor has it."""
     learning_rate: float = 1e-3
     weight_decay: float = 2.5e-3
     first_cycle: int = 10
@@ -200,7 +203,10 @@ class Trainer:
             if step == 0 and self.settings.noise:
                 noise = torch.randn_like(inputs["frame"]) * self.settings.noise
                 inputs["frame"] = inputs["frame"] + noise * self._noisy
-            predicted = forward(self.parameters, inputs, gating)
+            # Half precision only pays for large products; what is added up and fed back stays in full.
+            with torch.autocast(self.device.partition(":")[0], torch.bfloat16, enabled=self.settings.half):
+                predicted = forward(self.parameters, inputs, gating)
+            predicted = predicted.float()
             total = total + torch.mean((predicted - target) ** 2)
         return total / unroll
 
