@@ -17,7 +17,7 @@ from .routes import Route
 
 SPEEDS = {"walk": 1.3, "jog": 2.7, "crouch": 0.7}
 """m/s on free ways."""
-TURNING = {"walk": 1.6, "jog": 2.4, "crouch": 1.2}
+TURNING = {"walk": 1.4, "jog": 2.0, "crouch": 1.1}
 """rad/s that the heading changes by in bends; slower where they are sharp."""
 SLOWEST = 0.45
 """m/s in the sharpest bend and the narrowest gap."""
@@ -33,7 +33,7 @@ ARRIVED = 0.04
 """Metres before the end of the way at which one is there."""
 LAST = 1.0
 """Metres before the end, from which one walks whatever the gait: runs and crouches do not end on the spot."""
-INSISTENCE = 1.0
+INSISTENCE = 3.0
 """The way is asked for by this much further over than one is beside it: the network cuts and overshoots bends."""
 _STEP = 0.05
 _BEND = 0.25
