@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The mapping from model joints to a rig's bones: proposed, changed by hand, checked, saved and loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping as Table
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import RigError
+from ..motion.skeleton import MODEL_SKELETON
+from .geometry_mapping import by_geometry
+from .joints import RigInfo
+from .naming import CARRIER, Named, by_names
+
+JOINTS = (*MODEL_SKELETON.names, CARRIER)
+"""What a mapping may hold: the model's joints and the bone that carries the whole body."""
+
+NEEDED = ("Hips", "LeftUpLeg", "LeftLeg", "LeftFoot", "RightUpLeg", "RightLeg", "RightFoot")
+"""Joints without which a figure cannot walk."""
+
+_VERSION = 1
+_LONGEST_TEXT = 1_000_000
+
+_COSTS = {
+    "Toe": "no toes: feet stay flat where they should roll over the ball",
+    "Shoulder": "no collar bones: shoulders do not rise or reach",
+    "Hand": "no hands: wrists do not bend",
+    "Arm": "no arms: the arms stay as they are",
+    "ForeArm": "no forearms: elbows do not bend",
+    "Neck": "no neck: the head turns by itself",
+    "Head": "no head: it only follows the body",
+    "Spine": "no lower spine: the trunk bends higher up",
+    "Spine1": "no middle spine: the trunk bends in fewer places",
+    "Spine2": "no chest: shoulders turn with the hips",
+}
+
+
+@dataclass(frozen=True)
+class Match:
+    """A joint's bone, how sure that is (0..1), and why in a sentence."""
+
+    bone: str
+    confidence: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Which bone is which joint. matches: joint's name (see JOINTS) -> Match, in the order of JOINTS."""
+
+    matches: dict[str, Match]
+
+    def bone(self, joint: str) -> str | None:
+        """The joint's bone, or None."""
+        match = self.matches.get(joint)
+        return match.bone if match else None
+
+    def with_bone(self, joint: str, bone: str | None) -> Mapping:
+        """The same with a joint's bone chosen by hand, or with none."""
+        if joint not in JOINTS:
+            raise RigError(f"'{joint}' is no joint of the model; its joints are {', '.join(JOINTS)}.")
+        chosen = {joint: Match(bone, 1.0, "Chosen by hand.")} if bone else {}
+        kept = {name: match for name, match in self.matches.items() if name != joint}
+        return _in_order(kept | chosen)
+
+    def missing(self) -> list[str]:
+        """What the rig lacks and what that costs, a sentence each; the joints that are needed first."""
+        lacking = [joint for joint in MODEL_SKELETON.names if joint not in self.matches]
+        out = [f"No bone for {joint}: without it the rig cannot be animated." for joint in NEEDED if joint in lacking]
+        told: set[str] = set()
+        for joint in lacking:
+            part = joint.removeprefix("Left").removeprefix("Right")
+            if joint in NEEDED or part in told:
+                continue
+            told.add(part)
+            both = [j for j in lacking if j.removeprefix("Left").removeprefix("Right") == part]
+            out.append(f"No bone for {' and '.join(both)} ({_COSTS[part]}).")
+        return out
+
+    def check(self, rig: RigInfo) -> None:
+        """Raise RigError with the reason why a rig cannot be animated by this mapping."""
+        rig.check()
+        gone = [match.bone for match in self.matches.values() if match.bone not in rig.numbers]
+        if gone:
+            raise RigError(f"'{rig.name}' has no bone '{gone[0]}'; bind the rig again or correct the row.")
+        lacking = [joint for joint in NEEDED if joint not in self.matches]
+        if lacking:
+            legs = "legs" if any("Leg" in joint or "Foot" in joint for joint in lacking) else "hips"
+            raise RigError(
+                f"'{rig.name}' has no {legs} that can be recognised ({', '.join(lacking)}); "
+                "choose their bones in the list."
+            )
+        self._check_shared(rig)
+        bones = {match.bone for match in self.matches.values()}
+        empty = rig.without_length(bones)
+        if empty:
+            raise RigError(f"The bone '{empty[0]}' of '{rig.name}' has no length; give it one or choose another.")
+        self._check_tree(rig)
+        self._check_limbs(rig)
+
+    def _check_shared(self, rig: RigInfo) -> None:
+        used: dict[str, str] = {}
+        for joint, match in self.matches.items():
+            if match.bone in used:
+                raise RigError(
+                    f"The bone '{match.bone}' of '{rig.name}' is chosen for {used[match.bone]} and for {joint}; "
+                    "each joint needs a bone of its own."
+                )
+            used[match.bone] = joint
+
+    def _check_tree(self, rig: RigInfo) -> None:
+        top = self.bone(CARRIER) or self.bone("Hips")
+        for joint, match in self.matches.items():
+            if match.bone != top and top not in rig.path(match.bone):
+                raise RigError(
+                    f"The bone '{match.bone}' ({joint}) of '{rig.name}' does not hang on '{top}'; choose another."
+                )
+        for side in ("Left", "Right"):
+            for upper, lower in _BELOW:
+                above, below = self.bone(side + upper), self.bone(side + lower)
+                if above is not None and below is not None and above not in rig.path(below):
+                    raise RigError(
+                        f"The bone '{below}' ({side}{lower}) of '{rig.name}' does not hang on '{above}' "
+                        f"({side}{upper}); choose another."
+                    )
+
+    def _check_limbs(self, rig: RigInfo) -> None:
+        for side in ("Left", "Right"):
+            for upper, lower in _BELOW:
+                above, below = self.bone(side + upper), self.bone(side + lower)
+                if above is None or below is None:
+                    continue
+                gap = rig.heads[rig.numbers[below]] - rig.heads[rig.numbers[above]]
+                if float(np.linalg.norm(gap)) <= 1e-4 * rig.height:
+                    raise RigError(
+                        f"The bones '{above}' and '{below}' of '{rig.name}' begin at the same place, so the limb has "
+                        "no length; choose other bones."
+                    )
+
+    def to_text(self) -> str:
+        """The mapping as JSON."""
+        joints = {
+            joint: {"bone": match.bone, "confidence": round(match.confidence, 3), "why": match.why}
+            for joint, match in self.matches.items()
+        }
+        return json.dumps({"version": _VERSION, "joints": joints}, indent=1, ensure_ascii=False)
+
+    @staticmethod
+    def from_text(text: str, source: str = "the mapping") -> Mapping:
+        """Read what `to_text` wrote. Raises RigError that names `source`."""
+        try:
+            data = json.loads(text) if len(text) <= _LONGEST_TEXT else None
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise RigError(f"{source}: not a mapping file ({error}); save one with Save Mapping.") from error
+        joints = data.get("joints") if isinstance(data, dict) and data.get("version") == _VERSION else None
+        if not isinstance(joints, dict):
+            raise RigError(f"{source}: not a mapping file of version {_VERSION}; save one with Save Mapping.")
+        return _in_order({joint: _match(joint, entry, source) for joint, entry in joints.items()})
+
+    def save(self, path: Path | str) -> None:
+        """Write the mapping as a JSON file. Raises RigError when it cannot be written."""
+        try:
+            Path(path).write_text(self.to_text() + "\n", encoding="utf-8")
+        except OSError as error:
+            raise RigError(f"{path}: cannot be written ({error.strerror}).") from error
+
+    @staticmethod
+    def load(path: Path | str) -> Mapping:
+        """Read a mapping from a JSON file. Raises RigError."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise RigError(f"{path}: cannot be read ({error.strerror}).") from error
+        except UnicodeDecodeError as error:
+            raise RigError(f"{path}: not a mapping file; save one with Save Mapping.") from error
+        return Mapping.from_text(text, str(path))
+
+
+_BELOW = (("UpLeg", "Leg"), ("Leg", "Foot"), ("Foot", "Toe"), ("Arm", "ForeArm"), ("ForeArm", "Hand"))
+
+
+def propose(rig: RigInfo) -> Mapping:
+    """Which bones of `rig` are the model's joints: from names, and from the rest pose where names say nothing.
+
+    Never raises: what is not found is left out (see Mapping.missing and Mapping.check).
+    """
+    shape = by_geometry(rig)
+    named = by_names(rig)
+    if named is None:
+        return _in_order({joint: _by_place(bone) for joint, bone in shape.items()})
+    crossed = _sides_crossed(named.bones, shape)
+    matches = {}
+    for joint, bone in named.bones.items():
+        matches[_other_side(joint) if crossed else joint] = _by_name(joint, bone, named, shape, crossed)
+    used = set(named.bones.values())
+    for joint, bone in shape.items():
+        if joint not in matches and bone not in used and joint.endswith(("Toe", "Hand", "Shoulder", "Head", "Neck")):
+            matches[joint] = _by_place(bone)
+    return _in_order(matches)
+
+
+def _by_name(joint: str, bone: str, named: Named, shape: Table[str, str], crossed: bool) -> Match:
+    who = f"as in {named.convention}" if named.convention else "as is usual"
+    if crossed:
+        return Match(bone, 0.5, "Its name says the other side, but the toes point so that it lies on this one.")
+    confidence = 0.95 if named.convention else 0.85
+    if shape.get(joint) == bone:
+        return Match(bone, 1.0 if named.convention else 0.95, f"Named {who}, and it lies where it should.")
+    if bone in shape.values():
+        place = next(other for other, found in shape.items() if found == bone)
+        return Match(bone, confidence - 0.2, f"Named {who}, though by its place it could be {place}.")
+    return Match(bone, confidence, f"Named {who}.")
+
+
+def _by_place(bone: str) -> Match:
+    return Match(bone, 0.6, "Its name says nothing; it lies where this joint should in the rest pose.")
+
+
+def _sides_crossed(bones: Table[str, str], shape: Table[str, str]) -> bool:
+    """Whether both legs are named for the side on which they do not lie."""
+    parts = ("UpLeg", "Leg", "Foot")
+    return all(
+        bones.get("Left" + part) == shape.get("Right" + part, "")
+        and bones.get("Right" + part) == shape.get("Left" + part, "")
+        for part in parts
+    )
+
+
+def _other_side(joint: str) -> str:
+    if joint.startswith("Left"):
+        return "Right" + joint.removeprefix("Left")
+    return "Left" + joint.removeprefix("Right") if joint.startswith("Right") else joint
+
+
+def _in_order(matches: Table[str, Match]) -> Mapping:
+    return Mapping({joint: matches[joint] for joint in JOINTS if joint in matches})
+
+
+def _match(joint: str, entry: object, source: str) -> Match:
+    if joint not in JOINTS:
+        raise RigError(f"{source}: '{joint}' is no joint of the model.")
+    bone = entry.get("bone") if isinstance(entry, dict) else entry
+    if not isinstance(bone, str) or not bone:
+        raise RigError(f"{source}: {joint} has no bone's name.")
+    confidence = entry.get("confidence", 1.0) if isinstance(entry, dict) else 1.0
+    why = entry.get("why", "") if isinstance(entry, dict) else ""
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        raise RigError(f"{source}: the confidence of {joint} is no number from 0 to 1.")
+    return Match(bone, float(confidence), str(why))

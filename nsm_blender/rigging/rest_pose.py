@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rig's rest pose brought to the model's: it faces -Y, arms to the sides, legs down, feet ahead.
+
+What is found here is constant for a rig: which bones are keyed and by which joints, how each bone's own axes lie in
+the T-pose, and the bones' skeleton in metres. Trunk, neck and collar bones keep their rest pose; arms and legs are
+turned the shortest way, feet about the vertical so that a flat foot stays flat.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping as Table
+from dataclasses import dataclass
+from itertools import pairwise, permutations, product
+
+import numpy as np
+
+from ..errors import RigError
+from ..motion.retarget import leg_length
+from ..motion.rotations import Array, between, from_axis_angle, from_matrix, from_yaw, multiply, normalize, rotate
+from ..motion.skeleton import MODEL_SKELETON, TOE_HEIGHT, Skeleton
+from .joints import RigInfo
+from .mapping import Mapping
+from .naming import CARRIER
+
+SIDES = (("Left", 1.0), ("Right", -1.0))
+
+_DOWN, _AHEAD = np.array([0.0, 0.0, -1.0]), np.array([0.0, -1.0, 0.0])
+_NONE = np.array([1.0, 0.0, 0.0, 0.0])
+_SQUARE = np.cos(np.radians(25))
+"""Rest poses are drawn along the axes of the program; a slant of up to 25 degrees is the figure's own."""
+_LEAST_BEND, _MOST_TWIST = 0.1, np.radians(35)
+"""Sine of a limb's bend from which it tells in which plane the limb bends, and how far that plane is believed."""
+_BACKWARD = -np.cos(np.radians(30))
+_LEVEL_FOOT = 0.4
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Whose rotation a bone takes: on the way from joint `a` to joint `b` (indices of the model) by `share`."""
+
+    a: int
+    b: int
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class RestPose:
+    """The rig in the model's T-pose.
+
+    bones: the keyed bones, parents first. sources: whose rotation each takes. bone_of: joint's name -> index in
+    `bones`. axes: (B, 4) world orientation of each bone's own axes in the T-pose. skeleton: the keyed bones in
+    metres, T-pose, facing -Y. ankle_height: metres above the sole's ground.
+    """
+
+    bones: tuple[str, ...]
+    sources: tuple[Source, ...]
+    bone_of: dict[str, int]
+    axes: Array
+    skeleton: Skeleton
+    ankle_height: float
+
+    def offset(self, joint: str) -> Array:
+        """Place (3,) of a joint's bone relative to the keyed bone above it, metres in the T-pose."""
+        return self.skeleton.offsets[self.bone_of[joint]]
+
+    @property
+    def leg_length(self) -> float:
+        """Hip joint to ankle along the bones, metres, mean of both sides."""
+        parts = [side + part for side, _ in SIDES for part in ("Leg", "Foot")]
+        return float(sum(np.linalg.norm(self.offset(part)) for part in parts)) / 2
+
+
+def rest_pose(rig: RigInfo, mapping: Mapping) -> RestPose:
+    """The T-pose of a rig. Raises RigError when the rest pose is no figure or the mapping does not fit the rig."""
+    mapping.check(rig)
+    joints = {joint: rig.numbers[match.bone] for joint, match in mapping.matches.items()}
+    align = _alignment(rig, joints)
+    heads, tails = rig.heads @ align.T * rig.size, rig.tails @ align.T * rig.size
+    turns = _turns(rig, joints, heads, tails)
+    sources = _sources(rig, mapping)
+    order = sorted(sources, key=lambda bone: rig.numbers[bone])
+    index = {bone: i for i, bone in enumerate(order)}
+    corrections = {bone: turns.get(_NAMES[sources[bone].a], _NONE) for bone in order}
+    parents, offsets, axes = [], np.zeros((len(order), 3)), np.zeros((len(order), 4))
+    for i, bone in enumerate(order):
+        above = rig.above(bone, index)
+        parents.append(-1 if above is None else index[above])
+        if above is not None:
+            gap = heads[rig.numbers[bone]] - heads[rig.numbers[above]]
+            offsets[i] = rotate(corrections[above], gap)
+        rest = from_matrix(align @ rig.bones[rig.numbers[bone]].rest)
+        axes[i] = multiply(corrections[bone], rest)
+    skeleton = Skeleton(tuple(order), tuple(parents), offsets)
+    bone_of = {joint: index[match.bone] for joint, match in mapping.matches.items()}
+    pose = RestPose(tuple(order), tuple(sources[b] for b in order), bone_of, axes, skeleton, 0.0)
+    height = _ankle_height(pose, heads, joints)
+    return RestPose(pose.bones, pose.sources, bone_of, axes, skeleton, height)
+
+
+_NAMES = MODEL_SKELETON.names
+_INDEX = {name: i for i, name in enumerate(_NAMES)}
+
+
+# Which bones are keyed
+
+
+def _sources(rig: RigInfo, mapping: Mapping) -> dict[str, Source]:
+    """Bone -> whose rotation it takes, for mapped bones and for those that share the bend of spine and neck."""
+    out = {}
+    for joint, match in mapping.matches.items():
+        number = _INDEX["Hips" if joint == CARRIER else joint]
+        out[match.bone] = Source(number, number, 0.0)
+    trunk = [joint for joint in ("Hips", "Spine", "Spine1", "Spine2") if joint in mapping.matches]
+    crown = [joint for joint in ("Neck", "Head") if joint in mapping.matches]
+    for upper, lower in (*pairwise(trunk), *pairwise(crown)):
+        path = rig.path(mapping.matches[lower].bone)
+        if mapping.matches[upper].bone not in path:
+            continue
+        between_them = path[1 : path.index(mapping.matches[upper].bone)][::-1]
+        shared = [bone for bone in between_them if _shares(bone, mapping, lower)]
+        for i, bone in enumerate(shared, 1):
+            out.setdefault(bone, Source(_INDEX[upper], _INDEX[lower], i / (len(shared) + 1)))
+    for side, _ in SIDES:
+        toe = mapping.bone(side + "Toe")
+        for sibling in [] if toe is None else rig.children(rig.bones[rig.numbers[toe]].parent or ""):
+            if sibling != toe and _stem(sibling) == _stem(toe or ""):
+                out.setdefault(sibling, out[toe or ""])
+    return out
+
+
+def _shares(bone: str, mapping: Mapping, lower: str) -> bool:
+    """Whether a bone between two spine bones bends with them; between a control rig's controls lies its mechanism."""
+    return CARRIER not in mapping.matches or _stem(bone) == _stem(mapping.matches[lower].bone)
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"\d+", "#", name)
+
+
+# Which way the figure stands
+
+
+def _alignment(rig: RigInfo, joints: Table[str, int]) -> Array:
+    """Rotation (3, 3) from the armature's space to the model's frame: left to +x, up to +z, near right angles kept."""
+    place = {joint: rig.heads[number] for joint, number in joints.items()}
+    hips = (place["LeftUpLeg"] + place["RightUpLeg"]) / 2
+    if "LeftArm" in place and "RightArm" in place:
+        up = (place["LeftArm"] + place["RightArm"]) / 2 - hips
+    elif "Head" in place:
+        up = place["Head"] - hips
+    else:
+        up = hips - (place["LeftFoot"] + place["RightFoot"]) / 2
+    left = place["LeftUpLeg"] - place["RightUpLeg"]
+    axes = np.zeros((3, 3))
+    axes[2] = normalize(up)
+    axes[0] = normalize(left - axes[2] * (axes[2] @ left))
+    axes[1] = np.cross(axes[2], axes[0])
+    if abs(np.linalg.det(axes) - 1) > 1e-6 or float(np.linalg.norm(left)) < 1e-4 * rig.height:
+        raise RigError(f"The rest pose of '{rig.name}' is no figure with two legs and a trunk; correct its rest pose.")
+    cube = max(_CUBE_ROTATIONS, key=lambda m: float(np.sum(m * axes)))
+    return cube if np.sum(cube * axes) > 1 + 2 * _SQUARE else axes
+
+
+_CUBE_ROTATIONS = tuple(
+    m
+    for order in permutations(range(3))
+    for signs in product((1.0, -1.0), repeat=3)
+    if np.linalg.det(m := np.eye(3)[list(order)] * np.array(signs)[:, None]) > 0
+)
+
+
+# The T-pose
+
+
+def _turns(rig: RigInfo, joints: Table[str, int], heads: Array, tails: Array) -> dict[str, Array]:
+    """Rotation (4,) of each limb's joint from the aligned rest pose to the T-pose; the others stay as they are."""
+    out: dict[str, Array] = {}
+    for side, sign in SIDES:
+        leg = [joints[side + part] for part in ("UpLeg", "Leg", "Foot")]
+        out |= _limb(side, ("UpLeg", "Leg"), [heads[i] for i in leg], _DOWN, np.array([1.0, 0.0, 0.0]))
+        out |= _foot(side, joints, heads, tails, out[side + "Leg"])
+        if side + "Arm" not in joints:
+            continue
+        outward = np.array([sign, 0.0, 0.0])
+        arm = [joints[side + part] for part in ("Arm", "ForeArm", "Hand") if side + part in joints]
+        places = [heads[i] for i in arm]
+        if side + "Hand" not in joints:
+            places.append(tails[arm[-1]])
+        out |= _limb(side, ("Arm", "ForeArm"), places, outward, np.array([0.0, 0.0, -sign]))
+        if side + "Hand" in joints:
+            straight = _aimed(_aimed(_NONE, places[1] - places[0], outward), places[2] - places[1], outward)
+            out[side + "Hand"] = _hand(rig, joints[side + "Hand"], heads, tails, straight, outward)
+    return out
+
+
+def _limb(side: str, parts: tuple[str, str], places: list[Array], along: Array, hinge: Array) -> dict[str, Array]:
+    """Turns of the two bones of a limb so that both point `along` and bend about `hinge`."""
+    upper = _aimed(_NONE, places[1] - places[0], along)
+    if len(places) < 3:
+        return {side + parts[0]: upper}
+    lower = _aimed(upper, places[2] - places[1], along)
+    # In a rest pose that is a little bent the bend tells about which axis; it lies across the limb already.
+    normal = np.cross(normalize(places[1] - places[0]), normalize(places[2] - places[1]))
+    if np.linalg.norm(normal) > _LEAST_BEND:
+        axis = rotate(upper, normal)
+        angle = float(np.arctan2(along @ np.cross(axis, hinge), axis @ hinge))
+        if abs(angle) < _MOST_TWIST:
+            twist = from_axis_angle(along, np.asarray(angle))
+            upper, lower = multiply(twist, upper), multiply(twist, lower)
+    return {side + parts[0]: upper, side + parts[1]: lower}
+
+
+def _aimed(turn: Array, bone: Array, goal: Array) -> Array:
+    """The turn, then the shortest one that points `bone` (3,) to `goal`; about the front axis where it is opposite."""
+    direction = normalize(rotate(turn, bone))
+    if direction @ goal < _BACKWARD:
+        half = from_axis_angle(_AHEAD, np.asarray(np.pi))
+        turn, direction = multiply(half, turn), rotate(half, direction)
+    return multiply(between(direction, goal), turn)
+
+
+def _foot(side: str, joints: Table[str, int], heads: Array, tails: Array, shin: Array) -> dict[str, Array]:
+    """Turns of foot and toes: about the vertical, or where the foot hangs straight down, up to where it stands."""
+    foot = joints[side + "Foot"]
+    toe = joints.get(side + "Toe")
+    bone = normalize((tails[foot] if toe is None else heads[toe]) - heads[foot])
+    if np.hypot(bone[0], bone[1]) >= _LEVEL_FOOT:
+        turn = from_yaw(np.asarray(-np.arctan2(bone[0], -bone[1])))
+        return {side + "Foot": turn, side + "Toe": turn}
+    turn = _aimed(shin, bone, normalize(MODEL_SKELETON.offsets[_INDEX[side + "Toe"]]))
+    if toe is None:
+        return {side + "Foot": turn}
+    return {side + "Foot": turn, side + "Toe": _aimed(turn, tails[toe] - heads[toe], _AHEAD)}
+
+
+def _hand(rig: RigInfo, hand: int, heads: Array, tails: Array, turn: Array, outward: Array) -> Array:
+    """Turn of a hand that is straight on along the arm, as its fingers or its tail show it."""
+    fingers = [rig.numbers[name] for name in rig.children(rig.names[hand])]
+    tip = heads[fingers].mean(0) if len(fingers) > 2 else tails[hand]
+    bone = tip - heads[hand]
+    if np.linalg.norm(bone) < 1e-6 or normalize(rotate(turn, bone)) @ outward < np.cos(np.radians(45)):
+        return turn
+    return _aimed(turn, bone, outward)
+
+
+def _ankle_height(pose: RestPose, heads: Array, joints: Table[str, int]) -> float:
+    """Metres from the ground to the ankle: the armature's own floor where the feet stand on it, else by the toes."""
+    leg = pose.leg_length
+    ankle = float(np.mean([heads[joints[side + "Foot"], 2] for side, _ in SIDES]))
+    balls = [side + "Toe" for side, _ in SIDES if side + "Toe" in joints]
+    lowest = min((float(heads[joints[ball], 2]) for ball in balls), default=0.0)
+    if 0.03 * leg < ankle < 0.25 * leg and -0.01 * leg < lowest < 0.1 * leg:
+        return ankle
+    ratio = leg / leg_length(MODEL_SKELETON)
+    if balls:
+        return TOE_HEIGHT * ratio - float(np.mean([pose.offset(ball)[2] for ball in balls]))
+    return ratio * (TOE_HEIGHT - float(MODEL_SKELETON.offsets[_INDEX["LeftToe"], 2]))
