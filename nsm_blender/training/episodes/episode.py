@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...geometry.colliders import Collider, Surroundings
-from ...models.nsm import CONTACTS, FPS, GOAL_ACTIONS
+from ...models.nsm import ACTIONS, CONTACTS, FPS, GOAL_ACTIONS
 from ...motion.rotations import Array
 from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from .phase import phase_of
@@ -114,6 +114,13 @@ class Fault:
     value: float
 
 
+SLIDE_LIMIT = 4.0
+"""cm/s, mean over an episode, at which a foot in contact may move."""
+ACCELERATION_LIMIT, RUNNING_ACCELERATION_LIMIT = 100.0, 120.0
+"""m/s^2 of a joint, as `sharpest` measures it: the most in eight seconds of the recorded takes, without and with
+running."""
+DEEPEST = 0.05
+"""Metres that a body may be inside a thing outside of intended contacts."""
 _CAPSULES = (
     # (from, to, radius): bones as they must not enter things.
     ("Hips", "Spine2", 0.11),
@@ -130,12 +137,15 @@ _CAPSULES = (
 _SHARES = (0.1, 0.4, 0.7, 1.0)
 
 
-def penetration(positions: Array, surroundings: Surroundings, frames: Sequence[int]) -> Array:
+def penetration(
+    positions: Array, surroundings: Surroundings, frames: Sequence[int], *, with_arms: bool = True
+) -> Array:
     """Deepest metres (F,) by which the body enters a thing at some frames; positions: (T, J, 3).
 
     Measured from points on the bones, so that a point inside a thing counts with its bone's radius.
     """
-    ends = [(MODEL_SKELETON.index(a), MODEL_SKELETON.index(b), radius) for a, b, radius in _CAPSULES]
+    bones = [bone for bone in _CAPSULES if with_arms or not bone[0].endswith("Arm")]
+    ends = [(MODEL_SKELETON.index(a), MODEL_SKELETON.index(b), radius) for a, b, radius in bones]
     radii = np.repeat([radius for _, _, radius in ends], len(_SHARES))
     out = np.zeros(len(frames))
     for i, frame in enumerate(frames):
@@ -160,3 +170,13 @@ def sharpest(track: Track) -> float:
     places = track.positions()
     second = np.linalg.norm(places[6:] - 2 * places[3:-3] + places[:-6], axis=-1) * (FPS / 3) ** 2
     return float(second.max())
+
+
+def unnatural(track: Track) -> Fault | None:
+    """What is wrong with a motion by itself, whatever stands around."""
+    if (value := slide(track)) > SLIDE_LIMIT:
+        return Fault("feet slide", value)
+    runs = bool((track.actions[:, ACTIONS.index("run")] > 0.5).any())
+    if (value := sharpest(track)) > (RUNNING_ACCELERATION_LIMIT if runs else ACCELERATION_LIMIT):
+        return Fault("jerk", value)
+    return None

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from ...models.nsm import FPS
+from ...models.nsm import ACTIONS, FPS
 from ...motion.clip_file import load_clip, load_library
 from ...motion.feet import level_feet
-from ...motion.filters import gaussian, velocity
+from ...motion.filters import gaussian, runs, velocity
 from ...motion.retarget import to_model_skeleton
+from ...motion.root import direction
 from ...motion.rotations import Array
 from .reach import hand_places
 from .track import Track, from_clip
@@ -30,6 +32,14 @@ _MOVING = 0.12
 """m/s of the hands, up or down, below which the movement down has ended."""
 _IN_FRONT = 0.25
 """Metres from the hips to hands that hold a box; hands that swing at the sides are nearer."""
+_STANDS_OFF = 0.35
+"""Metres from the middle of one who stands to the box."""
+_STOOD = 1.3
+"""Seconds of standing in which something may be taken from a table."""
+_REACHING = 0.65
+"""Seconds before and after the grasp that taking something while standing takes."""
+_TOO_TURNED = 0.25
+"""Radians that the body turns while one stands, at most."""
 
 Way = Literal["up", "down"]
 
@@ -39,7 +49,8 @@ class Lift:
     """One pick-up or put-down. In its frame the box is over the origin and the carrier, at +Y, faces it (-Y).
 
     span: first and last frame of the whole movement; grasp: the frame at which the box changes from lying to being
-    held, or back. wrists: mean height (m) and distance (m) of the wrists then.
+    held, or back. height, width: mean height (m) and distance (m) of the wrists then. standing: whether one only
+    stood there, with nothing in the hands.
     """
 
     name: str
@@ -50,13 +61,15 @@ class Lift:
     grasp: int
     height: float
     width: float
+    standing: bool = False
 
     def mirrored(self) -> Lift:
         """As seen in a mirror."""
-        track = self.track.mirrored()
-        return Lift(
-            self.name + "_mirrored", self.subject, self.way, track, self.span, self.grasp, self.height, self.width
-        )
+        return replace(self, name=self.name + "_mirrored", track=self.track.mirrored())
+
+    def moved_back(self, by: float) -> Lift:
+        """With the carrier `by` metres farther from the box."""
+        return replace(self, track=self.track.moved(0.0, np.zeros(2), np.array([0.0, by])))
 
 
 def recorded_lifts(data: Path) -> list[Lift]:
@@ -91,6 +104,26 @@ def lifts_of(track: Track, name: str, subject: str) -> list[Lift]:
             continue
         lift = Lift(name, subject, way, track, (start, end), frame, float(height[frame]), float(width[frame]))
         found.append(_in_box_frame(lift, middle))
+    return found
+
+
+def standing_lifts(tracks: Sequence[Track]) -> list[Lift]:
+    """Stretches of standing in which a box may be taken from a table, or put on one, by the hands alone."""
+    found: list[Lift] = []
+    for number, track in enumerate(tracks):
+        root = track.root()
+        idle = track.actions[:, ACTIONS.index("idle")] > 0.5
+        for start, end in runs(idle):
+            grasp, reach = (start + end) // 2, round(_REACHING * FPS)
+            if end - start < _STOOD * FPS or np.ptp(root[start:end, 3]) > _TOO_TURNED:
+                continue
+            first, last = max(start - 2 * reach, 0), min(end + 2 * reach, len(track))
+            cut, at = track.cut(first, last), grasp - first
+            middle = root[grasp, :2] + _STANDS_OFF * direction(root[grasp, 3])
+            cut = cut.moved(-float(root[grasp, 3]), middle, -middle)
+            height = float(hand_places(cut)["Left"][at, 2])
+            span = (at - reach, at + reach)
+            found += [Lift(f"standing {number}", "", way, cut, span, at, height, 0.3, True) for way in get_args(Way)]
     return found
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from ...motion.clip_file import load_clip, load_library
 from ...motion.feet import level_feet
 from ...motion.filters import velocity
 from ...motion.retarget import to_model_skeleton
-from ...motion.root import to_local
+from ...motion.root import direction, to_local, to_world
 from ...motion.rotations import Array, wrap_angle
 from ...motion.skeleton import MODEL_SKELETON
 from .track import Track, from_clip, from_motion
@@ -31,16 +31,36 @@ _MATCHED = MODEL_SKELETON.indices(
 _VELOCITY_WEIGHT = 0.15
 """Seconds: a difference of 1 m/s counts as this many metres."""
 _ARMS_WEIGHT = 0.4
+_EVERY = 3
+"""Frames between those that can be found."""
 _APART = 20
 """Frames between two matches that count as different ones."""
-_CANDIDATES = 40
+_CANDIDATES = 30
+_ALIKE = 0.03
+"""Metres: matches that are as good as this are equally likely."""
+_LEAST_WEIGHT = 1e-6
+_CONSIDERED = 1500
+"""Matches whose ways are looked at when there are obstacles."""
+_WAY_SAMPLES = 14
+_WAY_HEIGHTS = (0.2, 0.7, 1.2)
+_WAY_CLEARANCE = 0.24
+"""Metres from the root's way to an obstacle."""
+_CARRYING_HEIGHTS = (0.85, 1.15)
+_CARRYING_CLEARANCE = 0.1
+_CARRIED_AFTER = 0.35
+"""Seconds from the join in which what is carried may still be over what it was taken from."""
+_WORST = 0.16
+"""Metres: worse matches are not joined to."""
 _KEPT_CLEAR = MODEL_SKELETON.indices(["Hips", "LeftLeg", "RightLeg", "LeftToe", "RightToe", "Head"])
 _FROM_REST = 0.5
 """Share of the approaches that begin with standing, where there is any standing before."""
 _LONGEST = 8.0
 """Seconds that an approach from standing takes at most."""
 _CLEARANCE = 0.13
-"""Metres from these joints to an obstacle."""
+"""Metres from these joints to an obstacle; close to the join, where one stands before it on purpose, less will do."""
+_CLEARANCE_AT_JOIN = 0.02
+_CLEARANCE_RISE = 0.3
+"""Metres of clearance for each metre away from the join."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,41 +79,45 @@ class Pool:
         self.tracks = list(tracks)
         self.roots = [track.root() for track in self.tracks]
         features = [_features(track, root) for track, root in zip(self.tracks, self.roots, strict=True)]
-        self._features = np.concatenate(features)
-        self._owner = np.concatenate([np.full(len(f), i) for i, f in enumerate(features)])
-        self._frame = np.concatenate([np.arange(len(f)) for f in features])
+        self._features = np.concatenate([feature[::_EVERY] for feature in features])
+        self._owner = np.concatenate([np.full(len(f[::_EVERY]), i) for i, f in enumerate(features)])
+        self._frame = np.concatenate([np.arange(0, len(f), _EVERY) for f in features])
         self._length = np.array([len(f) for f in features])
 
     def before(
-        self, entry: Track, seconds: float, rng: np.random.Generator, obstacles: Placed | None = None
+        self,
+        entry: Track,
+        seconds: float,
+        rng: np.random.Generator,
+        obstacles: Placed | None = None,
+        ahead: float = 0.0,
     ) -> tuple[Track, Match]:
         """About `seconds` of locomotion that end one frame before `entry` begins, in its place.
 
         Chosen at random among the best matches that keep clear of obstacles, the better the likelier; where none
-        does, one that does not.
+        does, the one that does best. ahead: metres before the root, at the height of hands that carry, that are to
+        be clear too, but for a moment at the join.
         """
-        wanted = entry.root()[0]
         from_rest = bool(rng.random() < _FROM_REST)
-        for match in self._matches(entry, 0, seconds, rng, ending=True):
+
+        def taken(match: Match) -> Track:
             start = max(match.frame - round(seconds * FPS), 0)
             if from_rest:
                 start = self._rest_before(match, start)
-            found = self._placed(match, start, match.frame, wanted), match
-            if obstacles is None or _clear(found[0], obstacles):
-                break
-        return found
+            return self._placed(match, start, match.frame, entry.root()[0])
+
+        return _clearest(self._matches(entry, 0, -seconds, rng, obstacles, ahead), taken, -1, obstacles)
 
     def after(
-        self, end: Track, seconds: float, rng: np.random.Generator, obstacles: Placed | None = None
+        self, end: Track, seconds: float, rng: np.random.Generator, obstacles: Placed | None = None, ahead: float = 0.0
     ) -> tuple[Track, Match]:
         """About `seconds` of locomotion that go on from the last frame of `end`; chosen as `before` does."""
-        wanted = end.root()[-1]
-        for match in self._matches(end, len(end) - 1, seconds, rng, ending=False):
+
+        def taken(match: Match) -> Track:
             first = match.frame + 1
-            found = self._placed(match, first, first + round(seconds * FPS), wanted), match
-            if obstacles is None or _clear(found[0], obstacles):
-                break
-        return found
+            return self._placed(match, first, first + round(seconds * FPS), end.root()[-1])
+
+        return _clearest(self._matches(end, len(end) - 1, seconds, rng, obstacles, ahead), taken, 0, obstacles)
 
     def _rest_before(self, match: Match, start: int) -> int:
         """A frame more than a second before one sets off from standing, if that is near; else `start`."""
@@ -107,24 +131,49 @@ class Pool:
         turn = float(wrap_angle(wanted[3] - root[3]))
         return self.tracks[match.track].cut(start, stop).moved(turn, root[:2], wanted[:2] - root[:2])
 
-    def _matches(self, track: Track, frame: int, seconds: float, rng: np.random.Generator, ending: bool) -> list[Match]:
-        """The best matches in random order."""
-        wanted = _features(track, track.root())[frame]
-        room = self._frame if ending else self._length[self._owner] - self._frame - 2
+    def _matches(
+        self, track: Track, frame: int, seconds: float, rng: np.random.Generator, obstacles: Placed | None, ahead: float
+    ) -> list[Match]:
+        """The best matches in random order, which have `seconds` after them, or before them when below 0."""
+        root = track.root()
+        wanted = _features(track, root)[frame]
+        room = self._length[self._owner] - self._frame - 2 if seconds > 0 else self._frame
         distance = np.sqrt(np.square(self._features - wanted).sum(1) / len(_MATCHED))
-        distance[room < seconds * FPS * 0.7] = np.inf
-        best: list[int] = []
-        for i in np.argsort(distance)[: 60 * _CANDIDATES].tolist():
-            near = (self._owner[best] == self._owner[i]) & (np.abs(self._frame[best] - self._frame[i]) < _APART)
-            if not near.any():
-                best.append(i)
-            if len(best) == _CANDIDATES:
-                break
-        found = distance[best]
-        weight = np.exp(-((found / found[0]) ** 2))
+        distance[room < abs(seconds) * FPS * 0.7] = np.inf
+        nearest = np.argpartition(distance, min(6 * _CONSIDERED, len(distance) - 1))[: 6 * _CONSIDERED]
+        nearest = nearest[np.argsort(distance[nearest])]
+        # One of each stretch, the best, in order.
+        _, first = np.unique(self._owner[nearest] * 10**6 + self._frame[nearest] // _APART, return_index=True)
+        best = nearest[np.sort(first)][:_CONSIDERED]
+        if obstacles is not None and len(obstacles):
+            clear = self._clear_ways(best, root[frame], seconds, obstacles, ahead)
+            good = best[clear & (distance[best] < _WORST)]
+            best = good if len(good) else best
+        best = best[:_CANDIDATES]
+        weight = np.exp(-np.square(distance[best] / max(distance[best[0]], _ALIKE))) + _LEAST_WEIGHT
         order = rng.choice(len(best), len(best), replace=False, p=weight / weight.sum())
-        chosen = [best[i] for i in order]
-        return [Match(int(self._owner[i]), int(self._frame[i]), float(distance[i])) for i in chosen]
+        return [Match(int(self._owner[i]), int(self._frame[i]), float(distance[i])) for i in best[order]]
+
+    def _clear_ways(self, found: Array, wanted: Array, seconds: float, obstacles: Placed, ahead: float) -> Array:
+        """Which of the frames `found` lead along ways that keep off obstacles, when they are put at root `wanted`."""
+        steps = np.round(np.linspace(0, seconds * FPS, _WAY_SAMPLES)).astype(int)
+        ways, facing = np.empty((len(found), _WAY_SAMPLES, 2)), np.empty((len(found), _WAY_SAMPLES))
+        for number, (owner, frame) in enumerate(zip(self._owner[found], self._frame[found], strict=True)):
+            root = self.roots[owner]
+            then = root[np.clip(frame + steps, 0, len(root) - 1)]
+            way = to_local(then[:, :2] - root[frame, :2], root[frame, 3])
+            ways[number] = to_world(way, wanted[3]) + wanted[:2]
+            facing[number] = then[:, 3] - root[frame, 3] + wanted[3]
+        gap = _gap(ways, _WAY_HEIGHTS, obstacles)
+        if ahead:
+            later = np.abs(steps) > _CARRIED_AFTER * FPS
+            before = (ways + ahead * direction(facing))[:, later]
+            hits = (_gap(before, _CARRYING_HEIGHTS, obstacles) < _CARRYING_CLEARANCE).any(1)
+        else:
+            hits = np.zeros(len(found), dtype=bool)
+        # One stands as near to the thing as one does; what counts is that the way comes no nearer.
+        out: Array = (gap >= np.minimum(_WAY_CLEARANCE, gap[:, :1] - 0.01)).all(1) & ~hits
+        return out
 
 
 def recorded_tracks(data: Path, mirrored: Sequence[bool] = (False, True)) -> list[Track]:
@@ -178,10 +227,38 @@ def _random_route(rng: np.random.Generator, length: float) -> Array:
     return places
 
 
-def _clear(track: Track, obstacles: Placed) -> bool:
-    """Whether the trunk and the knees keep off all obstacles."""
-    joints = track.positions()[::6, _KEPT_CLEAR].reshape(-1, 3)
-    return bool(obstacles.distance(joints).min(initial=np.inf) > _CLEARANCE)
+def _gap(places: Array, heights: Sequence[float], obstacles: Placed) -> Array:
+    """Metres (N, M) from places (N, M, 2) at the nearest of some heights to the obstacles."""
+    points = np.concatenate(
+        [np.concatenate((places, np.full((*places.shape[:2], 1), height)), axis=-1) for height in heights]
+    )
+    out: Array = obstacles.distance(points.reshape(-1, 3)).reshape(len(heights), *places.shape[:2]).min(0)
+    return out
+
+
+def _clearest(
+    matches: Sequence[Match], taken: Callable[[Match], Track], join: int, obstacles: Placed | None
+) -> tuple[Track, Match]:
+    """The first match whose track keeps clear of obstacles, or the one that does so best. join: frame of the join."""
+    best, most = None, -np.inf
+    for match in matches:
+        found = taken(match), match
+        room = _room(found[0], join, obstacles) if obstacles is not None else np.inf
+        if room >= 0:
+            return found
+        if room > most:
+            best, most = found, room
+    assert best is not None
+    return best
+
+
+def _room(track: Track, join: int, obstacles: Placed) -> float:
+    """Metres that trunk and knees have more than they need to all obstacles, at least; below 0 when they have less."""
+    joints = track.positions()[:, _KEPT_CLEAR]
+    away = np.linalg.norm(track.hips[:, :2] - track.hips[join, :2], axis=1)
+    needed = np.clip(_CLEARANCE_RISE * away, _CLEARANCE_AT_JOIN, _CLEARANCE)[::6]
+    gap = obstacles.distance(joints[::6].reshape(-1, 3)).reshape(len(needed), -1).min(1)
+    return float((gap - needed).min(initial=np.inf))
 
 
 def _features(track: Track, root: Array) -> Array:

@@ -16,7 +16,7 @@ from ...motion.root import angle_of
 from ...motion.rotations import Array, from_yaw, rotate
 from ...motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from .clutter import clutter
-from .episode import Episode, Fault, Goals, penetration, sharpest, slide
+from .episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
 from .pool import Pool
 from .reach import Target, eased, reaching
 from .sitting import Sit
@@ -31,9 +31,6 @@ _BLEND = 1.0
 _HAND_BLEND = 0.6
 _ENTRIES = 5
 _HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
-_DEEPEST = 0.05
-_SLIDE_LIMIT = 4.0
-_ACCELERATION_LIMIT = 90.0
 
 
 def sit_episode(pool: Pool, sits: Sequence[Sit], rng: np.random.Generator, name: str) -> Episode | Fault:
@@ -79,12 +76,10 @@ def sit_episode(pool: Pool, sits: Sequence[Sit], rng: np.random.Generator, name:
 
 def _fault(episode: Episode, spans: tuple[int, int, int, int]) -> Fault | None:
     track = episode.track
-    if (value := slide(track)) > _SLIDE_LIMIT:
-        return Fault("feet slide", value)
-    if (value := sharpest(track)) > _ACCELERATION_LIMIT:
-        return Fault("jerk", value)
+    if (fault := unnatural(track)) is not None:
+        return fault
     frames = [f for f in range(0, len(track), 4) if not spans[0] + 6 < f < spans[3] - 6]
-    if (value := float(penetration(track.positions(), episode.surroundings(), frames).max(initial=0))) > _DEEPEST:
+    if (value := float(penetration(track.positions(), episode.surroundings(), frames).max(initial=0))) > DEEPEST:
         return Fault("the body enters the furniture", value)
     return None
 

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Things to carry and what they stand on, put before a carrier who faces -Y."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...geometry.colliders import Collider, Cuboids
+from ...geometry.furniture import Piece, held_out, make
+from ...geometry.roles import Carryable, Surface
+from ...motion.root import angle_of
+from ...motion.rotations import from_yaw, rotate
+
+BOXES = ("box", "crate", "sack", "drum")
+SUPPORTS = ("table", "desk", "shelf", "cupboard", "platform", "bench")
+HIGHEST = 1.15
+"""Metres of the tops that things are taken from and put on."""
+_WIDTHS = (0.2, 0.62)
+"""Metres between the palms."""
+_BACK = (-0.02, 0.05)
+"""Metres by which the box stands back from the support's edge."""
+_SQUARE = 0.999
+"""Of a facing along an axis: round things may be taken from anywhere, but their cuboids are turned by right angles."""
+_ASIDE = 0.15
+_TRIES = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A thing to carry.
+
+    cuboids: its frame's origin is the middle between the palms, the carrier is at +Y. width: metres between the
+    palms. bottom: metres from the palms down to its underside. near: from the palms towards the carrier to its
+    nearest point. handles: how it is held, in its frame.
+    """
+
+    name: str
+    cuboids: Cuboids
+    width: float
+    bottom: float
+    near: float
+    handles: Carryable
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """What a box stands on. top: metres of height, edge: y of its edge towards the carrier."""
+
+    collider: Collider
+    top: float
+    edge: float
+
+
+def random_box(rng: np.random.Generator, name: str) -> Box:
+    """Something that two hands can hold, not of the held-out seeds."""
+    while True:
+        piece = _made(BOXES, rng)
+        ways = [way for way in [piece.handles, *piece.also] if isinstance(way, Carryable)]
+        ways = [way for way in ways if max(abs(way.facing[0]), abs(way.facing[1])) > _SQUARE]
+        way = ways[int(rng.integers(len(ways)))]
+        width = float(np.linalg.norm(np.array(way.left) - np.array(way.right)))
+        if _WIDTHS[0] < width < _WIDTHS[1]:
+            return _in_palm_frame(piece, way, width, name)
+
+
+def random_support(rng: np.random.Generator, box: Box) -> Support | None:
+    """Something on whose front edge the box, whose frame is the world's, stands."""
+    for _ in range(_TRIES):
+        piece = _made(SUPPORTS, rng)
+        tops = [way for way in [piece.handles, *piece.also] if isinstance(way, Surface)]
+        tops = [way for way in tops if abs(way.facing[1] + 1) < 1e-6 and 0.2 < way.place[2] < HIGHEST]
+        tops = [way for way in tops if _fits(piece, way, box)]
+        if not tops:
+            continue
+        top = tops[int(rng.integers(len(tops)))]
+        turn = from_yaw(np.array(np.pi))
+        edge = box.near + min(float(rng.uniform(*_BACK)), top.depth - 2 * box.near)
+        was = rotate(turn, np.array(top.place)) + np.array([0.0, top.depth / 2, 0.0])
+        shift = np.array([float(rng.uniform(-_ASIDE, _ASIDE)) - was[0], edge - was[1], 0.0])
+        pose = np.concatenate((shift, turn))[None]
+        return Support(Collider("support", piece.boxes, pose, "surface", top), float(top.place[2]), edge)
+    return None
+
+
+def _fits(piece: Piece, top: Surface, box: Box) -> bool:
+    """Whether the box finds room on the top, under whatever is above it, with hands beside it."""
+    size = (box.cuboids.centre + box.cuboids.half).max(0) - (box.cuboids.centre - box.cuboids.half).min(0)
+    if top.width < size[0] + 0.3 + _ASIDE or top.depth < size[1] - _BACK[1]:
+        return False
+    low, high = piece.boxes.centre - piece.boxes.half, piece.boxes.centre + piece.boxes.half
+    above = low[:, 2] > top.place[2] + 0.01
+    over = (np.abs(piece.boxes.centre[:, 0] - top.place[0]) < piece.boxes.half[:, 0] + size[0] / 2) & above
+    in_front = high[:, 1] > top.place[1] - top.depth / 2 - 0.6
+    return not (over & in_front & (low[:, 2] < top.place[2] + size[2] + 0.25)).any()
+
+
+def _made(kinds: tuple[str, ...], rng: np.random.Generator) -> Piece:
+    seed = int(rng.integers(1, 100000))
+    while held_out(seed):
+        seed = int(rng.integers(1, 100000))
+    return make(kinds[int(rng.integers(len(kinds)))], seed)
+
+
+def _in_palm_frame(piece: Piece, way: Carryable, width: float, name: str) -> Box:
+    middle = (np.array(way.left) + np.array(way.right)) / 2
+    # The carrier is to be at +Y.
+    turn = np.pi - float(angle_of(np.array(way.facing[:2])))
+    turns = round(turn / (np.pi / 2))
+    yaw = from_yaw(np.array(turns * np.pi / 2))
+    centre = rotate(np.broadcast_to(yaw, (len(piece.boxes.centre), 4)), piece.boxes.centre - middle)
+    half = piece.boxes.half[:, [1, 0, 2]] if turns % 2 else piece.boxes.half
+    low = (centre - half).min(0)
+    high = (centre + half).max(0)
+    handles = Carryable([width / 2, 0.0, 0.0], [-width / 2, 0.0, 0.0], [0.0, 1.0, 0.0], way.weight)
+    return Box(f"{name} {piece.kind}", Cuboids(centre, half), width, float(-low[2]), float(high[1]), handles)

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A box between two hands: from where it lies to where it is carried, and a body that holds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...geometry.colliders import Cuboids
+from ...models.nsm import FPS
+from ...motion.filters import gaussian
+from ...motion.root import direction, to_world
+from ...motion.rotations import Array, from_yaw, multiply, normalize, rotate
+from ...motion.skeleton import MODEL_SKELETON
+from .boxes import Box
+from .lifting import Lift
+from .reach import ARMS, Target, eased, hand_places, held, palm, reaching
+from .track import Track
+
+PALM_THICKNESS = 0.02
+"""Metres between the middle of the palm's bones and the face that it lies on."""
+PALM = 0.09
+"""Metres from the wrist to the middle of the palm."""
+_BLEND = 1.0
+_HIPS_SHARE = 0.75
+"""Share of a change of the box's height that the hips take part in, as far as the legs go."""
+_DEEPEST_DIP = 0.12
+_STANDING_HIPS = 0.965
+_UPRIGHT_RISE = 0.6
+"""Metres that a box is higher than recorded, at which one takes it standing upright."""
+_MOST_UPRIGHT = 0.85
+_BEHIND_ANKLES = 0.03
+_CARRY_AHEAD = (0.24, 0.34)
+"""Metres from the root to the nearest face of what is carried."""
+_FARTHEST = 0.48
+"""Metres from the root to the palms, unless the box is so deep that its face would touch the body."""
+_LEAST_AHEAD = 0.19
+_CARRY_HEIGHT = (0.92, 1.10)
+_RECORDED_HEIGHT = 1.0
+"""Metres of the palms at which the recorded boxes are carried."""
+_BENT_BELOW = 0.95
+"""Metres of the palms below which one who takes something standing bends the knees."""
+_LIFTED = 0.05
+"""Metres that a box is lifted off a table before it is drawn near."""
+_OPEN = 0.06
+"""Metres that each hand is off its face on the way there."""
+_FADE = 0.6
+_FADE_STANDING = 0.7
+_ROUNDS = 6
+_NEAR_ENOUGH = 0.004
+_LEAN = 0.9
+"""Radians that one who stands leans forward for each metre that the palms are below _LEANT_BELOW."""
+_LEANT_BELOW = 1.05
+_KNEE_SMOOTHING = 0.1
+_KNEE = 0.09
+"""Metres from a knee joint to a box in front of it."""
+_OVERLAP = 0.1
+"""Metres of height over which knees begin to matter."""
+_TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")
+_ARM_JOINTS = MODEL_SKELETON.indices([side + part for side in ARMS for part in ("Shoulder", "Arm", "ForeArm", "Hand")])
+
+
+@dataclass(frozen=True, eq=False)
+class Hold:
+    """When and how a box is held. grasp: frame at which it is taken or left. height: metres of the palms then.
+    ahead: metres from the root to the box while it is carried, carried: metres of the palms then."""
+
+    grasp: int
+    height: float
+    ahead: float
+    carried: float
+
+    @staticmethod
+    def random(height: float, box: Box, rng: np.random.Generator) -> Hold:
+        """Carried as people may; the grasp is to be set."""
+        ahead = max(min(box.near + float(rng.uniform(*_CARRY_AHEAD)), _FARTHEST), box.near + _LEAST_AHEAD)
+        return Hold(0, height, ahead, float(rng.uniform(*_CARRY_HEIGHT)))
+
+
+def holding(track: Track, lift: Lift, box: Box, hold: Hold) -> Track:
+    """The track with the box's faces between the palms from the grasp on, or until then."""
+    track, hips = _raised(track, lift, hold)
+    place, facing, weight = _way(track, hips, lift, box, hold)
+    spread = np.maximum(1 - weight, 0) * _OPEN
+    half = (box.width / 2 + PALM_THICKNESS + spread)[:, None] * facing
+    reached = reaching(track, hips, _on_faces(track, place, half, weight))
+    # Again, as the hands turn with the forearms.
+    for _ in range(_ROUNDS):
+        targets = _on_faces(reached, place, half, weight)
+        wrists = hand_places(reached)
+        off = max(float((np.linalg.norm(t.place - wrists[s], axis=1) * t.weight).max()) for s, t in targets.items())
+        if off < _NEAR_ENOUGH:
+            break
+        reached = reaching(reached, np.zeros_like(hips), targets)
+    return reached
+
+
+def box_poses(track: Track, hold: Hold, held_frames: slice) -> Array:
+    """Poses (T, 7) of the box: lying where it is taken or left, between the palms while held."""
+    left, right = palm(track, "Left", PALM), palm(track, "Right", PALM)
+    across = left - right
+    yaw = np.unwrap(np.arctan2(across[:, 1], across[:, 0]))
+    poses = np.concatenate(((left + right) / 2, from_yaw(yaw)), axis=1)
+    lying = np.concatenate(([0.0, 0.0, hold.height], from_yaw(np.array(0.0))))
+    resting = np.ones(len(track), dtype=bool)
+    resting[held_frames] = False
+    poses[resting] = lying
+    share = eased(len(track), hold.grasp - 6, hold.grasp, hold.grasp, hold.grasp + 6)[:, None]
+    poses = (1 - share) * poses + share * lying
+    poses[:, 3:] = normalize(poses[:, 3:])
+    return poses
+
+
+def off_faces(track: Track, poses: Array, box: Box, frames: slice) -> float:
+    """Metres that a palm is off the middle of its face while the box is held, at most."""
+    inverse = poses[frames, 3:] * np.array([1.0, -1.0, -1.0, -1.0])
+    worst = 0.0
+    for side, sign in (("Left", 1.0), ("Right", -1.0)):
+        local = rotate(inverse, palm(track, side, PALM)[frames] - poses[frames, :3])
+        wanted = np.array([sign * (box.width / 2 + PALM_THICKNESS), 0.0, 0.0])
+        worst = max(worst, float(np.linalg.norm(local - wanted, axis=1).max(initial=0)))
+    return worst
+
+
+def inner_points(cuboids: Cuboids, inset: float) -> Array:
+    """Points (P, 3) inside cuboids, `inset` metres under their faces, where they are as thick as that."""
+    grid = np.array([[x, y, z] for x in (-1, -0.5, 0, 0.5, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)], dtype=float)
+    half = np.maximum(cuboids.half - inset, 0.0)
+    points: Array = (cuboids.centre[:, None] + grid * half[:, None]).reshape(-1, 3)
+    return points
+
+
+def _raised(track: Track, lift: Lift, hold: Hold) -> tuple[Track, Array]:
+    """The track with an upright trunk for high boxes, and the change (T, 3) of its hips."""
+    count, hips = len(track), np.zeros((len(track), 3))
+    reach = 1.3 * _BLEND * FPS
+    near = eased(count, hold.grasp - reach, hold.grasp - 4, hold.grasp + 4, hold.grasp + reach)
+    if lift.standing:
+        hips[:, 2] = -near * np.clip(_BENT_BELOW - hold.height, 0, _DEEPEST_DIP)
+        return _leaning(track, near * np.clip(_LEAN * (_LEANT_BELOW - hold.height), 0, 1)), hips
+    change = hold.height - lift.height
+    room = np.maximum(_STANDING_HIPS - track.hips[:, 2], 0)
+    hips[:, 2] = np.clip(_HIPS_SHARE * change * near, -_DEEPEST_DIP, room)
+    upright = near * np.clip(change / _UPRIGHT_RISE, 0, _MOST_UPRIGHT)
+    ankles = track.positions()[:, MODEL_SKELETON.indices(["LeftFoot", "RightFoot"]), :2].mean(1)
+    over = ankles - _BEHIND_ANKLES * direction(track.root()[:, 3])
+    hips[:, :2] = upright[:, None] * (over - track.hips[:, :2])
+    return _straightened(track, upright), hips
+
+
+def _way(track: Track, hips: Array, lift: Lift, box: Box, hold: Hold) -> tuple[Array, Array, Array]:
+    """Middle between the palms (T, 3), unit vectors (T, 3) from the right to the left one, weight (T,) on the hands."""
+    count, grasp, blend = len(track), hold.grasp, _BLEND * FPS
+    root = track.root()
+    left, right = palm(track, "Left", PALM), palm(track, "Right", PALM)
+    # Before the body it is carried; it sways half as much as the hips.
+    carried = np.concatenate((root[:, :2] + direction(root[:, 3]) * hold.ahead, np.zeros((count, 1))), axis=1)
+    carried[:, 2] = hold.carried + 0.6 * (track.hips[:, 2] - _STANDING_HIPS)
+    lying = np.array([0.0, 0.0, hold.height])
+    square = _leftward(root[:, 3])
+    fade = (_FADE_STANDING if lift.standing else _FADE) * FPS
+    weight = (
+        eased(count, grasp - fade, grasp - 2, count, count + 1)
+        if lift.way == "up"
+        else eased(count, -2, -1, grasp + 2, grasp + fade)
+    )
+    if lift.standing:
+        away = 1 - eased(count, grasp - blend, grasp - 0.15 * blend, grasp + 0.15 * blend, grasp + blend)
+        off = 1 - eased(count, grasp - 1.3 * blend, grasp - 0.5 * blend, grasp + 0.5 * blend, grasp + 1.3 * blend)
+        lifted = _LIFTED * (1 - eased(count, grasp - 0.3 * blend, grasp - 2, grasp + 2, grasp + 0.3 * blend))
+        place = lying + away[:, None] * (carried - lying)
+        place[:, 2] = hold.height + lifted * (1 - off) + off * (carried[:, 2] - hold.height)
+        facing = normalize(np.array([1.0, 0.0, 0.0]) + away[:, None] * (square - np.array([1.0, 0.0, 0.0])))
+        return place, facing, weight
+    at_grasp = eased(count, grasp - 0.35 * FPS, grasp - 2, grasp + 2, grasp + 0.35 * FPS)[:, None]
+    far = 1 - eased(count, grasp - 1.6 * blend, grasp - 0.7 * blend, grasp + 0.7 * blend, grasp + 1.6 * blend)[:, None]
+    # The way up is drawn out or shortened, so that it leads from the new grasp to the usual height.
+    slope = (hold.carried - hold.height) / (_RECORDED_HEIGHT - lift.height)
+    recorded = (left + right) / 2
+    recorded[:, 2] = hold.height + np.clip(recorded[:, 2] - lift.height, 0, None) * slope
+    recorded[:, :2] += hips[:, :2]
+    place = _before_knees((1 - far) * recorded + far * carried, track, hips, box)
+    place = (1 - at_grasp) * place + at_grasp * lying
+    facing = normalize((left - right) * np.array([1.0, 1.0, 0.0]))
+    aligned = np.maximum(far, at_grasp)
+    return place, normalize((1 - aligned) * facing + aligned * square), weight
+
+
+def _leftward(angle: Array) -> Array:
+    """Unit vectors (T, 3) to the left of one who faces `angle` (T,)."""
+    return np.stack((np.cos(angle), np.sin(angle), np.zeros(len(angle))), axis=1)
+
+
+def _before_knees(place: Array, track: Track, hips: Array, box: Box) -> Array:
+    """Places (T, 3) of the palms' middle, moved ahead where the box would be between or inside the knees."""
+    root = track.root()
+    ahead = direction(root[:, 3])
+    body = root[:, :2] + hips[:, :2]
+    knees = track.positions()[:, MODEL_SKELETON.indices(["LeftLeg", "RightLeg"])] + hips[:, None] * 0.5
+    reach = np.einsum("tkj,tj->tk", knees[..., :2] - body[:, None], ahead)
+    overlap = np.clip((knees[..., 2] + _KNEE - (place[:, 2:] - box.bottom)) / _OVERLAP, 0, 1)
+    now = np.einsum("tj,tj->t", place[:, :2] - body, ahead)
+    lack = (overlap * np.clip(reach + _KNEE + box.near - now[:, None], 0, None)).max(1)
+    out = place.copy()
+    out[:, :2] += ahead * gaussian(lack, _KNEE_SMOOTHING * FPS)[:, None]
+    return out
+
+
+def _leaning(track: Track, angle: Array) -> Track:
+    """The track with everything above the hips leaning forward by `angle` (T,)."""
+    left = np.concatenate(
+        (to_world(np.tile([1.0, 0.0], (len(track), 1)), track.root()[:, 3]), np.zeros((len(track), 1))), axis=1
+    )
+    turn = np.concatenate((np.cos(angle / 2)[:, None], np.sin(angle / 2)[:, None] * left), axis=1)
+    above = [*MODEL_SKELETON.indices(_TRUNK[1:]), *_ARM_JOINTS]
+    rotations = track.rotations.copy()
+    rotations[:, above] = multiply(np.broadcast_to(turn[:, None], (len(track), len(above), 4)), rotations[:, above])
+    return replace(track, rotations=rotations)
+
+
+def _on_faces(track: Track, place: Array, half: Array, weight: Array) -> dict[str, Target]:
+    wrists = hand_places(track)
+    return {
+        side: Target(place + sign * half - (palm(track, side, PALM) - wrists[side]), weight)
+        for side, sign in (("Left", 1.0), ("Right", -1.0))
+    }
+
+
+def _straightened(track: Track, weight: Array) -> Track:
+    """The trunk turned towards upright by `weight` (T,)."""
+    upright = from_yaw(track.root()[:, 3])
+    trunk, chest = MODEL_SKELETON.indices(_TRUNK), MODEL_SKELETON.index("Spine2")
+    rotations = track.rotations.copy()
+    before = rotations[:, chest].copy()
+    rotations[:, trunk] = held(
+        rotations[:, trunk], np.broadcast_to(upright[:, None], (len(track), len(trunk), 4)), weight
+    )
+    # The arms hang from the chest and turn with it.
+    turn = multiply(rotations[:, chest], before * np.array([1.0, -1, -1, -1]))
+    arms = rotations[:, _ARM_JOINTS]
+    rotations[:, _ARM_JOINTS] = multiply(np.broadcast_to(turn[:, None], arms.shape), arms)
+    return replace(track, rotations=rotations)
