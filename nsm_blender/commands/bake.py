@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..control.bake import Bake
 from ..control.shot import Shot
@@ -52,7 +52,16 @@ def run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise UserError(f"{out}: cannot be written ({error.strerror}).") from error
     print(f"{out}: {len(motion)} frames at {motion.fps:g} fps")
+    for number, key in enumerate(motion.meta.get("keys", []), start=1):
+        print(f"key {number} ({key['action']}): {_outcome(key)}")
     return 0
+
+
+def _outcome(key: dict[str, Any]) -> str:
+    """What became of an action key, in words."""
+    off = [f"{key[name]:.1f} {unit}" for name, unit in (("error_cm", "cm"), ("error_deg", "degrees")) if key[name]]
+    words = key["trouble"] or f"done at frame {key['done']}"
+    return f"{words} ({', '.join(off)} off)" if off else words
 
 
 def _show(progress: float) -> None:

@@ -223,7 +223,9 @@ def test_a_goal_that_cannot_be_reached_is_refused_with_its_key_and_the_reason() 
         Bake(shot([ActionKey("walk", "g")], goals, pen(), 4))
 
 
-def test_a_shot_with_keys_bakes_to_the_same_motion_from_a_file(tmp_path: Path) -> None:
+def test_a_shot_with_keys_bakes_to_the_same_motion_from_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, out = tmp_path / "shot.json", tmp_path / "motion.npz"
     SHOTS["there and back"]().save(file)
     assert main(["bake", str(file), "--out", str(out)]) == 0
@@ -231,3 +233,6 @@ def test_a_shot_with_keys_bakes_to_the_same_motion_from_a_file(tmp_path: Path) -
     for name in ("positions", "rotations", "root", "contacts", "phase", "actions"):
         np.testing.assert_array_equal(getattr(motion, name), getattr(here, name))
     assert motion.meta == here.meta
+    (_, first, second) = capsys.readouterr().out.splitlines()
+    assert first.startswith("key 1 (walk): done at frame")
+    assert second.endswith("degrees off)")
