@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from ..geometry.colliders import Surroundings
 from ..geometry.sensors import Interaction
 from ..models.nsm import FPS, GOAL, GOAL_ACTIONS, INTERACTION, OCCUPANCY, SAMPLES
 from ..motion.root import direction
 from ..motion.rotations import Array
 from .nsm_features import WINDOW, points_to_root
+from .scene_things import Scenery
+from .walker import ARRIVED, Walker
 
 RAMP = 0.35
 """Seconds over which a new goal takes the place of the old one (8)."""
@@ -31,8 +33,13 @@ class Samples:
 class Wish(Protocol):
     """What is wanted of a character."""
 
-    thing: str
-    """Name of the collider that is used, or ""."""
+    @property
+    def thing(self) -> str:
+        """Name of the collider that is used, or ""."""
+
+    @property
+    def pose(self) -> Array | None:
+        """Pose (7,) at which the interaction sensor is to see the thing; None where it is."""
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """The goal for a character whose root (4,) is here, `seconds` after the wish was made."""
@@ -40,12 +47,16 @@ class Wish(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Be at a place (3,), facing an angle, and do something there."""
+    """Be at a place (3,), facing an angle, and do something there.
+
+    pose: (7,) of the thing as it is to be in the end, for what is put down.
+    """
 
     place: Array
     facing: float
     action: str
     thing: str = ""
+    pose: Array | None = None
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """The same for all samples."""
@@ -64,6 +75,7 @@ class Follow:
     speed: float
     action: str = "walk"
     thing: str = ""
+    pose: Array | None = None
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """Where one is to be in 0 to 2 seconds: each goal sample lies a second ahead of its trajectory sample."""
@@ -85,6 +97,33 @@ class Follow:
         return float(along[-1] - _nearest(self.places, along, root[:2]))
 
 
+@dataclass(eq=False)
+class Steer:
+    """Walk a route as fast as its bends, its width and its end allow, doing `action`; stand at its end.
+
+    Where one is on the way is kept in the walker.
+    """
+
+    walker: Walker
+    action: str = "walk"
+    thing: str = ""
+    pose: Array | None = None
+
+    def samples(self, root: Array, seconds: float) -> Samples:
+        """Where one is to be in 0 to 2 seconds: each goal sample lies a second ahead of its trajectory sample."""
+        walker = self.walker
+        walker.along = walker.path.project(root[:2], walker.along)
+        along = walker.ahead((WINDOW - WINDOW[0]) / FPS)
+        place = np.concatenate((walker.path.position(along), np.full((SAMPLES, 1), root[2])), axis=1)
+        action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
+        action[:, GOAL_ACTIONS.index(self.action)] = 1
+        if self.action != "carry":
+            # One who carries goes on carrying where he stops.
+            there = along >= walker.path.length - ARRIVED
+            action[there] = np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index("idle")]
+        return Samples(place, walker.path.heading(along), action)
+
+
 def _nearest(places: Array, along: Array, here: Array) -> float:
     """Arc length of the point of a polyline nearest to `here` (2,)."""
     start, step = places[:-1], np.diff(places, axis=0)
@@ -94,11 +133,16 @@ def _nearest(places: Array, along: Array, here: Array) -> float:
     return float(along[i] + share[i] * (along[i + 1] - along[i]))
 
 
+_Volume = tuple[Array, Array]
+"""Middles (512, 3) of the interaction sensor's cells in the world, and their occupancies (512,)."""
+
+
 class GoalInput:
     """G and I of a character from frame to frame. A new wish takes the old one's place within RAMP seconds."""
 
-    def __init__(self, wish: Wish, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
+    def __init__(self, wish: Wish, scenery: Scenery) -> None:
+        self._scenery = scenery
+        self._volumes: dict[str, tuple[Array, float, _Volume]] = {}
         self._wishes: list[tuple[Wish, int]] = [(wish, -round(RAMP * FPS))]
 
     @property
@@ -129,13 +173,27 @@ class GoalInput:
             goal[GOAL.direction] += part * direction(samples.facing - root[3]).ravel()
             goal[GOAL.action] += part * samples.action.ravel()
             if wish.thing:
-                volume += part * self._volume(wish.thing, float(samples.facing[-1]), root, frame)
+                volume += part * self._volume(wish, float(samples.facing[-1]), root, frame)
         return goal, volume
 
-    def _volume(self, thing: str, facing: float, root: Array, frame: int) -> Array:
-        placed = self._surroundings.at(frame).of([thing])
-        sensor, middle = Interaction.covering(placed, facing)
+    def fork(self, scenery: Scenery) -> GoalInput:
+        """Another one that goes on from here on its own."""
+        out = copy.copy(self)
+        out._scenery, out._wishes, out._volumes = scenery, list(self._wishes), dict(self._volumes)
+        return out
+
+    def _volume(self, wish: Wish, facing: float, root: Array, frame: int) -> Array:
+        pose = self._scenery.pose(wish.thing, frame) if wish.pose is None else wish.pose
+        known = self._volumes.get(wish.thing)
+        if known is None or known[1] != facing or not np.array_equal(known[0], pose):
+            known = self._volumes[wish.thing] = (pose, facing, self._sensed(wish.thing, pose, facing))
+        middles, occupancy = known[2]
         cells = np.empty(INTERACTION.shape("cell"), dtype=np.float32)
-        cells[:, :OCCUPANCY] = -points_to_root(sensor.places(middle), root)
-        cells[:, OCCUPANCY] = sensor.occupancy(placed, middle)
+        cells[:, :OCCUPANCY] = -points_to_root(middles, root)
+        cells[:, OCCUPANCY] = occupancy
         return cells.reshape(-1)
+
+    def _sensed(self, thing: str, pose: Array, facing: float) -> _Volume:
+        placed = self._scenery.placed(thing, 0, pose)
+        sensor, middle = Interaction.covering(placed, facing)
+        return sensor.places(middle), sensor.occupancy(placed, middle)

@@ -3,13 +3,26 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..geometry.colliders import Surroundings
 from ..geometry.sensors import Environment
-from ..models.nsm import ACTIONS, CURRENT, FPS, FRAME, FUTURE, JOINTS, NSM, OUTPUT
+from ..models.nsm import (
+    ACTIONS,
+    CONTACTS,
+    CURRENT,
+    ENVIRONMENT,
+    FPS,
+    FRAME,
+    FUTURE,
+    JOINTS,
+    NSM,
+    OUTPUT,
+    SAMPLE_FRAMES,
+)
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array
 from .nsm_features import (
@@ -21,6 +34,7 @@ from .nsm_features import (
     rotations_to_world,
 )
 from .scene_goals import GoalInput, Samples, Wish
+from .scene_things import Scenery
 
 _DT = 1.0 / FPS
 _PAST = -int(WINDOW[0])
@@ -32,9 +46,12 @@ _POSE_SHARE = 0.5
 
 @dataclass
 class Options:
-    """bidirectional: blend the goal-centric prediction in (4.2); without it, the ablation of Table 3."""
+    """The ablations of Table 3. bidirectional: blend the goal-centric prediction in (4.2). interaction, environment:
+    use that sensor."""
 
     bidirectional: bool = True
+    interaction: bool = True
+    environment: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +79,15 @@ class SceneCharacter:
         network: NSM,
         standing: Array,
         start: Array,
-        surroundings: Surroundings,
+        scenery: Surroundings | Scenery,
         wish: Wish,
         options: Options | None = None,
         environment: Environment | None = None,
     ) -> None:
-        self.network, self._surroundings = network, surroundings
+        self.network = network
+        self.scenery = Scenery(scenery) if isinstance(scenery, Surroundings) else scenery
         self._options, self._environment = options or Options(), environment or Environment()
-        self._goal = GoalInput(wish, surroundings)
+        self._goal = GoalInput(wish, self.scenery)
         self.root = np.asarray(start, dtype=float).copy()
         self.frame = 0
         self.phase = 0.0
@@ -95,12 +113,55 @@ class SceneCharacter:
     def step(self) -> None:
         """Advance one frame."""
         goal, interaction = self._goal.values(self.root, self.frame)
-        around = self._environment.values(self._surroundings.at(self.frame), self.root)
+        if not self._options.interaction:
+            interaction[:] = 0
+        around = self._sensed()
         y = self.network.predict(self._frame_input(), goal, interaction, around, self.phase)
         samples = self._goal.samples(self.root, self.frame)
         self._advance(y, samples)
         self.frame += 1
         self._record(y)
+
+    def fork(self) -> SceneCharacter:
+        """Another one that goes on from here on its own; what was is shared."""
+        out = copy.copy(self)
+        out.scenery = self.scenery.fork()
+        out._goal = self._goal.fork(out.scenery)
+        out._pose = self._pose.copy()
+        out._history, out._actions, out._records = list(self._history), list(self._actions), list(self._records)
+        return out
+
+    @property
+    def places(self) -> Array:
+        """Joint places (J, 3) in the world in the last frame."""
+        return self._records[-1][1] if self._records else self._world_places()
+
+    @property
+    def rotations(self) -> Array:
+        """World rotations (J, 4) in the last frame; there must be one."""
+        return self._records[-1][2]
+
+    @property
+    def contacts(self) -> Array:
+        """Contact labels (5,) of models.nsm.CONTACTS in the last frame."""
+        return self._records[-1][4] if self._records else np.zeros(len(CONTACTS))
+
+    @property
+    def speed(self) -> float:
+        """m/s of the root over the ground, over the last sixth of a second."""
+        span = min(SAMPLE_FRAMES, len(self._history) - 1)
+        return float(np.linalg.norm(self.root[:2] - self._history[-1 - span][:2])) * FPS / span
+
+    def _sensed(self) -> Array:
+        sensor = self._environment
+        if not self._options.environment:
+            return np.zeros(ENVIRONMENT.size, dtype=np.float32)
+        middle = self.root[:3] + np.array([0.0, 0.0, sensor.height / 2])
+        reach = float(np.hypot(sensor.radius, sensor.height / 2)) + sensor.sphere
+        return sensor.values(self.scenery.near(self.frame, middle, reach), self.root)
+
+    def _world_places(self) -> Array:
+        return points_to_world(self._pose[FRAME.joint_position].reshape(JOINTS, 3).astype(float), self.root)
 
     def _frame_input(self) -> Array:
         x = self._pose
@@ -152,7 +213,7 @@ class SceneCharacter:
         self._pose[FRAME.joint_velocity] = speed.ravel()
 
     def _record(self, y: Array) -> None:
-        places = points_to_world(self._pose[FRAME.joint_position].reshape(JOINTS, 3).astype(float), self.root)
+        places = self._world_places()
         axes = y[OUTPUT.joint_rotation].reshape(JOINTS, 2, 3).astype(float)
         rotations = rotations_to_world(rotations_of(axes), self.root)
         contacts = np.clip(y[OUTPUT.contact], 0, 1)

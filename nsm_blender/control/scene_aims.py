@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a key with a thing comes down to: a place, a facing and an action for the network, from the thing's handles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..geometry.colliders import PLACE, QUATERNION, Collider
+from ..geometry.roles import Carryable, Door, Seat, Surface
+from ..motion.root import angle_of
+from ..motion.rotations import Array, from_yaw, multiply, normalize, rotate
+from .scene_goals import Reach
+from .scene_hands import carried_pose, grasp_of
+from .scene_things import to_world
+
+FROM_EDGE = 0.03
+"""Metres that a box is put down behind a surface's edge."""
+ABOVE = 0.002
+"""Metres over the surface: what lies on it is not in it."""
+
+
+def seat_aim(collider: Collider, pose: Array) -> Reach:
+    """Sit on a seat whose pose is (7,)."""
+    handles = collider.handles
+    assert isinstance(handles, Seat)
+    return Reach(to_world(np.array(handles.place), pose), _angle(handles.facing, pose), "sit", collider.name)
+
+
+def pick_up_aim(collider: Collider, pose: Array) -> Reach:
+    """Take a box that lies at a pose (7,): the place is the middle between its faces."""
+    handles = collider.handles
+    assert isinstance(handles, Carryable)
+    return Reach(grasp_of(handles, pose)[0], _angle([-x for x in handles.facing], pose), "carry", collider.name)
+
+
+def put_down_aim(surface: Collider, pose: Array, box: Collider, lying: Array) -> Reach:
+    """Put a box, which lay at `lying` (7,), on a surface whose pose is (7,): near its front edge, square to it."""
+    top, grasp = surface.handles, box.handles
+    assert isinstance(top, Surface) and isinstance(grasp, Carryable)
+    outward = normalize(rotate(pose[QUATERNION], np.array(top.facing)))
+    facing = float(angle_of(-outward[:2]))
+    turned = _turned(lying, facing - _angle([-x for x in grasp.facing], lying))
+    middle, angle = grasp_of(grasp, turned)
+    corners = _corners(box, turned) - middle
+    near, bottom = float((corners @ outward).max()), float(-corners[:, 2].min())
+    place = to_world(np.array(top.place), pose)
+    place = place + max(top.depth / 2 - near - FROM_EDGE, 0.0) * outward + np.array([0.0, 0.0, bottom + ABOVE])
+    return Reach(place, facing, "idle", box.name, carried_pose(grasp, turned, place, angle))
+
+
+def open_aim(collider: Collider, pose: Array, here: Array) -> Reach:
+    """Open a door from the side on which one is, at `here` (2,): the place is its handle, the facing the way through."""
+    handles = collider.handles
+    assert isinstance(handles, Door)
+    handle, hinge = to_world(np.array(handles.handle), pose), to_world(np.array(handles.hinge), pose)
+    across = np.cross(rotate(pose[QUATERNION], np.array(handles.axis)), handle - hinge)[:2]
+    through = across if (handle[:2] - here) @ across > 0 else -across
+    return Reach(handle, float(angle_of(through)), "open", collider.name)
+
+
+def _angle(direction: list[float], pose: Array) -> float:
+    """Facing angle of a direction of a thing's frame."""
+    return float(angle_of(rotate(pose[QUATERNION], np.array(direction))[:2]))
+
+
+def _turned(pose: Array, angle: float) -> Array:
+    """A pose turned about the vertical."""
+    return np.concatenate((pose[PLACE], multiply(from_yaw(np.array(angle)), pose[QUATERNION])))
+
+
+def _corners(collider: Collider, pose: Array) -> Array:
+    """Corners (P, 3) in the world of a collider's cuboids."""
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+    local = collider.cuboids.centre[:, None] + signs * collider.cuboids.half[:, None]
+    return to_world(local.reshape(-1, 3), pose)

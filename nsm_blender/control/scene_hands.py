@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hands and what they move: a box lies between the palms, a door's handle goes with the hand."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..geometry.colliders import PLACE, QUATERNION
+from ..geometry.roles import Carryable, Door
+from ..models.nsm import CONTACTS, FPS
+from ..motion.ik import Limb
+from ..motion.rotations import Array, from_yaw, multiply, normalize, rotate, wrap_angle
+from ..motion.skeleton import MODEL_SKELETON
+from .scene_things import Scenery, to_world, turned_about
+
+ARMS: dict[str, Limb] = {
+    # In the T-pose the forearms bend forward, so that the elbows point back.
+    "Left": Limb("LeftArm", "LeftForeArm", "LeftHand", (0.0, 1.0, 0.0)),
+    "Right": Limb("RightArm", "RightForeArm", "RightHand", (0.0, 1.0, 0.0)),
+}
+PALM = 0.09
+"""Metres from the wrist to the middle of the palm."""
+PALM_THICKNESS = 0.02
+"""Metres between the middle of the palm's bones and the face that it lies on."""
+TOUCHES = 0.5
+"""Contact labels above this mean contact."""
+GRASP_REACH = 0.3
+"""Metres that the palms may be off a box, or a hand off a handle, when they take hold."""
+LEAVE_REACH = 0.25
+"""Metres from its place within which a box is let go."""
+RESTING = 0.06
+"""Metres from its place, at which a box that is held still"""
+RESTS_AFTER = 0.4
+"""for so many seconds is let go, whatever the labels."""
+_HANDS = [CONTACTS.index("LeftHand"), CONTACTS.index("RightHand")]
+
+
+@dataclass(frozen=True, eq=False)
+class Hold:
+    """A box in the hands. taken, left: frames of the rollout, left None while it is held. lying: (7,) its pose when it
+    was taken. goal: (7,) its pose where it was put down. key_taken, key_left: numbers of the keys that asked for it."""
+
+    name: str
+    handles: Carryable
+    lying: Array
+    taken: int
+    key_taken: int
+    left: int | None = None
+    goal: Array | None = None
+    key_left: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Grip:
+    """A hand at a door's handle from frame `first` to `last`, which grows."""
+
+    name: str
+    handles: Door
+    side: str
+    first: int
+    last: int
+
+
+def palm(places: Array, rotations: Array, side: str) -> Array:
+    """Middle of the palm (..., 3) of joint places (..., J, 3) and world rotations (..., J, 4)."""
+    hand = MODEL_SKELETON.index(side + "Hand")
+    out = np.array([PALM if side == "Left" else -PALM, 0.0, 0.0])
+    turned: Array = rotate(rotations[..., hand, :], np.broadcast_to(out, rotations[..., hand, :3].shape))
+    return places[..., hand, :] + turned
+
+
+def between_palms(places: Array, rotations: Array) -> tuple[Array, Array]:
+    """Middle (..., 3) between the palms, and the angle (...) about +Z of the line from the right one to the left."""
+    left, right = palm(places, rotations, "Left"), palm(places, rotations, "Right")
+    across = left - right
+    return (left + right) / 2, np.arctan2(across[..., 1], across[..., 0])
+
+
+def grasp_of(handles: Carryable, pose: Array) -> tuple[Array, Array]:
+    """As `between_palms`, for palms on the faces of a box whose pose is (..., 7)."""
+    left, right = to_world(np.array(handles.left), pose), to_world(np.array(handles.right), pose)
+    across = left - right
+    return (left + right) / 2, np.arctan2(across[..., 1], across[..., 0])
+
+
+def carried_pose(handles: Carryable, lying: Array, middle: Array, angle: Array) -> Array:
+    """Poses (..., 7) of a box, upright as it lay, between palms as `between_palms` gives them."""
+    _, was = grasp_of(handles, lying)
+    turn = from_yaw(angle - was)
+    quaternion = multiply(turn, np.broadcast_to(lying[QUATERNION], turn.shape))
+    local = (np.array(handles.left) + np.array(handles.right)) / 2
+    place = middle - rotate(quaternion, np.broadcast_to(local, middle.shape))
+    return np.concatenate((place, normalize(quaternion)), axis=-1)
+
+
+class Hands:
+    """Moves the things of a scenery with the hands, frame by frame.
+
+    holds, grips: what was held so far. tracks: poses of all moved things, by name, for each frame.
+    """
+
+    def __init__(self, scenery: Scenery) -> None:
+        self._scenery = scenery
+        self.holds: list[Hold] = []
+        self.grips: list[Grip] = []
+        self.tracks: list[dict[str, Array]] = []
+        self._still = 0
+
+    def fork(self, scenery: Scenery) -> Hands:
+        """Another one that goes on from here on its own."""
+        out = copy.copy(self)
+        out._scenery = scenery
+        out.holds, out.grips, out.tracks = list(self.holds), list(self.grips), list(self.tracks)
+        return out
+
+    @property
+    def holding(self) -> Hold | None:
+        """What is in the hands now."""
+        return self.holds[-1] if self.holds and self.holds[-1].left is None else None
+
+    def follow(self, places: Array, rotations: Array, contacts: Array, frame: int) -> None:
+        """Move what is held to where the hands (places (J, 3), rotations (J, 4)) are in this frame."""
+        hold = self.holding
+        if hold is not None:
+            middle, angle = between_palms(places, rotations)
+            self._scenery.moved[hold.name] = carried_pose(hold.handles, hold.lying, middle, angle)
+        elif self.grips and self.grips[-1].last == frame - 1:
+            self._pull(places, rotations, contacts, frame)
+        self.tracks.append(dict(self._scenery.moved))
+
+    def take(self, name: str, places: Array, rotations: Array, contacts: Array, frame: int, key: int) -> bool:
+        """Take a box when both palms touch it; whether they do."""
+        handles, pose = self._scenery.collider(name).handles, self._scenery.pose(name, frame)
+        assert isinstance(handles, Carryable)
+        middle, _ = between_palms(places, rotations)
+        near = np.linalg.norm(middle - grasp_of(handles, pose)[0]) < GRASP_REACH
+        if not near or (contacts[_HANDS] < TOUCHES).any():
+            return False
+        self.holds.append(Hold(name, handles, pose, frame, key))
+        self._still = 0
+        return True
+
+    def leave(self, goal: Array, contacts: Array, frame: int, key: int) -> bool:
+        """Let go of the box that is held when it is where it shall be, `goal` (7,); whether it is."""
+        hold = self.holding
+        assert hold is not None
+        away = float(np.linalg.norm(self._scenery.pose(hold.name, frame)[PLACE] - goal[PLACE]))
+        self._still = self._still + 1 if away < RESTING else 0
+        released = away < LEAVE_REACH and (contacts[_HANDS] < TOUCHES).all()
+        if not released and self._still < RESTS_AFTER * FPS:
+            return False
+        self.holds[-1] = replace(hold, left=frame, goal=goal, key_left=key)
+        self._scenery.moved[hold.name] = goal
+        return True
+
+    def grip(self, name: str, places: Array, rotations: Array, contacts: Array, frame: int) -> bool:
+        """Take a door's handle when a hand touches it; whether one does."""
+        handles, pose = self._scenery.collider(name).handles, self._scenery.pose(name, frame)
+        assert isinstance(handles, Door)
+        handle = to_world(np.array(handles.handle), pose)
+        for side, column in zip(ARMS, _HANDS, strict=True):
+            away = np.linalg.norm(palm(places, rotations, side) - handle)
+            if contacts[column] > TOUCHES and away < GRASP_REACH:
+                self.grips.append(Grip(name, handles, side, frame, frame))
+                return True
+        return False
+
+    def opened(self, name: str) -> float:
+        """Share 0..1 of its angle by which a door stands open."""
+        return self._share(name, self._scenery.pose(name, 0))
+
+    def _share(self, name: str, pose: Array) -> float:
+        collider = self._scenery.collider(name)
+        handles = collider.handles
+        assert isinstance(handles, Door)
+        shut = np.asarray(collider.poses[0], dtype=float)
+        turn = multiply(shut[QUATERNION] * np.array([1.0, -1, -1, -1]), pose[QUATERNION])
+        angle = 2 * np.arctan2(turn[1:] @ np.array(handles.axis), turn[0])
+        return float(wrap_angle(np.array(angle))) / handles.angle
+
+    def _pull(self, places: Array, rotations: Array, contacts: Array, frame: int) -> None:
+        """Turn the door so that its handle is at the hand, and never back, while the hand touches it."""
+        grip = self.grips[-1]
+        handles, pose = grip.handles, self._scenery.pose(grip.name, frame)
+        if contacts[_HANDS[list(ARMS).index(grip.side)]] < TOUCHES:
+            return
+        self.grips[-1] = replace(grip, last=frame)
+        hinge, axis = to_world(np.array(handles.hinge), pose), rotate(pose[QUATERNION], np.array(handles.axis))
+        from_hinge = to_world(np.array(handles.handle), pose) - hinge
+        hand = palm(places, rotations, grip.side) - hinge
+        turn = float(np.arctan2(axis @ np.cross(from_hinge, hand), from_hinge @ hand - (axis @ from_hinge) ** 2))
+        share = self._share(grip.name, pose)
+        left = (1 - share) * handles.angle
+        turn = float(np.clip(turn, min(left, 0.0), max(left, 0.0)))
+        self._scenery.moved[grip.name] = turned_about(pose, np.array(handles.hinge), np.array(handles.axis), turn)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The things around a character that acts: where they are at a frame of the rollout, and what it moves itself."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from ..geometry.colliders import PLACE, QUATERNION, Collider, Placed, Surroundings
+from ..models.nsm import FPS
+from ..motion.rotations import Array, from_axis_angle, multiply, normalize, rotate, slerp, to_matrix
+
+
+class Scenery:
+    """Surroundings in which boxes are carried and doors are opened.
+
+    fps: of the colliders' poses; frames are counted at 60 fps here. moved: pose (7,) of each thing that the character
+    has moved, which counts in place of the collider's own.
+    """
+
+    def __init__(self, surroundings: Surroundings, fps: float = FPS) -> None:
+        self.surroundings = surroundings
+        self.moved: dict[str, Array] = {}
+        self._rate = fps / FPS
+        self._colliders = {collider.name: collider for collider in surroundings.colliders}
+
+    def fork(self) -> Scenery:
+        """Another one that goes on from here on its own."""
+        out = copy.copy(self)
+        out.moved = dict(self.moved)
+        return out
+
+    def collider(self, name: str) -> Collider:
+        """The collider of that name."""
+        return self._colliders[name]
+
+    def pose(self, name: str, frame: float) -> Array:
+        """Pose (7,) of a thing at a frame."""
+        if name in self.moved:
+            return self.moved[name]
+        return pose_at(self._colliders[name], frame * self._rate)
+
+    def near(self, frame: float, place: Array, reach: float) -> Placed:
+        """The cuboids of what may have a part within `reach` metres of a place (3,)."""
+        placed = self.surroundings.near(frame * self._rate, place, reach)
+        if not self.moved:
+            return placed
+        own = [self.placed(name, frame) for name in self.moved]
+        parts = [placed.without(list(self.moved)), *own]
+        return Placed(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("rotation", "centre", "half")),
+            np.concatenate([part.owner for part in parts]),
+            placed.names,
+        )
+
+    def placed(self, name: str, frame: float, pose: Array | None = None) -> Placed:
+        """The cuboids of one thing, where it is or at another pose (7,)."""
+        pose = self.pose(name, frame) if pose is None else pose
+        cuboids = self._colliders[name].cuboids
+        turn = to_matrix(np.asarray(pose[QUATERNION], dtype=float))
+        centre = cuboids.centre @ turn.T + pose[PLACE]
+        count = len(centre)
+        number = self.surroundings.names.index(name)
+        return Placed(
+            np.broadcast_to(turn, (count, 3, 3)), centre, cuboids.half, np.full(count, number), self.surroundings.names
+        )
+
+
+def pose_at(collider: Collider, frame: float) -> Array:
+    """Pose (7,) of a collider at a frame of its own; between two frames on the straight line."""
+    poses = np.asarray(collider.poses, dtype=float)
+    frame = min(max(frame, 0.0), len(poses) - 1.0)
+    first = int(frame)
+    last, share = min(first + 1, len(poses) - 1), frame - first
+    return blended(poses[first], poses[last], np.array(share))
+
+
+def blended(a: Array, b: Array, share: Array) -> Array:
+    """Poses (..., 7) between `a` and `b` by `share` (...)."""
+    place = a[..., PLACE] + share[..., None] * (b[..., PLACE] - a[..., PLACE])
+    shape = np.broadcast_shapes(a.shape, b.shape)[:-1]
+    turned = slerp(
+        np.broadcast_to(normalize(a[..., QUATERNION]), (*shape, 4)),
+        np.broadcast_to(normalize(b[..., QUATERNION]), (*shape, 4)),
+        np.broadcast_to(share, shape),
+    )
+    return np.concatenate((place, turned), axis=-1)
+
+
+def to_world(points: Array, pose: Array) -> Array:
+    """Points (..., 3) of a thing's frame in the world, its pose being (..., 7)."""
+    shape = np.broadcast_shapes(points.shape[:-1], pose.shape[:-1])
+    turn = np.broadcast_to(pose[..., QUATERNION], (*shape, 4))
+    return rotate(turn, np.broadcast_to(points, (*shape, 3))) + pose[..., PLACE]
+
+
+def turned_about(pose: Array, point: Array, axis: Array, angle: float) -> Array:
+    """A pose (7,) turned by radians about an axis (3,) through a point (3,), both in the thing's own frame."""
+    turn = from_axis_angle(np.asarray(axis, dtype=float), np.array(angle))
+    quaternion = multiply(pose[QUATERNION], turn)
+    hinge = to_world(point, pose)
+    return np.concatenate((hinge - rotate(quaternion, np.asarray(point, dtype=float)), quaternion))
