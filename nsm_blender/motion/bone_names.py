@@ -27,7 +27,7 @@ _PARTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _NEEDED = ("UpLeg", "Leg", "Foot", "Arm", "ForeArm")
 _PREFIXES = re.compile(r"^(mixamorig\d*|(valvebiped)?bip\d*|jbipc?|ccbase|def|[mf]avg)")
-_END = re.compile(r"(end|nub|site|effector)\d*$")
+_END = re.compile(r"((?<!b)end|nub|site|effector)\d*$")  # Daz bones called ThighBend are no ends
 _SIDE_FORMS = {"Left": ("left", "l"), "Right": ("right", "r")}
 
 

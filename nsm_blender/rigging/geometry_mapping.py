@@ -48,13 +48,12 @@ def by_geometry(rig: RigInfo) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class _Limb:
-    """Bones of a limb: those before it, upper, lower, end, and those beyond.
+    """Bones of a limb: upper, lower, end, and those beyond.
 
     side: (3,) the end's place from the middle. length: of both halves. oddness: how
     far its proportions are from a body's.
     """
 
-    before: tuple[str, ...]
     upper: str
     lower: str
     end: str
@@ -118,10 +117,11 @@ class _Figure:
         out = {"Hips": base} if base != hips else {}
         for name, arm in zip(("Left", "Right"), arms, strict=True):
             out |= {name + "Arm": arm.upper, name + "ForeArm": arm.lower, name + "Hand": arm.end}
-            before = [bone for bone in arm.before if chest in self.rig.path(bone)[1:]]
-            if before:
-                out[name + "Shoulder"] = before[-1]
-        limbs = {bone for limb in arms for bone in (*limb.before, limb.upper)} - set(self.rig.path(chest))
+            path = self.rig.path(arm.upper)
+            collar = path[path.index(chest) - 1]
+            if collar != arm.upper:
+                out[name + "Shoulder"] = collar
+        limbs = {bone for limb in arms for bone in self.rig.path(limb.upper)} - set(self.rig.path(chest))
         return out | self._trunk(base, chest, taken | limbs)
 
     def _trunk(self, hips: str, chest: str | None, taken: set[str]) -> dict[str, str]:
@@ -192,7 +192,6 @@ class _Figure:
             if oddness < _ODDEST:
                 limbs.append(
                     _Limb(
-                        tuple(chain[:i]),
                         chain[i],
                         chain[j],
                         chain[k],

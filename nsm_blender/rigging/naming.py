@@ -181,4 +181,4 @@ def spread(chain: Sequence[str]) -> dict[str, str]:
         return {"Spine2": chain[0]}
     if len(chain) == 2:
         return {"Spine": chain[0], "Spine2": chain[1]}
-    return {"Spine": chain[0], "Spine1": chain[(len(chain) - 1) // 2], "Spine2": chain[-1]}
+    return {"Spine": chain[0], "Spine1": chain[round((len(chain) - 1) / 2 + 0.1)], "Spine2": chain[-1]}

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Motion of the model skeleton on any rig, and a rig's motion on the model skeleton.
+
+Every mapped bone takes its joint's world rotation, so that limbs point where the model's point. The ground plane is
+scaled as a whole by the legs' lengths, so a planted foot stays planted. Thigh, shin and foot differ in proportion
+from the model's: where a foot is at rest the leg is solved again (two bones), and the hips follow the leg that
+stands, so that its bend stays what it was. The way back inverts the same steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import RigError
+from ..motion.contacts import foot_contacts
+from ..motion.filters import gaussian, runs
+from ..motion.ik import Limb, solve_limb
+from ..motion.motion import Motion
+from ..motion.retarget import leg_length
+from ..motion.root import facing_angle, root_track
+from ..motion.rotations import Array, between, conjugate, from_yaw, make_continuous, multiply, normalize, rotate, slerp
+from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from .joints import RigInfo
+from .mapping import Mapping
+from .naming import CARRIER
+from .rest_pose import SIDES, rest_pose
+
+_NAMES = MODEL_SKELETON.names
+_INDEX = {name: i for i, name in enumerate(_NAMES)}
+_PARENT = {name: _NAMES[p] for name, p in zip(_NAMES, MODEL_SKELETON.parents, strict=True) if p >= 0}
+
+_HELD, _SWINGING = 0.6, 1.3
+"""m/s: a foot whose slower end (ankle or ball) is below the first is led to its place, above the second the leg only
+keeps its directions. A foot at rest moves at 0.4 m/s at the most, a swinging one at 2 and more."""
+_STILL = 0.2
+"""m/s below which a foot stands, so that what its place differs from the scaled one must not change."""
+_SMOOTH_SPEED, _SMOOTH_HIPS = 0.02, 0.06
+"""Seconds: standard deviations of the filters on feet's speeds and on what the hips give way."""
+_SITTING, _STANDING = 0.55, 0.75
+"""Height of the hip joints over the ankles, in leg lengths: below the first the hips belong on their seat."""
+_MOST_GIVEN = 0.15
+"""Leg lengths by which the hips give way at the most."""
+_STIFFEST = 0.1
+"""Sine of a knee's bend below which all legs count as equally straight."""
+_KNEE, _ELBOW = (0.0, -1.0, 0.0), (0.0, 1.0, 0.0)
+_ROUNDS, _CLOSE = 16, 1e-6
+"""Rounds of the way back at the most, and the change (1 less a quaternion's dot product) at which it is done."""
+_FLAT_FLOOR = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class RigMotion:
+    """A rig's pose per frame, in the world (Blender's frame, metres).
+
+    bones: B names, parents first; these and no others are to be keyed. rotations: (T, B, 4) world orientations of
+    the bones' own axes. places: (T, B, 3) where the bones' heads are. fps: frames per second.
+    """
+
+    bones: tuple[str, ...]
+    rotations: Array
+    places: Array
+    fps: float
+
+    @property
+    def hips(self) -> Array:
+        """(T, 3) head of the first bone: the hips, or what carries the whole body."""
+        return self.places[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Leg:
+    """What differs between the rig's leg and the model's at the rig's size, all (3,) metres in the T-pose.
+
+    ball: from ankle to ball of the rig's foot. longer: what that has over the model's. aside: how much further out the
+    hip joint is.
+    """
+
+    limb: Limb
+    ball: Array
+    longer: Array
+    aside: Array
+
+
+class Retargeter:
+    """Takes motion to one rig and back. Raises RigError when the rig cannot be animated by the mapping.
+
+    bones: the names that are keyed, parents first. scale: the rig's leg length over the model's; the scene is to be
+    divided by it before, and is multiplied by it here.
+    """
+
+    def __init__(self, rig: RigInfo, mapping: Mapping) -> None:
+        self._pose = rest_pose(rig, mapping)
+        self._rig_name = rig.name
+        self.bones = self._pose.bones
+        self.scale = self._pose.leg_length / leg_length(MODEL_SKELETON)
+        self.ankle_lift = self._pose.ankle_height - self.scale * ANKLE_HEIGHT
+        self._legs = {side: self._leg(side, sign) for side, sign in SIDES}
+        self._uplegs = [self._pose.bone_of[side + "UpLeg"] for side, _ in SIDES]
+
+    def to_rig(self, motion: Motion, hands: Array | None = None) -> RigMotion:
+        """The motion on the rig.
+
+        hands: (T, 2) how much, 0 to 1, the left and the right hand must be at its scaled place (it holds something);
+        None lets the arms keep the model's directions. Raises RigError when the motion is not the model's.
+        """
+        if motion.names != _NAMES:
+            raise RigError("The motion is not on the model's skeleton; import it first.")
+        joints = normalize(motion.rotations.astype(np.float64))
+        root, turns = self._posed(motion.positions.astype(np.float64), joints, motion.fps)
+        if hands is not None:
+            self._reach(root, turns, motion.positions.astype(np.float64), np.asarray(hands, dtype=np.float64))
+        rotations = make_continuous(multiply(turns, np.broadcast_to(self._pose.axes, turns.shape)))
+        return RigMotion(self.bones, rotations, self._pose.skeleton.positions(root, turns), motion.fps)
+
+    def from_rig(self, hips: Array, rotations: Array, fps: float) -> Motion:
+        """The rig's motion on the model skeleton, at the model's size: the opposite of `to_rig`.
+
+        hips: (T, 3) world metres, head of the first of `bones`. rotations: (T, B, 4) world orientations of `bones`.
+        Joints that the rig lacks go with their neighbours. Contacts are detected; there are no phase and actions.
+        """
+        turns = multiply(normalize(np.asarray(rotations, dtype=np.float64)), conjugate(self._pose.axes))
+        joints = self._joints(turns)
+        middle = self._pose.skeleton.positions(hips, turns)[:, self._uplegs].mean(1)
+        root = self._model_root((middle - [0.0, 0.0, self.ankle_lift]) / self.scale, joints)
+        legs = [side + part for side, _ in SIDES for part in ("UpLeg", "Leg", "Foot")]
+        numbers = [_INDEX[joint] for joint in legs]
+        for _ in range(_ROUNDS):
+            # What `to_rig` makes of the motion so far tells what is still wrong with it.
+            there, made = self._posed(MODEL_SKELETON.positions(root, joints), joints, fps)
+            reached = self._pose.skeleton.positions(there, made)[:, self._uplegs].mean(1)
+            root = root + (middle - reached) / self.scale
+            bones = [self._pose.bone_of[joint] for joint in legs]
+            wrong = multiply(turns[:, bones], conjugate(made[:, bones]))
+            joints[:, numbers] = normalize(multiply(wrong, joints[:, numbers]))
+            if np.abs(wrong[..., 0]).min() > 1 - _CLOSE:
+                break
+        return _motion(root, make_continuous(joints), fps, self._rig_name)
+
+    def targets(self, motion: Motion) -> Array:
+        """Places (T, 22, 3) of the model's joints at the rig's size, in world metres (the legs' scale)."""
+        return motion.positions.astype(np.float64) * self.scale
+
+    # To the rig
+
+    def _leg(self, side: str, sign: float) -> _Leg:
+        pose, names = self._pose, self._pose.bones
+        bones = {part: pose.bone_of[side + part] for part in ("UpLeg", "Leg", "Foot")}
+        limb = Limb(names[bones["UpLeg"]], names[bones["Leg"]], names[bones["Foot"]], _KNEE)
+        model = self.scale * MODEL_SKELETON.offsets[_INDEX[side + "Toe"]]
+        ball = pose.offset(side + "Toe") if side + "Toe" in pose.bone_of else model
+        rest = pose.skeleton.rest_positions()
+        width = abs(rest[pose.bone_of["LeftUpLeg"], 0] - rest[pose.bone_of["RightUpLeg"], 0]) / 2
+        aside = sign * (width - self.scale * abs(MODEL_SKELETON.offsets[_INDEX["LeftUpLeg"], 0]))
+        return _Leg(limb, ball, ball - model, np.array([aside, 0.0, 0.0]))
+
+    def _posed(self, positions: Array, joints: Array, fps: float) -> tuple[Array, Array]:
+        """Root place (T, 3) and world rotations (T, B, 4) against the T-pose for a motion on the model.
+
+        positions: (T, 22, 3). joints: (T, 22, 4).
+        """
+        turns = self._shared(joints)
+        scaled = positions * self.scale
+        hips = scaled[:, [_INDEX[side + "UpLeg"] for side, _ in SIDES]].mean(1)
+        facing = facing_angle(positions, fps)
+        ankles, holds = {}, {}
+        for side in self._legs:
+            ankles[side], holds[side] = self._place_foot(side, positions, turns, facing, fps)
+        ground = np.minimum(ankles["Left"][:, 2], ankles["Right"][:, 2])
+        upright = (hips[:, 2] - ground) / self._pose.leg_length
+        upright = _ease((upright - _SITTING) / (_STANDING - _SITTING))
+        hips[:, 2] += self.ankle_lift * upright
+        root = self._root_for(hips, turns)
+        root = root + self._given_way(root, turns, ankles, holds, upright, fps)
+        origins = self._pose.skeleton.positions(root, turns)
+        for side, leg in self._legs.items():
+            upper, lower, end = (self._pose.bone_of[side + part] for part in ("UpLeg", "Leg", "Foot"))
+            # The way that the leg goes by itself, and as much of the way to its place as the foot is held.
+            target = origins[:, end] + holds[side][:, None] * (ankles[side] - origins[:, end])
+            turns[:, upper], turns[:, lower], _ = solve_limb(
+                leg.limb, origins[:, upper], target, turns[:, upper], turns[:, lower], self._pose.skeleton
+            )
+        return root, turns
+
+    def _place_foot(self, side: str, positions: Array, turns: Array, facing: Array, fps: float) -> tuple[Array, Array]:
+        """Where a foot's ankle belongs (T, 3) and how much (T,) it is held there; turns the foot in `turns`.
+
+        The ankle is where the scaled one is; while the ball stands, a foot that is longer or shorter than the model's
+        is turned about it, so that the leg still reaches where the model's does.
+        """
+        leg, foot = self._legs[side], self._pose.bone_of[side + "Foot"]
+        ends = positions[:, [_INDEX[side + "Foot"], _INDEX[side + "Toe"]]]
+        speeds = _speeds(ends, fps)
+        slower = speeds.min(axis=1)
+        shape = (len(positions), 3)
+        aside = rotate(from_yaw(_held(facing, slower < _STILL)), np.broadcast_to(leg.aside, shape))
+        ankle = ends[:, 0] * self.scale + aside + [0.0, 0.0, self.ankle_lift]
+        ahead = rotate(turns[:, foot], np.broadcast_to([0.0, -1.0, 0.0], shape))
+        heading = _held(np.unwrap(np.arctan2(ahead[:, 0], -ahead[:, 1])), speeds[:, 1] < _STILL)
+        ball = ends[:, 1] * self.scale + aside + [0.0, 0.0, self.ankle_lift]
+        ball = ball + rotate(from_yaw(heading), np.broadcast_to(leg.longer, shape))
+        stands = _ease((_SWINGING - speeds[:, 1]) / (_SWINGING - _HELD))[:, None]
+        length = float(np.linalg.norm(leg.ball))
+        bone = rotate(turns[:, foot], np.broadcast_to(leg.ball, shape))
+        aimed = length * normalize(bone + stands * (length * normalize(ball - ankle) - bone))
+        turns[:, foot] = multiply(between(bone, aimed), turns[:, foot])
+        return ankle + stands * (ball - aimed - ankle), _ease((_SWINGING - slower) / (_SWINGING - _HELD))
+
+    def _shared(self, joints: Array) -> Array:
+        """World rotations (T, B, 4) of the bones against the T-pose from the joints' (T, 22, 4)."""
+        out = np.empty((len(joints), len(self.bones), 4))
+        for bone, source in enumerate(self._pose.sources):
+            out[:, bone] = joints[:, source.a]
+            if source.share > 0:
+                share = np.full(len(joints), source.share)
+                out[:, bone] = slerp(joints[:, source.a], joints[:, source.b], share)
+        return out
+
+    def _root_for(self, hips: Array, turns: Array) -> Array:
+        """Place (T, 3) of the first bone that puts the middle between the hip joints at `hips` (T, 3)."""
+        here = self._pose.skeleton.positions(np.zeros_like(hips), turns)[:, self._uplegs].mean(1)
+        return hips - here
+
+    def _given_way(
+        self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], upright: Array, fps: float
+    ) -> Array:
+        """What (T, 3) the hips give way so that legs that stand keep their bend though thigh and shin differ."""
+        places = self._pose.skeleton.positions(root, turns)
+        total, weights = np.zeros_like(root), np.zeros(len(root))
+        for side in self._legs:
+            hip, knee, ankle = (places[:, self._pose.bone_of[side + part]] for part in ("UpLeg", "Leg", "Foot"))
+            # A straight leg has to turn far for every centimetre that a bent one hardly feels.
+            bend = np.linalg.norm(np.cross(normalize(knee - hip), normalize(ankle - knee)), axis=1)
+            weight = holds[side] * upright / (bend + _STIFFEST)
+            total += weight[:, None] * (ankles[side] - ankle)
+            weights += weight
+        mean = gaussian(total, _SMOOTH_HIPS * fps) / (gaussian(weights, _SMOOTH_HIPS * fps) + 0.1)[:, None]
+        longest = _MOST_GIVEN * self._pose.leg_length
+        return mean * np.minimum(1.0, longest / np.maximum(np.linalg.norm(mean, axis=1), 1e-9))[:, None]
+
+    def _reach(self, root: Array, turns: Array, positions: Array, hands: Array) -> None:
+        """Bend the arms in `turns` (T, B, 4) so that hands are at their scaled places as far as `hands` (T, 2) says."""
+        places = self._pose.skeleton.positions(root, turns)
+        for weight, (side, _) in zip(hands.T, SIDES, strict=True):
+            if not all(side + part in self._pose.bone_of for part in ("Arm", "ForeArm", "Hand")):
+                continue
+            upper, lower, end = (self._pose.bone_of[side + part] for part in ("Arm", "ForeArm", "Hand"))
+            goal = positions[:, _INDEX[side + "Hand"]] * self.scale
+            target = places[:, end] + np.clip(weight, 0, 1)[:, None] * (goal - places[:, end])
+            limb = Limb(self.bones[upper], self.bones[lower], self.bones[end], _ELBOW)
+            turns[:, upper], turns[:, lower], _ = solve_limb(
+                limb, places[:, upper], target, turns[:, upper], turns[:, lower], self._pose.skeleton
+            )
+
+    # From the rig
+
+    def _joints(self, turns: Array) -> Array:
+        """World rotations (T, 22, 4) of the model's joints from the bones' against the T-pose."""
+        out = np.empty((len(turns), len(_NAMES), 4))
+        found = {joint: turns[:, bone] for joint, bone in self._pose.bone_of.items() if joint != CARRIER}
+        for joint in _NAMES:
+            if joint in found:
+                out[:, _INDEX[joint]] = found[joint]
+                continue
+            above = out[:, _INDEX[_PARENT[joint]]]
+            below = _found_below(joint, found)
+            if below is None:
+                out[:, _INDEX[joint]] = above
+            else:
+                out[:, _INDEX[joint]] = slerp(above, found[below], np.full(len(turns), 0.5))
+        return out
+
+    def _model_root(self, middle: Array, joints: Array) -> Array:
+        """Place (T, 3) of the model's Hips that puts the middle between its hip joints at `middle` (T, 3)."""
+        bones = MODEL_SKELETON.offsets[[_INDEX[side + "UpLeg"] for side, _ in SIDES]].mean(0)
+        return middle - rotate(joints[:, _INDEX["Hips"]], np.broadcast_to(bones, middle.shape))
+
+
+_TRUNK = ("Spine", "Spine1", "Spine2", "Neck", "Head")
+
+
+def _found_below(joint: str, found: dict[str, Array]) -> str | None:
+    """For a joint of the trunk the next one above it on the body that the rig has."""
+    if joint not in _TRUNK:
+        return None
+    return next((other for other in _TRUNK[_TRUNK.index(joint) + 1 :] if other in found), None)
+
+
+def _speeds(places: Array, fps: float) -> Array:
+    """Speeds (T, N) in m/s of places (T, N, 3)."""
+    if len(places) < 2:
+        return np.zeros(places.shape[:2])
+    out: Array = np.linalg.norm(np.gradient(gaussian(places, _SMOOTH_SPEED * fps), axis=0), axis=-1) * fps
+    return out
+
+
+def _held(facing: Array, still: Array) -> Array:
+    """The facing angle (T,), constant while a foot is `still` (T,), on the straight way from one stance to the next."""
+    stances = runs(still)
+    if not stances:
+        return facing
+    frames = np.arange(len(facing))
+    known = np.concatenate([frames[a:b] for a, b in stances])
+    values = np.concatenate([np.full(b - a, facing[a:b].mean()) for a, b in stances])
+    return np.interp(frames, known, values)
+
+
+def _ease(t: Array) -> Array:
+    """Smooth step from 0 to 1 of `t` clipped to that range."""
+    t = np.clip(t, 0.0, 1.0)
+    out: Array = t * t * (3 - 2 * t)
+    return out
+
+
+def _motion(root: Array, joints: Array, fps: float, name: str) -> Motion:
+    positions = MODEL_SKELETON.positions(root, joints)
+    toes = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
+    floor = float(np.percentile(positions[:, toes, 2].min(axis=1), 10)) - TOE_HEIGHT
+    floor = 0.0 if abs(floor) < _FLAT_FLOOR else floor
+    track = root_track(positions, fps)
+    track[:, 2] = floor
+    return Motion(
+        names=_NAMES,
+        parents=MODEL_SKELETON.parents,
+        positions=positions.astype(np.float32),
+        rotations=joints.astype(np.float32),
+        root=track.astype(np.float32),
+        contacts=foot_contacts(positions - [0.0, 0.0, floor], fps),
+        contact_names=CONTACT_JOINTS,
+        phase=np.zeros(len(root), dtype=np.float32),
+        actions=np.zeros((len(root), 0), dtype=np.float32),
+        action_names=(),
+        fps=fps,
+        meta={"name": name},
+    )
