@@ -191,16 +191,23 @@ class ErrandCommands:
             self._outcome.facing = facing
             self._standing = Standing(self._standing.place, self._standing.facing if facing is None else facing)
             return self._enter(Stage.SETTLE, state)
-        return self._start_leg(state)
-
-    def _start_leg(self, state: State) -> bool:
-        """Plan the way from where one is and go; a key without a way is done at once, with the reason."""
-        place = np.array([state.x, state.y])
         try:
-            leg = self._planner.leg(self._key, place, state.time * self._fps)
+            return self._go(self._planner.leg(key, place, state.time * self._fps), state)
         except RouteError as error:
             self._outcome.trouble = str(error)
             return self._finish(state)
+
+    def _go_round(self, state: State) -> bool:
+        """Look for another way from where one waits; without any one waits on."""
+        try:
+            leg = self._planner.leg(self._key, np.array([state.x, state.y]), state.time * self._fps)
+        except RouteError:
+            self._blocked = state.time
+            return False
+        return self._go(leg, state)
+
+    def _go(self, leg: Leg, state: State) -> bool:
+        """Begin to walk a leg, or to turn towards it."""
         self._leg = leg
         self._outcome.place, self._outcome.facing = leg.place.tolist(), leg.facing
         self._stop, self._blocked, self._looked = math.inf, state.time, -1
@@ -209,7 +216,7 @@ class ErrandCommands:
             return self._enter(Stage.SETTLE, state)
         self._walker = self._planner.walker(self._key, leg.route)
         if abs(float(wrap_angle(np.array(self._walker.heading() - state.angle)))) > TURN_FIRST:
-            self._standing = Standing(place, self._walker.heading())
+            self._standing = Standing(np.array([state.x, state.y]), self._walker.heading())
             return self._enter(Stage.TURN, state)
         return self._enter(Stage.WALK, state)
 
@@ -231,7 +238,7 @@ class ErrandCommands:
         if math.hypot(*state.velocity) > CAME_TO_REST or self._stop == math.inf:
             self._blocked = state.time
         if state.time - self._blocked > WAITING and not self._key.route:
-            return self._start_leg(state)
+            return self._go_round(state)
         return False
 
     def _settle(self, state: State) -> bool:
