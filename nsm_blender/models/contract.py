@@ -7,10 +7,11 @@ is four times faster than `matmul`. Which NumPy this is gets measured once, in a
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -30,6 +31,8 @@ _CACHED_ROWS = 64
 """Rows of the second factor that `einsum` goes through at once: at our widths they stay in a core's own cache."""
 _LARGE_PRODUCT = 10_000_000
 """Multiplications (about a millisecond of `einsum`) from which threads are worth starting."""
+_COPIED = 2_000_000
+"""Elements of windows that are copied for one product: less makes the BLAS start too often, more misses the cache."""
 _TRIALS = 5
 
 
@@ -58,29 +61,41 @@ def matmul(a: Float32, b: Float32) -> Float32:
 def convolve(x: Float32, kernel: Float32, before: int) -> Float32:
     """Rows x[t - before ..] side by side times the kernel: (T, d) and (width * d, n) -> (T, n), zeros beyond the ends.
 
-    The windows overlap, and BLAS takes no overlapping rows; but every width-th of them follow each other
-    without a gap, so that `width` products need no copy of the windows.
+    The windows overlap. `einsum` takes them as they lie; a BLAS takes no overlapping rows, but copying them costs
+    less than many products of few rows would.
     """
     count, size = x.shape
     width = len(kernel) // size
-    rows = -(-count // width)
-    padded = np.zeros(((rows + 1) * width, size), dtype=np.float32)
+    padded = np.zeros((count + width - 1, size), dtype=np.float32)
     padded[before : before + count] = x
-    step = size * padded.itemsize
-    phases = np.lib.stride_tricks.as_strided(
-        padded, (width, rows, width * size), (step, width * step, padded.itemsize), writeable=False
+    windows = np.lib.stride_tricks.as_strided(
+        padded, (count, width * size), (padded.strides[0], padded.itemsize), writeable=False
     )
-    out = np.matmul(phases, kernel) if matmul_is_fast() else _each(phases, kernel)
-    return out.transpose(1, 0, 2).reshape(rows * width, -1)[:count]
+    return _copied_product(windows, kernel) if matmul_is_fast() else _threaded_product(windows, kernel)
 
 
-def _each(stack: Float32, b: Float32) -> Float32:
-    """(k, i, j) times (j, n) -> (k, i, n) without a BLAS, on all cores as a BLAS would: `einsum` lets threads run."""
-    product = partial(matmul, b=b)
-    if stack.size * b.shape[1] < _LARGE_PRODUCT:
-        return np.stack([product(a) for a in stack])
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return np.stack(list(pool.map(product, stack)))
+def _copied_product(windows: Float32, kernel: Float32) -> Float32:
+    """(i, j) times (j, k) with a BLAS, of rows that overlap."""
+    out = np.empty((len(windows), kernel.shape[1]), dtype=np.float32)
+    for rows in _blocks(len(windows), math.ceil(windows.size / _COPIED)):
+        np.matmul(np.ascontiguousarray(windows[rows]), kernel, out=out[rows])
+    return out
+
+
+def _threaded_product(windows: Float32, kernel: Float32) -> Float32:
+    """(i, j) times (j, k) without a BLAS, on all cores as a BLAS would: `einsum` lets threads run."""
+    cores = os.cpu_count() or 1
+    if cores == 1 or windows.size * kernel.shape[1] < _LARGE_PRODUCT:
+        return matmul(windows, kernel)
+    with ThreadPoolExecutor(cores) as pool:
+        parts = pool.map(lambda rows: matmul(windows[rows], kernel), _blocks(len(windows), cores))
+        return np.concatenate(list(parts))
+
+
+def _blocks(size: int, count: int) -> list[slice]:
+    """At most `count` slices of alike length that make up `size`."""
+    length = max(1, math.ceil(size / max(1, count)))
+    return [slice(start, start + length) for start in range(0, size, length)]
 
 
 class Rows:

@@ -57,11 +57,15 @@ class Autoencoder:
 
     def __init__(self, tensors: Mapping[str, Float32], card: Mapping[str, Any] | None = None, hash: str = "") -> None:
         self.card, self.hash = dict(card or {}), hash
+        self.tensors = dict(tensors)
+        """As the weights file has them; see SHAPES."""
         self.mean, self.scale = tensors["mean"], tensors["scale"]
         w, self._b = tensors["w"], tensors["b"]
         self._encode = np.ascontiguousarray(w.transpose(2, 1, 0).reshape(WIDTH * FRAME.size, UNITS))
-        self._decode = half_rate_kernel(w)
-        self._w = w
+        self._decode = half_rate_kernel(w) * np.tile(self.scale, 2)
+        # Of -b0 convolved with the reflected filters: the sum of the first k taps, (WIDTH + 1, d).
+        taps = np.matmul(self._b, w.reshape(UNITS, -1)).reshape(FRAME.size, WIDTH).T
+        self._bias = np.concatenate((np.zeros((1, FRAME.size)), np.cumsum(taps, axis=0, dtype=np.float64)))
 
     @staticmethod
     def load(path: Path | str) -> Autoencoder:
@@ -79,17 +83,17 @@ class Autoencoder:
 
     def decode(self, hidden: Float32) -> Float32:
         """Frames (T, d) in physical units of hidden units (T / 2, UNITS)."""
-        return self.decode_linear(hidden) + self.offset(2 * len(hidden))
+        out = self.decode_linear(hidden)
+        out += self.offset(2 * len(hidden))
+        return out
 
     def decode_linear(self, hidden: Float32) -> Float32:
         """The part of `decode` that is linear in the hidden units, in physical units (T, d)."""
-        pairs = convolve(hidden, self._decode, _TAPS // 2)
-        return pairs.reshape(2 * len(hidden), FRAME.size) * self.scale
+        return convolve(hidden, self._decode, _TAPS // 2).reshape(2 * len(hidden), FRAME.size)
 
     def decode_transposed(self, gradient: Float32) -> Float32:
         """Gradient of a cost with respect to the hidden units (T / 2, UNITS), from that w.r.t. the frames (T, d)."""
-        scaled = (gradient * self.scale).astype(np.float32)
-        half = scaled.reshape(len(scaled) // 2, 2 * FRAME.size)
+        half = gradient.astype(np.float32, copy=False).reshape(len(gradient) // 2, 2 * FRAME.size)
         reflected = self._decode.reshape(_TAPS, UNITS, 2 * FRAME.size)[::-1].transpose(0, 2, 1)
         return convolve(half, reflected.reshape(-1, UNITS), _TAPS // 2)
 
@@ -104,20 +108,27 @@ class Autoencoder:
     @cached_property
     def _covariance(self) -> Float32:
         """Kernel of `decode_both`: what two pairs of frames up to 12 pairs apart share of white noise in H."""
-        taps = self._decode.reshape(_TAPS, UNITS, 2 * FRAME.size) * np.tile(self.scale, 2)
+        taps = self._decode.reshape(_TAPS, UNITS, 2 * FRAME.size)
         out = np.zeros((2 * _TAPS - 1, 2 * FRAME.size, 2 * FRAME.size), dtype=np.float32)
         for lag in range(_TAPS):
-            for k in range(_TAPS - lag):
-                out[_TAPS - 1 + lag] += matmul(taps[k].T, taps[k + lag])
+            earlier, later = (part.reshape(-1, 2 * FRAME.size) for part in (taps[: _TAPS - lag], taps[lag:]))
+            out[_TAPS - 1 + lag] = matmul(earlier.T, later)
             out[_TAPS - 1 - lag] = out[_TAPS - 1 + lag].T
         return out.reshape(-1, 2 * FRAME.size)
 
     def offset(self, frames: int) -> Float32:
         """What `decode` gives for hidden units of zero: (frames, d), the same but near the ends."""
-        inside = np.concatenate((np.zeros(_HALF), np.ones(frames), np.zeros(_HALF)))
-        taps = np.einsum("udk,u->kd", self._w, self._b)
-        # The literal decoder convolves -b0 with the reflected filters over the frames that exist.
-        sums = np.lib.stride_tricks.sliding_window_view(inside, WIDTH)[:, ::-1] @ taps
+        # Only frames that exist count: near the ends the first or the last taps of a frame lie beyond them.
+        frame = np.arange(frames)
+        first = np.maximum(frame + _TAPS - frames, 0)
+        beyond = np.minimum(frame + _TAPS, WIDTH)
+        out = np.tile(self._without_hidden(self._bias[WIDTH]), (frames, 1))
+        ends = np.flatnonzero(beyond - first < WIDTH)
+        out[ends] = self._without_hidden(self._bias[beyond[ends]] - self._bias[first[ends]])
+        return out
+
+    def _without_hidden(self, sums: Float32) -> Float32:
+        """Frames (..., d) in physical units of sums (..., d) of the taps of b0."""
         return (self.mean - sums * self.scale).astype(np.float32)
 
 

@@ -118,14 +118,10 @@ def test_share_alike_data_and_what_its_source_asks_for_are_in_the_card(tmp_path:
 def test_locomotion_says_which_autoencoder_it_was_trained_for(data: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="training needs torch")
     decoder = tmp_path / "decoder.safetensors"
-    save_file(tensors_of(standing_manifold()), decoder)
+    save_file(standing_manifold().tensors, decoder)
     out = tmp_path / "locomotion.safetensors"
     assert train("locomotion", data, out, "--steps", "1", "--autoencoder", str(decoder), "--device", "cpu") == 0
     assert card_of(out)["training"]["autoencoder"] == Autoencoder.load(decoder).hash
-
-
-def tensors_of(network: Autoencoder) -> dict:
-    return {"w": network._w, "b": network._b, "mean": network.mean, "scale": network.scale}
 
 
 @pytest.mark.parametrize(
@@ -145,7 +141,7 @@ def test_mistakes_end_a_training_before_it_begins(
 ) -> None:
     pytest.importorskip("torch", reason="training needs torch")
     decoder = tmp_path / "decoder.safetensors"
-    save_file(tensors_of(standing_manifold()), decoder)
+    save_file(standing_manifold().tensors, decoder)
     arguments = [str(decoder) if a == "AUTOENCODER" else a for a in arguments]
     out = tmp_path / "out.safetensors"
     assert train(arguments[0], data, out, *arguments[1:]) == 1

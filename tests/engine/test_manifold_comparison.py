@@ -16,7 +16,6 @@ from nsm_blender.models.manifold import FRAME, UNITS, WIDTH
 
 from .test_cli import assert_one_line
 from .test_manifold_cli import data as data_fixture
-from .test_manifold_cli import tensors_of
 from .test_synthesis_curves import manifold
 
 data = data_fixture
@@ -89,7 +88,7 @@ def test_the_filters_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need Matplotlib")
     from safetensors.numpy import save_file
 
-    save_file(tensors_of(manifold()), tmp_path / "autoencoder.safetensors")
+    save_file(manifold().tensors, tmp_path / "autoencoder.safetensors")
     picture = tmp_path / "new" / "filters.png"
     assert main(["evaluate", "manifold", "--weights", str(tmp_path), "--filters", str(picture)]) == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -100,7 +99,7 @@ def test_drawing_without_matplotlib_says_what_to_install(
 ) -> None:
     from safetensors.numpy import save_file
 
-    save_file(tensors_of(manifold()), tmp_path / "autoencoder.safetensors")
+    save_file(manifold().tensors, tmp_path / "autoencoder.safetensors")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["evaluate", "manifold", "--weights", str(tmp_path), "--filters", str(tmp_path / "f.png")]) == 1
     assert_one_line(capsys.readouterr().err, "pip install matplotlib")

@@ -70,9 +70,8 @@ def test_a_few_steps_bring_the_hand_nearer_to_its_targets(tmp_path: Path):
     strikes = tuple(Strike(HIT, EFFECTORS.index(name)) for name in ("LeftHand", "LeftToe"))
     found = [Fight("f", positions, root, contacts, (strike,)) for strike in strikes]
     network = autoencoder()
-    weights = {"w": network._w, "b": network._b, "mean": network.mean, "scale": network.scale}
     settings = Settings(steps=6, batch=1, save_every=3)
-    training = StrikeTraining(found, weights, settings, tmp_path, Weights(recording=0.0, bones=0.0, floor=0.0))
+    training = StrikeTraining(found, network.tensors, settings, tmp_path, Weights(recording=0.0, bones=0.0, floor=0.0))
     learned = training.run(lambda _: None)
     assert training.history[-1]["loss"] < training.history[0]["loss"]
     made = EndEffectors(learned)
