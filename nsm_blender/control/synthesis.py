@@ -127,6 +127,7 @@ class Synthesis:
     ) -> None:
         self.shot, self.options = shot, options or Options()
         self.networks = networks or Networks.load()
+        _check(shot)
         self.course = _course(shot, self.options)
         self._previous, self._ground = previous, ground
         self._steps: Steps | None = None
@@ -411,7 +412,6 @@ def _spread(mask: Array, reach: int) -> Array:
 
 
 def _course(shot: Shot, options: Options) -> Course:
-    _check(shot)
     assert shot.path is not None
     count = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
     return course_of(shot.path, shot.fps, count, standing_start=options.standing_start)

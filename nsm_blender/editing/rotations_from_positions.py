@@ -53,7 +53,7 @@ def rotations_of(places: Array, reference: Array | None = None) -> Array:
     as in the rest pose. Places that a reference gives by forward kinematics give the reference back.
     The rotations are continuous over time where the places are.
     """
-    found = _Pose(places.astype(np.float64))
+    found = _Pose(places.astype(np.float64, copy=False))
     if reference is None:
         out = _with_limbs(found, found.trunk(), None)
     else:
@@ -69,11 +69,12 @@ class _Pose:
     """Joint places (T, J, 3) with names."""
 
     def __init__(self, places: Array) -> None:
-        self._places = places
+        # Joint by joint, as they are read: strides across frames would miss the cache.
+        self._places = np.ascontiguousarray(places.swapaxes(0, 1))
 
     def bone(self, start: str, end: str) -> Array:
         """From one joint to another, (T, 3)."""
-        out: Array = self._places[:, MODEL_SKELETON.index(end)] - self._places[:, MODEL_SKELETON.index(start)]
+        out: Array = self._places[MODEL_SKELETON.index(end)] - self._places[MODEL_SKELETON.index(start)]
         return out
 
     def aside(self, upper: str, middle: str, end: str) -> Array:
@@ -85,7 +86,7 @@ class _Pose:
 
     def trunk(self) -> Array:
         """Rotations (T, J, 4) of the pelvis and what the places alone say of the spine; identity elsewhere."""
-        out = np.zeros((*self._places.shape[:2], 4))
+        out = np.zeros((*self._places.shape[:2], 4)).swapaxes(0, 1)
         out[..., 0] = 1
         left, right = self.bone("Hips", "LeftUpLeg"), self.bone("Hips", "RightUpLeg")
         out[:, 0] = _frame(left - right, -(left + right), _PELVIS_TILT)

@@ -170,13 +170,18 @@ def from_yaw(angle: Array) -> Array:
 def between(a: Array, b: Array) -> Array:
     """Shortest rotations [..., 4] that take directions `a` [..., 3] to directions `b` [..., 3]."""
     a, b = np.broadcast_arrays(normalize(a), normalize(b))
-    dot = np.einsum("...i,...i->...", a, b)[..., None]
-    axis = np.cross(a, b)
-    # Opposite directions: any axis perpendicular to `a` will do.
-    other = np.where(np.abs(a[..., :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]]).reshape(a.shape)
-    opposite = np.concatenate((np.zeros_like(dot), normalize(np.cross(a, other))), axis=-1)
-    out = np.where(dot < -1 + 1e-7, opposite, np.concatenate((1 + dot, axis), axis=-1))
-    return normalize(out.astype(a.dtype))
+    dot = np.einsum("...i,...i->...", a, b)
+    out = np.empty((*dot.shape, 4), dtype=a.dtype)
+    out[..., 0] = 1 + dot
+    # Written out: np.cross takes twice as long.
+    (ax, ay, az), (bx, by, bz) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
+    out[..., 1], out[..., 2], out[..., 3] = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    opposite = dot < -1 + 1e-7
+    if opposite.any():  # any axis perpendicular to `a` will do
+        turned = a[opposite]
+        other = np.where(np.abs(turned[..., :1]) < 0.9, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+        out[opposite, 0], out[opposite, 1:] = 0, np.cross(turned, other)
+    return normalize(out)
 
 
 def slerp(a: Array, b: Array, t: Array) -> Array:
@@ -196,7 +201,7 @@ def slerp(a: Array, b: Array, t: Array) -> Array:
 
 def make_continuous(q: Array) -> Array:
     """Flip signs along the first axis of `q` (T, ..., 4) so that neighbours are on one hemisphere."""
-    dots = np.sum(q[1:] * q[:-1], axis=-1)
+    dots = np.einsum("...i,...i->...", q[1:], q[:-1])
     flips = np.cumprod(np.where(dots < 0, -1, 1).astype(q.dtype), axis=0)
     out = q.copy()
     out[1:] *= flips[..., None]

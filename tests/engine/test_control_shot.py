@@ -229,6 +229,11 @@ def test_a_shot_of_the_first_version_is_read(tmp_path: Path) -> None:
 
 def test_shots_that_differ_have_different_hashes() -> None:
     shots = [path_shot(), path_shot(seed=1), path_shot(speeds=with_one(SPEEDS, 1.3)), velocity_shot()]
+    shots += [
+        path_shot(points=[[0.0, 0.0, 0.0], [0.0, -3.0, 0.01]]),
+        path_shot(closed=True),
+        path_shot(gaits=["jog"] * FRAMES),
+    ]
     shots += [key_shot(), key_shot(hold=1.0), key_shot(colliders=boxes(name="Chair", role="obstacle"))]
     assert len({shot.hash() for shot in shots}) == len(shots)
 
