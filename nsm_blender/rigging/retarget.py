@@ -15,38 +15,38 @@ import numpy as np
 
 from ..errors import RigError
 from ..motion.contacts import foot_contacts
-from ..motion.filters import gaussian, runs
+from ..motion.filters import gaussian
 from ..motion.ik import Limb, solve_limb
 from ..motion.motion import Motion
 from ..motion.retarget import leg_length
-from ..motion.root import facing_angle, root_track
-from ..motion.rotations import Array, between, conjugate, from_yaw, make_continuous, multiply, normalize, rotate, slerp
+from ..motion.root import root_track
+from ..motion.rotations import Array, between, conjugate, make_continuous, multiply, normalize, rotate, slerp
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from .joints import RigInfo
 from .mapping import Mapping
 from .naming import CARRIER
 from .rest_pose import SIDES, rest_pose
+from .stance import Stance, ease, stance
 
 _NAMES = MODEL_SKELETON.names
 _INDEX = {name: i for i, name in enumerate(_NAMES)}
 _PARENT = {name: _NAMES[p] for name, p in zip(_NAMES, MODEL_SKELETON.parents, strict=True) if p >= 0}
 
-_HELD, _SWINGING = 0.6, 1.3
-"""m/s: a foot whose slower end (ankle or ball) is below the first is led to its place, above the second the leg only
-keeps its directions. A foot at rest moves at 0.4 m/s at the most, a swinging one at 2 and more."""
-_STILL = 0.2
-"""m/s below which a foot stands, so that what its place differs from the scaled one must not change."""
-_SMOOTH_SPEED, _SMOOTH_HIPS = 0.02, 0.06
-"""Seconds: standard deviations of the filters on feet's speeds and on what the hips give way."""
+_SMOOTH_HIPS = (0.06, 0.03)
+"""Seconds: standard deviations of the filters on what the hips give way at first and then."""
 _SITTING, _STANDING = 0.55, 0.75
-"""Height of the hip joints over the ankles, in leg lengths: below the first the hips belong on their seat."""
+"""Height of the hip joints over the ankles, in leg lengths: below the first a sitter's hips belong on their seat."""
+_UNDER, _BEFORE = 0.25, 0.4
+"""Distance over the ground from hips to feet, in leg lengths: a crouching figure's and a sitting one's."""
 _MOST_GIVEN = 0.15
 """Leg lengths by which the hips give way at the most."""
 _STIFFEST = 0.1
 """Sine of a knee's bend below which all legs count as equally straight."""
 _KNEE, _ELBOW = (0.0, -1.0, 0.0), (0.0, 1.0, 0.0)
-_ROUNDS, _CLOSE = 16, 1e-6
-"""Rounds of the way back at the most, and the change (1 less a quaternion's dot product) at which it is done."""
+_ASK_AGAIN = 4
+"""Rounds of the way back after which the motion so far tells when its feet stand; at first the rig's feet do."""
+_ROUNDS, _CLOSE, _NEAR = 24, 1e-6, 2e-4
+"""Rounds of the way back at the most, and the change at which it is done: 1 less a quaternion's w, and metres."""
 _FLAT_FLOOR = 0.05
 
 
@@ -108,9 +108,11 @@ class Retargeter:
         if motion.names != _NAMES:
             raise RigError("The motion is not on the model's skeleton; import it first.")
         joints = normalize(motion.rotations.astype(np.float64))
-        root, turns = self._posed(motion.positions.astype(np.float64), joints, motion.fps)
+        positions = motion.positions.astype(np.float64)
+        stances = _stances(positions, joints, motion.fps)
+        root, turns = self._posed(positions, joints, stances, motion.fps)
         if hands is not None:
-            self._reach(root, turns, motion.positions.astype(np.float64), np.asarray(hands, dtype=np.float64))
+            self._reach(root, turns, positions, np.asarray(hands, dtype=np.float64))
         rotations = make_continuous(multiply(turns, np.broadcast_to(self._pose.axes, turns.shape)))
         return RigMotion(self.bones, rotations, self._pose.skeleton.positions(root, turns), motion.fps)
 
@@ -122,19 +124,25 @@ class Retargeter:
         """
         turns = multiply(normalize(np.asarray(rotations, dtype=np.float64)), conjugate(self._pose.axes))
         joints = self._joints(turns)
-        middle = self._pose.skeleton.positions(hips, turns)[:, self._uplegs].mean(1)
+        places = self._pose.skeleton.positions(hips, turns)
+        middle = places[:, self._uplegs].mean(1)
+        stances = {side: self._stance(side, places, turns, fps) for side, _ in SIDES}
         root = self._model_root((middle - [0.0, 0.0, self.ankle_lift]) / self.scale, joints)
         legs = [side + part for side, _ in SIDES for part in ("UpLeg", "Leg", "Foot")]
         numbers = [_INDEX[joint] for joint in legs]
-        for _ in range(_ROUNDS):
+        for done in range(_ROUNDS):
             # What `to_rig` makes of the motion so far tells what is still wrong with it.
-            there, made = self._posed(MODEL_SKELETON.positions(root, joints), joints, fps)
+            positions = MODEL_SKELETON.positions(root, joints)
+            if done and done % _ASK_AGAIN == 0:
+                stances = _stances(positions, joints, fps)
+            there, made = self._posed(positions, joints, stances, fps)
             reached = self._pose.skeleton.positions(there, made)[:, self._uplegs].mean(1)
-            root = root + (middle - reached) / self.scale
+            short = (middle - reached) / self.scale
+            root = root + short
             bones = [self._pose.bone_of[joint] for joint in legs]
             wrong = multiply(turns[:, bones], conjugate(made[:, bones]))
             joints[:, numbers] = normalize(multiply(wrong, joints[:, numbers]))
-            if np.abs(wrong[..., 0]).min() > 1 - _CLOSE:
+            if np.abs(wrong[..., 0]).min() > 1 - _CLOSE and np.abs(short).max() < _NEAR and done >= _ASK_AGAIN:
                 break
         return _motion(root, make_continuous(joints), fps, self._rig_name)
 
@@ -155,7 +163,7 @@ class Retargeter:
         aside = sign * (width - self.scale * abs(MODEL_SKELETON.offsets[_INDEX["LeftUpLeg"], 0]))
         return _Leg(limb, ball, ball - model, np.array([aside, 0.0, 0.0]))
 
-    def _posed(self, positions: Array, joints: Array, fps: float) -> tuple[Array, Array]:
+    def _posed(self, positions: Array, joints: Array, stances: dict[str, Stance], fps: float) -> tuple[Array, Array]:
         """Root place (T, 3) and world rotations (T, B, 4) against the T-pose for a motion on the model.
 
         positions: (T, 22, 3). joints: (T, 22, 4).
@@ -163,49 +171,49 @@ class Retargeter:
         turns = self._shared(joints)
         scaled = positions * self.scale
         hips = scaled[:, [_INDEX[side + "UpLeg"] for side, _ in SIDES]].mean(1)
-        facing = facing_angle(positions, fps)
-        ankles, holds = {}, {}
-        for side in self._legs:
-            ankles[side], holds[side] = self._place_foot(side, positions, turns, facing, fps)
-        ground = np.minimum(ankles["Left"][:, 2], ankles["Right"][:, 2])
-        upright = (hips[:, 2] - ground) / self._pose.leg_length
-        upright = _ease((upright - _SITTING) / (_STANDING - _SITTING))
-        hips[:, 2] += self.ankle_lift * upright
+        ankles = {side: self._place_foot(side, positions, turns, stances[side]) for side in self._legs}
+        sits = self._sits(hips, ankles)
+        hips[:, 2] += self.ankle_lift * (1 - sits)
         root = self._root_for(hips, turns)
-        root = root + self._given_way(root, turns, ankles, holds, upright, fps)
+        standing = {side: (1 - sits) * stands.held for side, stands in stances.items()}
+        for seconds in _SMOOTH_HIPS:
+            root = root + self._given_way(root, turns, ankles, standing, seconds * fps)
         origins = self._pose.skeleton.positions(root, turns)
         for side, leg in self._legs.items():
             upper, lower, end = (self._pose.bone_of[side + part] for part in ("UpLeg", "Leg", "Foot"))
             # The way that the leg goes by itself, and as much of the way to its place as the foot is held.
-            target = origins[:, end] + holds[side][:, None] * (ankles[side] - origins[:, end])
+            target = origins[:, end] + stances[side].held[:, None] * (ankles[side] - origins[:, end])
             turns[:, upper], turns[:, lower], _ = solve_limb(
                 leg.limb, origins[:, upper], target, turns[:, upper], turns[:, lower], self._pose.skeleton
             )
         return root, turns
 
-    def _place_foot(self, side: str, positions: Array, turns: Array, facing: Array, fps: float) -> tuple[Array, Array]:
-        """Where a foot's ankle belongs (T, 3) and how much (T,) it is held there; turns the foot in `turns`.
+    def _place_foot(self, side: str, positions: Array, turns: Array, stands: Stance) -> Array:
+        """Where a foot's ankle belongs (T, 3); turns the foot in `turns` (T, B, 4).
 
         The ankle is where the scaled one is; while the ball stands, a foot that is longer or shorter than the model's
         is turned about it, so that the leg still reaches where the model's does.
         """
         leg, foot = self._legs[side], self._pose.bone_of[side + "Foot"]
-        ends = positions[:, [_INDEX[side + "Foot"], _INDEX[side + "Toe"]]]
-        speeds = _speeds(ends, fps)
-        slower = speeds.min(axis=1)
         shape = (len(positions), 3)
-        aside = rotate(from_yaw(_held(facing, slower < _STILL)), np.broadcast_to(leg.aside, shape))
-        ankle = ends[:, 0] * self.scale + aside + [0.0, 0.0, self.ankle_lift]
-        ahead = rotate(turns[:, foot], np.broadcast_to([0.0, -1.0, 0.0], shape))
-        heading = _held(np.unwrap(np.arctan2(ahead[:, 0], -ahead[:, 1])), speeds[:, 1] < _STILL)
-        ball = ends[:, 1] * self.scale + aside + [0.0, 0.0, self.ankle_lift]
-        ball = ball + rotate(from_yaw(heading), np.broadcast_to(leg.longer, shape))
-        stands = _ease((_SWINGING - speeds[:, 1]) / (_SWINGING - _HELD))[:, None]
+        up = np.array([0.0, 0.0, self.ankle_lift])
+        ankle = positions[:, _INDEX[side + "Foot"]] * self.scale
+        ankle = ankle + rotate(stands.heading, np.broadcast_to(leg.aside, shape)) + up
+        ball = positions[:, _INDEX[side + "Toe"]] * self.scale
+        ball = ball + rotate(stands.heading, np.broadcast_to(leg.aside + leg.longer, shape)) + up
         length = float(np.linalg.norm(leg.ball))
         bone = rotate(turns[:, foot], np.broadcast_to(leg.ball, shape))
-        aimed = length * normalize(bone + stands * (length * normalize(ball - ankle) - bone))
+        aimed = length * normalize(bone + stands.ball[:, None] * (length * normalize(ball - ankle) - bone))
         turns[:, foot] = multiply(between(bone, aimed), turns[:, foot])
-        return ankle + stands * (ball - aimed - ankle), _ease((_SWINGING - slower) / (_SWINGING - _HELD))
+        return ankle + stands.ball[:, None] * (ball - aimed - ankle)
+
+    def _sits(self, hips: Array, ankles: dict[str, Array]) -> Array:
+        """How much (T,) hips (T, 3) that are low, with the feet ahead, belong on a seat and not over the feet."""
+        away = (ankles["Left"] + ankles["Right"]) / 2 - hips
+        low = np.minimum(ankles["Left"][:, 2], ankles["Right"][:, 2])
+        height = (hips[:, 2] - low) / self._pose.leg_length
+        ahead = np.hypot(away[:, 0], away[:, 1]) / self._pose.leg_length
+        return ease((_STANDING - height) / (_STANDING - _SITTING)) * ease((ahead - _UNDER) / (_BEFORE - _UNDER))
 
     def _shared(self, joints: Array) -> Array:
         """World rotations (T, B, 4) of the bones against the T-pose from the joints' (T, 22, 4)."""
@@ -223,7 +231,7 @@ class Retargeter:
         return hips - here
 
     def _given_way(
-        self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], upright: Array, fps: float
+        self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], sigma: float
     ) -> Array:
         """What (T, 3) the hips give way so that legs that stand keep their bend though thigh and shin differ."""
         places = self._pose.skeleton.positions(root, turns)
@@ -232,10 +240,10 @@ class Retargeter:
             hip, knee, ankle = (places[:, self._pose.bone_of[side + part]] for part in ("UpLeg", "Leg", "Foot"))
             # A straight leg has to turn far for every centimetre that a bent one hardly feels.
             bend = np.linalg.norm(np.cross(normalize(knee - hip), normalize(ankle - knee)), axis=1)
-            weight = holds[side] * upright / (bend + _STIFFEST)
+            weight = holds[side] / (bend + _STIFFEST) ** 2
             total += weight[:, None] * (ankles[side] - ankle)
             weights += weight
-        mean = gaussian(total, _SMOOTH_HIPS * fps) / (gaussian(weights, _SMOOTH_HIPS * fps) + 0.1)[:, None]
+        mean = gaussian(total, sigma) / (gaussian(weights, sigma) + 0.1)[:, None]
         longest = _MOST_GIVEN * self._pose.leg_length
         return mean * np.minimum(1.0, longest / np.maximum(np.linalg.norm(mean, axis=1), 1e-9))[:, None]
 
@@ -254,6 +262,12 @@ class Retargeter:
             )
 
     # From the rig
+
+    def _stance(self, side: str, places: Array, turns: Array, fps: float) -> Stance:
+        """How a foot stands in the rig's pose: bones' places (T, B, 3) and rotations against the T-pose (T, B, 4)."""
+        foot = self._pose.bone_of[side + "Foot"]
+        ball = rotate(turns[:, foot], np.broadcast_to(self._legs[side].ball, places[:, foot].shape))
+        return stance(places[:, foot] / self.scale, (places[:, foot] + ball) / self.scale, turns[:, foot], fps)
 
     def _joints(self, turns: Array) -> Array:
         """World rotations (T, 22, 4) of the model's joints from the bones' against the T-pose."""
@@ -287,29 +301,12 @@ def _found_below(joint: str, found: dict[str, Array]) -> str | None:
     return next((other for other in _TRUNK[_TRUNK.index(joint) + 1 :] if other in found), None)
 
 
-def _speeds(places: Array, fps: float) -> Array:
-    """Speeds (T, N) in m/s of places (T, N, 3)."""
-    if len(places) < 2:
-        return np.zeros(places.shape[:2])
-    out: Array = np.linalg.norm(np.gradient(gaussian(places, _SMOOTH_SPEED * fps), axis=0), axis=-1) * fps
-    return out
-
-
-def _held(facing: Array, still: Array) -> Array:
-    """The facing angle (T,), constant while a foot is `still` (T,), on the straight way from one stance to the next."""
-    stances = runs(still)
-    if not stances:
-        return facing
-    frames = np.arange(len(facing))
-    known = np.concatenate([frames[a:b] for a, b in stances])
-    values = np.concatenate([np.full(b - a, facing[a:b].mean()) for a, b in stances])
-    return np.interp(frames, known, values)
-
-
-def _ease(t: Array) -> Array:
-    """Smooth step from 0 to 1 of `t` clipped to that range."""
-    t = np.clip(t, 0.0, 1.0)
-    out: Array = t * t * (3 - 2 * t)
+def _stances(positions: Array, joints: Array, fps: float) -> dict[str, Stance]:
+    """How the feet of the model stand: joint places (T, 22, 3) and world rotations (T, 22, 4)."""
+    out = {}
+    for side, _ in SIDES:
+        foot, toe = _INDEX[side + "Foot"], _INDEX[side + "Toe"]
+        out[side] = stance(positions[:, foot], positions[:, toe], joints[:, foot], fps)
     return out
 
 
