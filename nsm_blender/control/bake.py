@@ -19,6 +19,7 @@ from .check import refuse
 from .commands import Commands, Future, PathCommands, State, VelocityCommands, start_of
 from .errands import ErrandCommands
 from .foot_lock import contact_labels, lock_feet
+from .goals import LOCOMOTION
 from .locomotion import Locomotion, Record
 from .path import GroundPath
 from .pose import decode, joint_places
@@ -40,7 +41,7 @@ class Bake:
     def __init__(self, shot: Shot, weights: Path | str | None = None) -> None:
         shot.validate()
         if shot.keys:
-            refuse(shot)
+            refuse(shot, LOCOMOTION)
         self.shot = shot
         self._network = PFNN.load(weights or weights_folder() / "pfnn.safetensors")
         self._commands: Commands

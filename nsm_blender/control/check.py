@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ..errors import ShotError
+from . import scene_network
 from .floor import ANKLE, Footprints
 from .foresight import Foreseen, foresee
 from .goals import LOCOMOTION, ActionKey, Goal
@@ -36,26 +38,50 @@ class Problem:
     fatal: bool
 
 
-def check(shot: Shot) -> list[Problem]:
+def check(shot: Shot, able: Collection[str] | None = None) -> list[Problem]:
     """What cannot work in the keys of a shot, in their order; none when all is well. Raises ShotError when the shot's
-    data themselves make no sense."""
+    data themselves make no sense, and WeightsError when a model card cannot be read.
+
+    able: actions that can be done; None for all that the installed networks can do.
+    """
     shot.validate()
+    able = scene_network.able() if able is None else able
     planner = Planner(shot)
     out: list[Problem] = []
-    for number, (key, seen) in enumerate(zip(shot.keys, foresee(shot), strict=True)):
-        out += [Problem(number, text, True) for text in _impossible(shot, key, seen)]
+    full = _hands_full(shot)
+    for number, (key, seen) in enumerate(zip(shot.keys, foresee(shot, able), strict=True)):
+        out += [Problem(number, text, True) for text in _impossible(shot, key, seen, able)]
+        out += [Problem(number, text, True) for text in _beyond_the_hands(key, full[number])]
         out += [Problem(number, text, False) for text in _doubtful(shot, planner, key, seen)]
     return out
 
 
-def refuse(shot: Shot) -> None:
-    """Raise ShotError when a key of the shot cannot work, with the reason."""
-    for problem in check(shot):
+def refuse(shot: Shot, able: Collection[str] | None = None) -> None:
+    """Raise ShotError when a key of the shot cannot work, with the reason. able: as for `check`."""
+    for problem in check(shot, able):
         if problem.fatal:
             raise ShotError(f"Action key {problem.key + 1} ({shot.keys[problem.key].action}): {problem.text}")
 
 
-def _impossible(shot: Shot, key: ActionKey, seen: Foreseen) -> list[str]:
+def _hands_full(shot: Shot) -> list[str]:
+    """What is in the hands before each key: the goal at which it was picked up, or ""."""
+    out, held = [], ""
+    for key in shot.keys:
+        out.append(held)
+        if key.action in ("pick_up", "put_down"):
+            held = key.goal if key.action == "pick_up" else ""
+    return out
+
+
+def _beyond_the_hands(key: ActionKey, held: str) -> list[str]:
+    if key.action == "put_down" and not held:
+        return ["there is nothing in the hands by then; add a key before it that picks something up."]
+    if key.action in ("pick_up", "open") and held:
+        return [f"the hands are still full, since '{held}'; add a key before it that puts the thing down."]
+    return []
+
+
+def _impossible(shot: Shot, key: ActionKey, seen: Foreseen, able: Collection[str]) -> list[str]:
     out = []
     if key.action in USES:
         collider = next((c for c in shot.colliders if c.name == _goal(shot, key).collider), None)
@@ -63,9 +89,9 @@ def _impossible(shot: Shot, key: ActionKey, seen: Foreseen) -> list[str]:
             out.append(f"{DOES[key.action]} needs a {USES[key.action]}; attach the goal '{key.goal}' to one.")
         elif collider.handles is None:
             out.append(f"the {USES[key.action]} '{collider.name}' has no handles yet; let them be proposed.")
-    if key.action not in LOCOMOTION:
-        able = ", ".join(LOCOMOTION)
-        out.append(f"{DOES[key.action]} is beyond the locomotion network, which this version bakes with; use {able}.")
+    if key.action not in able:
+        network = "the networks that are installed" if set(able) - set(LOCOMOTION) else "the locomotion network"
+        out.append(f"{DOES[key.action]} is beyond {network}; use {', '.join(able)}.")
     return [*out, seen.trouble] if seen.trouble else out
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,10 @@ STOPPING = 0.6
 """Seconds until one who is there stands still."""
 
 
+DOING = {"sit": 2.5, "open": 3.0, "pick_up": 3.0, "put_down": 3.0, "climb": 2.5}
+"""Seconds that what is done with a thing takes, about."""
+
+
 @dataclass(frozen=True)
 class Foreseen:
     """One key: its way (None where it goes nowhere, or cannot), why it has none, and the frames of the shot at which
@@ -34,8 +39,9 @@ class Foreseen:
     done: float
 
 
-def foresee(shot: Shot) -> list[Foreseen]:
-    """The keys of a valid shot, each from where the one before ends. What only other networks do takes no time."""
+def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
+    """The keys of a valid shot, each from where the one before ends. What is not among the actions that can be done,
+    `able`, takes no time."""
     planner = Planner(shot)
     x, y, _, facing = shot.start if shot.start is not None else (0.0, 0.0, 0.0, 0.0)
     place, free = np.array([x, y]), 0.0
@@ -47,7 +53,8 @@ def foresee(shot: Shot) -> list[Foreseen]:
             asked = planner.facing(key, place)
             end = facing if asked is None else asked
             seconds += SETTLED + _turning(end - facing)
-        elif key.action in LOCOMOTION:
+        elif key.action in able:
+            seconds += DOING.get(key.action, 0.0)
             try:
                 leg = planner.leg(key, place, set_off)
             except RouteError as error:

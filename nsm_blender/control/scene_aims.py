@@ -49,7 +49,7 @@ def put_down_aim(surface: Collider, pose: Array, box: Collider, lying: Array) ->
 
 
 def open_aim(collider: Collider, pose: Array, here: Array) -> Reach:
-    """Open a door from the side on which one is, at `here` (2,): the place is its handle, the facing the way through."""
+    """Open a door from the side on which one is, `here` (2,): the place is its handle, the facing the way through."""
     handles = collider.handles
     assert isinstance(handles, Door)
     handle, hinge = to_world(np.array(handles.handle), pose), to_world(np.array(handles.hinge), pose)

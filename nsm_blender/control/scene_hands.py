@@ -164,7 +164,7 @@ class Hands:
         for side, column in zip(ARMS, _HANDS, strict=True):
             away = np.linalg.norm(palm(places, rotations, side) - handle)
             if contacts[column] > TOUCHES and away < GRASP_REACH:
-                self.grips.append(Grip(name, handles, side, frame, frame))
+                self.grips.append(Grip(name, handles, side, frame, frame - 1))
                 return True
         return False
 

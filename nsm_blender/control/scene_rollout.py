@@ -201,7 +201,7 @@ class SceneCharacter:
             ahead = y[OUTPUT.future_joint_position].reshape(shape)
             angle = float(self._future_facing[-1] - self.root[3])
             coming = ahead.copy()
-            coming[:, :2] = to_world(ahead[:, :2], np.float64(angle))
+            coming[:, :2] = to_world(ahead[:, :2], np.array(angle))
             coming[:, :2] += to_local(self._future_place[-1] - self.root[:2], self.root[3])
             speed = (1 - _DT) * speed + _DT * (coming - predicted)
         last = points_to_world(self._pose[FRAME.joint_position].reshape(shape), before)

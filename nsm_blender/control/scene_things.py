@@ -46,10 +46,11 @@ class Scenery:
         placed = self.surroundings.near(frame * self._rate, place, reach)
         if not self.moved:
             return placed
-        own = [self.placed(name, frame) for name in self.moved]
-        parts = [placed.without(list(self.moved)), *own]
+        parts = [placed.without(list(self.moved)), *(self.placed(name, frame) for name in self.moved)]
         return Placed(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("rotation", "centre", "half")),
+            np.concatenate([part.rotation for part in parts]),
+            np.concatenate([part.centre for part in parts]),
+            np.concatenate([part.half for part in parts]),
             np.concatenate([part.owner for part in parts]),
             placed.names,
         )

@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Carrying out action keys with the NSM: steered along a route until near, then the goal itself, until it is done.
+
+What is done is told from the labels that the network predicts, from what is in the hands, and from stillness.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+
+from ..errors import RouteError
+from ..geometry.roles import Seat
+from ..models.nsm import ACTIONS, CONTACTS, FPS
+from ..motion.root import direction
+from ..motion.rotations import Array, wrap_angle
+from ..motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
+from .errands import UNFINISHED, Outcome
+from .goals import ActionKey
+from .legs import Leg, Planner
+from .scene_aims import open_aim, pick_up_aim, put_down_aim, seat_aim
+from .scene_goals import Reach, Steer
+from .scene_hands import TOUCHES, Hands, between_palms, grasp_of
+from .scene_rollout import SceneCharacter
+from .shot import Shot
+
+NEAR = 1.8
+"""Metres of way left at which the goal itself is asked for: the network was trained on such approaches."""
+AT_HAND = 1.2
+"""Metres from a goal within which no way to it is looked for."""
+AT_END = 0.2
+"""Metres of way left at which one comes to a stop."""
+STILL = 0.12
+"""m/s of the root below which one stands or sits still,"""
+SETTLED = 0.4
+"""for so many seconds."""
+PATIENCE = 4.0
+"""Seconds after which a stop is as good as it gets."""
+STUCK = 4.0
+"""Seconds without getting anywhere after which one is stuck."""
+LONGEST = 15.0
+"""Seconds after which what is done with a thing has failed."""
+GETS_ON = 0.1
+"""Metres nearer to the end of the way that count as getting on."""
+SECOND_TRIES = 1
+SEATED_WITHIN = 0.3
+"""Metres from the hips to their place on the seat."""
+LIFTING = 0.8
+"""Seconds after the grasp at which a box is picked up, after letting go at which it is put down."""
+OPEN = 0.75
+"""Share of its angle by which a door must be open."""
+IN_FRONT = 0.35
+"""Metres before the seat's edge at which one stands who got up."""
+HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
+_SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
+
+
+class Stage(Enum):
+    """What one is doing about the present key."""
+
+    WAIT = auto()
+    GO = auto()
+    DO = auto()
+    SETTLE = auto()
+    HOLD = auto()
+
+
+@dataclass(frozen=True, eq=False)
+class Seating:
+    """A time of sitting. first: frame of the rollout at which one began to sit down, settled: at which one sat, left:
+    at which one was told to get up, None while seated. key: number of the key. aim: place of the hips and facing."""
+
+    key: int
+    aim: Reach
+    first: int
+    settled: int
+    left: int | None = None
+
+
+class SceneErrands:
+    """Drives a character through the keys of a shot; `outcomes` tells, key by key, what became of them."""
+
+    def __init__(self, shot: Shot, character: SceneCharacter) -> None:
+        self._shot = shot
+        self.character = character
+        self.hands = Hands(character.scenery)
+        self.outcomes = [Outcome(key.action, key.goal) for key in shot.keys]
+        self.seatings: list[Seating] = []
+        self.number = 0
+        self._goals = {goal.name: goal for goal in shot.goals}
+        self._stage = Stage.WAIT
+        self._since = 0
+        self._still = 0
+        self._nearest, self._got_on = math.inf, 0
+        self._tries = 0
+        self._planner = Planner(shot)
+        self._leg: Leg | None = None
+        self._steer: Steer | None = None
+        self._aim: Reach | None = None
+
+    def fork(self) -> SceneErrands:
+        """Another one that goes on from here on its own."""
+        out = copy.copy(self)
+        out.character = self.character.fork()
+        out.hands = self.hands.fork(out.character.scenery)
+        out.outcomes = [replace(outcome) for outcome in self.outcomes]
+        out.seatings = list(self.seatings)
+        if self._steer is not None:
+            out._steer = replace(self._steer, walker=copy.copy(self._steer.walker))
+        return out
+
+    def resumed(self, shot: Shot) -> SceneErrands:
+        """Another one that goes on from here with the keys of a shot that differs only in keys that are not begun."""
+        out = self.fork()
+        out._shot = shot
+        out._goals = {goal.name: goal for goal in shot.goals}
+        out._planner = Planner(shot)
+        fresh = [Outcome(key.action, key.goal) for key in shot.keys]
+        out.outcomes = [*out.outcomes[: self.number], *fresh[self.number :]]
+        return out
+
+    def step(self) -> None:
+        """One frame: on to the next stage or key when it is time, then the body and what is in its hands."""
+        while self.number < len(self.outcomes) and self._advance():
+            pass
+        character = self.character
+        character.step()
+        self.hands.follow(character.places, character.rotations, character.contacts, character.frame - 1)
+
+    @property
+    def between_keys(self) -> bool:
+        """Whether the next key is not begun: from here a bake can be taken up again."""
+        return self._stage is Stage.WAIT
+
+    def report(self) -> list[dict[str, Any]]:
+        """The outcomes as JSON's plain data, for a shot that ends here."""
+        for outcome in self.outcomes[self.number :]:
+            outcome.trouble = outcome.trouble or UNFINISHED
+        return [asdict(outcome) for outcome in self.outcomes]
+
+    @property
+    def _key(self) -> ActionKey:
+        return self._shot.keys[self.number]
+
+    @property
+    def _outcome(self) -> Outcome:
+        return self.outcomes[self.number]
+
+    @property
+    def _frame(self) -> int:
+        """Of the shot."""
+        return math.ceil(self.character.frame / FPS * self._shot.fps - 1e-6)
+
+    @property
+    def _seated(self) -> bool:
+        return bool(self.seatings) and self.seatings[-1].left is None
+
+    def _seconds(self, since: int) -> float:
+        return (self.character.frame - since) / FPS
+
+    def _enter(self, stage: Stage) -> bool:
+        frame = self.character.frame
+        self._stage, self._since, self._still = stage, frame, frame
+        self._nearest, self._got_on = math.inf, frame
+        return True
+
+    def _advance(self) -> bool:
+        """Whether the present stage ended."""
+        if self._stage is Stage.WAIT:
+            return self._set_off()
+        if self._stage is Stage.GO:
+            return self._go()
+        if self._stage is Stage.DO:
+            return self._do()
+        if self._stage is Stage.SETTLE:
+            return self._settle()
+        return self._seconds(self._since) >= self._key.hold and self._finish()
+
+    def _finish(self, trouble: str = "") -> bool:
+        self._outcome.trouble = trouble
+        self._outcome.done = self._frame
+        if trouble and not self._seated:
+            self._stand(self.character.root[:2], None)
+        self.number += 1
+        return self._enter(Stage.WAIT)
+
+    def _set_off(self) -> bool:
+        key = self._key
+        if key.start is not None and self.character.frame / FPS * self._shot.fps < key.start - 1e-6:
+            return False
+        self._outcome.set_off = self._frame
+        self._outcome.late = 0 if key.start is None else self._frame - key.start
+        self._tries = 0
+        if key.action == "idle":
+            return self._stay()
+        return self._start_leg()
+
+    def _stay(self) -> bool:
+        """An idle key: stay seated, or stand and turn as asked."""
+        if self._seated:
+            self._outcome.arrived = self._frame
+            return self._enter(Stage.HOLD)
+        place = self.character.root[:2].copy()
+        self._outcome.facing = self._planner.facing(self._key, place)
+        self._stand(place, self._outcome.facing)
+        return self._enter(Stage.SETTLE)
+
+    def _stand(self, place: Array, facing: float | None) -> None:
+        """Want to stand at a place (2,), with what one has in the hands."""
+        root, hold = self.character.root, self.hands.holding
+        at = np.append(place, root[2])
+        angle = float(root[3]) if facing is None else facing
+        self._aim = Reach(at, angle, "idle") if hold is None else Reach(at, angle, "carry", hold.name)
+        self.character.wish(self._aim)
+
+    def _start_leg(self) -> bool:
+        """Find the way from where one is, and go; a key without a way is done at once, with the reason."""
+        key, place = self._key, self.character.root[:2].copy()
+        try:
+            self._aim = self._aimed(key)
+            if self._aim is not None:
+                self._outcome.place, self._outcome.facing = self._aim.place[:2].tolist(), self._aim.facing
+                if np.linalg.norm(self._aim.place[:2] - place) < AT_HAND and not self._seated:
+                    return self._approach()
+            leg = self._way(key, place)
+        except RouteError as error:
+            return self._finish(str(error))
+        self._leg = leg
+        if self._aim is None:
+            self._outcome.place, self._outcome.facing = leg.place.tolist(), leg.facing
+        if leg.route.length < AT_END:
+            return self._arrive()
+        self._get_up()
+        hold = self.hands.holding
+        walker = self._planner.walker(key, leg.route)
+        action = "carry" if hold is not None else "run" if key.action == "run" or key.gait == "jog" else "walk"
+        self._steer = Steer(walker, action, "" if hold is None else hold.name)
+        self.character.wish(self._steer)
+        return self._enter(Stage.GO)
+
+    def _aimed(self, key: ActionKey) -> Reach | None:
+        """What to ask the network for near the goal; None where one only goes. Raises RouteError with the reason why
+        nothing can be asked for."""
+        aims: dict[str, Callable[[], Reach]] = {
+            "sit": lambda: seat_aim(*thing),
+            "pick_up": lambda: pick_up_aim(*thing),
+            "put_down": lambda: put_down_aim(*thing, *box),
+            "open": lambda: open_aim(*thing, self.character.root[:2]),
+        }
+        if key.action not in aims:
+            return None
+        frame, scenery, hold = self.character.frame, self.character.scenery, self.hands.holding
+        name = self._goals[key.goal].collider
+        thing = scenery.collider(name), scenery.pose(name, frame)
+        if key.action == "put_down":
+            if hold is None:
+                raise RouteError("There is nothing in the hands to put down; add a key that picks something up before.")
+            box = scenery.collider(hold.name), hold.lying
+        elif key.action in ("pick_up", "open") and hold is not None:
+            raise RouteError(f"The hands are full with '{hold.name}'; add a key that puts it down before.")
+        aim = aims[key.action]()
+        return aim if key.facing is None or key.action != "sit" else replace(aim, facing=key.facing)
+
+    def _way(self, key: ActionKey, place: Array) -> Leg:
+        """The leg to the goal, things being where they are now. Raises RouteError."""
+        frame, scenery = self.character.frame, self.character.scenery
+        if scenery.moved:
+            hold = self.hands.holding
+            now = [
+                replace(c, poses=scenery.pose(c.name, frame)[None]) if c.name in scenery.moved else c
+                for c in self._shot.colliders
+                if hold is None or c.name != hold.name
+            ]
+            names = {c.name for c in now}
+            goals = [g for g in self._shot.goals if g.collider in names or not g.collider]
+            planner = Planner(replace(self._shot, colliders=now, goals=goals))
+        else:
+            planner = self._planner
+        when = frame / FPS * self._shot.fps
+        if not self._seated:
+            return planner.leg(key, place, when)
+        leg, error = None, RouteError("There is no room to stand up.")
+        for start in self._exits():
+            try:
+                leg = planner.leg(key, start, when)
+                break
+            except RouteError as reason:
+                error = reason
+        if leg is None:
+            raise error
+        points = np.vstack((np.append(place, leg.route.points[0, 2]), leg.route.points))
+        crouch = np.concatenate((leg.route.crouch[:1], leg.route.crouch))
+        return replace(leg, route=replace(leg.route, points=points, crouch=crouch))
+
+    def _exits(self) -> list[Array]:
+        """Places (2,) to stand at after getting up, best first: before the seat, or where one came from."""
+        seating = self.seatings[-1]
+        seat = self.character.scenery.collider(seating.aim.thing).handles
+        assert isinstance(seat, Seat)
+        front = seating.aim.place[:2] + direction(np.array(seating.aim.facing)) * (seat.depth / 2 + IN_FRONT)
+        return [front] if self._leg is None else [front, self._leg.place]
+
+    def _get_up(self) -> None:
+        if self._seated:
+            self.seatings[-1] = replace(self.seatings[-1], left=self.character.frame)
+
+    def _go(self) -> bool:
+        assert self._steer is not None and self._leg is not None
+        left = self._steer.walker.left
+        if self._aim is None and left <= AT_END:
+            return self._arrive()
+        if self._aim is not None and left <= NEAR:
+            return self._approach()
+        if left < self._nearest - GETS_ON:
+            self._nearest, self._got_on = left, self.character.frame
+        if self._seconds(self._got_on) > STUCK:
+            return self._again(f"One came to a stop {left:.1f} m before the end of the way; free it or draw another.")
+        return False
+
+    def _arrive(self) -> bool:
+        """At the end of a way, where nothing but standing is asked for."""
+        assert self._leg is not None
+        self._outcome.arrived = self._frame
+        facing = self._leg.facing
+        if facing is None and self._steer is not None:
+            facing = self._steer.walker.heading()
+        self._stand(self._leg.place, facing)
+        return self._enter(Stage.SETTLE)
+
+    def _approach(self) -> bool:
+        assert self._aim is not None
+        self._get_up()
+        self.character.wish(self._aim)
+        return self._enter(Stage.DO)
+
+    def _do(self) -> bool:
+        """What is done with the thing; whether it is finished or has failed."""
+        done = {"sit": self._sits, "pick_up": self._picked_up, "put_down": self._put_down, "open": self._opened}
+        if done[self._key.action]():
+            self._outcome.arrived = self._frame
+            return self._enter(Stage.HOLD)
+        if self.character.speed > STILL:
+            self._got_on = self.character.frame
+        if self._seconds(self._got_on) > STUCK or self._seconds(self._since) > LONGEST:
+            assert self._aim is not None
+            away = float(np.linalg.norm(self.character.root[:2] - self._aim.place[:2]))
+            what = "sit down on" if self._key.action == "sit" else self._key.action.replace("_", " ")
+            return self._again(f"One could not {what} '{self._goals[self._key.goal].collider}', {away:.1f} m from it.")
+        return False
+
+    def _again(self, trouble: str) -> bool:
+        """Stuck: look for another way, and give up the next time."""
+        self._tries += 1
+        return self._finish(trouble) if self._tries > SECOND_TRIES else self._start_leg()
+
+    def _sits(self) -> bool:
+        character, aim = self.character, self._aim
+        assert aim is not None
+        hips = character.places[HIP_JOINTS].mean(0) - aim.place - [0.0, 0.0, SEAT_BELOW_HIP_JOINTS]
+        sitting = character.action[_SIT] > TOUCHES and character.contacts[_HIPS] > TOUCHES
+        if not sitting or character.speed > STILL or np.linalg.norm(hips) > SEATED_WITHIN:
+            self._still = character.frame
+        if self._seconds(self._still) < SETTLED:
+            return False
+        settled = self._still
+        self.seatings.append(Seating(self.number, aim, self._since, settled))
+        self._note(100 * float(np.linalg.norm(hips)), aim.facing - character.root[3])
+        return True
+
+    def _picked_up(self) -> bool:
+        character, hands = self.character, self.hands
+        assert self._aim is not None
+        if hands.holding is None:
+            parts = (character.places, character.rotations, character.contacts) if character.frame else None
+            if parts is not None and hands.take(self._aim.thing, *parts, character.frame, self.number):
+                middle, angle = between_palms(parts[0], parts[1])
+                wanted, square = grasp_of(hands.holds[-1].handles, hands.holds[-1].lying)
+                self._note(100 * float(np.linalg.norm(middle - wanted)), float(square - angle))
+            return False
+        return self._seconds(hands.holding.taken) > LIFTING
+
+    def _put_down(self) -> bool:
+        hands, character = self.hands, self.character
+        assert self._aim is not None and self._aim.pose is not None
+        hold = hands.holding
+        if hold is None:
+            left = hands.holds[-1].left
+            return left is not None and self._seconds(left) > LIFTING
+        pose = character.scenery.pose(hold.name, character.frame)
+        if hands.leave(self._aim.pose, character.contacts, character.frame, self.number):
+            was, angle = grasp_of(hold.handles, pose)
+            wanted, square = grasp_of(hold.handles, self._aim.pose)
+            self._note(100 * float(np.linalg.norm(was - wanted)), float(square - angle))
+        return False
+
+    def _opened(self) -> bool:
+        hands, character = self.hands, self.character
+        assert self._aim is not None
+        frame, name = character.frame, self._aim.thing
+        if frame and not (hands.grips and hands.grips[-1].name == name and hands.grips[-1].last >= frame - 1):
+            hands.grip(name, character.places, character.rotations, character.contacts, frame)
+        return hands.opened(name) >= OPEN
+
+    def _settle(self) -> bool:
+        """Standing still, or out of patience."""
+        if self.character.speed > STILL:
+            self._still = self.character.frame
+        if self._seconds(self._still) < SETTLED and self._seconds(self._since) < PATIENCE:
+            return False
+        if self._outcome.arrived is None:
+            self._outcome.arrived = self._frame
+        out, root = self._outcome, self.character.root
+        away = None if out.place is None else 100 * math.hypot(*(root[:2] - out.place))
+        self._note(away, None if out.facing is None else out.facing - root[3])
+        return self._enter(Stage.HOLD)
+
+    def _note(self, error_cm: float | None, turn: float | None) -> None:
+        """Keep by how much one is off: centimetres, radians."""
+        self._outcome.error_cm = error_cm
+        self._outcome.error_deg = None if turn is None else math.degrees(abs(float(wrap_angle(np.array(turn)))))

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From what the NSM predicted to a body with rigid bones (4): feet planted, hips on the seat, palms on the box.
+
+The last correction moves hips, hands and boxes by no more than 3 cm and 3 degrees, spread over a second; how far
+they were off before and after it is reported. What it does not reach stays off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..geometry.colliders import Collider
+from ..models.nsm import CONTACTS, FPS
+from ..motion.filters import runs, velocity, without_short_runs
+from ..motion.ik import solve_limb
+from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
+from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS, TOE_HEIGHT
+from .planting import plant_feet
+from .pose import limit_elbows
+from .scene_errands import HIP_JOINTS, Seating
+from .scene_hands import (
+    ARMS,
+    PALM_THICKNESS,
+    TOUCHES,
+    Grip,
+    Hands,
+    Hold,
+    between_palms,
+    carried_pose,
+    grasp_of,
+    palm,
+)
+from .scene_rollout import SceneRecord
+from .scene_things import blended, pose_at, to_world
+
+FARTHEST = 0.03
+"""Metres,"""
+MOST_TURN = np.radians(3.0)
+"""and radians, by which the last correction moves anything."""
+SPREAD = 1.0
+"""Seconds over which it comes in and goes."""
+WRIST_ABOVE_REST = 0.035
+"""Metres of a wrist above the arm rest that its hand lies on."""
+REST_REACH = 0.12
+"""Metres from an arm rest within which a hand that touches something lies on it."""
+_HAND_BLEND = 0.5
+_SHORTEST = 3
+"""Frames: shorter contacts and gaps are flicker of the label."""
+_DOWN = 0.045
+"""Metres above its height in stance below which a heel or toe is on the ground,"""
+_SLOW = 0.6
+"""m/s at which it may move meanwhile."""
+_FEET = ("LeftFoot", "RightFoot")
+
+
+@dataclass(frozen=True)
+class Correction:
+    """How far one thing was off, before the last correction (raw) and after it. key: number of the key that asked for
+    it; what: "hips", or "hands" with a box taken, or "box" put down."""
+
+    key: int
+    what: str
+    raw_cm: float
+    raw_deg: float
+    cm: float
+    deg: float
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """T frames at 60 fps: joint places (T, J, 3), world rotations (T, J, 4), root (T, 4), contacts (T, 4) of
+    CONTACT_JOINTS, poses (T, 7) of the things that were moved."""
+
+    places: Array
+    rotations: Array
+    root: Array
+    contacts: Array
+    things: dict[str, Array]
+    corrections: list[Correction]
+
+    def told(self) -> list[dict[str, Any]]:
+        """The corrections as JSON's plain data."""
+        return [asdict(one) for one in self.corrections]
+
+
+def posed(
+    record: SceneRecord, seatings: Sequence[Seating], hands: Hands, colliders: Sequence[Collider], rate: float = 1.0
+) -> Posed:
+    """The whole rollout with rigid bones and settled contacts. rate: collider poses per frame of the rollout."""
+    out = list[Correction]()
+    count = len(record.root)
+    hips, rotations, root = record.places[:, 0].copy(), limit_elbows(record.rotations), record.root.copy()
+    contacts = foot_contacts(record)
+    for seating in seatings:
+        out.append(_seat(seating, hips, rotations, root))
+    ground = np.array([0.0, 0.0, float(record.root[0, 2])])
+    level = bool(np.ptp(record.root[:, 2]) < 1e-6)
+    places, rotations = (
+        value[0]
+        for value in plant_feet(
+            (hips - ground)[None],
+            rotations[None],
+            contacts[None],
+            wanted=(record.places - ground)[None],
+            own_heights=not level,
+        )
+    )
+    places = places + ground
+    by_name = {collider.name: collider for collider in colliders}
+    things = _tracks(hands, by_name, count, rate)
+    targets = _Targets(places, rotations)
+    for hold in hands.holds:
+        out += targets.hold(hold, things[hold.name])
+    for seating in seatings:
+        targets.rest(seating, by_name[seating.aim.thing], record.contacts, rate)
+    for grip in hands.grips:
+        targets.grip(grip, things.get(grip.name))
+    places, rotations = targets.reached()
+    out.sort(key=lambda one: one.key)
+    return Posed(places, make_continuous(rotations), root, contacts, things, out)
+
+
+def foot_contacts(record: SceneRecord) -> Array:
+    """Contacts (T, 4) of CONTACT_JOINTS, 0 or 1, from the two labels of the feet: heel or toe, whichever is low and
+    slow; the toe when neither is."""
+    out = np.zeros((len(record.root), len(CONTACT_JOINTS)), dtype=np.float32)
+    ground = record.root[:, 2]
+    for foot in _FEET:
+        on = without_short_runs(record.contacts[:, CONTACTS.index(foot)] > TOUCHES, _SHORTEST, _SHORTEST)
+        parts = []
+        for joint, height in ((foot, ANKLE_HEIGHT), (foot.replace("Foot", "Toe"), TOE_HEIGHT)):
+            place = record.places[:, MODEL_SKELETON.index(joint)]
+            slow = np.linalg.norm(velocity(place[:, :2], FPS), axis=1) < _SLOW
+            parts.append(slow & (place[:, 2] - ground < height + _DOWN))
+        heel, toe = parts
+        toe = toe | ~heel
+        for joint, part in ((foot, heel), (foot.replace("Foot", "Toe"), toe)):
+            out[:, CONTACT_JOINTS.index(joint)] = on & without_short_runs(part & on, _SHORTEST, _SHORTEST)
+    return out
+
+
+def limited(vector: Array, most: float) -> Array:
+    """A vector (3,), shortened to `most` where it is longer."""
+    length = float(np.linalg.norm(vector))
+    return vector if length <= most else vector * (most / length)
+
+
+def eased(count: int, start: float, full: float, full_end: float, end: float) -> Array:
+    """Weight (count,) that rises from frame `start` to `full` and falls from `full_end` to `end`, smoothly."""
+    at = np.arange(count, dtype=float)
+    rise = np.clip((at - start) / max(full - start, 1e-6), 0, 1)
+    fall = np.clip((end - at) / max(end - full_end, 1e-6), 0, 1)
+    t = np.minimum(rise, fall)
+    out: Array = t * t * (3 - 2 * t)
+    return out
+
+
+def _seat(seating: Seating, hips: Array, rotations: Array, root: Array) -> Correction:
+    """Turn and move the body, in place, so that it sits where it should, as far as the correction goes."""
+    count, blend = len(hips), SPREAD * FPS
+    first, last = seating.settled, count if seating.left is None else seating.left
+    seated = slice(first, max(last, first + 1))
+    wanted = seating.aim.place + np.array([0.0, 0.0, SEAT_BELOW_HIP_JOINTS])
+    weight = eased(count, first - blend, first, last, last + blend)
+    turn = float(wrap_angle(np.array(seating.aim.facing - root[seated, 3].mean())))
+    raw_cm, raw_deg = _seat_error(seating, wanted, hips, rotations, root)
+    yaw = weight * float(np.clip(turn, -MOST_TURN, MOST_TURN))
+    rotations[:] = multiply(np.broadcast_to(from_yaw(yaw)[:, None], rotations.shape), rotations)
+    root[:, 3] += yaw
+    off = wanted - _hip_joints(hips[seated], rotations[seated]).mean(0)
+    shift = weight[:, None] * limited(off, FARTHEST)
+    hips += shift
+    root[:, :2] += shift[:, :2]
+    return Correction(seating.key, "hips", raw_cm, raw_deg, *_seat_error(seating, wanted, hips, rotations, root))
+
+
+def _seat_error(seating: Seating, wanted: Array, hips: Array, rotations: Array, root: Array) -> tuple[float, float]:
+    """Centimetres and degrees at the end of sitting down."""
+    at = slice(seating.settled, seating.settled + 1)
+    off = _hip_joints(hips[at], rotations[at])[0] - wanted
+    turn = float(wrap_angle(np.array(seating.aim.facing - root[seating.settled, 3])))
+    return 100 * float(np.linalg.norm(off)), float(np.degrees(abs(turn)))
+
+
+def _hip_joints(hips: Array, rotations: Array) -> Array:
+    """Middle (T, 3) between the hip joints."""
+    offset = MODEL_SKELETON.offsets[HIP_JOINTS].mean(0)
+    return hips + rotate(rotations[:, 0], np.broadcast_to(offset, hips.shape))
+
+
+def _tracks(hands: Hands, colliders: dict[str, Collider], count: int, rate: float) -> dict[str, Array]:
+    """Poses (T, 7) of all things that were moved."""
+    names = sorted({name for moved in hands.tracks for name in moved})
+    return {
+        name: np.array(
+            [
+                moved.get(name, pose_at(colliders[name], frame * rate))
+                for frame, moved in enumerate(hands.tracks[:count])
+            ]
+        )
+        for name in names
+    }
+
+
+class _Targets:
+    """Where the wrists of a posed body (places (T, J, 3), rotations (T, J, 4)) are to be."""
+
+    def __init__(self, places: Array, rotations: Array) -> None:
+        self._places, self._rotations = places, rotations
+        self._shift = {side: np.zeros((len(places), 3)) for side in ARMS}
+        self._weight = {side: np.zeros(len(places)) for side in ARMS}
+
+    def hold(self, hold: Hold, poses: Array) -> list[Correction]:
+        """Put the palms on a box while it is held, and the box, in place, where it was taken and where it is left."""
+        count, blend = len(poses), SPREAD * FPS
+        last = count if hold.left is None else hold.left
+        frames = slice(hold.taken, last)
+        middle, angle = between_palms(self._places, self._rotations)
+        poses[frames] = carried_pose(hold.handles, hold.lying, middle[frames], angle[frames])
+        out = [self._meets(hold, hold.taken, hold.lying, middle, angle, hold.key_taken, "hands")]
+        # Out of its place into the hands, and back, within a second: the hands go with it as far as they may.
+        away = _faded(count, hold.taken, hold.taken + blend)
+        poses[frames] = blended(poses[frames], hold.lying, away[frames])
+        if hold.goal is not None and hold.left is not None and hold.key_left is not None:
+            out.append(self._meets(hold, hold.left - 1, hold.goal, middle, angle, hold.key_left, "box"))
+            near = 1 - _faded(count, hold.left - blend, hold.left)
+            poses[frames] = blended(poses[frames], hold.goal, near[frames])
+        self._press(hold, poses, last)
+        return out
+
+    def _meets(
+        self, hold: Hold, frame: int, pose: Array, middle: Array, angle: Array, key: int, what: str
+    ) -> Correction:
+        wanted, square = grasp_of(hold.handles, pose)
+        off = float(np.linalg.norm(wanted - middle[frame]))
+        turn = float(abs(wrap_angle(np.array(square - angle[frame]))))
+        return Correction(
+            key,
+            what,
+            100 * off,
+            float(np.degrees(turn)),
+            100 * max(off - FARTHEST, 0.0),
+            float(np.degrees(max(turn - MOST_TURN, 0.0))),
+        )
+
+    def _press(self, hold: Hold, poses: Array, last: int) -> None:
+        """The palms onto the faces: across the box as far as needed, along them no farther than a correction may."""
+        count, blend = len(poses), _HAND_BLEND * FPS
+        weight = eased(count, hold.taken - blend, hold.taken, last - 1, last - 1 + blend)
+        middle, _ = between_palms(self._places, self._rotations)
+        wanted, _ = grasp_of(hold.handles, poses)
+        along = wanted - middle
+        length = np.linalg.norm(along, axis=1, keepdims=True)
+        along *= np.minimum(1.0, FARTHEST / np.maximum(length, 1e-9))
+        half = (to_world(np.array(hold.handles.left), poses) - to_world(np.array(hold.handles.right), poses)) / 2
+        size = np.linalg.norm(half, axis=1, keepdims=True)
+        half *= (size + PALM_THICKNESS) / np.maximum(size, 1e-9)
+        for side, sign in (("Left", 1.0), ("Right", -1.0)):
+            target = middle + along + sign * half
+            self._add(side, target - palm(self._places, self._rotations, side), weight)
+
+    def rest(self, seating: Seating, collider: Collider, contacts: Array, rate: float) -> None:
+        """Keep the hands that lie on arm rests still, and on them."""
+        rests = getattr(collider.handles, "arm_rests", [])
+        if not rests:
+            return
+        count = len(contacts)
+        tops = to_world(np.array(rests), pose_at(collider, seating.settled * rate))
+        end = count if seating.left is None else seating.left
+        for side in ARMS:
+            column = CONTACTS.index(side + "Hand")
+            wrist = self._places[:, MODEL_SKELETON.index(side + "Hand")]
+            for start, stop in runs(without_short_runs(contacts[:, column] > TOUCHES, _SHORTEST, _SHORTEST)):
+                if stop <= seating.first or start >= end:
+                    continue
+                place = wrist[start:stop].mean(0)
+                top = tops[np.linalg.norm(tops[:, :2] - place[:2], axis=1).argmin()]
+                target = np.array([*place[:2], top[2] + WRIST_ABOVE_REST])
+                if np.linalg.norm((top - place)[:2]) > 2 * REST_REACH or abs(target[2] - place[2]) > REST_REACH:
+                    continue
+                blend = _HAND_BLEND * FPS
+                self._add(side, target - wrist, eased(count, start - blend, start, stop - 1, stop - 1 + blend))
+
+    def grip(self, grip: Grip, poses: Array | None) -> None:
+        """Keep a hand at the handle of a door while it turns."""
+        if poses is None or grip.last <= grip.first:
+            return
+        blend = _HAND_BLEND * FPS
+        handle = to_world(np.array(grip.handles.handle), poses)
+        weight = eased(len(poses), grip.first - blend, grip.first, grip.last, grip.last + blend)
+        self._add(grip.side, handle - palm(self._places, self._rotations, grip.side), weight)
+
+    def _add(self, side: str, shift: Array, weight: Array) -> None:
+        """Another wish for a hand: the stronger one counts in each frame."""
+        more = weight > self._weight[side]
+        self._shift[side][more] = shift[more]
+        self._weight[side] = np.maximum(self._weight[side], weight)
+
+    def reached(self) -> tuple[Array, Array]:
+        """The body with its arms bent so: places and rotations."""
+        rotations = self._rotations.copy()
+        for side, limb in ARMS.items():
+            weight = self._weight[side]
+            if not weight.any():
+                continue
+            upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+            target = self._places[:, end] + weight[:, None] * self._shift[side]
+            turned, bent, _ = solve_limb(
+                limb, self._places[:, upper], target, rotations[:, upper], rotations[:, middle]
+            )
+            moved = weight > 0
+            # The hand keeps its own direction, so that its palm goes where its wrist goes.
+            rotations[moved, upper], rotations[moved, middle] = turned[moved], bent[moved]
+        return MODEL_SKELETON.positions(self._places[:, 0], rotations), rotations
+
+
+def _faded(count: int, start: float, end: float) -> Array:
+    """Weight (count,) that is 1 up to frame `start` and falls to 0 at `end`, smoothly."""
+    return eased(count, -2, -1, start, end)
