@@ -28,6 +28,10 @@ _TOES_OFF = (0.07, 0.12)
 """Metres from the balls of the feet to what is in front of them."""
 _FARTHEST_GOAL = 3.5
 """Metres: places farther away are reached along a route, by steering."""
+_GOING = 0.75
+"""Share of the episodes in which one comes from somewhere, and of those in which one goes on."""
+_FAR = 1.2
+"""Metres that one comes or goes then, at least."""
 _OFF_FACES = 0.01
 _INSET = 0.02
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
@@ -112,8 +116,9 @@ def _assembled(
     # A box in the hands is in nobody's way, but reaches out.
     alone = obstacles.without([0])
     before, after = ((obstacles, 0.0), (alone, ahead)) if lift.way == "up" else ((alone, ahead), (obstacles, 0.0))
-    approach, _ = pool.before(core, float(rng.uniform(1.5, 4.5)), rng, *before)
-    departure, _ = pool.after(core, float(rng.uniform(2.0, 4.5)), rng, *after)
+    far = [_FAR if rng.random() < _GOING else 0.0 for _ in range(2)]
+    approach, _ = pool.before(core, float(rng.uniform(1.5, 4.5)), rng, *before, far[0])
+    departure, _ = pool.after(core, float(rng.uniform(2.0, 4.5)), rng, *after, far[1])
     first = len(approach)
     return [approach, core, departure], first + lift.grasp - entry, (first + start - entry, first + end - entry)
 

@@ -39,8 +39,10 @@ _LEAST_AHEAD = 0.19
 _CARRY_HEIGHT = (0.92, 1.10)
 _RECORDED_HEIGHT = 1.0
 """Metres of the palms at which the recorded boxes are carried."""
-_BENT_BELOW = 0.95
-"""Metres of the palms below which one who takes something standing bends the knees."""
+_BENT_BELOW, _BENT = 0.9, 0.25
+"""Metres of the palms below which one who takes something standing bends the knees, and the hips' share of that."""
+_BACK = 0.15
+"""Metres that the hips go back for each radian of leaning forward."""
 _LIFTED = 0.05
 """Metres that a box is lifted off a table before it is drawn near."""
 _OPEN = 0.06
@@ -58,7 +60,7 @@ _KNEE = 0.09
 _OVERLAP = 0.1
 """Metres of height over which knees begin to matter."""
 _TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")
-_ARM_JOINTS = MODEL_SKELETON.indices([side + part for side in ARMS for part in ("Shoulder", "Arm", "ForeArm", "Hand")])
+_SHOULDERS = MODEL_SKELETON.indices([side + "Shoulder" for side in ARMS])
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +139,10 @@ def _raised(track: Track, lift: Lift, hold: Hold) -> tuple[Track, Array]:
     reach = 1.3 * _BLEND * FPS
     near = eased(count, hold.grasp - reach, hold.grasp - 4, hold.grasp + 4, hold.grasp + reach)
     if lift.standing:
-        hips[:, 2] = -near * np.clip(_BENT_BELOW - hold.height, 0, _DEEPEST_DIP)
-        return _leaning(track, near * np.clip(_LEAN * (_LEANT_BELOW - hold.height), 0, 1)), hips
+        lean = near * np.clip(_LEAN * (_LEANT_BELOW - hold.height), 0, 1)
+        hips[:, 2] = -near * _BENT * max(_BENT_BELOW - hold.height, 0)
+        hips[:, :2] = -_BACK * lean[:, None] * direction(track.root()[:, 3])
+        return _leaning(track, lean), hips
     change = hold.height - lift.height
     room = np.maximum(_STANDING_HIPS - track.hips[:, 2], 0)
     hips[:, 2] = np.clip(_HIPS_SHARE * change * near, -_DEEPEST_DIP, room)
@@ -199,7 +203,11 @@ def _before_knees(place: Array, track: Track, hips: Array, box: Box) -> Array:
     body = root[:, :2] + hips[:, :2]
     knees = track.positions()[:, MODEL_SKELETON.indices(["LeftLeg", "RightLeg"])] + hips[:, None] * 0.5
     reach = np.einsum("tkj,tj->tk", knees[..., :2] - body[:, None], ahead)
+    aside = np.abs(
+        np.einsum("tkj,tj->tk", knees - np.concatenate((body, place[:, 2:]), axis=1)[:, None], _leftward(root[:, 3]))
+    )
     overlap = np.clip((knees[..., 2] + _KNEE - (place[:, 2:] - box.bottom)) / _OVERLAP, 0, 1)
+    overlap *= np.clip((box.width / 2 + _KNEE - aside) / _OVERLAP, 0, 1)
     now = np.einsum("tj,tj->t", place[:, :2] - body, ahead)
     lack = (overlap * np.clip(reach + _KNEE + box.near - now[:, None], 0, None)).max(1)
     out = place.copy()
@@ -208,12 +216,12 @@ def _before_knees(place: Array, track: Track, hips: Array, box: Box) -> Array:
 
 
 def _leaning(track: Track, angle: Array) -> Track:
-    """The track with everything above the hips leaning forward by `angle` (T,)."""
+    """The track with the trunk leaning forward by `angle` (T,); the arms hang as they did."""
     left = np.concatenate(
         (to_world(np.tile([1.0, 0.0], (len(track), 1)), track.root()[:, 3]), np.zeros((len(track), 1))), axis=1
     )
     turn = np.concatenate((np.cos(angle / 2)[:, None], np.sin(angle / 2)[:, None] * left), axis=1)
-    above = [*MODEL_SKELETON.indices(_TRUNK[1:]), *_ARM_JOINTS]
+    above = [*MODEL_SKELETON.indices(_TRUNK[1:]), *_SHOULDERS]
     rotations = track.rotations.copy()
     rotations[:, above] = multiply(np.broadcast_to(turn[:, None], (len(track), len(above), 4)), rotations[:, above])
     return replace(track, rotations=rotations)
@@ -236,8 +244,8 @@ def _straightened(track: Track, weight: Array) -> Track:
     rotations[:, trunk] = held(
         rotations[:, trunk], np.broadcast_to(upright[:, None], (len(track), len(trunk), 4)), weight
     )
-    # The arms hang from the chest and turn with it.
+    # The shoulders turn with the chest; the arms hang as they did.
     turn = multiply(rotations[:, chest], before * np.array([1.0, -1, -1, -1]))
-    arms = rotations[:, _ARM_JOINTS]
-    rotations[:, _ARM_JOINTS] = multiply(np.broadcast_to(turn[:, None], arms.shape), arms)
+    shoulders = rotations[:, _SHOULDERS]
+    rotations[:, _SHOULDERS] = multiply(np.broadcast_to(turn[:, None], shoulders.shape), shoulders)
     return replace(track, rotations=rotations)

@@ -83,6 +83,8 @@ class Pool:
         self._owner = np.concatenate([np.full(len(f[::_EVERY]), i) for i, f in enumerate(features)])
         self._frame = np.concatenate([np.arange(0, len(f), _EVERY) for f in features])
         self._length = np.array([len(f) for f in features])
+        self._root = np.concatenate(self.roots)
+        self._start = np.cumsum(self._length) - self._length
 
     def before(
         self,
@@ -91,12 +93,14 @@ class Pool:
         rng: np.random.Generator,
         obstacles: Placed | None = None,
         ahead: float = 0.0,
+        far: float = 0.0,
     ) -> tuple[Track, Match]:
         """About `seconds` of locomotion that end one frame before `entry` begins, in its place.
 
         Chosen at random among the best matches that keep clear of obstacles, the better the likelier; where none
         does, the one that does best. ahead: metres before the root, at the height of hands that carry, that are to
-        be clear too, but for a moment at the join.
+        be clear too, but for a moment at the join. far: metres from the join to where the track begins, at least, if
+        that can be had.
         """
         from_rest = bool(rng.random() < _FROM_REST)
 
@@ -106,10 +110,16 @@ class Pool:
                 start = self._rest_before(match, start)
             return self._placed(match, start, match.frame, entry.root()[0])
 
-        return _clearest(self._matches(entry, 0, -seconds, rng, obstacles, ahead), taken, -1, obstacles)
+        return _clearest(self._matches(entry, 0, -seconds, rng, obstacles, ahead, far), taken, -1, obstacles)
 
     def after(
-        self, end: Track, seconds: float, rng: np.random.Generator, obstacles: Placed | None = None, ahead: float = 0.0
+        self,
+        end: Track,
+        seconds: float,
+        rng: np.random.Generator,
+        obstacles: Placed | None = None,
+        ahead: float = 0.0,
+        far: float = 0.0,
     ) -> tuple[Track, Match]:
         """About `seconds` of locomotion that go on from the last frame of `end`; chosen as `before` does."""
 
@@ -117,7 +127,7 @@ class Pool:
             first = match.frame + 1
             return self._placed(match, first, first + round(seconds * FPS), end.root()[-1])
 
-        return _clearest(self._matches(end, len(end) - 1, seconds, rng, obstacles, ahead), taken, 0, obstacles)
+        return _clearest(self._matches(end, len(end) - 1, seconds, rng, obstacles, ahead, far), taken, 0, obstacles)
 
     def _rest_before(self, match: Match, start: int) -> int:
         """A frame more than a second before one sets off from standing, if that is near; else `start`."""
@@ -132,7 +142,14 @@ class Pool:
         return self.tracks[match.track].cut(start, stop).moved(turn, root[:2], wanted[:2] - root[:2])
 
     def _matches(
-        self, track: Track, frame: int, seconds: float, rng: np.random.Generator, obstacles: Placed | None, ahead: float
+        self,
+        track: Track,
+        frame: int,
+        seconds: float,
+        rng: np.random.Generator,
+        obstacles: Placed | None,
+        ahead: float,
+        far: float,
     ) -> list[Match]:
         """The best matches in random order, which have `seconds` after them, or before them when below 0."""
         root = track.root()
@@ -145,25 +162,31 @@ class Pool:
         # One of each stretch, the best, in order.
         _, first = np.unique(self._owner[nearest] * 10**6 + self._frame[nearest] // _APART, return_index=True)
         best = nearest[np.sort(first)][:_CONSIDERED]
+        good = distance[best] < _WORST
+        if far:
+            ends = self._way(best, np.array([0, seconds * FPS]))[..., :2]
+            good &= np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) > far
         if obstacles is not None and len(obstacles):
-            clear = self._clear_ways(best, root[frame], seconds, obstacles, ahead)
-            good = best[clear & (distance[best] < _WORST)]
-            best = good if len(good) else best
+            good &= self._clear_ways(best, root[frame], seconds, obstacles, ahead)
+        best = best[good] if good.any() else best
         best = best[:_CANDIDATES]
         weight = np.exp(-np.square(distance[best] / max(distance[best[0]], _ALIKE))) + _LEAST_WEIGHT
         order = rng.choice(len(best), len(best), replace=False, p=weight / weight.sum())
         return [Match(int(self._owner[i]), int(self._frame[i]), float(distance[i])) for i in best[order]]
 
+    def _way(self, found: Array, steps: Array) -> Array:
+        """Roots (N, S, 4) at `steps` (S,) frames from the found ones, as far as their tracks go."""
+        last = self._length[self._owner[found], None] - 1
+        at = np.clip(self._frame[found, None] + np.round(steps).astype(int), 0, last)
+        out: Array = self._root[self._start[self._owner[found], None] + at]
+        return out
+
     def _clear_ways(self, found: Array, wanted: Array, seconds: float, obstacles: Placed, ahead: float) -> Array:
         """Which of the frames `found` lead along ways that keep off obstacles, when they are put at root `wanted`."""
         steps = np.round(np.linspace(0, seconds * FPS, _WAY_SAMPLES)).astype(int)
-        ways, facing = np.empty((len(found), _WAY_SAMPLES, 2)), np.empty((len(found), _WAY_SAMPLES))
-        for number, (owner, frame) in enumerate(zip(self._owner[found], self._frame[found], strict=True)):
-            root = self.roots[owner]
-            then = root[np.clip(frame + steps, 0, len(root) - 1)]
-            way = to_local(then[:, :2] - root[frame, :2], root[frame, 3])
-            ways[number] = to_world(way, wanted[3]) + wanted[:2]
-            facing[number] = then[:, 3] - root[frame, 3] + wanted[3]
+        then = self._way(found, steps)
+        ways = to_world(to_local(then[..., :2] - then[:, :1, :2], then[:, :1, 3]), wanted[3]) + wanted[:2]
+        facing = then[..., 3] - then[:, :1, 3] + wanted[3]
         gap = _gap(ways, _WAY_HEIGHTS, obstacles)
         if ahead:
             later = np.abs(steps) > _CARRIED_AFTER * FPS
