@@ -10,14 +10,15 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ...models.nsm import ACTIONS, FPS
+from ...models.nsm import FPS
 from ...motion.clip_file import load_clip, load_library
 from ...motion.feet import level_feet
-from ...motion.filters import gaussian, runs, velocity
+from ...motion.filters import gaussian, velocity
 from ...motion.retarget import to_model_skeleton
 from ...motion.root import direction
 from ...motion.rotations import Array
 from .reach import hand_places
+from .standing import stands
 from .track import Track, from_clip
 
 TAGS = {"pickup", "putdown"}
@@ -38,8 +39,6 @@ _STOOD = 1.3
 """Seconds of standing in which something may be taken from a table."""
 _REACHING = 0.65
 """Seconds before and after the grasp that taking something while standing takes."""
-_TOO_TURNED = 0.25
-"""Radians that the body turns while one stands, at most."""
 
 Way = Literal["up", "down"]
 
@@ -110,20 +109,15 @@ def lifts_of(track: Track, name: str, subject: str) -> list[Lift]:
 def standing_lifts(tracks: Sequence[Track]) -> list[Lift]:
     """Stretches of standing in which a box may be taken from a table, or put on one, by the hands alone."""
     found: list[Lift] = []
-    for number, track in enumerate(tracks):
-        root = track.root()
-        idle = track.actions[:, ACTIONS.index("idle")] > 0.5
-        for start, end in runs(idle):
-            grasp, reach = (start + end) // 2, round(_REACHING * FPS)
-            if end - start < _STOOD * FPS or np.ptp(root[start:end, 3]) > _TOO_TURNED:
-                continue
-            first, last = max(start - 2 * reach, 0), min(end + 2 * reach, len(track))
-            cut, at = track.cut(first, last), grasp - first
-            middle = root[grasp, :2] + _STANDS_OFF * direction(root[grasp, 3])
-            cut = cut.moved(-float(root[grasp, 3]), middle, -middle)
-            height = float(hand_places(cut)["Left"][at, 2])
-            span = (at - reach, at + reach)
-            found += [Lift(f"standing {number}", "", way, cut, span, at, height, 0.3, True) for way in get_args(Way)]
+    for stand in stands(tracks, _STOOD):
+        grasp, reach = sum(stand.span) // 2, round(_REACHING * FPS)
+        root = stand.track.root()[grasp]
+        middle = root[:2] + _STANDS_OFF * direction(root[3])
+        cut = stand.track.moved(-float(root[3]), middle, -middle)
+        height = float(hand_places(cut)["Left"][grasp, 2])
+        span = (grasp - reach, grasp + reach)
+        name = f"standing {stand.source}"
+        found += [Lift(name, "", way, cut, span, grasp, height, 0.3, True) for way in get_args(Way)]
     return found
 
 

@@ -94,13 +94,14 @@ class Pool:
         obstacles: Placed | None = None,
         ahead: float = 0.0,
         far: float = 0.0,
+        along: Array | None = None,
     ) -> tuple[Track, Match]:
         """About `seconds` of locomotion that end one frame before `entry` begins, in its place.
 
         Chosen at random among the best matches that keep clear of obstacles, the better the likelier; where none
         does, the one that does best. ahead: metres before the root, at the height of hands that carry, that are to
         be clear too, but for a moment at the join. far: metres from the join to where the track begins, at least, if
-        that can be had.
+        that can be had; along: unit vector (2,) in the world along which they are measured.
         """
         from_rest = bool(rng.random() < _FROM_REST)
 
@@ -110,7 +111,7 @@ class Pool:
                 start = self._rest_before(match, start)
             return self._placed(match, start, match.frame, entry.root()[0])
 
-        return _clearest(self._matches(entry, 0, -seconds, rng, obstacles, ahead, far), taken, -1, obstacles)
+        return _clearest(self._matches(entry, 0, -seconds, rng, obstacles, ahead, far, along), taken, -1, obstacles)
 
     def after(
         self,
@@ -120,6 +121,7 @@ class Pool:
         obstacles: Placed | None = None,
         ahead: float = 0.0,
         far: float = 0.0,
+        along: Array | None = None,
     ) -> tuple[Track, Match]:
         """About `seconds` of locomotion that go on from the last frame of `end`; chosen as `before` does."""
 
@@ -127,7 +129,9 @@ class Pool:
             first = match.frame + 1
             return self._placed(match, first, first + round(seconds * FPS), end.root()[-1])
 
-        return _clearest(self._matches(end, len(end) - 1, seconds, rng, obstacles, ahead, far), taken, 0, obstacles)
+        return _clearest(
+            self._matches(end, len(end) - 1, seconds, rng, obstacles, ahead, far, along), taken, 0, obstacles
+        )
 
     def _rest_before(self, match: Match, start: int) -> int:
         """A frame more than a second before one sets off from standing, if that is near; else `start`."""
@@ -150,6 +154,7 @@ class Pool:
         obstacles: Placed | None,
         ahead: float,
         far: float,
+        along: Array | None,
     ) -> list[Match]:
         """The best matches in random order, which have `seconds` after them, or before them when below 0."""
         root = track.root()
@@ -164,8 +169,7 @@ class Pool:
         best = nearest[np.sort(first)][:_CONSIDERED]
         good = distance[best] < _WORST
         if far:
-            ends = self._way(best, np.array([0, seconds * FPS]))[..., :2]
-            good &= np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) > far
+            good &= self._gets(best, root[frame], seconds, along) > far
         if obstacles is not None and len(obstacles):
             good &= self._clear_ways(best, root[frame], seconds, obstacles, ahead)
         best = best[good] if good.any() else best
@@ -179,6 +183,13 @@ class Pool:
         last = self._length[self._owner[found], None] - 1
         at = np.clip(self._frame[found, None] + np.round(steps).astype(int), 0, last)
         out: Array = self._root[self._start[self._owner[found], None] + at]
+        return out
+
+    def _gets(self, found: Array, wanted: Array, seconds: float, along: Array | None) -> Array:
+        """Metres (N,) from the found frames to where one is `seconds` later, straight or along a direction (2,)."""
+        ends = self._way(found, np.array([0, seconds * FPS]))
+        step = to_world(to_local(ends[:, 1, :2] - ends[:, 0, :2], ends[:, 0, 3]), wanted[3])
+        out: Array = np.linalg.norm(step, axis=1) if along is None else step @ along
         return out
 
     def _clear_ways(self, found: Array, wanted: Array, seconds: float, obstacles: Placed, ahead: float) -> Array:
