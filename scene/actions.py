@@ -8,6 +8,7 @@ A bake is one new action that carries, as JSON text in the custom property MARK,
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,17 +29,25 @@ _BLENDING = {"action_blend_type": "REPLACE", "action_influence": 1.0, "action_ex
 """The settings with which an action decides its bones alone."""
 
 
+_CUSTOM = re.compile(r'(?P<owner>.*\])\["(?P<name>[^"]*)"\]')
+"""Path of a bone's custom property."""
+
+
 class ActionError(UserError):
     """A bake cannot be removed, or an action cannot be assigned."""
 
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """Keys of one property: `path` from the object, `values` (frames, components), the `group` they are shown in."""
+    """Keys of one property: `path` from the object, `values` (frames, components), the `group` they are shown in.
+
+    components: those that are keyed; none given are all.
+    """
 
     path: str
     values: Array
     group: str
+    components: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ def write(obj: bpy.types.Object, action: bpy.types.Action, frames: Array, channe
     frames: (F,) frame numbers, rising. What the channels were before is noted in the action.
     """
     before = json.loads(action[MARK])
-    before["pose"] |= {channel.path: list(obj.path_resolve(channel.path)) for channel in channels}
+    before["pose"] |= {channel.path: _value(obj, channel.path) for channel in channels}
     action[MARK] = json.dumps(before)
     curves = _NewCurves(action, obj)
     count = len(frames)
@@ -114,7 +123,7 @@ def write(obj: bpy.types.Object, action: bpy.types.Action, frames: Array, channe
     linear = np.full(count, _enum(properties["interpolation"], "LINEAR"), dtype=np.int32)
     generated = np.full(count, _enum(properties["type"], "GENERATED"), dtype=np.int32)
     for channel in channels:
-        for component in range(channel.values.shape[1]):
+        for component in channel.components or range(channel.values.shape[1]):
             curve = curves.add(channel.path, component, channel.group)
             curve.color_mode = "AUTO_YRGB" if channel.values.shape[1] == 4 else "AUTO_RGB"
             points[:, 1] = channel.values[:, component]
@@ -168,11 +177,8 @@ def discard(obj: bpy.types.Object, action: bpy.types.Action) -> Removed:
         action.use_fake_user = True
     else:
         bpy.data.actions.remove(action)
-    for path, values in before["pose"].items():
-        owner, attribute = path.rsplit(".", 1)
-        # A bone that was renamed or deleted since has no pose to give back.
-        if _has_bone(obj, owner):
-            setattr(obj.path_resolve(owner), attribute, values)
+    for path, value in before["pose"].items():
+        _give_back(obj, path, value)
     return Removed(name, kept)
 
 
@@ -223,12 +229,25 @@ def _delete_generated(action: bpy.types.Action) -> int:
     return kept
 
 
-def _has_bone(obj: bpy.types.Object, owner: str) -> bool:
+def _value(obj: bpy.types.Object, path: str) -> Any:
+    """A property's value as JSON's plain data."""
+    value = obj.path_resolve(path)
+    return value if isinstance(value, bool | int | float) else list(value)
+
+
+def _give_back(obj: bpy.types.Object, path: str, value: Any) -> None:
+    """Set a property of the object, of a bone, or a bone's custom property to what `_value` read."""
+    custom = _CUSTOM.fullmatch(path)
+    owner, _, attribute = (custom["owner"], "", custom["name"]) if custom else path.rpartition(".")
     try:
-        obj.path_resolve(owner)
+        block = obj.path_resolve(owner) if owner else obj
     except ValueError:
-        return False
-    return True
+        return  # a bone that was renamed or deleted since has no pose to give back
+    if custom is None:
+        setattr(block, attribute, value)
+    elif block.get(attribute) is not None:
+        block[attribute] = value
+        obj.update_tag(refresh={"DATA"})
 
 
 def _enum(prop: Any, identifier: str) -> int:

@@ -10,15 +10,10 @@ from ..nsm_blender.control.goals import ActionKey, Goal, RouteOptions
 from ..nsm_blender.control.shot import Shot
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.geometry.scaling import scaled
-from ..nsm_blender.motion.root import angle_of
 from ..nsm_blender.motion.rotations import Array
-from ..nsm_blender.motion.skeleton import HIPS_HEIGHT
 from . import actions, armatures, colliders, curves, goals, keys, routes, schedule
 from . import gather as path_gather
 from .gather import FASTEST, Gathered, frame_range
-
-_FORWARD = np.array([0.0, -1.0, 0.0])
-"""Where the model looks in its rest pose."""
 
 
 def gather_shot(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gathered:
@@ -55,17 +50,8 @@ def gather(context: bpy.types.Context, armature: bpy.types.Object) -> Gathered:
 
 
 def start_of(context: bpy.types.Context, armature: bpy.types.Object, rig: armatures.Rig, frames: Array) -> list[float]:
-    """Where the character begins, at the model's size: x, y, z in metres and facing angle.
-
-    It is where its object puts the rest pose at the first frame, so that one bake does not move the next.
-    """
-    world = armatures.world_matrices(context, armature, frames[:1])[0]
-    hips = np.array(armature.data.bones["Hips"].head_local, dtype=np.float64)
-    place = (world[:3, :3] @ hips + world[:3, 3]) * (curves.metres_per_unit(context.scene) / rig.scale)
-    forward = world[:3, :3] @ rig.align.T @ _FORWARD
-    if np.linalg.norm(forward[:2]) < 0.5 * np.linalg.norm(forward):
-        raise ShotError(f"'{armature.name}' lies on its back or face; turn its object so that it stands.")
-    return [float(place[0]), float(place[1]), float(place[2] - HIPS_HEIGHT), float(angle_of(forward[:2]))]
+    """Where the character begins, at the model's size: x, y, z in metres and facing angle; see armatures.standing."""
+    return armatures.standing(context, armature, rig, int(frames[0]))
 
 
 def _keys(context: bpy.types.Context, armature: bpy.types.Object, rig: armatures.Rig, first: int) -> list[ActionKey]:

@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 
 from ..nsm_blender.motion.motion import Motion
-from ..nsm_blender.motion.rotations import Array, rotate
+from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from . import arrivals, curves
 from .gather import Gathered
@@ -108,7 +108,7 @@ def measure(
     spent = 0.0
     while waiting and (spent < _BUDGET or len(places) < _AT_LEAST):
         start = time.perf_counter()
-        places.update(_evaluate(context, armature, gathered.frames, waiting))
+        places.update(_evaluate(context, armature, gathered, waiting))
         spent += time.perf_counter() - start
         yield len(places) / len(motion)
     _fill_in(gathered, motion, places, report)
@@ -130,8 +130,8 @@ def measure_together(
         try:
             scene.frame_set(int(frames[index]))
             graph = context.evaluated_depsgraph_get()
-            for (armature, *_), found in zip(baked, places, strict=True):
-                found[index] = _shown(armature.evaluated_get(graph), metres)
+            for (armature, gathered, *_), found in zip(baked, places, strict=True):
+                found[index] = _shown(armature.evaluated_get(graph), gathered.rig.measured, metres)
         finally:
             scene.frame_set(frame, subframe=subframe)
         yield done / len(indices)
@@ -140,17 +140,17 @@ def measure_together(
 
 
 def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, Array]], report: Report) -> None:
-    """The figures from the places of heads and tails, (J, 3) each, at some of the frames."""
+    """The figures from the places of heads and tails, (M, 3) each, at some of the frames."""
     at = np.array(sorted(places))
     heads = np.stack([places[i][0] for i in at.tolist()])
     tips = np.stack([places[i][1] for i in at.tolist()])
-    errors = np.concatenate(
-        (_head_errors(gathered, motion, at, heads), _tip_errors(gathered, motion, at, heads, tips)), 1
-    )
+    errors = _errors(gathered, motion, at, heads, tips)
+    heads = gathered.rig.joints(heads, motion, at)
     report.frames_measured = len(at)
     report.rig_error_mm_max = float(errors.max()) * 1000
     report.rig_error_mm_mean = float(errors.mean()) * 1000
     report.foot_slide_cm_per_s = _foot_slide(motion, at, heads) * 100
+    report.notes += gathered.rig.notes
     report.path_error_cm = _path_error(gathered, heads[:, 0])
     report.goal_error_cm = _goal_error(gathered, heads[-1, 0])
     if gathered.shot.keys:
@@ -177,9 +177,9 @@ def _order(count: int) -> list[int]:
 
 
 def _evaluate(
-    context: bpy.types.Context, armature: bpy.types.Object, frames: Array, waiting: list[int]
+    context: bpy.types.Context, armature: bpy.types.Object, gathered: Gathered, waiting: list[int]
 ) -> dict[int, tuple[Array, Array]]:
-    """World places in metres of the mapped bones' heads and tails, (J, 3) each, by index in `frames`.
+    """World places in metres of the measured bones' heads and tails, (M, 3) each, by index in the frames.
 
     Takes indices from `waiting` until a slice of time is used up.
     """
@@ -190,41 +190,32 @@ def _evaluate(
     try:
         while waiting and (not out or time.perf_counter() < end):
             index = waiting.pop(0)
-            scene.frame_set(int(frames[index]))
-            out[index] = _shown(armature.evaluated_get(context.evaluated_depsgraph_get()), metres)
+            scene.frame_set(int(gathered.frames[index]))
+            evaluated = armature.evaluated_get(context.evaluated_depsgraph_get())
+            out[index] = _shown(evaluated, gathered.rig.measured, metres)
     finally:
         scene.frame_set(frame, subframe=subframe)
     return out
 
 
-def _shown(evaluated: bpy.types.Object, metres: float) -> tuple[Array, Array]:
-    """Heads and tails (J, 3) of the mapped bones of an evaluated armature, in world metres."""
+def _shown(evaluated: bpy.types.Object, names: tuple[str, ...], metres: float) -> tuple[Array, Array]:
+    """Heads and tails (M, 3) of bones of an evaluated armature, in world metres."""
     world = np.array(evaluated.matrix_world, dtype=np.float64)
     bones = evaluated.pose.bones
-    places = [
-        np.array([getattr(bones[name], end) for name in MODEL_SKELETON.names], dtype=np.float64)
-        for end in ("head", "tail")
-    ]
+    places = [np.array([getattr(bones[name], end) for name in names], dtype=np.float64) for end in ("head", "tail")]
     heads, tails = ((place @ world[:3, :3].T + world[:3, 3]) * metres for place in places)
     return heads, tails
 
 
-def _head_errors(gathered: Gathered, motion: Motion, at: Array, heads: Array) -> Array:
-    """Distances (N, J) in metres between the bones' heads and the engine's joints."""
-    return np.linalg.norm(heads - gathered.rig.expected(motion)[at], axis=-1)
-
-
-def _tip_errors(gathered: Gathered, motion: Motion, at: Array, heads: Array, tips: Array) -> Array:
-    """Distances (N, J) in metres between the bones' tails and where the engine's rotations put them.
+def _errors(gathered: Gathered, motion: Motion, at: Array, heads: Array, tips: Array) -> Array:
+    """Distances (N, 2 M) in metres of heads and tails (N, M, 3) from where the motion wants them.
 
     The heads say nothing of a last bone's rotation, such as that of a hand.
     """
-    rig = gathered.rig
-    rest = np.stack([rig.align @ rig.bones[index].rest[:3, 1] for index in rig.joints])
-    lengths = np.linalg.norm(tips - heads, axis=-1, keepdims=True)
-    rotations = motion.rotations[at].astype(np.float64)
-    wanted = rotate(rotations, np.broadcast_to(rest, (*rotations.shape[:2], 3)))
-    return np.linalg.norm((tips - heads) - wanted * lengths, axis=-1)
+    places, directions = (wanted[at] for wanted in gathered.rig.wanted(motion))
+    bones = tips - heads
+    lengths = np.linalg.norm(bones, axis=-1, keepdims=True)
+    return np.linalg.norm(np.concatenate((heads - places, bones - directions * lengths), axis=1), axis=-1)
 
 
 def _foot_slide(motion: Motion, at: Array, heads: Array) -> float:

@@ -17,7 +17,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import colliders, goals, keys, manifold, overlays
+from . import binding, colliders, goals, keys, manifold, overlays
 
 GAIT_ITEMS = (
     ("stand", "Stand", "Stand still", 0),
@@ -90,6 +90,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     )
     report: PointerProperty(type=NSM_PG_report)
     manifold: PointerProperty(type=manifold.NSM_PG_manifold)
+    binding: PointerProperty(type=binding.NSM_PG_binding, override=keys.OVERRIDE)
     collider: PointerProperty(type=colliders.NSM_PG_collider, override=keys.OVERRIDE)
     goal: PointerProperty(type=goals.NSM_PG_goal)
     routes: PointerProperty(type=keys.NSM_PG_routes, override=keys.OVERRIDE)
@@ -164,6 +165,7 @@ class NSM_PG_window_manager(bpy.types.PropertyGroup):
 CLASSES = (
     *manifold.CLASSES,
     *colliders.CLASSES,
+    *binding.CLASSES,
     *overlays.CLASSES,
     goals.NSM_PG_goal,
     keys.NSM_PG_routes,

@@ -20,16 +20,14 @@ from ..nsm_blender.motion.root import root_track
 from ..nsm_blender.motion.rotations import (
     Array,
     from_axis_angle,
-    from_euler,
-    from_matrix,
     make_continuous,
     normalize,
-    to_matrix,
 )
 from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
-from . import actions, armatures, curves
+from . import actions, armatures, curves, locks
 from .gather import Gathered, frame_range
 from .properties import of_scene
+from .rig import Rig, Values
 
 _FLAT = 0.05
 """Metres: feet that stand this near to z = 0 stand on it."""
@@ -57,20 +55,22 @@ def record(context: bpy.types.Context, obj: bpy.types.Object | None) -> Recordin
     return Recording(Gathered(shot, rig, None, frames), motion)
 
 
-def read(context: bpy.types.Context, obj: bpy.types.Object, rig: armatures.Rig, frames: Array) -> Motion:
+def read(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> Motion:
     """The motion of `obj`, whose description is `rig`, at the scene frames (F,), at the model's size.
 
     Contacts are detected. The scene is left as it is.
     """
-    if _needs_playing(obj):
-        hips, rotations = _played(context, obj, rig, frames)
-    else:
-        hips, rotations = _from_curves(context, obj, rig, frames)
-    hips = hips * (curves.metres_per_unit(context.scene) / rig.scale)
-    rotations = make_continuous(rotations)
-    positions = MODEL_SKELETON.positions(hips, rotations)
     render = context.scene.render
     fps = render.fps / render.fps_base
+    if _needs_playing(obj, rig):
+        places, orientations = _played(context, obj, rig, frames)
+    else:
+        world = armatures.world_matrices(context, obj, frames)
+        values = _Curves(obj, frames)
+        places, orientations = rig.from_keys(obj, values, world, curves.metres_per_unit(context.scene))
+    hips, rotations = rig.to_model(places, orientations, fps)
+    rotations = make_continuous(rotations)
+    positions = MODEL_SKELETON.positions(hips, rotations)
     floor = floor_of(positions)
     root = root_track(positions, fps)
     root[:, 2] = floor
@@ -91,10 +91,9 @@ def read(context: bpy.types.Context, obj: bpy.types.Object, rig: armatures.Rig, 
     )
 
 
-def shown(context: bpy.types.Context, obj: bpy.types.Object, rig: armatures.Rig) -> Array:
+def shown(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Array:
     """Joint places (J, 3) in the world of the pose that `obj` shows now, keyed or not, at the model's size."""
-    hips, rotations = _evaluated(context, obj, rig)
-    return MODEL_SKELETON.positions(hips * (curves.metres_per_unit(context.scene) / rig.scale), rotations)
+    return armatures.shown(context, obj, rig).positions
 
 
 def frames_of(context: bpy.types.Context, obj: bpy.types.Object) -> Array:
@@ -119,17 +118,17 @@ def floor_of(positions: Array) -> float:
     return 0.0 if abs(lowest) < _FLAT else lowest
 
 
-def _needs_playing(obj: bpy.types.Object) -> bool:
+def _needs_playing(obj: bpy.types.Object, rig: Rig) -> bool:
     """Whether the keys of the assigned action do not tell by themselves how the bones move."""
     animation = obj.animation_data
     if animation is None:
-        return False
+        return rig.needs_playing(obj, [])
     if animation.nla_tracks or animation.action_influence < 1 or animation.action_blend_type != "REPLACE":
         return True
     if animation.drivers:
         return True
     paths = [curve.data_path for curve in actions.of(obj) if not curve.mute]
-    if any(path.startswith(_OBJECT_CHANNELS) for path in paths):
+    if any(path.startswith(_OBJECT_CHANNELS) for path in paths) or rig.needs_playing(obj, paths):
         return True
     return any(path.endswith(".scale") and path.startswith("pose.") for path in paths) and _scaled(obj)
 
@@ -142,64 +141,29 @@ def _scaled(obj: bpy.types.Object) -> bool:
     return False
 
 
-def _from_curves(
-    context: bpy.types.Context, obj: bpy.types.Object, rig: armatures.Rig, frames: Array
-) -> tuple[Array, Array]:
-    """World place of Hips (F, 3) in Blender units and world rotations (F, J, 4)."""
-    values = _Values(obj, frames)
-    poses: list[Array] = []
-    places: list[Array] = []
-    rotations: list[Array] = [np.empty(0)] * len(MODEL_SKELETON)
-    world = armatures.world_matrices(context, obj, frames)
-    own = world[:, :3, :3] / np.linalg.norm(world[:, :3, 0], axis=1)[:, None, None]
-    for bone in rig.bones:
-        given, place, axes = armatures.from_parent(rig, bone, poses, places)
-        turned = given @ to_matrix(values.rotation(bone.name))
-        if not obj.data.bones[bone.name].use_connect:
-            place = place + np.einsum("...ij,...j->...i", axes, values.vector(bone.name, "location"))
-        poses.append(turned)
-        places.append(place)
-        if bone.joint >= 0:
-            rotations[bone.joint] = from_matrix(own @ turned @ (rig.align @ bone.rest[:3, :3]).T)
-    hips = np.broadcast_to(places[rig.joints[0]], (len(frames), 3))
-    hips = np.einsum("tij,tj->ti", np.broadcast_to(world[:, :3, :3], (len(frames), 3, 3)), hips) + world[:, :3, 3]
-    return hips, np.stack([np.broadcast_to(q, (len(frames), 4)) for q in rotations], axis=1)
-
-
-def _played(
-    context: bpy.types.Context, obj: bpy.types.Object, rig: armatures.Rig, frames: Array
-) -> tuple[Array, Array]:
-    """The same by evaluating every frame."""
+def _played(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> tuple[Array, Array]:
+    """What `rig.posed` says at every frame, (F, 3) and (F, B, 4)."""
     scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
-    out = []
+    metres, out = curves.metres_per_unit(scene), []
     try:
         for at in frames.tolist():
             scene.frame_set(at)
-            out.append(_evaluated(context, obj, rig))
+            out.append(rig.posed(obj.evaluated_get(context.evaluated_depsgraph_get()), metres))
     finally:
         scene.frame_set(frame, subframe=subframe)
-    return np.stack([hips for hips, _ in out]), np.stack([rotations for _, rotations in out])
+    return np.stack([place for place, _ in out]), np.stack([rotations for _, rotations in out])
 
 
-def _evaluated(context: bpy.types.Context, obj: bpy.types.Object, rig: armatures.Rig) -> tuple[Array, Array]:
-    """World place of Hips (3,) in Blender units and world rotations (J, 4), as Blender shows them now."""
-    evaluated = obj.evaluated_get(context.evaluated_depsgraph_get())
-    world = np.array(evaluated.matrix_world, dtype=np.float64)
-    bones = [rig.bones[index] for index in rig.joints]
-    posed = np.array([evaluated.pose.bones[bone.name].matrix for bone in bones], dtype=np.float64)
-    turned = world[:3, :3] @ posed[:, :3, :3]
-    turned /= np.linalg.norm(turned, axis=-2, keepdims=True)
-    rests = np.stack([rig.align @ bone.rest[:3, :3] for bone in bones])
-    return world[:3, :3] @ posed[0, :3, 3] + world[:3, 3], from_matrix(turned @ rests.transpose(0, 2, 1))
-
-
-class _Values:
-    """The channels of bones at frames (F,): from the assigned action, else as the bone is posed."""
+class _Curves(Values):
+    """The channels from the assigned action, else as the bone is posed."""
 
     def __init__(self, obj: bpy.types.Object, frames: Array) -> None:
         self._obj, self._frames = obj, frames
         found = [curve for curve in actions.of(obj) if not curve.mute and not (curve.group and curve.group.mute)]
         self._curves = {(curve.data_path, curve.array_index): curve for curve in found}
+
+    def __len__(self) -> int:
+        return len(self._frames)
 
     def vector(self, bone: str, attribute: str) -> Array:
         """A property of a bone, (F, components), or (1, components) when it is not animated."""
@@ -222,9 +186,7 @@ class _Values:
         if mode == "AXIS_ANGLE":
             values = self.vector(bone, "rotation_axis_angle")
             return from_axis_angle(normalize(values[:, 1:]), values[:, 0])
-        # Blender's "XYZ" turns about x first; the engine lists the axis that turns last first.
-        angles = self.vector(bone, "rotation_euler")[:, ["XYZ".index(letter) for letter in mode[::-1]]]
-        return from_euler(angles, mode[::-1])
+        return locks.to_quaternions(self.vector(bone, "rotation_euler"), mode)
 
 
 def _sampled(curve: bpy.types.FCurve, frames: Array) -> Array:

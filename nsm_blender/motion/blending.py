@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Out of one pose into a motion, and out of a motion into another pose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .motion import Motion
+from .root import root_track
+from .rotations import Array, from_yaw, make_continuous, multiply, slerp, wrap_angle
+from .skeleton import MODEL_SKELETON
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """A pose of the model skeleton. hips: (3,) metres in the world. rotations: (J, 4) world quaternions."""
+
+    hips: Array
+    rotations: Array
+
+    @property
+    def positions(self) -> Array:
+        """Joint places (J, 3)."""
+        return MODEL_SKELETON.positions(self.hips, self.rotations)
+
+    @property
+    def root(self) -> tuple[float, float, float, float]:
+        """Place x, y under the hips, 0, and the facing angle."""
+        x, y, z, angle = root_track(self.positions[None], 1.0)[0].tolist()
+        return x, y, z, angle
+
+
+def blended(
+    motion: Motion, start: Pose | None = None, frames_in: int = 0, end: Pose | None = None, frames_out: int = 0
+) -> Motion:
+    """The motion, out of `start` over its first `frames_in` frames and into `end` over its last `frames_out`.
+
+    The poses are turned and moved over the ground to where the motion's root is; their heights stay. Joints are
+    blended in their parents' frames, so that bones keep their lengths.
+    """
+    if start is not None and frames_in > 0:
+        motion = _towards(motion, start, 1 - _ease(np.arange(len(motion)) / frames_in))
+    if end is not None and frames_out > 0:
+        motion = _towards(motion, end, 1 - _ease(np.arange(len(motion))[::-1] / frames_out))
+    return motion
+
+
+def _ease(t: Array) -> Array:
+    """0 to 1 without a jerk."""
+    t = np.clip(t, 0.0, 1.0)
+    return t * t * (3 - 2 * t)
+
+
+def _towards(motion: Motion, pose: Pose, weights: Array) -> Motion:
+    """The motion mixed with a pose that is carried along with the root; weights (T,), 1 is the pose."""
+    at = np.flatnonzero(weights > 0)
+    x, y, _, angle = pose.root
+    root = motion.root[at].astype(np.float64)
+    turn = from_yaw(wrap_angle(root[:, 3] - angle))
+    rotations = motion.rotations[at].astype(np.float64)
+    posed = multiply(turn[:, None], np.broadcast_to(pose.rotations.astype(np.float64), rotations.shape))
+    mixed = slerp(
+        MODEL_SKELETON.local_rotations(rotations),
+        MODEL_SKELETON.local_rotations(posed),
+        np.repeat(weights[at, None], len(MODEL_SKELETON), 1),
+    )
+    # The hips of the pose lie over its root, but for a height.
+    place = np.column_stack((root[:, :2], np.full(len(at), pose.hips[2])))
+    place[:, :2] += np.array([pose.hips[0] - x, pose.hips[1] - y])
+    hips = motion.positions[at, 0] * (1 - weights[at, None]) + place * weights[at, None]
+    positions, turned = MODEL_SKELETON.forward(hips, mixed)
+    out_positions, out_rotations = motion.positions.copy(), motion.rotations.copy()
+    out_positions[at], out_rotations[at] = positions, turned
+    return replace(motion, positions=out_positions, rotations=make_continuous(out_rotations))

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The binding of a character's bones to the model's joints, as it is stored on the armature object.
+
+Blender reads the annotations of a PropertyGroup as they are, so this file has no postponed annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
+
+from typing import Any
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
+
+from ..nsm_blender.rigging.joints import BoneInfo, RigInfo
+from ..nsm_blender.rigging.mapping import JOINTS, Mapping, Match
+from .curves import metres_per_unit
+
+ROOT_ITEMS = (
+    ("HIPS", "Hips", "The hips carry the whole motion; the object stays where it is", 0),
+    ("ROOT", "Root Bone", "A bone above the hips moves over the ground, the hips move relative to it", 1),
+    ("OBJECT", "Object", "The armature object moves over the ground, the hips move relative to it", 2),
+)
+"""What moves over the ground. The numbers are stored in files: never change them."""
+
+BEGIN_ITEMS = (
+    ("REST", "Object", "Begin where the object is, as its rest pose faces", 0),
+    ("POSE", "Pose", "Begin where the pose that is shown stands, and as it faces", 1),
+)
+"""Where a bake of action keys begins. The numbers are stored in files: never change them."""
+
+END_ITEMS = (
+    ("NONE", "None", "End as the motion ends", 0),
+    ("POSE", "Pose", "End in the pose that is shown when the bake begins", 1),
+    ("ACTION", "Action", "End in the pose of an action's first frame, such as a pose asset", 2),
+)
+"""What a bake ends in. The numbers are stored in files: never change them."""
+
+BY_HAND = "Chosen by hand."
+
+_FIXED: set[str] = set()
+"""Options of a property that cannot be keyed: a bake reads it once."""
+
+
+def _chosen(match: Any, _context: bpy.types.Context) -> None:
+    """A bone that somebody chose is sure."""
+    match.confidence, match.why = 1.0, BY_HAND if match.bone else ""
+
+
+class NSM_PG_match(bpy.types.PropertyGroup):
+    """Which bone is one joint of the model. The joint is the row's name."""
+
+    bone: StringProperty(
+        name="Bone", description="The bone that moves as this joint; none leaves it out", update=_chosen, options=_FIXED
+    )
+    confidence: FloatProperty(
+        name="Confidence", description="How sure the proposal is", min=0.0, max=1.0, subtype="FACTOR", options=_FIXED
+    )
+    why: StringProperty(name="Why", description="What the proposal rests on", options=_FIXED)
+
+
+class NSM_PG_binding(bpy.types.PropertyGroup):
+    """How a character's own rig takes the model's motion."""
+
+    matches: CollectionProperty(type=NSM_PG_match, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"})
+    index: IntProperty(name="Active Joint", description="The joint that is chosen in the list", options=_FIXED)
+    root_motion: EnumProperty(
+        name="Moves", description="What moves over the ground", items=ROOT_ITEMS, default="HIPS", options=_FIXED
+    )
+    root_bone: StringProperty(
+        name="Root Bone",
+        description="The bone that moves over the ground; none takes the topmost above the hips",
+        options=_FIXED,
+    )
+    ik_legs: BoolProperty(
+        name="IK Legs", description="Key the controls for inverse kinematics of the legs (Rigify)", options=_FIXED
+    )
+    ik_arms: BoolProperty(
+        name="IK Arms", description="Key the controls for inverse kinematics of the arms (Rigify)", options=_FIXED
+    )
+    begin: EnumProperty(
+        name="Begin At",
+        description="Where a bake of action keys begins",
+        items=BEGIN_ITEMS,
+        default="REST",
+        options=_FIXED,
+    )
+    blend_in: IntProperty(
+        name="Blend In",
+        description="Frames in which the motion leaves the pose that is shown when the bake begins; 0 starts at once",
+        default=0,
+        min=0,
+        soft_max=60,
+        options=_FIXED,
+    )
+    end: EnumProperty(
+        name="End In", description="Pose that the motion ends in", items=END_ITEMS, default="NONE", options=_FIXED
+    )
+    end_action: bpy.props.PointerProperty(
+        name="End Pose", description="Action whose first frame is the pose to end in", type=bpy.types.Action
+    )
+    blend_out: IntProperty(
+        name="Blend Out",
+        description="Frames in which the motion goes over into the pose that it ends in",
+        default=12,
+        min=1,
+        soft_max=60,
+        options=_FIXED,
+    )
+
+
+CLASSES: tuple[type, ...] = (NSM_PG_match, NSM_PG_binding)
+
+
+def of(obj: bpy.types.Object) -> NSM_PG_binding:
+    """The binding of an armature."""
+    return obj.nsm.binding
+
+
+def is_bound(obj: bpy.types.Object) -> bool:
+    """Whether bones were bound to joints."""
+    return len(of(obj).matches) > 0
+
+
+def mapping(obj: bpy.types.Object) -> Mapping:
+    """The stored mapping."""
+    rows = [row for row in of(obj).matches if row.bone]
+    return Mapping({row.name: Match(row.bone, row.confidence, row.why) for row in rows})
+
+
+def store(obj: bpy.types.Object, found: Mapping) -> None:
+    """Keep a mapping on the armature, with a row for each joint, found or not."""
+    rows = of(obj).matches
+    rows.clear()
+    for joint in JOINTS:
+        row, match = rows.add(), found.matches.get(joint)
+        row.name = joint
+        if match is not None:
+            row.bone = match.bone
+            row.confidence, row.why = match.confidence, match.why
+    of(obj).index = 0
+
+
+def forget(obj: bpy.types.Object) -> None:
+    """Take the binding off the armature; the settings stay."""
+    of(obj).matches.clear()
+
+
+def rig_info(context: bpy.types.Context, obj: bpy.types.Object) -> RigInfo:
+    """The armature as plain data."""
+    world = np.array(obj.matrix_world, dtype=np.float64)
+    world[:3] *= metres_per_unit(context.scene)
+    return RigInfo(name=obj.name, bones=tuple(_info(bone) for bone in obj.data.bones), world=world)
+
+
+def _info(bone: bpy.types.Bone) -> BoneInfo:
+    return BoneInfo(
+        name=bone.name,
+        parent=bone.parent.name if bone.parent else None,
+        head=np.array(bone.head_local, dtype=np.float64),
+        tail=np.array(bone.tail_local, dtype=np.float64),
+        x_axis=np.array(bone.matrix_local.col[0][:3], dtype=np.float64),
+        connected=bone.use_connect,
+        deform=bone.use_deform,
+    )

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs of any kind whose bones were bound to the model's joints: motion as keys of their bones, and back.
+
+The engine says where each mapped bone points in the world; what carries each bone says which channels bring it there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ..nsm_blender.errors import RigError
+from ..nsm_blender.motion.motion import Motion
+from ..nsm_blender.motion.root import root_track
+from ..nsm_blender.motion.rotations import Array, from_matrix, from_yaw, make_continuous, to_matrix
+from ..nsm_blender.motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON
+from ..nsm_blender.rigging.mapping import Mapping
+from ..nsm_blender.rigging.retarget import Retargeter, RigMotion
+from . import actions, binding, carriers, controls, locks
+from .carriers import Carried, Switches
+from .rig import Rig, Values, bone_path, in_mode, orientations, rotation_attribute
+
+_HANDS = ("LeftHand", "RightHand")
+_FEET = MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])
+
+
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """What a keyed bone is to do in the world. rotation: (T, 3, 3) of its own axes, or None. place: (T, 3) metres of
+    its head, or None where it hangs on another bone.
+    """
+
+    rotation: Array | None
+    place: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Object:
+    """How the armature object is keyed. above: (4, 4) what comes before its own channels. matrix: (4, 4) where it
+    stands now in the world.
+    """
+
+    above: Array
+    matrix: Array
+    mode: str
+
+
+class BoundRig(Rig):
+    """An armature with a binding. Made by `read`."""
+
+    def __init__(
+        self,
+        obj: bpy.types.Object,
+        retargeter: Retargeter,
+        mapping: Mapping,
+        carried: list[Carried],
+        limbs: list[controls.Limb],
+        switches: Switches,
+    ) -> None:
+        bones = tuple(retargeter.bones)
+        super().__init__(obj.name, retargeter.scale, bones, tuple(controls.moved_by(obj, bone) for bone in bones))
+        self._retargeter, self._carried, self._limbs, self._switches = retargeter, carried, limbs, switches
+        self._joint_of = {joint: bones.index(match.bone) for joint, match in mapping.matches.items()}
+        self._rests = {bone.name: np.array(bone.matrix_local, dtype=np.float64) for bone in obj.data.bones}
+        self._locks = {bone.name: locks.of(obj.pose.bones[bone.name]) for bone in carried}
+        self._offsets = _offsets(obj, carried)
+        self._free = carriers.is_free(obj, bones)
+        self._between = {name for bone in bones for name in carriers.above(obj, bone)} - {b.name for b in carried}
+        self._made: tuple[Motion, RigMotion] | None = None
+        self.root: str | None = None
+        self.object: _Object | None = None
+
+    def to_rig(self, motion: Motion) -> RigMotion:
+        """The motion, blended, on the rig."""
+        if self._made is None or self._made[0] is not motion:
+            shown = self.shown(motion)
+            self._made = (motion, self._retargeter.to_rig(shown, _held(shown)))
+        return self._made[1]
+
+    def expected(self, motion: Motion) -> Array:
+        """The mapped bones' heads, and for hips and joints that the rig lacks the scaled places."""
+        out = self._retargeter.targets(self.shown(motion))
+        places = self.to_rig(motion).places
+        for joint, bone in self._joint_of.items():
+            if joint in MODEL_SKELETON.names[1:]:
+                out[:, MODEL_SKELETON.index(joint)] = places[:, bone]
+        return out
+
+    def wanted(self, motion: Motion) -> tuple[Array, Array]:
+        """Heads and directions of all keyed bones."""
+        made = self.to_rig(motion)
+        return made.places, to_matrix(made.rotations)[..., 1]
+
+    def joints(self, heads: Array, motion: Motion, at: Array) -> Array:
+        """The mapped bones' heads; hips by how far the first bone is from where it belongs."""
+        out = self.expected(motion)[at]
+        out[:, 0] += heads[:, 0] - self.to_rig(motion).places[at, 0]
+        for joint, bone in self._joint_of.items():
+            if joint in MODEL_SKELETON.names[1:]:
+                out[:, MODEL_SKELETON.index(joint)] = heads[:, bone]
+        return out
+
+    def channels(self, motion: Motion, world: Array, metres: float) -> list[actions.Channel]:
+        """Rotations of the keyed bones, places of those that move freely, switches, and the object where it moves."""
+        targets = self._targets(motion, world, metres)
+        out = self._switched(len(motion))
+        if self.object is not None:
+            world = self._over_ground(motion, world, metres) @ self.object.matrix
+            out += _object_channels(self.object, world)
+        size = np.linalg.norm(world[:, :3, 0], axis=1)
+        inverse = (world[:, :3, :3] / size[:, None, None]).transpose(0, 2, 1)
+        poses: list[Array] = []
+        places: list[Array] = []
+        for bone in self._carried:
+            given, place, axes = bone.frame(poses, places)
+            target = targets[bone.name]
+            basis = np.broadcast_to(np.eye(3), (len(motion), 3, 3))
+            if target.rotation is not None:
+                lock = self._locks[bone.name]
+                q = lock.applied(make_continuous(from_matrix(np.swapaxes(given, -1, -2) @ inverse @ target.rotation)))
+                basis = to_matrix(q)
+                out += _rotation(bone, q, lock)
+            if target.place is not None:
+                there = np.einsum("tij,tj->ti", inverse, target.place / metres - world[:, :3, 3]) / size[:, None]
+                location = np.einsum("...ij,...j->...i", np.linalg.inv(axes), there - place)
+                out.append(actions.Channel(f"{bone_path(bone.name)}.location", location, bone.name))
+                place = there
+            out += self._put_back(bone, len(motion), located=target.place is not None)
+            poses.append(given @ basis)
+            places.append(np.broadcast_to(place, (len(motion), 3)))
+        return out
+
+    def posed(self, evaluated: bpy.types.Object, metres: float) -> tuple[Array, Array]:
+        """Read from what the mesh follows, so that a limb that inverse kinematics moves is read rightly."""
+        world = np.array(evaluated.matrix_world, dtype=np.float64)
+        head = np.array(evaluated.pose.bones[self.bones[0]].head, dtype=np.float64)
+        return (world[:3, :3] @ head + world[:3, 3]) * metres, orientations(evaluated, self.measured)
+
+    def to_model(self, places: Array, rotations: Array, fps: float) -> tuple[Array, Array]:
+        """The engine's way back."""
+        motion = self._retargeter.from_rig(places, rotations, fps)
+        return motion.positions[:, 0].astype(np.float64), motion.rotations.astype(np.float64)
+
+    def needs_playing(self, _obj: bpy.types.Object, paths: list[str]) -> bool:
+        """Where constraints and drivers act, or bones between the mapped ones are animated."""
+        return not self._free or any(path.startswith(bone_path(name)) for path in paths for name in self._between)
+
+    def from_keys(self, obj: bpy.types.Object, values: Values, world: Array, metres: float) -> tuple[Array, Array]:
+        """Carriers first."""
+        poses: list[Array] = []
+        places: list[Array] = []
+        count = len(values)
+        for bone in self._carried:
+            given, place, axes = bone.frame(poses, places)
+            turned = given @ to_matrix(values.rotation(bone.name))
+            if not bone.connected:
+                place = place + np.einsum("...ij,...j->...i", axes, values.vector(bone.name, "location"))
+            poses.append(np.broadcast_to(turned, (count, 3, 3)))
+            places.append(np.broadcast_to(place, (count, 3)))
+        index = {bone.name: i for i, bone in enumerate(self._carried)}
+        own = world[:, :3, :3] / np.linalg.norm(world[:, :3, 0], axis=1)[:, None, None]
+        rotations = np.stack([from_matrix(own @ poses[index[name]]) for name in self.bones], axis=1)
+        whole = np.broadcast_to(world, (count, 4, 4))
+        head = np.einsum("tij,tj->ti", whole[:, :3, :3], places[index[self.bones[0]]]) + whole[:, :3, 3]
+        return head * metres, rotations
+
+    def _targets(self, motion: Motion, world: Array, metres: float) -> dict[str, _Target]:
+        made = self.to_rig(motion)
+        turned = to_matrix(made.rotations)
+        targets = {bone: _Target(turned[:, i], None) for i, bone in enumerate(self.bones)}
+        targets[self.bones[0]] = _Target(turned[:, 0], made.places[:, 0])
+        if self.root is not None:
+            matrix = np.array(world[0]) @ self._rests[self.root]
+            moved = self._over_ground(motion, world, metres) @ matrix
+            axes = moved[:, :3, :3] / np.linalg.norm(moved[:, :3, :3], axis=-2, keepdims=True)
+            targets[self.root] = _Target(axes, moved[:, :3, 3] * metres)
+        size = float(np.linalg.norm(world[0, :3, 0])) * metres
+        for limb in self._limbs:
+            targets |= self._inverse(limb, made, turned, size)
+        return targets
+
+    def _inverse(self, limb: controls.Limb, made: RigMotion, turned: Array, size: float) -> dict[str, _Target]:
+        """What the controls of a limb's inverse kinematics are to do. size: metres of a unit of the armature."""
+        numbers = [self.bones.index(name) for name in limb.bones if name in self.bones]
+        upper, lower, end = numbers[:3]
+        places = made.places[:, [upper, lower, end]]
+        out = {limb.end: self._along(limb.bones[2], limb.end, turned[:, end], places[:, 2], size)}
+        if limb.toe is not None and len(numbers) > 3:
+            toe = self._along(limb.bones[3], limb.toe, turned[:, numbers[3]], places[:, 2], size)
+            out[limb.toe] = _Target(toe.rotation, None)
+        rests = [self._rests[name] for name in (*limb.bones[:2], limb.pole)]
+        away = rests[2][:3, 3] - rests[1][:3, 3]
+        distance = float(np.linalg.norm(away))
+        direction = turned[:, upper] @ (rests[0][:3, :3].T @ (away / max(distance, 1e-9)))
+        out[limb.pole] = _Target(None, controls.pole_places(places, direction, np.asarray(distance * size)))
+        return out
+
+    def _along(self, bone: str, control: str, turned: Array, place: Array, size: float) -> _Target:
+        """A control that moves with a bone as if they were one, from the rest pose on."""
+        rest, other = self._rests[bone], self._rests[control]
+        between = rest[:3, :3].T @ (other[:3, 3] - rest[:3, 3]) * size
+        return _Target(turned @ (rest[:3, :3].T @ other[:3, :3]), place + turned @ between)
+
+    def _over_ground(self, motion: Motion, world: Array, metres: float) -> Array:
+        """World transforms (T, 4, 4) in Blender units from where the rest pose stands to the motion's root."""
+        rests = np.array([self._rests[name] for name in self.bones])
+        own = world[0, :3, :3] / np.linalg.norm(world[0, :3, :3], axis=0)
+        head = (world[0, :3, :3] @ rests[0, :3, 3] + world[0, :3, 3]) * metres
+        hips, turned = self.to_model(head[None], from_matrix(own @ rests[:, :3, :3])[None], 1.0)
+        positions = MODEL_SKELETON.positions(hips, turned)
+        x, y, _, angle = root_track(positions, 1.0)[0].tolist()
+        here = np.array([x, y, positions[0, _FEET, 2].min() - ANKLE_HEIGHT])
+        root = motion.root.astype(np.float64)
+        out = np.zeros((len(motion), 4, 4))
+        out[:, :3, :3] = to_matrix(from_yaw(root[:, 3] - angle))
+        out[:, :3, 3] = (root[:, :3] - out[:, :3, :3] @ here) * (self.scale / metres)
+        out[:, 3, 3] = 1.0
+        return out
+
+    def _switched(self, count: int) -> list[actions.Channel]:
+        return [
+            actions.Channel(f'{bone_path(bone)}["{name}"]', np.full((count, 1), float(value)), bone)
+            for (bone, name), value in self._switches.items()
+        ]
+
+    def _put_back(self, bone: Carried, count: int, *, located: bool) -> list[actions.Channel]:
+        """Keys at rest for what was posed and would be in the way."""
+        moved, scaled = self._offsets.get(bone.name, (False, False))
+        path, out = bone_path(bone.name), []
+        if moved and not located:
+            out.append(actions.Channel(f"{path}.location", np.zeros((count, 3)), bone.name))
+        if scaled:
+            out.append(actions.Channel(f"{path}.scale", np.ones((count, 3)), bone.name))
+        return out
+
+
+def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
+    """Describe a bound armature. Raises RigError with the reason when it cannot be animated."""
+    settings, mapping = binding.of(obj), binding.mapping(obj)
+    retargeter = Retargeter(binding.rig_info(context, obj), mapping)
+    limbs = controls.limbs(obj, retargeter.bones, legs=settings.ik_legs, arms=settings.ik_arms)
+    switches = controls.switches(obj, limbs)
+    root = _root_bone(obj, retargeter.bones) if settings.root_motion == "ROOT" else None
+    names = _keyed(retargeter.bones, limbs, root)
+    _check_bones(obj, names, retargeter.bones[0])
+    carried = carriers.find(context, obj, names, switches)
+    rig = BoundRig(obj, retargeter, mapping, carried, limbs, switches)
+    rig.root = root
+    rig.object = _object(obj) if settings.root_motion == "OBJECT" else None
+    rig.notes = _notes(obj, carried)
+    return rig
+
+
+def _keyed(bones: tuple[str, ...], limbs: list[controls.Limb], root: str | None) -> list[str]:
+    """The bones that get keys."""
+    inverted = {bone for limb in limbs for bone in limb.bones}
+    out = [] if root is None else [root]
+    out += [bone for bone in bones if bone not in inverted]
+    for limb in limbs:
+        toes = [limb.toe] if limb.toe is not None and limb.bones[3] in bones else []
+        out += [limb.end, *toes, limb.pole]
+    return out
+
+
+def _root_bone(obj: bpy.types.Object, bones: tuple[str, ...]) -> str:
+    """The bone that moves over the ground."""
+    chosen = binding.of(obj).root_bone
+    if chosen:
+        if chosen not in obj.data.bones:
+            raise RigError(f"'{obj.name}' has no bone '{chosen}'; choose another root bone.")
+        if chosen in bones:
+            raise RigError(f"The root bone '{chosen}' of '{obj.name}' is bound to a joint; choose one above the hips.")
+        return chosen
+    found = controls.root_bone(obj) or carriers.above(obj, bones[0])[0]
+    if found == bones[0]:
+        raise RigError(f"'{obj.name}' has no bone above its hips; let the hips or the object move over the ground.")
+    return found
+
+
+def _object(obj: bpy.types.Object) -> _Object:
+    """How the object is keyed. Raises RigError where its keys would not place it."""
+    if any(c.enabled and c.influence > 0 for c in obj.constraints):
+        raise RigError(f"The object '{obj.name}' has constraints and cannot carry the motion; let the hips move.")
+    if any(obj.lock_location) or any(obj.lock_rotation):
+        raise RigError(f"The object '{obj.name}' is locked in place and cannot carry the motion; let the hips move.")
+    if obj.delta_location.length > 0 or abs(obj.delta_rotation_euler.to_quaternion().angle) > 0:
+        raise RigError(f"The object '{obj.name}' has delta transforms; apply them (Ctrl+A), or let the hips move.")
+    parent = obj.parent
+    while parent is not None:
+        if parent.animation_data or parent.constraints:
+            raise RigError(f"'{parent.name}' moves '{obj.name}'; let the hips carry the motion instead of the object.")
+        parent = parent.parent
+    matrix = np.array(obj.matrix_world, dtype=np.float64)
+    return _Object(matrix @ np.linalg.inv(np.array(obj.matrix_basis)), matrix, obj.rotation_mode)
+
+
+def _object_channels(obj: _Object, world: Array) -> list[actions.Channel]:
+    """Location and rotation of the object that put it at `world` (T, 4, 4)."""
+    local = np.linalg.inv(obj.above) @ world
+    axes = local[:, :3, :3] / np.linalg.norm(local[:, :3, :3], axis=-2, keepdims=True)
+    values = in_mode(make_continuous(from_matrix(axes)), obj.mode)
+    return [
+        actions.Channel("location", local[:, :3, 3], "Object Transforms"),
+        actions.Channel(rotation_attribute(obj.mode), values, "Object Transforms"),
+    ]
+
+
+def _rotation(bone: Carried, q: Array, lock: locks.Lock) -> list[actions.Channel]:
+    """Keys of a bone's rotation (T, 4); locked components are left alone."""
+    if lock.whole:
+        return []
+    components = lock.free if bone.mode not in ("QUATERNION", "AXIS_ANGLE") else ()
+    path = f"{bone_path(bone.name)}.{rotation_attribute(bone.mode)}"
+    return [actions.Channel(path, in_mode(q, bone.mode), bone.name, components)]
+
+
+def _check_bones(obj: bpy.types.Object, names: list[str], first: str) -> None:
+    """Raise RigError for a bone that cannot be keyed."""
+    for name in names:
+        driven = carriers.driver_of(obj, name)
+        if driven is not None:
+            raise RigError(f"The bone '{name}' of '{obj.name}' has a driver on its {driven}; remove it before baking.")
+    if any(obj.pose.bones[first].lock_location):
+        raise RigError(f"The bone '{first}' of '{obj.name}' has a locked location; unlock it before baking.")
+    bone = obj.data.bones[first]
+    if bone.parent is not None and bone.use_connect:
+        raise RigError(f"The bone '{first}' of '{obj.name}' is connected to its parent and cannot move; disconnect it.")
+
+
+def _notes(obj: bpy.types.Object, carried: list[Carried]) -> list[str]:
+    """What was left alone."""
+    out = []
+    locked = [bone.name for bone in carried if locks.of(obj.pose.bones[bone.name]).any]
+    if locked:
+        out.append(f"Locked channels were left alone, of {', '.join(locked[:4])}{' ...' if len(locked) > 4 else ''}.")
+    limited = [bone.name for bone in carried if bone.limited]
+    if limited:
+        out.append(f"Constraints limit {', '.join(limited[:4])}{' ...' if len(limited) > 4 else ''}.")
+    return out
+
+
+def _offsets(obj: bpy.types.Object, carried: list[Carried]) -> dict[str, tuple[bool, bool]]:
+    """Bone -> whether its location and its scale are not at rest."""
+    out = {}
+    for bone in (obj.pose.bones[c.name] for c in carried):
+        moved = not np.allclose(np.array(bone.location), 0.0, atol=1e-6)
+        scaled = not np.allclose(np.array(bone.scale), 1.0, atol=1e-6)
+        if moved or scaled:
+            out[bone.name] = (moved, scaled)
+    return out
+
+
+def _held(motion: Motion) -> Array | None:
+    """How much each hand holds something, (T, 2), where the motion tells."""
+    if not set(_HANDS) <= set(motion.contact_names):
+        return None
+    return np.stack([motion.contacts[:, motion.contact_names.index(hand)] for hand in _HANDS], axis=1)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Control rigs as Rigify generates them: their switches, and the controls of their inverse kinematics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..nsm_blender.motion.rotations import Array
+
+_SIDES = (".L", ".R")
+_FOLLOW = {"neck_follow": 1.0, "head_follow": 1.0}
+"""Neck and head go with the chest: a share of the turn would leave their keys without a meaning of their own."""
+_STRAIGHT = 0.02
+"""Share of the limb's length by which a knee or elbow lies beside the line from its beginning to its end from which on
+this tells the pole's direction; below, the upper bone does."""
+
+
+@dataclass(frozen=True)
+class Limb:
+    """A leg or an arm of a control rig. bones: upper, lower, end, and toe where there is one. switch: the bone that
+    holds its switches. controls: for the end, for the toe or None, and the pole.
+    """
+
+    bones: tuple[str, ...]
+    switch: str
+    end: str
+    toe: str | None
+    pole: str
+
+
+def is_generated(obj: bpy.types.Object) -> bool:
+    """Whether Rigify generated the rig."""
+    return "torso" in obj.pose.bones and any(bone.get("IK_FK") is not None for bone in _parents(obj))
+
+
+def root_bone(obj: bpy.types.Object) -> str | None:
+    """The bone that moves everything."""
+    return "root" if is_generated(obj) and "root" in obj.pose.bones else None
+
+
+def limbs(obj: bpy.types.Object, bones: Sequence[str], *, legs: bool, arms: bool) -> list[Limb]:
+    """The limbs among the mapped `bones` that are to be keyed by their controls for inverse kinematics."""
+    if not is_generated(obj):
+        return []
+    found = []
+    if legs:
+        found += [_limb("thigh", ("thigh_fk", "shin_fk", "foot_fk", "toe_fk"), "foot_ik", "toe_ik", s) for s in _SIDES]
+    if arms:
+        found += [_limb("upper_arm", ("upper_arm_fk", "forearm_fk", "hand_fk"), "hand_ik", None, s) for s in _SIDES]
+    there = obj.pose.bones
+    return [
+        limb
+        for limb in found
+        if set(limb.bones[:3]) <= set(bones) and all(name in there for name in (limb.switch, limb.end, limb.pole))
+    ]
+
+
+def switches(obj: bpy.types.Object, inverse: Sequence[Limb]) -> dict[tuple[str, str], Any]:
+    """Bone and custom property -> the value under which the keyed controls move the rig."""
+    if not is_generated(obj):
+        return {}
+    inverted = {limb.switch for limb in inverse}
+    out: dict[tuple[str, str], Any] = {}
+    for bone in _parents(obj):
+        if bone.get("IK_FK") is not None:
+            out[bone.name, "IK_FK"] = 0.0 if bone.name in inverted else 1.0
+        if bone.name in inverted and bone.get("pole_vector") is not None:
+            out[bone.name, "pole_vector"] = type(bone["pole_vector"])(1)
+    for name, value in _FOLLOW.items():
+        if obj.pose.bones["torso"].get(name) is not None:
+            out["torso", name] = value
+    return out
+
+
+def moved_by(obj: bpy.types.Object, name: str) -> str:
+    """The bone by which one sees what the control `name` did: the mesh follows it whatever the switches say."""
+    original = "ORG-" + name.replace("_fk", "")
+    bones = obj.data.bones
+    if "_fk." in name and original in bones:
+        own, other = (np.array(bones[bone].matrix_local) for bone in (name, original))
+        if np.allclose(own, other, atol=1e-4):
+            return original
+    return name
+
+
+def pole_places(places: Array, turned: Array, rest: Array) -> Array:
+    """Where a pole belongs, (T, 3).
+
+    places: (T, 3, 3) of a limb's upper, lower and end joint. turned: (T, 3) the direction that the pole has at rest,
+    turned with the upper bone. rest: distance of the pole from the middle joint.
+    """
+    upper, middle, end = places[:, 0], places[:, 1], places[:, 2]
+    length = np.linalg.norm(middle - upper, axis=1) + np.linalg.norm(end - middle, axis=1)
+    line = end - upper
+    line /= np.maximum(np.linalg.norm(line, axis=1, keepdims=True), 1e-9)
+    beside = middle - upper
+    beside = (beside - line * np.sum(beside * line, axis=1, keepdims=True)) / length[:, None]
+    straight = turned - line * np.sum(turned * line, axis=1, keepdims=True)
+    bend = np.linalg.norm(beside, axis=1, keepdims=True)
+    away = beside + np.maximum(_STRAIGHT - bend, 0.0) * straight
+    away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
+    return middle + rest * away
+
+
+def _parents(obj: bpy.types.Object) -> list[bpy.types.PoseBone]:
+    names = [f"{part}_parent{side}" for part in ("upper_arm", "thigh") for side in _SIDES]
+    return [obj.pose.bones[name] for name in names if name in obj.pose.bones]
+
+
+def _limb(part: str, bones: tuple[str, ...], end: str, toe: str | None, side: str) -> Limb:
+    return Limb(
+        tuple(bone + side for bone in bones),
+        f"{part}_parent{side}",
+        end + side,
+        None if toe is None else toe + side,
+        f"{part}_ik_target{side}",
+    )
