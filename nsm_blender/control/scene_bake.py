@@ -21,7 +21,7 @@ from .check import refuse
 from .goals import LOCOMOTION
 from .path import GroundPath
 from .scene_errands import SceneErrands
-from .scene_goals import Reach
+from .scene_goals import Stay
 from .scene_motion import Posed, posed
 from .scene_network import actions_of, load, standing_of
 from .scene_rollout import Options, SceneCharacter
@@ -85,7 +85,7 @@ class SceneBake:
         shot = self.shot
         start = np.array((0.0, 0.0, 0.0, 0.0) if shot.start is None else shot.start, dtype=float)
         scenery = Scenery(Surroundings(shot.colliders), shot.fps)
-        wish = Reach(start[:3], float(start[3]), "idle")
+        wish = Stay(start[:3])
         character = SceneCharacter(self._network, standing_of(self._network), start, scenery, wish, self._options)
         return SceneErrands(shot, character)
 

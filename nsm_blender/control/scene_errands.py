@@ -25,13 +25,15 @@ from .errands import UNFINISHED, Outcome
 from .goals import ActionKey
 from .legs import Leg, Planner
 from .scene_aims import open_aim, pick_up_aim, put_down_aim, seat_aim
-from .scene_goals import Reach, Steer
+from .scene_goals import Reach, Stay, Steer
 from .scene_hands import TOUCHES, Hands, between_palms, grasp_of
 from .scene_rollout import SceneCharacter
 from .shot import Shot
 
 NEAR = 1.8
 """Metres of way left at which the goal itself is asked for: the network was trained on such approaches."""
+SECTOR = {"sit": math.radians(80), "carry": math.radians(60), "idle": math.radians(60), "open": math.radians(60)}
+"""Angles from straight before the thing, within which such approaches lie, by the goal's action."""
 AT_HAND = 1.2
 """Metres from a goal within which no way to it is looked for."""
 AT_END = 0.2
@@ -40,6 +42,8 @@ STILL = 0.12
 """m/s of the root below which one stands or sits still,"""
 SETTLED = 0.4
 """for so many seconds."""
+TURNED = math.radians(6)
+"""How exactly one turns to the facing that is asked for."""
 PATIENCE = 4.0
 """Seconds after which a stop is as good as it gets."""
 STUCK = 4.0
@@ -213,11 +217,9 @@ class SceneErrands:
 
     def _stand(self, place: Array, facing: float | None) -> None:
         """Want to stand at a place (2,), with what one has in the hands."""
-        root, hold = self.character.root, self.hands.holding
-        at = np.append(place, root[2])
-        angle = float(root[3]) if facing is None else facing
-        self._aim = Reach(at, angle, "idle") if hold is None else Reach(at, angle, "carry", hold.name)
-        self.character.wish(self._aim)
+        hold = self.hands.holding
+        at = np.append(place, self.character.root[2])
+        self.character.wish(Stay(at, facing) if hold is None else Stay(at, facing, "carry", hold.name))
 
     def _start_leg(self) -> bool:
         """Find the way from where one is, and go; a key without a way is done at once, with the reason."""
@@ -226,7 +228,8 @@ class SceneErrands:
             self._aim = self._aimed(key)
             if self._aim is not None:
                 self._outcome.place, self._outcome.facing = self._aim.place[:2].tolist(), self._aim.facing
-                if np.linalg.norm(self._aim.place[:2] - place) < AT_HAND and not self._seated:
+                near = np.linalg.norm(self._aim.place[:2] - place) < AT_HAND
+                if near and not self._seated and self._from_the_right_side(self._aim):
                     return self._approach()
             leg = self._way(key, place)
         except RouteError as error:
@@ -268,35 +271,38 @@ class SceneErrands:
         return aim if key.facing is None or key.action != "sit" else replace(aim, facing=key.facing)
 
     def _way(self, key: ActionKey, place: Array) -> Leg:
-        """The leg to the goal, things being where they are now. Raises RouteError."""
-        frame, scenery = self.character.frame, self.character.scenery
-        if scenery.moved:
-            hold = self.hands.holding
-            now = [
-                replace(c, poses=scenery.pose(c.name, frame)[None]) if c.name in scenery.moved else c
-                for c in self._shot.colliders
-                if hold is None or c.name != hold.name
-            ]
-            names = {c.name for c in now}
-            goals = [g for g in self._shot.goals if g.collider in names or not g.collider]
-            planner = Planner(replace(self._shot, colliders=now, goals=goals))
-        else:
-            planner = self._planner
-        when = frame / FPS * self._shot.fps
-        if not self._seated:
-            return planner.leg(key, place, when)
-        leg, error = None, RouteError("There is no room to stand up.")
-        for start in self._exits():
-            try:
-                leg = planner.leg(key, start, when)
-                break
-            except RouteError as reason:
-                error = reason
-        if leg is None:
-            raise error
-        points = np.vstack((np.append(place, leg.route.points[0, 2]), leg.route.points))
-        crouch = np.concatenate((leg.route.crouch[:1], leg.route.crouch))
-        return replace(leg, route=replace(leg.route, points=points, crouch=crouch))
+        """The leg to the goal, things being where they are now: to a seat's front where it can be reached. Raises
+        RouteError."""
+        when = self.character.frame / FPS * self._shot.fps
+        starts = self._exits() if self._seated else [place]
+        error = RouteError("")
+        for planner in self._planners(key):
+            for start in starts:
+                try:
+                    leg = planner.leg(key, start, when)
+                except RouteError as reason:
+                    error = reason
+                    continue
+                return _from_seat(leg, place) if self._seated else leg
+        raise error
+
+    def _planners(self, key: ActionKey) -> list[Planner]:
+        """Planners that know where things are now, the one with the better approaches first."""
+        frame, scenery, hold = self.character.frame, self.character.scenery, self.hands.holding
+        now = [
+            replace(c, poses=scenery.pose(c.name, frame)[None]) if c.name in scenery.moved else c
+            for c in self._shot.colliders
+            if hold is None or c.name != hold.name
+        ]
+        there = {c.name for c in now}
+        goals = [goal for goal in self._shot.goals if goal.collider in there or not goal.collider]
+        usual = Planner(replace(self._shot, colliders=now, goals=goals)) if scenery.moved else self._planner
+        name = self._goals[key.goal].collider
+        seat = next((c.handles for c in now if c.name == name), None)
+        if key.action != "sit" or not isinstance(seat, Seat) or seat.approaches == ["front"]:
+            return [usual]
+        front = [replace(c, handles=replace(seat, approaches=["front"])) if c.name == name else c for c in now]
+        return [Planner(replace(self._shot, colliders=front, goals=goals)), usual]
 
     def _exits(self) -> list[Array]:
         """Places (2,) to stand at after getting up, best first: before the seat, or where one came from."""
@@ -315,7 +321,7 @@ class SceneErrands:
         left = self._steer.walker.left
         if self._aim is None and left <= AT_END:
             return self._arrive()
-        if self._aim is not None and left <= NEAR:
+        if self._aim is not None and (left <= AT_END or (left <= NEAR and self._from_the_right_side(self._aim))):
             return self._approach()
         if left < self._nearest - GETS_ON:
             self._nearest, self._got_on = left, self.character.frame
@@ -323,14 +329,17 @@ class SceneErrands:
             return self._again(f"One came to a stop {left:.1f} m before the end of the way; free it or draw another.")
         return False
 
+    def _from_the_right_side(self, aim: Reach) -> bool:
+        """Whether one is where those come from who use a thing: before a seat, behind the facing of others."""
+        away = self.character.root[:2] - aim.place[:2]
+        front = direction(np.array(aim.facing)) * (1 if aim.action == "sit" else -1)
+        return float(away @ front) > math.cos(SECTOR[aim.action]) * float(np.linalg.norm(away))
+
     def _arrive(self) -> bool:
         """At the end of a way, where nothing but standing is asked for."""
         assert self._leg is not None
         self._outcome.arrived = self._frame
-        facing = self._leg.facing
-        if facing is None and self._steer is not None:
-            facing = self._steer.walker.heading()
-        self._stand(self._leg.place, facing)
+        self._stand(self._leg.place, self._leg.facing)
         return self._enter(Stage.SETTLE)
 
     def _approach(self) -> bool:
@@ -408,8 +417,10 @@ class SceneErrands:
         return hands.opened(name) >= OPEN
 
     def _settle(self) -> bool:
-        """Standing still, or out of patience."""
-        if self.character.speed > STILL:
+        """Standing still, turned as asked, or out of patience."""
+        facing = self._outcome.facing
+        turn = 0.0 if facing is None else float(wrap_angle(np.array(facing - self.character.root[3])))
+        if self.character.speed > STILL or abs(turn) > TURNED:
             self._still = self.character.frame
         if self._seconds(self._still) < SETTLED and self._seconds(self._since) < PATIENCE:
             return False
@@ -424,3 +435,11 @@ class SceneErrands:
         """Keep by how much one is off: centimetres, radians."""
         self._outcome.error_cm = error_cm
         self._outcome.error_deg = None if turn is None else math.degrees(abs(float(wrap_angle(np.array(turn)))))
+
+
+def _from_seat(leg: Leg, place: Array) -> Leg:
+    """The leg that begins at `place` (2,), where one sits, instead of before the seat."""
+    points = np.vstack((np.append(place, leg.route.points[0, 2]), leg.route.points))
+    return replace(
+        leg, route=replace(leg.route, points=points, crouch=np.append(leg.route.crouch[:1], leg.route.crouch))
+    )

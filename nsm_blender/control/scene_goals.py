@@ -12,13 +12,18 @@ import numpy as np
 from ..geometry.sensors import Interaction
 from ..models.nsm import FPS, GOAL, GOAL_ACTIONS, INTERACTION, OCCUPANCY, SAMPLES
 from ..motion.root import direction
-from ..motion.rotations import Array
+from ..motion.rotations import Array, wrap_angle
 from .nsm_features import WINDOW, points_to_root
 from .scene_things import Scenery
 from .walker import ARRIVED, Walker
 
 RAMP = 0.35
 """Seconds over which a new goal takes the place of the old one (8)."""
+
+NEAR_ENOUGH = 0.3
+"""Metres from the place to stand at within which one stays where one is."""
+TURN_RATE = 1.5
+"""rad/s at which one turns on the spot."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +127,31 @@ class Steer:
             there = along >= walker.path.length - ARRIVED
             action[there] = np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index("idle")]
         return Samples(place, walker.path.heading(along), action)
+
+
+@dataclass(frozen=True, eq=False)
+class Stay:
+    """Stand at a place (3,), turned to `facing` or as one is; with `action` "carry", holding `thing`.
+
+    Who stands near enough is asked to stand where he is: the network has only seen those stand still who wanted
+    nothing else, and would walk round the place to get it exactly.
+    """
+
+    place: Array
+    facing: float | None = None
+    action: str = "idle"
+    thing: str = ""
+    pose: Array | None = None
+
+    def samples(self, root: Array, seconds: float) -> Samples:
+        """The same place for all samples; the facing comes within the next two seconds."""
+        away = float(np.linalg.norm(root[:2] - self.place[:2]))
+        place = root[:3] if away < NEAR_ENOUGH else self.place
+        turn = 0.0 if self.facing is None else float(wrap_angle(np.array(self.facing - root[3])))
+        most = TURN_RATE * (WINDOW - WINDOW[0]) / FPS
+        action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
+        action[:, GOAL_ACTIONS.index(self.action)] = 1
+        return Samples(np.tile(place, (SAMPLES, 1)), root[3] + np.clip(turn, -most, most), action)
 
 
 def _nearest(places: Array, along: Array, here: Array) -> float:
