@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import RigError
 from ..motion.contacts import foot_contacts
 from ..motion.filters import gaussian
-from ..motion.ik import Limb, solve_limb
+from ..motion.ik import REACH, Limb, solve_limb
 from ..motion.motion import Motion
 from ..motion.retarget import leg_length
 from ..motion.root import root_track
@@ -42,11 +42,12 @@ _MOST_GIVEN = 0.15
 """Leg lengths by which the hips give way at the most."""
 _STIFFEST = 0.1
 """Sine of a knee's bend below which all legs count as equally straight."""
+_STRAIGHT = REACH - 0.001
 _KNEE, _ELBOW = (0.0, -1.0, 0.0), (0.0, 1.0, 0.0)
-_ASK_AGAIN = 4
+_ASK_AFTER = 4
 """Rounds of the way back after which the motion so far tells when its feet stand; at first the rig's feet do."""
-_ROUNDS, _CLOSE, _NEAR = 24, 1e-6, 2e-4
-"""Rounds of the way back at the most, and the change at which it is done: 1 less a quaternion's w, and metres."""
+_ROUNDS, _NEAR = 24, 2e-4
+"""Rounds of the way back at the most, and the error (metres and radians) at which it is done."""
 _FLAT_FLOOR = 0.05
 
 
@@ -129,22 +130,27 @@ class Retargeter:
         stances = {side: self._stance(side, places, turns, fps) for side, _ in SIDES}
         root = self._model_root((middle - [0.0, 0.0, self.ankle_lift]) / self.scale, joints)
         legs = [side + part for side, _ in SIDES for part in ("UpLeg", "Leg", "Foot")]
-        numbers = [_INDEX[joint] for joint in legs]
+        numbers, bones = [_INDEX[joint] for joint in legs], [self._pose.bone_of[joint] for joint in legs]
+        least, best, best_root = np.full(len(turns), np.inf), joints.copy(), root.copy()
         for done in range(_ROUNDS):
             # What `to_rig` makes of the motion so far tells what is still wrong with it.
             positions = MODEL_SKELETON.positions(root, joints)
-            if done and done % _ASK_AGAIN == 0:
+            if done >= _ASK_AFTER:
                 stances = _stances(positions, joints, fps)
+                if done == _ASK_AFTER:
+                    least[:] = np.inf
             there, made = self._posed(positions, joints, stances, fps)
             reached = self._pose.skeleton.positions(there, made)[:, self._uplegs].mean(1)
             short = (middle - reached) / self.scale
-            root = root + short
-            bones = [self._pose.bone_of[joint] for joint in legs]
             wrong = multiply(turns[:, bones], conjugate(made[:, bones]))
-            joints[:, numbers] = normalize(multiply(wrong, joints[:, numbers]))
-            if np.abs(wrong[..., 0]).min() > 1 - _CLOSE and np.abs(short).max() < _NEAR and done >= _ASK_AGAIN:
+            error = np.linalg.norm(short, axis=1) + np.linalg.norm(wrong[..., 1:], axis=-1).max(axis=1)
+            better = error < least
+            least[better], best[better], best_root[better] = error[better], joints[better], root[better]
+            if error.max() < _NEAR and done >= _ASK_AFTER:
                 break
-        return _motion(root, make_continuous(joints), fps, self._rig_name)
+            root = root + short
+            joints[:, numbers] = normalize(multiply(wrong, joints[:, numbers]))
+        return _motion(best_root, make_continuous(best), fps, self._rig_name)
 
     def targets(self, motion: Motion) -> Array:
         """Places (T, 22, 3) of the model's joints at the rig's size, in world metres (the legs' scale)."""
@@ -178,14 +184,24 @@ class Retargeter:
         standing = {side: (1 - sits) * stands.held for side, stands in stances.items()}
         for seconds in _SMOOTH_HIPS:
             root = root + self._given_way(root, turns, ankles, standing, seconds * fps)
+        root = root - self._lowered(root, turns, ankles, standing, fps)[:, None] * [0.0, 0.0, 1.0]
         origins = self._pose.skeleton.positions(root, turns)
         for side, leg in self._legs.items():
             upper, lower, end = (self._pose.bone_of[side + part] for part in ("UpLeg", "Leg", "Foot"))
             # The way that the leg goes by itself, and as much of the way to its place as the foot is held.
-            target = origins[:, end] + stances[side].held[:, None] * (ankles[side] - origins[:, end])
-            turns[:, upper], turns[:, lower], _ = solve_limb(
-                leg.limb, origins[:, upper], target, turns[:, upper], turns[:, lower], self._pose.skeleton
+            way = stances[side].held[:, None] * (ankles[side] - origins[:, end])
+            thigh, shin, _ = solve_limb(
+                leg.limb,
+                origins[:, upper],
+                origins[:, end] + way,
+                turns[:, upper],
+                turns[:, lower],
+                self._pose.skeleton,
             )
+            # Where the foot is at its place already the leg stays as it is, straighter than a solved one may be.
+            moves = np.linalg.norm(way, axis=1, keepdims=True) > _NEAR * self._pose.leg_length
+            turns[:, upper] = np.where(moves, thigh, turns[:, upper])
+            turns[:, lower] = np.where(moves, shin, turns[:, lower])
         return root, turns
 
     def _place_foot(self, side: str, positions: Array, turns: Array, stands: Stance) -> Array:
@@ -246,6 +262,25 @@ class Retargeter:
         mean = gaussian(total, sigma) / (gaussian(weights, sigma) + 0.1)[:, None]
         longest = _MOST_GIVEN * self._pose.leg_length
         return mean * np.minimum(1.0, longest / np.maximum(np.linalg.norm(mean, axis=1), 1e-9))[:, None]
+
+    def _lowered(
+        self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], fps: float
+    ) -> Array:
+        """How far (T,) in metres the hips sink so that feet that are held stay within the legs' reach."""
+        places = self._pose.skeleton.positions(root, turns)
+        need = np.zeros(len(root))
+        for side in self._legs:
+            away = ankles[side] - places[:, self._pose.bone_of[side + "UpLeg"]]
+            length = sum(float(np.linalg.norm(self._pose.offset(side + part))) for part in ("Leg", "Foot")) * _STRAIGHT
+            # A leg that the engine itself stretches further may do so here.
+            own = places[:, self._pose.bone_of[side + "Foot"]] - places[:, self._pose.bone_of[side + "UpLeg"]]
+            length = np.maximum(length, np.linalg.norm(own, axis=1))
+            flat = np.minimum(np.hypot(away[:, 0], away[:, 1]), 0.95 * length)
+            need = np.maximum(need, holds[side] * (-away[:, 2] - np.sqrt(length * length - flat * flat)))
+        radius = max(round(_SMOOTH_HIPS[0] * fps), 1)
+        padded = np.pad(np.clip(need, 0.0, _MOST_GIVEN * self._pose.leg_length), radius, mode="edge")
+        widest = np.lib.stride_tricks.sliding_window_view(padded, 2 * radius + 1).max(axis=1)
+        return gaussian(widest, radius / 2)
 
     def _reach(self, root: Array, turns: Array, positions: Array, hands: Array) -> None:
         """Bend the arms in `turns` (T, B, 4) so that hands are at their scaled places as far as `hands` (T, 2) says."""

@@ -355,7 +355,7 @@ def _nonsense() -> dict[str, list[str]]:
     return {joint: [f"Bone.{100 + int(i):03d}"] for joint, i in zip(NAMES, order, strict=True)}
 
 
-_SHORT_LEGS = {side + part: 0.6 for side, _ in SIDES for part in ("Leg", "Foot")}
+_SHORT_LEGS = {side + part: f for side, _ in SIDES for part, f in (("Leg", 0.6), ("Foot", 0.6), ("Toe", 0.7))}
 _LONG_THIGHS = {s + p: f for s, _ in SIDES for p, f in (("Leg", 1.1), ("Foot", 0.93), ("Toe", 1.2), ("ForeArm", 0.9))}
 
 RECIPES: dict[str, Recipe] = {
