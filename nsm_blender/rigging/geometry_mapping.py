@@ -72,14 +72,14 @@ class _Figure:
         self.low = float(self.heights.min())
         self.tall = float(np.ptp(self.heights))
         points = np.concatenate((rig.heads, rig.tails))
-        flat = points - np.outer(points @ up, up)
+        flat: Array = points - np.outer(points @ up, up)
         flat = flat - flat.mean(0)
         self.across: Array = np.linalg.eigh(flat.T @ flat)[1][:, -1]
         """(3,) the horizontal axis along which the figure is widest."""
         spans = points @ self.across
         self.middle: Array = self.across * float((spans.max() + spans.min()) / 2)
         """(3,) a point in the plane of symmetry."""
-        self.leaves = [name for name in rig.names if not rig.children(name)]
+        self.leaves: list[str] = [name for name in rig.names if not rig.children(name)]
 
     def joints(self) -> dict[str, str]:
         """Joint -> bone; empty unless both legs and the hips are there."""

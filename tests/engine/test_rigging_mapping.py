@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which bone is which joint: proposals on the usual rigs, changes by hand, files, and reasons for refusal."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nsm_blender.errors import RigError
+from nsm_blender.rigging.geometry_mapping import by_geometry
+from nsm_blender.rigging.joints import BoneInfo, RigInfo
+from nsm_blender.rigging.mapping import NEEDED, Mapping, Match, propose
+
+from . import rigs
+
+LIMBS = [side + part for side, _ in rigs.SIDES for part in ("UpLeg", "Leg", "Foot", "Arm", "ForeArm", "Hand")]
+
+
+def found(mapping):
+    return {joint: match.bone for joint, match in mapping.matches.items()}
+
+
+def with_bones(info, *bones):
+    """The rig with some bones replaced by name."""
+    new = {bone.name: bone for bone in bones}
+    return replace(info, bones=tuple(new.get(bone.name, bone) for bone in info.bones))
+
+
+def without(info, *names):
+    """The rig without bones; what hung on them hangs on what is above."""
+
+    def above(name):
+        while name in names:
+            name = info.bones[info.numbers[name]].parent
+        return name
+
+    return replace(info, bones=tuple(replace(b, parent=above(b.parent)) for b in info.bones if b.name not in names))
+
+
+@pytest.mark.parametrize("name", rigs.ALL)
+def test_every_joint_of_the_usual_rigs_is_found_without_help(name):
+    rig = rigs.rig(name)
+    mapping = propose(rig.info)
+    assert found(mapping) == rig.truth
+    assert mapping.missing() == []
+    mapping.check(rig.info)
+
+
+@pytest.mark.parametrize("name", [n for n in rigs.ALL if n != "Rigify generated"])
+def test_limbs_hips_and_sides_are_found_from_the_rest_pose_alone(name):
+    rig = rigs.rig(name)
+    shape = by_geometry(rig.info)
+    assert {joint: shape.get(joint) for joint in (*LIMBS, "Hips")} == {j: rig.truth[j] for j in (*LIMBS, "Hips")}
+
+
+def test_a_folded_rest_pose_is_known_by_its_names():
+    rig = rigs.folded()
+    assert found(propose(rig.info)) == rig.truth
+
+
+def test_a_rig_that_faces_the_other_way_has_its_left_on_the_other_side():
+    rig = rigs.rig("nonsense names")
+    turn = np.diag([-1.0, -1.0, 1.0])
+    turned = replace(
+        rig.info,
+        bones=tuple(replace(b, head=turn @ b.head, tail=turn @ b.tail, x_axis=turn @ b.x_axis) for b in rig.info.bones),
+    )
+    assert found(propose(turned)) == rig.truth
+
+
+def test_names_for_the_wrong_side_give_way_to_where_the_toes_point():
+    rig = rigs.rig("Mixamo without prefix")
+
+    def swapped(name):
+        return None if name is None else name.replace("Left", "#").replace("Right", "Left").replace("#", "Right")
+
+    crossed = replace(
+        rig.info, bones=tuple(replace(b, name=swapped(b.name), parent=swapped(b.parent)) for b in rig.info.bones)
+    )
+    mapping = propose(crossed)
+    assert mapping.bone("LeftUpLeg") == "RightUpLeg"
+    assert mapping.matches["LeftUpLeg"].confidence <= 0.5 < propose(rig.info).matches["LeftUpLeg"].confidence
+
+
+def test_names_count_for_more_than_places_and_both_for_most():
+    named = propose(rigs.rig("Unreal 5").info).matches["LeftUpLeg"]
+    placed = propose(rigs.rig("nonsense names").info).matches["LeftUpLeg"]
+    assert placed.confidence < named.confidence == 1.0
+    assert "Unreal" in named.why
+    assert named.why.endswith(".") and placed.why.endswith(".")
+
+
+def test_rigifys_generated_rig_is_animated_by_its_controls():
+    mapping = propose(rigs.rig("Rigify generated").info)
+    assert not [bone for bone in found(mapping).values() if bone.startswith(("DEF-", "ORG-", "MCH-"))]
+
+
+def test_what_is_missing_is_said_with_what_it_costs():
+    info = rigs.rig("Mixamo").info
+    lame = propose(without(info, "mixamorig:LeftToeBase", "mixamorig:RightToeBase", "mixamorig:Neck"))
+    assert lame.missing() == [
+        "No bone for LeftToe and RightToe (no toes: feet stay flat where they should roll over the ball).",
+        "No bone for Neck (no neck: the head turns by itself).",
+    ]
+    lame.check(info)
+
+
+def test_a_box_is_no_figure():
+    bone = BoneInfo("Bone", None, np.zeros(3), np.array([0.0, 0.0, 1.0]), rigs.X)
+    info = RigInfo("Box", (bone,), np.eye(4))
+    mapping = propose(info)
+    assert mapping.matches == {}
+    assert len([line for line in mapping.missing() if "cannot be animated" in line]) == len(NEEDED)
+    with pytest.raises(RigError, match="no legs"):
+        mapping.check(info)
+
+
+def test_a_bone_chosen_by_hand_is_kept_and_can_be_taken_away():
+    mapping = propose(rigs.rig("Mixamo").info)
+    chosen = mapping.with_bone("LeftToe", "Left Shoe")
+    assert chosen.matches["LeftToe"] == Match("Left Shoe", 1.0, "Chosen by hand.")
+    assert list(chosen.matches) == list(mapping.matches)
+    assert chosen.with_bone("LeftToe", None).bone("LeftToe") is None
+    with pytest.raises(RigError, match="Tail"):
+        mapping.with_bone("Tail", "Bone")
+
+
+@pytest.mark.parametrize("name", ["Rigify generated", "nonsense names"])
+def test_mappings_survive_a_file(name, tmp_path):
+    mapping = propose(rigs.rig(name).info)
+    mapping.save(tmp_path / "rig.json")
+    assert Mapping.load(tmp_path / "rig.json") == mapping
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"version": 2, "joints": {}}',
+        '{"version": 1, "joints": []}',
+        '{"version": 1, "joints": {"Tail": {"bone": "a"}}}',
+        '{"version": 1, "joints": {"Hips": {"bone": ""}}}',
+        '{"version": 1, "joints": {"Hips": {"bone": 3}}}',
+        '{"version": 1, "joints": {"Hips": {"bone": "a", "confidence": 7}}}',
+        '{"version": 1, "joints": {"Hips": {"bone": "a", "confidence": NaN}}}',
+        "[" * 100_000,
+    ],
+)
+def test_a_file_that_is_no_mapping_is_refused_by_name(text, tmp_path):
+    (tmp_path / "bad.json").write_text(text)
+    with pytest.raises(RigError, match=r"bad\.json"):
+        Mapping.load(tmp_path / "bad.json")
+
+
+def test_a_missing_or_binary_file_is_refused(tmp_path):
+    with pytest.raises(RigError, match="cannot be read"):
+        Mapping.load(tmp_path / "none.json")
+    (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RigError, match="not a mapping"):
+        Mapping.load(tmp_path / "b.json")
+
+
+# Reasons for refusal
+
+
+def scaled(*factors):
+    return np.diag([*factors, 1.0])
+
+
+SHEARED = np.eye(4)
+SHEARED[0, 2] = 0.4
+
+
+@pytest.mark.parametrize(
+    ("world", "reason"),
+    [
+        (scaled(-1, 1, 1), "mirrored"),
+        (scaled(1, 1, -0.01), "not scaled evenly|mirrored"),
+        (scaled(-1, -1, -1), "mirrored"),
+        (scaled(1, 1, 2), "not scaled evenly"),
+        (SHEARED, "sheared"),
+        (scaled(0, 1, 1), "scale of zero"),
+        (scaled(np.nan, 1, 1), "scale of zero"),
+    ],
+)
+def test_an_armature_that_is_bent_out_of_shape_is_refused(world, reason):
+    info = rigs.rig("the model").info
+    with pytest.raises(RigError, match=reason):
+        propose(info).check(replace(info, world=world))
+
+
+def test_one_bone_for_two_joints_is_refused():
+    info = rigs.rig("the model").info
+    with pytest.raises(RigError, match=r"LeftToe.*chosen for|chosen for.*LeftToe"):
+        propose(info).with_bone("LeftToe", "LeftFoot").check(info)
+
+
+def test_a_bone_that_is_gone_is_refused():
+    info = rigs.rig("the model").info
+    with pytest.raises(RigError, match="no bone 'Gone'"):
+        propose(info).with_bone("Head", "Gone").check(info)
+
+
+def test_a_bone_without_length_is_refused():
+    info = rigs.rig("the model").info
+    foot = info.bones[info.numbers["LeftFoot"]]
+    with pytest.raises(RigError, match=r"'LeftFoot'.*no length"):
+        propose(info).check(with_bones(info, replace(foot, tail=foot.head)))
+
+
+def test_a_limb_without_length_is_refused():
+    info = rigs.rig("the model").info
+    shin, thigh = (info.bones[info.numbers[name]] for name in ("LeftLeg", "LeftUpLeg"))
+    with pytest.raises(RigError, match="begin at the same place"):
+        propose(info).check(with_bones(info, replace(shin, head=thigh.head)))
+
+
+def test_a_rig_without_legs_is_refused():
+    info = rigs.rig("the model").info
+    legless = propose(info)
+    for joint in ("LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToe", "RightUpLeg", "RightLeg", "RightFoot", "RightToe"):
+        legless = legless.with_bone(joint, None)
+    with pytest.raises(RigError, match="no legs"):
+        legless.check(info)
+
+
+@pytest.mark.parametrize(("joint", "bone"), [("LeftLeg", "RightLeg"), ("LeftForeArm", "RightForeArm")])
+def test_a_limb_that_is_put_together_from_two_is_refused(joint, bone):
+    info = rigs.rig("the model").info
+    other = propose(info).with_bone(bone, joint).with_bone(joint, bone)
+    with pytest.raises(RigError, match="does not hang on"):
+        other.check(info)
+
+
+def test_a_bone_outside_the_body_is_refused():
+    info = rigs.rig("Unreal 5").info
+    with pytest.raises(RigError, match="does not hang on 'pelvis'"):
+        propose(info).with_bone("LeftHand", "ik_hand_root").check(info)
