@@ -18,6 +18,7 @@ from nsm_blender.control.nsm_features import (
     rotations_to_world,
 )
 from nsm_blender.control.scene_goals import RAMP, Follow, GoalInput, Reach
+from nsm_blender.control.scene_things import Scenery
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.sensors import Interaction
 from nsm_blender.models.nsm import CURRENT, FPS, GOAL, GOAL_ACTIONS, INTERACTION, TO_ROOT
@@ -74,9 +75,9 @@ def test_the_phase_is_that_of_the_left_foot_and_whole_over_a_transition() -> Non
     assert phase[210] - phase[150] == pytest.approx(whole)
 
 
-def seat() -> Surroundings:
+def seat() -> Scenery:
     cuboids = Cuboids(np.array([[0.0, 0.0, 0.25]]), np.array([[0.25, 0.25, 0.25]]))
-    return Surroundings([Collider("seat", cuboids, np.array([[3.0, 0.0, 0.0, 1.0, 0, 0, 0]]))])
+    return Scenery(Surroundings([Collider("seat", cuboids, np.array([[3.0, 0.0, 0.0, 1.0, 0, 0, 0]]))]))
 
 
 def test_a_new_goal_takes_over_smoothly() -> None:
@@ -97,11 +98,12 @@ def test_a_new_goal_takes_over_smoothly() -> None:
 
 def test_the_volume_is_the_sensors_own() -> None:
     """What the rollout feeds is what the interaction sensor says, and four corners determine its vectors."""
-    surroundings, root = seat(), np.array([0.5, 0.4, 0.0, 0.7])
-    goals = GoalInput(Reach(np.array([3.0, 0.0, 0.5]), 0.3, "sit", "seat"), surroundings)
+    scenery, root = seat(), np.array([0.5, 0.4, 0.0, 0.7])
+    goals = GoalInput(Reach(np.array([3.0, 0.0, 0.5]), 0.3, "sit", "seat"), scenery)
+    placed = scenery.surroundings.at(0)
     _, volume = goals.values(root, 0)
-    sensor, frame = Interaction.covering(surroundings.at(0), 0.3)
-    np.testing.assert_allclose(volume, sensor.values(surroundings.at(0), frame, root), atol=1e-5)
+    sensor, frame = Interaction.covering(placed, 0.3)
+    np.testing.assert_allclose(volume, sensor.values(placed, frame, root), atol=1e-5)
     corners = corner_vectors(volume)
     vectors = volume.reshape(INTERACTION.shape("cell"))[:, TO_ROOT].reshape(8, 8, 8, 3)
     edges = (corners[1:] - corners[0]) / 7
