@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from . import (
+    apply_motion,
     bake,
+    bind,
     character,
     check,
     collider,
@@ -28,6 +30,8 @@ from . import (
 
 CLASSES = (
     *bake.CLASSES,
+    *bind.CLASSES,
+    *apply_motion.CLASSES,
     *character.CLASSES,
     *collider.CLASSES,
     *handles.CLASSES,

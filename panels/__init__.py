@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from . import colliders, goals, keys, manifold, overlay, preferences, sidebar, synthesis
+from . import binding, colliders, goals, keys, manifold, overlay, preferences, sidebar, synthesis
 
 CLASSES = (
     *preferences.CLASSES,
     sidebar.NSM_PT_character,
+    *binding.CLASSES,
     *colliders.CLASSES,
     *overlay.CLASSES,
     *goals.CLASSES,

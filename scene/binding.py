@@ -38,6 +38,9 @@ END_ITEMS = (
 
 BY_HAND = "Chosen by hand."
 
+SURE = 0.8
+"""A proposal of less confidence wants a look."""
+
 _FIXED: set[str] = set()
 """Options of a property that cannot be keyed: a bake reads it once."""
 

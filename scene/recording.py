@@ -69,12 +69,20 @@ def read(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Ar
         values = _Curves(obj, frames)
         places, orientations = rig.from_keys(obj, values, world, curves.metres_per_unit(context.scene))
     hips, rotations = rig.to_model(places, orientations, fps)
+    return assembled(hips, rotations, fps, obj.name)
+
+
+def assembled(hips: Array, rotations: Array, fps: float, name: str) -> Motion:
+    """A motion of the model from the place of Hips (F, 3) in metres and world rotations (F, J, 4).
+
+    Contacts are detected, on the floor that the feet tell.
+    """
     rotations = make_continuous(rotations)
     positions = MODEL_SKELETON.positions(hips, rotations)
     floor = floor_of(positions)
     root = root_track(positions, fps)
     root[:, 2] = floor
-    count = len(frames)
+    count = len(positions)
     return Motion(
         names=MODEL_SKELETON.names,
         parents=MODEL_SKELETON.parents,
@@ -87,7 +95,7 @@ def read(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Ar
         actions=np.zeros((count, 0), dtype=np.float32),
         action_names=(),
         fps=fps,
-        meta={"name": obj.name},
+        meta={"name": name},
     )
 
 
@@ -105,9 +113,15 @@ def frames_of(context: bpy.types.Context, obj: bpy.types.Object) -> Array:
         raise ShotError(f"'{obj.name}' has no action; bake or assign one first.")
     if animation.action is None:
         return frame_range(context)
-    first, last = (round(frame) for frame in animation.action.frame_range)
+    return frames_of_action(obj)
+
+
+def frames_of_action(obj: bpy.types.Object) -> Array:
+    """The frames (F,) of the action that is assigned to `obj`."""
+    action = obj.animation_data.action
+    first, last = (round(frame) for frame in action.frame_range)
     if last <= first:
-        raise ShotError(f"The action '{animation.action.name}' of '{obj.name}' has fewer than 2 frames.")
+        raise ShotError(f"The action '{action.name}' of '{obj.name}' has fewer than 2 frames.")
     return np.arange(first, last + 1)
 
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .motion import Motion
 from .root import root_track
-from .rotations import Array, from_yaw, make_continuous, multiply, slerp, wrap_angle
+from .rotations import Array, from_yaw, make_continuous, multiply, rotate, slerp, wrap_angle
 from .skeleton import MODEL_SKELETON
 
 
@@ -74,3 +75,26 @@ def _towards(motion: Motion, pose: Pose, weights: Array) -> Motion:
     out_positions, out_rotations = motion.positions.copy(), motion.rotations.copy()
     out_positions[at], out_rotations[at] = positions, turned
     return replace(motion, positions=out_positions, rotations=make_continuous(out_rotations))
+
+
+def placed(motion: Motion, start: Sequence[float]) -> Motion:
+    """The motion moved over the ground and turned about the vertical so that its root begins at `start`.
+
+    start: x, y, z in metres and the facing angle.
+    """
+    first = motion.root[0].astype(np.float64)
+    angle = float(start[3]) - first[3]
+    turn = from_yaw(np.asarray(angle))
+    shift = np.asarray(start[:3]) - rotate(turn, first[:3])
+
+    def moved(places: Array) -> Array:
+        return rotate(np.broadcast_to(turn, (*places.shape[:-1], 4)), places.astype(np.float64)) + shift
+
+    rotations = multiply(np.broadcast_to(turn, motion.rotations.shape), motion.rotations.astype(np.float64))
+    root = np.column_stack((moved(motion.root[:, :3]), motion.root[:, 3] + angle))
+    return replace(
+        motion,
+        positions=moved(motion.positions).astype(np.float32),
+        rotations=make_continuous(rotations).astype(np.float32),
+        root=root.astype(np.float32),
+    )
