@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...geometry.colliders import Collider, Surroundings
+from ...geometry.footing import CLIMBABLE, ground_under
 from ...models.nsm import ACTIONS, CONTACTS, FPS, GOAL_ACTIONS
 from ...motion.rotations import Array
 from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
@@ -95,6 +96,14 @@ class Episode:
         out = np.concatenate((feet, self.touching), axis=1)
         assert out.shape[1] == len(CONTACTS)
         return out
+
+    def root(self) -> Array:
+        """Root (T, 4) whose z is the ground's under it (`geometry.footing`): 0 unless something is climbed."""
+        root = self.track.root()
+        solid = [c for c in self.colliders if c.role in CLIMBABLE]
+        if solid:
+            root[:, 2] = ground_under(Surroundings(solid).at(0), root[:, :2])
+        return root
 
     def surroundings(self) -> Surroundings:
         """The colliders, ready to be placed, ghosts included: their numbers count."""

@@ -156,7 +156,8 @@ def _with_hand(track: Track, doorway: Doorway, swing: Swing, side: str) -> Track
     blend = _HAND_BLEND * FPS
     weight = eased(len(track), swing.touch - blend, swing.touch, swing.release, swing.release + blend)
     grip, none = doorway.grip(swing.angle), np.zeros((len(track), 3))
-    # After letting go the hand falls back from where it was.
+    # Before it is there the hand goes along with the body, and after letting go it falls back from where it was.
+    grip[: swing.touch] = grip[swing.touch] + (track.hips - track.hips[swing.touch])[: swing.touch]
     grip[swing.release :] = grip[swing.release] + (track.hips - track.hips[swing.release])[swing.release :]
     for _ in range(_ROUNDS):
         out = palm(track, side) - hand_places(track)[side]

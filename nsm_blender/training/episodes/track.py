@@ -148,11 +148,11 @@ def align(track: Track, frame: int, place: Array, angle: float) -> Track:
     return track.moved(angle - float(root[3]), root[:2], np.asarray(place) - root[:2])
 
 
-def joined(parts: Sequence[Track], half_life: float = HALF_LIFE) -> Track:
+def joined(parts: Sequence[Track], half_life: float = HALF_LIFE, *, own_heights: bool = False) -> Track:
     """Parts one after another, the first frame of each where the last of the one before belongs in the world.
 
     What is left of difference in pose and velocity at a join decays afterwards (inertialisation); the feet, which
-    that lets slide, are planted again.
+    that lets slide, are planted again: on the ground, or each at its own height.
     """
     hips, rotations = [parts[0].hips], [parts[0].rotations]
     for part in parts[1:]:
@@ -160,7 +160,9 @@ def joined(parts: Sequence[Track], half_life: float = HALF_LIFE) -> Track:
         hips.append(moved_hips)
         rotations.append(moved_rotations)
     contacts = np.concatenate([part.contacts for part in parts])
-    places, planted = plant_feet(np.concatenate(hips)[None], np.concatenate(rotations)[None], contacts[None])
+    places, planted = plant_feet(
+        np.concatenate(hips)[None], np.concatenate(rotations)[None], contacts[None], own_heights=own_heights
+    )
     return Track(
         places[0, :, 0],
         make_continuous(planted[0]),

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Episodes of climbing steps and platforms of many heights, and of coming down again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...geometry.colliders import Collider, Cuboids, Surroundings
+from ...geometry.roles import Climbable
+from ...models.nsm import ACTIONS, FPS
+from ...motion.rotations import Array
+from ...motion.skeleton import MODEL_SKELETON
+from .climbing import Flight
+from .clutter import clutter
+from .episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
+from .pool import Pool
+from .track import Track, joined
+
+_FACTORS = (0.65, 1.4)
+_HIGHEST, _STEEPEST = 1.0, 0.5
+"""Metres of the top, and of one step up."""
+_BEYOND = (0.25, 1.0)
+_BESIDE = (0.25, 0.7)
+_ON_TOP = 0.6
+"""Metres that one goes on along the platform on which the way ends, at least."""
+_LANDING = 0.35
+_TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
+_TOES_INSIDE = 0.03
+"""Share of the frames in which a toe may be in a tread: the soles are round, the edges sharp."""
+
+
+def climb_episode(pool: Pool, flights: Sequence[Flight], rng: np.random.Generator, name: str) -> Episode | Fault:
+    """One episode from a random template on steps of a random height, or why it is not good enough."""
+    flight = flights[int(rng.integers(len(flights)))]
+    flight = flight.mirrored() if rng.random() < 0.5 else flight
+    most = min(_FACTORS[1], _HIGHEST / flight.heights[-1], _STEEPEST / np.diff(flight.heights).max())
+    flight = flight.scaled(float(rng.uniform(_FACTORS[0], most)))
+    left, right = (float(value) for value in rng.uniform(*_BESIDE, size=2))
+    treads = flight.treads(float(rng.uniform(*_BEYOND)), (left, right))
+    core, start = flight.track, max(flight.climbing[0][0] - round(float(rng.uniform(0.3, 1.5)) * FPS), 0)
+    core = core.cut(start, len(core) - 2)
+    obstacles = Surroundings([Collider("steps", treads)]).at(0)
+    approach, _ = pool.before(core, float(rng.uniform(1.5, 3.5)), rng, obstacles, far=0.8)
+    seconds = float(rng.uniform(1.5, 3.0))
+    if flight.last_level:
+        departure, treads = _along_the_top(pool, core, flight, treads, seconds, rng)
+    else:
+        departure, _ = pool.after(core, seconds, rng, obstacles)
+    track = joined([approach, core, departure], own_heights=True)
+    spans = [(a - start + len(approach), b - start + len(approach)) for a, b in flight.climbing]
+    actions = track.actions.copy()
+    for first, last in spans:
+        actions[first:last] = np.eye(len(ACTIONS))[ACTIONS.index("climb")]
+    track = replace(track, actions=actions)
+    collider = Collider(f"{name} steps", treads, role="climbable", handles=_handles(treads))
+    fault = _fault(track, collider)
+    if fault is not None:
+        return fault
+    still = np.zeros((len(track), 3), dtype=np.float32)
+    colliders = [collider, *clutter(track, [collider], rng)]
+    return Episode(name, "climb", (flight.subject,), track, (), Goals.steered(len(track)), still, colliders)
+
+
+def _along_the_top(
+    pool: Pool, core: Track, flight: Flight, treads: Cuboids, seconds: float, rng: np.random.Generator
+) -> tuple[Track, Cuboids]:
+    """What follows on the platform on which the way ends, and the treads with that platform under it."""
+    top = np.array([0.0, 0.0, flight.heights[flight.last_level]])
+    floor = replace(core, hips=core.hips - top)
+    departure, _ = pool.after(floor, seconds, rng, far=_ON_TOP, along=np.array([0.0, -1.0]))
+    places = departure.positions()[:, _TOES, :2].reshape(-1, 2)
+    centre, half = treads.centre.copy(), treads.half.copy()
+    low, high = centre[-1] - half[-1], centre[-1] + half[-1]
+    low[:2] = np.minimum(low[:2], places.min(0) - _BESIDE[0])
+    # The near edge stays where the feet came up.
+    high[0] = max(high[0], places[:, 0].max() + _BESIDE[0])
+    centre[-1], half[-1] = (low + high) / 2, (high - low) / 2
+    return replace(departure, hips=departure.hips + top), Cuboids(centre, half)
+
+
+def _handles(treads: Cuboids) -> Climbable:
+    """The last edge, climbed along -Y."""
+    centre, half = treads.centre[-1], treads.half[-1]
+    edge = np.array([centre[0], centre[1] + half[1], centre[2] + half[2]])
+    landing = edge - np.array([0.0, min(_LANDING, half[1]), 0.0])
+    return Climbable(edge.tolist(), [0.0, -1.0, 0.0], landing.tolist(), float(2 * half[0]))
+
+
+def _fault(track: Track, steps: Collider) -> Fault | None:
+    if (fault := unnatural(track)) is not None:
+        return fault
+    around, positions = Surroundings([steps]), track.positions()
+    if (value := float(penetration(positions, around, range(0, len(track), 3)).max())) > DEEPEST:
+        return Fault("the body enters the steps", value)
+    inside: Array = around.at(0).distance(positions[:, _TOES].reshape(-1, 3)) == 0
+    if (value := float(inside.mean())) > _TOES_INSIDE:
+        return Fault("the feet enter the steps", value)
+    return None
