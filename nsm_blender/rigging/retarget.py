@@ -42,6 +42,8 @@ _MOST_GIVEN = 0.15
 """Leg lengths by which the hips give way at the most."""
 _STIFFEST = 0.1
 """Sine of a knee's bend below which all legs count as equally straight."""
+_REST = 0.1
+"""Weight of staying where they are for hips over feet of weight 1."""
 _STRAIGHT = REACH - 0.001
 _KNEE, _ELBOW = (0.0, -1.0, 0.0), (0.0, 1.0, 0.0)
 _ASK_AFTER = 4
@@ -249,17 +251,22 @@ class Retargeter:
     def _given_way(
         self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], sigma: float
     ) -> Array:
-        """What (T, 3) the hips give way so that legs that stand keep their bend though thigh and shin differ."""
+        """What (T, 3) the hips give way so that legs that stand keep their bend though thigh and shin differ.
+
+        Of both feet's distances to their places the least squares, each in its leg's own measure: along a straight leg
+        a centimetre costs a large turn of thigh and shin, across it or along a bent one a small one.
+        """
         places = self._pose.skeleton.positions(root, turns)
-        total, weights = np.zeros_like(root), np.zeros(len(root))
+        normal, right = np.zeros((len(root), 3, 3)), np.zeros((len(root), 3))
         for side in self._legs:
             hip, knee, ankle = (places[:, self._pose.bone_of[side + part]] for part in ("UpLeg", "Leg", "Foot"))
-            # A straight leg has to turn far for every centimetre that a bent one hardly feels.
             bend = np.linalg.norm(np.cross(normalize(knee - hip), normalize(ankle - knee)), axis=1)
-            weight = holds[side] / (bend + _STIFFEST) ** 2
-            total += weight[:, None] * (ankles[side] - ankle)
-            weights += weight
-        mean = gaussian(total, sigma) / (gaussian(weights, sigma) + 0.1)[:, None]
+            along = normalize(ankle - hip)
+            stiffness = (holds[side] / (bend + _STIFFEST) ** 2)[:, None, None]
+            weight = stiffness * along[:, :, None] * along[:, None, :] + holds[side][:, None, None] * np.eye(3)
+            normal += weight
+            right += np.einsum("tij,tj->ti", weight, ankles[side] - ankle)
+        mean = np.linalg.solve(gaussian(normal, sigma) + _REST * np.eye(3), gaussian(right, sigma)[..., None])[..., 0]
         longest = _MOST_GIVEN * self._pose.leg_length
         return mean * np.minimum(1.0, longest / np.maximum(np.linalg.norm(mean, axis=1), 1e-9))[:, None]
 

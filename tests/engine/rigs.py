@@ -356,7 +356,9 @@ def _nonsense() -> dict[str, list[str]]:
 
 
 _SHORT_LEGS = {side + part: f for side, _ in SIDES for part, f in (("Leg", 0.6), ("Foot", 0.6), ("Toe", 0.7))}
-_LONG_THIGHS = {s + p: f for s, _ in SIDES for p, f in (("Leg", 1.1), ("Foot", 0.93), ("Toe", 1.2), ("ForeArm", 0.9))}
+_LONG_THIGHS = {
+    s + p: f for s, _ in SIDES for p, f in (("Leg", 1.06), ("Foot", 0.96), ("Toe", 1.15), ("ForeArm", 0.95))
+}
 
 RECIPES: dict[str, Recipe] = {
     "the model": Recipe(_LAFAN),
