@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RouteError
-from ..geometry.roles import Seat
+from ..geometry.roles import Door, Seat
 from ..models.nsm import ACTIONS, CONTACTS, FPS
 from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
@@ -24,10 +24,12 @@ from ..motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from .errands import UNFINISHED, Outcome
 from .goals import ActionKey
 from .legs import Leg, Planner
+from .routes import Route
 from .scene_aims import open_aim, pick_up_aim, put_down_aim, seat_aim
 from .scene_goals import Reach, Stay, Steer
 from .scene_hands import TOUCHES, Hands, between_palms, grasp_of
 from .scene_rollout import SceneCharacter
+from .scene_things import to_world
 from .shot import Shot
 
 NEAR = 1.8
@@ -57,8 +59,10 @@ SEATED_WITHIN = 0.3
 """Metres from the hips to their place on the seat."""
 LIFTING = 0.8
 """Seconds after the grasp at which a box is picked up, after letting go at which it is put down."""
-OPEN = 0.75
-"""Share of its angle by which a door must be open."""
+OPEN = 0.9
+"""Share of its angle by which a door stands open, whether or not the hand is still on it."""
+BEHIND = 0.8
+"""Metres behind a door at which one has gone through."""
 IN_FRONT = 0.35
 """Metres before the seat's edge at which one stands who got up."""
 HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
@@ -353,7 +357,7 @@ class SceneErrands:
         done = {"sit": self._sits, "pick_up": self._picked_up, "put_down": self._put_down, "open": self._opened}
         if done[self._key.action]():
             self._outcome.arrived = self._frame
-            return self._enter(Stage.HOLD)
+            return self._pass() if self._key.action == "open" else self._enter(Stage.HOLD)
         if self.character.speed > STILL:
             self._got_on = self.character.frame
         if self._seconds(self._got_on) > STUCK or self._seconds(self._since) > LONGEST:
@@ -377,8 +381,7 @@ class SceneErrands:
             self._still = character.frame
         if self._seconds(self._still) < SETTLED:
             return False
-        settled = self._still
-        self.seatings.append(Seating(self.number, aim, self._since, settled))
+        self.seatings.append(Seating(self.number, aim, self._since, character.frame - 1))
         self._note(100 * float(np.linalg.norm(hips)), aim.facing - character.root[3])
         return True
 
@@ -414,7 +417,26 @@ class SceneErrands:
         frame, name = character.frame, self._aim.thing
         if frame and not (hands.grips and hands.grips[-1].name == name and hands.grips[-1].last >= frame - 1):
             hands.grip(name, character.places, character.rotations, character.contacts, frame)
-        return hands.opened(name) >= OPEN
+        return hands.let_go(name, frame) or hands.opened(name) >= OPEN
+
+    def _pass(self) -> bool:
+        """On through the door that was opened, straight over its threshold."""
+        aim, root, scenery = self._aim, self.character.root, self.character.scenery
+        assert aim is not None
+        leaf = scenery.collider(aim.thing)
+        handles, shut = leaf.handles, np.asarray(leaf.poses[0], dtype=float)
+        assert isinstance(handles, Door)
+        middle = to_world((np.array(handles.hinge) + np.array(handles.handle)) / 2, shut)[:2]
+        through = direction(np.array(aim.facing))
+        points = np.array([root[:2], middle - 0.3 * through, middle + BEHIND * through])
+        if (root[:2] - middle) @ through > -0.3:
+            points = points[[0, 2]]
+        flat = np.hstack((points, np.full((len(points), 1), root[2])))
+        route = Route(flat, np.zeros(len(points), dtype=bool))
+        self._leg, self._aim = Leg(route, aim.facing), None
+        self._steer = Steer(self._planners(self._key)[0].walker(self._key, route))
+        self.character.wish(self._steer)
+        return self._enter(Stage.GO)
 
     def _settle(self) -> bool:
         """Standing still, turned as asked, or out of patience."""

@@ -31,6 +31,10 @@ GRASP_REACH = 0.3
 """Metres that the palms may be off a box, or a hand off a handle, when they take hold."""
 LEAVE_REACH = 0.25
 """Metres from its place within which a box is let go."""
+SWINGS_ON = 0.3
+"""Share of its angle from which a door that is let go of swings on,"""
+SWING = 1.2
+"""rad/s."""
 RESTING = 0.06
 """Metres from its place, at which a box that is held still"""
 RESTS_AFTER = 0.4
@@ -129,6 +133,8 @@ class Hands:
             self._scenery.moved[hold.name] = carried_pose(hold.handles, hold.lying, middle, angle)
         elif self.grips and self.grips[-1].last == frame - 1:
             self._pull(places, rotations, contacts, frame)
+        elif self.grips:
+            self._swing_on(frame)
         self.tracks.append(dict(self._scenery.moved))
 
     def take(self, name: str, places: Array, rotations: Array, contacts: Array, frame: int, key: int) -> bool:
@@ -180,6 +186,22 @@ class Hands:
         turn = multiply(shut[QUATERNION] * np.array([1.0, -1, -1, -1]), pose[QUATERNION])
         angle = 2 * np.arctan2(turn[1:] @ np.array(handles.axis), turn[0])
         return float(wrap_angle(np.array(angle))) / handles.angle
+
+    def let_go(self, name: str, frame: int) -> bool:
+        """Whether a door was opened so far that it swings on by itself."""
+        gripped = bool(self.grips) and self.grips[-1].name == name and self.grips[-1].last < frame - 1
+        return gripped and self.opened(name) > SWINGS_ON
+
+    def _swing_on(self, frame: int) -> None:
+        """Turn a door that was let go of until it stands open."""
+        grip = self.grips[-1]
+        pose, share = self._scenery.pose(grip.name, frame), self.opened(grip.name)
+        if SWINGS_ON < share < 1:
+            left = (1 - share) * grip.handles.angle
+            turn = float(np.clip(left, -SWING / FPS, SWING / FPS))
+            self._scenery.moved[grip.name] = turned_about(
+                pose, np.array(grip.handles.hinge), np.array(grip.handles.axis), turn
+            )
 
     def _pull(self, places: Array, rotations: Array, contacts: Array, frame: int) -> None:
         """Turn the door so that its handle is at the hand, and never back, while the hand touches it."""

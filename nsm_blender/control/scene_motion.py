@@ -163,15 +163,15 @@ def _seat(seating: Seating, hips: Array, rotations: Array, root: Array) -> Corre
     """Turn and move the body, in place, so that it sits where it should, as far as the correction goes."""
     count, blend = len(hips), SPREAD * FPS
     first, last = seating.settled, count if seating.left is None else seating.left
-    seated = slice(first, max(last, first + 1))
+    at = slice(first, first + 1)
     wanted = seating.aim.place + np.array([0.0, 0.0, SEAT_BELOW_HIP_JOINTS])
     weight = eased(count, first - blend, first, last, last + blend)
-    turn = float(wrap_angle(np.array(seating.aim.facing - root[seated, 3].mean())))
+    turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
     raw_cm, raw_deg = _seat_error(seating, wanted, hips, rotations, root)
     yaw = weight * float(np.clip(turn, -MOST_TURN, MOST_TURN))
     rotations[:] = multiply(np.broadcast_to(from_yaw(yaw)[:, None], rotations.shape), rotations)
     root[:, 3] += yaw
-    off = wanted - _hip_joints(hips[seated], rotations[seated]).mean(0)
+    off = wanted - _hip_joints(hips[at], rotations[at])[0]
     shift = weight[:, None] * limited(off, FARTHEST)
     hips += shift
     root[:, :2] += shift[:, :2]

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which experts the gating chooses over the phase, as a picture (Fig. 7)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..control.scene_rollout import SceneRecord
+from ..models.nsm import ACTIONS, FPS
+from ..motion.rotations import Array
+
+SHOWN = ("walk", "run", "sit", "carry", "open", "climb")
+_BINS = 36
+_LEAST = 30
+"""Frames of an action that make a row."""
+
+
+def gates_by_phase(record: SceneRecord, action: str) -> Array | None:
+    """Mean gates (bins, K) of the frames labelled with an action, over the phase from 0 to 2 pi; None where they are
+    too few. Bins without frames repeat their neighbour."""
+    on = record.actions[:, ACTIONS.index(action)] > 0.5
+    if on.sum() < _LEAST:
+        return None
+    place = (record.phase[on] % (2 * np.pi) / (2 * np.pi) * _BINS).astype(int) % _BINS
+    known = np.unique(place)
+    means = np.array([record.gates[on][place == one].mean(0) for one in known])
+    nearest = np.abs((np.arange(_BINS)[:, None] - known + _BINS / 2) % _BINS - _BINS / 2).argmin(1)
+    out: Array = means[nearest]
+    return out
+
+
+def draw(record: SceneRecord, path: Path) -> None:
+    """Write a picture with a row for each action: above, the gates over its phase; below, over time, all frames."""
+    from matplotlib.figure import Figure
+
+    rows = [(action, found) for action in SHOWN if (found := gates_by_phase(record, action)) is not None]
+    figure = Figure(figsize=(8, 1.6 * (len(rows) + 1)), layout="constrained")
+    axes = figure.subplots(len(rows) + 1, 1, squeeze=False)[:, 0]
+    for axis, (action, gates) in zip(axes, rows, strict=False):
+        axis.stackplot(np.linspace(0, 360, _BINS), gates.T)
+        axis.set(title=f"{action}: gates over the phase (degrees)", xlim=(0, 360), ylim=(0, 1))
+    seconds = np.arange(len(record.gates)) / FPS
+    axes[-1].stackplot(seconds, record.gates.T)
+    axes[-1].set(title="all frames: gates over time (s)", xlim=(0, seconds[-1]), ylim=(0, 1))
+    figure.savefig(path, dpi=100)
