@@ -32,7 +32,7 @@ _NAMES = MODEL_SKELETON.names
 _INDEX = {name: i for i, name in enumerate(_NAMES)}
 _PARENT = {name: _NAMES[p] for name, p in zip(_NAMES, MODEL_SKELETON.parents, strict=True) if p >= 0}
 
-_SMOOTH_HIPS = (0.06, 0.03)
+_SMOOTH_HIPS = (0.04, 0.02)
 """Seconds: standard deviations of the filters on what the hips give way at first and then."""
 _SITTING, _STANDING = 0.55, 0.75
 """Height of the hip joints over the ankles, in leg lengths: below the first a sitter's hips belong on their seat."""
@@ -40,9 +40,9 @@ _UNDER, _BEFORE = 0.25, 0.4
 """Distance over the ground from hips to feet, in leg lengths: a crouching figure's and a sitting one's."""
 _MOST_GIVEN = 0.15
 """Leg lengths by which the hips give way at the most."""
-_STIFFEST = 0.1
+_STIFFEST = 0.06
 """Sine of a knee's bend below which all legs count as equally straight."""
-_REST = 0.1
+_REST = 0.3
 """Weight of staying where they are for hips over feet of weight 1."""
 _STRAIGHT = REACH - 0.001
 _KNEE, _ELBOW = (0.0, -1.0, 0.0), (0.0, 1.0, 0.0)
