@@ -14,6 +14,7 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatPrope
 
 from ..nsm_blender.rigging.joints import BoneInfo, RigInfo
 from ..nsm_blender.rigging.mapping import JOINTS, Mapping, Match
+from . import controls
 from .curves import metres_per_unit
 
 ROOT_ITEMS = (
@@ -153,13 +154,28 @@ def rig_info(context: bpy.types.Context, obj: bpy.types.Object) -> RigInfo:
     """The armature as plain data."""
     world = np.array(obj.matrix_world, dtype=np.float64)
     world[:3] *= metres_per_unit(context.scene)
-    return RigInfo(name=obj.name, bones=tuple(_info(bone) for bone in obj.data.bones), world=world)
+    parents = {bone.name: controls.parent_of(bone) for bone in obj.data.bones}
+    bones = tuple(_info(obj.data.bones[name], parents[name]) for name in _parents_first(parents))
+    return RigInfo(name=obj.name, bones=bones, world=world)
 
 
-def _info(bone: bpy.types.Bone) -> BoneInfo:
+def _parents_first(parents: dict[str, str | None]) -> list[str]:
+    """The names in an order in which each comes after its parent."""
+    out: dict[str, None] = {}
+    for name in parents:
+        above: list[str] = []
+        at: str | None = name
+        while at is not None and at not in out:
+            above.append(at)
+            at = parents[at]
+        out |= dict.fromkeys(reversed(above))
+    return list(out)
+
+
+def _info(bone: bpy.types.Bone, parent: str | None) -> BoneInfo:
     return BoneInfo(
         name=bone.name,
-        parent=bone.parent.name if bone.parent else None,
+        parent=parent,
         head=np.array(bone.head_local, dtype=np.float64),
         tail=np.array(bone.tail_local, dtype=np.float64),
         x_axis=np.array(bone.matrix_local.col[0][:3], dtype=np.float64),

@@ -245,7 +245,7 @@ def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
     root = _root_bone(obj, retargeter.bones) if settings.root_motion == "ROOT" else None
     names = _keyed(retargeter.bones, limbs, root)
     _check_bones(obj, names, retargeter.bones[0])
-    carried = carriers.find(context, obj, names, switches)
+    carried = carriers.find(context, obj, names, switches | controls.stretching(obj, limbs))
     rig = BoundRig(obj, retargeter, mapping, carried, limbs, switches)
     rig.root = root
     rig.object = _object(obj) if settings.root_motion == "OBJECT" else None

@@ -15,6 +15,8 @@ from ..nsm_blender.motion.rotations import Array
 _SIDES = (".L", ".R")
 _FOLLOW = {"neck_follow": 1.0, "head_follow": 1.0}
 """Neck and head go with the chest: a share of the turn would leave their keys without a meaning of their own."""
+_ORIGINAL, _STRETCH = "ORG-", "IK_Stretch"
+_LIMBS = ("thigh_fk", "shin_fk", "foot_fk", "toe_fk", "upper_arm_fk", "forearm_fk", "hand_fk")
 _STRAIGHT = 0.02
 """Share of the limb's length by which a knee or elbow lies beside the line from its beginning to its end from which on
 this tells the pole's direction; below, the upper bone does."""
@@ -77,15 +79,32 @@ def switches(obj: bpy.types.Object, inverse: Sequence[Limb]) -> dict[tuple[str, 
     return out
 
 
+def stretching(obj: bpy.types.Object, inverse: Sequence[Limb]) -> dict[tuple[str, str], Any]:
+    """Switches with which limbs reach their controls wherever these are, as it takes to see what follows what."""
+    found = [obj.pose.bones[limb.switch] for limb in inverse]
+    return {(bone.name, _STRETCH): type(bone[_STRETCH])(1) for bone in found if bone.get(_STRETCH) is not None}
+
+
 def moved_by(obj: bpy.types.Object, name: str) -> str:
     """The bone by which one sees what the control `name` did: the mesh follows it whatever the switches say."""
-    original = "ORG-" + name.replace("_fk", "")
-    bones = obj.data.bones
-    if "_fk." in name and original in bones:
-        own, other = (np.array(bones[bone].matrix_local) for bone in (name, original))
-        if np.allclose(own, other, atol=1e-4):
-            return original
+    original = _ORIGINAL + name.replace("_fk", "")
+    if name.startswith(_LIMBS) and original in obj.data.bones and _alike(obj, name, original):
+        return original
     return name
+
+
+def parent_of(bone: bpy.types.Bone) -> str | None:
+    """The bone on which another hangs; where that is Rigify's copy of a bone that a control moves, the control."""
+    parent = bone.parent
+    if parent is None:
+        return None
+    plain = parent.name.removeprefix(_ORIGINAL)
+    stem, dot, end = plain.partition(".")
+    for name in (plain, f"{stem}_fk{dot}{end}"):
+        control = bone.id_data.bones.get(name)
+        if plain != parent.name and control is not None and parent not in control.parent_recursive:
+            return str(name)
+    return str(parent.name)
 
 
 def pole_places(places: Array, turned: Array, rest: Array) -> Array:
@@ -110,6 +129,12 @@ def pole_places(places: Array, turned: Array, rest: Array) -> Array:
 def _parents(obj: bpy.types.Object) -> list[bpy.types.PoseBone]:
     names = [f"{part}_parent{side}" for part in ("upper_arm", "thigh") for side in _SIDES]
     return [obj.pose.bones[name] for name in names if name in obj.pose.bones]
+
+
+def _alike(obj: bpy.types.Object, name: str, other: str) -> bool:
+    """Whether two bones rest alike."""
+    own, their = (np.array(obj.data.bones[bone].matrix_local) for bone in (name, other))
+    return bool(np.allclose(own, their, atol=1e-4))
 
 
 def _limb(part: str, bones: tuple[str, ...], end: str, toe: str | None, side: str) -> Limb:
