@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..control.bake import Bake
+from ..control.scene_bake import bake_of
 from ..control.shot import Shot
 from ..control.synthesis import Synthesis
 from ..errors import UserError
@@ -16,33 +16,27 @@ from ..errors import UserError
 if TYPE_CHECKING:
     from . import Subparsers
 
-NOT_YET = {"nsm": "goal-driven bakes"}
-"""Models of the design that this version does not have, and what each is for."""
-
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add `bake` and its arguments."""
     parser = subparsers.add_parser("bake", help="bake a shot file to a motion file, without Blender")
     parser.add_argument("shot", type=Path, metavar="SHOT.json", help="a shot, as the extension saves it")
     parser.add_argument("--out", type=Path, required=True, metavar="MOTION.npz", help="the motion file to write")
-    parser.add_argument("--model", choices=("pfnn", "manifold", *NOT_YET), default="pfnn",
-                        help="the network (default: pfnn; manifold: paths only)")  # fmt: skip
+    parser.add_argument("--model", choices=("auto", "nsm", "pfnn", "manifold"), default="auto",
+                        help="the network (manifold: paths only, nsm: action keys only; default: nsm where a key "
+                        "asks for more than walking, else pfnn)")  # fmt: skip
     parser.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Bake and save. Raises UserError, with nothing written, when the shot or the destination is at fault."""
     out: Path = arguments.out
-    if arguments.model in NOT_YET:
-        raise UserError(
-            f"The model '{arguments.model}' ({NOT_YET[arguments.model]}) is not in this version yet; use --model pfnn."
-        )
     if out.suffix != ".npz":
         raise UserError(f"{out}: the motion file must end in .npz.")
     if not out.parent.is_dir():
         raise UserError(f"{out.parent}: there is no such folder to write into.")
     shot = Shot.load(arguments.shot)
-    bake = Bake(shot) if arguments.model == "pfnn" else Synthesis(shot)
+    bake = Synthesis(shot) if arguments.model == "manifold" else bake_of(shot, arguments.model)
     while not bake.done:
         bake.step()
         _show(bake.progress)

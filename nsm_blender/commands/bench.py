@@ -17,6 +17,7 @@ from ..evaluation import bench_geometry, bench_manifold
 from ..evaluation.bench import measure_apart
 from ..models.pfnn import PFNN
 from ..paths import weights_folder
+from . import nsm
 
 if TYPE_CHECKING:
     from . import Subparsers
@@ -33,6 +34,7 @@ MEANINGS = {
     "bench.pfnn.memory_mb.constant": ("MB", "  50 tables"),
     "bench.pfnn.step_ms": ("ms", "whole controller step, one thread"),
     "bench.pfnn.batch200_frame_ms": ("ms", "network for 200 characters, one frame, one thread"),
+    **nsm.MEANINGS,
     "bench.manifold.walk_60s.footsteps": ("s", "manifold, footsteps of 60 s of walking, two threads"),
     "bench.manifold.walk_60s.synthesis": ("s", "  synthesis of its poses"),
     "bench.manifold.walk_60s.planted": ("s", "  the whole, feet planted"),
@@ -86,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not lacking:
         figures |= {f"bench.manifold.{name}": s for name, s in bench_manifold.measure_apart(weights_folder()).items()}
     figures |= bench_geometry.measure_apart()
+    figures |= nsm.benched()
     reason = why_not_in_blender()
     if reason is None:
         in_blender = measure_in_blender()

@@ -18,6 +18,7 @@ from ..motion.data_report import SHORTEST, doubt_lines, report, table
 from ..motion.label_file import load_labels, save_labels
 from ..motion.labels import label
 from ..motion.load import DEFAULTS, ImportOptions, load_motion
+from . import nsm
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -53,6 +54,8 @@ def add_parser(subparsers: Subparsers) -> None:
     target.add_argument("--read", type=Path, metavar="FILE.json", help="check corrected labels")
     _add_reading(parser)
     parser.set_defaults(handler=_label)
+
+    nsm.add_compose(actions.add_parser("compose", help="compose episodes from recordings, to train the NSM on"))
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:

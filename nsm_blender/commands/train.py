@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from . import nsm
 
 SYSTEMS = ("nsm", "pfnn", "autoencoder", "locomotion", "footsteps", "end-effectors", "styles")
 _PFNN_EPOCHS = 20
@@ -17,7 +18,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the subcommand to the command line."""
     parser = subparsers.add_parser("train", help="train a model from a data folder")
     parser.add_argument("system", choices=SYSTEMS)
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder with index.json and clips/")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder with index.json and clips/; nsm: what data compose wrote",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="weights to write (.safetensors)")
     parser.add_argument("--run", type=Path, metavar="DIR", help="folder of the checkpoint; default runs/NAME")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
@@ -44,12 +51,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Train and write weights and card. Raises UserError before training when the arguments are at fault."""
-    if args.system == "nsm":
-        raise UserError("This version trains pfnn and the motion manifold; nsm is not part of it yet.")
     if args.out.suffix != ".safetensors":
         raise UserError(f"{args.out}: the weights file must end in .safetensors.")
     if args.system == "pfnn":
         _train_pfnn(args)
+    elif args.system == "nsm":
+        nsm.train(args, _command(args), _device(args))
     else:
         _train_manifold(args)
     print(f"wrote {args.out} and {args.out.with_suffix('.json').name}")

@@ -21,6 +21,7 @@ from ..control.nsm_features import (
     rotations_to_root,
     vectors_to_root,
 )
+from ..errors import UserError
 from ..geometry.sensors import Environment, Interaction
 from ..models.layout import Layout
 from ..models.nsm import (
@@ -47,6 +48,8 @@ AHEAD = int(WINDOW[-1])
 _LEAST = PAST + AHEAD + 2
 RAMP = (0.25, 0.5)
 """Seconds over which a new goal takes the place of the old one (8)."""
+_STANDS = 0.95
+"""Labels of idle above this all the time are of someone who stands."""
 OCCUPANCY_STEPS = 255
 """Occupancies are stored in bytes."""
 
@@ -263,3 +266,15 @@ def pack(episodes: Iterable[Episode], seed: int) -> Packed:
     """Features of all episodes that are long enough."""
     rng = np.random.default_rng(seed)
     return Packed.joined([features(episode, rng) for episode in episodes if len(episode) > _LEAST])
+
+
+def standing_frame(data: Packed) -> Array:
+    """A frame input (FRAME.size,) of someone who stands, the most usual one, from which rollouts begin. Raises
+    UserError when nobody stands."""
+    samples = FRAME.shape("trajectory_action")
+    actions = data.frame[:, FRAME.trajectory_action].reshape(-1, *samples)[..., ACTIONS.index("idle")]
+    standing = data.frame[actions.min(axis=1) > _STANDS].astype(np.float32)
+    if not len(standing):
+        raise UserError("Nobody stands still in the composed episodes; compose some of the kind walk.")
+    usual: Array = standing[np.abs(standing - np.median(standing, axis=0)).sum(axis=1).argmin()]
+    return usual
