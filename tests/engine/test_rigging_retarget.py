@@ -19,7 +19,7 @@ from nsm_blender.motion.rotations import (
     rotate,
     slerp,
 )
-from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from nsm_blender.motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON
 from nsm_blender.rigging.mapping import propose
 from nsm_blender.rigging.retarget import Retargeter
 
@@ -327,3 +327,26 @@ def test_a_rest_pose_without_extent_is_refused():
     mapping = propose(info)
     with pytest.raises(RigError):
         Retargeter(squashed, mapping)
+
+
+@pytest.mark.parametrize("name", ["Rigify metarig", "Unreal 5", "child"])
+def test_a_sitters_hips_stay_on_the_seat_and_the_feet_on_the_floor(name):
+    """A seat is at the scene's height, whatever the shin's share of the leg is."""
+    rest = performed(0.0, seconds=1.0, stepping=None)
+    turns = np.zeros((len(rest), 22, 4))
+    turns[..., 0] = 1.0
+    for side, _ in rigs.SIDES:
+        turns[:, INDEX(side + "UpLeg")] = from_axis_angle(np.array([1.0, 0.0, 0.0]), np.asarray(np.radians(-85.0)))
+    ankle = MODEL_SKELETON.positions(np.zeros((1, 3)), turns[:1])[0, INDEX("LeftFoot"), 2]
+    hips = np.tile([0.0, 0.0, ANKLE_HEIGHT - ankle], (len(rest), 1))
+    places = MODEL_SKELETON.positions(hips, turns).astype(np.float32)
+    sitting = replace(rest, positions=places, rotations=turns.astype(np.float32))
+    rig = rigs.rig(name)
+    target = retargeter(rig)
+    found = places_of(rig, target.to_rig(sitting))
+    seat = (found["LeftUpLeg"] + found["RightUpLeg"]) / 2
+    wanted = target.targets(sitting)[:, [INDEX("LeftUpLeg"), INDEX("RightUpLeg")]].mean(axis=1)
+    assert np.linalg.norm(seat - wanted, axis=1).max() < 0.01
+    for side, _ in rigs.SIDES:
+        low = found[side + "Foot"][:, 2] - target.targets(sitting)[:, INDEX(side + "Foot"), 2]
+        assert np.abs(low - target.ankle_lift).max() < 0.01
