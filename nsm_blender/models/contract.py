@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from time import perf_counter
 from typing import Any
 
@@ -33,6 +33,8 @@ _LARGE_PRODUCT = 10_000_000
 """Multiplications (about a millisecond of `einsum`) from which threads are worth starting."""
 _COPIED = 2_000_000
 """Elements of windows that are copied for one product: less makes the BLAS start too often, more misses the cache."""
+_MANY_ROWS = 200
+"""Rows of a product from which the BLAS is as fast as with any more."""
 _TRIALS = 5
 
 
@@ -62,15 +64,22 @@ def convolve(x: Float32, kernel: Float32, before: int) -> Float32:
     """Rows x[t - before ..] side by side times the kernel: (T, d) and (width * d, n) -> (T, n), zeros beyond the ends.
 
     The windows overlap. `einsum` takes them as they lie; a BLAS takes no overlapping rows, but copying them costs
-    less than many products of few rows would.
+    less than `width` products of few rows each; for long sequences it is the other way round.
     """
     count, size = x.shape
     width = len(kernel) // size
-    padded = np.zeros((count + width - 1, size), dtype=np.float32)
+    rows = math.ceil(count / width)
+    padded = np.zeros(((rows + 1) * width, size), dtype=np.float32)
     padded[before : before + count] = x
-    windows = np.lib.stride_tricks.as_strided(
-        padded, (count, width * size), (padded.strides[0], padded.itemsize), writeable=False
-    )
+    step, item = padded.strides
+    view = partial(np.lib.stride_tricks.as_strided, padded, writeable=False)
+    if matmul_is_fast() and rows >= _MANY_ROWS:
+        # Every width-th window follows the one before without a gap.
+        out = np.empty((rows, width, kernel.shape[1]), dtype=np.float32)
+        phases = view(shape=(width, rows, width * size), strides=(step, width * step, item))
+        np.matmul(phases, kernel, out=out.transpose(1, 0, 2))
+        return out.reshape(rows * width, -1)[:count]
+    windows = view(shape=(count, width * size), strides=(step, item))
     return _copied_product(windows, kernel) if matmul_is_fast() else _threaded_product(windows, kernel)
 
 

@@ -54,7 +54,7 @@ def test_rows_follow_the_matrix_they_were_made_of() -> None:
 
 
 @pytest.mark.usefixtures("_blas")
-@pytest.mark.parametrize("shape", [(50, 3, 5, 4), (600, 40, 15, 70)], ids=["small", "large"])
+@pytest.mark.parametrize("shape", [(50, 3, 5, 4), (600, 40, 15, 70), (3100, 5, 15, 70), (6400, 64, 25, 30)])
 def test_a_convolution_sums_the_products_with_the_rows_around(shape: tuple[int, int, int, int]) -> None:
     rows, size, width, columns = shape
     x, kernel, before = random(rows, size), random(width * size, columns), width // 2
