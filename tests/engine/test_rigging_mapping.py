@@ -53,6 +53,48 @@ def test_limbs_hips_and_sides_are_found_from_the_rest_pose_alone(name):
     assert {joint: shape.get(joint) for joint in (*LIMBS, "Hips")} == {j: rig.truth[j] for j in (*LIMBS, "Hips")}
 
 
+@pytest.mark.parametrize(
+    "prefix", ["", "mixamorig:", "mixamorig_", "mixamorig12:", "character1:", "Armature|", "Ch03_"]
+)
+def test_mixamos_names_are_known_with_any_prefix(prefix):
+    plain = rigs.RECIPES["Mixamo without prefix"]
+    names = {joint: [prefix + bone for bone in bones] for joint, bones in plain.names.items()}
+    rig = rigs.build("prefixed", replace(plain, names=names))
+    assert found(propose(rig.info)) == rig.truth
+
+
+SPINES = {
+    "Unreal 4": ("pelvis", "spine_01", "spine_02", "spine_03", "neck_01", "head"),
+    "Genesis 9": ("hip", ["spine1", "spine2"], "spine3", "spine4", ["neck1", "neck2"], "head"),
+    "Auto-Rig Pro controls": ("c_root.x", "c_spine_01.x", "c_spine_02.x", "c_spine_03.x", "c_neck.x", "c_head.x"),
+}
+LIMB_NAMES = {
+    "Unreal 4": ("{0}_{1}", "thigh calf foot ball clavicle upperarm lowerarm hand"),
+    "Genesis 9": ("{1}_{0}", "thigh shin foot toes shoulder upperarm forearm hand"),
+    "Auto-Rig Pro controls": (
+        "c_{0}.{1}",
+        "thigh_fk leg_fk foot_fk toes_fk shoulder arm_fk forearm_fk hand_fk",
+    ),
+}
+
+
+@pytest.mark.parametrize("convention", SPINES)
+def test_sister_conventions_are_known_too(convention):
+    form, limbs = LIMB_NAMES[convention]
+    trunk = dict(zip(("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head"), SPINES[convention], strict=True))
+    names = rigs.names_of(
+        trunk, dict(zip(rigs.LIMBS, limbs.split(), strict=True)), lambda s, n: form.format(n, s[0].lower())
+    )
+    rig = rigs.build(convention, rigs.Recipe(names))
+    info, truth = rig.info, rig.truth
+    if convention == "Auto-Rig Pro controls":
+        hips = info.bones[0]
+        master = replace(hips, name="c_root_master.x", tail=hips.head + 0.2 * rigs.Y)
+        info = replace(info, bones=(master, replace(hips, parent=master.name), *info.bones[1:]))
+        truth = truth | {"Root": master.name}
+    assert found(propose(info)) == truth
+
+
 def test_a_folded_rest_pose_is_known_by_its_names():
     rig = rigs.folded()
     assert found(propose(rig.info)) == rig.truth
