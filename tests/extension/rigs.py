@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import addon_utils
@@ -55,5 +56,15 @@ def generated() -> tuple[bpy.types.Object, dict[str, str]]:
     bpy.ops.object.mode_set(mode="OBJECT")
     rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE" and obj is not meta)
     bpy.data.objects.remove(meta)
+    bpy.context.view_layer.objects.active = rig
+    return rig, data.rigify("generated").truth
+
+
+def from_file(path: Path) -> tuple[bpy.types.Object, dict[str, str]]:
+    """The generated rig that was saved as "rig" in a file, active."""
+    with bpy.data.libraries.load(str(path)) as (_, into):
+        into.objects = ["rig"]
+    rig = bpy.data.objects["rig"]
+    bpy.context.scene.collection.objects.link(rig)
     bpy.context.view_layer.objects.active = rig
     return rig, data.rigify("generated").truth

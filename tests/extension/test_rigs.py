@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Binding, baking and reading back on rigs in all conventions, through the installed extension's operators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from . import build, rigs
+
+FRAMES = 30
+LIMBS = [
+    (side + upper, side + lower)
+    for side in ("Left", "Right")
+    for upper, lower in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand"))
+]
+SURE_OF = [f"{side}{part}" for side in ("Left", "Right") for part in ("UpLeg", "Leg", "Foot", "Arm", "ForeArm", "Hand")]
+
+
+@pytest.fixture(scope="session")
+def generated_file(installed, tmp_path_factory) -> Path:
+    """Rigify's generated rig in a file: generating takes seconds."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    rig, _ = rigs.generated()
+    rig.name = "rig"
+    path = tmp_path_factory.mktemp("rigify") / "rig.blend"
+    bpy.data.libraries.write(str(path), {rig})
+    return path
+
+
+@pytest.fixture
+def add(generated_file):
+    """A function that adds a rig by its name and makes it active; returns it and the truth: joint -> bone."""
+
+    def added(name: str) -> tuple[bpy.types.Object, dict[str, str]]:
+        if name == "Rigify metarig":
+            return rigs.metarig()
+        if name == "Rigify generated":
+            return rigs.from_file(generated_file)
+        return rigs.add(name)
+
+    return added
+
+
+EVERY = ("Rigify metarig", "Rigify generated", *rigs.PLAIN)
+SOME = ("Rigify generated", "Mixamo", "Unreal 5", "child", "giant at 0.01", "A-pose with random rolls")
+
+
+def bind(rig: bpy.types.Object) -> dict[str, str]:
+    """Press Bind; returns joint -> bone."""
+    bpy.context.view_layer.objects.active = rig
+    assert bpy.ops.nsm.bind() == {"FINISHED"}
+    return {row.name: row.bone for row in rig.nsm.binding.matches if row.bone}
+
+
+def on_path(rig: bpy.types.Object, frames: int = FRAMES) -> None:
+    """Let the rig follow a bent curve."""
+    scene = bpy.context.scene
+    scene.render.fps, scene.frame_start, scene.frame_end = 30, 1, frames
+    rig.nsm.path = build.curve([(0, 0, 0), (0.3, -2, 0), (1.5, -4, 0)], "BEZIER")
+    bpy.context.view_layer.objects.active = rig
+
+
+def heads(rig: bpy.types.Object, frame: int, names: list[str]) -> np.ndarray:
+    bpy.context.scene.frame_set(frame)
+    return np.array([rig.matrix_world @ rig.pose.bones[name].head for name in names])
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_one_click_finds_every_joint(engine, add, name):
+    rig, truth = add(name)
+    found = bind(rig)
+    if name == "nonsense names":
+        truth = {joint: bone for joint, bone in truth.items() if joint in (*SURE_OF, "Hips", "Head")}
+    assert {joint: found.get(joint) for joint in truth} == truth
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_bake_brings_every_rig_where_the_engine_says(engine, add, extension_module, name):
+    rig, _ = add(name)
+    bind(rig)
+    on_path(rig)
+    job = extension_module("operators.job").BakeJob(bpy.context, rig)
+    job.run()
+    report, seen = job.report, job.gathered.rig
+    assert report.frames_measured == FRAMES
+    assert report.rig_error_mm_max < 0.1
+    motion = job.work.motion()
+    # The limbs point where the engine's do: mean under 1 degree, none over 3.
+    bones = dict(zip(seen.bones, seen.measured, strict=True))
+    at = {joint: bones[row.bone] for joint, row in rig.nsm.binding.matches.items() if row.bone}
+    angles = []
+    for frame in range(1, FRAMES + 1, 7):
+        limbs = [(at[upper], at[lower]) for upper, lower in LIMBS]
+        ends = heads(rig, frame, [name for pair in limbs for name in pair]).reshape(-1, 2, 3)
+        index = [[motion.names.index(joint) for joint in pair] for pair in LIMBS]
+        wanted = np.diff(motion.positions[frame - 1][index], axis=1)[:, 0]
+        angles.append(angle(np.diff(ends, axis=1)[:, 0], wanted))
+    assert np.mean(angles) < 1.0
+    assert np.max(angles) < 3.0
+
+
+def angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Degrees between vectors (N, 3)."""
+    across = np.linalg.norm(np.cross(a, b), axis=-1)
+    return np.degrees(np.arctan2(across, np.sum(a * b, axis=-1)))
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_only_the_mapped_bones_are_keyed(engine, add, extension_module, name):
+    rig, _ = add(name)
+    bind(rig)
+    on_path(rig)
+    bpy.ops.nsm.bake()
+    seen = extension_module("scene.armatures").read(bpy.context, rig)
+    paths = {curve.data_path for curve in extension_module("scene.actions").of(rig)}
+    keyed = {path.split('"')[1] for path in paths}
+    assert keyed <= set(seen.bones) | {
+        "torso",
+        "thigh_parent.L",
+        "thigh_parent.R",
+        "upper_arm_parent.L",
+        "upper_arm_parent.R",
+    }
+    assert not any(bone.startswith(("DEF-", "ORG-", "MCH-")) for bone in keyed)
+    assert {path for path in paths if path.endswith("location")} == {f'pose.bones["{seen.bones[0]}"].location'}
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_what_was_baked_is_read_back(engine, add, extension_module, name):
+    rig, _ = add(name)
+    bind(rig)
+    on_path(rig)
+    job = extension_module("operators.job").BakeJob(bpy.context, rig)
+    job.run()
+    made = job.work.motion()
+    read = extension_module("scene.recording").record(bpy.context, rig).motion
+    assert np.linalg.norm(read.positions - made.positions, axis=-1).max() < 0.005
+    same = np.abs(np.sum(read.rotations * made.rotations, axis=-1))
+    assert np.degrees(2 * np.arccos(np.clip(same, 0, 1))).max() < 0.5
+
+
+@pytest.mark.parametrize("mode", ["XYZ", "ZXY", "AXIS_ANGLE"])
+def test_bound_rigs_of_any_rotation_mode_are_baked_without_jumps(engine, add, extension_module, mode):
+    rig, _ = add("Unreal 5")
+    for bone in rig.pose.bones:
+        bone.rotation_mode = mode
+    bind(rig)
+    on_path(rig)
+    bpy.ops.nsm.bake()
+    assert rig.nsm.report.rig_error_mm_max < 0.1
+    if mode != "AXIS_ANGLE":
+        for curve in extension_module("scene.actions").of(rig):
+            if "rotation" in curve.data_path:
+                assert np.abs(np.diff([key.co.y for key in curve.keyframe_points])).max() < 2.5
+
+
+def test_rigifys_switches_are_set_and_given_back(engine, add):
+    rig, _ = add("Rigify generated")
+    bind(rig)
+    on_path(rig)
+    before = {name: rig.pose.bones[name]["IK_FK"] for name in ("thigh_parent.L", "upper_arm_parent.R")}
+    bpy.ops.nsm.bake()
+    bpy.context.scene.frame_set(5)
+    assert [rig.pose.bones[name]["IK_FK"] for name in before] == [1.0, 1.0]
+    bpy.ops.nsm.remove_bake()
+    assert {name: rig.pose.bones[name]["IK_FK"] for name in before} == before == dict.fromkeys(before, 0.0)
+
+
+def test_rigifys_legs_and_arms_are_keyed_by_their_ik_controls_by_choice(engine, add, extension_module):
+    rig, _ = add("Rigify generated")
+    bind(rig)
+    on_path(rig)
+    rig.nsm.binding.ik_legs = rig.nsm.binding.ik_arms = True
+    job = extension_module("operators.job").BakeJob(bpy.context, rig)
+    job.run()
+    keyed = {curve.data_path.split('"')[1] for curve in extension_module("scene.actions").of(rig)}
+    assert {"foot_ik.L", "thigh_ik_target.R", "toe_ik.L", "hand_ik.R", "upper_arm_ik_target.L"} <= keyed
+    assert not keyed & {"thigh_fk.L", "foot_fk.R", "hand_fk.L"}
+    seen, motion = job.gathered.rig, job.work.motion()
+    places = dict(zip(seen.bones, seen.wanted(motion)[0].transpose(1, 0, 2), strict=True))
+    for frame in (1, 11, 30):
+        for limb, far in (("foot", 0.01), ("hand", 0.03)):
+            (place,) = heads(rig, frame, [f"ORG-{limb}.L"])
+            assert np.linalg.norm(place - places[f"{limb}_fk.L"][frame - 1]) < far
+
+
+@pytest.mark.parametrize("name", ["Unreal 5", "Rigify generated"])
+@pytest.mark.parametrize("carrier", ["ROOT", "OBJECT"])
+def test_a_root_bone_or_the_object_moves_over_the_ground_by_choice(engine, add, name, carrier):
+    rig, _ = add(name)
+    if name == "Unreal 5":
+        bpy.ops.object.mode_set(mode="EDIT")
+        root = rig.data.edit_bones.new("root")
+        root.head, root.tail = (0, 0, 0), (0, 30, 0)
+        rig.data.edit_bones["pelvis"].parent = root
+        bpy.ops.object.mode_set(mode="OBJECT")
+    bind(rig)
+    on_path(rig)
+    rig.nsm.binding.root_motion = carrier
+    bpy.ops.nsm.bake()
+    assert rig.nsm.report.rig_error_mm_max < 0.1
+    scene = bpy.context.scene
+    moved = []
+    for frame in (1, FRAMES):
+        scene.frame_set(frame)
+        moved.append(np.array(rig.matrix_world @ rig.pose.bones["root"].head if carrier == "ROOT" else rig.location))
+    assert np.linalg.norm((moved[1] - moved[0])[:2]) > 0.7
+    assert abs(moved[1][2] - moved[0][2]) < 0.05
+    bpy.ops.nsm.remove_bake()
+    assert tuple(rig.location) == (0, 0, 0)
