@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -202,8 +201,3 @@ def _stands(places: Array) -> Array:
 def _contacts(places: Array) -> Array:
     columns = [_stands(places[:, MODEL_SKELETON.index(name)]) for name in CONTACT_JOINTS]
     return np.stack(columns, axis=1).astype(np.float32)
-
-
-def usable(flights: Sequence[Flight], test_subjects: frozenset[str]) -> list[Flight]:
-    """Those of the training side."""
-    return [flight for flight in flights if flight.subject not in test_subjects]

@@ -5,19 +5,27 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from ...models.nsm import ACTIONS, FPS
+from .avoid_episodes import avoid_episode
+from .carry_episodes import carry_episode
+from .climb_episodes import climb_episode
+from .climbing import recorded_flights
 from .episode import Episode, Fault
+from .lifting import recorded_lifts, standing_lifts
+from .open_episodes import Walks, open_episode
 from .pool import Pool, recorded_tracks, walked_tracks
 from .sit_episodes import sit_episode
 from .sitting import recorded_sits
+from .track import Track
 from .walk_episodes import walk_episode
 
+Make = Callable[[np.random.Generator, str], Episode | Fault]
 _TRIES = 4
 """Attempts for each episode that is asked for; what is not good enough is rejected."""
 
@@ -43,25 +51,54 @@ class Tally:
         """As text."""
         return json.dumps({name: dict(value) for name, value in vars(self).items()}, indent=1, sort_keys=True)
 
+    @staticmethod
+    def joined(texts: Sequence[str]) -> Tally:
+        """The sum of tallies, each as `to_json` wrote it."""
+        out = Tally()
+        for text in texts:
+            for name, counts in json.loads(text).items():
+                total = getattr(out, name)
+                for key, value in counts.items():
+                    total[key] = total.get(key, 0) + value
+        return out
+
 
 class Library:
-    """Makes episodes of every kind from a data folder. test_subjects: performers that are left out."""
+    """Makes episodes of every kind from a data folder. test_subjects: performers that are left out.
 
-    def __init__(self, data: Path, test_subjects: frozenset[str], walks: int, seed: int) -> None:
+    walked: walks of the PFNN from which approaches are taken, instead of `walks` new ones.
+    """
+
+    def __init__(
+        self,
+        data: Path,
+        test_subjects: frozenset[str],
+        walks: int,
+        seed: int,
+        walked: Sequence[Track] | None = None,
+    ) -> None:
         self.tally = Tally()
-        self._seed = seed
-        self._pool = Pool(recorded_tracks(data) + walked_tracks(walks, seed))
-        self._sits = [sit for sit in recorded_sits(data) if sit.subject not in test_subjects]
-
-    def episodes(self, kind: str, count: int) -> Iterator[Episode]:
-        """`count` episodes of a kind, or fewer when too many are rejected."""
-        make: dict[str, Callable[[np.random.Generator, str], Episode | Fault]] = {
-            "walk": lambda rng, name: walk_episode(self._pool, rng, name),
-            "sit": lambda rng, name: sit_episode(self._pool, self._sits, rng, name),
+        self._data, self._left_out, self._seed = data, test_subjects, seed
+        self._pool = Pool(recorded_tracks(data) + list(walked_tracks(walks, seed) if walked is None else walked))
+        self._makers: dict[str, Callable[[], Make]] = {
+            "walk": self._walks,
+            "sit": self._sits,
+            "carry": self._carries,
+            "open": self._opens,
+            "climb": self._climbs,
+            "avoid": lambda: avoid_episode,
         }
+        self._made: dict[str, Make] = {}
+
+    def episodes(self, kind: str, count: int, part: int = 0) -> Iterator[Episode]:
+        """`count` episodes of a kind, or fewer when too many are rejected. Other parts give others."""
+        if kind not in self._made:
+            self._made[kind] = self._makers[kind]()
+        make = self._made[kind]
         made = 0
         for number in range(count * _TRIES):
-            found = make[kind](np.random.default_rng([self._seed, len(kind), number]), f"{kind} {number}")
+            seeds = [self._seed, list(self._makers).index(kind), part, number]
+            found = make(np.random.default_rng(seeds), f"{kind} {part}.{number}")
             if isinstance(found, Fault):
                 self.tally.rejected[found.reason] += 1
                 continue
@@ -70,3 +107,23 @@ class Library:
             made += 1
             if made == count:
                 return
+
+    def _walks(self) -> Make:
+        return lambda rng, name: walk_episode(self._pool, rng, name)
+
+    def _sits(self) -> Make:
+        sits = [sit for sit in recorded_sits(self._data) if sit.subject not in self._left_out]
+        return lambda rng, name: sit_episode(self._pool, sits, rng, name)
+
+    def _carries(self) -> Make:
+        lifts = [lift for lift in recorded_lifts(self._data) if lift.subject not in self._left_out]
+        lifts += standing_lifts(self._pool.tracks)
+        return lambda rng, name: carry_episode(self._pool, lifts, rng, name)
+
+    def _opens(self) -> Make:
+        walks = Walks(self._pool)
+        return lambda rng, name: open_episode(self._pool, walks, rng, name)
+
+    def _climbs(self) -> Make:
+        flights = [flight for flight in recorded_flights(self._data) if flight.subject not in self._left_out]
+        return lambda rng, name: climb_episode(self._pool, flights, rng, name)

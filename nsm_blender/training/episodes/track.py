@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -106,6 +107,20 @@ class Track:
             fps=FPS,
             meta={"name": name},
         )
+
+
+def save_tracks(path: Path, tracks: Sequence[Track]) -> None:
+    """Write tracks to one file."""
+    arrays = {f"{number}.{name}": value for number, track in enumerate(tracks) for name, value in vars(track).items()}
+    np.savez(path, count=len(tracks), **arrays)
+
+
+def load_tracks(path: Path) -> list[Track]:
+    """The tracks of a file again."""
+    with np.load(path) as arrays:
+        return [
+            Track(**{f.name: arrays[f"{number}.{f.name}"] for f in fields(Track)}) for number in range(arrays["count"])
+        ]
 
 
 def from_clip(clip: Clip) -> Track:

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A whole training set, written part by part by several processes; what is there already is not made again."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+
+from ..nsm_data import pack
+from .library import Library, Tally
+from .pool import walked_tracks
+from .track import load_tracks, save_tracks
+
+SHARES: Mapping[str, float] = {"walk": 0.22, "sit": 0.26, "carry": 0.22, "open": 0.1, "climb": 0.08, "avoid": 0.12}
+"""Of the episodes of a balanced set, by kind."""
+PER_PART = 20
+"""Episodes in a part: a few minutes of work, which is what an interruption costs."""
+WALKS = "walks.npz"
+TALLY = "tally.json"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a training set is made of. data: folder with the recordings. count: episodes in all, shared out by
+    `shares`. test_subjects: performers that are left out. walks: of the PFNN, from which approaches are taken."""
+
+    data: Path
+    count: int
+    test_subjects: frozenset[str]
+    walks: int = 40
+    seed: int = 1
+    shares: Mapping[str, float] = field(default_factory=lambda: SHARES)
+
+    def parts(self) -> list[tuple[str, int, int]]:
+        """Kind, number and episodes of each part, the kinds taking turns."""
+        out = []
+        for kind, share in self.shares.items():
+            left, number = round(self.count * share / sum(self.shares.values())), 0
+            while left > 0:
+                out.append((kind, number, min(left, PER_PART)))
+                left, number = left - PER_PART, number + 1
+        return sorted(out, key=lambda part: part[1])
+
+
+def compose(recipe: Recipe, out: Path, processes: int = 2) -> Tally:
+    """Write `out`/KIND_NUMBER/ with the arrays of `nsm_data.Packed` and a tally for every part that is not there yet.
+
+    Returns the tally of all parts, which is written to `out` too. An interrupted run is gone on with by the same call.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    walks = out / WALKS
+    if not walks.exists():
+        save_tracks(walks, walked_tracks(recipe.walks, recipe.seed))
+    missing = [part for part in recipe.parts() if not (_folder(out, part) / TALLY).exists()]
+    if missing:
+        # Fresh processes, so that none inherits threads of ours.
+        with ProcessPoolExecutor(
+            min(processes, len(missing)), get_context("spawn"), initializer=_prepare, initargs=(recipe, out)
+        ) as pool:
+            for done in as_completed([pool.submit(_make, part) for part in missing]):
+                done.result()
+    tallies = [(_folder(out, part) / TALLY).read_text(encoding="utf-8") for part in recipe.parts()]
+    total = Tally.joined(tallies)
+    (out / TALLY).write_text(total.to_json(), encoding="utf-8")
+    return total
+
+
+def _folder(out: Path, part: tuple[str, int, int]) -> Path:
+    return out / f"{part[0]}_{part[1]:03d}"
+
+
+class _Worker:
+    """What one process keeps between parts."""
+
+    library: Library
+    recipe: Recipe
+    out: Path
+
+
+def _prepare(recipe: Recipe, out: Path) -> None:
+    _Worker.recipe, _Worker.out = recipe, out
+    _Worker.library = Library(recipe.data, recipe.test_subjects, recipe.walks, recipe.seed, load_tracks(out / WALKS))
+
+
+def _make(part: tuple[str, int, int]) -> None:
+    """One part, under another name until it is whole."""
+    kind, number, count = part
+    library, folder = _Worker.library, _folder(_Worker.out, part)
+    library.tally = Tally()
+    unfinished = folder.with_name(folder.name + "_unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    packed = pack(library.episodes(kind, count, number), _Worker.recipe.seed + number)
+    packed.save(unfinished)
+    (unfinished / TALLY).write_text(library.tally.to_json(), encoding="utf-8")
+    unfinished.rename(folder)
