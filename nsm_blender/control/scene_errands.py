@@ -134,12 +134,15 @@ class SceneErrands:
         return out
 
     def step(self) -> None:
-        """One frame: on to the next stage or key when it is time, then the body and what is in its hands."""
-        while self.number < len(self.outcomes) and self._advance():
+        """One frame: on to the next stage or key when it is time, then the body and what is in its hands.
+
+        A key begins a frame after the one before it was done: there a bake can be taken up again.
+        """
+        while self.number < len(self.outcomes) and self._advance() and not self.between_keys:
             pass
         character = self.character
         character.step()
-        self.hands.follow(character.places, character.rotations, character.contacts, character.frame - 1)
+        self.hands.follow(character, character.frame - 1)
 
     @property
     def between_keys(self) -> bool:
@@ -389,9 +392,8 @@ class SceneErrands:
         character, hands = self.character, self.hands
         assert self._aim is not None
         if hands.holding is None:
-            parts = (character.places, character.rotations, character.contacts) if character.frame else None
-            if parts is not None and hands.take(self._aim.thing, *parts, character.frame, self.number):
-                middle, angle = between_palms(parts[0], parts[1])
+            if character.frame and hands.take(self._aim.thing, character, character.frame, self.number):
+                middle, angle = between_palms(character.places, character.rotations)
                 wanted, square = grasp_of(hands.holds[-1].handles, hands.holds[-1].lying)
                 self._note(100 * float(np.linalg.norm(middle - wanted)), float(square - angle))
             return False
@@ -416,7 +418,7 @@ class SceneErrands:
         assert self._aim is not None
         frame, name = character.frame, self._aim.thing
         if frame and not (hands.grips and hands.grips[-1].name == name and hands.grips[-1].last >= frame - 1):
-            hands.grip(name, character.places, character.rotations, character.contacts, frame)
+            hands.grip(name, character, frame)
         return hands.let_go(name, frame) or hands.opened(name) >= OPEN
 
     def _pass(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -100,6 +101,22 @@ def carried_pose(handles: Carryable, lying: Array, middle: Array, angle: Array) 
     return np.concatenate((place, normalize(quaternion)), axis=-1)
 
 
+class Body(Protocol):
+    """A body in one frame."""
+
+    @property
+    def places(self) -> Array:
+        """Joint places (J, 3) in the world."""
+
+    @property
+    def rotations(self) -> Array:
+        """World rotations (J, 4)."""
+
+    @property
+    def contacts(self) -> Array:
+        """Labels (5,) of models.nsm.CONTACTS."""
+
+
 class Hands:
     """Moves the things of a scenery with the hands, frame by frame.
 
@@ -125,25 +142,26 @@ class Hands:
         """What is in the hands now."""
         return self.holds[-1] if self.holds and self.holds[-1].left is None else None
 
-    def follow(self, places: Array, rotations: Array, contacts: Array, frame: int) -> None:
-        """Move what is held to where the hands (places (J, 3), rotations (J, 4)) are in this frame."""
+    def follow(self, body: Body, frame: int) -> None:
+        """Move what is held to where the hands are in this frame."""
         hold = self.holding
         if hold is not None:
-            middle, angle = between_palms(places, rotations)
+            middle, angle = between_palms(body.places, body.rotations)
             self._scenery.moved[hold.name] = carried_pose(hold.handles, hold.lying, middle, angle)
         elif self.grips and self.grips[-1].last == frame - 1:
-            self._pull(places, rotations, contacts, frame)
+            self._pull(body, frame)
         elif self.grips:
             self._swing_on(frame)
         self.tracks.append(dict(self._scenery.moved))
 
-    def take(self, name: str, places: Array, rotations: Array, contacts: Array, frame: int, key: int) -> bool:
+    def take(self, name: str, body: Body, frame: int, key: int) -> bool:
         """Take a box when both palms touch it; whether they do."""
         handles, pose = self._scenery.collider(name).handles, self._scenery.pose(name, frame)
         assert isinstance(handles, Carryable)
-        middle, _ = between_palms(places, rotations)
-        near = np.linalg.norm(middle - grasp_of(handles, pose)[0]) < GRASP_REACH
-        if not near or (contacts[_HANDS] < TOUCHES).any():
+        if (body.contacts[_HANDS] < TOUCHES).any():
+            return False
+        middle, _ = between_palms(body.places, body.rotations)
+        if np.linalg.norm(middle - grasp_of(handles, pose)[0]) > GRASP_REACH:
             return False
         self.holds.append(Hold(name, handles, pose, frame, key))
         self._still = 0
@@ -162,14 +180,15 @@ class Hands:
         self._scenery.moved[hold.name] = goal
         return True
 
-    def grip(self, name: str, places: Array, rotations: Array, contacts: Array, frame: int) -> bool:
+    def grip(self, name: str, body: Body, frame: int) -> bool:
         """Take a door's handle when a hand touches it; whether one does."""
         handles, pose = self._scenery.collider(name).handles, self._scenery.pose(name, frame)
         assert isinstance(handles, Door)
         handle = to_world(np.array(handles.handle), pose)
         for side, column in zip(ARMS, _HANDS, strict=True):
-            away = np.linalg.norm(palm(places, rotations, side) - handle)
-            if contacts[column] > TOUCHES and away < GRASP_REACH:
+            if body.contacts[column] < TOUCHES:
+                continue
+            if np.linalg.norm(palm(body.places, body.rotations, side) - handle) < GRASP_REACH:
                 self.grips.append(Grip(name, handles, side, frame, frame - 1))
                 return True
         return False
@@ -203,16 +222,16 @@ class Hands:
                 pose, np.array(grip.handles.hinge), np.array(grip.handles.axis), turn
             )
 
-    def _pull(self, places: Array, rotations: Array, contacts: Array, frame: int) -> None:
+    def _pull(self, body: Body, frame: int) -> None:
         """Turn the door so that its handle is at the hand, and never back, while the hand touches it."""
         grip = self.grips[-1]
         handles, pose = grip.handles, self._scenery.pose(grip.name, frame)
-        if contacts[_HANDS[list(ARMS).index(grip.side)]] < TOUCHES:
+        if body.contacts[_HANDS[list(ARMS).index(grip.side)]] < TOUCHES:
             return
         self.grips[-1] = replace(grip, last=frame)
         hinge, axis = to_world(np.array(handles.hinge), pose), rotate(pose[QUATERNION], np.array(handles.axis))
         from_hinge = to_world(np.array(handles.handle), pose) - hinge
-        hand = palm(places, rotations, grip.side) - hinge
+        hand = palm(body.places, body.rotations, grip.side) - hinge
         turn = float(np.arctan2(axis @ np.cross(from_hinge, hand), from_hinge @ hand - (axis @ from_hinge) ** 2))
         share = self._share(grip.name, pose)
         left = (1 - share) * handles.angle

@@ -169,7 +169,10 @@ def _seat(seating: Seating, hips: Array, rotations: Array, root: Array) -> Corre
     turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
     raw_cm, raw_deg = _seat_error(seating, wanted, hips, rotations, root)
     yaw = weight * float(np.clip(turn, -MOST_TURN, MOST_TURN))
+    before = _hip_joints(hips, rotations)
     rotations[:] = multiply(np.broadcast_to(from_yaw(yaw)[:, None], rotations.shape), rotations)
+    # About the hip joints, which are what sits.
+    hips += before - _hip_joints(hips, rotations)
     root[:, 3] += yaw
     off = wanted - _hip_joints(hips[at], rotations[at])[0]
     shift = weight[:, None] * limited(off, FARTHEST)

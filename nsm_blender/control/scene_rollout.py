@@ -139,7 +139,8 @@ class SceneCharacter:
     @property
     def rotations(self) -> Array:
         """World rotations (J, 4) in the last frame; there must be one."""
-        return self._records[-1][2]
+        root, axes = self._records[-1][0], self._records[-1][2]
+        return rotations_to_world(rotations_of(axes), root)
 
     @property
     def contacts(self) -> Array:
@@ -215,15 +216,13 @@ class SceneCharacter:
     def _record(self, y: Array) -> None:
         places = self._world_places()
         axes = y[OUTPUT.joint_rotation].reshape(JOINTS, 2, 3).astype(float)
-        rotations = rotations_to_world(rotations_of(axes), self.root)
         contacts = np.clip(y[OUTPUT.contact], 0, 1)
-        self._records.append(
-            (self.root, places, rotations, self.action, contacts, np.array(self.phase), self.network.omega)
-        )
+        self._records.append((self.root, places, axes, self.action, contacts, np.array(self.phase), self.network.omega))
 
     def record(self) -> SceneRecord:
         """All steps so far."""
-        return SceneRecord(*(np.array(column) for column in zip(*self._records, strict=True)))
+        root, places, axes, *others = (np.array(column) for column in zip(*self._records, strict=True))
+        return SceneRecord(root, places, rotations_to_world(rotations_of(axes), root), *others)
 
 
 def _towards_goal(y: Array, place: Array, heading: Array, goal: Samples) -> tuple[Array, Array, Array, float]:

@@ -71,6 +71,8 @@ class Scenery:
 def pose_at(collider: Collider, frame: float) -> Array:
     """Pose (7,) of a collider at a frame of its own; between two frames on the straight line."""
     poses = np.asarray(collider.poses, dtype=float)
+    if len(poses) == 1:
+        return np.concatenate((poses[0, PLACE], normalize(poses[0, QUATERNION])))
     frame = min(max(frame, 0.0), len(poses) - 1.0)
     first = int(frame)
     last, share = min(first + 1, len(poses) - 1), frame - first
