@@ -19,9 +19,13 @@ _FIGURES = (
     ("foot_slide_cm_per_s", "Foot slide", "cm/s"),
     ("bone_error_mm", "Bone lengths", "mm off"),
     ("pin_error_cm", "Pins", "cm off"),
+    ("pose_error_cm", "Pose keys", "cm off"),
+    ("gaze_error_deg", "Gaze", "degrees off"),
     ("path_error_cm", "Way", "cm off"),
 )
 """Figures of an edit's report, and how they are shown."""
+_STYLES = (("style.gram_ratio", "Style sought"), ("style.final_gram_ratio", "Style in the end"))
+"""What is left of the distance to a style: as the frames were restyled, and when path and feet hold again."""
 
 
 class EditJob(MotionJob):
@@ -49,8 +53,7 @@ class EditJob(MotionJob):
             for key, label, unit in _FIGURES
             if f"after.{key}" in found
         ]
-        if "style.gram_ratio" in found:
-            out.append(("Style", "of the distance", 1.0, found["style.gram_ratio"]))
+        out += [(label, "of the distance", 1.0, found[key]) for key, label in _STYLES if key in found]
         return out
 
     def summary(self) -> str:

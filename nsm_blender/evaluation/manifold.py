@@ -118,7 +118,8 @@ def acceleration(motion: Motion) -> Array:
 
 def restyling(networks: Networks, styles: dict[str, Style], log: Log) -> Figures:
     """Each style on a synthesised walk: squared Gram distance (eq. 14) left of that at the start, of the restyled
-    frames (`gram_ratio`) and of the motion in the end (`final_gram_ratio`); what happened to path and feet."""
+    frames (`gram_ratio`), of these with the walk's own root velocities and contacts, which are kept
+    (`kept_gram_ratio`), and of the motion in the end (`final_gram_ratio`); what happened to path and feet."""
     motion = Synthesis(walk(STYLE_SECONDS), networks=networks).motion()
     out: Figures = {}
     reports = []
@@ -126,8 +127,8 @@ def restyling(networks: Networks, styles: dict[str, Style], log: Log) -> Figures
         edit = Edit(motion, style=style, autoencoder=networks.autoencoder)
         seen = _seen("after", motion, edit.motion())
         reports.append(edit.report | {"after.hips_path_error_cm": seen["after.hips_path_error_cm.after"]})
-        out[f"manifold.style.gram_ratio.{name}"] = edit.report["style.gram_ratio"]
-        out[f"manifold.style.final_gram_ratio.{name}"] = edit.report["style.final_gram_ratio"]
+        for figure in ("gram_ratio", "kept_gram_ratio", "final_gram_ratio"):
+            out[f"manifold.style.{figure}.{name}"] = edit.report[f"style.{figure}"]
     for figure in ("path_error_cm", "hips_path_error_cm", "foot_slide_cm_per_s", "bone_error_mm"):
         out[f"manifold.style.{figure}.worst"] = max(report[f"after.{figure}"] for report in reports)
     tell(out, log)

@@ -150,47 +150,66 @@ def _speed(velocity: Array) -> float:
 def hits(autoencoder: Autoencoder, network: EndEffectors, held_out: HeldOut, log: Log) -> Figures:
     """Distance in cm of fist or ball of the foot from the targets of held-out punches and kicks at their times.
 
-    `before`: of what the networks make, the best of their tries. `after`: of the finished motion; its last
-    correction bends the limb to the target, so that what it costs is told as well: acceleration_ratio is the
-    striking joint's greatest acceleration against that of the recording.
+    The character stands where the performer stood, and faces as the performer did; `turned`: as the strike is hit
+    best instead. `before`: of the best of the networks' tries, as a rig shows it, with rigid bones and planted feet.
+    `after`: of the finished motion; its last correction bends the limb to the target, so that what it costs is told
+    as well: acceleration_ratio is the striking joint's greatest acceleration against that of the recording.
     """
     found = fights(strike_clips(held_out.data, held_out.subjects, held_out=True), (False,))
     out: Figures = {}
     for kind, ending in (("punch", "Hand"), ("kick", "Toe")):
-        rows = [
-            _hit(autoencoder, network, fight, strike)
+        strikes = [
+            (fight, strike)
             for fight in found
             for strike in fight.strikes
             if EFFECTORS[strike.effector].endswith(ending)
         ]
-        table = np.array([row for row in rows if row is not None])
-        out[f"manifold.hit_error_cm.{kind}.count"] = float(len(table))
-        out[f"manifold.hit_error_cm.{kind}.out_of_reach"] = float(len(rows) - len(table))
-        for column, name in enumerate(("before", "after") if len(table) else ()):
-            out[f"manifold.hit_error_cm.{kind}.{name}_median"] = 100 * float(np.median(table[:, column]))
-            out[f"manifold.hit_error_cm.{kind}.{name}_worst"] = 100 * float(table[:, column].max())
-        if len(table):
-            out[f"manifold.hit_error_cm.{kind}.acceleration_ratio_median"] = float(np.median(table[:, 2]))
-            out[f"manifold.hit_error_cm.{kind}.acceleration_ratio_worst"] = float(table[:, 2].max())
+        near = [pair for pair in strikes if _within_reach(*pair)]
+        name = f"manifold.hit_error_cm.{kind}"
+        out[f"{name}.count"] = float(len(near))
+        out[f"{name}.out_of_reach"] = float(len(strikes) - len(near))
+        for row, turned in ((name, False), (f"{name}.turned", True)):
+            table = np.array([_hit(autoencoder, network, fight, strike, turned) for fight, strike in near])
+            out |= _hit_figures(row, table) if len(table) else {}
     tell(out, log)
     return out
 
 
+def _hit_figures(name: str, table: Array) -> Figures:
+    """Median and worst of rows of `_hit`."""
+    columns = {"before": 100 * table[:, 0], "after": 100 * table[:, 1], "acceleration_ratio": table[:, 2]}
+    out: Figures = {}
+    for column, values in columns.items():
+        out[f"{name}.{column}_median"] = float(np.median(values))
+        out[f"{name}.{column}_worst"] = float(values.max())
+    return out
+
+
+def _within_reach(fight: Fight, strike: Strike) -> bool:
+    """The recorded target is not farther from the performer before the strike than a strike may be."""
+    place = fight.positions[strike.frame, MODEL_SKELETON.index(EFFECTORS[strike.effector])]
+    return bool(np.linalg.norm(place[:2] - _stance(fight, strike)[:2]) <= FARTHEST)
+
+
+def _stance(fight: Fight, strike: Strike) -> Array:
+    """Root (4,) before a strike."""
+    out: Array = fight.root[max(strike.frame - STRIKE_FRAMES, 0)]
+    return out
+
+
 def _hit(
-    autoencoder: Autoencoder, network: EndEffectors, fight: Fight, strike: Strike
-) -> tuple[float, float, float] | None:
-    """Errors in metres before and after, and the ratio of accelerations; None when the recorded target is farther
-    away than a strike may be."""
+    autoencoder: Autoencoder, network: EndEffectors, fight: Fight, strike: Strike, turned: bool
+) -> tuple[float, float, float]:
+    """Errors in metres before and after, and the ratio of accelerations."""
     joint = MODEL_SKELETON.index(EFFECTORS[strike.effector])
-    root = fight.root[max(strike.frame - STRIKE_FRAMES, 0)]
+    root = _stance(fight, strike)
     place = fight.positions[strike.frame, joint]
-    if np.linalg.norm(place[:2] - root[:2]) > FARTHEST:
-        return None
     x, y, z = place.tolist()
     start = (float(root[0]), float(root[1]), 0.0)
     hit = 3 * STRIKE_FRAMES // 2
     target = Target(EFFECTORS[strike.effector], (x, y, z), hit / FPS)
-    shot = StrikeShot(fight.name, FPS, 2 * hit + 1, [target], start, facing=float(root[3]))
+    facing = None if turned else float(root[3])
+    shot = StrikeShot(fight.name, FPS, 2 * hit + 1, [target], start, facing)
     synthesis = StrikeSynthesis(shot, autoencoder, network)
     made = synthesis.motion().positions[:, joint].astype(np.float64)
     recorded = _peak(fight.positions[:, joint], strike.frame)

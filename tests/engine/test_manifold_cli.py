@@ -259,6 +259,8 @@ def test_figures_without_recordings_have_the_names_of_the_contract(networks: syn
         "manifold.pin.pin_error_cm.after",
         "manifold.pin.acceleration_ratio.mean",
         "manifold.style.gram_ratio.old",
+        "manifold.style.kept_gram_ratio.old",
+        "manifold.style.final_gram_ratio.old",
     } <= set(figures)
     assert all(isinstance(value, float) for value in figures.values())
     for name in figures:

@@ -314,6 +314,20 @@ def test_an_edit_writes_a_new_action_in_which_the_hand_is_at_its_pin(baked, exte
     assert rig.animation_data.action == first
 
 
+def test_an_edit_tells_how_far_a_pose_key_and_a_gaze_are_met(baked):
+    rig, _ = baked(frames=60)
+    bpy.context.scene.frame_set(30)
+    rig.pose.bones["LeftArm"].rotation_quaternion = (0.8, 0.1, 0.5, 0.2)
+    bpy.context.view_layer.update()
+    bpy.ops.nsm.add_constraint(kind="POSE")
+    look = rig.nsm.manifold.edit.constraints.add()
+    look.kind, look.place = "LOOK", rig.matrix_world @ Matrix.Translation((2, -2, 1.5)).translation
+    assert bpy.ops.nsm.edit_motion() == {"FINISHED"}
+    figures = {figure.label: figure for figure in rig.nsm.manifold.edit.figures}
+    assert figures["Pose keys"].before > 10 > figures["Pose keys"].after
+    assert figures["Gaze"].before > 2 * figures["Gaze"].after
+
+
 def test_an_edit_at_strength_zero_is_the_motion_as_it_was(baked, recording):
     rig, motion = baked(frames=60)
     pinned(rig, near_the_hand(rig, 30), 29, 31)
@@ -437,7 +451,8 @@ def test_a_style_of_another_characters_action_is_taken_on(engine, extension_modu
     assert found.positions[:, 0, 2].mean() < motion.positions[:, 0, 2].mean() - 0.05
     assert np.linalg.norm(found.root[:, :2] - motion.root[:, :2], axis=1).max() < 0.1
     figures = {figure.label: figure for figure in rig.nsm.manifold.edit.figures}
-    assert figures["Style"].after < 0.3
+    assert figures["Style sought"].after < 0.3
+    assert figures["Style sought"].after < figures["Style in the end"].after < figures["Style in the end"].before
     assert reference.animation_data.action.name == "Reference Bake"
 
 
