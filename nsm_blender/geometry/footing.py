@@ -12,8 +12,9 @@ CLIMBABLE = ("climbable", "ground")
 """Roles of colliders that carry a body; all others are in its way and leave the ground where it is."""
 RADIUS = 0.24
 """Metres around a place over which the height is averaged, so that it rises evenly on the way over an edge."""
-_DIRECTIONS = 8
-_RINGS = (0.0, 0.5, 1.0)
+_POINTS = 48
+_GOLDEN = np.pi * (3 - np.sqrt(5))
+"""Radians from one point to the next: so spread, no two points pass an edge together."""
 
 
 def ground_under(climbable: Placed, places: Array) -> Array:
@@ -21,9 +22,9 @@ def ground_under(climbable: Placed, places: Array) -> Array:
 
     It depends on nothing but the place, so that training and a running character see the same.
     """
-    angles = np.linspace(0, 2 * np.pi, _DIRECTIONS, endpoint=False)
-    ring = np.stack((np.cos(angles), np.sin(angles)), axis=1)
-    around = np.concatenate([RADIUS * share * ring for share in _RINGS])
+    number = np.arange(_POINTS)
+    radius, angle = RADIUS * np.sqrt((number + 0.5) / _POINTS), _GOLDEN * number
+    around = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
     points = (np.asarray(places)[:, None] + around).reshape(-1, 2)
     height = np.zeros(len(points))
     for rotation, centre, half in zip(climbable.rotation, climbable.centre, climbable.half, strict=True):

@@ -32,7 +32,10 @@ TAKES: dict[str, tuple[int, int | None, float]] = {
 }
 _STANDING_SPEED = 0.35
 """m/s of a foot that stands; without a known ground its height says nothing."""
-_SHORTEST = 0.12
+_SHORTEST, _SHORTEST_GAP = 0.12, 0.05
+"""Seconds that a foot stands at least, and that it does not while it is off the ground."""
+_ONE_CLIMB = 0.5
+"""Seconds between two steps from tread to tread that belong to one climb."""
 _SAME_LEVEL = 0.06
 """Metres between heights of one tread."""
 _TIP, _HEEL = 0.06, 0.16
@@ -79,7 +82,7 @@ class Flight:
             own = [stance for stance in self.stances if stance.side == side]
             for before, after in pairwise(own):
                 moving[before.stop : after.start] |= before.level != after.level
-        joined = without_short_runs(moving, 1, round(0.5 * FPS))
+        joined = without_short_runs(moving, round(_ONE_CLIMB * FPS), 1)
         return runs(joined)
 
     def mirrored(self) -> Flight:
@@ -169,7 +172,9 @@ def flight_of(track: Track, name: str, subject: str) -> Flight:
             ball = np.median(places[start:stop, joint], axis=0)
             level = int(np.abs(treads - (ball[2] - TOE_HEIGHT)).argmin())
             stances.append(Stance(side, start, stop, level, ball))
-    floor = np.mean([stance.ball for stance in stances if not stance.level], axis=0)[:2]
+    stances.sort(key=lambda stance: stance.start)
+    first = min(stance.start for stance in stances if stance.level)
+    floor = np.mean([stance.ball for stance in stances if stance.start < first][-2:], axis=0)[:2]
     top = np.mean([stance.ball for stance in stances if stance.level == len(treads) - 1], axis=0)[:2]
     turn = -float(angle_of(top - floor))
     moved = track.moved(turn, floor, -floor)
@@ -193,8 +198,7 @@ def _levels(heights: Array) -> Array:
 def _stands(places: Array) -> Array:
     """(T,) whether a foot stands, from the places (T, 3) of its ball."""
     speed = np.linalg.norm(velocity(gaussian(places, 0.01 * FPS), FPS), axis=1)
-    shortest = round(_SHORTEST * FPS)
-    out: Array = without_short_runs(speed < _STANDING_SPEED, shortest, round(0.05 * FPS))
+    out: Array = without_short_runs(speed < _STANDING_SPEED, round(_SHORTEST_GAP * FPS), round(_SHORTEST * FPS))
     return out
 
 

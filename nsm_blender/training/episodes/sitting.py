@@ -91,7 +91,9 @@ def sits_of(track: Track, name: str, subject: str) -> list[Sit]:
         begin = down[0] if down else start
         end = up[1] if up else stop
         cut = cut.relabelled(begin - first, end - first, "sit")
-        sit = Sit(name, subject, cut, _shifted(down, first), _shifted(up, first), hips, float(wrap_angle(facing)))
+        sit = Sit(
+            name, subject, cut, _shifted(down, first), _shifted(up, first), hips, float(wrap_angle(np.array(facing)))
+        )
         found.append(sit.in_seat_frame())
     return found
 

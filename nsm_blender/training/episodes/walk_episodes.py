@@ -7,6 +7,7 @@ import numpy as np
 
 from ...models.nsm import ACTIONS, FPS
 from ...motion.filters import runs
+from ...motion.rotations import Array
 from .clutter import clutter
 from .episode import Episode, Goals
 from .pool import Pool
@@ -46,14 +47,14 @@ def walk_episode(pool: Pool, rng: np.random.Generator, name: str) -> Episode:
     return Episode(name, "walk", (), cut, (), goals, still, clutter(cut, [], rng))
 
 
-def _until_off(away: np.ndarray, rest: int) -> int:
+def _until_off(away: Array, rest: int) -> int:
     """The frame at which one who rested sets off again."""
     later = np.flatnonzero(away[rest:] > 0.15)
     return rest + int(later[0]) - 5 if len(later) and later[0] > 5 else len(away)
 
 
-def _shares(pool: Pool) -> np.ndarray:
+def _shares(pool: Pool) -> Array:
     """Probability of each track: by its length."""
     length = np.array([len(track) for track in pool.tracks], dtype=float)
-    out: np.ndarray = length / length.sum()
+    out: Array = length / length.sum()
     return out

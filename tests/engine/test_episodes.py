@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Episodes composed of synthetic walks: approaches, boxes in hands, doors, steps, and what is rejected."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
+from nsm_blender.geometry.footing import ground_under
+from nsm_blender.models.nsm import ACTIONS, FPS, GOAL_ACTIONS
+from nsm_blender.motion.rotations import Array
+from nsm_blender.motion.skeleton import MODEL_SKELETON
+from nsm_blender.training.episodes.boxes import random_box
+from nsm_blender.training.episodes.carry_episodes import carry_episode
+from nsm_blender.training.episodes.climbing import Flight, Stance, flight_of
+from nsm_blender.training.episodes.doorways import pulled, pushed, random_doorway
+from nsm_blender.training.episodes.episode import Episode, Fault, Goals, penetration, unnatural
+from nsm_blender.training.episodes.holding import Hold, box_poses, holding, off_faces
+from nsm_blender.training.episodes.lifting import standing_lifts
+from nsm_blender.training.episodes.open_episodes import Walks, open_episode
+from nsm_blender.training.episodes.pool import Pool
+from nsm_blender.training.episodes.reach import palm
+from nsm_blender.training.episodes.track import Track, align, from_clip, joined, load_tracks, save_tracks
+
+from .synthetic import perform
+
+TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
+
+
+def walk(speed: Array | float, seconds: float = 6.0, turn: Array | float = 0.0, **more: float) -> Track:
+    return from_clip(perform(speed, seconds, turn=turn, **more).clip)
+
+
+def come_and_go(turn: float) -> Track:
+    """Walking up, standing for four seconds, and walking off in another direction."""
+    t = np.arange(round(6 * FPS)) / FPS
+    coming = perform(np.interp(t, [3.0, 4.0], [1.0, 0.0]), 6.0, stepping=(0.0, 4.2)).clip
+    turns = np.where((t > 1.6) & (t < 2.6), turn, 0.0)
+    going = perform(np.interp(t, [2.2, 3.2], [0.0, 1.0]), 6.0, turn=turns, stepping=(1.5, np.inf)).clip
+    first = from_clip(coming)
+    return joined([first, align(from_clip(going), 0, first.root()[-1, :2], float(first.root()[-1, 3]))])
+
+
+@pytest.fixture(scope="module")
+def pool() -> Pool:
+    return Pool([come_and_go(turn) for turn in (-2.8, -1.5, 0.0, 1.5, 2.8)] + [walk(0.8), walk(1.1)])
+
+
+def block(place: tuple[float, float], half: tuple[float, float, float]) -> Collider:
+    return Collider("block", Cuboids(np.array([[*place, half[2]]]), np.array([half])))
+
+
+def test_an_approach_leads_to_where_the_entry_begins(pool: Pool) -> None:
+    entry = walk(1.0).cut(100, 200).moved(1.2, np.zeros(2), np.array([3.0, -2.0]))
+    approach, _ = pool.before(entry, 2.0, np.random.default_rng(0))
+    root, wanted = approach.root()[-1], entry.root()[0]
+    assert np.linalg.norm(root[:2] - wanted[:2]) < 0.05  # one frame of walking and the difference of two walks
+    assert abs(np.angle(np.exp(1j * (root[3] - wanted[3])))) < 0.1
+
+
+def test_a_departure_goes_round_what_stands_there(pool: Pool) -> None:
+    standing = come_and_go(0.0).cut(280, 400)
+    root = standing.root()[-1]
+    wall = block((root[0], root[1] - 0.6), (1.5, 0.1, 1.0))
+    obstacles = Surroundings([wall]).at(0)
+    for seed in range(4):
+        departure, _ = pool.after(standing, 3.0, np.random.default_rng(seed), obstacles, far=0.8)
+        assert obstacles.distance(departure.hips).min() > 0.2
+        assert np.linalg.norm(departure.hips[-1, :2] - root[:2]) > 0.8
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_the_palms_lie_on_the_box_while_it_is_held_and_the_feet_stay(pool: Pool, way: str) -> None:
+    lift = next(lift for lift in standing_lifts(pool.tracks) if lift.way == way)
+    box = random_box(np.random.default_rng(3), "test")
+    hold = replace(Hold.random(0.95, box, np.random.default_rng(0)), grasp=lift.grasp)
+    track = holding(lift.track, lift, box, hold)
+    held = slice(lift.grasp, None) if way == "up" else slice(0, lift.grasp + 1)
+    poses = box_poses(track, hold, held)
+    assert off_faces(track, poses, box, held) < 0.01
+    lying = poses[: lift.grasp] if way == "up" else poses[lift.grasp + 1 :]
+    assert np.ptp(lying[:, :3], axis=0).max() < 1e-6 or np.abs(lying[-20:, :3] - [0, 0, 0.95]).max() < 0.02
+    assert np.abs(track.positions()[:, TOES] - lift.track.positions()[:, TOES]).max() < 0.01
+
+
+def test_a_carried_box_is_wanted_reached_and_in_nobody(pool: Pool) -> None:
+    lifts = standing_lifts(pool.tracks)
+    made = []
+    for seed in range(12):
+        found = carry_episode(pool, lifts, np.random.default_rng(seed), "carry") if seed % 2 else None
+        made += [found] if isinstance(found, Episode) else []
+        if len(made) == 2:
+            break
+    assert made
+    for episode in made:
+        carrying = episode.track.actions[:, ACTIONS.index("carry")] > 0.5
+        hands = episode.touching[:, :2].min(1) > 0.5
+        assert carrying[hands].mean() > 0.9
+        asked = episode.goals.action[~episode.goals.locomotion]
+        assert set(asked) <= {GOAL_ACTIONS.index("carry"), GOAL_ACTIONS.index("idle")}
+        box = Surroundings(episode.colliders[:1])
+        assert penetration(episode.track.positions(), box, range(len(episode)), with_arms=False).max() <= 0.05
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_leaf_turns_about_its_hinge_with_the_handle_in_the_hand(seed: int) -> None:
+    doorway = random_doorway(np.random.default_rng(seed), "door")
+    angle = np.linspace(0, 1.5, 40)
+    grip = doorway.grip(angle)
+    radius = np.linalg.norm(grip[:, :2] - doorway.hinge, axis=1)
+    np.testing.assert_allclose(radius, radius[0])
+    # The leaf goes with the hand, and away from the one who pushes.
+    leaf = Collider("leaf", doorway.leaf.cuboids, doorway.poses(angle))
+    for frame in (0, 20, 39):
+        assert Surroundings([leaf]).at(frame).distance(grip[frame : frame + 1])[0] < 0.03
+    assert (grip[-1, 1] < grip[0, 1]) == doorway.pushed
+
+
+def test_a_door_opens_before_who_pushes_and_never_shuts() -> None:
+    rng = np.random.default_rng(0)
+    doorway = next(d for d in (random_doorway(rng, "door") for _ in range(30)) if d.pushed)
+    body = np.stack((np.zeros(300), np.linspace(1.2, -2.0, 300)), axis=1)
+    swing = pushed(doorway, body, 60, rng)
+    assert (swing.angle[: swing.begin] == 0).all() and (np.diff(swing.angle) >= 0).all()
+    assert swing.touch < swing.begin < swing.release and 1.2 < swing.angle[-1] < 1.8
+    # The handle keeps its distance before the body until it is let go.
+    ahead = (body[:, 1] - doorway.grip(swing.angle)[:, 1])[swing.begin : swing.release]
+    assert np.ptp(ahead) < 0.1
+    swing = pulled(300, 60, 1.0, rng)
+    assert (np.diff(swing.angle) >= 0).all() and 1.2 < swing.angle[-1] < 1.8
+
+
+def test_a_door_is_gone_through_with_a_hand_on_the_handle(pool: Pool) -> None:
+    walks = Walks(pool)
+    made = (open_episode(pool, walks, np.random.default_rng(seed), "open") for seed in range(30))
+    episode = next(found for found in made if isinstance(found, Episode))
+    ((first, last),) = episode.transitions
+    assert episode.track.hips[0, 1] > 0 > episode.track.hips[-1, 1]
+    assert (episode.track.actions[first:last, ACTIONS.index("open")] == 1).all()
+    touched = np.flatnonzero(episode.touching[:, :2].max(1))
+    side = "Left" if episode.touching[touched[0], 0] else "Right"
+    door = Surroundings(episode.colliders[:1])
+    places = palm(episode.track, side)
+    assert max(door.at(int(f)).distance(places[f : f + 1])[0] for f in touched) < 0.06
+    whole = Surroundings(episode.colliders)
+    assert penetration(episode.track.positions(), whole, range(0, len(episode), 3)).max() <= 0.05
+
+
+def flight() -> Flight:
+    """A walk on the flat whose feet are said to be on a step from -1.5 m on."""
+    track = walk(0.7, 6.0, hips=0.84)
+    places = track.positions()
+    stances = []
+    for side, joint, columns in (("Left", TOES[0], slice(0, 2)), ("Right", TOES[1], slice(2, 4))):
+        down = np.flatnonzero(np.diff(np.pad(track.contacts[:, columns].max(1), 1)))
+        for start, stop in down.reshape(-1, 2):
+            ball = places[(start + stop) // 2, joint]
+            stances.append(Stance(side, int(start), int(stop), int(ball[1] < -1.5), ball))
+    return Flight("walk", "", track, tuple(stances), np.array([0.0, 0.1]))
+
+
+def test_feet_keep_to_their_treads_at_any_height() -> None:
+    before = flight()
+    after = before.scaled(2.5)
+    change = (after.track.positions() - before.track.positions())[:, TOES, 2]
+    for stance in before.stances:
+        moved = change[stance.start : stance.stop, 0 if stance.side == "Left" else 1]
+        np.testing.assert_allclose(moved, 0.15 * stance.level, atol=0.02)
+    assert np.abs(np.diff(after.track.hips[:, 2])).max() < 0.02
+
+
+def test_treads_are_found_again_under_the_feet() -> None:
+    found = flight_of(flight().scaled(3.0).track, "found", "")
+    np.testing.assert_allclose(found.heights, [0.0, 0.2], atol=0.02)
+    assert found.last_level == 1 and len(found.climbing) == 1
+    treads = found.treads(0.3, (0.3, 0.3))
+    under = ground_under(Surroundings([Collider("steps", treads)]).at(0), np.array([s.ball[:2] for s in found.stances]))
+    levels = np.array([stance.level for stance in found.stances])
+    assert (under[levels == 1] > 0.1).all() and (under[levels == 0] < 0.1).all()
+
+
+def test_the_ground_rises_evenly_over_an_edge() -> None:
+    step = Surroundings([block((0.0, 0.0), (1.0, 1.0, 0.2))]).at(0)
+    places = np.stack((np.linspace(-2, 0, 41), np.zeros(41)), axis=1)
+    height = ground_under(step, places)
+    assert height[0] == 0 and height[-1] == pytest.approx(0.4) and height[20] == pytest.approx(0.2, abs=0.06)
+    assert (np.diff(height) >= 0).all() and np.diff(height).max() < 0.15
+
+
+def test_the_root_stands_on_what_is_climbed_and_on_nothing_else() -> None:
+    track = walk(1.0)
+    below = block((0.0, -3.0), (0.5, 0.5, 0.2))
+    for role, height in (("climbable", 0.4), ("surface", 0.0)):
+        things = [replace(below, role=role)]
+        episode = Episode("", "climb", (), track, (), Goals.steered(len(track)), np.zeros((len(track), 3)), things)
+        assert episode.root()[:, 2].max() == pytest.approx(height, abs=0.01)
+
+
+def test_sliding_feet_and_leaps_are_rejected() -> None:
+    good = walk(1.0)
+    assert unnatural(good) is None
+    sliding = replace(good, hips=good.hips + np.linspace(0, 1.0, len(good))[:, None] * [1.0, 0, 0])
+    fault = unnatural(sliding)
+    assert isinstance(fault, Fault) and fault.reason == "feet slide"
+    leap = good.hips.copy()
+    leap[len(leap) // 2 :, 2] += 0.3
+    fault = unnatural(replace(good, hips=leap))
+    assert isinstance(fault, Fault) and fault.reason == "jerk"
+
+
+def test_tracks_are_read_as_they_were_written(tmp_path: Path) -> None:
+    tracks = [walk(1.0, 1.0), walk(0.6, 1.5)]
+    save_tracks(tmp_path / "walks.npz", tracks)
+    for track, again in zip(tracks, load_tracks(tmp_path / "walks.npz"), strict=True):
+        for name, value in vars(track).items():
+            np.testing.assert_array_equal(getattr(again, name), value)
