@@ -95,7 +95,7 @@ def _nsm(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
 
     figures, meta = nsm.evaluated(args)
     if args.card:
-        _into_card(card_path(args.weights or weights_folder() / nsm.FILE), figures, replace=True)
+        _into_card(card_path(nsm.weights_of(args)), figures, replace=True)
     return figures, meta
 
 

@@ -34,8 +34,14 @@ def evaluated(args: argparse.Namespace) -> tuple[dict[str, float], dict[str, obj
 
     if args.data is not None or args.test_subjects is not None or args.compare is not None:
         raise UserError("The NSM is evaluated without recordings; leave --data, --test-subjects and --compare out.")
-    weights: Path = args.weights or weights_folder() / FILE
+    weights = weights_of(args)
     return evaluate(weights), {"weights": file_hash(weights)}
+
+
+def weights_of(args: argparse.Namespace) -> Path:
+    """The weights to evaluate, by default the shipped ones."""
+    given: Path | None = args.weights
+    return given or weights_folder() / FILE
 
 
 def benched() -> dict[str, Any]:

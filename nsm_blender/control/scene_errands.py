@@ -16,20 +16,18 @@ from typing import Any
 import numpy as np
 
 from ..errors import RouteError
-from ..geometry.roles import Door, Seat
 from ..models.nsm import ACTIONS, CONTACTS, FPS
 from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from .errands import UNFINISHED, Outcome
 from .goals import ActionKey
-from .legs import Leg, Planner
-from .routes import Route
+from .legs import Leg
 from .scene_aims import open_aim, pick_up_aim, put_down_aim, seat_aim
 from .scene_goals import Reach, Stay, Steer
 from .scene_hands import TOUCHES, Hands, between_palms, grasp_of
 from .scene_rollout import SceneCharacter
-from .scene_things import to_world
+from .scene_ways import Ways, before_seat, through_door
 from .shot import Shot
 
 NEAR = 1.8
@@ -61,10 +59,8 @@ LIFTING = 0.8
 """Seconds after the grasp at which a box is picked up, after letting go at which it is put down."""
 OPEN = 0.9
 """Share of its angle by which a door stands open, whether or not the hand is still on it."""
-BEHIND = 0.8
-"""Metres behind a door at which one has gone through."""
-IN_FRONT = 0.35
-"""Metres before the seat's edge at which one stands who got up."""
+UP = 0.15
+"""Metres above the floor from which one first goes down the way that one came."""
 HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 _SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
 
@@ -107,7 +103,8 @@ class SceneErrands:
         self._still = 0
         self._nearest, self._got_on = math.inf, 0
         self._tries = 0
-        self._planner = Planner(shot)
+        self._ways = Ways(shot)
+        self._foot: Array | None = None
         self._leg: Leg | None = None
         self._steer: Steer | None = None
         self._aim: Reach | None = None
@@ -128,7 +125,7 @@ class SceneErrands:
         out = self.fork()
         out._shot = shot
         out._goals = {goal.name: goal for goal in shot.goals}
-        out._planner = Planner(shot)
+        out._ways = Ways(shot)
         fresh = [Outcome(key.action, key.goal) for key in shot.keys]
         out.outcomes = [*out.outcomes[: self.number], *fresh[self.number :]]
         return out
@@ -218,7 +215,7 @@ class SceneErrands:
             self._outcome.arrived = self._frame
             return self._enter(Stage.HOLD)
         place = self.character.root[:2].copy()
-        self._outcome.facing = self._planner.facing(self._key, place)
+        self._outcome.facing = self._ways.still.facing(self._key, place)
         self._stand(place, self._outcome.facing)
         return self._enter(Stage.SETTLE)
 
@@ -238,7 +235,9 @@ class SceneErrands:
                 near = np.linalg.norm(self._aim.place[:2] - place) < AT_HAND
                 if near and not self._seated and self._from_the_right_side(self._aim):
                     return self._approach()
-            leg = self._way(key, place)
+            hold, character = self.hands.holding, self.character
+            held = "" if hold is None else hold.name
+            leg = self._ways.leg(key, place, character.frame, character.scenery, held, self._exits())
         except RouteError as error:
             return self._finish(str(error))
         self._leg = leg
@@ -247,11 +246,9 @@ class SceneErrands:
         if leg.route.length < AT_END:
             return self._arrive()
         self._get_up()
-        hold = self.hands.holding
-        walker = self._planner.walker(key, leg.route)
-        action = "carry" if hold is not None else "run" if key.action == "run" or key.gait == "jog" else "walk"
-        self._steer = Steer(walker, action, "" if hold is None else hold.name)
-        self.character.wish(self._steer)
+        if key.action == "climb":
+            self._foot = leg.route.points[-3, :2]
+        self._set_out(leg)
         return self._enter(Stage.GO)
 
     def _aimed(self, key: ActionKey) -> Reach | None:
@@ -277,47 +274,14 @@ class SceneErrands:
         aim = aims[key.action]()
         return aim if key.facing is None or key.action != "sit" else replace(aim, facing=key.facing)
 
-    def _way(self, key: ActionKey, place: Array) -> Leg:
-        """The leg to the goal, things being where they are now: to a seat's front where it can be reached. Raises
-        RouteError."""
-        when = self.character.frame / FPS * self._shot.fps
-        starts = self._exits() if self._seated else [place]
-        error = RouteError("")
-        for planner in self._planners(key):
-            for start in starts:
-                try:
-                    leg = planner.leg(key, start, when)
-                except RouteError as reason:
-                    error = reason
-                    continue
-                return _from_seat(leg, place) if self._seated else leg
-        raise error
-
-    def _planners(self, key: ActionKey) -> list[Planner]:
-        """Planners that know where things are now, the one with the better approaches first."""
-        frame, scenery, hold = self.character.frame, self.character.scenery, self.hands.holding
-        now = [
-            replace(c, poses=scenery.pose(c.name, frame)[None]) if c.name in scenery.moved else c
-            for c in self._shot.colliders
-            if hold is None or c.name != hold.name
-        ]
-        there = {c.name for c in now}
-        goals = [goal for goal in self._shot.goals if goal.collider in there or not goal.collider]
-        usual = Planner(replace(self._shot, colliders=now, goals=goals)) if scenery.moved else self._planner
-        name = self._goals[key.goal].collider
-        seat = next((c.handles for c in now if c.name == name), None)
-        if key.action != "sit" or not isinstance(seat, Seat) or seat.approaches == ["front"]:
-            return [usual]
-        front = [replace(c, handles=replace(seat, approaches=["front"])) if c.name == name else c for c in now]
-        return [Planner(replace(self._shot, colliders=front, goals=goals)), usual]
-
     def _exits(self) -> list[Array]:
-        """Places (2,) to stand at after getting up, best first: before the seat, or where one came from."""
-        seating = self.seatings[-1]
-        seat = self.character.scenery.collider(seating.aim.thing).handles
-        assert isinstance(seat, Seat)
-        front = seating.aim.place[:2] + direction(np.array(seating.aim.facing)) * (seat.depth / 2 + IN_FRONT)
-        return [front] if self._leg is None else [front, self._leg.place]
+        """Places (2,) to which one first goes from a seat or down from a height, best first."""
+        character = self.character
+        if self._seated:
+            front = before_seat(self.seatings[-1].aim, character.scenery)
+            return [front] if self._leg is None else [front, self._leg.place]
+        high = character.root[2] > self._ways.still.ground + UP
+        return [self._foot] if high and self._foot is not None else []
 
     def _get_up(self) -> None:
         if self._seated:
@@ -422,23 +386,24 @@ class SceneErrands:
         return hands.let_go(name, frame) or hands.opened(name) >= OPEN
 
     def _pass(self) -> bool:
-        """On through the door that was opened, straight over its threshold."""
-        aim, root, scenery = self._aim, self.character.root, self.character.scenery
-        assert aim is not None
-        leaf = scenery.collider(aim.thing)
-        handles, shut = leaf.handles, np.asarray(leaf.poses[0], dtype=float)
-        assert isinstance(handles, Door)
-        middle = to_world((np.array(handles.hinge) + np.array(handles.handle)) / 2, shut)[:2]
-        through = direction(np.array(aim.facing))
-        points = np.array([root[:2], middle - 0.3 * through, middle + BEHIND * through])
-        if (root[:2] - middle) @ through > -0.3:
-            points = points[[0, 2]]
-        flat = np.hstack((points, np.full((len(points), 1), root[2])))
-        route = Route(flat, np.zeros(len(points), dtype=bool))
-        self._leg, self._aim = Leg(route, aim.facing), None
-        self._steer = Steer(self._planners(self._key)[0].walker(self._key, route))
-        self.character.wish(self._steer)
+        """On through the door that was opened."""
+        assert self._aim is not None
+        self._leg = through_door(self._aim, self.character.root, self.character.scenery)
+        self._aim = None
+        self._set_out(self._leg)
         return self._enter(Stage.GO)
+
+    def _set_out(self, leg: Leg) -> None:
+        """Walk a leg, with what one has in the hands."""
+        key, hold, character = self._key, self.hands.holding, self.character
+        held = "" if hold is None else hold.name
+        planner = self._ways.planners(key, character.frame, character.scenery, held)[0]
+        action = "carry" if held else "run" if key.action == "run" or key.gait == "jog" else "walk"
+        floor, scenery, frame = self._ways.still.ground, character.scenery, character.frame
+        self._steer = Steer(
+            planner.walker(key, leg.route), action, held, ground=lambda places: scenery.ground(frame, places, floor)
+        )
+        character.wish(self._steer)
 
     def _settle(self) -> bool:
         """Standing still, turned as asked, or out of patience."""
@@ -459,11 +424,3 @@ class SceneErrands:
         """Keep by how much one is off: centimetres, radians."""
         self._outcome.error_cm = error_cm
         self._outcome.error_deg = None if turn is None else math.degrees(abs(float(wrap_angle(np.array(turn)))))
-
-
-def _from_seat(leg: Leg, place: Array) -> Leg:
-    """The leg that begins at `place` (2,), where one sits, instead of before the seat."""
-    points = np.vstack((np.append(place, leg.route.points[0, 2]), leg.route.points))
-    return replace(
-        leg, route=replace(leg.route, points=points, crouch=np.append(leg.route.crouch[:1], leg.route.crouch))
-    )

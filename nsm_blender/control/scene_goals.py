@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -106,20 +107,24 @@ class Follow:
 class Steer:
     """Walk a route as fast as its bends, its width and its end allow, doing `action`; stand at its end.
 
-    Where one is on the way is kept in the walker.
+    Where one is on the way is kept in the walker. ground: heights (N,) of the ground under places (N, 2); None where
+    it is level.
     """
 
     walker: Walker
     action: str = "walk"
     thing: str = ""
     pose: Array | None = None
+    ground: Callable[[Array], Array] | None = None
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """Where one is to be in 0 to 2 seconds: each goal sample lies a second ahead of its trajectory sample."""
         walker = self.walker
         walker.along = walker.path.project(root[:2], walker.along)
         along = walker.ahead((WINDOW - WINDOW[0]) / FPS)
-        place = np.concatenate((walker.path.position(along), np.full((SAMPLES, 1), root[2])), axis=1)
+        flat = walker.path.position(along)
+        height = np.full(SAMPLES, root[2]) if self.ground is None else self.ground(flat)
+        place = np.concatenate((flat, height[:, None]), axis=1)
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
         if self.action != "carry":

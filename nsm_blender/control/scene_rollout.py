@@ -89,6 +89,7 @@ class SceneCharacter:
         self._options, self._environment = options or Options(), environment or Environment()
         self._goal = GoalInput(wish, self.scenery)
         self.root = np.asarray(start, dtype=float).copy()
+        self._floor = float(self.root[2])
         self.frame = 0
         self.phase = 0.0
         self._pose = np.asarray(standing, dtype=np.float32).copy()
@@ -185,6 +186,7 @@ class SceneCharacter:
             place, heading, pull, turn = _towards_goal(y, place, heading, goal)
             root[:2] += pull * _DT
             root[3] += turn * _DT
+        root[2] = self.scenery.ground(self.frame, root[None, :2], self._floor)[0]
         self.root = root
         self._future_place, self._future_facing = place, angle_of(heading)
         actions = np.clip(y[OUTPUT.trajectory_action].reshape(FUTURE + 1, -1), 0, 1)

@@ -8,8 +8,12 @@ import copy
 import numpy as np
 
 from ..geometry.colliders import PLACE, QUATERNION, Collider, Placed, Surroundings
+from ..geometry.footing import CLIMBABLE, ground_under
 from ..models.nsm import FPS
 from ..motion.rotations import Array, from_axis_angle, multiply, normalize, rotate, slerp, to_matrix
+
+_CLIMBABLE_REACH = 2.5
+"""Metres to which the ground's parts matter around a place: a body is no higher above the floor when it climbs."""
 
 
 class Scenery:
@@ -24,6 +28,7 @@ class Scenery:
         self.moved: dict[str, Array] = {}
         self._rate = fps / FPS
         self._colliders = {collider.name: collider for collider in surroundings.colliders}
+        self._carrying = [collider.name for collider in surroundings.colliders if collider.role in CLIMBABLE]
 
     def fork(self) -> Scenery:
         """Another one that goes on from here on its own."""
@@ -54,6 +59,16 @@ class Scenery:
             np.concatenate([part.owner for part in parts]),
             placed.names,
         )
+
+    def ground(self, frame: float, places: Array, floor: float) -> Array:
+        """Height (N,) of the ground under places (N, 2): the floor's, or that of what carries a body there."""
+        out = np.full(len(places), floor)
+        if self._carrying:
+            middle = np.append(places.mean(axis=0), floor)
+            reach = float(np.linalg.norm(places - middle[:2], axis=1).max()) + _CLIMBABLE_REACH
+            near = self.near(frame, middle, reach)
+            out = np.maximum(out, ground_under(near.of(self._carrying), places))
+        return out
 
     def placed(self, name: str, frame: float, pose: Array | None = None) -> Placed:
         """The cuboids of one thing, where it is or at another pose (7,)."""

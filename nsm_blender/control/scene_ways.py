@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ways to what keys ask for, things being where the character has moved them, and from where it sits or stands on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import RouteError
+from ..geometry.colliders import Collider
+from ..geometry.roles import Climbable, Door, Seat
+from ..models.nsm import FPS
+from ..motion.root import direction
+from ..motion.rotations import Array
+from .goals import ActionKey
+from .legs import Leg, Planner
+from .routes import Route
+from .scene_goals import Reach
+from .scene_things import Scenery, to_world
+from .shot import Shot
+
+IN_FRONT = 0.35
+"""Metres before the seat's edge at which one stands who got up."""
+BEHIND = 0.8
+"""Metres behind a door at which one has gone through,"""
+BEFORE = 0.3
+"""before it at which one goes straight on."""
+
+
+class Ways:
+    """Finds the legs of one shot."""
+
+    def __init__(self, shot: Shot) -> None:
+        self._shot = shot
+        self.still = Planner(shot)
+        self._goals = {goal.name: goal for goal in shot.goals}
+
+    def leg(self, key: ActionKey, place: Array, frame: int, scenery: Scenery, held: str, exits: list[Array]) -> Leg:
+        """The leg from `place` (2,) to the key's goal at a frame of the rollout: to a seat's front where that can be
+        reached, over the edge of what is climbed. Raises RouteError.
+
+        held: name of what is carried, "". exits: where one first goes from a seat or down from a height, best first;
+        none on the floor.
+        """
+        error = RouteError("")
+        for planner in self.planners(key, frame, scenery, held):
+            for start in exits or [place]:
+                try:
+                    leg = planner.leg(key, start, frame / FPS * self._shot.fps)
+                except RouteError as reason:
+                    error = reason
+                    continue
+                leg = _prolonged(leg, [place], []) if exits else leg
+                return leg if key.action != "climb" else self._climbed(leg, key, frame, scenery)
+        raise error
+
+    def planners(self, key: ActionKey, frame: int, scenery: Scenery, held: str) -> list[Planner]:
+        """Planners that know where things are now, the one with the better approaches first."""
+        now = [_moved(c, scenery, frame) for c in self._shot.colliders if c.name != held]
+        there = {c.name for c in now}
+        goals = [goal for goal in self._shot.goals if goal.collider in there or not goal.collider]
+        usual = Planner(replace(self._shot, colliders=now, goals=goals)) if scenery.moved else self.still
+        name = self._goals[key.goal].collider if key.goal else ""
+        seat = next((c.handles for c in now if c.name == name), None)
+        if key.action != "sit" or not isinstance(seat, Seat) or seat.approaches == ["front"]:
+            return [usual]
+        front = [replace(c, handles=replace(seat, approaches=["front"])) if c.name == name else c for c in now]
+        return [Planner(replace(self._shot, colliders=front, goals=goals)), usual]
+
+    def _climbed(self, leg: Leg, key: ActionKey, frame: int, scenery: Scenery) -> Leg:
+        """The leg that goes on over the edge to the landing."""
+        name = self._goals[key.goal].collider
+        handles, pose = scenery.collider(name).handles, scenery.pose(name, frame)
+        assert isinstance(handles, Climbable)
+        return _prolonged(leg, [], [to_world(np.array(part), pose)[:2] for part in (handles.edge, handles.landing)])
+
+
+def before_seat(aim: Reach, scenery: Scenery) -> Array:
+    """Where one stands (2,) who got up from the seat of an aim."""
+    seat = scenery.collider(aim.thing).handles
+    assert isinstance(seat, Seat)
+    out: Array = aim.place[:2] + direction(np.array(aim.facing)) * (seat.depth / 2 + IN_FRONT)
+    return out
+
+
+def through_door(aim: Reach, root: Array, scenery: Scenery) -> Leg:
+    """From the root (4,) straight over the threshold of the door of an aim."""
+    leaf = scenery.collider(aim.thing)
+    handles, shut = leaf.handles, np.asarray(leaf.poses[0], dtype=float)
+    assert isinstance(handles, Door)
+    middle = to_world((np.array(handles.hinge) + np.array(handles.handle)) / 2, shut)[:2]
+    through = direction(np.array(aim.facing))
+    points = [root[:2], middle + BEHIND * through]
+    if (root[:2] - middle) @ through < -BEFORE:
+        points.insert(1, middle - BEFORE * through)
+    flat = np.hstack((np.array(points), np.full((len(points), 1), root[2])))
+    return Leg(Route(flat, np.zeros(len(points), dtype=bool)), aim.facing)
+
+
+def _moved(collider: Collider, scenery: Scenery, frame: int) -> Collider:
+    if collider.name not in scenery.moved:
+        return collider
+    return replace(collider, poses=scenery.pose(collider.name, frame)[None])
+
+
+def _prolonged(leg: Leg, before: list[Array], after: list[Array]) -> Leg:
+    """The leg with more places (2,) before its first and after its last point."""
+    points, crouch = leg.route.points, leg.route.crouch
+    first = [np.append(place, points[0, 2]) for place in before]
+    last = [np.append(place, points[-1, 2]) for place in after]
+    upright = np.zeros(len(before), dtype=bool), np.zeros(len(after), dtype=bool)
+    crouch = np.hstack((upright[0], crouch, upright[1]))
+    return replace(leg, route=replace(leg.route, points=np.array([*first, *points, *last]), crouch=crouch))
