@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import bpy
 
-from ..nsm_blender.control.bake import Bake
+from ..nsm_blender.control.scene_bake import bake_of
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.motion.motion import Motion
 from ..scene import actions, armatures, curves, keys, measure
@@ -189,7 +189,7 @@ class BakeJob(MotionJob):
         assert armature is not None
         if gathered.shot.keys:
             _refuse_what_cannot_work(armature, gathered)
-        super().__init__(gathered, armature, Bake(gathered.shot), f"{gathered.rig.name} Bake")
+        super().__init__(gathered, armature, bake_of(gathered.shot), f"{gathered.rig.name} Bake")
 
 
 def _refuse_what_cannot_work(armature: bpy.types.Object, gathered: Gathered) -> None:
