@@ -221,9 +221,15 @@ def _carried(
     limited = np.abs(moved.frames[i] @ basis - moved.shown[i]).max() > _ANGLE
     if limited and not all(c.type.startswith("LIMIT_") for c in bone.constraints if c.enabled and c.influence > 0):
         raise RigError(_why_not(obj, name))
-    turned_by, turn, angle = _best(i, _turns(still, still.frames[i]), _turns(moved, moved.frames[i]))
-    placed_by, place, apart = _best(i, _places(still, still.places[i]), _places(moved, moved.places[i]))
-    axes_by, axes, _ = _best(i, _turns(still, still.axes[i]), _turns(moved, moved.axes[i]))
+    parent = _keyed_above(obj, name, names)
+    nearest = [FIXED] if parent is None else [names.index(parent), FIXED]
+    sought = (
+        (_turns(still, still.frames[i]), _turns(moved, moved.frames[i]), _ANGLE),
+        (_places(still, still.places[i]), _places(moved, moved.places[i]), _PLACE * height),
+        (_turns(still, still.axes[i]), _turns(moved, moved.axes[i]), _ANGLE),
+    )
+    found = [_best(i, nearest, before, after, enough) for before, after, enough in sought]
+    (turned_by, turn, angle), (placed_by, place, apart), (axes_by, axes, _) = found
     if angle > _ANGLE or apart > _PLACE * height:
         raise RigError(_why_not(obj, name))
     connected = bool(obj.data.bones[name].use_connect)
@@ -241,12 +247,21 @@ def _places(state: _State, place: Array) -> Array:
     return np.concatenate((place[None], seen))
 
 
-def _best(i: int, still: Array, moved: Array) -> tuple[int, Array, float]:
-    """Whom a frame moved with best, how it lies relative to it, and by how much it did not."""
+def _best(i: int, nearest: Sequence[int], still: Array, moved: Array, enough: float) -> tuple[int, Array, float]:
+    """Whom a frame moved with, how it lies relative to it, and by how much it did not move with it.
+
+    The bones `nearest` are taken first when they move it well `enough`: two bones with their heads at one place
+    are both near to each other, though neither carries the other.
+    """
     errors = np.abs(still - moved).reshape(len(still), -1).max(axis=1)
     errors[i + 1] = np.inf  # a bone does not carry itself
-    best = int(np.argmin(errors))
+    best = next((bone + 1 for bone in nearest if errors[bone + 1] < enough), int(np.argmin(errors)))
     return best - 1, still[best], float(errors[best])
+
+
+def _keyed_above(obj: bpy.types.Object, name: str, names: Sequence[str]) -> str | None:
+    """The nearest bone above that is keyed, too."""
+    return next((other for other in reversed(above(obj, name)[:-1]) if other in names), None)
 
 
 def _why_not(obj: bpy.types.Object, name: str) -> str:

@@ -43,13 +43,15 @@ def read_fbx(context: bpy.types.Context, path: Path) -> Motion:
 def _imported(context: bpy.types.Context, path: Path) -> Iterator[None]:
     """The file's content in a scene of its own, which is the context's meanwhile."""
     before = {kind: set(getattr(bpy.data, kind)) for kind in _KINDS}
-    scene = bpy.data.scenes.new(path.name)
+    scene, user, window = bpy.data.scenes.new(path.name), context.scene, context.window
     try:
-        with context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
-            _import(path)
-            scene.view_layers[0].update()
-            yield
+        # The importer goes through edit mode, which an overridden context alone does not bring about.
+        window.scene = scene
+        _import(path)
+        scene.view_layers[0].update()
+        yield
     finally:
+        window.scene = user
         bpy.data.scenes.remove(scene)
         bpy.data.batch_remove([block for kind in _KINDS for block in _new(kind, before[kind])])
 
