@@ -121,6 +121,11 @@ class SceneBake:
         return 1.0 if self.done else 0.98 * self._errands.character.frame / self._frames
 
     @property
+    def keys_done(self) -> bool:
+        """All keys are done, whatever became of them; the rest of the shot is staying there."""
+        return self._errands.number == len(self.shot.keys)
+
+    @property
     def path(self) -> GroundPath | None:
         """No curve is followed."""
         return None

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ..control.goals import ActionKey, Goal
-from ..control.scene_bake import SceneBake
+from ..control.scene_bake import FRAMES_PER_STEP, SceneBake
 from ..control.scene_network import actions_of, load
 from ..control.scene_rollout import Options
 from ..control.shot import Shot
@@ -38,6 +38,8 @@ NEAREST, FARTHEST = 1.2, 3.0
 """Metres from which one comes."""
 AROUND = math.radians(110)
 """Starts lie within this angle from straight before the thing."""
+STAYING = 0.5
+"""Seconds of sitting on that are measured too."""
 SECONDS = {"sit": 9.0, "carry": 10.0}
 ABLATIONS = {
     "no_bidirectional": Options(bidirectional=False),
@@ -95,7 +97,7 @@ def sit_shot(piece: Piece, rng: np.random.Generator, action: str = "walk") -> Sh
     collider = Collider(piece.kind, piece.boxes, role="seat", handles=seat)
     start = _start(np.array(seat.place[:2]), float(angle_of(np.array(seat.facing[:2]))), rng)
     gait = "jog" if action == "run" else "walk"
-    return _shot("sit", SECONDS["sit"], [ActionKey("sit", "goal", gait=gait)], [collider], start)
+    return _shot("sit", SECONDS["sit"], [ActionKey("sit", "goal", hold=STAYING, gait=gait)], [collider], start)
 
 
 def carry_shot(piece: Piece, rng: np.random.Generator) -> Shot:
@@ -120,7 +122,7 @@ def _shot(name: str, seconds: float, keys: list[ActionKey], colliders: list[Coll
 
 def trial(shot: Shot, network: NSM, label: str, options: Options | None = None) -> tuple[Trial, Motion]:
     """Bake the shot and measure its first key."""
-    motion = SceneBake(shot, network, options).motion()
+    motion = _until_done(shot, network, options)
     key = motion.meta["keys"][0]
     corrected = next((one for one in motion.meta["corrections"] if one["key"] == 0), None)
     off = (math.inf,) * 4
@@ -142,6 +144,19 @@ def trial(shot: Shot, network: NSM, label: str, options: Options | None = None) 
         ),
         motion,
     )
+
+
+def _until_done(shot: Shot, network: NSM, options: Options | None) -> Motion:
+    """The motion up to the moment when the keys are done, or to the end of the shot."""
+    bake = SceneBake(shot, network, options)
+    frames = 0
+    while not bake.done and not bake.keys_done:
+        bake.step()
+        frames += FRAMES_PER_STEP
+    if bake.done:
+        return bake.motion()
+    shorter = replace(shot, frames=min(frames + FRAMES_PER_STEP, shot.frames))
+    return SceneBake(shorter, network, options, bake).motion()
 
 
 def precision(
