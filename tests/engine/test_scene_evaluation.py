@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the NSM's figures are made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nsm_blender.evaluation.nsm import DEVELOPMENT, seeds
+from nsm_blender.evaluation.nsm_bodies import motion_detail, penetration
+from nsm_blender.evaluation.nsm_picture import gates_by_phase
+from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
+from nsm_blender.geometry.furniture import held_out
+from nsm_blender.models.nsm import ACTIONS
+from nsm_blender.motion.motion import Motion
+from nsm_blender.motion.rotations import from_yaw
+from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
+
+from .test_scene_motion import COUNT, record
+
+
+def standing(action: str = "idle") -> Motion:
+    """Someone in the T-pose over the origin."""
+    joints = len(MODEL_SKELETON)
+    places = np.tile(MODEL_SKELETON.rest_positions() + np.array([0.0, 0.0, HIPS_HEIGHT]), (30, 1, 1))
+    actions = np.zeros((30, len(ACTIONS)), dtype=np.float32)
+    actions[:, ACTIONS.index(action)] = 1
+    return Motion(
+        MODEL_SKELETON.names,
+        MODEL_SKELETON.parents,
+        places,
+        np.tile(np.array([1.0, 0, 0, 0]), (30, joints, 1)),
+        np.zeros((30, 4)),
+        np.zeros((30, 4)),
+        CONTACT_JOINTS,
+        np.zeros(30),
+        actions,
+        ACTIONS,
+        60.0,
+    )
+
+
+def box(low: list[float], high: list[float]) -> Surroundings:
+    a, b = np.array([low]), np.array([high])
+    return Surroundings([Collider("thing", Cuboids((a + b) / 2, (b - a) / 2))])
+
+
+def test_a_wall_through_the_body_is_deep_and_one_beside_it_is_none() -> None:
+    through, beside = box([-2, -2, 0.8], [2, 2, 1.2]), box([2.0, -2, 0], [2.2, 2, 2])
+    assert penetration(standing(), through, []).min() == pytest.approx(0.11)
+    assert penetration(standing(), beside, []).max() == 0
+
+
+def test_who_sits_may_touch_the_seat_with_what_one_sits_with() -> None:
+    hips = HIPS_HEIGHT + float(MODEL_SKELETON.offsets[MODEL_SKELETON.index("LeftUpLeg")][2])
+    seat = box([-0.3, -0.3, hips - 0.1], [0.3, 0.3, hips + 0.01])
+    assert penetration(standing("sit"), seat, ["thing"]).max() == 0
+    assert penetration(standing("walk"), seat, ["thing"]).min() > 0.05
+    assert penetration(standing("sit"), seat, []).min() > 0.05
+
+
+def test_motion_detail_is_the_joints_own_turning() -> None:
+    still = standing()
+    turning = from_yaw(np.radians(np.arange(30.0)))[:, None]
+    whole = replace(still, rotations=np.tile(turning, (1, len(MODEL_SKELETON), 1)))
+    assert motion_detail(still) == pytest.approx(0, abs=1e-6)
+    assert motion_detail(whole) == pytest.approx(0, abs=1e-6)
+    rotations = still.rotations.copy()
+    rotations[:, MODEL_SKELETON.index("Head")] = turning[:, 0]
+    assert motion_detail(replace(still, rotations=rotations)) == pytest.approx(1 / (len(MODEL_SKELETON) - 1), rel=1e-3)
+
+
+def test_gates_are_gathered_by_the_phase() -> None:
+    base = record()
+    phase = np.linspace(0, 4 * np.pi, COUNT, endpoint=False) % (2 * np.pi)
+    gates = np.stack((phase < np.pi, phase >= np.pi), axis=1).astype(float)
+    actions = base.actions.copy()
+    actions[:, ACTIONS.index("walk")] = 1
+    rolled = replace(base, phase=phase, gates=gates, actions=actions)
+    found = gates_by_phase(rolled, "walk")
+    assert found is not None
+    np.testing.assert_allclose(found[: len(found) // 2], [[1.0, 0.0]] * (len(found) // 2))
+    np.testing.assert_allclose(found[len(found) // 2 :], [[0.0, 1.0]] * (len(found) // 2))
+    assert gates_by_phase(rolled, "sit") is None
+
+
+def test_nothing_is_measured_on_what_is_tuned_on() -> None:
+    reported, tuned = set(seeds(50)), set(seeds(50, development=True))
+    assert not reported & tuned and min(tuned) >= DEVELOPMENT
+    assert all(held_out(seed) for seed in reported)
