@@ -166,7 +166,7 @@ CLASSES = (
     *manifold.CLASSES,
     *colliders.CLASSES,
     *binding.CLASSES,
-    *overlays.CLASSES,
+    overlays.NSM_PG_overlay,
     goals.NSM_PG_goal,
     keys.NSM_PG_routes,
     keys.NSM_PG_action_key,

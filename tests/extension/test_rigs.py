@@ -89,6 +89,9 @@ def test_a_bake_brings_every_rig_where_the_engine_says(engine, add, extension_mo
     assert report.frames_measured == FRAMES
     assert report.rig_error_mm_max < 0.1
     motion = job.work.motion()
+    measure = extension_module("scene.measure")
+    own = measure._foot_slide(motion, np.arange(FRAMES), motion.positions) * 100
+    assert report.foot_slide_cm_per_s < own + 1.0
     # The limbs point where the engine's do: mean under 1 degree, none over 3.
     bones = dict(zip(seen.bones, seen.measured, strict=True))
     at = {joint: bones[row.bone] for joint, row in rig.nsm.binding.matches.items() if row.bone}
