@@ -10,7 +10,15 @@ from typing import Any
 
 import bpy
 import numpy as np
-from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
 
 from ..nsm_blender.rigging.joints import BoneInfo, RigInfo
 from ..nsm_blender.rigging.mapping import JOINTS, Mapping, Match
@@ -100,7 +108,7 @@ class NSM_PG_binding(bpy.types.PropertyGroup):
     end: EnumProperty(
         name="End In", description="Pose that the motion ends in", items=END_ITEMS, default="NONE", options=_FIXED
     )
-    end_action: bpy.props.PointerProperty(
+    end_action: PointerProperty(
         name="End Pose", description="Action whose first frame is the pose to end in", type=bpy.types.Action
     )
     blend_out: IntProperty(
