@@ -141,6 +141,7 @@ def test_a_door_is_gone_through_with_a_hand_on_the_handle(pool: Pool) -> None:
     ((first, last),) = episode.transitions
     assert episode.track.hips[0, 1] > 0 > episode.track.hips[-1, 1]
     assert (episode.track.actions[first:last, ACTIONS.index("open")] == 1).all()
+    assert not episode.track.recorded[first:last].any()  # nobody was recorded at a door
     touched = np.flatnonzero(episode.touching[:, :2].max(1))
     side = "Left" if episode.touching[touched[0], 0] else "Right"
     door = Surroundings(episode.colliders[:1])

@@ -14,8 +14,8 @@ from ...motion.root import angle_of
 from ...motion.rotations import from_yaw, rotate
 
 BOXES = ("box", "crate", "sack", "drum")
-SUPPORTS = ("table", "desk", "shelf", "cupboard", "platform", "bench")
-HIGHEST = 1.15
+SUPPORTS = ("table", "desk", "shelf", "cupboard", "platform", "step")
+_LOWEST, HIGHEST = 0.2, 1.15
 """Metres of the tops that things are taken from and put on."""
 _WIDTHS = (0.2, 0.62)
 """Metres between the palms."""
@@ -23,8 +23,11 @@ _BACK = (-0.02, 0.05)
 """Metres by which the box stands back from the support's edge."""
 _SQUARE = 0.999
 """Of a facing along an axis: round things may be taken from anywhere, but their cuboids are turned by right angles."""
-_ASIDE = 0.15
-_TRIES = 30
+_ASIDE, _HAND_ROOM = 0.15, 0.12
+"""Metres that the box is off the middle of a wide top, at most, and that each hand needs beside it."""
+_ABOVE = 0.1
+"""Metres of room that a box needs above it to be lifted."""
+_TRIES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,33 +70,42 @@ def random_box(rng: np.random.Generator, name: str) -> Box:
 
 def random_support(rng: np.random.Generator, box: Box) -> Support | None:
     """Something on whose front edge the box, whose frame is the world's, stands."""
+    wanted = float(rng.uniform(_LOWEST, HIGHEST))
+    found: list[tuple[Piece, Surface]] = []
     for _ in range(_TRIES):
         piece = _made(SUPPORTS, rng)
-        tops = [way for way in [piece.handles, *piece.also] if isinstance(way, Surface)]
-        tops = [way for way in tops if abs(way.facing[1] + 1) < 1e-6 and 0.2 < way.place[2] < HIGHEST]
-        tops = [way for way in tops if _fits(piece, way, box)]
-        if not tops:
-            continue
-        top = tops[int(rng.integers(len(tops)))]
-        turn = from_yaw(np.array(np.pi))
-        edge = box.near + min(float(rng.uniform(*_BACK)), top.depth - 2 * box.near)
-        was = rotate(turn, np.array(top.place)) + np.array([0.0, top.depth / 2, 0.0])
-        shift = np.array([float(rng.uniform(-_ASIDE, _ASIDE)) - was[0], edge - was[1], 0.0])
-        pose = np.concatenate((shift, turn))[None]
-        return Support(Collider("support", piece.boxes, pose, "surface", top), float(top.place[2]), edge)
-    return None
+        tops = [way for way in [piece.handles, *piece.also] if isinstance(way, Surface)] or [_whole_top(piece)]
+        tops = [way for way in tops if abs(way.facing[1] + 1) < 1e-6 and _LOWEST < way.place[2] < HIGHEST]
+        found += [(piece, way) for way in tops if _fits(piece, way, box)]
+    if not found:
+        return None
+    piece, top = min(found, key=lambda item: abs(item[1].place[2] - wanted))
+    turn = from_yaw(np.array(np.pi))
+    edge = box.near + min(float(rng.uniform(*_BACK)), top.depth - 2 * box.near)
+    was = rotate(turn, np.array(top.place)) + np.array([0.0, top.depth / 2, 0.0])
+    room = min((top.width - box.width) / 2 - _HAND_ROOM, _ASIDE)
+    shift = np.array([float(rng.uniform(-room, room)) - was[0], edge - was[1], 0.0])
+    pose = np.concatenate((shift, turn))[None]
+    return Support(Collider("support", piece.boxes, pose, "surface", top), float(top.place[2]), edge)
+
+
+def _whole_top(piece: Piece) -> Surface:
+    """The top of a block that is there for something else."""
+    low, high = (piece.boxes.centre - piece.boxes.half).min(0), (piece.boxes.centre + piece.boxes.half).max(0)
+    width, depth, _ = (high - low).tolist()
+    return Surface([*((low + high) / 2)[:2].tolist(), float(high[2])], [0.0, -1.0, 0.0], width, depth)
 
 
 def _fits(piece: Piece, top: Surface, box: Box) -> bool:
     """Whether the box finds room on the top, under whatever is above it, with hands beside it."""
     size = (box.cuboids.centre + box.cuboids.half).max(0) - (box.cuboids.centre - box.cuboids.half).min(0)
-    if top.width < size[0] + 0.3 + _ASIDE or top.depth < size[1] - _BACK[1]:
+    if top.width < box.width + 2 * _HAND_ROOM or top.depth < size[1] - _BACK[1]:
         return False
     low, high = piece.boxes.centre - piece.boxes.half, piece.boxes.centre + piece.boxes.half
     above = low[:, 2] > top.place[2] + 0.01
     over = (np.abs(piece.boxes.centre[:, 0] - top.place[0]) < piece.boxes.half[:, 0] + size[0] / 2) & above
     in_front = high[:, 1] > top.place[1] - top.depth / 2 - 0.6
-    return not (over & in_front & (low[:, 2] < top.place[2] + size[2] + 0.25)).any()
+    return not (over & in_front & (low[:, 2] < top.place[2] + size[2] + _ABOVE)).any()
 
 
 def _made(kinds: tuple[str, ...], rng: np.random.Generator) -> Piece:

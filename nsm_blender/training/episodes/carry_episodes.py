@@ -51,7 +51,7 @@ def carry_episode(pool: Pool, lifts: Sequence[Lift], rng: np.random.Generator, n
     hold = replace(hold, grasp=grasp)
     track = holding(joined(parts), lift, box, hold)
     held = slice(grasp, len(track)) if lift.way == "up" else slice(0, grasp + 1)
-    track = _carrying(track, slice(span[0], None) if lift.way == "up" else slice(0, span[1]))
+    track = _carrying(track, slice(span[0], None) if lift.way == "up" else slice(0, span[1]), lift, span)
     poses = box_poses(track, hold, held)
     colliders = [Collider(f"{name} box", box.cuboids, poses, "carryable", box.handles)]
     colliders += [support.collider] if support else []
@@ -88,7 +88,7 @@ def _fault(track: Track, box: Box, poses: Array, held: slice, support: Support |
 
 def _fitting(lifts: Sequence[Lift], height: float, box: Box, support: Support | None, rng: np.random.Generator) -> Lift:
     """A template for this height, so far from the box that the feet stand before it."""
-    suited = [lift for lift in lifts if lift.standing == (height > _STANDING_ABOVE)]
+    suited = [lift for lift in lifts if lift.standing == (height > _STANDING_ABOVE)] or list(lifts)
     lift = suited[int(rng.integers(len(suited)))]
     lift = lift.mirrored() if rng.random() < 0.5 else lift
     at_box = lift.track.cut(lift.grasp - round(0.2 * FPS), lift.grasp + round(0.2 * FPS))
@@ -123,11 +123,15 @@ def _assembled(
     return [approach, core, departure], first + lift.grasp - entry, (first + start - entry, first + end - entry)
 
 
-def _carrying(track: Track, frames: slice) -> Track:
-    """With "carry" besides the labels of the walk."""
-    actions = track.actions.copy()
+def _carrying(track: Track, frames: slice, lift: Lift, span: tuple[int, int]) -> Track:
+    """With "carry" besides the labels of the walk. Only the lift itself was recorded with a box."""
+    actions, recorded = track.actions.copy(), track.recorded.copy()
     actions[frames, ACTIONS.index("carry")] = 1
-    return replace(track, actions=actions)
+    during = slice(*span)
+    real = recorded[during] & (not lift.standing)
+    recorded[frames] = False
+    recorded[during] = real
+    return replace(track, actions=actions, recorded=recorded)
 
 
 def _goals(

@@ -17,6 +17,7 @@ from ...motion.filters import gaussian, velocity
 from ...motion.retarget import to_model_skeleton
 from ...motion.root import direction
 from ...motion.rotations import Array
+from .episode import sharpest
 from .reach import hand_places
 from .standing import stands
 from .track import Track, from_clip
@@ -33,6 +34,8 @@ _MOVING = 0.12
 """m/s of the hands, up or down, below which the movement down has ended."""
 _IN_FRONT = 0.25
 """Metres from the hips to hands that hold a box; hands that swing at the sides are nearer."""
+_VIOLENT = 80.0
+"""m/s^2: a lift that was recorded so leaves no room for fitting it to another box."""
 _STANDS_OFF = 0.35
 """Metres from the middle of one who stands to the box."""
 _STOOD = 1.3
@@ -79,7 +82,7 @@ def recorded_lifts(data: Path) -> list[Lift]:
             continue
         clip = to_model_skeleton(level_feet(load_clip(data / "clips" / f"{entry.name}.npz")).resampled(FPS))
         found += lifts_of(from_clip(clip), entry.name, str(entry.subject))
-    return found
+    return [lift for lift in found if sharpest(lift.track.cut(*lift.span)) < _VIOLENT]
 
 
 def lifts_of(track: Track, name: str, subject: str) -> list[Lift]:

@@ -74,7 +74,9 @@ def open_episode(pool: Pool, walks: Walks, rng: np.random.Generator, name: str) 
     side = _hand(doorway)
     track = _with_hand(track, doorway, swing, side)
     span = (max(touch - round(_HAND_BLEND * FPS), 0), swing.release)
-    track = track.relabelled(span[0], span[1], "open")
+    recorded = track.recorded.copy()
+    recorded[span[0] : span[1]] = False
+    track = replace(track.relabelled(span[0], span[1], "open"), recorded=recorded)
     leaf = replace(doorway.leaf, poses=doorway.poses(swing.angle))
     colliders = [leaf, doorway.frame, doorway.wall]
     fault = _fault(track, doorway, swing, side, colliders)
