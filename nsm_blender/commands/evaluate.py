@@ -30,7 +30,7 @@ CARDS = {
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand to the command line."""
     parser = subparsers.add_parser("evaluate", help="the papers' tables on the shipped weights")
-    parser.add_argument("system", choices=("nsm", "pfnn", "manifold", "errands"))
+    parser.add_argument("system", choices=("nsm", "pfnn", "manifold", "errands", "proposals"))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as one flat object")
     parser.add_argument(
         "--weights",
@@ -57,6 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--filters", type=Path, metavar="FILE.png", help="manifold: draw the autoencoder's filters, and do nothing else"
     )
+    parser.add_argument("--picture", type=Path, metavar="FILE.png", help="nsm: also draw the gates over the phase")
     parser.set_defaults(handler=run)
 
 
@@ -65,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     if args.filters is not None:
         return _draw_filters(args)
     started = time.perf_counter()
-    measure = {"nsm": _nsm, "pfnn": _pfnn, "manifold": _manifold, "errands": _errands}[args.system]
+    measures = {"nsm": _nsm, "pfnn": _pfnn, "manifold": _manifold, "errands": _errands, "proposals": _proposals}
+    measure = measures[args.system]
     figures, weights = measure(args)
     seconds = time.perf_counter() - started
     out: dict[str, object] = {**figures, "meta": {"system": args.system, **weights, "seconds": round(seconds, 1)}}
@@ -106,6 +108,18 @@ def _errands(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
     if args.weights is not None or args.card or args.data is not None:
         raise UserError("Errands are run with the shipped weights; leave --weights, --card and --data out.")
     return evaluate(), {"weights": file_hash(weights_folder() / "pfnn.safetensors")}
+
+
+def _proposals(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
+    """The handles that are proposed for held-out furniture; no weights take part."""
+    from ..evaluation import proposals
+
+    if args.weights is not None or args.card or args.data is not None:
+        raise UserError("Handles are proposed without weights; leave --weights, --card and --data out.")
+    figures = proposals.evaluate(proposals.SETS)
+    for name, value in figures.items():
+        print(f"{name} {value:.4g}")
+    return figures, {"seeds": list(proposals.SETS)}
 
 
 def _manifold(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:

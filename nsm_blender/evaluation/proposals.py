@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How often the proposed handles are right, on made-up pieces of furniture, some of them odd.
 
-Run as `python -m nsm_blender.evaluation.proposals`; the seeds are held out (see `furniture.held_out`).
+`nsm-blender evaluate proposals` tells these figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,9 @@ from ..geometry.proposals import propose
 from ..geometry.roles import Carryable, Climbable, Door, Handles, Proposal, Seat, Surface
 from . import oddities
 from .oddities import Oddity
+
+SETS = tuple(range(5, 55, 5))
+"""Seeds of the sets that are judged; nothing was tuned on them (see `furniture.held_out`)."""
 
 FACING = 10.0
 """Degrees that a facing may be off."""
@@ -78,8 +81,11 @@ class Verdict:
         return not self.wrong and not self.warned if self.fit else self.warned
 
 
-def evaluate(seeds: list[int], log: Callable[[str], None] = print) -> dict[str, float]:
-    """Figures over sets of pieces, one set per seed: how many are right, how many of the others have no warning."""
+def evaluate(seeds: Sequence[int], log: Callable[[str], None] = print) -> dict[str, float]:
+    """Figures of sets of pieces, one set per seed; the mean over the sets but for `right_worst_set`.
+
+    Of the pieces that are not right, `warned` have a warning and `wrong_unwarned` have none. log: told each of them.
+    """
     out: dict[str, float] = {}
     for name, pieces in (("sit_open_carry", PIECES), ("put_climb", MORE)):
         verdicts = [verdict for seed in seeds for verdict in judge_all(pieces, seed)]
@@ -92,6 +98,7 @@ def evaluate(seeds: list[int], log: Callable[[str], None] = print) -> dict[str, 
         out[f"proposals.{name}.right_worst_set"] = min(
             per_set - sum(v.seed // 1000 == seed // 1000 for v in wrong) for seed in (1000 * s for s in seeds)
         )
+        out[f"proposals.{name}.warned"] = sum(v.warned for v in wrong) / len(seeds)
         out[f"proposals.{name}.wrong_unwarned"] = sum(not v.warned for v in wrong) / len(seeds)
     return out
 
@@ -193,8 +200,3 @@ def _turned(what: str, a: list[float], b: list[float]) -> str:
 
 def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
-
-
-if __name__ == "__main__":
-    for figure, value in evaluate([5 * number for number in range(1, 11)]).items():
-        print(f"{figure} {value:.2f}")

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from nsm_blender.cli import main
 from nsm_blender.errors import ColliderError
+from nsm_blender.evaluation import proposals
 from nsm_blender.evaluation.oddities import enlarged, raised, subdivided, tilted
 from nsm_blender.evaluation.proposals import MORE, PIECES, difference, judge, judge_all
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
@@ -255,3 +258,23 @@ def test_one_sits_at_the_edge_of_a_bed_and_on_one_arm_of_a_corner_sofa():
     seat = propose("seat", TriangleMesh.joined([*corner, *backs])).handles
     np.testing.assert_allclose(seat.facing, [0, -1, 0], atol=0.05)
     assert abs(seat.place[1]) < 0.1 and abs(seat.place[0]) < 0.7
+
+
+def test_the_command_tells_how_many_pieces_are_right_and_which_are_not(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(proposals, "PIECES", (("box", ("turned", "enlarged")),))
+    monkeypatch.setattr(proposals, "MORE", (("step", ("",)),))
+    # A box too wide to grasp then counts as one that ought to be usable: it is warned of, so it is not right.
+    monkeypatch.setattr(proposals, "UNFIT", set())
+    monkeypatch.setattr(proposals, "SETS", (5,))
+    out = tmp_path / "figures.json"
+    assert main(["evaluate", "proposals", "--json", str(out)]) == 0
+    figures = json.loads(out.read_text())
+    assert figures["proposals.sit_open_carry.pieces"] == 2
+    assert figures["proposals.sit_open_carry.right"] == figures["proposals.sit_open_carry.warned"] == 1
+    assert figures["proposals.put_climb.right"] == 1 and figures["proposals.put_climb.wrong_unwarned"] == 0
+    assert "box 5005 enlarged" in capsys.readouterr().out
+
+
+def test_proposals_are_evaluated_without_weights(tmp_path, capsys):
+    assert main(["evaluate", "proposals", "--weights", str(tmp_path)]) == 1
+    assert "leave --weights" in capsys.readouterr().err
