@@ -30,11 +30,14 @@ _ABLE = {"sit": ["sit"], "carry": ["pick_up", "put_down"], "open": ["open"], "cl
 
 def evaluated(args: argparse.Namespace) -> tuple[dict[str, float], dict[str, object]]:
     """The figures, and what they were measured on. Raises UserError."""
-    from ..evaluation.nsm import evaluate
+    from ..evaluation.nsm import evaluate, picture
 
     if args.data is not None or args.test_subjects is not None or args.compare is not None:
         raise UserError("The NSM is evaluated without recordings; leave --data, --test-subjects and --compare out.")
     weights = weights_of(args)
+    if args.picture is not None:
+        picture(weights, args.picture)
+        print(f"wrote {args.picture}")
     return evaluate(weights), {"weights": file_hash(weights)}
 
 

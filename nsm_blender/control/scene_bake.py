@@ -24,7 +24,7 @@ from .scene_errands import SceneErrands
 from .scene_goals import Stay
 from .scene_motion import Posed, posed
 from .scene_network import actions_of, load, standing_of
-from .scene_rollout import Options, SceneCharacter
+from .scene_rollout import Options, SceneCharacter, SceneRecord
 from .scene_things import Scenery, blended
 from .shot import Shot
 
@@ -124,6 +124,10 @@ class SceneBake:
     def keys_done(self) -> bool:
         """All keys are done, whatever became of them; the rest of the shot is staying there."""
         return self._errands.number == len(self.shot.keys)
+
+    def record(self) -> SceneRecord:
+        """What the network predicted so far, at 60 fps."""
+        return self._errands.character.record()
 
     @property
     def path(self) -> GroundPath | None:

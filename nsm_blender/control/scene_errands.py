@@ -310,7 +310,9 @@ class SceneErrands:
         """At the end of a way, where nothing but standing is asked for."""
         assert self._leg is not None
         self._outcome.arrived = self._frame
-        self._stand(self._leg.place, self._leg.facing)
+        if self._leg.facing is not None or self._steer is None:
+            self._stand(self._leg.place, self._leg.facing)
+        # Else one is steered on to the end of the way, and stands there.
         return self._enter(Stage.SETTLE)
 
     def _approach(self) -> bool:

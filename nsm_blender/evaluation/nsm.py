@@ -257,6 +257,16 @@ def ablations(network: NSM, log: Log, things: int, starts: int, development: boo
     return out
 
 
+def picture(weights: Path | None, path: Path) -> None:
+    """Fig. 7: which experts the gating chooses, over a walk to an unseen chair and sitting down, as an image file."""
+    from .nsm_picture import draw
+
+    shot = sit_shot(pieces(SEATS, 1)[0], np.random.default_rng(34))
+    bake = SceneBake(shot, weights)
+    bake.motion()
+    draw(bake.record(), path)
+
+
 def evaluate(weights: Path | None = None, log: Log = print, quick: bool = False, development: bool = False) -> Figures:
     """All figures; `quick` takes a tenth of the trials."""
     from .nsm_rooms import success
