@@ -21,7 +21,7 @@ from ..motion.rotations import Array
 
 SPLIT_NAME = "split.json"
 """File of a data folder whose "test" list names the performers that are held out."""
-_PRECISE = {"mean", "scale", "x_mean", "x_scale", "y_mean", "y_scale", "rotation_reference", "profile", "target"}
+_PRECISE = {"mean", "scale", "rotation_reference", "profile", "target"}
 """Tensors that stay float32: normalisation spans a wide range, and places and references shall be exact."""
 _OWN_LICENCE = "GPL-3.0-or-later"
 _SHARE_ALIKE = "CC BY-SA"
@@ -77,12 +77,16 @@ def _performers(path: Path, key: str, needed: bool = True) -> list[str]:
 def save_weights(tensors: Mapping[str, Array], path: Path) -> None:
     """Write float16 safetensors; what must be precise stays float32."""
     packed = {
-        name: np.ascontiguousarray(value, dtype=np.float32 if name in _PRECISE else np.float16)
+        name: np.ascontiguousarray(value, dtype=np.float32 if _is_precise(name) else np.float16)
         for name, value in tensors.items()
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file(packed, path)
     path.chmod(0o644)  # the library writes files that only their owner can read
+
+
+def _is_precise(name: str) -> bool:
+    return name in _PRECISE or name.endswith(("_mean", "_scale"))
 
 
 def current_commit() -> str:

@@ -99,7 +99,7 @@ def features(episode: Episode, rng: np.random.Generator, environment: Environmen
     """Vectors of every frame of an episode that has a second before and after it."""
     environment = environment or Environment()
     track = episode.track
-    positions, root = track.positions(), track.root()
+    positions, root = track.positions(), episode.root()
     frames = np.arange(PAST, max(len(track) - AHEAD - 1, PAST))
     speeds = velocity(positions, FPS)
     actions = blended_actions(track.actions)
@@ -211,7 +211,7 @@ def _segment(episode: Episode, root: Array, frames: Array, at: int) -> tuple[Arr
     if goals.locomotion[at]:
         when = np.clip(frames[:, None] + WINDOW + AHEAD, 0, len(root) - 1)
         way = root[when]
-        places = np.concatenate((way[..., :2], np.zeros((*way.shape[:2], 1))), axis=-1)
+        places = way[..., :3]
         facing, action = way[..., 3], _goal_actions(episode.track.actions)[when]
     else:
         places = np.broadcast_to(goals.place[at], (len(frames), SAMPLES, 3))
@@ -225,12 +225,13 @@ def _segment(episode: Episode, root: Array, frames: Array, at: int) -> tuple[Arr
         return out, None
     surroundings = episode.surroundings()
     volume = np.empty((len(frames), INTERACTION.size), dtype=np.float32)
-    still = len(episode.colliders[thing].poses) == 1
+    still = len(episode.colliders[thing].poses) == 1 and not goals.locomotion[at]
     sensor, frame, occupancy = None, None, None
     for i, f in enumerate(frames.tolist()):
         if sensor is None or not still:
             placed = surroundings.at(f).of([thing])
-            sensor, frame = Interaction.covering(placed, float(goals.facing[at]))
+            # Of one who is steered along the goal is where the way leads.
+            sensor, frame = Interaction.covering(placed, float(facing[i, -1]))
             occupancy = sensor.occupancy(placed, frame)
         assert frame is not None and occupancy is not None
         cells = np.empty(INTERACTION.shape("cell"), dtype=np.float32)
