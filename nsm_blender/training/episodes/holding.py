@@ -55,8 +55,10 @@ _LEAN = 0.9
 """Radians that one who stands leans forward for each metre that the palms are below _LEANT_BELOW."""
 _LEANT_BELOW = 1.05
 _KNEE_SMOOTHING = 0.1
-_KNEE = 0.09
+_KNEE = 0.12
 """Metres from a knee joint to a box in front of it."""
+_BELLY = 0.2
+"""Metres from the hips to the nearest face of a box, at least."""
 _OVERLAP = 0.1
 """Metres of height over which knees begin to matter."""
 _TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")
@@ -197,7 +199,7 @@ def _leftward(angle: Array) -> Array:
 
 
 def _before_knees(place: Array, track: Track, hips: Array, box: Box) -> Array:
-    """Places (T, 3) of the palms' middle, moved ahead where the box would be between or inside the knees."""
+    """Places (T, 3) of the palms' middle, moved ahead where the box would be inside the knees or the belly."""
     root = track.root()
     ahead = direction(root[:, 3])
     body = root[:, :2] + hips[:, :2]
@@ -210,6 +212,7 @@ def _before_knees(place: Array, track: Track, hips: Array, box: Box) -> Array:
     overlap *= np.clip((box.width / 2 + _KNEE - aside) / _OVERLAP, 0, 1)
     now = np.einsum("tj,tj->t", place[:, :2] - body, ahead)
     lack = (overlap * np.clip(reach + _KNEE + box.near - now[:, None], 0, None)).max(1)
+    lack = np.maximum(lack, np.clip(_BELLY + box.near - now, 0, None))
     out = place.copy()
     out[:, :2] += ahead * gaussian(lack, _KNEE_SMOOTHING * FPS)[:, None]
     return out
