@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
-from ..evaluation import bench_geometry, bench_manifold
+from ..evaluation import bench_geometry, bench_manifold, bench_rig
 from ..evaluation.bench import measure_apart
 from ..models.pfnn import PFNN
 from ..paths import weights_folder
@@ -49,6 +49,9 @@ MEANINGS = {
     "bench.voxels.1m_mb": ("MB", "  largest memory of the process meanwhile"),
     "bench.sensors.frame_ms": ("ms", "both sensors in a room of 60 moving things"),
     "bench.sensors.cuboids": ("", "  cuboids of the room"),
+    "bench.route.hall_s": ("s", "a way through a hall of 60 things, 20 x 20 m"),
+    "bench.rig.to_ms": ("ms", "600 frames to a rig, one thread"),
+    "bench.rig.from_ms": ("ms", "  and back"),
     "bench.keys.per_second": ("keys/s", "keys written into an action"),
     "bench.bake_10s.seconds": ("s", "10 s shot, from button to keys"),
     "bench.bake_10s.first_seconds": ("s", "  the first one in a session"),
@@ -88,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not lacking:
         figures |= {f"bench.manifold.{name}": s for name, s in bench_manifold.measure_apart(weights_folder()).items()}
     figures |= bench_geometry.measure_apart()
+    figures |= bench_rig.measure_apart(arguments.weights)
     figures |= nsm.benched()
     reason = why_not_in_blender()
     if reason is None:

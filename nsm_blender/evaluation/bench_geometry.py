@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast meshes become colliders, and how fast the sensors feel them (NSM 4.3).
+"""How fast meshes become colliders, how fast the sensors feel them (NSM 4.3), and how fast ways round them are found.
 
 Run as a module, it prints its result as JSON: `measure_apart` does so in a process of its own, for one thread, and so
 that the largest memory is that of the voxels alone.
@@ -11,20 +11,26 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from time import perf_counter, process_time
 
 import numpy as np
 
-from ..geometry.colliders import Collider, Surroundings
+from ..control.goals import RouteOptions
+from ..control.routes import find_route
+from ..geometry.colliders import Collider, Cuboids, Surroundings
 from ..geometry.cuboids import cuboids_of
 from ..geometry.furniture import KINDS, make
 from ..geometry.mesh import TriangleMesh
+from ..geometry.rooms import WALL, WALL_HEIGHT, Furnishing
 from ..geometry.sensors import Environment, Interaction
 from ..motion.rotations import Array, from_yaw
 from .bench import ONE_THREAD
 
 OBJECTS, ROOM, FRAMES = 60, 10.0, 120
 """Things in the sensors' room, metres of its edges, frames in which all of them move."""
+HALL, CORNER = 20.0, 9.3
+"""Metres of a hall's edges, and how far from its middle along X and Y its corners' free places are."""
 _REACH = 2.6
 """Metres around the root that hold both sensors."""
 _REPETITIONS = 5
@@ -45,12 +51,13 @@ def measure_apart() -> Figures:
 def voxels_of_a_piece() -> Figures:
     """Seconds from 100 k triangles to cuboids of 4 cm."""
     mesh = blob(224, 224)
-    return {"bench.voxels.100k_s": _seconds(mesh)}
+    return {"bench.voxels.100k_s": _seconds(lambda: cuboids_of(mesh))}
 
 
 def voxels_of_a_scan() -> Figures:
     """Seconds from a scan of 1 M triangles to cuboids of 4 cm, and the largest MB of the whole process meanwhile."""
-    out = {"bench.voxels.1m_s": _seconds(scan(708, 708), 2)}
+    mesh = scan(708, 708)
+    out = {"bench.voxels.1m_s": _seconds(lambda: cuboids_of(mesh), 2)}
     memory = _peak_memory()
     return out if memory is None else out | {"bench.voxels.1m_mb": memory / 1e6}
 
@@ -73,6 +80,12 @@ def sensors() -> Figures:
             interaction.values(placed, goals[frame], roots[frame])
             best[frame] = min(best[frame], perf_counter() - started)
     return {"bench.sensors.frame_ms": 1e3 * float(np.median(best)), "bench.sensors.cuboids": len(surroundings.at(0))}
+
+
+def route() -> Figures:
+    """Seconds for a way from one corner of the hall to the other."""
+    things, corner = hall(), np.full(2, CORNER)
+    return {"bench.route.hall_s": _seconds(lambda: find_route(things, -corner, corner, RouteOptions()))}
 
 
 def blob(rows: int, columns: int) -> TriangleMesh:
@@ -108,6 +121,21 @@ def room() -> Surroundings:
     return Surroundings(colliders)
 
 
+def hall() -> Surroundings:
+    """A walled hall in which as many pieces as in the sensors' room stand about at random, but for the corners."""
+    rng = np.random.default_rng(0)
+    out, low = HALL / 2 + WALL / 2, WALL_HEIGHT / 2
+    centre = np.array([[out, 0.0, low], [-out, 0.0, low], [0.0, out, low], [0.0, -out, low]])
+    half = np.where(np.abs(centre) < out, HALL / 2 + WALL, WALL / 2)
+    half[:, 2] = low
+    colliders = [Collider("Walls", Cuboids(centre, half))]
+    for number in range(OBJECTS):
+        piece = make(KINDS[number % len(KINDS)], number)
+        place = np.append(rng.uniform(2 - HALL / 2, HALL / 2 - 2, 2), 0.0)
+        colliders.append(Furnishing(f"{piece.kind} {number}", piece, place, rng.uniform(-np.pi, np.pi)).collider())
+    return Surroundings(colliders)
+
+
 def _angles(rows: int, columns: int, reach: float) -> tuple[Array, Array]:
     polar, around = np.linspace(0, reach, rows + 1), np.arange(columns) * (2 * np.pi / columns)
     grid = np.meshgrid(polar, around, indexing="ij")
@@ -128,12 +156,12 @@ def _surface(points: Array) -> TriangleMesh:
     return TriangleMesh(points.reshape(-1, 3), np.concatenate((corners[:, [0, 1, 2]], corners[:, [0, 2, 3]])))
 
 
-def _seconds(mesh: TriangleMesh, repetitions: int = _REPETITIONS) -> float:
+def _seconds(call: Callable[[], object], repetitions: int = _REPETITIONS) -> float:
     """Seconds of the processor, the least of several: what else the machine does only adds to them."""
     times = []
     for _ in range(repetitions):
         started = process_time()
-        cuboids_of(mesh)
+        call()
         times.append(process_time() - started)
     return min(times)
 
@@ -148,7 +176,7 @@ def _peak_memory() -> float | None:
     return float(largest if sys.platform == "darwin" else 1024 * largest)
 
 
-_PARTS = {"piece": voxels_of_a_piece, "scan": voxels_of_a_scan, "sensors": sensors}
+_PARTS = {"piece": voxels_of_a_piece, "scan": voxels_of_a_scan, "sensors": sensors, "route": route}
 
 
 if __name__ == "__main__":
