@@ -340,26 +340,31 @@ def test_cancelling_a_bake_leaves_everything_as_it_was(engine, job, state, progr
 
 
 @pytest.mark.parametrize(
-    "place",
-    ["operators.job.Bake.step", "operators.job.armatures.channels", "scene.actions._enum", "scene.measure._evaluate",
-     "scene.measure.Report.store"],
-)  # fmt: skip
+    ("module", "place"),
+    [
+        ("nsm_blender.control.bake", "Bake.step"),
+        ("operators.job", "armatures.channels"),
+        ("scene.actions", "_enum"),
+        ("scene.measure", "_evaluate"),
+        ("scene.measure", "Report.store"),
+    ],
+)
 @pytest.mark.parametrize("state", STATES)
 def test_an_exception_in_the_middle_leaves_everything_as_it_was(
-    engine, extension_module, monkeypatch, capfd, state, place
+    engine, extension_module, monkeypatch, capfd, state, module, place
 ):
     rig, _ = build.shot(engine)
     state(rig)
     before = snapshot()
-    parts = place.split(".")
-    owner = extension_module(".".join(parts[:2]))
-    for part in parts[2:-1]:
+    *owners, name = place.split(".")
+    owner = extension_module(module)
+    for part in owners:
         owner = getattr(owner, part)
 
     def fail(*_args, **_kwargs):
         raise RuntimeError("the disk caught fire")
 
-    monkeypatch.setattr(owner, parts[-1], fail)
+    monkeypatch.setattr(owner, name, fail)
     with pytest.raises(RuntimeError, match="the disk caught fire"):
         bpy.ops.nsm.bake()
     assert difference(before, snapshot()) == {}
@@ -369,7 +374,7 @@ def test_an_exception_in_the_middle_leaves_everything_as_it_was(
 def test_an_unexpected_exception_can_be_raised_for_developers(engine, extension_module, monkeypatch):
     build.shot(engine)
     monkeypatch.setenv("NSM_BLENDER_RAISE", "1")
-    monkeypatch.setattr(extension_module("operators.job").Bake, "step", lambda self: 1 / 0)
+    monkeypatch.setattr(extension_module("nsm_blender.control.bake").Bake, "step", lambda self: 1 / 0)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         bpy.ops.nsm.bake()
 

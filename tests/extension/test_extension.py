@@ -24,7 +24,11 @@ def traces() -> set[str]:
     for name in dir(bpy.app.handlers):
         handlers = getattr(bpy.app.handlers, name)
         if isinstance(handlers, list):
-            found |= {f"handler {h.__module__}.{h.__qualname__}" for h in handlers if str(getattr(h, "__module__", "")).startswith(PACKAGE)}
+            found |= {
+                f"handler {h.__module__}.{h.__qualname__}"
+                for h in handlers
+                if str(getattr(h, "__module__", "")).startswith(PACKAGE)
+            }
     keymaps = bpy.context.window_manager.keyconfigs.addon
     if keymaps is not None:
         items = [item for keymap in keymaps.keymaps for item in keymap.keymap_items]
