@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Starts a real Blender window from Debian in a chroot, without a display or a graphics card, installs the zip from
-# dist/, and has tools/gui_window.py bake a shot with the mouse. Pictures and logs go to out/gui. Needs root.
+# dist/, and has tools/gui_window.py bake a shot with the mouse and draw furnished rooms with all that the overlay
+# shows. Pictures, logs and report.json, which has the times, go to out/gui. Needs root.
 #   SUITE=trixie  Blender 4.3; SUITE=sid the newest one that Debian has
 #   CHROOT=DIR    where the chroot is made the first time (1.2 GB, about 4 minutes) and found the next
 #   MIRROR=URL    a Debian mirror
@@ -62,5 +63,6 @@ timeout --kill-after=10 900 chroot "$CHROOT" /usr/bin/env -i PATH=/usr/bin:/bin 
   XDG_RUNTIME_DIR=$WORK/home BLENDER_USER_RESOURCES=$WORK/home LIBGL_ALWAYS_SOFTWARE=1 GALLIUM_DRIVER=llvmpipe \
   python3 $WORK/gui_window.py || code=$?
 cp "$CHROOT$WORK"/*.png "$CHROOT$WORK"/*.log "$OUT"/
-echo "Pictures and logs: out/gui"
+[ ! -e "$CHROOT$WORK/report.json" ] || cp "$CHROOT$WORK/report.json" "$OUT"/
+echo "Pictures, logs and times: out/gui"
 exit "$code"

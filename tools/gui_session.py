@@ -7,7 +7,9 @@ the name of one of `COMMANDS`, written into the file `command`; `state.json` say
 
 from __future__ import annotations
 
+import importlib
 import json
+import statistics
 import time
 import traceback
 from collections.abc import Callable
@@ -21,6 +23,10 @@ PACKAGE = "bl_ext.user_default.nsm_blender"
 TAB = "NSM"
 BAKE = "NSM_OT_bake"
 TICK = 0.005
+PIECES, IN_ROW, APART = 60, 10, 2.8
+"""Pieces of furniture in the hall, how many stand in a row, and metres between their middles."""
+DRAWS = 50
+"""Drawings of the overlay that are timed."""
 
 
 def log(text: str) -> None:
@@ -104,6 +110,122 @@ def frame_character() -> None:
     in_viewport(bpy.ops.view3d.view_selected)
 
 
+def furnish_room() -> None:
+    """The demo room, the character before its open door with a way to the table, and all that the overlay shows."""
+    clear()
+    in_viewport(bpy.ops.nsm.add_demo_room)
+    armature = arrive((5.0, -0.6, 0.0))
+    with_active(bpy.data.objects["Table"])
+    in_viewport(bpy.ops.nsm.add_goal, name="To the Table")
+    show_all(armature, "To the Table", bpy.data.objects["Armchair"])
+
+
+def furnish_hall() -> None:
+    """A hall of furniture of all kinds, wrapped by the button's operator, and a way through it."""
+    clear()
+    furniture = importlib.import_module(f"{PACKAGE}.nsm_blender.geometry.furniture")
+    kinds = furniture.KINDS
+    for number in range(PIECES):
+        piece = furniture.make(kinds[number % len(kinds)], number + 1)
+        mesh = bpy.data.meshes.new(piece.kind)
+        mesh.from_pydata(piece.mesh.vertices.tolist(), [], piece.mesh.triangles.tolist())
+        thing = bpy.data.objects.new(f"{piece.kind} {number}", mesh)
+        bpy.context.scene.collection.objects.link(thing)
+        row, column = divmod(number, IN_ROW)
+        thing.location = (column * APART, row * APART, 0)
+        thing.select_set(True)
+        bpy.context.view_layer.objects.active = thing
+    in_viewport(bpy.ops.nsm.wrap_collider)
+    armature = arrive((-APART / 2, -APART / 2, 0.0))
+    far = ((IN_ROW - 0.5) * APART, (PIECES // IN_ROW - 0.5) * APART, 0.0)
+    in_viewport(bpy.ops.nsm.add_goal, name="Far Corner", location=far, attach=False)
+    seats = [thing for thing in bpy.data.objects if thing.nsm.collider.count and thing.nsm.collider.role == "seat"]
+    show_all(armature, "Far Corner", seats[0])
+
+
+def clear() -> None:
+    """Take all objects away, and the cursor to the origin."""
+    for thing in list(bpy.data.objects):
+        bpy.data.objects.remove(thing)
+    bpy.context.scene.cursor.location = (0.0, 0.0, 0.0)
+    bpy.context.scene.frame_set(bpy.context.scene.frame_start)
+
+
+def arrive(place: tuple[float, float, float]) -> bpy.types.Object:
+    """Add the character at a place."""
+    in_viewport(bpy.ops.nsm.add_character)
+    armature: bpy.types.Object = bpy.context.view_layer.objects.active
+    armature.location = place
+    return armature
+
+
+def with_active(thing: bpy.types.Object) -> None:
+    """Select one object alone."""
+    for other in bpy.context.selected_objects:
+        other.select_set(False)
+    thing.select_set(True)
+    bpy.context.view_layer.objects.active = thing
+
+
+def show_all(armature: bpy.types.Object, goal: str, sensed: bpy.types.Object) -> None:
+    """Show the way to a goal, all handles, and both sensors beside the thing that is sensed; look at all of it."""
+    with_active(armature)
+    in_viewport(bpy.ops.nsm.add_action_key, action="walk", goal=goal)
+    in_viewport(bpy.ops.nsm.show_routes)
+    probe = bpy.data.objects.new("Probe", None)
+    bpy.context.scene.collection.objects.link(probe)
+    probe.location = sensed.matrix_world.translation.x + 0.9, sensed.matrix_world.translation.y - 0.5, 0.0
+    with_active(sensed)
+    overlay = bpy.context.scene.nsm.overlay
+    overlay.show_colliders = overlay.show_handles = True
+    overlay.source = probe
+    overlay.show_environment = overlay.show_interaction = True
+    in_viewport(bpy.ops.view3d.view_all)
+
+
+def look_near() -> None:
+    """Look at what is sensed."""
+    in_viewport(bpy.ops.view3d.view_selected)
+
+
+def time_overlay() -> None:
+    """Draw the viewport again and again, and write down what the time inside the overlay's handler was.
+
+    What else the machine does only adds to the wall clock, so the thread's own time is told beside it.
+    """
+    running = importlib.import_module(f"{PACKAGE}.scene.overlays").Overlay.running
+    wall: list[float] = []
+    thread: list[float] = []
+
+    def timed() -> None:
+        started, started_thread = time.perf_counter(), time.thread_time()
+        running.draw()
+        wall.append(1e3 * (time.perf_counter() - started))
+        thread.append(1e3 * (time.thread_time() - started_thread))
+
+    view = bpy.types.SpaceView3D
+    view.draw_handler_remove(running.handle, "WINDOW")
+    own = view.draw_handler_add(timed, (), "WINDOW", "POST_VIEW")
+    try:
+        # The first drawing uploads what is new and is told apart from the others.
+        in_viewport(bpy.ops.wm.redraw_timer, type="DRAW_WIN_SWAP", iterations=DRAWS + 1)
+    finally:
+        view.draw_handler_remove(own, "WINDOW")
+        running.handle = view.draw_handler_add(running.draw, (), "WINDOW", "POST_VIEW")
+    wrapped = [thing.nsm.collider.count for thing in bpy.data.objects if thing.nsm.collider.count]
+    figures = {
+        "colliders": len(wrapped),
+        "cuboids": sum(wrapped),
+        "draws": len(wall) - 1,
+        "first_ms": wall[0],
+        "median_ms": statistics.median(wall[1:]),
+        "min_ms": min(wall[1:]),
+        "thread_median_ms": statistics.median(thread[1:]),
+        "thread_min_ms": min(thread[1:]),
+    }
+    (FOLDER / "overlay.json").write_text(json.dumps(figures))
+
+
 def leave() -> None:
     """Quit without asking."""
     bpy.ops.wm.quit_blender()
@@ -111,7 +233,19 @@ def leave() -> None:
 
 COMMANDS = {
     command.__name__: command
-    for command in (install, make_scene, open_tab, long_shot, watch_cancel, frame_character, leave)
+    for command in (
+        install,
+        make_scene,
+        open_tab,
+        long_shot,
+        watch_cancel,
+        frame_character,
+        furnish_room,
+        furnish_hall,
+        look_near,
+        time_overlay,
+        leave,
+    )
 }
 
 
