@@ -186,6 +186,7 @@ def show_all(armature: bpy.types.Object, goal: str, sensed: bpy.types.Object) ->
 def look_near() -> None:
     """Look at what is sensed."""
     in_viewport(bpy.ops.view3d.view_selected)
+    viewport().tag_redraw()
 
 
 def time_overlay() -> None:
@@ -312,4 +313,6 @@ class Session:
 
 
 bpy.context.preferences.view.show_splash = False
+# Views are there at once, not after a flight that slow drawing stretches.
+bpy.context.preferences.view.smooth_view = 0
 bpy.app.timers.register(Session().tick, first_interval=0.5, persistent=True)
