@@ -19,6 +19,7 @@ from mathutils import Matrix
 
 from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry.colliders import Cuboids
+from ..nsm_blender.motion.rotations import Array
 from . import colliders, curves, handles, sketches
 from .sensing import Sensed
 
@@ -38,6 +39,7 @@ _SENSED = (1.0, 0.45, 0.1)
 _OPAQUE = 0.7
 """Opacity of a sensor's cell whose value is 1."""
 _FAINT = (1.0, 1.0, 1.0, 0.12)
+_NO_COLOUR = np.zeros((1, 4), np.float32)
 
 _OPTIONS: set[str] = set()
 
@@ -89,10 +91,19 @@ CLASSES = (NSM_PG_overlay,)
 
 @dataclass(eq=False)
 class _Drawn:
-    """What an object's shape became on the graphics card. key: when it differs from the object's, it is old."""
+    """What something became on the graphics card. key: when it differs from the thing's, it is old."""
 
     key: Any
     batch: Any
+
+
+@dataclass(eq=False)
+class _Lines:
+    """An object's lines in its frame: corners (V, 3) and pairs of them (N, 2), of what `key` tells."""
+
+    key: Any
+    corners: Array
+    pairs: Array
 
 
 @dataclass(eq=False)
@@ -105,8 +116,10 @@ class Overlay:
     handle: Any = None
     shapes: dict[int, tuple[int, Cuboids]] = field(default_factory=dict)
     sensed: list[Sensed] = field(default_factory=list)
-    _boxes: dict[int, _Drawn] = field(default_factory=dict)
-    _sketches: dict[int, _Drawn] = field(default_factory=dict)
+    _boxes: dict[int, _Lines] = field(default_factory=dict)
+    _sketches: dict[int, _Lines] = field(default_factory=dict)
+    _all_boxes: _Drawn | None = None
+    _all_sketches: _Drawn | None = None
     _cells: list[_Drawn] = field(default_factory=list)
 
     def cuboids(self, obj: bpy.types.Object) -> Cuboids:
@@ -140,52 +153,73 @@ class Overlay:
             gpu.state.depth_mask_set(True)
 
     def _draw_colliders(self, context: bpy.types.Context, settings: NSM_PG_overlay) -> None:
+        """All boxes in one go, and all handles: each call to the graphics card costs as much as hundreds of lines."""
         import gpu
 
-        shader = gpu.shader.from_builtin("UNIFORM_COLOR")
-        shader.bind()
         scale = Matrix.Scale(1 / curves.metres_per_unit(context.scene), 4)
-        shown = {obj: _rigid(obj) @ scale for obj in colliders.in_scene(context) if obj.visible_get()}
+        shown = [obj for obj in colliders.in_scene(context) if obj.visible_get()]
+        places = [obj.matrix_world.copy().freeze() for obj in shown]
         if settings.show_colliders:
-            for obj, frame in shown.items():
-                shader.uniform_float("color", _colour(obj))
-                _draw_at(frame, self._box_batch(shader, obj), shader)
+            key = [
+                (obj.session_uid, colliders.of(obj).revision, _colour(obj), place)
+                for obj, place in zip(shown, places, strict=True)
+            ]
+            smooth = gpu.shader.from_builtin("SMOOTH_COLOR")
+            if self._all_boxes is None or self._all_boxes.key != key:
+                lines = [self._box_lines(obj) for obj in shown]
+                colours = [
+                    np.tile(np.array(k[2], np.float32), (len(each.corners), 1))
+                    for k, each in zip(key, lines, strict=True)
+                ]
+                corners, pairs = _joined(lines, [_rigid(place) @ scale for place in places])
+                batch = _batch(smooth, "LINES", pairs, pos=corners, color=np.concatenate([_NO_COLOUR, *colours]))
+                self._all_boxes = _Drawn(key, batch)
+            self._all_boxes.batch.draw(smooth)
         if settings.show_handles:
+            key = [
+                (obj.session_uid, _told(obj), place)
+                for obj, place in zip(shown, places, strict=True)
+                if colliders.of(obj).handles
+            ]
+            flat = gpu.shader.from_builtin("UNIFORM_COLOR")
+            if self._all_sketches is None or self._all_sketches.key != key:
+                used = [(obj, place) for obj, place in zip(shown, places, strict=True) if colliders.of(obj).handles]
+                lines = [self._sketch_lines(obj) for obj, _ in used]
+                corners, pairs = _joined(lines, [_rigid(place) @ scale for _, place in used])
+                self._all_sketches = _Drawn(key, _batch(flat, "LINES", pairs, pos=corners))
             # Seats and grasps lie in or on the mesh, which would hide them.
             gpu.state.depth_test_set("NONE")
-            shader.uniform_float("color", _HANDLES)
-            for obj, frame in shown.items():
-                if colliders.of(obj).handles:
-                    _draw_at(frame, self._sketch_batch(shader, obj), shader)
+            flat.bind()
+            flat.uniform_float("color", _HANDLES)
+            self._all_sketches.batch.draw(flat)
             gpu.state.depth_test_set("LESS_EQUAL")
         there = {obj.session_uid for obj in shown}
-        for drawn in (self._boxes, self._sketches, self.shapes):
-            for uid in drawn.keys() - there:
-                del drawn[uid]
+        for kept in (self._boxes, self._sketches, self.shapes):
+            for uid in kept.keys() - there:
+                del kept[uid]
 
-    def _box_batch(self, shader: Any, obj: bpy.types.Object) -> Any:
+    def _box_lines(self, obj: bpy.types.Object) -> _Lines:
         key = colliders.of(obj).revision
         known = self._boxes.get(obj.session_uid)
         if known is None or known.key != key:
             try:
-                corners, edges = sketches.boxes(self.cuboids(obj))
+                corners, pairs = sketches.boxes(self.cuboids(obj))
             except ColliderError:  # the operators say so; there is nothing to draw
-                corners, edges = np.zeros((1, 3), np.float32), np.zeros((0, 2), np.int32)
-            batch = _batch(shader, "LINES", edges, pos=corners)
-            known = self._boxes[obj.session_uid] = _Drawn(key, batch)
-        return known.batch
+                corners, pairs = np.zeros((0, 3), np.float32), np.zeros((0, 2), np.int32)
+            known = self._boxes[obj.session_uid] = _Lines(key, corners, pairs)
+        return known
 
-    def _sketch_batch(self, shader: Any, obj: bpy.types.Object) -> Any:
-        settings = colliders.of(obj)
-        key = (settings.handles, settings.role, settings.angle)
+    def _sketch_lines(self, obj: bpy.types.Object) -> _Lines:
+        key = _told(obj)
         known = self._sketches.get(obj.session_uid)
         if known is None or known.key != key:
             try:
-                lines = sketches.handles(handles.stored(obj))
+                ends = sketches.handles(handles.stored(obj))
             except ColliderError:
-                lines = np.zeros((0, 3), np.float32)
-            known = self._sketches[obj.session_uid] = _Drawn(key, _batch(shader, "LINES", pos=lines))
-        return known.batch
+                ends = np.zeros((0, 3), np.float32)
+            pairs = np.arange(len(ends), dtype=np.int32).reshape(-1, 2)
+            known = self._sketches[obj.session_uid] = _Lines(key, ends, pairs)
+        return known
 
     def _draw_cells(self) -> None:
         import gpu
@@ -226,19 +260,29 @@ def stop() -> None:
     Overlay.running = None
 
 
-def _rigid(obj: bpy.types.Object) -> Matrix:
-    """Place and rotation of an object, without its scale."""
-    place, turn, _ = obj.matrix_world.decompose()
+def _rigid(world: Matrix) -> Matrix:
+    """Place and rotation of an object's matrix, without its scale."""
+    place, turn, _ = world.decompose()
     return Matrix.LocRotScale(place, turn, None)
 
 
-def _draw_at(frame: Matrix, batch: Any, shader: Any) -> None:
-    """Draw lines that are given in a frame."""
-    import gpu
+def _told(obj: bpy.types.Object) -> tuple[str, str, float]:
+    """What an object's handles are drawn from."""
+    settings = colliders.of(obj)
+    return settings.handles, settings.role, settings.angle
 
-    with gpu.matrix.push_pop():  # type: ignore[func-returns-value]  # a context manager, which the stubs lack
-        gpu.matrix.multiply_matrix(frame)
-        batch.draw(shader)
+
+def _joined(lines: list[_Lines], frames: list[Matrix]) -> tuple[Array, Array]:
+    """Corners in the world and pairs of all lines, each given in its frame; the first corner belongs to none, since
+    the graphics card takes no empty batch."""
+    corners, pairs = [np.zeros((1, 3), np.float32)], [np.zeros((0, 2), np.int32)]
+    count = 1
+    for each, frame in zip(lines, frames, strict=True):
+        matrix = np.array(frame, dtype=np.float32)
+        corners.append(each.corners @ matrix[:3, :3].T + matrix[:3, 3])
+        pairs.append(each.pairs + np.int32(count))
+        count += len(each.corners)
+    return np.concatenate(corners), np.concatenate(pairs)
 
 
 def _batch(shader: Any, kind: Any, indices: Any = None, **attributes: Any) -> Any:

@@ -171,7 +171,7 @@ def seconds_to_cancel(button: tuple[int, int]) -> float:
 
 def show_rooms() -> None:
     """The overlay in the demo room and in a hall of 60 pieces, with routes and sensors: seen, and fast."""
-    least = {}
+    usual = {}
     for number, name in ((5, "room"), (6, "hall")):
         command(f"furnish_{name}")
         time.sleep(1)
@@ -179,17 +179,17 @@ def show_rooms() -> None:
         command("time_overlay")
         told = json.loads((FOLDER / "overlay.json").read_text())
         report({f"gui.overlay.{name}.{figure}": value for figure, value in told.items()})
-        least[name] = told["thread_min_ms"]
+        usual[name] = told["thread_median_ms"]
         print(f"overlay of the {name}, {told['colliders']} colliders: median {told['median_ms']:.2f} ms, "
               f"minimum {told['min_ms']:.2f}, of its thread {told['thread_median_ms']:.2f}, "
               f"{told['thread_min_ms']:.2f}")  # fmt: skip
         command("look_near")
         time.sleep(1)
         screenshot(f"{number}-{name}-near")
-    # The least of the thread's own times: drawing without a graphics card uses all cores, and waits for them.
-    slow = {name: spent for name, spent in least.items() if spent > OVERLAY_LIMIT}
+    # The thread's own time: drawing without a graphics card uses all cores, and waits for them.
+    slow = {name: spent for name, spent in usual.items() if spent > OVERLAY_LIMIT}
     if slow:
-        raise Failure(f"the overlay takes at least {slow} ms, more than {OVERLAY_LIMIT:g} ms")
+        raise Failure(f"the overlay usually takes {slow} ms, more than {OVERLAY_LIMIT:g} ms")
 
 
 def report(figures: dict[str, float]) -> None:

@@ -105,17 +105,10 @@ class Trainer:
             for name, (mean, scale) in self.scaling.items()
         }
         self.parameters = {name: p.to(device).requires_grad_(True) for name, p in _initial(settings).items()}
-        self.optimizer = torch.optim.AdamW(
-            [
-                {"params": [p for n, p in self.parameters.items() if "_b" not in n and not n.startswith("b")]},
-                {
-                    "params": [p for n, p in self.parameters.items() if "_b" in n or n.startswith("b")],
-                    "weight_decay": 0.0,
-                },
-            ],
-            settings.learning_rate,
-            weight_decay=settings.weight_decay,
-        )
+        biases = [p for name, p in self.parameters.items() if "_b" in name or name.startswith("b")]
+        weights = [p for name, p in self.parameters.items() if not ("_b" in name or name.startswith("b"))]
+        groups: list[dict[str, Any]] = [{"params": weights}, {"params": biases, "weight_decay": 0.0}]
+        self.optimizer = torch.optim.AdamW(groups, settings.learning_rate, weight_decay=settings.weight_decay)
         self._starts = sequence_starts(data, settings.unroll)
         self.epoch = 0
         self.history: list[dict[str, float]] = []
