@@ -49,7 +49,11 @@ def test_the_demo_leaves_a_walking_character_its_restyled_walk_and_figures_of_bo
     assert styled["frames_on_rail"] >= 1.5 * shot["fps"]
     assert styled["hand_error_cm.max"] < 1, "the hand should stay on the rail"
     assert styled["foot_slide_cm_per_s"] < 2
-    assert styled["restyle.style_of_the_distance.after"] < 0.3
+    assert styled["restyle.style_sought_of_the_distance.after"] < 0.3
+    assert (
+        styled["restyle.style_in_the_end_of_the_distance.after"]
+        < styled["restyle.style_in_the_end_of_the_distance.before"]
+    )
     assert styled["rail.pins_cm_off.after"] < 1 < styled["rail.pins_cm_off.before"]
     errands = json.loads((out / "report_room.json").read_text())
     assert len(errands["goals"]) == 3
