@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..nsm_data import pack
 from .library import Library, Tally
+from .milling import milling_tracks
 from .pool import walked_tracks
 from .track import load_tracks, save_tracks
 
@@ -26,7 +27,8 @@ TALLY = "tally.json"
 @dataclass(frozen=True)
 class Recipe:
     """What a training set is made of. data: folder with the recordings. count: episodes in all, shared out by
-    `shares`. test_subjects: performers that are left out. walks: of the PFNN, from which approaches are taken."""
+    `shares`. test_subjects: performers that are left out. walks: of the PFNN, from which approaches are taken: as many
+    long ones as short ones from place to place."""
 
     data: Path
     count: int
@@ -54,7 +56,8 @@ def compose(recipe: Recipe, out: Path, processes: int = 2) -> Tally:
     out.mkdir(parents=True, exist_ok=True)
     walks = out / WALKS
     if not walks.exists():
-        save_tracks(walks, walked_tracks(recipe.walks, recipe.seed))
+        made = [*walked_tracks(recipe.walks, recipe.seed), *milling_tracks(recipe.walks, recipe.seed)]
+        save_tracks(walks, made)
     missing = [part for part in recipe.parts() if not (_folder(out, part) / TALLY).exists()]
     if missing:
         # Fresh processes, so that none inherits threads of ours.
