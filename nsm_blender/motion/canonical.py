@@ -104,7 +104,8 @@ def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None =
     Returns a Clip at the file's frame rate, float32, on the performer's own bone lengths, in the file's
     place and heading; it is moved up or down so that in stance the ball of the lower foot is at TOE_HEIGHT,
     and feet are level where they stand.
-    `meta["import"]` tells what was guessed and what was made up.
+    `meta["import"]` tells what was guessed and what was made up; its `floor` is the height, in metres of the file's
+    space, that became 0.
     Raises RigError when hips, legs or arms are missing, or units or rest pose cannot be made out.
     """
     notes: list[str] = []
@@ -122,14 +123,18 @@ def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None =
     skeleton = Skeleton(_NAMES, MODEL_SKELETON.parents, offsets)
     root = source.positions[:, bones["Hips"]] * metres
     local = make_continuous(skeleton.local_rotations(turns))
-    root[:, 2] -= floor_height(skeleton.positions(root, turns), motion.fps)
+    floor = floor_height(skeleton.positions(root, turns), motion.fps)
+    root[:, 2] -= floor
     return level_feet(
         Clip(
             skeleton=skeleton,
             root=root.astype(np.float32),
             rotations=local.astype(np.float32),
             fps=motion.fps,
-            meta={"source": motion.source, "import": {"up": up, "metres_per_unit": round(metres, 6), "notes": notes}},
+            meta={
+                "source": motion.source,
+                "import": {"up": up, "metres_per_unit": round(metres, 6), "floor": round(floor, 4), "notes": notes},
+            },
         )
     )
 
