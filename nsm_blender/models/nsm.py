@@ -177,9 +177,10 @@ def forward(weights: Mapping[str, Any], inputs: Inputs, gating: Any) -> Any:
 def _blended(w: Any, b: Any, h: Any, omega: Any) -> Any:
     xp = array_api_compat.array_namespace(h)
     experts, rows, columns = w.shape
-    # One product for all experts.
-    outputs = xp.reshape(h @ xp.reshape(w, (experts * rows, columns)).T, (h.shape[0], experts, rows)) + b
-    return xp.sum(outputs * omega[:, :, None], axis=1)
+    omega = xp.astype(omega, h.dtype)
+    # One product for all experts, and one that blends them.
+    outputs = xp.reshape(h @ xp.reshape(w, (experts * rows, columns)).T, (h.shape[0], experts, rows))
+    return (omega[:, None, :] @ outputs)[:, 0] + omega @ b
 
 
 def shapes(gating: Gating = "kronecker") -> dict[str, tuple[int | str, ...]]:

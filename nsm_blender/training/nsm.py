@@ -14,39 +14,37 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..control.nsm_features import CORNERS
-from ..models.layout import Layout
 from ..models.nsm import (
-    CELLS,
-    CURRENT,
     ENCODERS,
-    ENVIRONMENT,
     FRAME,
     GATING_SIZES,
-    GOAL,
     INTERACTION,
     LAYERS,
-    OCCUPANCY,
     OUTPUT,
-    TO_ROOT,
     Gating,
     forward,
-    gating_input,
 )
 from ..motion.rotations import Array
-from .nsm_data import KINDS, OCCUPANCY_STEPS, Packed
+from .nsm_batches import INTERACTION_USED, Batches, Displacement, fed_back, sequence_starts, statistics
+from .nsm_data import KINDS, Packed
 
-_CORNER_CELLS = np.array([0, (CELLS - 1) * CELLS * CELLS, (CELLS - 1) * CELLS, CELLS - 1])
-"""Cells whose vectors are those of `nsm_features.corner_vectors`."""
-_INTERACTION_USED = np.concatenate(
-    (
-        np.arange(CELLS**3) * INTERACTION.shape("cell")[1] + OCCUPANCY,
-        (_CORNER_CELLS[:, None] * INTERACTION.shape("cell")[1] + np.arange(3)[TO_ROOT]).ravel(),
-    )
-)
-"""The numbers of the interaction input that training reads: all occupancies, and the vectors from which those of all
-cells follow, so that what is learned is as general as with all 2048 at a quarter of the cost."""
-_STATISTICS = 20000
+PIECES = {
+    "root_velocity": 6.0,
+    "root_turn": 6.0,
+    "phase_change": 6.0,
+    "contact": 2.0,
+    "trajectory_position": 2.0,
+    "trajectory_direction": 2.0,
+    "goal_position": 0.1,
+    "goal_direction": 0.1,
+    "goal_action": 0.1,
+}
+"""Weights of pieces of the output in the loss, 1 for others: what steers the rollout is a hundredth of the numbers, and
+the next goal is not read, as goals come from the scene."""
+_NEAR = 0.5
+"""Metres from the goal at which the errors of what is predicted in its frame count once; nearer they count more,"""
+_NEAREST = 0.09
+"""down to here, so that it pays to learn centimetres there."""
 _LARGEST_GRADIENT = 1.0
 
 
@@ -64,7 +62,7 @@ class Settings:
     gating: Gating = "kronecker"
     without: list[str] = field(default_factory=list)
     """Encoders whose input is left at zero: the ablations of Table 3."""
-    batch: int = 2048
+    batch: int = 512
     """Frames in a step, in sequences of `unroll`."""
     half: bool = True
     """bfloat16 for the products: twice as fast where the processor has it."""
@@ -76,9 +74,11 @@ class Settings:
     dropout: float = 0.0
     noise: float = 0.1
     """Standard deviation of noise on the normalised pose, in place of the rollout's own errors."""
-    unroll: int = 8
+    unroll: int = 4
     """Frames that are predicted one from the other, so that the network meets its own errors; 1 is teacher forcing."""
-    warm_up: int = 2
+    displaced: bool = True
+    """Displace goals, see `nsm_batches.Displacement`."""
+    warm_up: int = 0
     """Epochs of teacher forcing before."""
     seed: int = 1
 
@@ -99,21 +99,22 @@ class Trainer:
         self.data, self.held_out, self.settings, self.folder, self.device = data, held_out, settings, folder, device
         folder.mkdir(parents=True, exist_ok=True)
         self._rng = np.random.default_rng(settings.seed)
+        self._noise = torch.Generator().manual_seed(settings.seed)
         self.scaling = statistics(data, settings.gating)
-        self._scaling = {
-            name: (torch.from_numpy(mean).to(device), torch.from_numpy(scale).to(device))
-            for name, (mean, scale) in self.scaling.items()
-        }
+        self._weights = _output_weights().to(device)
         self.parameters = {name: p.to(device).requires_grad_(True) for name, p in _initial(settings).items()}
         biases = [p for name, p in self.parameters.items() if "_b" in name or name.startswith("b")]
         weights = [p for name, p in self.parameters.items() if not ("_b" in name or name.startswith("b"))]
         groups: list[dict[str, Any]] = [{"params": weights}, {"params": biases, "weight_decay": 0.0}]
-        self.optimizer = torch.optim.AdamW(groups, settings.learning_rate, weight_decay=settings.weight_decay)
+        self.optimizer = torch.optim.AdamW(
+            groups, settings.learning_rate, weight_decay=settings.weight_decay, fused=True
+        )
         self._starts = sequence_starts(data, settings.unroll)
         self.epoch = 0
         self.history: list[dict[str, float]] = []
         if resume and self._checkpoint.exists():
             self._load()
+        self._batches = Batches(data, self.scaling, settings.gating, device)
 
     @property
     def _checkpoint(self) -> Path:
@@ -174,79 +175,55 @@ class Trainer:
         return 0.5 * (1 + math.cos(math.pi * epoch / length)) + 1e-3
 
     def loss(self, data: Packed, most: int = 20000) -> float:
-        """Mean squared error on normalised outputs, without noise."""
+        """Mean squared error on normalised outputs, one frame at a time, without noise."""
         rows = np.linspace(0, len(data) - 1, min(most, len(data))).astype(int)
+        batches = Batches(data, self.scaling, self.settings.gating, self.device)
+        total = 0.0
         with torch.no_grad():
-            parts = [
-                float(self._loss(*self._batch(data, rows[i : i + 2048]))) * len(rows[i : i + 2048])
-                for i in range(0, len(rows), 2048)
-            ]
-        return sum(parts) / len(rows)
+            for part in np.array_split(rows, max(len(rows) // 2048, 1)):
+                raw, phase, target = batches.raw(part)
+                inputs, gating = batches.normalised(raw, phase, self.settings.without, half=False)
+                error = forward(self.parameters, inputs, gating) - batches.normal("output", target)
+                total += float((error**2).mean()) * len(part)
+        return total / len(rows)
 
     def _unrolled(self, rows: Array, unroll: int) -> torch.Tensor:
-        """Mean squared error over `unroll` frames from `rows` on, each but the first with the pose and the future
+        """Weighted squared error over `unroll` frames from `rows` on, each but the first with the pose and the future
         trajectory that were predicted for it."""
+        settings, batches = self.settings, self._batches
+        parameters = self._cast()
         total = torch.zeros((), device=self.device)
         predicted: torch.Tensor | None = None
+        displacement: Displacement | None = None
         for step in range(unroll):
-            raw, phase, target = self._raw(self.data, rows + step)
-            if predicted is not None:
-                raw["frame"] = fed_back(raw["frame"], self._natural("output", predicted))
-            inputs, gating = self._normalised(raw, phase)
-            if step == 0 and self.settings.noise:
-                noise = torch.randn_like(inputs["frame"]) * self.settings.noise
-                inputs["frame"] = inputs["frame"] + noise * self._noisy
-            # Half precision only pays for large products; what is added up and fed back stays in full.
-            with torch.autocast(self.device.partition(":")[0], torch.bfloat16, enabled=self.settings.half):
-                predicted = forward(self.parameters, inputs, gating)
-            predicted = predicted.float()
-            total = total + torch.mean((predicted - target) ** 2)
+            raw, phase, target = batches.raw(rows + step)
+            if settings.displaced:
+                displacement = displacement or Displacement(raw["goal"], self._noise)
+                raw["interaction"] = displacement.interaction(raw["interaction"], raw["goal"])
+                raw["goal"] = displacement.goal(raw["goal"])
+            if predicted is None:
+                raw["frame"] = raw["frame"] + self._pose_noise(raw["frame"])
+            else:
+                raw["frame"] = fed_back(raw["frame"], batches.natural("output", predicted))
+            inputs, gating = batches.normalised(raw, phase, settings.without, settings.half)
+            predicted = forward(parameters, inputs, gating).float()
+            error = (predicted - batches.normal("output", target)) ** 2
+            total = total + (error * self._weights * _nearness(target)).mean()
         return total / unroll
 
-    def _loss(self, inputs: dict[str, torch.Tensor], gating: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        return torch.mean((forward(self.parameters, inputs, gating) - target) ** 2)
+    def _cast(self) -> dict[str, torch.Tensor]:
+        """The parameters as the products read them. The gating is small, and its gates want to be exact."""
+        if not self.settings.half:
+            return self.parameters
+        return {name: p if name.startswith("gating") else p.to(torch.bfloat16) for name, p in self.parameters.items()}
 
-    @property
-    def _noisy(self) -> torch.Tensor:
-        out = torch.zeros(FRAME.size, device=self.device)
+    def _pose_noise(self, frame: torch.Tensor) -> torch.Tensor:
+        out = torch.zeros_like(frame)
         for name in ("joint_position", "joint_rotation", "joint_velocity"):
-            out[getattr(FRAME, name)] = 1
+            part = getattr(FRAME, name)
+            drawn = torch.randn(len(frame), part.stop - part.start, generator=self._noise).to(frame.device)
+            out[:, part] = drawn * self._batches.scale("frame")[part] * self.settings.noise
         return out
-
-    def _batch(self, data: Packed, rows: Array) -> tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]:
-        raw, phase, target = self._raw(data, rows)
-        return *self._normalised(raw, phase), target
-
-    def _raw(self, data: Packed, rows: Array) -> tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]:
-        """Inputs in natural units, phase, and normalised outputs."""
-
-        def tensor(values: Array) -> torch.Tensor:
-            return torch.from_numpy(np.ascontiguousarray(values[rows])).to(self.device).float()
-
-        raw = {
-            "frame": tensor(data.frame),
-            "goal": tensor(data.goal),
-            "interaction": torch.cat((tensor(data.occupied) / OCCUPANCY_STEPS, tensor(data.corners)), dim=1),
-            "environment": tensor(data.around) / OCCUPANCY_STEPS,
-        }
-        return raw, tensor(data.phase), self._normal("output", tensor(data.output))
-
-    def _normalised(
-        self, raw: dict[str, torch.Tensor], phase: torch.Tensor
-    ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
-        gating = gating_input(raw["frame"], raw["goal"], phase, self.settings.gating)
-        inputs = {name: self._normal(name, value) for name, value in raw.items()}
-        for name in self.settings.without:
-            inputs[name] = torch.zeros_like(inputs[name])
-        return inputs, self._normal("gating", gating)
-
-    def _natural(self, name: str, value: torch.Tensor) -> torch.Tensor:
-        mean, scale = self._scaling[name]
-        return value * scale + mean
-
-    def _normal(self, name: str, value: torch.Tensor) -> torch.Tensor:
-        mean, scale = self._scaling[name]
-        return (value - mean) / scale
 
     def export(self) -> dict[str, Array]:
         """Tensors of a weights file, see `models.nsm.shapes`."""
@@ -255,7 +232,7 @@ class Trainer:
             out[f"{name}_w0"] = np.zeros_like(out[f"{name}_w0"])
         for name, (mean, scale) in self.scaling.items():
             out[f"{name}_mean"], out[f"{name}_scale"] = mean, scale
-        used = _INTERACTION_USED
+        used = INTERACTION_USED
         weights = np.zeros((len(out["interaction_w0"]), INTERACTION.size), dtype=np.float32)
         weights[:, used] = out["interaction_w0"]
         mean, scale = np.zeros(INTERACTION.size, np.float32), np.ones(INTERACTION.size, np.float32)
@@ -271,6 +248,8 @@ class Trainer:
                 "epoch": self.epoch,
                 "history": self.history,
                 "rng": self._rng.bit_generator.state,
+                "noise": self._noise.get_state(),
+                "scaling": self.scaling,
                 "settings": asdict(self.settings),
             },
             self._checkpoint,
@@ -285,62 +264,27 @@ class Trainer:
         self.optimizer.load_state_dict(state["optimizer"])
         self.epoch, self.history = state["epoch"], state["history"]
         self._rng.bit_generator.state = state["rng"]
+        self._noise.set_state(state["noise"])
+        # Data that was added since does not change what the network's numbers mean.
+        self.scaling = state["scaling"]
 
 
-def fed_back(frame: torch.Tensor, predicted: torch.Tensor) -> torch.Tensor:
-    """A frame input (N, FRAME.size) whose pose and future trajectory are those of the output (N, OUTPUT.size) before
-    it, as in a rollout. The root is taken to be where it was recorded."""
-    out = frame.clone()
-    for name in ("joint_position", "joint_rotation", "joint_velocity"):
-        out[:, getattr(FRAME, name)] = predicted[:, getattr(OUTPUT, name)]
-    for name, first in (("trajectory_position", 1), ("trajectory_direction", 1), ("trajectory_action", 0)):
-        samples = FRAME.shape(name)
-        part = out[:, getattr(FRAME, name)].reshape(-1, *samples)
-        values = predicted[:, getattr(OUTPUT, name)].reshape(-1, *OUTPUT.shape(name))
-        known = part[:, : CURRENT + first]
-        out[:, getattr(FRAME, name)] = torch.cat((known, values), dim=1).flatten(1)
-    return out
+def _output_weights() -> torch.Tensor:
+    """Weight (OUTPUT.size,) of each number of the output, one in the mean."""
+    out = torch.ones(OUTPUT.size)
+    for name, weight in PIECES.items():
+        out[getattr(OUTPUT, name)] = weight
+    return out / out.mean()
 
 
-def sequence_starts(data: Packed, length: int) -> Array:
-    """Rows from which `length` frames follow each other: the pose that is to be predicted is the next row's."""
-    pose = slice(0, 9)
-    follows = np.all(
-        data.output[:-1, OUTPUT.joint_position][:, pose] == data.frame[1:, FRAME.joint_position][:, pose], axis=1
-    )
-    run = np.concatenate((follows, [False])).astype(np.int64)
-    broken = np.cumsum(1 - run)
-    last = np.arange(len(run)) + length - 1
-    inside = last < len(run)
-    ok = np.zeros(len(run), dtype=bool)
-    before = np.concatenate(([0], broken))
-    ok[inside] = before[last[inside]] == before[np.flatnonzero(inside)]
-    return np.flatnonzero(ok)
-
-
-def statistics(data: Packed, gating: Gating) -> dict[str, tuple[Array, Array]]:
-    """Mean and scale by input, of gating and of the output; one deviation for all numbers of a piece, so that small
-    ones carry no noise."""
-    rows = np.linspace(0, len(data) - 1, min(_STATISTICS, len(data))).astype(int)
-    frame, goal = data.frame[rows].astype(np.float64), data.goal[rows].astype(np.float64)
-    occupied = data.occupied[rows] / OCCUPANCY_STEPS
-    condition = gating_input(frame, goal, data.phase[rows].astype(np.float64), gating)
-    interaction = Layout(occupied=(CELLS**3,), corners=(CORNERS, 3))
-    values = {
-        "frame": (frame, FRAME),
-        "goal": (goal, GOAL),
-        "interaction": (np.concatenate((occupied, data.corners[rows]), axis=1), interaction),
-        "environment": (data.around[rows] / OCCUPANCY_STEPS, ENVIRONMENT),
-        "gating": (condition, Layout(condition=(GATING_SIZES[gating],))),
-        "output": (data.output[rows].astype(np.float64), OUTPUT),
-    }
-    out = {}
-    for name, (value, layout) in values.items():
-        scale = np.ones(layout.size)
-        for piece in layout.shapes:
-            part = getattr(layout, piece)
-            scale[part] = float(value[:, part].std(0).mean()) or 1.0
-        out[name] = (value.mean(0).astype(np.float32), scale.astype(np.float32))
+def _nearness(target: torch.Tensor) -> torch.Tensor:
+    """Weight (N, OUTPUT.size) of the errors of outputs in natural units (N, OUTPUT.size), by how near the goal is."""
+    out = torch.ones_like(target)
+    shape = OUTPUT.shape("goal_trajectory_position")
+    away = target[:, OUTPUT.goal_trajectory_position].reshape(-1, *shape).norm(dim=2, keepdim=True)
+    weight = (_NEAR / away.clamp(_NEAREST, _NEAR)) ** 2
+    for name in ("goal_trajectory_position", "goal_trajectory_direction"):
+        out[:, getattr(OUTPUT, name)] = weight.expand(-1, *shape).flatten(1)
     return out
 
 
@@ -353,7 +297,7 @@ def _initial(settings: Settings) -> dict[str, torch.Tensor]:
         return (torch.rand(*shape, generator=generator) * 2 - 1) * bound
 
     out: dict[str, torch.Tensor] = {}
-    sizes = {name: layout.size for name, layout in ENCODERS.items()} | {"interaction": len(_INTERACTION_USED)}
+    sizes = {name: layout.size for name, layout in ENCODERS.items()} | {"interaction": len(INTERACTION_USED)}
     for name, size in sizes.items():
         own = settings.encoders[name]
         for layer in range(LAYERS):

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Batches of the NSM's training: packed frames as tensors, normalised, with the rollout's own errors in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..control.nsm_features import CORNERS
+from ..models.layout import Layout
+from ..models.nsm import (
+    CELLS,
+    CURRENT,
+    ENVIRONMENT,
+    FRAME,
+    GATING_SIZES,
+    GOAL,
+    INTERACTION,
+    OCCUPANCY,
+    OUTPUT,
+    TO_ROOT,
+    Gating,
+    gating_input,
+)
+from ..motion.rotations import Array
+from .nsm_data import OCCUPANCY_STEPS, Packed
+
+_CORNER_CELLS = np.array([0, (CELLS - 1) * CELLS * CELLS, (CELLS - 1) * CELLS, CELLS - 1])
+"""Cells whose vectors are those of `nsm_features.corner_vectors`."""
+INTERACTION_USED = np.concatenate(
+    (
+        np.arange(CELLS**3) * INTERACTION.shape("cell")[1] + OCCUPANCY,
+        (_CORNER_CELLS[:, None] * INTERACTION.shape("cell")[1] + np.arange(3)[TO_ROOT]).ravel(),
+    )
+)
+"""The numbers of the interaction input that training reads: all occupancies, and the vectors from which those of all
+cells follow, so that what is learned is as general as with all 2048 at a quarter of the cost."""
+_STATISTICS = 20000
+_SHIFT, _SHIFT_PER_METRE, _LARGEST_SHIFT = 0.03, 0.05, 0.2
+"""Metres: standard deviation of a displaced goal's place, at the goal and for each metre away from it."""
+_TURN = 0.07
+"""Radians: standard deviation of a displaced goal's facing."""
+_DISPLACED = 0.6
+"""Share of the sequences whose goal is displaced."""
+
+Raw = dict[str, torch.Tensor]
+
+
+class Batches:
+    """Rows of packed data on a device. scaling: mean and scale of each input, of the gating and of the output."""
+
+    def __init__(self, data: Packed, scaling: dict[str, tuple[Array, Array]], gating: Gating, device: str) -> None:
+        self._data, self._gating, self._device = data, gating, device
+        self._scaling = {
+            name: (torch.from_numpy(mean).to(device), torch.from_numpy(scale).to(device))
+            for name, (mean, scale) in scaling.items()
+        }
+
+    def raw(self, rows: Array) -> tuple[Raw, torch.Tensor, torch.Tensor]:
+        """Inputs by encoder, phase and outputs of rows, all in natural units."""
+        data = self._data
+        raw = {
+            "frame": self._tensor(data.frame, rows),
+            "goal": self._tensor(data.goal, rows),
+            "interaction": torch.cat(
+                (self._tensor(data.occupied, rows) / OCCUPANCY_STEPS, self._tensor(data.corners, rows)), dim=1
+            ),
+            "environment": self._tensor(data.around, rows) / OCCUPANCY_STEPS,
+        }
+        return raw, self._tensor(data.phase, rows), self._tensor(data.output, rows)
+
+    def _tensor(self, values: Array, rows: Array) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values[rows])).to(self._device).float()
+
+    def normalised(self, raw: Raw, phase: torch.Tensor, without: list[str], half: bool) -> tuple[Raw, torch.Tensor]:
+        """Inputs of the network, in bfloat16 if `half`, and of the gating. without: encoders that get zeros."""
+        inputs = {name: self.normal(name, value) for name, value in raw.items()}
+        for name in without:
+            inputs[name] = torch.zeros_like(inputs[name])
+        if half:
+            inputs = {name: value.to(torch.bfloat16) for name, value in inputs.items()}
+        return inputs, self.normal("gating", gating_input(raw["frame"], raw["goal"], phase, self._gating))
+
+    def natural(self, name: str, value: torch.Tensor) -> torch.Tensor:
+        """A normalised value in natural units."""
+        mean, scale = self._scaling[name]
+        return value * scale + mean
+
+    def normal(self, name: str, value: torch.Tensor) -> torch.Tensor:
+        """A value in natural units, normalised."""
+        mean, scale = self._scaling[name]
+        return (value - mean) / scale
+
+    def scale(self, name: str) -> torch.Tensor:
+        """Natural units of one normalised unit."""
+        return self._scaling[name][1]
+
+
+class Displacement:
+    """Goals that lie a little beside where the body was going, (N,) sequences.
+
+    What is predicted in the goal's frame stays as it was recorded, so that the network learns to come to the goal from
+    beside the recorded way, instead of copying how far off it is. That is what bi-directional control relies on (4.2).
+    """
+
+    def __init__(self, goal: torch.Tensor, generator: torch.Generator) -> None:
+        """goal: (N, GOAL.size) of the first frames."""
+        count, device = len(goal), goal.device
+
+        def normal(*size: int) -> torch.Tensor:
+            return torch.randn(*size, generator=generator).to(device)
+
+        away = goal[:, GOAL.position].reshape(count, *GOAL.shape("position"))[:, -1, :2].norm(dim=1)
+        chosen = (torch.rand(count, generator=generator) < _DISPLACED).to(device).float()
+        spread = (_SHIFT + _SHIFT_PER_METRE * away).clamp(max=_LARGEST_SHIFT) * chosen
+        self._shift = normal(count, 2) * spread[:, None]
+        angle = normal(count) * _TURN * chosen
+        self._cos, self._sin = torch.cos(angle)[:, None], torch.sin(angle)[:, None]
+
+    def goal(self, goal: torch.Tensor) -> torch.Tensor:
+        """A goal input (N, GOAL.size), displaced."""
+        out = goal.clone()
+        place = out[:, GOAL.position].reshape(len(goal), *GOAL.shape("position")).clone()
+        facing = out[:, GOAL.direction].reshape(len(goal), *GOAL.shape("direction"))
+        place[..., :2] += self._shift[:, None]
+        out[:, GOAL.position] = place.flatten(1)
+        out[:, GOAL.direction] = self._turned(facing).flatten(1)
+        return out
+
+    def interaction(self, interaction: torch.Tensor, goal: torch.Tensor) -> torch.Tensor:
+        """What training reads of an interaction input, displaced with the goal input (N, GOAL.size) given as it was."""
+        out = interaction.clone()
+        corners = out[:, -3 * CORNERS :].reshape(len(goal), CORNERS, 3).clone()
+        middle = goal[:, GOAL.position].reshape(len(goal), *GOAL.shape("position"))[:, -1:, :2]
+        # The vectors lead from the cells to the root; where no thing is used they are all zero, and stay so.
+        used = (corners.abs().sum(dim=(1, 2), keepdim=True) > 0).float()
+        moved = -(self._turned(-corners[..., :2] - middle) + middle + self._shift[:, None])
+        corners[..., :2] = used * moved
+        out[:, -3 * CORNERS :] = corners.flatten(1)
+        return out
+
+    def _turned(self, vectors: torch.Tensor) -> torch.Tensor:
+        x, y = vectors[..., 0], vectors[..., 1]
+        return torch.stack((self._cos * x - self._sin * y, self._sin * x + self._cos * y), dim=-1)
+
+
+def fed_back(frame: torch.Tensor, predicted: torch.Tensor) -> torch.Tensor:
+    """A frame input (N, FRAME.size) whose pose and future trajectory are those of the output (N, OUTPUT.size) before
+    it, as in a rollout. The root is taken to be where it was recorded."""
+    out = frame.clone()
+    for name in ("joint_position", "joint_rotation", "joint_velocity"):
+        out[:, getattr(FRAME, name)] = predicted[:, getattr(OUTPUT, name)]
+    for name, first in (("trajectory_position", 1), ("trajectory_direction", 1), ("trajectory_action", 0)):
+        samples = FRAME.shape(name)
+        part = out[:, getattr(FRAME, name)].reshape(-1, *samples)
+        values = predicted[:, getattr(OUTPUT, name)].reshape(-1, *OUTPUT.shape(name))
+        known = part[:, : CURRENT + first]
+        out[:, getattr(FRAME, name)] = torch.cat((known, values), dim=1).flatten(1)
+    return out
+
+
+def sequence_starts(data: Packed, length: int) -> Array:
+    """Rows from which `length` frames follow each other: the pose that is to be predicted is the next row's."""
+    pose = slice(0, 9)
+    follows = np.all(
+        data.output[:-1, OUTPUT.joint_position][:, pose] == data.frame[1:, FRAME.joint_position][:, pose], axis=1
+    )
+    run = np.concatenate((follows, [False])).astype(np.int64)
+    broken = np.cumsum(1 - run)
+    last = np.arange(len(run)) + length - 1
+    inside = last < len(run)
+    ok = np.zeros(len(run), dtype=bool)
+    before = np.concatenate(([0], broken))
+    ok[inside] = before[last[inside]] == before[np.flatnonzero(inside)]
+    return np.flatnonzero(ok)
+
+
+def statistics(data: Packed, gating: Gating) -> dict[str, tuple[Array, Array]]:
+    """Mean and scale by input, of gating and of the output; one deviation for all numbers of a piece, so that small
+    ones carry no noise."""
+    rows = np.linspace(0, len(data) - 1, min(_STATISTICS, len(data))).astype(int)
+    frame, goal = data.frame[rows].astype(np.float64), data.goal[rows].astype(np.float64)
+    occupied = data.occupied[rows] / OCCUPANCY_STEPS
+    condition = gating_input(frame, goal, data.phase[rows].astype(np.float64), gating)
+    interaction = Layout(occupied=(CELLS**3,), corners=(CORNERS, 3))
+    values = {
+        "frame": (frame, FRAME),
+        "goal": (goal, GOAL),
+        "interaction": (np.concatenate((occupied, data.corners[rows]), axis=1), interaction),
+        "environment": (data.around[rows] / OCCUPANCY_STEPS, ENVIRONMENT),
+        "gating": (condition, Layout(condition=(GATING_SIZES[gating],))),
+        "output": (data.output[rows].astype(np.float64), OUTPUT),
+    }
+    out = {}
+    for name, (value, layout) in values.items():
+        scale = np.ones(layout.size)
+        for piece in layout.shapes:
+            part = getattr(layout, piece)
+            scale[part] = float(value[:, part].std(0).mean()) or 1.0
+        out[name] = (value.mean(0).astype(np.float32), scale.astype(np.float32))
+    return out
