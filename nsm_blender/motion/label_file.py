@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,12 +23,12 @@ from .skeleton import CONTACT_JOINTS
 FORMAT = 1
 
 
-def save_labels(labels: Labels, clip: Clip, path: Path | str) -> None:
+def save_labels(labels: Labels, clip: Clip, path: Path | str, more: Mapping[str, Any] | None = None) -> None:
     """Write the labels of `clip`.
 
     `contacts`: for each contact joint the stretches [first, last] in which it is planted. `gaits`:
     [first, last, name], covering all frames. `phase`: radians, one a frame. `doubtful`: for the reader
-    only. Frames count from 0, the last one belongs to the stretch.
+    only. Frames count from 0, the last one belongs to the stretch. more: other entries of the file.
     """
     edges = [0, *(np.flatnonzero(np.diff(labels.gait)) + 1).tolist(), len(labels.gait)]
     gaits = [[a, b - 1, GAITS[int(labels.gait[a])]] for a, b in pairwise(edges)]
@@ -36,13 +37,11 @@ def save_labels(labels: Labels, clip: Clip, path: Path | str) -> None:
         "clip": clip.name,
         "fps": clip.fps,
         "frames": len(clip),
-        "contacts": {
-            name: [[int(a), int(b) - 1] for a, b in runs(labels.contacts[:, c] > 0.5)]
-            for c, name in enumerate(CONTACT_JOINTS)
-        },
+        "contacts": {name: stretches(labels.contacts[:, c] > 0.5) for c, name in enumerate(CONTACT_JOINTS)},
         "gaits": gaits,
         "phase": [round(float(p), 4) for p in labels.phase],
         "doubtful": [[d.start, d.stop - 1, d.reason] for d in labels.doubts],
+        **(more or {}),
     }
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in document.items()]
     Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
@@ -54,18 +53,12 @@ def load_labels(path: Path | str, clip: Clip) -> Labels:
     Raises FileFormatError that names the file and the entry that is wrong.
     """
     path = Path(path)
-    document = _read(path)
+    document = read_document(path)
     if document.get("frames") != len(clip):
         raise FileFormatError(f"{path}: labels of {document.get('frames')} frames, but the clip has {len(clip)}")
-    contacts = np.zeros((len(clip), len(CONTACT_JOINTS)), dtype=np.float32)
-    given = document.get("contacts")
-    if not isinstance(given, dict) or set(given) != set(CONTACT_JOINTS):
-        raise FileFormatError(f"{path}: 'contacts' must have exactly {', '.join(CONTACT_JOINTS)}")
-    for column, name in enumerate(CONTACT_JOINTS):
-        for first, last in _stretches(given[name], 2, f"contacts of {name}", len(clip), path):
-            contacts[first : last + 1, column] = 1
+    contacts = flags(document, "contacts", CONTACT_JOINTS, len(clip), path)
     gait = np.full(len(clip), -1)
-    for first, last, name in _stretches(document.get("gaits"), 3, "gaits", len(clip), path):
+    for first, last, name in checked_stretches(document.get("gaits"), 3, "gaits", len(clip), path):
         if name not in GAITS:
             raise FileFormatError(f"{path}: '{name}' is no gait; there are {', '.join(GAITS)}")
         gait[first : last + 1] = GAITS.index(name)
@@ -75,7 +68,25 @@ def load_labels(path: Path | str, clip: Clip) -> Labels:
     return replace(label(clip), contacts=contacts, gait=gait, phase=phase, doubts=())
 
 
-def _read(path: Path) -> dict[str, Any]:
+def stretches(on: Array) -> list[list[int]]:
+    """[first, last] of each stretch in which `on` (T,) holds."""
+    return [[int(a), int(b) - 1] for a, b in runs(on)]
+
+
+def flags(document: Mapping[str, Any], key: str, names: Sequence[str], frames: int, path: Path) -> Array:
+    """(frames, names) float32, 1 in the stretches that the document tells for each name. Raises FileFormatError."""
+    out = np.zeros((frames, len(names)), dtype=np.float32)
+    given = document.get(key)
+    if not isinstance(given, dict) or set(given) != set(names):
+        raise FileFormatError(f"{path}: '{key}' must have exactly {', '.join(names)}")
+    for column, name in enumerate(names):
+        for first, last in checked_stretches(given[name], 2, f"{key} of {name}", frames, path):
+            out[first : last + 1, column] = 1
+    return out
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """The entries of a label file. Raises FileFormatError when it is none."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -89,8 +100,8 @@ def _read(path: Path) -> dict[str, Any]:
     return document
 
 
-def _stretches(value: object, size: int, what: str, frames: int, path: Path) -> list[Any]:
-    """The list of [first, last, ...], in order and without overlap."""
+def checked_stretches(value: object, size: int, what: str, frames: int, path: Path) -> list[Any]:
+    """The list of [first, last, ...], in order and without overlap. Raises FileFormatError."""
     if not isinstance(value, list):
         raise FileFormatError(f"{path}: {what} must be a list of stretches")
     before = -1

@@ -41,7 +41,7 @@ from ..motion.filters import velocity
 from ..motion.root import direction, to_local
 from ..motion.rotations import Array
 from .episodes.episode import FREE, Episode
-from .episodes.track import blended_actions
+from .episodes.track import blended_actions, goal_actions
 
 PAST = -int(WINDOW[0])
 AHEAD = int(WINDOW[-1])
@@ -212,7 +212,7 @@ def _segment(episode: Episode, root: Array, frames: Array, at: int) -> tuple[Arr
         when = np.clip(frames[:, None] + WINDOW + AHEAD, 0, len(root) - 1)
         way = root[when]
         places = way[..., :3]
-        facing, action = way[..., 3], _goal_actions(episode.track.actions)[when]
+        facing, action = way[..., 3], goal_actions(episode.track.actions)[when]
     else:
         places = np.broadcast_to(goals.place[at], (len(frames), SAMPLES, 3))
         facing = np.broadcast_to(goals.facing[at], (len(frames), SAMPLES))
@@ -239,19 +239,6 @@ def _segment(episode: Episode, root: Array, frames: Array, at: int) -> tuple[Arr
         cells[:, OCCUPANCY] = occupancy
         volume[i] = cells.reshape(-1)
     return out, volume
-
-
-def _goal_actions(actions: Array) -> Array:
-    """One-hot goal actions (T, 6) of labels (T, 7): what is done with the hands counts before how one walks."""
-    order = ("carry", "open", "sit", "run", "walk", "idle")
-    out = np.zeros((len(actions), len(GOAL_ACTIONS)), dtype=np.float32)
-    left = np.ones(len(actions), dtype=bool)
-    for name in order:
-        on = left & (actions[:, ACTIONS.index(name)] > 0.5)
-        out[on, GOAL_ACTIONS.index(name)] = 1
-        left &= ~on
-    out[left, GOAL_ACTIONS.index("walk")] = 1
-    return out
 
 
 def _put(out: Array, layout: Layout, name: str, values: Array) -> None:

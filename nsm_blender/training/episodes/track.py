@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...control.planting import plant_feet
-from ...models.nsm import ACTIONS, FPS
+from ...models.nsm import ACTIONS, FPS, GOAL_ACTIONS
 from ...motion.clip import Clip
 from ...motion.contacts import foot_contacts
 from ...motion.filters import gaussian
@@ -32,6 +32,8 @@ from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, mirror_indices
 
 _MIRROR = mirror_indices(MODEL_SKELETON.names)
 _ACTION_OF_GAIT = {"stand": "idle", "walk": "walk", "jog": "run", "jump": "walk", "crouch": "walk"}
+_GOAL_ORDER = ("carry", "open", "sit", "run", "walk", "idle")
+"""What is done with the hands counts before how one walks, in the goal's action."""
 HALF_LIFE = 0.12
 """Seconds in which half of the difference at a join is gone."""
 ACTION_BLEND = 0.3
@@ -155,6 +157,18 @@ def locomotion_actions(gait: Array) -> Array:
     for i, name in enumerate(GAITS):
         table[i, ACTIONS.index(_ACTION_OF_GAIT[name])] = 1
     return table[gait]
+
+
+def goal_actions(actions: Array) -> Array:
+    """One-hot goal actions (T, len(GOAL_ACTIONS)) of action labels (T, len(ACTIONS))."""
+    out = np.zeros((len(actions), len(GOAL_ACTIONS)), dtype=np.float32)
+    left = np.ones(len(actions), dtype=bool)
+    for name in _GOAL_ORDER:
+        on = left & (actions[:, ACTIONS.index(name)] > 0.5)
+        out[on, GOAL_ACTIONS.index(name)] = 1
+        left &= ~on
+    out[left, GOAL_ACTIONS.index("walk")] = 1
+    return out
 
 
 def align(track: Track, frame: int, place: Array, angle: float) -> Track:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Wavefront OBJ files: only places and faces, which is what a collider needs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import FileFormatError
+from ..motion.imported import read_lines
+from .mesh import TriangleMesh
+
+_LEAST_CORNERS = 3
+
+
+def read_obj(path: Path | str) -> TriangleMesh:
+    """All faces of a file as one mesh, in the file's axes and units; faces of many corners as fans of triangles.
+
+    Raises FileFormatError, naming the file and the line, when it cannot be read or holds no faces.
+    """
+    path = Path(path)
+    vertices: list[list[float]] = []
+    triangles: list[list[int]] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        words = line.split()
+        if not words or words[0] not in ("v", "f"):
+            continue
+        try:
+            if words[0] == "v":
+                vertices.append([float(word) for word in words[1:4]])
+                if len(vertices[-1]) != 3 or not np.isfinite(vertices[-1]).all():
+                    raise ValueError
+            else:
+                corners = [_corner(word, len(vertices)) for word in words[1:]]
+                if len(corners) < _LEAST_CORNERS:
+                    raise ValueError
+                triangles += [[corners[0], *pair] for pair in pairwise(corners[1:])]
+        except ValueError as error:
+            raise FileFormatError(f"{path}, line {number}: '{line.strip()[:40]}' is no vertex or face") from error
+    if not triangles:
+        raise FileFormatError(f"{path}: the file holds no faces")
+    return TriangleMesh(np.array(vertices), np.array(triangles, dtype=np.int64))
+
+
+def write_obj(mesh: TriangleMesh, path: Path | str) -> None:
+    """Write a mesh, with places to a hundredth of a millimetre of metres."""
+    lines = [f"v {x:.5f} {y:.5f} {z:.5f}" for x, y, z in np.asarray(mesh.vertices).tolist()]
+    lines += [f"f {a} {b} {c}" for a, b, c in (np.asarray(mesh.triangles) + 1).tolist()]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _corner(word: str, known: int) -> int:
+    """Index of the vertex of a corner such as 3, 3/1/2 or -1. Raises ValueError when there is none."""
+    number = int(word.partition("/")[0])
+    index = number - 1 if number > 0 else known + number
+    if number == 0 or not 0 <= index < known:
+        raise ValueError(word)
+    return index

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clips of a data folder as templates are found in them: a track, what stood around, and labels a person corrected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...models.nsm import FPS
+from ...motion.clip_file import LibraryEntry, load_clip
+from ...motion.feet import level_feet
+from ...motion.retarget import leg_length, stride_ratio, to_model_skeleton
+from ...motion.skeleton import MODEL_SKELETON
+from .marks import Marks, load_marks, marks_beside
+from .props import Prop, objects_beside, read_props
+from .track import Track, from_clip
+
+
+@dataclass(frozen=True, eq=False)
+class Capture:
+    """A clip on the model skeleton at 60 fps. props: what stood around, as told beside the clip. marks: corrected
+    labels, None where nobody corrected any."""
+
+    name: str
+    subject: str
+    track: Track
+    props: tuple[Prop, ...]
+    marks: Marks | None
+
+    def of_kind(self, kind: str) -> list[Prop]:
+        """The props of one kind."""
+        return [prop for prop in self.props if prop.kind == kind]
+
+
+def load_capture(entry: LibraryEntry, *, level: bool = True) -> Capture:
+    """A clip with all that is told beside it. level: set its feet level, see `level_feet`.
+
+    Raises FileFormatError when a file beside it is wrong.
+    """
+    clip = load_clip(entry.path)
+    # The clip grows or shrinks to the model skeleton, and the things in it likewise.
+    stride, height = stride_ratio(clip.skeleton), leg_length(MODEL_SKELETON) / leg_length(clip.skeleton)
+    told = objects_beside(entry.path)
+    props = read_props(told) if told.is_file() else []
+    corrected = marks_beside(entry.path)
+    marks = load_marks(corrected, clip) if corrected.is_file() else None
+    track = from_clip(to_model_skeleton((level_feet(clip) if level else clip).resampled(FPS)))
+    if marks is not None:
+        at = np.round(np.arange(len(track)) * clip.fps / FPS).astype(int)
+        marks = marks.sampled(np.minimum(at, len(clip) - 1))
+        track = replace(track, contacts=marks.contacts, actions=marks.actions)
+    factors = np.array([stride, stride, height])
+    return Capture(entry.name, str(entry.subject), track, tuple(prop.scaled(factors) for prop in props), marks)
