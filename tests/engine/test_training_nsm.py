@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Training the NSM: it learns, it can be gone on with, and displaced goals stay whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from nsm_blender.models.nsm import ENVIRONMENT, FRAME, GOAL, NSM, OUTPUT, shapes  # noqa: E402
+from nsm_blender.models.weights import check_shapes  # noqa: E402
+from nsm_blender.motion.rotations import Array  # noqa: E402
+from nsm_blender.training.nsm import Settings, Trainer  # noqa: E402
+from nsm_blender.training.nsm_batches import Displacement, sequence_starts  # noqa: E402
+from nsm_blender.training.nsm_data import Packed  # noqa: E402
+
+SETTINGS = Settings(
+    experts=2,
+    hidden=16,
+    gating_hidden=8,
+    encoders={"frame": 12, "goal": 8, "interaction": 8, "environment": 8},
+    batch=32,
+    half=False,
+    first_cycle=2,
+    epochs=4,
+    unroll=2,
+)
+EPISODE = 60
+
+
+@pytest.fixture(scope="module")
+def data() -> Packed:
+    """Two episodes in which all swings to and fro, slowly, and the next pose is what is to be predicted."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for start in (0.0, 1.0):
+        at = np.linspace(start, start + 6, EPISODE + 1)
+
+        def swing(size: int, of: Array) -> Array:
+            return np.sin(of[:, None] + rng.uniform(0, 6, size)).astype(np.float16)
+
+        frame, output = swing(FRAME.size, at), swing(OUTPUT.size, at[1:])
+        for name in ("joint_position", "joint_rotation", "joint_velocity"):
+            output[:, getattr(OUTPUT, name)] = frame[1:, getattr(FRAME, name)]
+        parts.append(
+            Packed(
+                frame[:-1],
+                swing(GOAL.size, at[:-1]),
+                rng.integers(0, 255, (EPISODE, 512)).astype(np.uint8),
+                swing(12, at[:-1]).astype(np.float32),
+                rng.integers(0, 255, (EPISODE, ENVIRONMENT.size)).astype(np.uint8),
+                (at[:-1] % (2 * np.pi)).astype(np.float32),
+                output,
+                np.zeros(EPISODE, dtype=np.uint8),
+                np.zeros(EPISODE, dtype=bool),
+            )
+        )
+    return Packed.joined(parts)
+
+
+def quiet(_: str) -> None:
+    pass
+
+
+def test_sequences_stay_within_an_episode(data: Packed) -> None:
+    starts = sequence_starts(data, 4)
+    assert starts.tolist() == [*range(EPISODE - 3), *range(EPISODE, 2 * EPISODE - 3)]
+
+
+def test_training_lowers_the_error_and_gives_a_weights_file(data: Packed, tmp_path: Path) -> None:
+    trainer = Trainer(data, replace(SETTINGS, epochs=12, first_cycle=12, learning_rate=1e-2), tmp_path)
+    before = trainer.loss(data)
+    tensors = trainer.run(quiet)
+    assert trainer.loss(data) < 0.5 * before
+    check_shapes(tensors, shapes(), tmp_path)
+    assert NSM(tensors).output_mean.shape == (OUTPUT.size,)
+
+
+def test_an_interrupted_run_goes_on_as_if_it_had_not_been(data: Packed, tmp_path: Path) -> None:
+    whole = Trainer(data, SETTINGS, tmp_path / "whole").run(quiet)
+
+    def fails_after_two(trainer: Trainer) -> dict[str, float]:
+        if trainer.epoch == 3:
+            raise KeyboardInterrupt
+        return {}
+
+    with pytest.raises(KeyboardInterrupt):
+        Trainer(data, SETTINGS, tmp_path / "broken").run(quiet, fails_after_two)
+    resumed = Trainer(data, SETTINGS, tmp_path / "broken", resume=True)
+    assert resumed.epoch == 2
+    tensors = resumed.run(quiet)
+    assert all(np.array_equal(tensors[name], value) for name, value in whole.items())
+
+
+def test_a_displaced_goal_keeps_its_thing_about_it() -> None:
+    rng = np.random.default_rng(1)
+    goal = torch.zeros(8, GOAL.size)
+    place = torch.from_numpy(rng.uniform(-1, 1, (8, 1, 3)).astype(np.float32)).repeat(1, 13, 1)
+    angle = rng.uniform(-3, 3, 8)
+    facing = np.stack((np.sin(angle), -np.cos(angle)), axis=1).astype(np.float32)
+    goal[:, GOAL.position] = place.flatten(1)
+    goal[:, GOAL.direction] = torch.from_numpy(np.tile(facing, (1, 13)))
+    cells = place[:, :1] + torch.from_numpy(rng.uniform(-0.5, 0.5, (8, 4, 3)).astype(np.float32))
+    interaction = torch.cat((torch.zeros(8, 512), -cells.flatten(1)), dim=1)
+    displacement = Displacement(goal, torch.Generator().manual_seed(3))
+    moved, volume = displacement.goal(goal), displacement.interaction(interaction, goal)
+    assert (moved != goal).any(dim=1).sum() >= 3
+
+    def seen(goal: Array, interaction: Array) -> Array:
+        """The cells from the goal, in its own frame."""
+        at = goal[:, GOAL.position].reshape(8, 13, 3)[:, -1:]
+        ahead = goal[:, GOAL.direction].reshape(8, 13, 2)[:, -1]
+        out = -interaction[:, 512:].reshape(8, 4, 3) - at
+        x, y = ahead[:, None, 0], ahead[:, None, 1]
+        return np.stack((out[..., 0] * x + out[..., 1] * y, out[..., 1] * x - out[..., 0] * y, out[..., 2]), axis=-1)
+
+    assert np.allclose(seen(goal.numpy(), interaction.numpy()), seen(moved.numpy(), volume.numpy()), atol=1e-5)
+
+
+def test_where_no_thing_is_used_none_appears() -> None:
+    goal = torch.ones(64, GOAL.size)
+    displacement = Displacement(goal, torch.Generator().manual_seed(3))
+    assert not displacement.interaction(torch.zeros(64, 524), goal).any()
