@@ -32,6 +32,8 @@ _GOING = 0.75
 """Share of the episodes in which one comes from somewhere, and of those in which one goes on."""
 _FAR = 1.2
 """Metres that one comes or goes then, at least."""
+_AS_RECORDED = 0.3
+"""Share of the episodes in which a box that was told is lifted where it was, where any was told."""
 _OFF_FACES = 0.01
 _INSET = 0.02
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
@@ -41,10 +43,23 @@ _HAND_COLUMNS = [CONTACTS.index("LeftHand") - 2, CONTACTS.index("RightHand") - 2
 
 def carry_episode(pool: Pool, lifts: Sequence[Lift], rng: np.random.Generator, name: str) -> Episode | Fault:
     """One episode from a random template with a random box at a random height, or why it is not good enough."""
+    told = [lift for lift in lifts if lift.box is not None]
+    if told and rng.random() < _AS_RECORDED:
+        lift = told[int(rng.integers(len(told)))]
+        lift = lift.mirrored() if rng.random() < 0.5 else lift
+        assert lift.box is not None
+        return _with_box(pool, lift, lift.box, None, lift.lying, rng, name)
     box = random_box(rng, name)
     support = random_support(rng, box) if rng.random() < _SUPPORTED else None
     height = (support.top if support else 0.0) + box.bottom
     lift = _fitting(lifts, height, box, support, rng)
+    return _with_box(pool, lift, box, support, height, rng, name)
+
+
+def _with_box(
+    pool: Pool, lift: Lift, box: Box, support: Support | None, height: float, rng: np.random.Generator, name: str
+) -> Episode | Fault:
+    """An episode from a template with a box whose palms are at `height` metres while it lies."""
     lying = Collider("lying", box.cuboids, np.concatenate(([0.0, 0.0, height], from_yaw(np.array(0.0))))[None])
     hold = Hold.random(height, box, rng)
     parts, grasp, span = _assembled(pool, lift, [lying, *([support.collider] if support else [])], hold.ahead, rng)

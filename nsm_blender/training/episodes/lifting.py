@@ -10,17 +10,22 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ...errors import FileFormatError
+from ...geometry.colliders import Cuboids
+from ...geometry.roles import Carryable
 from ...models.nsm import FPS
-from ...motion.clip_file import load_clip, load_library
-from ...motion.feet import level_feet
-from ...motion.filters import gaussian, velocity
-from ...motion.retarget import to_model_skeleton
+from ...motion.clip_file import LibraryEntry, load_library
+from ...motion.filters import gaussian, runs, velocity
 from ...motion.root import direction
 from ...motion.rotations import Array
+from .boxes import Box
+from .captures import Capture, load_capture
 from .episode import sharpest
-from .reach import hand_places
+from .marks import Scene, transition_at
+from .props import Prop, kinds_beside
+from .reach import hand_places, palm
 from .standing import stands
-from .track import Track, from_clip
+from .track import Track
 
 TAGS = {"pickup", "putdown"}
 CLIPS = ("accad_", "cmu_115", "cmu_143_11")
@@ -42,8 +47,13 @@ _STOOD = 1.3
 """Seconds of standing in which something may be taken from a table."""
 _REACHING = 0.65
 """Seconds before and after the grasp that taking something while standing takes."""
+_NEAR = 30
+"""Frames from the told second to corrected contacts and transitions, at most."""
+_OFF_BOX = 0.35
+"""Metres from the middle between the palms to that of a told box, beyond half its width, at most."""
 
 Way = Literal["up", "down"]
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,46 +62,62 @@ class Lift:
 
     span: first and last frame of the whole movement; grasp: the frame at which the box changes from lying to being
     held, or back. height, width: mean height (m) and distance (m) of the wrists then. standing: whether one only
-    stood there, with nothing in the hands.
+    stood there, with nothing in the hands. box: what was lifted, where it was told, and lying: metres of the middle of
+    its sides while it lies.
     """
 
     name: str
     subject: str
     way: Way
     track: Track
-    span: tuple[int, int]
+    span: Span
     grasp: int
     height: float
     width: float
     standing: bool = False
+    box: Box | None = None
+    lying: float = 0.0
 
     def mirrored(self) -> Lift:
         """As seen in a mirror."""
-        return replace(self, name=self.name + "_mirrored", track=self.track.mirrored())
+        box = self.box
+        if box is not None:
+            box = replace(box, cuboids=Cuboids(box.cuboids.centre * np.array([-1.0, 1.0, 1.0]), box.cuboids.half))
+        return replace(self, name=self.name + "_mirrored", track=self.track.mirrored(), box=box)
 
     def moved_back(self, by: float) -> Lift:
         """With the carrier `by` metres farther from the box."""
         return replace(self, track=self.track.moved(0.0, np.zeros(2), np.array([0.0, by])))
 
 
+def shows_lifting(entry: LibraryEntry) -> bool:
+    """Whether lifts are looked for in a clip: it is one of the public ones, or a box is told beside it."""
+    return (bool(TAGS & set(entry.tags)) and entry.name.startswith(CLIPS)) or "box" in kinds_beside(entry.path)
+
+
 def recorded_lifts(data: Path) -> list[Lift]:
-    """All pick-ups and put-downs in the clips of a data folder."""
-    found: list[Lift] = []
-    for entry in load_library(data):
-        if not TAGS & set(entry.tags) or not entry.name.startswith(CLIPS):
-            continue
-        clip = to_model_skeleton(level_feet(load_clip(data / "clips" / f"{entry.name}.npz")).resampled(FPS))
-        found += lifts_of(from_clip(clip), entry.name, str(entry.subject))
+    """All pick-ups and put-downs in the clips of a data folder. Raises FileFormatError when a box is told where no
+    hands are."""
+    found = [
+        lift for entry in load_library(data) if shows_lifting(entry) for lift in captured_lifts(load_capture(entry))
+    ]
     return [lift for lift in found if sharpest(lift.track.cut(*lift.span)) < _VIOLENT]
+
+
+def captured_lifts(capture: Capture) -> list[Lift]:
+    """The pick-ups and put-downs of one clip: of the boxes that are told beside it, else those that the hands show."""
+    boxes = capture.of_kind("box")
+    if not boxes:
+        return lifts_of(capture.track, capture.name, capture.subject)
+    return [lift for prop in boxes for lift in _lifts_of_box(capture, prop)]
 
 
 def lifts_of(track: Track, name: str, subject: str) -> list[Lift]:
     """The pick-ups and put-downs of one track."""
     wrists = hand_places(track)
     left, right = wrists["Left"], wrists["Right"]
-    height = gaussian((left + right)[:, 2] / 2, 0.05 * FPS)
+    height, rise = _heights(track)
     width = np.linalg.norm(left - right, axis=1)
-    rise = gaussian(velocity(height, FPS), 0.05 * FPS)
     held = round(_HELD * FPS)
     found = []
     for frame in _lowest(height):
@@ -105,8 +131,81 @@ def lifts_of(track: Track, name: str, subject: str) -> list[Lift]:
         if np.linalg.norm(middle[:2] - track.hips[frame, :2]) < _IN_FRONT:
             continue
         lift = Lift(name, subject, way, track, (start, end), frame, float(height[frame]), float(width[frame]))
-        found.append(_in_box_frame(lift, middle))
+        found.append(_in_box_frame(lift, middle[:2], float(track.root()[frame, 3])))
     return found
+
+
+def _lifts_of_box(capture: Capture, prop: Prop) -> list[Lift]:
+    """Taking a told box and leaving it."""
+    track = capture.track
+    scene = None if capture.marks is None else capture.marks.scene
+    wrists = hand_places(track)
+    height, rise = _heights(track)
+    facing = track.root()[:, 3]
+    ends: list[tuple[Way, float | None, Array]] = [
+        ("up", prop.start, prop.place),
+        ("down", prop.stop, prop.place if prop.put is None else prop.put),
+    ]
+    first = next(second for _, second, _ in ends if second is not None)
+    # Who takes it comes from where it faces; where nothing says that, it faces who takes it.
+    towards = _from_side(prop) if prop.facing is not None else float(facing[min(round(first * FPS), len(track) - 1)])
+    found = []
+    for way, second, place in ends:
+        if second is None:
+            continue
+        grasp, span = _grasp(capture.name, prop, scene, way, round(second * FPS), len(track))
+        box = _box_of(prop, towards)
+        middle = (palm(track, "Left")[grasp] + palm(track, "Right")[grasp]) / 2
+        away = float(np.linalg.norm(middle - place - [0.0, 0.0, box.bottom]))
+        if away > _OFF_BOX + box.width / 2:
+            raise FileFormatError(
+                f"{capture.name}: the hands are {away:.2f} m from {prop.name} at {second:.1f} s; check its position, "
+                "seconds, axes and unit"
+            )
+        span = _movement(rise, height, grasp) if span is None else span
+        width = float(np.linalg.norm(wrists["Left"][grasp] - wrists["Right"][grasp]))
+        lift = Lift(capture.name, capture.subject, way, track, span, grasp, float(height[grasp]), width)
+        lift = replace(lift, box=box, lying=float(place[2]) + box.bottom)
+        comes = towards if way == "up" or prop.put is None else float(facing[grasp])
+        found.append(_in_box_frame(lift, place[:2], comes))
+    return found
+
+
+def _grasp(name: str, prop: Prop, scene: Scene | None, way: Way, told: int, count: int) -> tuple[int, Span | None]:
+    """The frame of the grasp, and the whole movement where corrected labels say it."""
+    if not 0 < told < count:
+        raise FileFormatError(f"{name}: {prop.name} is taken or left at {told / FPS:.1f} s, outside of the clip")
+    if scene is None:
+        return told, None
+    held = runs(scene.touching[:, :2].min(1) > 0.5)
+    near = [start if way == "up" else stop - 1 for start, stop in held]
+    grasp = min(near, key=lambda frame: abs(frame - told), default=told)
+    grasp = grasp if abs(grasp - told) <= _NEAR else told
+    return grasp, transition_at(scene, grasp, _NEAR)
+
+
+def _from_side(prop: Prop) -> float:
+    """The angle that one faces who takes a box."""
+    assert prop.facing is not None
+    return prop.facing + np.pi
+
+
+def _box_of(prop: Prop, towards: float) -> Box:
+    """A told box in the frame of its palms, for a carrier who faces the angle `towards`."""
+    cuboids = prop.solid(towards)
+    low, high = (cuboids.centre - cuboids.half).min(0), (cuboids.centre + cuboids.half).max(0)
+    middle = (low + high) / 2
+    width = float(high[0] - low[0])
+    handles = Carryable([width / 2, 0.0, 0.0], [-width / 2, 0.0, 0.0], [0.0, 1.0, 0.0])
+    centred = Cuboids(cuboids.centre - middle, cuboids.half)
+    return Box(prop.name, centred, width, float(middle[2] - low[2]), float(high[1] - middle[1]), handles)
+
+
+def _heights(track: Track) -> tuple[Array, Array]:
+    """Mean height (T,) of the wrists, metres, and how fast it rises, m/s."""
+    wrists = hand_places(track)
+    height = gaussian((wrists["Left"] + wrists["Right"])[:, 2] / 2, 0.05 * FPS)
+    return height, gaussian(velocity(height, FPS), 0.05 * FPS)
 
 
 def standing_lifts(tracks: Sequence[Track]) -> list[Lift]:
@@ -137,7 +236,7 @@ def _lowest(height: Array) -> list[int]:
     return kept
 
 
-def _movement(rise: Array, height: Array, frame: int) -> tuple[int, int]:
+def _movement(rise: Array, height: Array, frame: int) -> Span:
     """First and last frame of going down and coming up again round `frame`."""
     start, end = frame, frame
     while start > 0 and (rise[start - 1] < -_MOVING or height[start] < height[frame] + 0.1):
@@ -147,7 +246,6 @@ def _movement(rise: Array, height: Array, frame: int) -> tuple[int, int]:
     return start, end
 
 
-def _in_box_frame(lift: Lift, middle: Array) -> Lift:
-    root = lift.track.root()[lift.grasp]
-    track = lift.track.moved(-float(root[3]), middle[:2], -middle[:2])
-    return Lift(lift.name, lift.subject, lift.way, track, lift.span, lift.grasp, lift.height, lift.width)
+def _in_box_frame(lift: Lift, middle: Array, facing: float) -> Lift:
+    """With the box, which was over `middle` (2,) before one who faced an angle, over the origin."""
+    return replace(lift, track=lift.track.moved(-facing, middle, -middle))

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ColliderError, FileFormatError
-from ...geometry.colliders import Collider, Cuboids
+from ...geometry.colliders import Cuboids
 from ...geometry.cuboids import cuboids_of
 from ...geometry.mesh import TriangleMesh
 from ...geometry.obj_file import read_obj, write_obj
@@ -40,8 +40,7 @@ from ...motion.root import angle_of
 from ...motion.rotations import Array, from_yaw, rotate
 
 SUFFIX = ".objects.json"
-KINDS = ("seat", "box", "door", "climbable", "obstacle")
-_ROLES = {"seat": "seat", "box": "carryable", "door": "door", "climbable": "climbable", "obstacle": "obstacle"}
+KINDS = ("seat", "box", "door", "climbable")
 _VECTORS = ("position", "facing", "size", "origin", "put")
 _SECONDS = ("from", "to")
 _KEYS = {"kind", *_VECTORS, "mesh", "turn", *_SECONDS, "hinge", "opens"}
@@ -115,12 +114,6 @@ class Prop:
         elif self.size is not None:
             width, depth = self.size[:2].tolist()
         return Seat([0.0, 0.0, float(self.place[2])], [0.0, -1.0, 0.0], width, depth, rests)
-
-    def collider(self) -> Collider:
-        """As something that stands where it stood."""
-        facing = self.facing or 0.0
-        pose = np.concatenate((self.place[:2], [0.0], from_yaw(np.array(facing))))[None]
-        return Collider(self.name, self.solid(facing), pose, _ROLES[self.kind])
 
     def _mesh_in(self, facing: float, about: Array | None) -> TriangleMesh | None:
         if self.mesh is None:

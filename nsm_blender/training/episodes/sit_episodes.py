@@ -30,6 +30,8 @@ _BLEND = 1.0
 """Seconds over which the change of the seat's height comes in (5.2, step 4)."""
 _HAND_BLEND = 0.6
 _ENTRIES = 5
+_AS_RECORDED = 0.4
+"""Share of the sits on a seat that was told which stay on it; the others take place on made-up ones."""
 _HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 
 
@@ -37,11 +39,13 @@ def sit_episode(pool: Pool, sits: Sequence[Sit], rng: np.random.Generator, name:
     """One episode from a random template on a random seat, or why it is not good enough."""
     down = _choose([sit for sit in sits if sit.down is not None and sit.down[0] > 12], rng)
     up = down if down.up is not None and rng.random() < 0.7 else _choose(_rises_like(down, sits), rng)
-    seat_height = _seat_height(down)
-    piece = _seat_near(seat_height, rng)
-    if piece is None:
-        return Fault("no seat of this height", seat_height)
-    seat, collider = _placed(piece, name)
+    if down.shape is not None and rng.random() < _AS_RECORDED:
+        seat, collider = down.shape.seat, down.shape.collider(f"{name} seat")
+    else:
+        piece = _seat_near(down.seat_height, rng)
+        if piece is None:
+            return Fault("no seat of this height", down.seat_height)
+        seat, collider = _placed(piece, name)
     parts, spans = _assembled(pool, down, up, Surroundings([collider]).at(0), rng)
     track = joined(parts)
     start, seated, rising, risen = spans
@@ -94,11 +98,6 @@ def _rises_like(down: Sit, sits: Sequence[Sit]) -> list[Sit]:
     rises = [sit for sit in sits if sit.up is not None]
     near = [sit for sit in rises if abs(sit.hips[2] - down.hips[2]) < 0.06]
     return near or sorted(rises, key=lambda sit: abs(sit.hips[2] - down.hips[2]))[:1]
-
-
-def _seat_height(sit: Sit) -> float:
-    first, last = sit.seated
-    return float(np.median(sit.track.cut(first, last + 1).positions()[:, _HIP_JOINTS, 2])) - SEAT_BELOW_HIP_JOINTS
 
 
 def _seat_near(height: float, rng: np.random.Generator) -> Piece | None:

@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from ...models.nsm import ACTIONS, FPS
-from ...motion.clip_file import load_clip, load_library
-from ...motion.feet import level_feet
+from ...errors import FileFormatError
+from ...geometry.colliders import Collider, Cuboids
+from ...geometry.roles import Seat
+from ...models.nsm import FPS
+from ...motion.clip_file import LibraryEntry, load_library
 from ...motion.filters import gaussian, runs, velocity
-from ...motion.retarget import to_model_skeleton
 from ...motion.rotations import Array, wrap_angle
-from .track import Track, from_clip
+from ...motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
+from .captures import Capture, load_capture
+from .marks import Scene, transition_at
+from .props import Prop, kinds_beside
+from .track import Track
 
 SIT_TAGS = {"sit", "sit_high", "stand_up"}
 _LEAST_DROP = 0.07
@@ -24,6 +29,31 @@ _SETTLED = 0.05
 """m/s of the hips, up or down, below which they rest."""
 _STEADY = 0.2
 """m/s of the hips over the ground below which one sits and does not walk crouched."""
+_NEAR = 15
+"""Frames that a corrected transition is from the contact of the hips, at most."""
+_OFF_SEAT = (0.4, 0.25)
+"""Metres of the hips from the middle of a told seat and above or below where they belong, at most."""
+_HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class SeatShape:
+    """The seat that was recorded, in the frame of its sit: on the floor under the hips, facing -Y."""
+
+    cuboids: Cuboids
+    seat: Seat
+
+    def mirrored(self) -> SeatShape:
+        """As seen in a mirror."""
+        flip = np.array([-1.0, 1.0, 1.0])
+        rests = [(flip * rest).tolist() for rest in self.seat.arm_rests]
+        return SeatShape(Cuboids(self.cuboids.centre * flip, self.cuboids.half), replace(self.seat, arm_rests=rests))
+
+    def collider(self, name: str) -> Collider:
+        """As it stood."""
+        return Collider(name, self.cuboids, role="seat", handles=self.seat)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,16 +61,27 @@ class Sit:
     """One time of sitting down, sitting and getting up.
 
     track: with what was recorded before and after. down: first and last frame of sitting down, up: of getting up;
-    None where the clip begins or ends seated. hips: (3,) place of the hips while seated, facing: their angle.
+    None where the clip begins or ends seated. hips: (3,) place of the hips while seated, facing: their angle. shape:
+    the seat, where one was told.
     """
 
     name: str
     subject: str
     track: Track
-    down: tuple[int, int] | None
-    up: tuple[int, int] | None
+    down: Span | None
+    up: Span | None
     hips: Array
     facing: float
+    shape: SeatShape | None = None
+
+    @property
+    def seat_height(self) -> float:
+        """Metres of the sitting surface: as told, or as the hips say."""
+        if self.shape is not None:
+            return self.shape.seat.place[2]
+        first, last = self.seated
+        joints = self.track.cut(first, last + 1).positions()[:, _HIP_JOINTS, 2]
+        return float(np.median(joints)) - SEAT_BELOW_HIP_JOINTS
 
     @property
     def seated(self) -> tuple[int, int]:
@@ -52,28 +93,82 @@ class Sit:
     def in_seat_frame(self) -> Sit:
         """Turned and moved so that the hips sit over the origin and face -Y."""
         track = self.track.moved(-self.facing, self.hips[:2], -self.hips[:2])
-        return Sit(self.name, self.subject, track, self.down, self.up, np.array([0.0, 0.0, self.hips[2]]), 0.0)
+        return replace(self, track=track, hips=np.array([0.0, 0.0, self.hips[2]]), facing=0.0)
 
     def mirrored(self) -> Sit:
         """As seen in a mirror; in the seat's frame."""
         sit = self.in_seat_frame()
-        return Sit(sit.name + "_mirrored", sit.subject, sit.track.mirrored(), sit.down, sit.up, sit.hips, 0.0)
+        shape = None if sit.shape is None else sit.shape.mirrored()
+        return replace(sit, name=sit.name + "_mirrored", track=sit.track.mirrored(), shape=shape)
+
+
+def shows_sitting(entry: LibraryEntry) -> bool:
+    """Whether sits are looked for in a clip: its tags say so, or a seat is told beside it."""
+    return bool(SIT_TAGS & set(entry.tags)) or "seat" in kinds_beside(entry.path)
 
 
 def recorded_sits(data: Path) -> list[Sit]:
-    """All sits in the clips of a data folder, each in its seat's frame."""
-    found: list[Sit] = []
-    for entry in load_library(data):
-        if not SIT_TAGS & set(entry.tags):
-            continue
-        clip = to_model_skeleton(level_feet(load_clip(data / "clips" / f"{entry.name}.npz")).resampled(FPS))
-        track = from_clip(clip)
-        found += sits_of(track, entry.name, str(entry.subject))
-    return found
+    """All sits in the clips of a data folder, each in its seat's frame. Raises FileFormatError when a seat is told
+    where nobody sits."""
+    return [sit for entry in load_library(data) if shows_sitting(entry) for sit in captured_sits(load_capture(entry))]
+
+
+def captured_sits(capture: Capture) -> list[Sit]:
+    """The sits of one clip, on the seats that are told beside it."""
+    scene = None if capture.marks is None else capture.marks.scene
+    found = [_placed(sit, at, capture) for sit, at in _sits_at(capture.track, capture.name, capture.subject, scene)]
+    if capture.of_kind("seat") and all(sit.shape is None for sit in found):
+        raise FileFormatError(
+            f"{capture.name}: nobody was found to sit down on the seat that is told beside it; write its labels with "
+            "nsm-blender data label, correct them and put them beside the clip"
+        )
+    return [sit.in_seat_frame() for sit in found]
 
 
 def sits_of(track: Track, name: str, subject: str) -> list[Sit]:
     """The sits in one track, each with the frames from the one before to the one after."""
+    return [sit.in_seat_frame() for sit, _ in _sits_at(track, name, subject, None)]
+
+
+def scene_of_sits(track: Track) -> tuple[list[Span], list[Span]]:
+    """Frames (first, last) of the hips on a seat, and of the movements down and up, as they are found in a track."""
+    found = _found(track, None)
+    spans = [span for _, _, down, up in found for span in (down, up) if span is not None]
+    return [(start, stop - 1) for start, stop, _, _ in found], spans
+
+
+def _sits_at(track: Track, name: str, subject: str, scene: Scene | None) -> list[tuple[Sit, float]]:
+    """The sits in one track where they were recorded, and the second in the middle of each."""
+    root = track.root()
+    low = _found(track, scene)
+    found = []
+    for i, (start, stop, down, up) in enumerate(low):
+        first = low[i - 1][1] if i else 0
+        last = low[i + 1][0] if i + 1 < len(low) else len(track)
+        hips = np.append(np.median(track.hips[start:stop, :2], axis=0), np.median(track.hips[start:stop, 2]))
+        facing = float(np.median(root[start:stop, 3]))
+        cut = track.cut(first, last)
+        begin = down[0] if down else start
+        end = up[1] if up else stop
+        cut = cut.relabelled(begin - first, end - first, "sit")
+        angle = float(wrap_angle(np.array(facing)))
+        sit = Sit(name, subject, cut, _shifted(down, first), _shifted(up, first), hips, angle)
+        found.append((sit, (start + stop) / 2 / FPS))
+    return found
+
+
+def _found(track: Track, scene: Scene | None) -> list[tuple[int, int, Span | None, Span | None]]:
+    """First frame of being seated and the one after the last, and the frames of the movements down and up."""
+    if scene is not None:
+        return [
+            (
+                start,
+                stop,
+                None if start == 0 else transition_at(scene, start, _NEAR),
+                None if stop == len(track) else transition_at(scene, stop - 1, _NEAR),
+            )
+            for start, stop in runs(scene.touching[:, 2] > 0.5)
+        ]
     root = track.root()
     height = gaussian(track.hips[:, 2], 0.1 * FPS)
     speed = np.linalg.norm(gaussian(velocity(root[:, :2], FPS), 0.15 * FPS), axis=1)
@@ -83,19 +178,30 @@ def sits_of(track: Track, name: str, subject: str) -> list[Sit]:
     for i, (start, stop) in enumerate(low):
         down = _descent(fall, start, low[i - 1][1] if i else 0) if start > 0 else None
         up = _rise(fall, stop - 1, low[i + 1][0] if i + 1 < len(low) else len(track)) if stop < len(track) else None
-        first = low[i - 1][1] if i else 0
-        last = low[i + 1][0] if i + 1 < len(low) else len(track)
-        hips = np.append(np.median(track.hips[start:stop, :2], axis=0), np.median(track.hips[start:stop, 2]))
-        facing = float(np.median(root[start:stop, 3]))
-        cut = track.cut(first, last)
-        begin = down[0] if down else start
-        end = up[1] if up else stop
-        cut = cut.relabelled(begin - first, end - first, "sit")
-        sit = Sit(
-            name, subject, cut, _shifted(down, first), _shifted(up, first), hips, float(wrap_angle(np.array(facing)))
-        )
-        found.append(sit.in_seat_frame())
+        found.append((start, stop, down, up))
     return found
+
+
+def _placed(sit: Sit, second: float, capture: Capture) -> Sit:
+    """With the seat that is told for this time, if there is one: it says the facing, and the hips where on it."""
+    prop = next((prop for prop in capture.of_kind("seat") if _during(prop, second)), None)
+    if prop is None:
+        return sit
+    joints = sit.hips[2] + float(MODEL_SKELETON.offsets[_HIP_JOINTS, 2].mean())
+    aside = float(np.linalg.norm(prop.place[:2] - sit.hips[:2]))
+    above = joints - SEAT_BELOW_HIP_JOINTS - float(prop.place[2])
+    if aside > _OFF_SEAT[0] or abs(above) > _OFF_SEAT[1]:
+        raise FileFormatError(
+            f"{capture.name}: {prop.name} is {aside:.2f} m aside of and {abs(above):.2f} m "
+            f"{'below' if above > 0 else 'above'} the hips that sit at {second:.1f} s; check position, axes and unit"
+        )
+    facing = sit.facing if prop.facing is None else prop.facing
+    shape = SeatShape(prop.solid(facing, sit.hips[:2]), prop.seat(facing, sit.hips[:2]))
+    return replace(sit, facing=facing, shape=shape)
+
+
+def _during(prop: Prop, second: float) -> bool:
+    return (prop.start is None or prop.start <= second) and (prop.stop is None or second <= prop.stop)
 
 
 def _seated(height: Array, speed: Array, fall: Array) -> list[tuple[int, int]]:
@@ -137,11 +243,5 @@ def _rise(fall: Array, seated: int, latest: int) -> tuple[int, int]:
     return seated, end
 
 
-def _shifted(span: tuple[int, int] | None, by: int) -> tuple[int, int] | None:
+def _shifted(span: Span | None, by: int) -> Span | None:
     return None if span is None else (span[0] - by, span[1] - by)
-
-
-def is_seated(track: Track) -> Array:
-    """(T,) whether the label is sitting."""
-    out: Array = track.actions[:, ACTIONS.index("sit")] > 0.5
-    return out
