@@ -32,13 +32,20 @@ RIGHT_LEG = Limb("RightUpLeg", "RightLeg", "RightFoot", (0.0, -1.0, 0.0))
 
 
 def solve_limb(
-    limb: Limb, origin: Array, target: Array, upper: Array, middle: Array, skeleton: Skeleton = MODEL_SKELETON
+    limb: Limb,
+    origin: Array,
+    target: Array,
+    upper: Array,
+    middle: Array,
+    skeleton: Skeleton = MODEL_SKELETON,
+    pole: Array | None = None,
 ) -> tuple[Array, Array, Array]:
     """Bend a limb so that its end reaches `target`, keeping the plane in which it bends.
 
     origin: (..., 3) world place of the upper joint. target: (..., 3) world place wanted of the end.
-    upper, middle: (..., 4) world rotations of the two bones now. Returns their new world rotations
-    and the place (..., 3) of the end, which differs from the target where that is out of reach.
+    upper, middle: (..., 4) world rotations of the two bones now. pole: (..., 3) where in the world the middle joint
+    points, in place of the limb's own pole. Returns their new world rotations and the place (..., 3) of the end,
+    which differs from the target where that is out of reach.
     """
     upper_bone = skeleton.offsets[skeleton.index(limb.middle)].astype(origin.dtype)
     lower_bone = skeleton.offsets[skeleton.index(limb.end)].astype(origin.dtype)
@@ -48,7 +55,8 @@ def solve_limb(
     along = to_target / np.maximum(distance, 1e-6)
     distance = np.clip(distance, abs(a - b) + 1e-3, (a + b) * REACH)
     # The bending plane holds the line to the target and the pole as the pose has it.
-    pole = rotate(upper, np.broadcast_to(np.asarray(limb.pole, dtype=origin.dtype), origin.shape))
+    if pole is None:
+        pole = rotate(upper, np.broadcast_to(np.asarray(limb.pole, dtype=origin.dtype), origin.shape))
     pole = normalize(pole - along * np.sum(pole * along, axis=-1, keepdims=True))
     forward = (a * a - b * b + distance * distance) / (2 * distance)
     aside = np.sqrt(np.maximum(a * a - forward * forward, 0))

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When a foot stands, from how it moves: the same for the model's foot and for a rig's brought to the model's size."""
+"""When a foot stands, from how it moves: the same for the model's foot and for a rig's brought to the model's size.
+
+What is found changes little when the motion does: the way back from a rig asks again and again, of motions that come
+ever nearer to the one sought.
+"""
 
 from __future__ import annotations
 
@@ -10,41 +14,69 @@ import numpy as np
 from ..motion.filters import gaussian, runs
 from ..motion.rotations import Array, from_yaw, rotate
 
-_HELD, _SWINGING = 0.45, 1.0
-"""m/s: a foot is held in its place below the first and free above the second. A foot at rest moves at 0.4 m/s at the
-most, a swinging one at 2 and more."""
-_STILL = 0.2
-"""m/s below which the ball of a foot stands, so that its heading there is the stance's."""
-_LEVEL = 0.5
-"""Length over the ground of a foot's axis of length one, above which it has a heading."""
+_SLOW = 0.5
+"""m/s below which an end of a foot is at rest. At rest it moves at 0.4 m/s at the most, swinging at 2 and more."""
+_SHORT, _LONG = 0.06, 0.12
+"""Seconds at rest: up to the first it is the turning point of a swing or a kick, from the second on a stance."""
+_LEAVING = 0.08
+"""Seconds before and after a stance in which it begins to hold and ends to."""
+_STILL = 0.3
+"""m/s up to which the heading of a foot on its ball counts as its stance's, the less the faster."""
+_ALONE = 0.05
+"""Weight of the hips' heading over one foot, where over both it is 1: over one foot they can give way."""
+_STEEP, _LEVEL = 0.4, 0.6
+"""Length over the ground of a foot's axis of length one, above which it begins to have a heading, and has one."""
 _SMOOTH = 0.02
 """Seconds: standard deviation of the filter on a foot's places."""
+_LITTLE = 1e-3
+"""Sum of weights below which a stance has no heading."""
+_AHEAD = np.array([0.0, -1.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
 class Stance:
     """How a foot stands over T frames.
 
-    held: (T,) 0 to 1, how much one of its ends, ankle or ball, stands. ball: (T,) how much the ball does. heading:
-    (T, 4) rotation about +Z, constant while the foot stands: unlike the body's it stays what it is until it leaves.
+    held: (T,) 0 to 1, how much one of its ends, ankle or ball, stands. ball: (T,) how much the ball does. along:
+    (T, 4) rotation about +Z to where the foot points. heading, facing: (T, 4) the same of the foot and of the hips
+    above it, but constant while the foot stands: unlike the body's own they stay what they are until it leaves.
     """
 
     held: Array
     ball: Array
+    along: Array
     heading: Array
+    facing: Array
 
 
-def stance(ankle: Array, ball: Array, rotation: Array, fps: float) -> Stance:
-    """The stance of a foot of the model's size. ankle, ball: (T, 3) metres. rotation: (T, 4) world, foot's joint."""
-    ends = np.stack((ankle, ball), axis=1)
-    speeds = np.zeros(ends.shape[:2])
-    if len(ends) > 1:
-        speeds = np.linalg.norm(np.gradient(gaussian(ends, _SMOOTH * fps), axis=0), axis=-1) * fps
-    ahead = rotate(rotation, np.broadcast_to([0.0, -1.0, 0.0], ankle.shape))
-    level = np.hypot(ahead[:, 0], ahead[:, 1]) > _LEVEL
-    heading = np.unwrap(np.arctan2(ahead[:, 0], -ahead[:, 1]))
-    still = level & (speeds[:, 1] < _STILL)
-    return Stance(_slow(speeds.min(axis=1)), _slow(speeds[:, 1]), from_yaw(_kept(heading, still)))
+@dataclass(frozen=True, eq=False)
+class Foot:
+    """A foot of the model's size. ankle, ball: (T, 3) metres. rotation: (T, 4) in the world."""
+
+    ankle: Array
+    ball: Array
+    rotation: Array
+
+
+def stances(feet: dict[str, Foot], hips: Array, fps: float) -> dict[str, Stance]:
+    """How both feet stand, by side. hips: (T, 4) their rotation in the world."""
+    speeds = {side: _speeds(foot, fps) for side, foot in feet.items()}
+    rests = {side: _rests(speed.min(axis=1), fps) for side, speed in speeds.items()}
+    held = {side: _strength(found, len(hips), fps) for side, found in rests.items()}
+    out = {}
+    for side, foot in feet.items():
+        on_ball = _rests(speeds[side][:, 1], fps)
+        heading, level = _yaw(foot.rotation)
+        kept = _kept(heading, on_ball, level * ease(1 - speeds[side][:, 1] / _STILL))
+        both = _ALONE + np.min([held[other] for other in feet], axis=0)
+        out[side] = Stance(
+            held[side],
+            _strength(on_ball, len(hips), fps),
+            from_yaw(kept + level * (heading - kept)),
+            from_yaw(kept),
+            from_yaw(_kept(_yaw(hips)[0], rests[side], both)),
+        )
+    return out
 
 
 def ease(t: Array) -> Array:
@@ -54,16 +86,71 @@ def ease(t: Array) -> Array:
     return out
 
 
-def _slow(speed: Array) -> Array:
-    return ease((_SWINGING - speed) / (_SWINGING - _HELD))
+@dataclass(frozen=True, eq=False)
+class _Rest:
+    """A time at rest: from frame `first` to before `end`; `start` and `stop` are the same between frames, infinite
+    where the motion begins or ends. sure: 0 to 1, whether it is long enough to be one.
+    """
+
+    first: int
+    end: int
+    start: float
+    stop: float
+    sure: float
 
 
-def _kept(angle: Array, still: Array) -> Array:
-    """An angle (T,) that is constant while a foot is `still` (T,) and goes straight from one stance to the next."""
-    stances = runs(still)
-    if not stances:
-        return angle
-    frames = np.arange(len(angle))
-    known = np.concatenate([frames[a:b] for a, b in stances])
-    values = np.concatenate([np.full(b - a, angle[a:b].mean()) for a, b in stances])
-    return np.interp(frames, known, values)
+def _speeds(foot: Foot, fps: float) -> Array:
+    """Speeds (T, 2) in m/s of ankle and ball."""
+    ends = np.stack((foot.ankle, foot.ball), axis=1)
+    if len(ends) < 2:
+        return np.zeros(ends.shape[:2])
+    out: Array = np.linalg.norm(np.gradient(gaussian(ends, _SMOOTH * fps), axis=0), axis=-1) * fps
+    return out
+
+
+def _rests(speed: Array, fps: float) -> list[_Rest]:
+    """When something at a speed (T,) rests."""
+    out = []
+    for a, b in runs(speed < _SLOW):
+        start = -np.inf if a == 0 else a - _share(speed[a], speed[a - 1])
+        stop = np.inf if b == len(speed) else b - 1 + _share(speed[b - 1], speed[b])
+        sure = float(ease(np.asarray(((stop - start) / fps - _SHORT) / (_LONG - _SHORT))))
+        if sure > 0:
+            out.append(_Rest(a, b, start, stop, sure))
+    return out
+
+
+def _share(slow: float, fast: float) -> float:
+    """Where between two frames the speed passes the limit, from the slow one on."""
+    return float((_SLOW - slow) / (fast - slow))
+
+
+def _strength(rests: list[_Rest], count: int, fps: float) -> Array:
+    """How much (T,) something is at rest at `count` frames."""
+    frames, out = np.arange(count), np.zeros(count)
+    for rest in rests:
+        away = np.maximum(np.maximum(rest.start - frames, frames - rest.stop), 0.0) / fps
+        out = np.maximum(out, rest.sure * ease(1 - away / _LEAVING))
+    return out
+
+
+def _yaw(rotation: Array) -> tuple[Array, Array]:
+    """Angle (T,) about +Z of where something looks, and how much (T,) it is level enough to look anywhere."""
+    ahead = rotate(rotation, np.broadcast_to(_AHEAD, (len(rotation), 3)))
+    level = ease((np.hypot(ahead[:, 0], ahead[:, 1]) - _STEEP) / (_LEVEL - _STEEP))
+    return np.unwrap(np.arctan2(ahead[:, 0], -ahead[:, 1])), level
+
+
+def _kept(angle: Array, rests: list[_Rest], weight: Array) -> Array:
+    """An angle (T,) that is constant during each rest and goes straight from one to the next.
+
+    weight: (T,) how much each frame says of the constant.
+    """
+    times, values = [], []
+    for rest in rests:
+        part = slice(rest.first, rest.end)
+        total = float(weight[part].sum())
+        if total > _LITTLE:
+            times += [max(rest.start, rest.first - 1.0), min(rest.stop, float(rest.end))]
+            values += [float(angle[part] @ weight[part]) / total] * 2
+    return np.interp(np.arange(len(angle)), times, values) if times else angle

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The legs of a rig: where its hips and feet go for a motion of the model, and the way back.
+
+Legs of other proportions that only take the model's rotations put the feet beside their places. Where a foot is at
+rest the leg is solved again (two bones), and the hips follow the leg that stands, so that its bend stays what it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..motion.filters import gaussian
+from ..motion.ik import REACH, Limb, solve_limb
+from ..motion.retarget import leg_length
+from ..motion.rotations import Array, between, multiply, normalize, rotate
+from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, Skeleton
+from .rest_pose import SIDES, RestPose
+from .stance import Foot, Stance, ease, stances
+
+_SMOOTH_HIPS = (0.04, 0.02)
+"""Seconds: standard deviations of the filters on what the hips give way at first and then."""
+_SITTING, _STANDING = 0.55, 0.75
+"""Height of the hip joints over the ankles, in leg lengths: below the first a sitter's hips belong on their seat."""
+_UNDER, _BEFORE = 0.25, 0.4
+"""Distance over the ground from hips to feet, in leg lengths: a crouching figure's and a sitting one's."""
+_MOST_GIVEN = 0.15
+"""Leg lengths by which the hips give way at the most."""
+_STIFFEST = 0.06
+"""Sine of a knee's bend below which all legs count as equally straight."""
+_REST = 0.3
+"""Weight of staying where they are for hips over feet of weight 1."""
+_STRAIGHT = REACH - 0.001
+_KNEE = (0.0, -1.0, 0.0)
+_BESIDE = 0.02
+"""Leg lengths by which a knee is beside the line from hip to ankle, from which on this alone tells where it bends."""
+_NEAR = 2e-4
+"""Share of the leg's length within which a foot is at its place."""
+_PARTS = ("UpLeg", "Leg", "Foot")
+
+
+def part_of(skeleton: Skeleton, ends: list[int]) -> tuple[Skeleton, list[int]]:
+    """The skeleton of some joints and of all above them, and the indices of its joints in the whole one."""
+    kept: set[int] = set()
+    for joint in ends:
+        while joint >= 0:
+            kept.add(joint)
+            joint = skeleton.parents[joint]
+    numbers = sorted(kept)
+    parents = tuple(numbers.index(skeleton.parents[j]) if skeleton.parents[j] >= 0 else -1 for j in numbers)
+    return Skeleton(tuple(skeleton.names[j] for j in numbers), parents, skeleton.offsets[numbers]), numbers
+
+
+MODEL_LEGS, MODEL_NUMBERS = part_of(MODEL_SKELETON, MODEL_SKELETON.indices(["LeftToe", "RightToe"]))
+"""The model's hips and legs, and which joints of the model they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Leg:
+    """What differs between the rig's leg and the model's at the rig's size, all (3,) metres in the T-pose.
+
+    numbers: of thigh, shin and foot in the rig's part. ball: from ankle to ball of the rig's foot. longer: what that
+    has over the model's. aside: how much further out the hip joint is.
+    """
+
+    limb: Limb
+    numbers: tuple[int, int, int]
+    ball: Array
+    longer: Array
+    aside: Array
+
+
+class Legs:
+    """The legs of one rig. scale: the rig's leg length over the model's.
+
+    bones: numbers in the rig's pose of the bones that decide where the feet are; P of them. ankle_lift: metres by
+    which the rig's ankles are higher than the model's at the rig's size.
+    """
+
+    def __init__(self, pose: RestPose) -> None:
+        self.scale = pose.leg_length / leg_length(MODEL_SKELETON)
+        self.ankle_lift = pose.ankle_height - self.scale * ANKLE_HEIGHT
+        self.length = pose.leg_length
+        self._part, self.bones = part_of(pose.skeleton, [pose.bone_of[side + "Foot"] for side, _ in SIDES])
+        self._legs = {side: self._leg(pose, side, sign) for side, sign in SIDES}
+        self._uplegs = [leg.numbers[0] for leg in self._legs.values()]
+
+    def solved(self) -> list[int]:
+        """Numbers in the rig's part of the bones that `posed` turns: thigh, shin and foot of both sides."""
+        return [number for leg in self._legs.values() for number in leg.numbers]
+
+    def middle(self, root: Array, turns: Array) -> Array:
+        """The middle (T, 3) between the hip joints, from root (T, 3) and turns (T, P, 4)."""
+        out: Array = self._part.positions(root, turns)[:, self._uplegs].mean(1)
+        return out
+
+    def posed(self, positions: Array, turns: Array, stances: dict[str, Stance], fps: float) -> tuple[Array, Array]:
+        """Root place (T, 3) and world rotations (T, P, 4) against the T-pose for a motion on the model.
+
+        positions: (T, 9, 3) of MODEL_LEGS. turns: (T, P, 4) as the model turns; stays as it is.
+        """
+        turns = turns.copy()
+        hips = positions[:, _UPLEGS].mean(1) * self.scale
+        ankles = {}
+        for side, leg in self._legs.items():
+            ankles[side], turns[:, leg.numbers[2]] = self._foot(
+                side, positions, turns[:, leg.numbers[2]], stances[side]
+            )
+        sits = self._sits(hips, ankles)
+        hips[:, 2] += self.ankle_lift * (1 - sits)
+        root = hips - self.middle(np.zeros_like(hips), turns)
+        standing = {side: (1 - sits) * stands.held for side, stands in stances.items()}
+        for seconds in _SMOOTH_HIPS:
+            root = root + self._given_way(root, turns, ankles, standing, seconds * fps)
+        root = root - self._lowered(root, turns, ankles, standing, fps)[:, None] * [0.0, 0.0, 1.0]
+        self._plant(root, turns, ankles, stances)
+        return root, turns
+
+    def ankles(self, positions: Array, turns: Array, stances: dict[str, Stance]) -> dict[str, Array]:
+        """Where the ankles (T, 3) of feet that stand belong; the arguments are those of `posed`."""
+        return {
+            side: self._foot(side, positions, turns[:, leg.numbers[2]], stances[side])[0]
+            for side, leg in self._legs.items()
+        }
+
+    def stances(self, root: Array, turns: Array, hips: Array, fps: float) -> dict[str, Stance]:
+        """How the feet of the rig stand in its pose: root (T, 3), turns (T, P, 4), and the model's hips' (T, 4)."""
+        places, feet = self._part.positions(root, turns), {}
+        for side, leg in self._legs.items():
+            turn = turns[:, leg.numbers[2]]
+            ankle = places[:, leg.numbers[2]]
+            ball = ankle + rotate(turn, np.broadcast_to(leg.ball, ankle.shape))
+            feet[side] = Foot(ankle / self.scale, ball / self.scale, turn)
+        return stances(feet, hips, fps)
+
+    def _leg(self, pose: RestPose, side: str, sign: float) -> _Leg:
+        bones = [pose.bone_of[side + part] for part in _PARTS]
+        names = [pose.bones[bone] for bone in bones]
+        model = self.scale * MODEL_LEGS.offsets[MODEL_LEGS.index(side + "Toe")]
+        ball = pose.offset(side + "Toe") if side + "Toe" in pose.bone_of else model
+        rest = pose.skeleton.rest_positions()
+        width = abs(rest[pose.bone_of["LeftUpLeg"], 0] - rest[pose.bone_of["RightUpLeg"], 0]) / 2
+        aside = sign * (width - self.scale * abs(MODEL_LEGS.offsets[MODEL_LEGS.index("LeftUpLeg"), 0]))
+        upper, lower, foot = (self.bones.index(bone) for bone in bones)
+        limb = Limb(names[0], names[1], names[2], _KNEE)
+        return _Leg(limb, (upper, lower, foot), ball, ball - model, np.array([aside, 0.0, 0.0]))
+
+    def _foot(self, side: str, positions: Array, turn: Array, stands: Stance) -> tuple[Array, Array]:
+        """Where a foot's ankle belongs (T, 3), and its rotation (T, 4) from the model's, `turn`.
+
+        The ankle is where the scaled one is; while the ball stands, a foot that is longer or shorter than the model's
+        is turned about it, so that the leg still reaches where the model's does.
+        """
+        leg = self._legs[side]
+        shape, lift = (len(positions), 3), np.array([0.0, 0.0, self.ankle_lift])
+        moved = rotate(stands.facing, np.broadcast_to(leg.aside, shape)) + lift
+        ankle = positions[:, MODEL_LEGS.index(side + "Foot")] * self.scale + moved
+        ball = positions[:, MODEL_LEGS.index(side + "Toe")] * self.scale + moved
+        longer = np.broadcast_to(leg.longer, shape)
+        length = float(np.linalg.norm(leg.ball))
+        bone = rotate(turn, np.broadcast_to(leg.ball, shape))
+        aim = length * normalize(ball + rotate(stands.along, longer) - ankle)
+        aimed = length * normalize(bone + stands.ball[:, None] * (aim - bone))
+        there = ball + rotate(stands.heading, longer) - aimed
+        return ankle + stands.ball[:, None] * (there - ankle), multiply(between(bone, aimed), turn)
+
+    def _sits(self, hips: Array, ankles: dict[str, Array]) -> Array:
+        """How much (T,) hips (T, 3) that are low, with the feet ahead, belong on a seat and not over the feet."""
+        away = (ankles["Left"] + ankles["Right"]) / 2 - hips
+        low = np.minimum(ankles["Left"][:, 2], ankles["Right"][:, 2])
+        height = (hips[:, 2] - low) / self.length
+        ahead = np.hypot(away[:, 0], away[:, 1]) / self.length
+        return ease((_STANDING - height) / (_STANDING - _SITTING)) * ease((ahead - _UNDER) / (_BEFORE - _UNDER))
+
+    def _given_way(
+        self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], sigma: float
+    ) -> Array:
+        """What (T, 3) the hips give way so that legs that stand keep their bend though thigh and shin differ.
+
+        Of both feet's distances to their places the least squares, each in its leg's own measure: along a straight leg
+        a centimetre costs a large turn of thigh and shin, across it or along a bent one a small one.
+        """
+        places = self._part.positions(root, turns)
+        normal, right = np.zeros((len(root), 3, 3)), np.zeros((len(root), 3))
+        for side, leg in self._legs.items():
+            hip, knee, ankle = (places[:, number] for number in leg.numbers)
+            bend = np.linalg.norm(np.cross(normalize(knee - hip), normalize(ankle - knee)), axis=1)
+            along = normalize(ankle - hip)
+            stiffness = (holds[side] / (bend + _STIFFEST) ** 2)[:, None, None]
+            weight = stiffness * along[:, :, None] * along[:, None, :] + holds[side][:, None, None] * np.eye(3)
+            normal += weight
+            right += np.einsum("tij,tj->ti", weight, ankles[side] - ankle)
+        mean = np.linalg.solve(gaussian(normal, sigma) + _REST * np.eye(3), gaussian(right, sigma)[..., None])[..., 0]
+        longest = _MOST_GIVEN * self.length
+        out: Array = mean * np.minimum(1.0, longest / np.maximum(np.linalg.norm(mean, axis=1), 1e-9))[:, None]
+        return out
+
+    def _lowered(
+        self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], fps: float
+    ) -> Array:
+        """How far (T,) in metres the hips sink so that feet that are held stay within the legs' reach."""
+        places = self._part.positions(root, turns)
+        need = np.zeros(len(root))
+        for side, leg in self._legs.items():
+            upper, _, end = leg.numbers
+            away = ankles[side] - places[:, upper]
+            whole = sum(float(np.linalg.norm(self._part.offsets[number])) for number in leg.numbers[1:])
+            # A leg that the engine itself stretches further may do so here.
+            own = np.linalg.norm(places[:, end] - places[:, upper], axis=1)
+            length = np.maximum(whole * _STRAIGHT, own)
+            flat = np.minimum(np.hypot(away[:, 0], away[:, 1]), 0.95 * length)
+            need = np.maximum(need, holds[side] * (-away[:, 2] - np.sqrt(length * length - flat * flat)))
+        radius = max(round(_SMOOTH_HIPS[0] * fps), 1)
+        padded = np.pad(np.clip(need, 0.0, _MOST_GIVEN * self.length), radius, mode="edge")
+        widest = np.lib.stride_tricks.sliding_window_view(padded, 2 * radius + 1).max(axis=1)
+        return gaussian(widest, radius / 2)
+
+    def _plant(self, root: Array, turns: Array, ankles: dict[str, Array], stances: dict[str, Stance]) -> None:
+        """Bend the legs in `turns` so that feet that are held are at their places."""
+        places = self._part.positions(root, turns)
+        for side, leg in self._legs.items():
+            upper, lower, end = leg.numbers
+            # The way that the leg goes by itself, and as much of the way to its place as the foot is held.
+            way = stances[side].held[:, None] * (ankles[side] - places[:, end])
+            target = places[:, end] + way
+            bends = _bends_to(places[:, leg.numbers], target, turns[:, upper])
+            thigh, shin, _ = solve_limb(
+                leg.limb, places[:, upper], target, turns[:, upper], turns[:, lower], self._part, bends
+            )
+            # Where the foot is at its place already the leg stays as it is, straighter than a solved one may be.
+            moves = np.linalg.norm(way, axis=1, keepdims=True) > _NEAR * self.length
+            turns[:, upper] = np.where(moves, thigh, turns[:, upper])
+            turns[:, lower] = np.where(moves, shin, turns[:, lower])
+
+
+def _bends_to(places: Array, target: Array, thigh: Array) -> Array:
+    """Where the knee points (T, 3) when the ankle goes to `target` (T, 3): the leg bends in the plane it bends in.
+
+    places: (T, 3, 3) of hip, knee and ankle. thigh: (T, 4) its rotation, which tells for a leg that is straight.
+    """
+    hip, knee, ankle = places[:, 0], places[:, 1], places[:, 2]
+    line = normalize(ankle - hip)
+    beside = (knee - hip) - line * np.sum(line * (knee - hip), axis=1, keepdims=True)
+    beside = beside / np.linalg.norm(ankle - hip, axis=1, keepdims=True)
+    ahead = rotate(thigh, np.broadcast_to(_KNEE, hip.shape))
+    ahead = ahead - line * np.sum(line * ahead, axis=1, keepdims=True)
+    unsure = np.maximum(_BESIDE - np.linalg.norm(beside, axis=1, keepdims=True), 0.0)
+    return rotate(between(line, normalize(target - hip)), beside + unsure * ahead)
+
+
+_UPLEGS = MODEL_LEGS.indices([side + "UpLeg" for side, _ in SIDES])
+
+
+def model_stances(positions: Array, joints: Array, fps: float) -> dict[str, Stance]:
+    """How the feet of the model stand: places (T, 9, 3) and world rotations (T, 9, 4) of MODEL_LEGS."""
+    feet = {}
+    for side, _ in SIDES:
+        foot, toe = MODEL_LEGS.index(side + "Foot"), MODEL_LEGS.index(side + "Toe")
+        feet[side] = Foot(positions[:, foot], positions[:, toe], joints[:, foot])
+    return stances(feet, joints[:, 0], fps)
