@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from ..models.nsm import (
+    CONTACTS,
     ENCODERS,
     FRAME,
     GATING_SIZES,
@@ -25,6 +26,7 @@ from ..models.nsm import (
     forward,
 )
 from ..motion.rotations import Array
+from ..motion.skeleton import MODEL_SKELETON
 from .nsm_batches import INTERACTION_USED, Batches, Displacement, fed_back, sequence_starts, statistics
 from .nsm_data import KINDS, Packed
 
@@ -45,6 +47,11 @@ _NEAR = 0.5
 """Metres from the goal at which the errors of what is predicted in its frame count once; nearer they count more,"""
 _NEAREST = 0.09
 """down to here, so that it pays to learn centimetres there."""
+_STANDOFF = {"carry": 0.4, "open": 0.4}
+"""Metres from the goal, by kind of episode, at which one stands who has come to it: the goal is in the hands."""
+_TOUCHING = 5.0
+"""How much more the place and the rotation of a joint count while it touches something."""
+_CONTACT_JOINTS = MODEL_SKELETON.indices(CONTACTS)
 _LARGEST_GRADIENT = 1.0
 
 
@@ -102,6 +109,7 @@ class Trainer:
         self._noise = torch.Generator().manual_seed(settings.seed)
         self.scaling = statistics(data, settings.gating)
         self._weights = _output_weights().to(device)
+        self._standoff = torch.tensor([_STANDOFF.get(kind, 0.0) for kind in KINDS], device=device)
         self.parameters = {name: p.to(device).requires_grad_(True) for name, p in _initial(settings).items()}
         biases = [p for name, p in self.parameters.items() if "_b" in name or name.startswith("b")]
         weights = [p for name, p in self.parameters.items() if not ("_b" in name or name.startswith("b"))]
@@ -208,8 +216,25 @@ class Trainer:
             inputs, gating = batches.normalised(raw, phase, settings.without, settings.half)
             predicted = forward(parameters, inputs, gating).float()
             error = (predicted - batches.normal("output", target)) ** 2
-            total = total + (error * self._weights * _nearness(target)).mean()
+            total = total + (error * self._weights * self._importance(rows + step, target)).mean()
         return total / unroll
+
+    def _importance(self, rows: Array, target: torch.Tensor) -> torch.Tensor:
+        """Weight (N, OUTPUT.size) of the errors of outputs in natural units (N, OUTPUT.size): by how near the goal is,
+        and by what touches something."""
+        out = torch.ones_like(target)
+        shape = OUTPUT.shape("goal_trajectory_position")
+        standoff = self._standoff[torch.from_numpy(self.data.kind[rows].astype(np.int64)).to(self.device)]
+        away = target[:, OUTPUT.goal_trajectory_position].reshape(-1, *shape).norm(dim=2, keepdim=True)
+        weight = (_NEAR / (away - standoff[:, None, None]).clamp(_NEAREST, _NEAR)) ** 2
+        for name in ("goal_trajectory_position", "goal_trajectory_direction"):
+            out[:, getattr(OUTPUT, name)] = weight.expand(-1, *shape).flatten(1)
+        touch = 1 + _TOUCHING * target[:, OUTPUT.contact].clamp(0, 1)
+        for name in ("joint_position", "joint_rotation"):
+            part = out[:, getattr(OUTPUT, name)].reshape(-1, *OUTPUT.shape(name)).flatten(2)
+            part[:, _CONTACT_JOINTS] = touch[:, :, None].expand(-1, -1, part.shape[2])
+            out[:, getattr(OUTPUT, name)] = part.flatten(1)
+        return out
 
     def _cast(self) -> dict[str, torch.Tensor]:
         """The parameters as the products read them. The gating is small, and its gates want to be exact."""
@@ -275,17 +300,6 @@ def _output_weights() -> torch.Tensor:
     for name, weight in PIECES.items():
         out[getattr(OUTPUT, name)] = weight
     return out / out.mean()
-
-
-def _nearness(target: torch.Tensor) -> torch.Tensor:
-    """Weight (N, OUTPUT.size) of the errors of outputs in natural units (N, OUTPUT.size), by how near the goal is."""
-    out = torch.ones_like(target)
-    shape = OUTPUT.shape("goal_trajectory_position")
-    away = target[:, OUTPUT.goal_trajectory_position].reshape(-1, *shape).norm(dim=2, keepdim=True)
-    weight = (_NEAR / away.clamp(_NEAREST, _NEAR)) ** 2
-    for name in ("goal_trajectory_position", "goal_trajectory_direction"):
-        out[:, getattr(OUTPUT, name)] = weight.expand(-1, *shape).flatten(1)
-    return out
 
 
 def _initial(settings: Settings) -> dict[str, torch.Tensor]:
