@@ -24,15 +24,16 @@ from .legs import MODEL_LEGS, MODEL_NUMBERS, Legs, model_stances
 from .mapping import Mapping
 from .naming import CARRIER
 from .rest_pose import SIDES, rest_pose
+from .stance import Stance
 
 _NAMES = MODEL_SKELETON.names
 _INDEX = {name: i for i, name in enumerate(_NAMES)}
 _PARENT = {name: _NAMES[p] for name, p in zip(_NAMES, MODEL_SKELETON.parents, strict=True) if p >= 0}
 
 _ELBOW = (0.0, 1.0, 0.0)
-_ASK_AFTER = 4
+_ASK_AFTER = 2
 """Rounds of the way back after which the motion so far tells when its feet stand; at first the rig's feet do."""
-_ROUNDS, _NEAR = 24, 2e-4
+_ROUNDS, _NEAR = 24, 3e-4
 """Rounds of the way back at the most, and the error (metres and radians) at which it is done."""
 _FLAT_FLOOR = 0.05
 
@@ -84,7 +85,7 @@ class Retargeter:
         root, turns[:, self._legs.bones] = self._legs.posed(
             positions[:, MODEL_NUMBERS],
             turns[:, self._legs.bones],
-            model_stances(positions[:, MODEL_NUMBERS], joints[:, MODEL_NUMBERS], motion.fps),
+            self._stances(motion),
             motion.fps,
         )
         if hands is not None:
@@ -107,7 +108,21 @@ class Retargeter:
         """Places (T, 22, 3) of the model's joints at the rig's size, in world metres (the legs' scale)."""
         return motion.positions.astype(np.float64) * self.scale
 
+    def foot_targets(self, motion: Motion) -> dict[str, Array]:
+        """Where the ankles (T, 3) belong while the feet stand, in world metres, by side.
+
+        The leg-scaled places of the model's, higher by `ankle_lift`, further out where the rig's hips are wider than
+        scaled ones, and where a heel is up over a ball of a longer foot, behind it by as much.
+        """
+        turns = self._shared(normalize(motion.rotations.astype(np.float64)))[:, self._legs.bones]
+        positions = motion.positions[:, MODEL_NUMBERS].astype(np.float64)
+        return self._legs.ankles(positions, turns, self._stances(motion))
+
     # To the rig
+
+    def _stances(self, motion: Motion) -> dict[str, Stance]:
+        joints = normalize(motion.rotations[:, MODEL_NUMBERS].astype(np.float64))
+        return model_stances(motion.positions[:, MODEL_NUMBERS].astype(np.float64), joints, motion.fps)
 
     def _shared(self, joints: Array) -> Array:
         """World rotations (T, B, 4) of the bones against the T-pose from the joints' (T, 22, 4)."""
@@ -146,8 +161,7 @@ class Retargeter:
         root = (middle - [0.0, 0.0, self.ankle_lift]) / self.scale
         root = root - MODEL_LEGS.positions(np.zeros_like(root), joints)[:, _UPLEGS].mean(1)
         bones = legs.solved()
-        step, last = np.ones(len(turns)), np.full(len(turns), np.inf)
-        least, best, best_root = last.copy(), joints.copy(), root.copy()
+        least, best, best_root = np.full(len(turns), np.inf), joints.copy(), root.copy()
         for done in range(_ROUNDS):
             # What `to_rig` makes of the motion so far tells what is still wrong with it.
             positions = MODEL_LEGS.positions(root, joints)
@@ -165,11 +179,7 @@ class Retargeter:
             least[better], best[better], best_root[better] = error[better], joints[better], root[better]
             if error.max() < _NEAR and done >= _ASK_AFTER:
                 break
-            step = np.where(error > last, 0.5 * step, np.minimum(1.3 * step, 1.0))
-            last = error
-            root = root + step[:, None] * short
-            wrong = wrong * np.where(wrong[..., :1] < 0, -1.0, 1.0)
-            wrong = normalize(step[:, None, None] * wrong + (1 - step)[:, None, None] * [1.0, 0.0, 0.0, 0.0])
+            root = root + short
             joints[:, _LEG_JOINTS] = normalize(multiply(wrong, joints[:, _LEG_JOINTS]))
         return best_root, best
 
