@@ -65,6 +65,14 @@ HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 _SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
 
 
+def sitting_place(hips: Array, joints: Array) -> Array:
+    """Where a body sits (3,): straight under its hips (3,), as far below the hip joints (2, 3) as a seat is.
+
+    This is what episodes put on the place of a seat, and so what the network learns to bring there.
+    """
+    return np.array([hips[0], hips[1], joints[:, 2].mean() - SEAT_BELOW_HIP_JOINTS])
+
+
 class Stage(Enum):
     """What one is doing about the present key."""
 
@@ -344,7 +352,7 @@ class SceneErrands:
     def _sits(self) -> bool:
         character, aim = self.character, self._aim
         assert aim is not None
-        hips = character.places[HIP_JOINTS].mean(0) - aim.place - [0.0, 0.0, SEAT_BELOW_HIP_JOINTS]
+        hips = sitting_place(character.places[0], character.places[HIP_JOINTS]) - aim.place
         sitting = character.action[_SIT] > TOUCHES and character.contacts[_HIPS] > TOUCHES
         if not sitting or character.speed > STILL or np.linalg.norm(hips) > SEATED_WITHIN:
             self._still = character.frame

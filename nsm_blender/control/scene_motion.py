@@ -18,10 +18,10 @@ from ..models.nsm import CONTACTS, FPS
 from ..motion.filters import runs, velocity, without_short_runs
 from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
-from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS, TOE_HEIGHT
+from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from .planting import plant_feet
 from .pose import limit_elbows
-from .scene_errands import HIP_JOINTS, Seating
+from .scene_errands import HIP_JOINTS, Seating, sitting_place
 from .scene_hands import (
     ARMS,
     PALM_THICKNESS,
@@ -163,36 +163,31 @@ def _seat(seating: Seating, hips: Array, rotations: Array, root: Array) -> Corre
     """Turn and move the body, in place, so that it sits where it should, as far as the correction goes."""
     count, blend = len(hips), SPREAD * FPS
     first, last = seating.settled, count if seating.left is None else seating.left
-    at = slice(first, first + 1)
-    wanted = seating.aim.place + np.array([0.0, 0.0, SEAT_BELOW_HIP_JOINTS])
     weight = eased(count, first - blend, first, last, last + blend)
     turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
-    raw_cm, raw_deg = _seat_error(seating, wanted, hips, rotations, root)
+    raw_cm, raw_deg = _seat_error(seating, hips, rotations, root)
     yaw = weight * float(np.clip(turn, -MOST_TURN, MOST_TURN))
-    before = _hip_joints(hips, rotations)
     rotations[:] = multiply(np.broadcast_to(from_yaw(yaw)[:, None], rotations.shape), rotations)
-    # About the hip joints, which are what sits.
-    hips += before - _hip_joints(hips, rotations)
     root[:, 3] += yaw
-    off = wanted - _hip_joints(hips[at], rotations[at])[0]
+    off = seating.aim.place - _sitting_place(hips[first], rotations[first])
     shift = weight[:, None] * limited(off, FARTHEST)
     hips += shift
     root[:, :2] += shift[:, :2]
-    return Correction(seating.key, "hips", raw_cm, raw_deg, *_seat_error(seating, wanted, hips, rotations, root))
+    return Correction(seating.key, "hips", raw_cm, raw_deg, *_seat_error(seating, hips, rotations, root))
 
 
-def _seat_error(seating: Seating, wanted: Array, hips: Array, rotations: Array, root: Array) -> tuple[float, float]:
+def _seat_error(seating: Seating, hips: Array, rotations: Array, root: Array) -> tuple[float, float]:
     """Centimetres and degrees at the end of sitting down."""
-    at = slice(seating.settled, seating.settled + 1)
-    off = _hip_joints(hips[at], rotations[at])[0] - wanted
-    turn = float(wrap_angle(np.array(seating.aim.facing - root[seating.settled, 3])))
+    first = seating.settled
+    off = _sitting_place(hips[first], rotations[first]) - seating.aim.place
+    turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
     return 100 * float(np.linalg.norm(off)), float(np.degrees(abs(turn)))
 
 
-def _hip_joints(hips: Array, rotations: Array) -> Array:
-    """Middle (T, 3) between the hip joints."""
-    offset = MODEL_SKELETON.offsets[HIP_JOINTS].mean(0)
-    return hips + rotate(rotations[:, 0], np.broadcast_to(offset, hips.shape))
+def _sitting_place(hips: Array, rotations: Array) -> Array:
+    """`scene_errands.sitting_place` (3,) of rigid bones: hips (3,), world rotations (J, 4)."""
+    turned = np.tile(rotations[0], (len(HIP_JOINTS), 1))
+    return sitting_place(hips, hips + rotate(turned, MODEL_SKELETON.offsets[HIP_JOINTS]))
 
 
 def _tracks(hands: Hands, colliders: dict[str, Collider], count: int, rate: float) -> dict[str, Array]:

@@ -76,7 +76,7 @@ class Puppet(NSM):
         if action == "sit" and near:
             labels[:], labels[ACTIONS.index("sit")], contacts[CONTACTS.index("Hips")] = 0, 1, 1
             wanted = place + np.array([0.0, 0.0, SEAT_BELOW_HIP_JOINTS]) + np.array(self.manners.off)
-            joints += wanted - joints[HIP_JOINTS].mean(0)
+            joints += wanted - [*joints[0, :2], joints[HIP_JOINTS, 2].mean()]
         if used and action in ("carry", "idle", "open"):
             middle = place + np.array(self.manners.off) if near else CARRIED
             if action == "carry" and np.linalg.norm(place[:2]) < 0.1:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nsm_blender.control.scene_errands import HIP_JOINTS, Seating
+from nsm_blender.control.scene_errands import HIP_JOINTS, Seating, sitting_place
 from nsm_blender.control.scene_goals import Reach
 from nsm_blender.control.scene_hands import PALM_THICKNESS, Hands, palm
 from nsm_blender.control.scene_motion import FARTHEST, MOST_TURN, Posed, foot_contacts, posed
@@ -49,14 +49,15 @@ def record(places: Array | None = None, touching: tuple[str, ...] = ("LeftFoot",
 def seated(off: Array, askew: float) -> tuple[SceneRecord, Posed]:
     """Someone who sits by `off` (3,) metres and `askew` radians beside where he should."""
     rest = MODEL_SKELETON.rest_positions()
-    hips = -rest[HIP_JOINTS].mean(0) + off
+    hips = off - sitting_place(rest[0], rest[HIP_JOINTS])
     aim = Reach(np.array([0.0, 0.0, 0.4]), -askew, "sit", "seat")
-    rolled = record(np.tile(rest + hips + np.array([0.0, 0.0, 0.4 + SEAT_BELOW_HIP_JOINTS]), (COUNT, 1, 1)), ())
+    rolled = record(np.tile(rest + hips + aim.place, (COUNT, 1, 1)), ())
     return rolled, posed(rolled, [Seating(0, aim, SAT - 30, SAT)], NO_HANDS, [SEAT])
 
 
-def hip_joints(body: Posed) -> Array:
-    return body.places[:, HIP_JOINTS].mean(1)
+def sits_at(places: Array) -> Array:
+    """Place (T, 3) at which one sits."""
+    return np.array([sitting_place(frame[0], frame[HIP_JOINTS]) for frame in places])
 
 
 @pytest.mark.parametrize("metres", [0.01, 0.029, 0.05, 0.2])
@@ -68,17 +69,15 @@ def test_the_last_correction_is_bounded_and_told(metres: float, degrees: float) 
     assert told.raw_cm == pytest.approx(100 * metres, abs=1e-3) and told.raw_deg == pytest.approx(degrees, abs=1e-3)
     assert told.cm == pytest.approx(max(100 * (metres - FARTHEST), 0.0), abs=1e-3)
     assert told.deg == pytest.approx(max(degrees - np.degrees(MOST_TURN), 0.0), abs=1e-3)
-    moved = np.linalg.norm(hip_joints(after) - before.places[:, HIP_JOINTS].mean(1), axis=1)
+    moved = np.linalg.norm(sits_at(after.places) - sits_at(before.places), axis=1)
     assert moved.max() <= FARTHEST + 1e-6
     assert np.abs(after.root[:, 3]).max() <= MOST_TURN + 1e-9
-    assert np.linalg.norm(hip_joints(after)[SAT] - [0, 0, 0.4 + SEAT_BELOW_HIP_JOINTS]) == pytest.approx(
-        told.cm / 100, abs=1e-5
-    )
+    assert np.linalg.norm(sits_at(after.places)[SAT] - [0, 0, 0.4]) == pytest.approx(told.cm / 100, abs=1e-5)
 
 
 def test_the_correction_takes_a_second() -> None:
     before, after = seated(np.array([0.03, 0.0, 0.0]), 0.0)
-    moved = np.linalg.norm(hip_joints(after) - before.places[:, HIP_JOINTS].mean(1), axis=1)
+    moved = np.linalg.norm(sits_at(after.places) - sits_at(before.places), axis=1)
     assert moved[SAT - round(FPS)] < 1e-6
     assert np.abs(np.diff(moved)).max() < 2 * FARTHEST / FPS
 
