@@ -38,9 +38,14 @@ NEAREST, FARTHEST = 1.2, 3.0
 """Metres from which one comes."""
 AROUND = math.radians(110)
 """Starts lie within this angle from straight before the thing."""
+CLEAR = 0.35
+"""Metres from there to the thing, at least,"""
+HEIGHTS = (0.1, 0.4, 0.7, 1.0)
+"""at these heights."""
 STAYING = 0.5
 """Seconds of sitting on that are measured too."""
-SECONDS = {"sit": 9.0, "carry": 10.0}
+SECONDS = {"sit": 12.0, "carry": 12.0}
+"""After which a trial is not finished."""
 ABLATIONS = {
     "no_bidirectional": Options(bidirectional=False),
     "no_interaction": Options(interaction=False),
@@ -95,7 +100,7 @@ def sit_shot(piece: Piece, rng: np.random.Generator, action: str = "walk") -> Sh
     seat = piece.handles
     assert isinstance(seat, Seat)
     collider = Collider(piece.kind, piece.boxes, role="seat", handles=seat)
-    start = _start(np.array(seat.place[:2]), float(angle_of(np.array(seat.facing[:2]))), rng)
+    start = _start(collider, np.array(seat.place[:2]), float(angle_of(np.array(seat.facing[:2]))), rng)
     gait = "jog" if action == "run" else "walk"
     return _shot("sit", SECONDS["sit"], [ActionKey("sit", "goal", hold=STAYING, gait=gait)], [collider], start)
 
@@ -106,13 +111,19 @@ def carry_shot(piece: Piece, rng: np.random.Generator) -> Shot:
     assert isinstance(load_, Carryable)
     middle = (np.array(load_.left) + np.array(load_.right)) / 2
     collider = Collider(piece.kind, piece.boxes, role="carryable", handles=load_)
-    start = _start(middle[:2], float(angle_of(np.array(load_.facing[:2]))), rng)
+    start = _start(collider, middle[:2], float(angle_of(np.array(load_.facing[:2]))), rng)
     return _shot("carry", SECONDS["carry"], [ActionKey("pick_up", "goal")], [collider], start)
 
 
-def _start(place: Array, front: float, rng: np.random.Generator) -> list[float]:
-    away = rng.uniform(NEAREST, FARTHEST) * direction(np.array(front + rng.uniform(-AROUND, AROUND)))
-    return [*(place + away).tolist(), 0.0, float(rng.uniform(-math.pi, math.pi))]
+def _start(collider: Collider, place: Array, front: float, rng: np.random.Generator) -> list[float]:
+    """Place and facing of one who does not stand in the thing."""
+    thing = Surroundings([collider]).at(0)
+    while True:
+        away = rng.uniform(NEAREST, FARTHEST) * direction(np.array(front + rng.uniform(-AROUND, AROUND)))
+        facing = float(rng.uniform(-math.pi, math.pi))
+        body = np.array([[*(place + away), height] for height in HEIGHTS])
+        if thing.distance(body).min() > CLEAR:
+            return [*(place + away).tolist(), 0.0, facing]
 
 
 def _shot(name: str, seconds: float, keys: list[ActionKey], colliders: list[Collider], start: list[float]) -> Shot:
