@@ -3,22 +3,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from ...errors import FileFormatError
 from ...geometry.colliders import Cuboids
 from ...models.nsm import FPS
-from ...motion.clip_file import load_clip, load_library
+from ...motion.clip_file import LibraryEntry, load_library
 from ...motion.filters import gaussian, runs, velocity, without_short_runs
-from ...motion.retarget import to_model_skeleton
 from ...motion.root import angle_of
 from ...motion.rotations import Array
 from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from .captures import Capture, load_capture
+from .props import Prop, kinds_beside
 from .reach import reaching
-from .track import Track, from_clip
+from .track import Track
 
 TAKES: dict[str, tuple[int, int | None, float]] = {
     # Frames of the take (60 fps) that are used, and the height of its floor in metres.
@@ -38,6 +41,8 @@ _ONE_CLIMB = 0.5
 """Seconds between two steps from tread to tread that belong to one climb."""
 _SAME_LEVEL = 0.06
 """Metres between heights of one tread."""
+_OFF_TREAD = 0.12
+"""Metres from the ball of a standing foot to the tread under it, as that was told, at most."""
 _TIP, _HEEL = 0.06, 0.16
 """Metres from the ball of the foot to its tip and back to its heel."""
 _TOES = {"Left": MODEL_SKELETON.index("LeftToe"), "Right": MODEL_SKELETON.index("RightToe")}
@@ -61,13 +66,15 @@ class Stance:
 
 @dataclass(frozen=True, eq=False)
 class Flight:
-    """One way over steps, climbed along -Y. heights: (L,) metres of the treads, the floor's 0 first."""
+    """One way over steps, climbed along -Y. heights: (L,) metres of the treads, the floor's 0 first. steps: what was
+    climbed, where that was told; the highest tread comes last."""
 
     name: str
     subject: str
     track: Track
     stances: tuple[Stance, ...]
     heights: Array
+    steps: Cuboids | None = None
 
     @property
     def last_level(self) -> int:
@@ -92,7 +99,8 @@ class Flight:
             replace(stance, side=other[stance.side], ball=stance.ball * np.array([-1.0, 1, 1]))
             for stance in self.stances
         )
-        return replace(self, name=self.name + "_mirrored", track=self.track.mirrored(), stances=stances)
+        steps = self._stretched(np.array([-1.0, 1, 1]))
+        return replace(self, name=self.name + "_mirrored", track=self.track.mirrored(), stances=stances, steps=steps)
 
     def scaled(self, factor: float) -> Flight:
         """On treads `factor` times as high: each foot keeps its place on its tread (5.2, steps 3 to 5)."""
@@ -104,7 +112,13 @@ class Flight:
             rise += gaussian(change, _HIPS_SMOOTHING * FPS) / 2
         hips = rise[:, None] * np.array([0.0, 0.0, 1.0])
         track = reaching(self.track, hips, {}, feet)
-        return replace(self, track=track, heights=self.heights * factor)
+        return replace(
+            self, track=track, heights=self.heights * factor, steps=self._stretched(np.array([1.0, 1.0, factor]))
+        )
+
+    def _stretched(self, factors: Array) -> Cuboids | None:
+        steps = self.steps
+        return None if steps is None else Cuboids(steps.centre * factors, steps.half * np.abs(factors))
 
     def _change(self, side: str, by_level: Array) -> Array:
         """Metres (T,) that a foot is moved up: by its tread's change while it stands, between them in between."""
@@ -121,8 +135,10 @@ class Flight:
         return out
 
     def treads(self, beyond: float, beside: tuple[float, float]) -> Cuboids:
-        """The steps under the feet. beyond: metres that the last one goes on behind the feet, when it is the end of
-        the way; beside: metres to the left and right of the feet."""
+        """The steps under the feet: those that were told, else fitted ones. beyond: metres that the last one goes on
+        behind the feet, when it is the end of the way; beside: metres to the left and right of the feet."""
+        if self.steps is not None:
+            return self.steps
         on = [stance for stance in self.stances if stance.level]
         low_x = min(stance.ball[0] for stance in on) - beside[1]
         high_x = max(stance.ball[0] for stance in on) + beside[0]
@@ -147,25 +163,42 @@ class Flight:
         return float(near), far
 
 
+def shows_climbing(entry: LibraryEntry) -> bool:
+    """Whether a clip is a climb: it is one of the public ones, or steps are told beside it."""
+    return entry.name in TAKES or "climbable" in kinds_beside(entry.path)
+
+
 def recorded_flights(data: Path) -> list[Flight]:
-    """The steps and platforms in the clips of a data folder."""
-    found = []
-    for entry in load_library(data):
-        if entry.name in TAKES:
-            first, last, floor = TAKES[entry.name]
-            clip = to_model_skeleton(load_clip(data / "clips" / f"{entry.name}.npz").resampled(FPS))
-            track = from_clip(clip).cut(first, len(clip) if last is None else last)
-            track = replace(track, hips=track.hips - [0.0, 0.0, floor])
-            found.append(flight_of(track, entry.name, str(entry.subject)))
-    return found
+    """The steps and platforms in the clips of a data folder. Raises FileFormatError when steps are told that are not
+    under the feet."""
+    return [captured_flight(load_capture(e, level=False)) for e in load_library(data) if shows_climbing(e)]
 
 
-def flight_of(track: Track, name: str, subject: str) -> Flight:
-    """Treads and stances of one track that begins on the floor, at z = 0, turned so that it climbs along -Y."""
+def captured_flight(capture: Capture) -> Flight:
+    """The climb of one clip."""
+    props = capture.of_kind("climbable")
+    first, last, floor = TAKES.get(capture.name, (0, None, 0.0))
+    if any(prop.start is not None for prop in props):
+        first = round(min(prop.start for prop in props if prop.start is not None) * FPS)
+    if any(prop.stop is not None for prop in props):
+        last = round(max(prop.stop for prop in props if prop.stop is not None) * FPS)
+    track = capture.track.cut(first, len(capture.track) if last is None else last)
+    track = replace(track, hips=track.hips - [0.0, 0.0, floor])
+    return flight_of(track, capture.name, capture.subject, props, corrected=capture.marks is not None)
+
+
+def flight_of(track: Track, name: str, subject: str, props: Sequence[Prop] = (), *, corrected: bool = False) -> Flight:
+    """Treads and stances of one track that begins on the floor, at z = 0, turned so that it climbs along -Y.
+
+    props: the steps, where they are known. corrected: whether the track's contacts are to be believed.
+    """
     places = track.positions()
-    down = {side: _stands(places[:, joint]) for side, joint in _TOES.items()}
+    contacts = track.contacts if corrected else _contacts(places)
+    down = {side: contacts[:, CONTACT_JOINTS.index(side + "Toe")] > 0.5 for side in _TOES}
+    if not any(down[side].any() for side in down):
+        raise FileFormatError(f"{name}: no foot stands in it; correct its labels (nsm-blender data label)")
     heights = np.array([np.median(places[a:b, _TOES[side], 2]) for side in down for a, b in runs(down[side])])
-    treads = _levels(heights - TOE_HEIGHT)
+    treads = _told_levels(props, heights - TOE_HEIGHT, name) if props else _levels(heights - TOE_HEIGHT)
     stances = []
     for side, joint in _TOES.items():
         for start, stop in runs(down[side]):
@@ -173,17 +206,44 @@ def flight_of(track: Track, name: str, subject: str) -> Flight:
             level = int(np.abs(treads - (ball[2] - TOE_HEIGHT)).argmin())
             stances.append(Stance(side, start, stop, level, ball))
     stances.sort(key=lambda stance: stance.start)
+    if not any(stance.level for stance in stances):
+        raise FileFormatError(f"{name}: nobody climbs in it; check position, axes and unit of what is told beside it")
     first = min(stance.start for stance in stances if stance.level)
+    if stances[0].start >= first:
+        raise FileFormatError(f"{name}: a climb must begin on the floor; tell with 'from' and 'to' which part to use")
     floor = np.mean([stance.ball for stance in stances if stance.start < first][-2:], axis=0)[:2]
     top = np.mean([stance.ball for stance in stances if stance.level == len(treads) - 1], axis=0)[:2]
-    turn = -float(angle_of(top - floor))
-    moved = track.moved(turn, floor, -floor)
+    facing = float(angle_of(top - floor)) if not props or props[0].facing is None else props[0].facing
+    moved = track.moved(-facing, floor, -floor)
     places = moved.positions()
     stances = [
         replace(stance, ball=np.median(places[stance.start : stance.stop, _TOES[stance.side]], axis=0))
         for stance in stances
     ]
-    return Flight(name, subject, replace(moved, contacts=_contacts(places)), tuple(stances), treads)
+    steps = _in_order([prop.solid(facing, floor) for prop in props], treads) if props else None
+    return Flight(name, subject, replace(moved, contacts=contacts), tuple(stances), treads, steps)
+
+
+def _told_levels(props: Sequence[Prop], stood: Array, name: str) -> Array:
+    """Heights of the told treads on which feet stand, the floor's first. stood: heights of all stances."""
+    solids = [prop.solid(0.0) for prop in props]
+    tops = np.concatenate([[0.0], *(solid.centre[:, 2] + solid.half[:, 2] for solid in solids)])
+    nearest = np.abs(stood[:, None] - tops).argmin(1)
+    off = np.abs(stood - tops[nearest])
+    if (worst := float(off.max())) > _OFF_TREAD:
+        raise FileFormatError(
+            f"{name}: a foot stands {worst:.2f} m above or below all steps beside it; check their sizes, axes and unit"
+        )
+    return _levels(np.append(tops[nearest], 0.0))
+
+
+def _in_order(solids: Sequence[Cuboids], heights: Array) -> Cuboids:
+    """All cuboids as one set, the largest one of the highest tread last."""
+    centre = np.concatenate([solid.centre for solid in solids])
+    half = np.concatenate([solid.half for solid in solids])
+    highest = np.abs(centre[:, 2] + half[:, 2] - heights[-1]) < _SAME_LEVEL
+    order = np.argsort(np.where(highest, half[:, 0] * half[:, 1], 0.0), kind="stable")
+    return Cuboids(centre[order], half[order])
 
 
 def _levels(heights: Array) -> Array:

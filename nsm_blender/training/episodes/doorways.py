@@ -101,21 +101,25 @@ def random_doorway(rng: np.random.Generator, name: str) -> Doorway:
     door, turn = piece.handles, float(np.pi * rng.integers(2))
     pose = np.concatenate((np.zeros(3), from_yaw(np.array(turn))))[None]
     frame = Collider(f"{name} frame", piece.fixture.boxes, pose)
-    low = (piece.fixture.boxes.centre - piece.fixture.boxes.half).min(0)
-    high = (piece.fixture.boxes.centre + piece.fixture.boxes.half).max(0)
     thick = float(rng.uniform(*_WALL_THICKNESS))
-    left, right = rng.uniform(*_WALL_LENGTHS, size=2)
+    wall = Collider(f"{name} wall", wall_round(piece.fixture.boxes, thick, rng.uniform(*_WALL_LENGTHS, size=2)), pose)
+    leaf = Collider(f"{name} door", piece.boxes, pose, "door", door)
+    doorway = Doorway(leaf, frame, wall, door, turn, True)
+    ends_at = doorway.grip(np.array([np.pi / 4]))[0, 1]
+    return Doorway(leaf, frame, wall, door, turn, bool(ends_at < doorway.handle[1]))
+
+
+def wall_round(frame: Cuboids, thick: float, lengths: Array) -> Cuboids:
+    """A wall in the plane y = 0 round a frame. lengths: (2,) metres to the left and right of it as it is drawn."""
+    low, high = (frame.centre - frame.half).min(0), (frame.centre + frame.half).max(0)
+    left, right = lengths
     boxes = [
         ((low[0] - left, -thick / 2, 0.0), (low[0], thick / 2, _WALL_HEIGHT)),
         ((high[0], -thick / 2, 0.0), (high[0] + right, thick / 2, _WALL_HEIGHT)),
         ((low[0], -thick / 2, high[2]), (high[0], thick / 2, _WALL_HEIGHT)),
     ]
     lows, highs = np.array([box[0] for box in boxes]), np.array([box[1] for box in boxes])
-    wall = Collider(f"{name} wall", Cuboids((lows + highs) / 2, (highs - lows) / 2), pose)
-    leaf = Collider(f"{name} door", piece.boxes, pose, "door", door)
-    doorway = Doorway(leaf, frame, wall, door, turn, True)
-    ends_at = doorway.grip(np.array([np.pi / 4]))[0, 1]
-    return Doorway(leaf, frame, wall, door, turn, bool(ends_at < doorway.handle[1]))
+    return Cuboids((lows + highs) / 2, (highs - lows) / 2)
 
 
 def pushed(doorway: Doorway, body: Array, touch: int, rng: np.random.Generator) -> Swing:

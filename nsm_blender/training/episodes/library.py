@@ -11,23 +11,29 @@ from pathlib import Path
 
 import numpy as np
 
+from ...errors import UserError
 from ...models.nsm import ACTIONS, FPS
+from ...motion.clip_file import load_library
+from ..nsm_data import KINDS
 from .avoid_episodes import avoid_episode
 from .carry_episodes import carry_episode
 from .climb_episodes import climb_episode
-from .climbing import recorded_flights
+from .climbing import recorded_flights, shows_climbing
 from .episode import Episode, Fault
 from .lifting import recorded_lifts, standing_lifts
-from .open_episodes import Walks, open_episode
+from .open_episodes import Walks, open_episode, opened_as_recorded
+from .opening import recorded_openings
 from .pool import Pool, recorded_tracks, walked_tracks
 from .sit_episodes import sit_episode
-from .sitting import recorded_sits
+from .sitting import recorded_sits, shows_sitting
 from .track import Track
 from .walk_episodes import walk_episode
 
 Make = Callable[[np.random.Generator, str], Episode | Fault]
 _TRIES = 4
 """Attempts for each episode that is asked for; what is not good enough is rejected."""
+_AS_RECORDED = 0.5
+"""Share of the doors that are recorded ones, where any were."""
 
 
 @dataclass
@@ -46,6 +52,16 @@ class Tally:
             on = episode.track.actions[:, i] > 0.5
             for totals, chosen in ((self.recorded, episode.track.recorded), (self.composed, ~episode.track.recorded)):
                 totals[action] = totals.get(action, 0.0) + float((on & chosen).sum()) / FPS / 60
+
+    def minutes(self) -> dict[str, dict[str, float]]:
+        """By action, recorded and composed, to a hundredth."""
+        return {
+            action: {
+                "recorded": round(self.recorded.get(action, 0.0), 2),
+                "composed": round(self.composed.get(action, 0.0), 2),
+            }
+            for action in ACTIONS
+        }
 
     def to_json(self) -> str:
         """As text."""
@@ -79,7 +95,11 @@ class Library:
     ) -> None:
         self.tally = Tally()
         self._data, self._left_out, self._seed = data, test_subjects, seed
-        self._pool = Pool(recorded_tracks(data) + list(walked_tracks(walks, seed) if walked is None else walked))
+        recorded = recorded_tracks(data, left_out=test_subjects)
+        tracks = recorded + list(walked_tracks(walks, seed) if walked is None else walked)
+        if not tracks:
+            raise UserError(f"{data}: there is no locomotion to take approaches from; ask for walks of the PFNN.")
+        self._pool = Pool(tracks)
         self._makers: dict[str, Callable[[], Make]] = {
             "walk": self._walks,
             "sit": self._sits,
@@ -113,17 +133,42 @@ class Library:
 
     def _sits(self) -> Make:
         sits = [sit for sit in recorded_sits(self._data) if sit.subject not in self._left_out]
+        if not any(sit.down is not None for sit in sits) or not any(sit.up is not None for sit in sits):
+            raise UserError(
+                f"{self._data}: nobody to train on sits down and gets up in it; import such clips with the tag sit, "
+                "or with a seat told beside them."
+            )
         return lambda rng, name: sit_episode(self._pool, sits, rng, name)
 
     def _carries(self) -> Make:
         lifts = [lift for lift in recorded_lifts(self._data) if lift.subject not in self._left_out]
         lifts += standing_lifts(self._pool.tracks)
+        if not lifts:
+            raise UserError(f"{self._data}: nobody lifts anything in it or stands still; ask for walks of the PFNN.")
         return lambda rng, name: carry_episode(self._pool, lifts, rng, name)
 
     def _opens(self) -> Make:
         walks = Walks(self._pool)
-        return lambda rng, name: open_episode(self._pool, walks, rng, name)
+        openings = [one for one in recorded_openings(self._data) if one.subject not in self._left_out]
+
+        def make(rng: np.random.Generator, name: str) -> Episode | Fault:
+            if openings and rng.random() < _AS_RECORDED:
+                return opened_as_recorded(self._pool, openings, rng, name)
+            return open_episode(self._pool, walks, rng, name)
+
+        return make
 
     def _climbs(self) -> Make:
         flights = [flight for flight in recorded_flights(self._data) if flight.subject not in self._left_out]
+        if not flights:
+            raise UserError(
+                f"{self._data}: nobody to train on climbs in it; import such clips with the steps told beside them."
+            )
         return lambda rng, name: climb_episode(self._pool, flights, rng, name)
+
+
+def kinds_shown(data: Path, left_out: frozenset[str]) -> list[str]:
+    """The kinds of episodes that can be composed of a data folder: sits and climbs only where some were recorded."""
+    entries = [entry for entry in load_library(data) if entry.subject not in left_out]
+    needed = {"sit": shows_sitting, "climb": shows_climbing}
+    return [kind for kind in KINDS if kind not in needed or any(needed[kind](entry) for entry in entries)]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Episodes of opening a door and going through. None was recorded: a walk is cut where a door may be, a hand is put on
-the handle, and the leaf swings before the body or past it."""
+"""Episodes of opening a door and going through. Where none was recorded, a walk is cut where a door may be, a hand is
+put on the handle, and the leaf swings before the body or past it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from ...motion.rotations import Array
 from .clutter import clutter
 from .doorways import Doorway, Swing, pulled, pushed, random_doorway
 from .episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
+from .opening import Opening
 from .pool import Pool
 from .reach import Target, eased, hand_places, palm, reaching
 from .standing import Stand, stands
@@ -37,6 +39,8 @@ _PULL_SECONDS = (0.9, 1.2)
 _FACING_IN = (0.1, 0.5)
 """Radians that one who pulls is turned towards the opening."""
 _HAND_BLEND = 0.55
+_BEFORE = 2.5
+"""Seconds before the handle that are recorded at most; the rest of the way is another one."""
 _THROUGH = 1.7
 """Metres that one goes on through the door."""
 _MATCHED_AROUND = 0.25
@@ -71,11 +75,36 @@ def open_episode(pool: Pool, walks: Walks, rng: np.random.Generator, name: str) 
     )
     if swing.release >= len(track) - round(0.5 * FPS):
         return Fault("the door stays shut", float(swing.angle[-1]))
-    side = _hand(doorway)
+    return _opened(track, doorway, swing, _hand(doorway), rng, name)
+
+
+def opened_as_recorded(pool: Pool, openings: Sequence[Opening], rng: np.random.Generator, name: str) -> Episode | Fault:
+    """One episode of a recorded door with other ways to and from it, or why it is not good enough."""
+    opening = openings[int(rng.integers(len(openings)))]
+    opening = opening.mirrored() if rng.random() < 0.5 else opening
+    doorway, swing = opening.doorway, opening.swing
+    earliest = max(swing.touch - round(_BEFORE * FPS), 0)
+    entry = int(rng.integers(earliest, max(swing.touch - round(_HAND_BLEND * FPS), earliest) + 1))
+    core = opening.track.cut(entry, len(opening.track))
+    closed, open_ = Surroundings(doorway.at(0.0)).at(0), Surroundings(doorway.at(float(swing.angle[-1]))).at(0)
+    approach, _ = pool.before(core, float(rng.uniform(1.5, 4.0)), rng, closed)
+    departure, _ = pool.after(core, float(rng.uniform(2.0, 3.5)), rng, open_)
+    later = len(approach) - entry
+    angle = np.concatenate((np.zeros(len(approach)), swing.angle[entry:], np.full(len(departure), swing.angle[-1])))
+    swing = Swing(angle, swing.touch + later, swing.begin + later, swing.release + later)
+    return _opened(joined([approach, core, departure]), doorway, swing, opening.side, rng, name, opening.subject)
+
+
+def _opened(
+    track: Track, doorway: Doorway, swing: Swing, side: str, rng: np.random.Generator, name: str, subject: str = ""
+) -> Episode | Fault:
+    """An episode of a track that goes through a door. subject: who was recorded with the door, nobody if it is made
+    up."""
     track = _with_hand(track, doorway, swing, side)
+    touch = swing.touch
     span = (max(touch - round(_HAND_BLEND * FPS), 0), swing.release)
     recorded = track.recorded.copy()
-    recorded[span[0] : span[1]] = False
+    recorded[span[0] : span[1]] &= bool(subject)
     track = replace(track.relabelled(span[0], span[1], "open"), recorded=recorded)
     leaf = replace(doorway.leaf, poses=doorway.poses(swing.angle))
     colliders = [leaf, doorway.frame, doorway.wall]
@@ -86,7 +115,8 @@ def open_episode(pool: Pool, walks: Walks, rng: np.random.Generator, name: str) 
     touching = np.zeros((len(track), 3), dtype=np.float32)
     touching[touch : swing.release + 1, CONTACTS.index(side + "Hand") - 2] = 1
     colliders += clutter(track, [*colliders, *doorway.at(0.8)[:1], *doorway.at(0.0)[:1]], rng)
-    return Episode(name, "open", (), track, (span,), goals, touching, colliders)
+    subjects = (subject,) if subject else ()
+    return Episode(name, "open", subjects, track, (span,), goals, touching, colliders)
 
 
 def _fault(track: Track, doorway: Doorway, swing: Swing, side: str, colliders: list[Collider]) -> Fault | None:

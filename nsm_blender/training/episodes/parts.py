@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
+from ...errors import UserError
+from ...motion.clip_file import CLIPS_FOLDER, INDEX_NAME
 from ..nsm_data import pack
 from .library import Library, Tally
 from .milling import milling_tracks
@@ -22,6 +27,8 @@ PER_PART = 20
 """Episodes in a part: a few minutes of work, which is what an interruption costs."""
 WALKS = "walks.npz"
 TALLY = "tally.json"
+RECIPE = "recipe.json"
+"""What the parts of a folder are made of: only the same may be added to them."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +54,24 @@ class Recipe:
                 left, number = left - PER_PART, number + 1
         return sorted(out, key=lambda part: part[1])
 
+    def ingredients(self) -> dict[str, Any]:
+        """What decides how a part comes out: another count or other shares only make more or fewer of them."""
+        told = hashlib.sha256()
+        beside = (self.data / CLIPS_FOLDER).glob("*.json")
+        for path in [self.data / INDEX_NAME, *sorted(beside)]:
+            told.update(path.name.encode() + path.read_bytes())
+        left_out = sorted(self.test_subjects)
+        return {"seed": self.seed, "walks": self.walks, "left_out": left_out, "data": told.hexdigest()[:16]}
+
 
 def compose(recipe: Recipe, out: Path, processes: int = 2) -> Tally:
     """Write `out`/KIND_NUMBER/ with the arrays of `nsm_data.Packed` and a tally for every part that is not there yet.
 
     Returns the tally of all parts, which is written to `out` too. An interrupted run is gone on with by the same call.
+    Raises UserError when there are parts that were made of something else.
     """
     out.mkdir(parents=True, exist_ok=True)
+    _keep_to(recipe, out / RECIPE)
     walks = out / WALKS
     if not walks.exists():
         made = [*walked_tracks(recipe.walks, recipe.seed), *milling_tracks(recipe.walks, recipe.seed)]
@@ -70,6 +88,18 @@ def compose(recipe: Recipe, out: Path, processes: int = 2) -> Tally:
     total = Tally.joined(tallies)
     (out / TALLY).write_text(total.to_json(), encoding="utf-8")
     return total
+
+
+def _keep_to(recipe: Recipe, path: Path) -> None:
+    if not (recipe.data / INDEX_NAME).exists():
+        return
+    wanted = recipe.ingredients()
+    if path.exists() and json.loads(path.read_text(encoding="utf-8")) != wanted:
+        raise UserError(
+            f"{path.parent}: its episodes were composed of other recordings, performers, walks or with another seed; "
+            "choose another folder, or remove it."
+        )
+    path.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8")
 
 
 def _folder(out: Path, part: tuple[str, int, int]) -> Path:

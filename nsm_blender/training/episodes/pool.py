@@ -13,18 +13,19 @@ from ...control.bake import Bake
 from ...control.shot import PathFollow, Shot, per_frame
 from ...geometry.colliders import Placed
 from ...models.nsm import ACTIONS, FPS
-from ...motion.clip_file import load_clip, load_library
-from ...motion.feet import level_feet
+from ...motion.clip_file import LibraryEntry, load_library
 from ...motion.filters import velocity
-from ...motion.retarget import to_model_skeleton
 from ...motion.root import direction, to_local, to_world
 from ...motion.rotations import Array, wrap_angle
 from ...motion.skeleton import MODEL_SKELETON
-from .track import Track, from_clip, from_motion
+from .captures import load_capture
+from .track import Track, from_motion
 
 RECORDED = "o3de_"
 """Takes whose names begin so are long and free of anything but locomotion, apart from those named here:"""
 UNFIT = ("jump", "pushes", "outofrange", "crouching")
+LOCOMOTION = "locomotion"
+"""Tag of such takes."""
 _MATCHED = MODEL_SKELETON.indices(
     ["Hips", "LeftFoot", "LeftToe", "RightFoot", "RightToe", "LeftHand", "RightHand", "Head"]
 )
@@ -210,13 +211,20 @@ class Pool:
         return out
 
 
-def recorded_tracks(data: Path, mirrored: Sequence[bool] = (False, True)) -> list[Track]:
-    """The recorded takes of locomotion in a data folder."""
+def shows_locomotion(entry: LibraryEntry) -> bool:
+    """Whether a clip is a take of nothing but locomotion: its tags say so, or it is one of the public ones."""
+    public = entry.name.startswith(RECORDED) and not any(word in entry.name for word in UNFIT)
+    return public or LOCOMOTION in entry.tags
+
+
+def recorded_tracks(
+    data: Path, mirrored: Sequence[bool] = (False, True), left_out: frozenset[str] = frozenset()
+) -> list[Track]:
+    """The recorded takes of locomotion in a data folder, but those of the performers `left_out`."""
     tracks = []
     for entry in load_library(data):
-        if entry.name.startswith(RECORDED) and not any(word in entry.name for word in UNFIT):
-            clip = to_model_skeleton(level_feet(load_clip(data / "clips" / f"{entry.name}.npz")).resampled(FPS))
-            track = from_clip(clip)
+        if shows_locomotion(entry) and entry.subject not in left_out:
+            track = load_capture(entry).track
             tracks += [track.mirrored() if flip else track for flip in mirrored]
     return tracks
 
