@@ -28,15 +28,20 @@ class NSM_OT_bake(JobOperation):
 
     def start(self, context: bpy.types.Context) -> BakeJob:
         """Gather the shot."""
+        from .earlier import Earlier
         from .job import BakeJob
 
-        return BakeJob(context, lookup.character(context))
+        armature = lookup.character(context)
+        return BakeJob(context, armature, None if armature is None else Earlier.of(armature))
 
     def finish(self, _context: bpy.types.Context, job: BakeJob) -> set[OperatorReturnItems]:
-        """Report, and keep the report as a file."""
+        """Report, keep the report as a file, and the bake for the next one."""
+        from .earlier import Earlier
+
+        Earlier.keep(job.character, job.bake)
         job.report.save(user_folder("reports") / "report.json")
         for note in job.report.notes:
-            self.report({"WARNING"}, note)
+            self.report({"INFO" if note == job.taken_over else "WARNING"}, note)
         report = job.report
         goals = "" if report.goal_error_cm is None else f", {report.goal_error_cm:.1f} cm from the goal"
         self.report(
@@ -48,7 +53,7 @@ class NSM_OT_bake(JobOperation):
 
 
 class NSM_OT_remove_bake(Operation):
-    """Take away the baked action and assign again what was assigned before"""
+    """Take away the baked action, and the keys of what it moved, and assign again what was assigned before"""
 
     bl_idname = "nsm.remove_bake"
     bl_label = "Remove Bake"
@@ -64,11 +69,11 @@ class NSM_OT_remove_bake(Operation):
 
     def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Remove the bake and forget its report."""
-        from ..scene import actions, measure
+        from ..scene import layers, measure
 
         armature = lookup.character(context)
         assert armature is not None
-        removed = actions.remove(armature)
+        removed = layers.remove(armature)
         measure.forget(armature)
         kept = f"; {removed.kept_keys} keys made by hand stay in it" if removed.kept_keys else ""
         self.report({"INFO"}, f"Removed the bake '{removed.action}'{kept}")

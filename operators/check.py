@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..scene import keys
+from ..nsm_blender.errors import ShotError
+from ..scene import keys, lookup
 from .key import KeyOperation
 
 if TYPE_CHECKING:
     from ..nsm_blender.control.check import Problem
+    from ..nsm_blender.control.scene_bake import Model
+
+
+_MODELS: dict[str, Model] = {"AUTO": "auto", "PFNN": "pfnn", "NSM": "nsm"}
+"""The engine's names of the controllers."""
 
 
 class NSM_OT_check_keys(KeyOperation):
@@ -26,7 +32,7 @@ class NSM_OT_check_keys(KeyOperation):
         from ..nsm_blender.control.check import check
         from ..scene.errands import gather
 
-        problems = check(gather(context, armature).shot)
+        problems = check(gather(context, armature).shot, able(armature))
         store(armature, problems)
         fatal = sum(problem.fatal for problem in problems)
         if not problems:
@@ -34,6 +40,33 @@ class NSM_OT_check_keys(KeyOperation):
             return
         kind = "the bake would be refused" if fatal else "it can be baked"
         self.report({"WARNING"}, f"{described(armature, problems)}; {kind}")
+
+
+def model_of(armature: bpy.types.Object) -> Model:
+    """The network that the animator chose for a character's bakes."""
+    chosen: Model = _MODELS[armature.nsm.controller]
+    return chosen
+
+
+def able(armature: bpy.types.Object) -> tuple[str, ...] | None:
+    """The actions that the chosen network can do; None for all that the installed ones can. Raises ShotError and
+    WeightsError when the one that was chosen is not installed."""
+    from ..nsm_blender.control.goals import LOCOMOTION
+    from ..nsm_blender.control.scene_network import FILE, actions_of
+    from ..nsm_blender.models.weights import read_card
+    from ..nsm_blender.paths import weights_folder
+
+    model = model_of(armature)
+    if model == "auto":
+        return None
+    if model == "pfnn":
+        return LOCOMOTION
+    if not lookup.has_scene_network():
+        raise ShotError(
+            f"The weights of the Neural State Machine ({FILE}) are not part of this installation; choose another "
+            "controller, or install the extension with them."
+        )
+    return actions_of(read_card(weights_folder() / FILE))
 
 
 def store(armature: bpy.types.Object, problems: list[Problem]) -> None:

@@ -8,14 +8,18 @@ from collections.abc import Generator, Iterator
 from typing import Any, Protocol
 
 import bpy
+import numpy as np
 
-from ..nsm_blender.control.scene_bake import bake_of
+from ..nsm_blender.control.bake import Bake
+from ..nsm_blender.control.scene_bake import SceneBake, bake_of
 from ..nsm_blender.errors import ShotError
+from ..nsm_blender.models.nsm import FPS
 from ..nsm_blender.motion.motion import Motion
-from ..scene import actions, armatures, curves, keys, measure
+from ..nsm_blender.motion.rotations import Array
+from ..scene import actions, armatures, curves, ghosts, keys, layers, measure, things
 from ..scene.errands import gather_shot
 from ..scene.gather import Gathered
-from .check import described
+from .check import able, described, model_of
 
 _CHANNELS = 8
 """Channels that are written in one step."""
@@ -76,6 +80,10 @@ class Steps:
         while not self.done and time.perf_counter() < end:
             self.step()
 
+    def ghost(self) -> list[Array]:
+        """Nothing to see."""
+        return []
+
     def cancel(self) -> None:
         """Stop, and take away all that was made."""
         self._work.close()
@@ -83,11 +91,12 @@ class Steps:
 
 
 class MotionJob(Steps):
-    """Work in progress whose motion becomes an action. name: of the new action."""
+    """Work in progress whose motion becomes an action. name: of the new action. character: the armature's number."""
 
     def __init__(self, gathered: Gathered, armature: bpy.types.Object, work: Work, name: str) -> None:
         self.gathered, self.work = gathered, work
-        self._character, self._name, self._made = armature.session_uid, name, 0
+        self.character, self._name, self._made = armature.session_uid, name, 0
+        self._moved: list[tuple[int, int]] = []
         self.report = measure.Report(frames=len(gathered.frames), notes=list(gathered.notes))
         super().__init__()
 
@@ -136,16 +145,34 @@ class MotionJob(Steps):
             self.report.seconds_write += time.perf_counter() - start
             yield min(1.0, (first + _CHANNELS) / len(channels))
         actions.mark(self.action(), self._gait_changes() or self._moments(motion))
+        for thing in self.gathered.things:
+            start = time.perf_counter()
+            self._move(thing, motion.meta.get("things", {}).get(thing.name))
+            self.report.seconds_write += time.perf_counter() - start
+            yield 1.0
+
+    def _move(self, thing: things.Thing, poses: list[list[float]] | None) -> None:
+        """Give a thing the keys of its poses (F, 7), at the model's size; what an earlier bake moved and this one does
+        not is kept where it is without any."""
+        if poses is None and not thing.was_moved:
+            return
+        where = None if poses is None else np.array(poses) * _enlarged(self.gathered.rig.scale)
+        for one, channels in thing.keys(where, curves.metres_per_unit(bpy.context.scene)):
+            obj = find(bpy.data.objects, one.uid)
+            if obj is None:
+                raise ShotError(f"'{one.name}' was deleted during the bake.")
+            made = layers.begin(obj, self.action(), self._armature())
+            self._moved.append((one.uid, made.session_uid))
+            actions.write(obj, made, self.gathered.frames[: len(channels[0].values)], channels)
 
     def undo(self) -> None:
         """Take away what was made, and what is left of it when the user deleted things meanwhile."""
-        action, armature = find(bpy.data.actions, self._made), find(bpy.data.objects, self._character)
-        if action is None:
-            return
-        if armature is None:
-            bpy.data.actions.remove(action)
-        else:
-            actions.discard(armature, action)
+        for owner, made in [*reversed(self._moved), (self.character, self._made)]:
+            action, obj = find(bpy.data.actions, made), find(bpy.data.objects, owner)
+            if action is not None and obj is not None:
+                actions.discard(obj, action)
+            elif action is not None:
+                bpy.data.actions.remove(action)
 
     def action(self) -> bpy.types.Action:
         """The action that is being written. Raises ShotError when it was deleted."""
@@ -172,7 +199,7 @@ class MotionJob(Steps):
         return out
 
     def _armature(self) -> bpy.types.Object:
-        armature: bpy.types.Object | None = find(bpy.data.objects, self._character)
+        armature: bpy.types.Object | None = find(bpy.data.objects, self.character)
         if armature is None:
             raise ShotError(f"'{self.gathered.rig.name}' was deleted during the bake.")
         return armature
@@ -181,25 +208,57 @@ class MotionJob(Steps):
 class BakeJob(MotionJob):
     """A bake of the character's action keys, or without any of its way along its curve.
 
-    Raises UserError on construction.
+    previous: an earlier bake of the character; what comes before the first change is taken from there. Raises
+    UserError on construction.
     """
 
-    def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
+    def __init__(
+        self,
+        context: bpy.types.Context,
+        armature: bpy.types.Object | None,
+        previous: Bake | SceneBake | None = None,
+    ) -> None:
         gathered = gather_shot(context, armature)
         assert armature is not None
         if gathered.shot.keys:
             _refuse_what_cannot_work(armature, gathered)
-        super().__init__(gathered, armature, bake_of(gathered.shot), f"{gathered.rig.name} Bake")
+        self.bake = bake_of(gathered.shot, model_of(armature), previous)
+        super().__init__(gathered, armature, self.bake, f"{gathered.rig.name} Bake")
+        self.taken_over = self._taken_over()
+        if self.taken_over:
+            self.report.notes.append(self.taken_over)
+
+    def ghost(self) -> list[Array]:
+        """The character, and what it has moved, where the rollout has come to."""
+        now = None if self.bake.done else self.bake.now()
+        if now is None:
+            return []
+        cuboids = {collider.name: collider.cuboids for collider in self.gathered.shot.colliders}
+        lines = [ghosts.figure(now.places), *(ghosts.thing(cuboids[name], pose) for name, pose in now.things.items())]
+        size = self.gathered.rig.scale / curves.metres_per_unit(bpy.context.scene)
+        return [line * size for line in lines]
+
+    def _taken_over(self) -> str:
+        """What was taken from the bake before, in words; "" when all is new."""
+        if not isinstance(self.bake, SceneBake) or not self.bake.first_frame:
+            return ""
+        frame = int(self.gathered.frames[0]) + round(self.bake.first_frame / FPS * self.gathered.shot.fps)
+        return f"Baked anew from frame {frame} on; what comes before is that of the last bake."
 
 
 def _refuse_what_cannot_work(armature: bpy.types.Object, gathered: Gathered) -> None:
     """Raise ShotError with what the check finds; what may work nevertheless becomes a note."""
     from ..nsm_blender.control.check import check
 
-    problems = check(gathered.shot)
+    problems = check(gathered.shot, able(armature))
     if any(problem.fatal for problem in problems):
         raise ShotError(described(armature, problems))
     gathered.notes.extend(described(armature, [problem]) for problem in problems)
+
+
+def _enlarged(scale: float) -> Array:
+    """What a pose is multiplied by, (7,), so that the world is larger by `scale`."""
+    return np.array([scale] * 3 + [1.0] * 4)
 
 
 def find(blocks: Any, uid: int) -> Any:

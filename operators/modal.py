@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import bpy
 
-from ..scene import lookup, properties
+from ..nsm_blender.motion.rotations import Array
+from ..scene import ghosts, lookup, properties
 from .base import Operation
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ _SLICE = 0.03
 """Seconds of work per event: Esc is seen at least that often."""
 _SHOWN_EVERY = 0.2
 """Seconds between two drawings of the progress: each holds the work up, and Esc with it."""
+_SEEN_EVERY = 0.1
+"""The same for what can be seen of the work in the viewports."""
 
 
 class Job(Protocol):
@@ -35,6 +38,9 @@ class Job(Protocol):
     def run(self, seconds: float = ...) -> None:
         """Work until done, or until `seconds` have passed."""
 
+    def ghost(self) -> list[Array]:
+        """Lines that show how far the work has come, as ghosts.Ghost draws them; none where there is nothing to see."""
+
     def cancel(self) -> None:
         """Stop, and take away all that was made."""
 
@@ -47,7 +53,9 @@ class JobOperation(Operation):
 
     _job: Any = None  # not Job: Blender evaluates the annotations of operators
     _timer: Any = None
+    _ghost: Any = None
     _shown: float = 0.0
+    _seen: float = 0.0
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -102,6 +110,7 @@ class JobOperation(Operation):
             job.run(_SLICE)
             if not job.done:
                 self._show(context)
+                self._show_work()
                 return {"RUNNING_MODAL"}
             self._clear(context)
             return self.finish(context, job)
@@ -130,8 +139,21 @@ class JobOperation(Operation):
             context.workspace.status_text_set(f"{self.doing}: {state.text}    Esc: Cancel")
         _redraw(context)
 
+    def _show_work(self) -> None:
+        """What there is to see, over the viewports."""
+        if time.monotonic() - self._seen < _SEEN_EVERY:
+            return
+        self._seen = time.monotonic()
+        lines = self._job.seen()
+        if lines:
+            self._ghost = self._ghost or ghosts.Ghost()
+            self._ghost.show(lines)
+
     def _clear(self, context: bpy.types.Context) -> None:
-        """Take away timer, status text and progress."""
+        """Take away timer, status text, progress and what was drawn."""
+        if self._ghost is not None:
+            self._ghost.close()
+            self._ghost = None
         if self._timer is not None:
             context.window_manager.event_timer_remove(self._timer)
             self._timer = None

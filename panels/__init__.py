@@ -8,12 +8,16 @@ from . import binding, colliders, goals, keys, manifold, overlay, preferences, s
 CLASSES = (
     *preferences.CLASSES,
     sidebar.NSM_PT_character,
-    *binding.CLASSES,
+    # The button is always in view, whatever the lists below it hold.
+    sidebar.NSM_PT_bake,
+    *keys.CLASSES,
+    sidebar.NSM_PT_path,
+    sidebar.NSM_PT_following,
+    *goals.CLASSES,
+    sidebar.NSM_PT_result,
     *colliders.CLASSES,
     *overlay.CLASSES,
-    *goals.CLASSES,
-    *keys.CLASSES,
-    *sidebar.CLASSES,
+    *binding.CLASSES,
     *synthesis.CLASSES,
     *manifold.CLASSES,
 )

@@ -16,6 +16,7 @@ class NSM_PT_colliders(_Panel):
     """The selected object as a collider."""
 
     bl_label = "Colliders"
+    bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         """The buttons, and what the active object is."""

@@ -112,8 +112,10 @@ class NSM_PT_bake(_Panel):
             column.prop(settings, "frame_start")
             column.prop(settings, "frame_end")
         armature = lookup.character(context)
-        if armature is not None and of_object(armature).keys:
-            layout.label(text=f"Bakes {len(of_object(armature).keys)} action keys.", icon="INFO")
+        if armature is not None:
+            _draw_controller(layout, of_object(armature))
+            if of_object(armature).keys:
+                layout.label(text=f"Bakes {len(of_object(armature).keys)} action keys.", icon="INFO")
         row = layout.row()
         row.scale_y = 1.5
         row.operator("nsm.bake", icon="REC")
@@ -150,6 +152,8 @@ class NSM_PT_result(_Panel):
             rows.append((goal, f"{report.goal_error_cm:.1f} cm away"))
         if report.goal_error_deg >= 0:
             rows.append(("Facing", f"{report.goal_error_deg:.1f}° off"))
+        if report.penetration_cm_max >= 0:
+            rows.append(("In colliders", f"{report.penetration_cm_max:.1f} cm"))
         column = layout.column(align=True)
         for name, value in rows:
             split = column.split(factor=0.45)
@@ -162,10 +166,16 @@ class NSM_PT_result(_Panel):
         column.operator("nsm.save_shot", icon="FILE_TICK")
 
 
+def _draw_controller(layout: bpy.types.UILayout, settings: Any) -> None:
+    """The choice of the network; what is not installed cannot be chosen."""
+    row = layout.row(align=True)
+    for name in ("AUTO", "PFNN", "NSM"):
+        part = row.row(align=True)
+        part.enabled = name != "NSM" or lookup.has_scene_network()
+        part.prop_enum(settings, "controller", name)
+
+
 def _operator_if_there(layout: bpy.types.UILayout, name: str, icon: Any) -> None:
     """A button for `nsm.<name>`."""
     if hasattr(bpy.types, f"NSM_OT_{name}"):
         layout.operator(f"nsm.{name}", icon=icon)
-
-
-CLASSES = (NSM_PT_path, NSM_PT_following, NSM_PT_bake, NSM_PT_result)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bpy
@@ -22,6 +22,8 @@ from .lookup import MARK, baked
 
 Array = NDArray[Any]
 
+OURS = "nsm_"
+"""What the names of the custom properties of a baked action begin with."""
 PREVIOUS = "nsm_previous_action"
 """Custom property of a baked action: the action that was assigned before. It keeps that action from being purged."""
 
@@ -48,6 +50,18 @@ class Channel:
     values: Array
     group: str
     components: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Assigned:
+    """What moves an object: an action with the identifier of its slot, how that is blended, and the values, by their
+    paths, that properties have without it."""
+
+    action: bpy.types.Action | None
+    slot: str
+    last_slot: str
+    blending: dict[str, Any]
+    values: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -82,18 +96,47 @@ def check_assignable(obj: bpy.types.Object) -> None:
         raise ActionError(f"The NLA track '{solo[0]}' of '{obj.name}' plays solo and hides a bake; switch solo off.")
 
 
+def assigned(obj: bpy.types.Object, paths: Iterable[str] = ()) -> Assigned:
+    """What moves `obj` now, which has animation data, and the values of the properties `paths`."""
+    animation = obj.animation_data
+    slot = last = ""
+    if _slotted():
+        slot = animation.action_slot.identifier if animation.action_slot else ""
+        last = animation.last_slot_identifier
+    blending = {key: getattr(animation, key) for key in _BLENDING}
+    return Assigned(animation.action, slot, last, blending, {path: _value(obj, path) for path in paths})
+
+
+def assigned_before(action: bpy.types.Action) -> Assigned:
+    """What moved the object when the bake `action` was begun."""
+    before = json.loads(action[MARK])
+    return Assigned(action.get(PREVIOUS), before["slot"], before["last_slot"], before["blending"], dict(before["pose"]))
+
+
+def assign(obj: bpy.types.Object, state: Assigned) -> None:
+    """Let `state` move `obj`, which has animation data."""
+    animation = obj.animation_data
+    animation.action = state.action
+    if _slotted():
+        if state.action is not None:
+            animation.action_slot = next((s for s in state.action.slots if s.identifier == state.slot), None)
+        animation.last_slot_identifier = state.last_slot
+    for key, value in state.blending.items():
+        setattr(animation, key, value)
+    for path, value in state.values.items():
+        _give_back(obj, path, value)
+
+
 def begin(obj: bpy.types.Object, name: str) -> bpy.types.Action:
     """Give `obj` a new, empty action and note in it what was assigned before."""
     had_animation = obj.animation_data is not None
     animation = obj.animation_data or obj.animation_data_create()
-    before: dict[str, Any] = {"had_animation": had_animation, "pose": {}, "slot": "", "last_slot": ""}
-    before["blending"] = {key: getattr(animation, key) for key in _BLENDING}
+    was = assigned(obj)
+    before: dict[str, Any] = {"had_animation": had_animation, "pose": {}, "slot": was.slot, "last_slot": was.last_slot}
+    before["blending"] = was.blending
     action = bpy.data.actions.new(name)
-    if animation.action is not None:
-        action[PREVIOUS] = animation.action
-    if _slotted():
-        before["slot"] = animation.action_slot.identifier if animation.action_slot else ""
-        before["last_slot"] = animation.last_slot_identifier
+    if was.action is not None:
+        action[PREVIOUS] = was.action
     action[MARK] = json.dumps(before)
     try:
         animation.action = action
@@ -146,6 +189,11 @@ def remove(obj: bpy.types.Object) -> Removed:
 
     Keys that somebody added by hand stay in the action, which is then kept with a fake user.
     """
+    return discard(obj, removable(obj))
+
+
+def removable(obj: bpy.types.Object) -> bpy.types.Action:
+    """The bake of `obj` that `remove` takes away. Raises ActionError when there is none or something else uses it."""
     action = baked(obj)
     if action is None:
         raise ActionError(f"'{obj.name}' has no bake to remove; its active action was not made by a bake.")
@@ -153,32 +201,33 @@ def remove(obj: bpy.types.Object) -> Removed:
         raise ActionError(
             f"The action '{action.name}' is also used by an NLA strip or another object; delete that use first."
         )
-    return discard(obj, action)
+    return action
 
 
 def discard(obj: bpy.types.Object, action: bpy.types.Action) -> Removed:
     """Undo `begin` and `write`, finished or not."""
-    name, before, previous = action.name, json.loads(action[MARK]), action.get(PREVIOUS)
+    before = assigned_before(action)
+    had_animation = json.loads(action[MARK])["had_animation"]
     animation = obj.animation_data
-    kept = _delete_generated(action)
-    animation.action = previous
-    if _slotted():
-        if previous is not None:
-            animation.action_slot = next((slot for slot in previous.slots if slot.identifier == before["slot"]), None)
-        animation.last_slot_identifier = before["last_slot"]
-    for key, value in before["blending"].items():
-        setattr(animation, key, value)
-    if not before["had_animation"] and not animation.drivers and not animation.nla_tracks:
+    assign(obj, replace(before, values={}))
+    if not had_animation and not animation.drivers and not animation.nla_tracks:
         obj.animation_data_clear()
-    if kept:
-        del action[MARK]
-        if previous is not None:
-            del action[PREVIOUS]
-        action.use_fake_user = True
-    else:
-        bpy.data.actions.remove(action)
-    for path, value in before["pose"].items():
+    removed = drop(action)
+    for path, value in before.values.items():
         _give_back(obj, path, value)
+    return removed
+
+
+def drop(action: bpy.types.Action) -> Removed:
+    """Take a baked action away that moves nothing any more; with keys made by hand it becomes an ordinary one."""
+    name, kept = action.name, _delete_generated(action)
+    if not kept:
+        bpy.data.actions.remove(action)
+        return Removed(name, 0)
+    ours = [key for key, _ in action.items() if key.startswith(OURS)]
+    for key in ours:
+        del action[key]
+    action.use_fake_user = True
     return Removed(name, kept)
 
 

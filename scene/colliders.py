@@ -9,7 +9,8 @@ Blender reads the annotations of a PropertyGroup as they are, so this file has n
 import base64
 import binascii
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
@@ -23,7 +24,7 @@ from bpy.props import (
     PointerProperty,
     StringProperty,
 )
-from mathutils import Matrix
+from mathutils import Euler, Matrix, Quaternion
 
 from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry.colliders import Collider, Cuboids
@@ -295,8 +296,8 @@ def gather(context: bpy.types.Context, frames: Array) -> list[Collider]:
     for obj, surface in changed(graph, objects).items():
         shapes[obj] = cuboids_of(surface.mesh(), of(obj).size, obj.name)
     held = {obj: handles.read(graph, obj) for obj in objects}
-    poses = _poses(context, objects, frames)
-    return [Collider(name_of(obj), shapes[obj], poses[obj], of(obj).role, held[obj]) for obj in objects]
+    where = poses(context, objects, frames)
+    return [Collider(name_of(obj), shapes[obj], where[obj], of(obj).role, held[obj]) for obj in objects]
 
 
 def around(context: bpy.types.Context, obj: bpy.types.Object) -> list[Collider]:
@@ -312,23 +313,90 @@ def around(context: bpy.types.Context, obj: bpy.types.Object) -> list[Collider]:
     return out
 
 
-def _poses(context: bpy.types.Context, objects: list[bpy.types.Object], frames: Array) -> dict[bpy.types.Object, Array]:
-    """Poses (1, 7) or (F, 7) of each object. Frames are played only when one of the objects may move."""
+def poses(
+    context: bpy.types.Context, objects: Sequence[bpy.types.Object], frames: Array
+) -> dict[bpy.types.Object, Array]:
+    """Poses (1, 7) or (F, 7) of each object in world metres. Frames are played only when one may move.
+
+    Raises ColliderError for a place or scale that is no good.
+    """
     size = curves.metres_per_unit(context.scene)
+    tracks = _sampled(context, objects, frames, lambda obj, evaluated: pose(evaluated.matrix_world, size, obj.name))
+    for track in tracks.values():
+        track[:, 3:] = make_continuous(track[:, 3:])
+    return {obj: _short(track) for obj, track in tracks.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """How an object is placed at F frames, or at one when it does not move. world, basis: (F, 4, 4), in the world and
+    by its own channels, Blender units. rotation, delta: quaternions (F, 4) of its rotation and its delta rotation.
+    shift: (F, 3) its delta location.
+    """
+
+    world: Array
+    basis: Array
+    rotation: Array
+    delta: Array
+    shift: Array
+
+
+def transforms(
+    context: bpy.types.Context, objects: Sequence[bpy.types.Object], frames: Array
+) -> dict[bpy.types.Object, Track]:
+    """The transforms of objects at scene frames (F,). Frames are played only when one may move."""
+    sampled = _sampled(context, objects, frames, lambda _obj, evaluated: _transform(evaluated))
+    out = {}
+    for obj, rows in sampled.items():
+        kept = _short(rows)
+        world, basis = (part.reshape(-1, 4, 4) for part in (kept[:, :16], kept[:, 16:32]))
+        out[obj] = Track(world, basis, kept[:, 32:36], kept[:, 36:40], kept[:, 40:43])
+    return out
+
+
+def _transform(evaluated: bpy.types.Object) -> Array:
+    """What `Track` holds of one frame, in a row (43,)."""
+    mode = evaluated.rotation_mode
+    delta = Quaternion()
+    if mode == "QUATERNION":
+        rotation, delta = evaluated.rotation_quaternion.normalized(), evaluated.delta_rotation_quaternion.normalized()
+    elif mode == "AXIS_ANGLE":
+        angle, *axis = evaluated.rotation_axis_angle
+        rotation = Quaternion(axis, angle)
+    else:
+        rotation = evaluated.rotation_euler.to_quaternion()
+        # Blender turns by the delta angles in the object's own order.
+        delta = Euler(tuple(evaluated.delta_rotation_euler), mode).to_quaternion()
+    world, basis = (
+        np.array(matrix, dtype=np.float64).ravel() for matrix in (evaluated.matrix_world, evaluated.matrix_basis)
+    )
+    return np.concatenate([world, basis, rotation, delta, evaluated.delta_location])
+
+
+def _sampled(
+    context: bpy.types.Context,
+    objects: Sequence[bpy.types.Object],
+    frames: Array,
+    read: Callable[[bpy.types.Object, bpy.types.Object], Array],
+) -> dict[bpy.types.Object, Array]:
+    """What `read` gives, a row of numbers, of each object and how it is evaluated: at all frames, or now for one that
+    cannot move."""
     graph = context.evaluated_depsgraph_get()
-    out = {obj: pose(obj.evaluated_get(graph).matrix_world, size, obj.name)[None] for obj in objects}
+    out = {obj: read(obj, obj.evaluated_get(graph))[None] for obj in objects}
     movers = [obj for obj in objects if _may_move(obj)]
     if not movers:
         return out
-    tracks = {obj: np.empty((len(frames), 7)) for obj in movers}
-    for row, _frame in enumerate(_played(context, frames)):
+    rows: dict[bpy.types.Object, list[Array]] = {obj: [] for obj in movers}
+    for _frame in _played(context, frames):
         graph = context.evaluated_depsgraph_get()
-        for obj, track in tracks.items():
-            track[row] = pose(obj.evaluated_get(graph).matrix_world, size, obj.name)
-    for obj, track in tracks.items():
-        track[:, 3:] = make_continuous(track[:, 3:])
-        out[obj] = track[:1] if np.allclose(track, track[0], rtol=0, atol=1e-7) else track
-    return out
+        for obj, found in rows.items():
+            found.append(read(obj, obj.evaluated_get(graph)))
+    return out | {obj: np.array(found) for obj, found in rows.items()}
+
+
+def _short(track: Array) -> Array:
+    """A track (F, n), or its first row alone when all are alike."""
+    return track[:1] if np.allclose(track, track[0], rtol=0, atol=1e-7) else track
 
 
 def _played(context: bpy.types.Context, frames: Array) -> Iterator[int]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import bpy
 import numpy as np
 
@@ -11,7 +13,7 @@ from ..nsm_blender.control.shot import Shot
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array
-from . import actions, armatures, colliders, curves, goals, keys, routes, schedule
+from . import actions, armatures, bodies, colliders, curves, goals, keys, layers, routes, schedule, things
 from . import gather as path_gather
 from .gather import FASTEST, Gathered, frame_range
 
@@ -21,32 +23,46 @@ def gather_shot(context: bpy.types.Context, armature: bpy.types.Object | None) -
 
     The scene is left as it is. Raises RigError and ShotError.
     """
-    if armature is None or not keys.of_character(armature):
+    if armature is None:
         return path_gather.gather(context, armature)
-    return gather(context, armature)
+    if keys.of_character(armature):
+        return gather(context, armature)
+    with layers.without(context, armature) as freed:
+        gathered = path_gather.gather(context, armature)
+        return replace(gathered, things=things.read(context, [], freed, gathered.frames))
 
 
 def gather(context: bpy.types.Context, armature: bpy.types.Object) -> Gathered:
-    """The action keys of `armature` as a shot at the model's size. Raises RigError and ShotError."""
+    """The action keys of `armature` as a shot at the model's size, in the scene as it is without its earlier bakes.
+
+    Raises RigError, ShotError and ColliderError.
+    """
+    with layers.without(context, armature) as freed:
+        return _gathered(context, armature, freed)
+
+
+def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: list[bpy.types.Object]) -> Gathered:
     rig = armatures.read(context, armature)
     actions.check_assignable(armature)
+    used = things.used(armature)
     frames = frame_range(context)
     size = curves.metres_per_unit(context.scene) / rig.scale
-    found, notes = _goals(context, armature, frames, size)
     render = context.scene.render
     settings = armature.nsm.routes
+    around = [*colliders.gather(context, frames), *bodies.gather(context, armature, frames)]
     shot = Shot(
         name=armature.name,
         fps=render.fps / render.fps_base,
         frames=len(frames),
         start=start_of(context, armature, rig, frames),
         keys=_keys(context, armature, rig, int(frames[0])),
-        goals=found,
-        colliders=[scaled(thing, 1 / rig.scale) for thing in colliders.gather(context, frames)],
+        goals=_goals(context, armature, frames, size),
+        colliders=[scaled(thing, 1 / rig.scale) for thing in around],
         route_options=RouteOptions(radius=settings.radius / rig.scale, crouch=settings.crouch),
     )
     shot.validate()
-    return Gathered(shot, rig, None, frames, notes)
+    held = things.read(context, used, freed, frames)
+    return Gathered(shot, rig, None, frames, things=held)
 
 
 def start_of(context: bpy.types.Context, armature: bpy.types.Object, rig: armatures.Rig, frames: Array) -> list[float]:
@@ -86,24 +102,23 @@ def _keys(context: bpy.types.Context, armature: bpy.types.Object, rig: armatures
     return out
 
 
-def _goals(
-    context: bpy.types.Context, armature: bpy.types.Object, frames: Array, size: float
-) -> tuple[list[Goal], list[str]]:
-    """The goals that the keys name, at the first frame, and a note for each that moves."""
+def _goals(context: bpy.types.Context, armature: bpy.types.Object, frames: Array, size: float) -> list[Goal]:
+    """The goals that the keys name, with their way where they move. Raises ShotError."""
     named = {key.goal.name_full: key.goal for key in keys.of_character(armature) if key.goal is not None}
-    out, notes = [], []
+    tracks = colliders.transforms(context, list(named.values()), frames)
+    out = []
     for obj in named.values():
         uses = goals.of_goal(obj).uses
         if uses is not None and not colliders.is_collider(uses):
             raise ShotError(
                 f"The goal '{obj.name}' uses '{uses.name}', which is not a collider; make it one, or free the goal."
             )
-        world = armatures.world_matrices(context, obj, frames[[0, -1]])
-        place = world[0][:3, 3] * size
-        if not np.isfinite(place).all():
+        world = tracks[obj].world
+        places = world[:, :3, 3] * size
+        if not np.isfinite(places).all():
             raise ShotError(f"The goal '{obj.name}' has a place that is not a number; clear its location.")
+        facings = [goals.facing_of(matrix) for matrix in world]
+        moves = [[*place, facing or 0.0] for place, facing in zip(places.tolist(), facings, strict=True)]
         used = "" if uses is None else colliders.name_of(uses)
-        out.append(Goal(obj.name_full, place.tolist(), goals.facing_of(world[0]), used))
-        if uses is None and not np.allclose(world[0], world[-1], atol=1e-4):
-            notes.append(f"The goal '{obj.name}' moves; it is taken where it is at the first frame.")
-    return out, notes
+        out.append(Goal(obj.name_full, moves[0][:3], facings[0], used, moves if len(moves) > 1 else []))
+    return out

@@ -14,6 +14,7 @@ from ..nsm_blender.control.shot import PathFollow, Shot, per_frame
 from ..nsm_blender.errors import ShotError
 from . import actions, armatures, curves
 from .properties import GAIT_ITEMS, of_object, of_scene
+from .things import Thing
 
 Array = NDArray[Any]
 
@@ -25,7 +26,7 @@ _KEYABLE = ("speed", "gait", "facing")
 @dataclass(frozen=True, eq=False)
 class Gathered:
     """shot: at the model's size. rig: the character. line: the curve in world metres, where one is followed.
-    frames: (F,) scene frames.
+    frames: (F,) scene frames. things: what the bake may move.
     """
 
     shot: Shot
@@ -33,6 +34,7 @@ class Gathered:
     line: curves.Polyline | None
     frames: Array
     notes: list[str] = field(default_factory=list)
+    things: list[Thing] = field(default_factory=list)
 
 
 def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gathered:

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import bpy
 
+from ..nsm_blender.paths import weights_folder
 from .properties import of_object
 
 MARK = "nsm_bake"
@@ -56,6 +59,12 @@ def baking(context: bpy.types.Context) -> bool:
     """A bake, or another of our operators that takes its time, is running in a window of this Blender."""
     windows = context.window_manager.windows
     return any(operator.bl_idname.startswith("NSM_OT_") for w in windows for operator in w.modal_operators)
+
+
+@functools.cache
+def has_scene_network() -> bool:
+    """Whether the Neural State Machine's weights are installed; looked up once, as panels ask at each drawing."""
+    return (weights_folder() / "nsm.safetensors").exists()
 
 
 def path(context: bpy.types.Context) -> bpy.types.Object | None:

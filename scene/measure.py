@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import bpy
 import numpy as np
 
+from ..nsm_blender.control.bodies import depth
+from ..nsm_blender.geometry.colliders import Surroundings
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
@@ -27,6 +29,11 @@ _SLICE = 0.03
 """Seconds of measuring at a time; after each the scene's frame is put back, which the viewport draws."""
 _AT_LEAST = 12
 """Frames that are measured however long it takes, beginning and end among them."""
+
+_EVERY, _FRAMES = 2, 24
+"""Of the measured frames, the depth in colliders is taken at every second one, so many at a time."""
+_ACTIVE = 0.2
+"""An action whose label is above this is being done."""
 
 _NAMES = {
     "seconds_rollout": "seconds.rollout",
@@ -83,7 +90,7 @@ class Report:
         for name in _stored_names():
             setattr(report, name, getattr(stored, name))
         report.notes = stored.notes.splitlines()
-        for name in ("goal_error_cm", "goal_error_deg", "path_error_cm"):
+        for name in ("goal_error_cm", "goal_error_deg", "path_error_cm", "penetration_cm_max"):
             if getattr(stored, name) < 0:
                 setattr(report, name, None)
         report.goals = arrivals.stored(armature)
@@ -110,8 +117,10 @@ def measure(
         start = time.perf_counter()
         places.update(_evaluate(context, armature, gathered, waiting))
         spent += time.perf_counter() - start
-        yield len(places) / len(motion)
+        yield 0.8 * len(places) / len(motion)
     _fill_in(gathered, motion, places, report)
+    for share in _measure_depth(gathered, motion, places, report):
+        yield 0.8 + 0.2 * share
 
 
 def measure_together(
@@ -158,6 +167,34 @@ def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, 
         report.notes += arrivals.troubles(motion)
         report.goal_error_cm = max((a.error_cm for a in report.goals if a.error_cm is not None), default=None)
         report.goal_error_deg = max((a.error_deg for a in report.goals if a.error_deg is not None), default=None)
+
+
+def _measure_depth(
+    gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, Array]], report: Report
+) -> Iterator[float]:
+    """How deep the rig is in colliders, where these are as the bake moves them; yields the share that is done."""
+    shot = gathered.shot
+    if not shot.colliders:
+        return
+    moved = motion.meta.get("things", {})
+    around = Surroundings([replace(c, poses=np.array(moved.get(c.name, c.poses))) for c in shot.colliders])
+    used = sorted({goal.collider for goal in shot.goals if goal.collider})
+    sits, handles = _doing(motion, ("sit",)), _doing(motion, ("carry", "open"))
+    deepest, at = 0.0, sorted(places)[::_EVERY]
+    for first in range(0, len(at), _FRAMES):
+        rows = np.array(at[first : first + _FRAMES])
+        joints = gathered.rig.joints(np.stack([places[i][0] for i in rows.tolist()]), motion, rows)
+        for i, body in zip(rows.tolist(), joints / gathered.rig.scale, strict=True):
+            deepest = max(deepest, depth(body, i, around, used, sits[i], handles[i]))
+        yield first / len(at)
+    report.penetration_cm_max = 100 * deepest * gathered.rig.scale
+
+
+def _doing(motion: Motion, actions: Sequence[str]) -> list[bool]:
+    """For each frame whether one of these actions is done."""
+    columns = [motion.action_names.index(name) for name in actions if name in motion.action_names]
+    doing: list[bool] = (motion.actions[:, columns] > _ACTIVE).any(axis=1).tolist()
+    return doing
 
 
 def _order(count: int) -> list[int]:
@@ -265,4 +302,4 @@ def _goal_error(gathered: Gathered, hips: Array) -> float | None:
 
 
 def _stored_names() -> list[str]:
-    return [f.name for f in fields(Report) if f.name not in ("goals", "penetration_cm_max")]
+    return [f.name for f in fields(Report) if f.name != "goals"]

@@ -27,6 +27,13 @@ GAIT_ITEMS = (
 )
 """The engine's bakeable gaits. The numbers are stored in files and keyframes: never change them."""
 
+CONTROLLER_ITEMS = (
+    ("AUTO", "Automatic", "The Neural State Machine when a key asks for what only it can do, else the PFNN", 0),
+    ("PFNN", "PFNN", "The phase-functioned network: walks and runs along curves and to goals", 1),
+    ("NSM", "NSM", "The Neural State Machine: sits, opens, carries, and goes to goals", 2),
+)
+"""Networks that move a character. The numbers are stored in files: never change them."""
+
 _FIXED: set[str] = set()
 """Options of a property that cannot be keyed: a bake reads it once."""
 
@@ -76,6 +83,12 @@ class NSM_PG_report(bpy.types.PropertyGroup):
         default=-1.0,
         options=_FIXED,
     )
+    penetration_cm_max: FloatProperty(
+        name="Penetration",
+        description="Deepest that the body was in a collider in cm, where it uses none",
+        default=-1.0,
+        options=_FIXED,
+    )
     frames_measured: IntProperty(
         name="Frames Measured", description="Frames at which the rig was measured", options=_FIXED
     )
@@ -87,6 +100,13 @@ class NSM_PG_object(bpy.types.PropertyGroup):
 
     path: PointerProperty(
         name="Path", description="Curve that the character walks along", type=bpy.types.Object, poll=_is_curve
+    )
+    controller: EnumProperty(
+        name="Controller",
+        description="The neural network that moves the character",
+        items=CONTROLLER_ITEMS,
+        options=_FIXED,
+        override=keys.OVERRIDE,
     )
     report: PointerProperty(type=NSM_PG_report)
     manifold: PointerProperty(type=manifold.NSM_PG_manifold)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,15 @@ FRAMES_PER_STEP = 12
 """Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
 SETTLING = 60
 """Frames of standing before the first, in which the mean pose becomes a natural one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Now:
+    """How far a rollout has come. places: (J, 3) joints in the world, as the network has them. things: pose (7,) of
+    each thing that was moved so far, by name."""
+
+    places: Array
+    things: dict[str, Array] = field(default_factory=dict)
 
 
 class Bake:
@@ -70,6 +80,12 @@ class Bake:
     def progress(self) -> float:
         """Share of the work that is done, 0..1."""
         return 1.0 if self.done else 0.98 * self._character.frame / self._frames
+
+    def now(self) -> Now | None:
+        """The last frame that was made, before the feet are locked; None before the first."""
+        record = self._character.record()
+        last = Record(record.root[-1:], record.y[-1:], record.phase[-1:], record.gait[-1:])
+        return Now(decode(last, self._network.rotation_reference)[2][0]) if len(last.root) else None
 
     def step(self) -> None:
         """Advance by a few frames, or finish when all are there."""

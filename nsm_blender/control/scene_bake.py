@@ -16,7 +16,7 @@ from ..models.nsm import ACTIONS, FPS, NSM
 from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from .bake import Bake
+from .bake import Bake, Now
 from .check import refuse
 from .goals import LOCOMOTION
 from .path import GroundPath
@@ -37,10 +37,12 @@ Model = Literal["auto", "pfnn", "nsm"]
 """The network of a bake: "auto" takes the NSM when a key asks for what only it can do."""
 
 
-def bake_of(shot: Shot, model: Model = "auto") -> Bake | SceneBake:
-    """The bake of a shot by the network that suits it. Raises ShotError or WeightsError."""
+def bake_of(shot: Shot, model: Model = "auto", again: Bake | SceneBake | None = None) -> Bake | SceneBake:
+    """The bake of a shot by the network that suits it. again: see SceneBake. Raises ShotError or WeightsError."""
     beyond = any(key.action not in LOCOMOTION for key in shot.keys)
-    return SceneBake(shot) if model == "nsm" or (model == "auto" and beyond) else Bake(shot)
+    if model == "nsm" or (model == "auto" and beyond):
+        return SceneBake(shot, again=again if isinstance(again, SceneBake) else None)
+    return Bake(shot)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,11 @@ class SceneBake:
     def record(self) -> SceneRecord:
         """What the network predicted so far, at 60 fps."""
         return self._errands.character.record()
+
+    def now(self) -> Now | None:
+        """The last frame that was made, before the last correction; None before the first."""
+        character = self._errands.character
+        return Now(character.places, dict(character.scenery.moved)) if character.frame else None
 
     @property
     def path(self) -> GroundPath | None:

@@ -154,6 +154,7 @@ def test_a_bake_walks_to_the_goal_and_tells_how_near_it_came(rig, tmp_path):
     assert 0 <= told["goal_error_cm"] < 10
     assert 0 <= told["goal_error_deg"] < 5
     assert told["rig_error_mm.max"] < 0.05
+    assert 0 <= told["penetration_cm.max"] < 1
     (goal,) = told["goals"]
     assert (goal["goal"], goal["arrived"], goal["error_cm"]) == ("A", key.arrived, told["goal_error_cm"])
     assert any(marker.name == "At A" for marker in rig.animation_data.action.pose_markers)

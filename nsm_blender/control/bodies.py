@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bodies as capsules: how deep they are in the things around them, and what they are for others: moving colliders."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from ..geometry.colliders import Collider, Cuboids, Surroundings
+from ..motion.rotations import Array, between, make_continuous
+from ..motion.skeleton import MODEL_SKELETON
+
+CAPSULES = (
+    ("Hips", "Spine2", 0.11),
+    ("Neck", "Head", 0.07),
+    ("LeftUpLeg", "LeftLeg", 0.07),
+    ("RightUpLeg", "RightLeg", 0.07),
+    ("LeftLeg", "LeftFoot", 0.05),
+    ("RightLeg", "RightFoot", 0.05),
+    ("LeftArm", "LeftForeArm", 0.04),
+    ("RightArm", "RightForeArm", 0.04),
+    ("LeftForeArm", "LeftHand", 0.03),
+    ("RightForeArm", "RightHand", 0.03),
+)
+"""Bones from joint to joint, and their radii in metres."""
+SITTING = ("Hips", "LeftUpLeg", "RightUpLeg")
+"""Bones that lie on what one sits on, and hands rest on it; arms touch what is carried or opened."""
+_SHARES = np.array([0.1, 0.4, 0.7, 1.0])
+_REACH = 1.6
+_ENDS = np.array([MODEL_SKELETON.indices(bone[:2]) for bone in CAPSULES])
+_RADII = np.repeat([radius for _, _, radius in CAPSULES], len(_SHARES))
+_OWNERS = np.repeat([bone[0] for bone in CAPSULES], len(_SHARES))
+_SITS, _ARMS = np.isin(_OWNERS, SITTING), np.char.endswith(_OWNERS, "Arm")
+
+
+def depth(
+    places: Array, frame: float, surroundings: Surroundings, used: Collection[str], sits: bool, handles: bool
+) -> float:
+    """Deepest metres by which a body with joints at `places` (J, 3) is in a thing, outside intended contacts.
+
+    frame: of the things' poses. used: names of the things that are used: while one sits, the parts that one sits with
+    may touch them, and while one handles things, the arms. Measured from points on the bones: a point inside counts
+    with its radius.
+    """
+    first, last = places[_ENDS[:, 0], None], places[_ENDS[:, 1], None]
+    points = (first + _SHARES[:, None] * (last - first)).reshape(-1, 3)
+    near = surroundings.near(frame, places[0], _REACH)
+    if not len(near):
+        return 0.0
+    allowed = (_SITS & sits) | (_ARMS & (sits or handles))
+    others = np.maximum(_RADII - near.without(used).distance(points), 0)
+    own = np.where(allowed, 0.0, np.maximum(_RADII - near.of(used).distance(points), 0))
+    return float(max(others.max(), own.max()))
+
+
+def as_colliders(name: str, places: Array) -> list[Collider]:
+    """A body that moves with its joints at `places` (F, J, 3) as a thing that others walk round: trunk, head, legs.
+
+    name: of the character. The arms, which swing, are left out.
+    """
+    out = []
+    for start, end, radius in CAPSULES:
+        if "Arm" in start:
+            continue
+        first, last = (places[:, MODEL_SKELETON.index(joint)].astype(float) for joint in (start, end))
+        up = first - last if "Leg" in start else last - first
+        half = np.array([radius, radius, float(np.linalg.norm(up, axis=1).max()) / 2 + radius])
+        poses = np.concatenate(((first + last) / 2, _upright(up)), axis=1)
+        out.append(Collider(f"{name} ({start})", Cuboids(np.zeros((1, 3)), half[None]), _short(poses)))
+    return out
+
+
+def _upright(along: Array) -> Array:
+    """Quaternions (F, 4) that turn +Z along vectors (F, 3)."""
+    up = np.broadcast_to([0.0, 0.0, 1.0], along.shape)
+    return make_continuous(between(up, along))
+
+
+def _short(poses: Array) -> Array:
+    return poses[:1] if np.ptp(poses, axis=0).max() < 1e-4 else poses
