@@ -69,15 +69,15 @@ class Settings:
     gating: Gating = "kronecker"
     without: list[str] = field(default_factory=list)
     """Encoders whose input is left at zero: the ablations of Table 3."""
-    batch: int = 512
+    batch: int = 1024
     """Frames in a step, in sequences of `unroll`."""
     half: bool = True
     """bfloat16 for the products: twice as fast where the processor has it."""
     learning_rate: float = 1e-3
     weight_decay: float = 2.5e-3
-    first_cycle: int = 10
+    first_cycle: int = 3
     """Epochs before the first warm restart; each cycle is twice as long as the one before."""
-    epochs: int = 30
+    epochs: int = 21
     dropout: float = 0.0
     noise: float = 0.1
     """Standard deviation of noise on the normalised pose, in place of the rollout's own errors."""
