@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`nsm-blender evaluate`: the papers' tables on the shipped weights."""
+"""`nsm-blender evaluate`: the papers' tables on the shipped weights, and this project's own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CARDS = {
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand to the command line."""
     parser = subparsers.add_parser("evaluate", help="the papers' tables on the shipped weights")
-    parser.add_argument("system", choices=("nsm", "pfnn", "manifold", "errands", "proposals"))
+    parser.add_argument("system", choices=("nsm", "pfnn", "manifold", "errands", "proposals", "rigs"))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as one flat object")
     parser.add_argument(
         "--weights",
@@ -57,6 +57,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--filters", type=Path, metavar="FILE.png", help="manifold: draw the autoencoder's filters, and do nothing else"
     )
+    parser.add_argument("--sheets", type=Path, metavar="DIR", help="rigs: also draw a contact sheet of each bake")
+    parser.add_argument(
+        "--rig",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="rigs: only those with this in their name; may be repeated",
+    )
     parser.add_argument("--picture", type=Path, metavar="FILE.png", help="nsm: also draw the gates over the phase")
     parser.set_defaults(handler=run)
 
@@ -66,7 +74,14 @@ def run(args: argparse.Namespace) -> int:
     if args.filters is not None:
         return _draw_filters(args)
     started = time.perf_counter()
-    measures = {"nsm": _nsm, "pfnn": _pfnn, "manifold": _manifold, "errands": _errands, "proposals": _proposals}
+    measures = {
+        "nsm": _nsm,
+        "pfnn": _pfnn,
+        "manifold": _manifold,
+        "errands": _errands,
+        "proposals": _proposals,
+        "rigs": _rigs,
+    }
     measure = measures[args.system]
     figures, weights = measure(args)
     seconds = time.perf_counter() - started
@@ -120,6 +135,15 @@ def _proposals(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
     for name, value in figures.items():
         print(f"{name} {value:.4g}")
     return figures, {"seeds": list(proposals.SETS)}
+
+
+def _rigs(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
+    """The installed extension on test rigs of all conventions, with the shipped weights' motions."""
+    from . import rigs
+
+    if args.weights is not None or args.card or args.data is not None:
+        raise UserError("Rigs are evaluated with the shipped weights; leave --weights, --card and --data out.")
+    return rigs.evaluated(args.rig, args.sheets)
 
 
 def _manifold(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:

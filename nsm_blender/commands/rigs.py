@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender evaluate rigs`: the installed extension on test rigs of all conventions, in a child process with bpy.
+
+The motions are made here, by the engine; the child binds each rig, bakes them, and looks at what Blender shows.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import UserError
+from ..evaluation.bench import ONE_THREAD
+from ..evaluation.rig_figures import BARS
+from ..evaluation.rig_motions import FRAMES, motions
+from ..evaluation.rigs import RECIPES
+
+_FIRST = ("Rigify metarig", "Rigify generated, FK", "Rigify generated, IK", "Mixamo", "Unreal 5", "MakeHuman", "VRM",
+          "cgspeed", "LaFAN", "A-pose with random rolls", "nonsense names", "child", "giant at 0.01")  # fmt: skip
+RIGS = (*_FIRST, *(name for name in RECIPES if name not in _FIRST))
+"""The test rigs, by their names."""
+COLUMNS = (
+    ("joints_wrong", "wrong"),
+    ("limb_deg_mean", "limbs"),
+    ("limb_deg_max", "max"),
+    ("feet_cm_max", "feet"),
+    ("hands_cm_max", "hands"),
+    ("slide_added_cm_per_s", "slide"),
+    ("round_trip_cm_max", "back cm"),
+    ("round_trip_deg_max", "deg"),
+    (f"seconds_{FRAMES}", "seconds"),
+)
+"""Of the table: the figure, of which the worst over all motions is shown, and its heading."""
+_CLONE = Path(__file__).resolve().parents[2]
+
+
+def evaluated(chosen: Sequence[str], sheets: Path | None) -> tuple[dict[str, float], dict[str, object]]:
+    """The figures of the rigs whose names hold one of the texts `chosen` (of all, when there are none), and what they
+    were measured on. Prints a table. sheets: folder for contact sheets, or None.
+
+    Raises UserError when something that is needed is missing.
+    """
+    names = [name for name in RIGS if not chosen or any(text.lower() in name.lower() for text in chosen)]
+    if not names:
+        raise UserError(f"There is no such test rig; there are: {'; '.join(RIGS)}.")
+    if not (_CLONE / "tools" / "rigs_session.py").is_file():
+        raise UserError("Rigs are evaluated with the extension's source; run it from a clone, installed with pip -e.")
+    if importlib.util.find_spec("bpy") is None:
+        raise ModuleNotFoundError("No module named 'bpy'", name="bpy")
+    if sheets is not None:
+        sheets.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="nsm-rigs-") as folder:
+        figures = _measured_in_blender(Path(folder), names, sheets)
+    meta: dict[str, object] = figures.pop("meta")
+    print(table(names, figures))
+    return figures, meta
+
+
+def table(names: Sequence[str], figures: dict[str, float]) -> str:
+    """The worst figures of each rig for people; an exclamation mark follows what is over its bar."""
+    lines = [f"{'':44}" + "".join(f"{heading:>9} " for _, heading in COLUMNS)]
+    lines.append(f"{'bar':44}" + "".join(f"{BARS.get(figure, 0):9.2f} " for figure, _ in COLUMNS))
+    for name in names:
+        line = f"{name:44}"
+        for figure, _ in COLUMNS:
+            value = worst(figures, name, figure)
+            line += f"{value:9.2f}{'!' if value > BARS.get(figure, float('inf')) else ' '}"
+        lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
+def worst(figures: dict[str, float], name: str, figure: str) -> float:
+    """A rig's largest value of a figure over all motions; not a number where it has none."""
+    beginning, end = f"rigs.{row(name)}.", f".{figure}"
+    return max((v for k, v in figures.items() if k.startswith(beginning) and k.endswith(end)), default=float("nan"))
+
+
+def row(name: str) -> str:
+    """A rig's name in the names of figures."""
+    return re.sub(r"\W+", "_", name.lower())
+
+
+def _measured_in_blender(folder: Path, names: Sequence[str], sheets: Path | None) -> dict[str, Any]:
+    """All figures by name, and "meta"."""
+    made = folder / "motions"
+    made.mkdir()
+    for name, motion in motions().items():
+        motion.save(made / f"{name}.npz")
+    _call("package.py", "--out", str(folder))
+    (extension,) = folder.glob("*.zip")
+    out = folder / "figures.json"
+    environment = {**os.environ, **ONE_THREAD, "BLENDER_USER_RESOURCES": str(folder / "profile")}
+    command = [
+        str(extension),
+        str(made),
+        str(out),
+        "|".join(names),
+        *([] if sheets is None else [str(sheets.resolve())]),
+    ]
+    session = [sys.executable, str(_CLONE / "tools" / "rigs_session.py"), *command]
+    code = subprocess.run(session, env=environment, check=False).returncode
+    if code or not out.is_file():
+        raise UserError(f"The evaluation stopped with exit code {code}; the last lines above say where.")
+    figures: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return figures
+
+
+def _call(tool: str, *arguments: str) -> None:
+    command = [sys.executable, str(_CLONE / "tools" / tool), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"The extension could not be built:\n{done.stdout}{done.stderr}")

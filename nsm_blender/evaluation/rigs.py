@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Test rigs as plain data, in the conventions that animators meet: names, rest pose, rolls, units, proportions.
+
+They are built on the model skeleton by rule, so which bone is which joint is known. Rigify's own rigs are not built
+here: of them only the truth is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from ..motion.rotations import Array, from_axis_angle, rotate, to_matrix
+from ..motion.skeleton import MODEL_SKELETON, Skeleton
+from ..rigging.joints import BoneInfo, RigInfo
+
+NAMES = MODEL_SKELETON.names
+SIDES = (("Left", 1.0), ("Right", -1.0))
+LIMBS = ("UpLeg", "Leg", "Foot", "Toe", "Shoulder", "Arm", "ForeArm", "Hand")
+X, Y = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+_CHILD = {"Hips": "Spine1", "Spine": "Spine1", "Spine1": "Spine2", "Spine2": "Neck", "Neck": "Head"} | {
+    side + upper: side + lower
+    for side, _ in SIDES
+    for upper, lower in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Foot", "Toe"), ("Shoulder", "Arm"), ("Arm", "ForeArm"),
+                         ("ForeArm", "Hand"))
+}  # fmt: skip
+_TIP = {"Head": [0, 0, 0.18], "Toe": [0, -0.07, 0], "Hand": [0.09, 0, 0]}
+Y_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
+"""World matrix of an armature whose own up axis is y, as most FBX files have it."""
+
+
+Names: TypeAlias = str | list[str]
+"""The bone of a joint, or its bones from head to child."""
+Extra: TypeAlias = tuple[str, str | None, tuple[float, float, float], float]
+"""A bone that is no joint: its name, the bone above, its place from that one's head, its length."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rig:
+    """A rig and the truth about it. truth: joint -> bone."""
+
+    info: RigInfo
+    truth: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How a rig differs from the model.
+
+    names: joint -> its bones from head to child, the first is the joint's. turns: joint -> world rotation (4,) of the
+    bone in the rest pose. sizes: joint -> factor on the way from its parent. unit: metres per armature unit.
+    size: factor on the whole. extra: bones that are no joints.
+    """
+
+    names: dict[str, list[str]]
+    turns: dict[str, Array] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)
+    unit: float = 1.0
+    y_up: bool = False
+    roll_seed: int | None = None
+    extra: tuple[Extra, ...] = ()
+    size: float = 1.0
+
+
+def names_of(
+    trunk: Mapping[str, Names], limbs: Mapping[str, Names], side_name: Callable[[str, str], str]
+) -> dict[str, list[str]]:
+    """Bones of each joint. side_name(side, name) puts a side to a limb's name."""
+    out = {joint: [bones] if isinstance(bones, str) else list(bones) for joint, bones in trunk.items()}
+    for side, _ in SIDES:
+        for part, bones in limbs.items():
+            out[side + part] = [side_name(side, b) for b in ([bones] if isinstance(bones, str) else bones)]
+    return out
+
+
+def arms_down(degrees: float) -> dict[str, Array]:
+    """Turns of arms that hang so far below the horizontal."""
+    return {
+        side + part: from_axis_angle(Y, -sign * np.radians(degrees))
+        for side, sign in SIDES
+        for part in ("Arm", "ForeArm", "Hand")
+    }
+
+
+def legs_apart(degrees: float) -> dict[str, Array]:
+    """Turns of legs that stand so far aside."""
+    return {
+        side + part: from_axis_angle(Y, -sign * np.radians(degrees))
+        for side, sign in SIDES
+        for part in ("UpLeg", "Leg")
+    }
+
+
+def build(name: str, recipe: Recipe) -> Rig:
+    """The rig of a recipe, standing on the floor at the armature's origin."""
+    sizes = np.array([recipe.sizes.get(j, 1.0) for j in NAMES])[:, None]
+    skeleton = Skeleton(NAMES, MODEL_SKELETON.parents, MODEL_SKELETON.offsets * sizes)
+    turns = np.array([recipe.turns.get(j, [1.0, 0.0, 0.0, 0.0]) for j in NAMES])
+    places = skeleton.positions(np.zeros(3), turns)
+    floor = min(places[NAMES.index(f"{s}Toe"), 2] for s, _ in SIDES) - 0.02
+    places = (places - [0, 0, floor]) * recipe.size
+    rng = np.random.default_rng(recipe.roll_seed or 0)
+    bones: dict[str, BoneInfo] = {}
+    for joint, parent in zip(NAMES, MODEL_SKELETON.parents, strict=True):
+        if joint not in recipe.names:
+            continue
+        above = NAMES[parent] if parent >= 0 else None
+        while above is not None and above not in recipe.names:
+            above = NAMES[MODEL_SKELETON.parents[NAMES.index(above)]] if above != "Hips" else None
+        head = places[NAMES.index(joint)]
+        tail = places[NAMES.index(_CHILD[joint])] if joint in _CHILD else head + _tip(joint, turns) * recipe.size
+        links = recipe.names[joint]
+        before = None if above is None else recipe.names[above][-1]
+        for i, link in enumerate(links):
+            a, b = (head + (tail - head) * (i + step) / len(links) for step in (0, 1))
+            roll = rng.uniform(-np.pi, np.pi) if recipe.roll_seed is not None else 0.0
+            bones[link] = BoneInfo(link, before, a, b, _x_axis(b - a, roll))
+            before = link
+    for extra, above, place, length in recipe.extra:
+        base = bones[above].head if above else np.zeros(3)
+        head = base + np.array(place)
+        bones[extra] = BoneInfo(extra, above, head, head + np.array([0.0, 0.0, length]), X, deform=False)
+    world = np.diag([recipe.unit] * 3 + [1.0])
+    turn = np.eye(3)
+    if recipe.y_up:
+        world, turn = Y_UP @ world, Y_UP[:3, :3].T
+    placed = [
+        BoneInfo(b.name, b.parent, turn @ b.head / recipe.unit, turn @ b.tail / recipe.unit, turn @ b.x_axis)
+        for b in _parents_first(bones)
+    ]
+    return Rig(RigInfo(name, tuple(placed), world), {joint: links[0] for joint, links in recipe.names.items()})
+
+
+def _tip(joint: str, turns: Array) -> Array:
+    part = joint.removeprefix("Left").removeprefix("Right")
+    tip = np.array(_TIP.get(part, [0, 0, 0.05]), dtype=float)
+    if joint.startswith("Right") and part == "Hand":
+        tip[0] *= -1
+    return rotate(turns[NAMES.index(joint)], tip)
+
+
+def _x_axis(along: Array, roll: float) -> Array:
+    y = along / np.linalg.norm(along)
+    x = np.cross(y, [0.0, 1.0, 0.0]) if abs(y[1]) < 0.9 else np.cross(y, [0.0, 0.0, 1.0])
+    x /= np.linalg.norm(x)
+    return to_matrix(from_axis_angle(y, np.asarray(roll))) @ x
+
+
+def _parents_first(bones: dict[str, BoneInfo]) -> list[BoneInfo]:
+    out: list[BoneInfo] = []
+    waiting = list(bones.values())
+    while waiting:
+        placed = {b.name for b in out}
+        ready = [b for b in waiting if b.parent is None or b.parent in placed]
+        out += ready
+        waiting = [b for b in waiting if b not in ready]
+    return out
+
+
+def rigify_truth(kind: str) -> dict[str, str]:
+    """Joint -> bone of Rigify's human "metarig" or of the rig "generated" from it."""
+    if kind == "metarig":
+        trunk = {"Hips": "spine", "Spine": "spine.001", "Spine1": "spine.002", "Spine2": "spine.003"}
+        trunk |= {"Neck": "spine.004", "Head": "spine.006"}
+        limbs = ("thigh", "shin", "foot", "toe", "shoulder", "upper_arm", "forearm", "hand")
+    else:
+        trunk = {"Root": "torso", "Hips": "spine_fk", "Spine": "spine_fk.001", "Spine1": "spine_fk.002"}
+        trunk |= {"Spine2": "spine_fk.003", "Neck": "neck", "Head": "head"}
+        limbs = ("thigh_fk", "shin_fk", "foot_fk", "toe_fk", "shoulder", "upper_arm_fk", "forearm_fk", "hand_fk")
+    return trunk | {s + part: f"{bone}.{s[0]}" for s, _ in SIDES for part, bone in zip(LIMBS, limbs, strict=True)}
+
+
+def _fingers(hand: str, names: list[str], outward: float) -> tuple[Extra, ...]:
+    return tuple((n, hand, (0.08 * outward, 0.02 * (i - 1.5), 0.0), 0.03) for i, n in enumerate(names))
+
+
+def _l(side: str) -> str:
+    return side[0].lower()
+
+
+_TRUNK = {j: j for j in ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")}
+_MIXAMO = names_of(_TRUNK, {p: p for p in LIMBS} | {"Toe": "ToeBase"}, lambda s, n: s + n)
+_UE = names_of(
+    {
+        "Hips": "pelvis",
+        "Spine": ["spine_01", "spine_02"],
+        "Spine1": ["spine_03", "spine_04"],
+        "Spine2": "spine_05",
+        "Neck": ["neck_01", "neck_02"],
+        "Head": "head",
+    },
+    dict(zip(LIMBS, ("thigh", "calf", "foot", "ball", "clavicle", "upperarm", "lowerarm", "hand"), strict=True)),
+    lambda s, n: f"{n}_{_l(s)}",
+)
+_UE_EXTRA = tuple(
+    extra
+    for side, sign in SIDES
+    for extra in (
+        (f"thigh_twist_01_{_l(side)}", f"thigh_{_l(side)}", (0, 0, -0.2), 0.05),
+        (f"upperarm_twist_01_{_l(side)}", f"upperarm_{_l(side)}", (0.1 * sign, 0, -0.1), 0.05),
+        (f"lowerarm_twist_01_{_l(side)}", f"lowerarm_{_l(side)}", (0.1 * sign, 0, -0.1), 0.05),
+        *_fingers(f"hand_{_l(side)}", [f"{f}_01_{_l(side)}" for f in ("thumb", "index", "middle", "pinky")], sign),
+    )
+)
+_UE_IK = (("ik_foot_root", None, (0, 0, 0), 0.1), ("ik_hand_root", None, (0, 0, 0), 0.1))
+_MPFB = names_of(
+    {
+        "Hips": "root",
+        "Spine": ["spine05", "spine04"],
+        "Spine1": ["spine03", "spine02"],
+        "Spine2": "spine01",
+        "Neck": ["neck01", "neck02", "neck03"],
+        "Head": "head",
+    },
+    {
+        "UpLeg": ["upperleg01", "upperleg02"],
+        "Leg": ["lowerleg01", "lowerleg02"],
+        "Foot": "foot",
+        "Toe": "toe1-1",
+        "Shoulder": ["clavicle", "shoulder01"],
+        "Arm": ["upperarm01", "upperarm02"],
+        "ForeArm": ["lowerarm01", "lowerarm02"],
+        "Hand": "wrist",
+    },
+    lambda s, n: f"{n}.{s[0]}",
+)
+_VRM = names_of(
+    {
+        "Hips": "J_Bip_C_Hips",
+        "Spine": "J_Bip_C_Spine",
+        "Spine1": "J_Bip_C_Chest",
+        "Spine2": "J_Bip_C_UpperChest",
+        "Neck": "J_Bip_C_Neck",
+        "Head": "J_Bip_C_Head",
+    },
+    dict(
+        zip(
+            LIMBS,
+            ("UpperLeg", "LowerLeg", "Foot", "ToeBase", "Shoulder", "UpperArm", "LowerArm", "Hand"),
+            strict=True,
+        )
+    ),
+    lambda s, n: f"J_Bip_{s[0]}_{n}",
+)
+_UNITY = names_of(
+    {"Hips": "Hips", "Spine": "Spine", "Spine1": "Chest", "Spine2": "UpperChest", "Neck": "Neck", "Head": "Head"},
+    dict(zip(LIMBS, ("UpperLeg", "LowerLeg", "Foot", "Toes", "Shoulder", "UpperArm", "LowerArm", "Hand"), strict=True)),
+    lambda s, n: s + n,
+)
+_CC = names_of(
+    {
+        "Hips": "CC_Base_Hip",
+        "Spine": "CC_Base_Waist",
+        "Spine1": "CC_Base_Spine01",
+        "Spine2": "CC_Base_Spine02",
+        "Neck": ["CC_Base_NeckTwist01", "CC_Base_NeckTwist02"],
+        "Head": "CC_Base_Head",
+    },
+    dict(zip(LIMBS, ("Thigh", "Calf", "Foot", "ToeBase", "Clavicle", "Upperarm", "Forearm", "Hand"), strict=True)),
+    lambda s, n: f"CC_Base_{s[0]}_{n}",
+)
+_CC_EXTRA = tuple(
+    (f"CC_Base_{s[0]}_{part}Twist0{i}", f"CC_Base_{s[0]}_{part}", (0.0, 0.0, -0.05 * i), 0.05)
+    for s, _ in SIDES
+    for part in ("Thigh", "Calf", "Upperarm", "Forearm")
+    for i in (1, 2)
+)
+_DAZ = names_of(
+    {
+        "Hips": "hip",
+        "Spine": ["abdomenLower", "abdomenUpper"],
+        "Spine1": "chestLower",
+        "Spine2": "chestUpper",
+        "Neck": ["neckLower", "neckUpper"],
+        "Head": "head",
+    },
+    {
+        "UpLeg": ["ThighBend", "ThighTwist"],
+        "Leg": "Shin",
+        "Foot": ["Foot", "Metatarsals"],
+        "Toe": "Toe",
+        "Shoulder": "Collar",
+        "Arm": ["ShldrBend", "ShldrTwist"],
+        "ForeArm": ["ForearmBend", "ForearmTwist"],
+        "Hand": "Hand",
+    },
+    lambda s, n: _l(s) + n,
+)
+_SMPL = names_of(
+    {"Hips": "Pelvis", "Spine": "Spine1", "Spine1": "Spine2", "Spine2": "Spine3", "Neck": "Neck", "Head": "Head"},
+    dict(zip(LIMBS, ("Hip", "Knee", "Ankle", "Foot", "Collar", "Shoulder", "Elbow", "Wrist"), strict=True)),
+    lambda s, n: f"{s[0]}_{n}",
+)
+_CMU = names_of(
+    {
+        "Hips": "root",
+        "Spine": "lowerback",
+        "Spine1": "upperback",
+        "Spine2": "thorax",
+        "Neck": ["lowerneck", "upperneck"],
+        "Head": "head",
+    },
+    dict(zip(LIMBS, ("femur", "tibia", "foot", "toes", "clavicle", "humerus", "radius", "wrist"), strict=True)),
+    lambda s, n: _l(s) + n,
+)
+_CGSPEED = names_of(
+    {
+        "Hips": "Hips",
+        "Spine": "LowerBack",
+        "Spine1": "Spine",
+        "Spine2": "Spine1",
+        "Neck": ["Neck", "Neck1"],
+        "Head": "Head",
+    },
+    {p: p for p in LIMBS} | {"Toe": "ToeBase"},
+    lambda s, n: s + n,
+)
+_LAFAN = names_of(_TRUNK, {p: p for p in LIMBS}, lambda s, n: s + n)
+_ARP = names_of(
+    {
+        "Hips": "root.x",
+        "Spine": "spine_01.x",
+        "Spine1": "spine_02.x",
+        "Spine2": "spine_03.x",
+        "Neck": "neck.x",
+        "Head": "head.x",
+    },
+    dict(
+        zip(
+            LIMBS,
+            ("thigh_stretch", "leg_stretch", "foot", "toes_01", "shoulder", "arm_stretch", "forearm_stretch", "hand"),
+            strict=True,
+        )
+    ),
+    lambda s, n: f"{n}.{_l(s)}",
+)
+_BIPED = names_of(
+    {
+        "Hips": "Bip01 Pelvis",
+        "Spine": "Bip01 Spine",
+        "Spine1": "Bip01 Spine1",
+        "Spine2": "Bip01 Spine2",
+        "Neck": "Bip01 Neck",
+        "Head": "Bip01 Head",
+    },
+    dict(zip(LIMBS, ("Thigh", "Calf", "Foot", "Toe0", "Clavicle", "UpperArm", "Forearm", "Hand"), strict=True)),
+    lambda s, n: f"Bip01 {s[0]} {n}",
+)
+
+
+def _prefixed(names: dict[str, list[str]], prefix: str) -> dict[str, list[str]]:
+    return {joint: [prefix + n for n in links] for joint, links in names.items()}
+
+
+def _nonsense() -> dict[str, list[str]]:
+    order = np.random.default_rng(3).permutation(len(NAMES))
+    return {joint: [f"Bone.{100 + int(i):03d}"] for joint, i in zip(NAMES, order, strict=True)}
+
+
+_SHORT_LEGS = {side + part: f for side, _ in SIDES for part, f in (("Leg", 0.6), ("Foot", 0.6), ("Toe", 0.7))}
+_LONG_THIGHS = {
+    s + p: f for s, _ in SIDES for p, f in (("Leg", 1.06), ("Foot", 0.96), ("Toe", 1.15), ("ForeArm", 0.95))
+}
+
+RECIPES: dict[str, Recipe] = {
+    "the model": Recipe(_LAFAN),
+    "Mixamo": Recipe(_prefixed(_MIXAMO, "mixamorig:"), unit=0.01, y_up=True),
+    "Mixamo, numbered prefix, arms at 30 degrees": Recipe(_prefixed(_MIXAMO, "mixamorig7:"), turns=arms_down(30)),
+    "Mixamo without prefix": Recipe(_MIXAMO, sizes=_LONG_THIGHS),
+    "Unreal 5": Recipe(
+        _UE, turns=arms_down(48) | legs_apart(6), unit=0.01, extra=_UE_EXTRA + _UE_IK, sizes=_LONG_THIGHS
+    ),
+    "MakeHuman": Recipe(_MPFB, turns=arms_down(40) | legs_apart(4), sizes={"Neck": 1.1}),
+    "VRM": Recipe(_VRM, size=0.9),
+    "Unity humanoid": Recipe(_UNITY, size=1.1),
+    "Character Creator": Recipe(_CC, turns=arms_down(35), unit=0.01, y_up=True, extra=_CC_EXTRA),
+    "Daz": Recipe(_DAZ, turns=arms_down(45), unit=0.01, y_up=True),
+    "SMPL": Recipe(_SMPL),
+    "CMU": Recipe(_CMU, turns=legs_apart(20)),
+    "cgspeed": Recipe(_CGSPEED, unit=0.0254 / 0.45),
+    "LaFAN": Recipe(_LAFAN, unit=0.01, turns=arms_down(80)),
+    "Auto-Rig Pro": Recipe(_ARP, turns=arms_down(50)),
+    "Biped": Recipe(_BIPED, turns=arms_down(20)),
+    "A-pose with random rolls": Recipe(_MIXAMO, turns=arms_down(55) | legs_apart(10), roll_seed=5),
+    "child": Recipe(_UE, sizes=_SHORT_LEGS, turns=arms_down(45)),
+    "giant at 0.01": Recipe(_prefixed(_MIXAMO, "mixamorig:"), unit=0.01, size=3.0, y_up=True),
+    "nonsense names": Recipe(_nonsense(), turns=arms_down(40), roll_seed=9),
+}
