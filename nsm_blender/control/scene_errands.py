@@ -145,6 +145,8 @@ class SceneErrands:
         """
         while self.number < len(self.outcomes) and self._advance() and not self.between_keys:
             pass
+        if self.number == len(self.outcomes):
+            self._rest()
         character = self.character
         character.step()
         self.hands.follow(character, character.frame - 1)
@@ -209,6 +211,7 @@ class SceneErrands:
     def _set_off(self) -> bool:
         key = self._key
         if key.start is not None and self.character.frame / FPS * self._shot.fps < key.start - 1e-6:
+            self._rest()
             return False
         self._outcome.set_off = self._frame
         self._outcome.late = 0 if key.start is None else self._frame - key.start
@@ -223,7 +226,7 @@ class SceneErrands:
             self._outcome.arrived = self._frame
             return self._enter(Stage.HOLD)
         place = self.character.root[:2].copy()
-        self._outcome.facing = self._ways.still.facing(self._key, place)
+        self._outcome.facing = self._ways.still.facing(self._key, place, self._frame)
         self._stand(place, self._outcome.facing)
         return self._enter(Stage.SETTLE)
 
@@ -232,6 +235,11 @@ class SceneErrands:
         hold = self.hands.holding
         at = np.append(place, self.character.root[2])
         self.character.wish(Stay(at, facing) if hold is None else Stay(at, facing, "carry", hold.name))
+
+    def _rest(self) -> None:
+        """Want no more of a thing that was used; who sits stays seated."""
+        if isinstance(self.character.wanted, Reach) and not self._seated:
+            self._stand(self.character.root[:2].copy(), None)
 
     def _start_leg(self) -> bool:
         """Find the way from where one is, and go; a key without a way is done at once, with the reason."""
@@ -245,7 +253,7 @@ class SceneErrands:
                     return self._approach()
             hold, character = self.hands.holding, self.character
             held = "" if hold is None else hold.name
-            leg = self._ways.leg(key, place, character.frame, character.scenery, held, self._exits())
+            leg = self._ways.leg(key, place, character.frame, character.scenery, held, self._starts(place))
         except RouteError as error:
             return self._finish(str(error))
         self._leg = leg
@@ -282,14 +290,17 @@ class SceneErrands:
         aim = aims[key.action]()
         return aim if key.facing is None or key.action != "sit" else replace(aim, facing=key.facing)
 
-    def _exits(self) -> list[Array]:
-        """Places (2,) to which one first goes from a seat or down from a height, best first."""
+    def _starts(self, place: Array) -> list[Array]:
+        """Places (2,) from which the way may lead, best first: where one is, or to which one first goes from a seat,
+        down from a height, or back from where there is no room."""
         character = self.character
+        came = [] if self._leg is None else [self._leg.place]
         if self._seated:
-            front = before_seat(self.seatings[-1].aim, character.scenery)
-            return [front] if self._leg is None else [front, self._leg.place]
+            return [before_seat(self.seatings[-1].aim, character.scenery), *came]
         high = character.root[2] > self._ways.still.ground + UP
-        return [self._foot] if high and self._foot is not None else []
+        if high and self._foot is not None:
+            return [self._foot]
+        return [place, *came]
 
     def _get_up(self) -> None:
         if self._seated:
@@ -334,6 +345,8 @@ class SceneErrands:
         done = {"sit": self._sits, "pick_up": self._picked_up, "put_down": self._put_down, "open": self._opened}
         if done[self._key.action]():
             self._outcome.arrived = self._frame
+            if self._key.hold > 0:
+                self._rest()
             return self._pass() if self._key.action == "open" else self._enter(Stage.HOLD)
         if self.character.speed > STILL:
             self._got_on = self.character.frame
@@ -385,13 +398,14 @@ class SceneErrands:
             was, angle = grasp_of(hold.handles, pose)
             wanted, square = grasp_of(hold.handles, self._aim.pose)
             self._note(100 * float(np.linalg.norm(was - wanted)), float(square - angle))
+            self._rest()
         return False
 
     def _opened(self) -> bool:
         hands, character = self.hands, self.character
         assert self._aim is not None
         frame, name = character.frame, self._aim.thing
-        if frame and not (hands.grips and hands.grips[-1].name == name and hands.grips[-1].last >= frame - 1):
+        if frame and not hands.gripping(name, frame):
             hands.grip(name, character, frame)
         return hands.let_go(name, frame) or hands.opened(name) >= OPEN
 

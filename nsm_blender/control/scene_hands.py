@@ -30,16 +30,34 @@ TOUCHES = 0.5
 """Contact labels above this mean contact."""
 GRASP_REACH = 0.3
 """Metres that the palms may be off a box, or a hand off a handle, when they take hold."""
+CLOSES_AFTER = 0.3
+"""Seconds that the palms touch a box after which they take it, even when they still come nearer."""
 LEAVE_REACH = 0.25
 """Metres from its place within which a box is let go."""
 SWINGS_ON = 0.3
 """Share of its angle from which a door that is let go of swings on,"""
 SWING = 1.2
 """rad/s."""
+FOLLOWS = 0.5
+"""rad/s at which a door gives way at least to the hand that holds its handle,"""
+GIVES_WAY_AFTER = 0.25
+"""seconds after the hand took it."""
+LEVER = 0.07
+"""Metres from the leaf's middle plane to the palm on its lever."""
+SLIPS = 0.4
+"""Metres from the lever at which a hand has lost it,"""
+GAP = round(0.2 * FPS)
+"""or frames for which its label says so."""
 RESTING = 0.06
-"""Metres from its place, at which a box that is held still"""
+"""Metres from its place, at which a box that is held"""
 RESTS_AFTER = 0.4
-"""for so many seconds is let go, whatever the labels."""
+"""for so many seconds is let go, whatever the labels;"""
+STAYS = 0.06
+"""m/s below which it is held still,"""
+STAYS_AFTER = 1.2
+"""for so many seconds, after which it is let go within LEAVE_REACH, too."""
+_QUARTER = round(FPS / 4)
+"""Frames over which one sees whether a box is held still."""
 _HANDS = [CONTACTS.index("LeftHand"), CONTACTS.index("RightHand")]
 
 
@@ -60,11 +78,13 @@ class Hold:
 
 @dataclass(frozen=True, eq=False)
 class Grip:
-    """A hand at a door's handle from frame `first` to `last`, which grows."""
+    """A hand at a door's handle from frame `first` to `last`, which grows. place: (3,) of the palm in the leaf's
+    frame, on its near side."""
 
     name: str
     handles: Door
     side: str
+    place: Array
     first: int
     last: int
 
@@ -128,7 +148,8 @@ class Hands:
         self.holds: list[Hold] = []
         self.grips: list[Grip] = []
         self.tracks: list[dict[str, Array]] = []
-        self._still = 0
+        self._still = self._rests = self._touching = 0
+        self._away = np.inf
 
     def fork(self, scenery: Scenery) -> Hands:
         """Another one that goes on from here on its own."""
@@ -148,33 +169,39 @@ class Hands:
         if hold is not None:
             middle, angle = between_palms(body.places, body.rotations)
             self._scenery.moved[hold.name] = carried_pose(hold.handles, hold.lying, middle, angle)
-        elif self.grips and self.grips[-1].last == frame - 1:
+        elif self.grips and self.gripping(self.grips[-1].name, frame):
             self._pull(body, frame)
         elif self.grips:
             self._swing_on(frame)
         self.tracks.append(dict(self._scenery.moved))
 
     def take(self, name: str, body: Body, frame: int, key: int) -> bool:
-        """Take a box when both palms touch it; whether they do."""
+        """Take a box when both palms touch it and come no nearer; whether they do."""
         handles, pose = self._scenery.collider(name).handles, self._scenery.pose(name, frame)
         assert isinstance(handles, Carryable)
-        if (body.contacts[_HANDS] < TOUCHES).any():
-            return False
         middle, _ = between_palms(body.places, body.rotations)
-        if np.linalg.norm(middle - grasp_of(handles, pose)[0]) > GRASP_REACH:
+        before, self._away = self._away, float(np.linalg.norm(middle - grasp_of(handles, pose)[0]))
+        touches = (body.contacts[_HANDS] > TOUCHES).all() and self._away < GRASP_REACH
+        self._touching = self._touching + 1 if touches else 0
+        if not touches or (self._away < before and self._touching < CLOSES_AFTER * FPS):
             return False
         self.holds.append(Hold(name, handles, pose, frame, key))
-        self._still = 0
+        self._still = self._rests = self._touching = 0
+        self._away = np.inf
         return True
 
     def leave(self, goal: Array, contacts: Array, frame: int, key: int) -> bool:
         """Let go of the box that is held when it is where it shall be, `goal` (7,); whether it is."""
         hold = self.holding
         assert hold is not None
-        away = float(np.linalg.norm(self._scenery.pose(hold.name, frame)[PLACE] - goal[PLACE]))
-        self._still = self._still + 1 if away < RESTING else 0
+        pose = self._scenery.pose(hold.name, frame)
+        away = float(np.linalg.norm(pose[PLACE] - goal[PLACE]))
+        before = self.tracks[-min(len(self.tracks), _QUARTER)].get(hold.name, pose)
+        still = np.linalg.norm(pose[PLACE] - before[PLACE]) < STAYS * _QUARTER / FPS and away < LEAVE_REACH
+        self._rests = self._rests + 1 if away < RESTING else 0
+        self._still = self._still + 1 if still else 0
         released = away < LEAVE_REACH and (contacts[_HANDS] < TOUCHES).all()
-        if not released and self._still < RESTS_AFTER * FPS:
+        if not released and self._rests < RESTS_AFTER * FPS and self._still < STAYS_AFTER * FPS:
             return False
         self.holds[-1] = replace(hold, left=frame, goal=goal, key_left=key)
         self._scenery.moved[hold.name] = goal
@@ -184,14 +211,21 @@ class Hands:
         """Take a door's handle when a hand touches it; whether one does."""
         handles, pose = self._scenery.collider(name).handles, self._scenery.pose(name, frame)
         assert isinstance(handles, Door)
-        handle = to_world(np.array(handles.handle), pose)
+        handle = np.array(handles.handle)
+        across = normalize(np.cross(np.array(handles.axis), handle - np.array(handles.hinge)))
         for side, column in zip(ARMS, _HANDS, strict=True):
-            if body.contacts[column] < TOUCHES:
+            hand = palm(body.places, body.rotations, side)
+            off = hand - to_world(handle, pose)
+            if body.contacts[column] < TOUCHES or np.linalg.norm(off) > GRASP_REACH:
                 continue
-            if np.linalg.norm(palm(body.places, body.rotations, side) - handle) < GRASP_REACH:
-                self.grips.append(Grip(name, handles, side, frame, frame - 1))
-                return True
+            near = np.sign((body.places[0] - to_world(handle, pose)) @ rotate(pose[QUATERNION], across))
+            self.grips.append(Grip(name, handles, side, handle + near * LEVER * across, frame, frame - 1))
+            return True
         return False
+
+    def gripping(self, name: str, frame: int) -> bool:
+        """Whether a hand is at the handle of a door."""
+        return bool(self.grips) and self.grips[-1].name == name and self.grips[-1].last >= frame - GAP
 
     def opened(self, name: str) -> float:
         """Share 0..1 of its angle by which a door stands open."""
@@ -208,8 +242,8 @@ class Hands:
 
     def let_go(self, name: str, frame: int) -> bool:
         """Whether a door was opened so far that it swings on by itself."""
-        gripped = bool(self.grips) and self.grips[-1].name == name and self.grips[-1].last < frame - 1
-        return gripped and self.opened(name) > SWINGS_ON
+        gripped = bool(self.grips) and self.grips[-1].name == name
+        return gripped and not self.gripping(name, frame) and self.opened(name) > SWINGS_ON
 
     def _swing_on(self, frame: int) -> None:
         """Turn a door that was let go of until it stands open."""
@@ -223,17 +257,29 @@ class Hands:
             )
 
     def _pull(self, body: Body, frame: int) -> None:
-        """Turn the door so that its handle is at the hand, and never back, while the hand touches it."""
+        """Turn the door so that its handle is at the hand, and never back, while the hand holds it.
+
+        It gives way slowly even to a hand that waits: the network moves its hand with the leaf that it sees moving.
+        """
         grip = self.grips[-1]
         handles, pose = grip.handles, self._scenery.pose(grip.name, frame)
-        if body.contacts[_HANDS[list(ARMS).index(grip.side)]] < TOUCHES:
+        hand = palm(body.places, body.rotations, grip.side)
+        lost = np.linalg.norm(hand - to_world(grip.place, pose)) > SLIPS
+        if lost or body.contacts[_HANDS[list(ARMS).index(grip.side)]] < TOUCHES:
             return
         self.grips[-1] = replace(grip, last=frame)
         hinge, axis = to_world(np.array(handles.hinge), pose), rotate(pose[QUATERNION], np.array(handles.axis))
-        from_hinge = to_world(np.array(handles.handle), pose) - hinge
-        hand = palm(body.places, body.rotations, grip.side) - hinge
-        turn = float(np.arctan2(axis @ np.cross(from_hinge, hand), from_hinge @ hand - (axis @ from_hinge) ** 2))
-        share = self._share(grip.name, pose)
-        left = (1 - share) * handles.angle
+        from_hinge = to_world(grip.place, pose) - hinge
+        turn = float(np.arctan2(axis @ np.cross(from_hinge, hand - hinge), _across(from_hinge, hand - hinge, axis)))
+        way = float(np.sign(handles.angle))
+        if frame - grip.first > GIVES_WAY_AFTER * FPS:
+            turn = way * max(way * turn, FOLLOWS / FPS)
+        left = (1 - self._share(grip.name, pose)) * handles.angle
         turn = float(np.clip(turn, min(left, 0.0), max(left, 0.0)))
+        turn = float(np.clip(turn, -SWING / FPS, SWING / FPS))
         self._scenery.moved[grip.name] = turned_about(pose, np.array(handles.hinge), np.array(handles.axis), turn)
+
+
+def _across(a: Array, b: Array, axis: Array) -> float:
+    """Product of what of two vectors (3,) lies across an axis."""
+    return float(a @ b - (axis @ a) * (axis @ b))

@@ -288,7 +288,7 @@ class _Targets:
         if poses is None or grip.last <= grip.first:
             return
         blend = _HAND_BLEND * FPS
-        handle = to_world(np.array(grip.handles.handle), poses)
+        handle = to_world(grip.place, poses)
         weight = eased(len(poses), grip.first - blend, grip.first, grip.last, grip.last + blend)
         self._add(grip.side, handle - palm(self._places, self._rotations, grip.side), weight)
 

@@ -107,6 +107,11 @@ class SceneCharacter:
         """Labels (7,) of the current frame."""
         return self._actions[-1]
 
+    @property
+    def wanted(self) -> Wish:
+        """What it shall do now."""
+        return self._goal.wish
+
     def wish(self, wish: Wish) -> None:
         """Want something else from now on."""
         self._goal.change(wish, self.frame)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import RouteError
 from ..geometry.colliders import Collider
-from ..geometry.roles import Climbable, Door, Seat
+from ..geometry.roles import Carryable, Climbable, Door, Seat
 from ..models.nsm import FPS
 from ..motion.root import direction
 from ..motion.rotations import Array
@@ -27,6 +27,9 @@ BEHIND = 0.8
 BEFORE = 0.3
 """before it at which one goes straight on."""
 
+HAND = 0.1
+"""Metres that a hand and its elbow need beside a box."""
+
 
 class Ways:
     """Finds the legs of one shot."""
@@ -36,31 +39,36 @@ class Ways:
         self.still = Planner(shot)
         self._goals = {goal.name: goal for goal in shot.goals}
 
-    def leg(self, key: ActionKey, place: Array, frame: int, scenery: Scenery, held: str, exits: list[Array]) -> Leg:
+    def leg(self, key: ActionKey, place: Array, frame: int, scenery: Scenery, held: str, starts: list[Array]) -> Leg:
         """The leg from `place` (2,) to the key's goal at a frame of the rollout: to a seat's front where that can be
-        reached, over the edge of what is climbed. Raises RouteError.
+        reached, over the edge of what is climbed. Raises RouteError with what hinders the first of the starts.
 
-        held: name of what is carried, "". exits: where one first goes from a seat or down from a height, best first;
-        none on the floor.
+        held: name of what is carried, "". starts: where the way may begin, best first: where one is, or where one
+        first goes from there, as before a seat, down from a height, or back from where there is no room.
         """
-        error = RouteError("")
+        errors = list[RouteError]()
         for planner in self.planners(key, frame, scenery, held):
-            for start in exits or [place]:
+            for start in starts:
                 try:
                     leg = planner.leg(key, start, frame / FPS * self._shot.fps)
                 except RouteError as reason:
-                    error = reason
+                    errors.append(reason)
                     continue
-                leg = _prolonged(leg, [place], []) if exits else leg
+                leg = leg if start is place else _prolonged(leg, [place], [])
                 return leg if key.action != "climb" else self._climbed(leg, key, frame, scenery)
-        raise error
+        raise errors[0]
 
     def planners(self, key: ActionKey, frame: int, scenery: Scenery, held: str) -> list[Planner]:
-        """Planners that know where things are now, the one with the better approaches first."""
+        """Planners that know where things are now, the one with the better approaches, or with room for what is
+        carried, first."""
         now = [_moved(c, scenery, frame) for c in self._shot.colliders if c.name != held]
         there = {c.name for c in now}
         goals = [goal for goal in self._shot.goals if goal.collider in there or not goal.collider]
         usual = Planner(replace(self._shot, colliders=now, goals=goals)) if scenery.moved else self.still
+        wide = _half_width(scenery.collider(held)) if held else 0.0
+        if wide > self._shot.route_options.radius:
+            options = replace(self._shot.route_options, radius=wide)
+            return [Planner(replace(self._shot, colliders=now, goals=goals, route_options=options)), usual]
         name = self._goals[key.goal].collider if key.goal else ""
         seat = next((c.handles for c in now if c.name == name), None)
         if key.action != "sit" or not isinstance(seat, Seat) or seat.approaches == ["front"]:
@@ -96,6 +104,13 @@ def through_door(aim: Reach, root: Array, scenery: Scenery) -> Leg:
         points.insert(1, middle - BEFORE * through)
     flat = np.hstack((np.array(points), np.full((len(points), 1), root[2])))
     return Leg(Route(flat, np.zeros(len(points), dtype=bool)), aim.facing)
+
+
+def _half_width(box: Collider) -> float:
+    """Metres to either side that one needs who carries a box."""
+    assert isinstance(box.handles, Carryable)
+    across = np.array(box.handles.left) - np.array(box.handles.right)
+    return float(np.linalg.norm(across)) / 2 + HAND
 
 
 def _moved(collider: Collider, scenery: Scenery, frame: int) -> Collider:

@@ -15,7 +15,7 @@ from ..motion.rotations import Array, from_yaw
 from .colliders import Collider
 from .furniture import Piece, door, make, piece_of
 from .mesh import TriangleMesh
-from .roles import Door
+from .roles import Door, Surface
 from .shapes import block
 
 WALL = 0.12
@@ -319,8 +319,8 @@ def _hung(name: str, leaf: Piece, place: Array) -> list[Furnishing]:
 def demo_room() -> list[Furnishing]:
     """The furnished room of the demo scene, 7 x 6 m, open towards -Y where the camera is; the door stands open.
 
-    Each call makes the same pieces: walls, the door's leaf and frame, table, chair and armchair, a desk with a stool
-    half under it, shelf, box, low beam and step.
+    Each call makes the same pieces: walls, the door's leaf and frame, a table with a box on it, chair, a desk with a
+    stool half under it, shelf, an armchair behind a low beam, and a step.
     """
     x, y, middle, opening = 3.5, 3.0, -0.6, 1.06
     walls = [
@@ -336,16 +336,23 @@ def demo_room() -> list[Furnishing]:
     for name, kind, seed, place, degrees in (
         ("Table", "table", 27, (-0.9, -0.7), 0.0),
         ("Chair", "chair", 6, (-0.9, 0.0), 0.0),
-        ("Armchair", "armchair", 7, (-2.8, -1.9), 55.0),
+        ("Armchair", "armchair", 7, (2.5, 2.0), -30.0),
         ("Desk", "desk", 8, (-1.6, 2.6), 0.0),
         ("Stool", "stool", 3, (-2.0, 2.2), 0.0),
-        ("Shelf", "shelf", 7, (-3.3, 0.7), 90.0),
-        ("Box", "box", 1, (2.7, 2.3), 20.0),
-        ("Low Beam", "beam", 2, (1.1, 0.6), 25.0),
-        ("Step", "step", 2, (0.9, 2.6), 0.0),
+        ("Shelf", "shelf", 6, (-3.3, 0.5), 90.0),
+        ("Low Beam", "beam", 2, (0.7, 1.1), 90.0),
+        ("Step", "step", 2, (-0.1, 2.65), 0.0),
     ):
         out.append(Furnishing(name, make(kind, seed), np.array([*place, 0.0]), float(np.deg2rad(degrees))))
+    table = next(item for item in out if item.name == "Table")
+    out.append(Furnishing("Box", make("box", 17), table.place + np.array([0.05, -0.22, _top(table.piece)])))
     return out
+
+
+def _top(piece: Piece) -> float:
+    """Height in metres of a surface that a thing stands on, and a hair: what touches it is not in it."""
+    assert isinstance(piece.handles, Surface)
+    return piece.handles.place[2] + 0.002
 
 
 def _open_door(middle: Array) -> list[Furnishing]:

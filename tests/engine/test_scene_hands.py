@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hands that take boxes and let go of them, and that open doors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from nsm_blender.control.scene_hands import LEVER, PALM, Hands
+from nsm_blender.control.scene_things import Scenery, to_world
+from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
+from nsm_blender.geometry.roles import Carryable, Door
+from nsm_blender.models.nsm import CONTACTS, FPS
+from nsm_blender.motion.rotations import Array
+from nsm_blender.motion.skeleton import MODEL_SKELETON
+
+LEFT, RIGHT = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
+LYING = np.array([0.0, -0.5, 0.8, 1.0, 0, 0, 0])
+GOAL = np.array([0.5, -0.5, 1.1, 1.0, 0, 0, 0])
+OUT, HALF = np.array([PALM, 0, 0]), np.array([0.2, 0, 0])
+BOX = Collider(
+    "box",
+    Cuboids(np.zeros((1, 3)), np.array([[0.2, 0.15, 0.1]])),
+    LYING[None],
+    "carryable",
+    Carryable([0.2, 0, 0], [-0.2, 0, 0], [0, 1, 0]),
+)
+
+
+def beside(metres: float) -> Array:
+    return np.array([0.0, metres, 0.0])
+
+
+@dataclass
+class Body:
+    """One that stands at +Y of things; its palms are put where they are wanted."""
+
+    places: Array = field(default_factory=lambda: MODEL_SKELETON.rest_positions() + np.array([0.0, 0.6, 1.0]))
+    contacts: Array = field(default_factory=lambda: np.zeros(len(CONTACTS)))
+
+    @property
+    def rotations(self) -> Array:
+        return np.tile([1.0, 0.0, 0.0, 0.0], (len(self.places), 1))
+
+    def reach(self, left: Array, right: Array, touching: float = 1.0) -> Body:
+        self.places[LEFT], self.places[RIGHT] = left - OUT, right + OUT
+        self.contacts[[CONTACTS.index("LeftHand"), CONTACTS.index("RightHand")]] = touching
+        return self
+
+    def around(self, middle: Array) -> Body:
+        return self.reach(middle + HALF, middle - HALF)
+
+
+def door(angle: float) -> Collider:
+    """A leaf in the XZ plane, its hinge at -X."""
+    handles = Door([-0.4, 0, 0], [0, 0, 1], [0.35, 0, 1.0], 0.8, 2.0, angle)
+    leaf = Cuboids(np.array([[0.0, 0, 1]]), np.array([[0.4, 0.02, 1.0]]))
+    return Collider("door", leaf, np.array([[0.0, 0, 0, 1, 0, 0, 0]]), "door", handles)
+
+
+def hands(thing: Collider) -> Hands:
+    return Hands(Scenery(Surroundings([thing])))
+
+
+def at_handle(opening: float, off: float = LEVER, touching: float = 1.0) -> Body:
+    """The left palm before the lever of the door, as it is when it stands open by an angle about +Z."""
+    c, s = np.cos(opening), np.sin(opening)
+    x, y = 0.75, off
+    body = Body().reach(np.array([-0.4 + c * x - s * y, s * x + c * y, 1.0]), np.array([1.0, 1.0, 1.0]), touching)
+    body.contacts[CONTACTS.index("RightHand")] = 0
+    return body
+
+
+def test_a_box_is_taken_when_the_palms_come_no_nearer() -> None:
+    mine = hands(BOX)
+    away = [0.12, 0.08, 0.05, 0.03, 0.03]
+    taken = [mine.take("box", Body().around(LYING[:3] + beside(a)), n, 0) for n, a in enumerate(away)]
+    assert taken == [False] * 4 + [True]
+
+
+def test_a_box_is_not_taken_without_touch_nor_from_afar() -> None:
+    mine = hands(BOX)
+    for frame in range(60):
+        assert not mine.take("box", Body().around(LYING[:3] + beside(0.5)), frame, 0)
+        body = Body().around(LYING[:3])
+        body.contacts[:] = 0
+        assert not mine.take("box", body, frame, 0)
+
+
+@pytest.mark.parametrize(("off", "seconds"), [(0.04, 0.4), (0.15, 1.2)])
+def test_a_box_that_stays_near_its_place_is_let_go(off: float, seconds: float) -> None:
+    mine, goal = hands(BOX), GOAL
+    frame, body = 0, Body().around(LYING[:3])
+    while not mine.take("box", body, frame, 0):
+        frame += 1
+    body = Body().around(goal[:3] + beside(off))
+    for first in range(120):
+        mine.follow(body, frame + first)
+        if mine.leave(goal, body.contacts, frame + first, 1):
+            break
+    assert seconds <= (first + 1) / FPS < seconds + 0.4
+    assert mine.holding is None
+
+
+def test_a_box_that_is_carried_past_its_place_is_kept() -> None:
+    mine, goal = hands(BOX), GOAL
+    frame, body = 0, Body().around(LYING[:3])
+    while not mine.take("box", body, frame, 0):
+        frame += 1
+    for n in range(60):
+        body = Body().around(goal[:3] + beside(0.2 - n / FPS))
+        mine.follow(body, frame + n)
+        assert not mine.leave(goal, body.contacts, frame + n, 1)
+
+
+@pytest.mark.parametrize("angle", [1.5, -1.5])
+def test_a_hand_on_the_near_side_of_a_door_does_not_turn_it_by_itself(angle: float) -> None:
+    mine = hands(door(angle))
+    assert mine.grip("door", at_handle(0.0), 0)
+    for frame in range(6):
+        mine.follow(at_handle(0.0), frame)
+    assert mine.opened("door") == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("angle", [1.5, -1.5])
+def test_a_door_goes_with_the_hand_through_flicker_of_its_label_and_swings_on(angle: float) -> None:
+    mine, way = hands(door(angle)), float(np.sign(angle))
+    assert mine.grip("door", at_handle(0.0), 0)
+    for frame in range(60):
+        mine.follow(at_handle(way * frame / 60, touching=float(frame % 7 > 0)), frame)
+        assert mine.gripping("door", frame)
+        assert not mine.let_go("door", frame)
+    assert mine.opened("door") * abs(angle) == pytest.approx(59 / 60, abs=0.03)
+    palm = to_world(mine.grips[0].place, mine.tracks[-1]["door"])
+    np.testing.assert_allclose(palm, at_handle(way * 59 / 60).places[LEFT] + OUT, atol=0.03)
+    for frame in range(60, 180):
+        mine.follow(at_handle(0.0, touching=0.0), frame)
+    assert mine.let_go("door", 180) and mine.opened("door") == pytest.approx(1, abs=1e-3)
+
+
+def test_a_door_gives_way_to_a_hand_that_waits_but_not_to_one_that_lost_it() -> None:
+    mine = hands(door(1.5))
+    assert mine.grip("door", at_handle(0.0), 0)
+    for frame in range(45):
+        mine.follow(at_handle(0.0), frame)
+    given = mine.opened("door")
+    assert 0.05 < given < 0.3 and mine.gripping("door", 45)
+    for frame in range(45, 90):
+        mine.follow(at_handle(0.0, off=0.9), frame)
+    assert mine.opened("door") == given and not mine.gripping("door", 90)
