@@ -30,6 +30,10 @@ _TILE = 0.5
 _BORDER = 6
 _ROOM = 0.8
 """Metres that the camera goes back from where a group just fits."""
+_LENS, _NEAR_LENS = 52, 38
+"""Millimetres: the usual lens, and the one that looks at a character between walls,"""
+_NEAR = 2.9
+"""metres away."""
 _COLOURS = {
     "light tile": (0.26, 0.29, 0.32, 1.0),
     "dark tile": (0.17, 0.20, 0.23, 1.0),
@@ -40,10 +44,12 @@ _COLOURS = {
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture of the sheet: the scene frame that it shows and the text below."""
+    """One picture of the sheet: the scene frame that it shows and the text below. near: of a room's sheet, degrees
+    about +Z, 0 from -Y, from where a camera close by looks at the character; None for the whole room."""
 
     frame: int
     label: str
+    near: float | None = None
 
 
 def contact_sheet(
@@ -115,7 +121,8 @@ def room_sheet(
     size: tuple[int, int] = (480, 300),
     engine: Engine = "CYCLES",
 ) -> None:
-    """Render `pictures` of an animated armature among the things of a room into one PNG, the room seen from -Y.
+    """Render `pictures` of an animated armature among the things of a room into one PNG, the room seen from -Y or the
+    character from nearby.
 
     paths: for each line that is drawn on the floor its places (x, y, z) in metres. around: the room's objects, all
     in view. size: pixels of a picture across and down. Raises UserError when nothing could be rendered.
@@ -125,10 +132,13 @@ def room_sheet(
         _stage([character], paths, size, engine, around) as stage,
     ):
         stage.draw_trace(pictures[0].frame, pictures[-1].frame)
-        stage.aim_at_room(around, paths)
         images = []
         for number, picture in enumerate(pictures):
             stage.scene.frame_set(picture.frame)
+            if picture.near is None:
+                stage.aim_at_room(around, paths)
+            else:
+                stage.aim_near(math.radians(picture.near))
             stage.scene.render.stamp_note_text = picture.label
             images.append(_render(stage.scene, Path(folder) / f"{number:03d}.png"))
     _save(_compose(images, columns), file)
@@ -141,7 +151,7 @@ class _Stage:
         self.scene, self.character = scene, character
         self._made = made
         self.camera = self.add("Camera", bpy.data.cameras.new("Camera"))
-        self.camera.data.lens = 52
+        self.camera.data.lens = _LENS
         scene.camera = self.camera
 
     def add(self, name: str, data: bpy.types.ID) -> bpy.types.Object:
@@ -201,7 +211,16 @@ class _Stage:
         """A view from above and from -Y, as near as all things and ways are in the picture."""
         corners = [(thing.matrix_world @ Vector(corner)).to_tuple() for thing in things for corner in thing.bound_box]
         corners += [(x, y, 2.0) for path in paths for x, y, _ in path]
+        self.camera.data.lens = _LENS
         self._aim_at_places([number for corner in corners for number in corner], Vector((0.0, -1.0, 1.05)))
+
+    def aim_near(self, around: float) -> None:
+        """A view of the whole body and what it has in its hands, from an angle about +Z, 0 from -Y."""
+        hips = self.hips()
+        away = Vector((math.sin(around), -math.cos(around), 0.3))
+        self.camera.data.lens = _NEAR_LENS
+        self.camera.location = Vector((hips.x, hips.y, 0.85)) + _NEAR * away
+        self.camera.rotation_euler = (-away).to_track_quat("-Z", "Y").to_euler()
 
     def _aim_at_places(self, numbers: list[float], away: Vector) -> None:
         """Look against `away` from where all places, three numbers each, just fit."""

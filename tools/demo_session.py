@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import bpy
 
@@ -53,13 +53,34 @@ HAND = ((65, 0.75), (110, 2.78))
 STYLE_PICTURES = 8
 RED = (0.55, 0.06, 0.04, 1.0)
 
-ROOM_FRAMES = 780
 ROOM_START = (5.0, -0.6)
 """Before the open door, metres."""
-# (action, thing to go to, frame to set off at, seconds to hold)
-ERRANDS = (("walk", "Table", 15, 1.0), ("walk", "Box", None, 0.5), ("run", "Shelf", None, 1.0))
-"""In through the door to the table, round the low beam to the box, and to the shelf."""
-ROOM_PICTURES = 8
+OUTSIDE = "Outside"
+"""Name of the goal there; the others lie on the things that they are named after."""
+
+
+class Errand(NamedTuple):
+    """An action key of the room. start: frame to set off at, None when the one before is done. hold: seconds.
+    near: degrees about +Z, 0 from -Y, from where what is done there can be seen."""
+
+    action: str
+    thing: str
+    start: int | None = None
+    hold: float = 0.0
+    near: float = 0.0
+
+
+ACTS = (
+    Errand("pick_up", "Box", 15, near=75),
+    Errand("put_down", "Shelf", hold=0.3, near=10),
+    Errand("sit", "Armchair", hold=2.5, near=15),
+    Errand("walk", OUTSIDE),
+)
+"""In through the door, the box from the table to the shelf, round the low beam to the armchair, and out again."""
+ACTS_FRAMES = 1200
+ERRANDS = (Errand("walk", "Box", 15, 1.0), Errand("walk", "Armchair", hold=0.5), Errand("run", "Shelf", hold=1.0))
+"""What the locomotion network can do there: to the table, round the low beam to the armchair, and to the shelf."""
+ERRANDS_FRAMES = 780
 
 LANES, IN_LANE = 6, 3
 CROWD_FRAMES, CROWD_PICTURE = 120, 80
@@ -108,16 +129,19 @@ def main() -> int:
         with steps("render crowd.png"):
             preview_crowd(characters, out / "crowd.png")
         with steps("furnish a room; add goals and action keys"):
-            character = furnish()
-        with steps(f"bake {ROOM_FRAMES} frames of action keys"):
+            acts = can_act()
+            errands, frames = (ACTS, ACTS_FRAMES) if acts else (ERRANDS, ERRANDS_FRAMES)
+            character = furnish(errands, frames)
+        with steps(f"bake {frames} frames of action keys"):
             bpy.ops.nsm.bake()
         with steps("save shot_room.json and report_room.json"):
             bpy.ops.nsm.save_shot(filepath=str(out / "shot_room.json"))
             bpy.ops.nsm.save_report(filepath=str(out / "report_room.json"))
         with steps("save room.blend"):
             bpy.ops.wm.save_as_mainfile(filepath=str(out / "room.blend"), compress=True)
-        with steps(f"render preview_room.png, {ROOM_PICTURES} pictures"):
-            preview_room(character, out / "preview_room.png")
+        pictures = acted(character) if acts else walked(character)
+        with steps(f"render preview_room.png, {len(pictures)} pictures"):
+            preview_room(character, pictures, out / "preview_room.png", columns=3 if acts else 2)
         show(out / "report_room.json", tell)
     except Exception as error:  # noqa: BLE001 - any failure ends the demo with its sentence; the log has the rest
         print(f"demo: {steps.current}: {str(error).strip()}", file=tell)
@@ -309,38 +333,91 @@ def draw_lane(lane: int, place: int) -> bpy.types.Object:
     return curve
 
 
-def furnish() -> bpy.types.Object:
+def can_act() -> bool:
+    """Whether the extension has the weights for what is to be done in the room."""
+    able = importlib.import_module(f"{PACKAGE}.nsm_blender.control.scene_network").able()
+    return {errand.action for errand in ACTS} <= set(able)
+
+
+def furnish(errands: Sequence[Errand], frames: int) -> bpy.types.Object:
     """In a new file, the demo room with a character before its door and what it is to do; returns the armature."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     scene = bpy.context.scene
     scene.render.fps = FPS
-    scene.frame_start, scene.frame_end = 1, ROOM_FRAMES
+    scene.frame_start, scene.frame_end = 1, frames
     bpy.ops.nsm.add_demo_room()
     bpy.ops.nsm.add_character()
     character = bpy.context.active_object
     character.location.xy = ROOM_START
     character.rotation_euler.z = -math.pi / 2
-    for action, thing, frame, hold in ERRANDS:
-        name = f"At {thing}"
-        bpy.ops.nsm.add_goal(name=name, collider=thing)
-        starting = {} if frame is None else {"frame": frame}
-        bpy.ops.nsm.add_action_key(action=action, goal=name, hold=hold, **starting)
+    for errand in errands:
+        name = errand.thing if errand.thing == OUTSIDE else f"At {errand.thing}"
+        if errand.thing == OUTSIDE:
+            bpy.ops.nsm.add_goal(name=name, attach=False, location=(*ROOM_START, 0.0), use_facing=False)
+        else:
+            bpy.ops.nsm.add_goal(name=name, collider=errand.thing)
+        starting = {} if errand.start is None else {"frame": errand.start}
+        bpy.ops.nsm.add_action_key(action=errand.action, goal=name, hold=errand.hold, **starting)
     bpy.ops.nsm.show_routes()
     return character
 
 
-def preview_room(character: bpy.types.Object, file: Path) -> None:
-    """The room with the character at each goal and on the ways between them, and the routes."""
+def acted(character: bpy.types.Object) -> list[tuple[int, str, float | None]]:
+    """The story in pictures: frame, what it shows, and from where (see `Errand.near`; None for the whole room)."""
+    taken, put, sat, left = (_Moments(key) for key in character.nsm.keys)
+    took, shelf, chair = (errand.near for errand in ACTS[:3])
+    return [
+        (1, "before the door", None),
+        (taken.between(0.35), "in through the door", None),
+        (taken.arrived - FPS, "takes the box", took),
+        (taken.arrived, "from the table", took),
+        (put.between(0.4), "carries it", None),
+        (put.arrived - round(1.3 * FPS), "puts it", shelf),
+        (put.arrived, "on the shelf", shelf),
+        (sat.between(0.4), "round the low beam", None),
+        (sat.arrived - round(1.8 * FPS), "sits down", chair),
+        (sat.arrived, "between arm rests", chair),
+        (sat.done - FPS // 4, "rests", chair),
+        (left.set_off + round(0.7 * FPS), "stands up", chair),
+        (left.set_off + round(1.5 * FPS), "goes", chair),
+        (left.between(0.6), "leaves", None),
+        (left.done, "outside", None),
+    ]
+
+
+def walked(character: bpy.types.Object) -> list[tuple[int, str, float | None]]:
+    """The same of errands without hands: at each goal and on the ways between them."""
+    moments = [(1, "stand", None)]
+    for key in character.nsm.keys:
+        at = _Moments(key)
+        moments += [(at.between(0.5), key.action, None), (at.done - FPS // 4, key.goal.name, None)]
+    moments.insert(3, (_Moments(character.nsm.keys[1]).between(0.25), "walk", None))
+    return moments
+
+
+class _Moments:
+    """Frames of a key of the last bake; what never came to pass is put at the end of the shot."""
+
+    def __init__(self, key: bpy.types.PropertyGroup) -> None:
+        last = bpy.context.scene.frame_end
+        self.set_off, self.arrived, self.done = (
+            frame if frame > 0 else last for frame in (key.set_off, key.arrived, key.done)
+        )
+
+    def between(self, share: float) -> int:
+        """Frame on the way."""
+        return round((1 - share) * self.set_off + share * self.arrived)
+
+
+def preview_room(
+    character: bpy.types.Object, moments: Sequence[tuple[int, str, float | None]], file: Path, columns: int
+) -> None:
+    """The room with the character at these moments, and the routes."""
     module = importlib.import_module(f"{PACKAGE}.scene.preview")
-    keys = character.nsm.keys
-    moments = [(1, "stand")]
-    for key in keys:
-        moments += [(round((key.set_off + key.arrived) / 2), key.action), (key.done - FPS // 4, key.goal.name)]
-    moments.insert(3, (round(0.75 * keys[1].set_off + 0.25 * keys[1].arrived), keys[1].action))
-    pictures = [module.Picture(frame, f"{(frame - 1) / FPS:.1f} s  frame {frame}  {text}") for frame, text in moments]
+    pictures = [module.Picture(frame, f"{(frame - 1) / FPS:.1f} s  {text}", near) for frame, text, near in moments]
     room = [obj for obj in bpy.data.objects if obj.nsm.collider.count]
-    ways = [polyline(key.route) for key in keys]
-    module.room_sheet(character, pictures, ways, file, around=room)
+    ways = [polyline(key.route) for key in character.nsm.keys]
+    module.room_sheet(character, pictures, ways, file, around=room, columns=columns)
 
 
 def preview(character: bpy.types.Object, curve: bpy.types.Object, file: Path) -> None:
