@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +22,6 @@ from ..control.scene_bake import FRAMES_PER_STEP, SceneBake
 from ..control.scene_network import actions_of, load
 from ..control.scene_rollout import Options
 from ..control.shot import Shot
-from ..errors import UserError
 from ..geometry.colliders import Collider, Surroundings
 from ..geometry.furniture import Piece, held_out, make
 from ..geometry.roles import Carryable, Seat
@@ -170,37 +172,24 @@ def _until_done(shot: Shot, network: NSM, options: Options | None) -> Motion:
     return SceneBake(shorter, network, options, bake).motion()
 
 
-def precision(
-    network: NSM,
-    log: Log,
-    task: str = "sit",
-    things: int = CHAIRS,
-    starts: int = STARTS,
-    development: bool = False,
-    options: Options | None = None,
+def trials(
+    network: NSM, task: str, number: int, starts: int, development: bool = False, options: Options | None = None
 ) -> list[Trial]:
-    """Table 3: trials of sitting down or picking up, `starts` for each of `things`."""
+    """Table 3: sitting down on, or picking up, one unseen thing, from several starts."""
     kinds, shot_of = (SEATS, sit_shot) if task == "sit" else (BOXES, carry_shot)
-    out = []
-    for number, piece in enumerate(pieces(kinds, things, development)):
-        rng = np.random.default_rng([31, number, int(development)])
-        for _ in range(starts):
-            try:
-                result, _motion = trial(shot_of(piece, rng), network, task, options)
-            except UserError as error:
-                log(f"{piece.kind}: {error}")
-                continue
-            out.append(result)
-            state = "done" if result.finished else "NOT DONE"
-            log(
-                f"{result.name:13s} {state:8s} raw {result.raw_cm:6.1f} cm {result.raw_deg:5.1f} deg  "
-                f"corrected {result.cm:6.1f} cm {result.deg:5.1f} deg  {result.seconds:.1f} s"
-            )
-    return out
+    piece = pieces(kinds, number + 1, development)[number]
+    rng = np.random.default_rng([31, number, int(development)])
+    return [trial(shot_of(piece, rng), network, task, options)[0] for _ in range(starts)]
 
 
 def precision_figures(task: str, trials: Sequence[Trial], log: Log) -> Figures:
     """Means over the finished trials, and the share of them: the errors mean nothing without it."""
+    for one in trials:
+        state = "done" if one.finished else "NOT DONE"
+        log(
+            f"{task} {one.name:13s} {state:8s} raw {one.raw_cm:6.1f} cm {one.raw_deg:5.1f} deg  "
+            f"corrected {one.cm:6.1f} cm {one.deg:5.1f} deg  {one.seconds:.1f} s"
+        )
     done = [one for one in trials if one.finished]
     out = {f"nsm.precision.{task}.finished": len(done) / max(len(trials), 1)}
     if done:
@@ -216,12 +205,10 @@ def precision_figures(task: str, trials: Sequence[Trial], log: Log) -> Figures:
             f"nsm.motion_detail_deg.{task}": _mean(one.detail for one in trials),
             f"nsm.penetration_cm.{task}": float(np.median([one.depth_cm for one in trials])),
         }
-    for key, value in out.items():
-        log(f"{key} {value:.3f}")
     return out
 
 
-def response(network: NSM, log: Log, starts: int = STARTS, development: bool = False) -> Figures:
+def response(network: NSM, starts: int = STARTS, development: bool = False) -> Figures:
     """Fig. 10: seconds from the command to the action's label; never is told as the share that responded."""
     out: Figures = {}
     rng = np.random.default_rng([32, int(development)])
@@ -233,8 +220,6 @@ def response(network: NSM, log: Log, starts: int = STARTS, development: bool = F
             chosen = pieces(SEATS, starts, development)
             times = [trial(sit_shot(piece, rng, action), network, "sit")[0].seconds for piece in chosen]
             out |= _times(f"nsm.response_s.{action}_sit", times)
-    for key, value in out.items():
-        log(f"{key} {value:.3f}")
     return out
 
 
@@ -254,17 +239,13 @@ def _times(name: str, times: Sequence[float]) -> Figures:
     return out | ({f"{name}.mean": _mean(came)} if came else {})
 
 
-def ablations(network: NSM, log: Log, things: int, starts: int, development: bool = False) -> Figures:
+def _ablation_figures(name: str, trials: Sequence[Trial]) -> Figures:
     """Table 3: sitting down with a part of the rollout left out."""
-    out: Figures = {}
-    for name, options in ABLATIONS.items():
-        log(f"without: {name}")
-        trials = precision(network, log, "sit", things, starts, development, options)
-        done = [one for one in trials if one.finished]
-        out[f"nsm.ablation.{name}.finished"] = len(done) / max(len(trials), 1)
-        if done:
-            out[f"nsm.ablation.{name}.pe_cm"] = _mean(one.raw_cm for one in done)
-            out[f"nsm.ablation.{name}.re_deg"] = _mean(one.raw_deg for one in done)
+    done = [one for one in trials if one.finished]
+    out = {f"nsm.ablation.{name}.finished": len(done) / len(trials)}
+    if done:
+        out[f"nsm.ablation.{name}.pe_cm"] = _mean(one.raw_cm for one in done)
+        out[f"nsm.ablation.{name}.re_deg"] = _mean(one.raw_deg for one in done)
     return out
 
 
@@ -278,20 +259,66 @@ def picture(weights: Path | None, path: Path) -> None:
     draw(bake.record(), path)
 
 
-def evaluate(weights: Path | None = None, log: Log = print, quick: bool = False, development: bool = False) -> Figures:
-    """All figures; `quick` takes a tenth of the trials."""
-    from .nsm_rooms import success
+def evaluate(
+    weights: Path | None = None,
+    log: Log = print,
+    quick: bool = False,
+    development: bool = False,
+    processes: int | None = None,
+) -> Figures:
+    """All figures; `quick` takes a tenth of the trials. processes: that measure at the same time, by default two."""
+    from .nsm_endurance import figures_of, wander
+    from .nsm_rooms import ROOMS, seeds, success_figures, tasks
 
     network = load(weights)
     actions = actions_of(network.card)
     starts = max(STARTS // 10, 1) if quick else STARTS
-    out = response(network, log, starts, development)
+    ablated = max(starts // 5, 1)
+    jobs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {"wander": (wander, (development,))}
+    jobs |= {f"room {seed}": (tasks, (seed,)) for seed in seeds(2 if quick else ROOMS, development)}
+    for task, action, things in (("sit", "sit", CHAIRS), ("carry", "pick_up", LOADS)):
+        if action in actions:
+            jobs |= {f"{task} {n}": (trials, (task, n, starts, development)) for n in range(things)}
     if "sit" in actions:
-        out |= precision_figures("sit", precision(network, log, "sit", CHAIRS, starts, development), log)
-        out |= ablations(network, log, CHAIRS, max(starts // 5, 1), development)
-    if "pick_up" in actions:
-        out |= precision_figures("carry", precision(network, log, "carry", LOADS, starts, development), log)
-    return out | success(network, log, rooms=2 if quick else None, development=development)
+        jobs |= {
+            f"{name} {n}": (trials, ("sit", n, ablated, development, options))
+            for name, options in ABLATIONS.items()
+            for n in range(CHAIRS)
+        }
+    jobs["response"] = (response, (starts, development))
+    results: dict[str, Any] = {}
+    # Fresh processes, so that none inherits threads of ours.
+    with ProcessPoolExecutor(processes or 2, get_context("spawn"), initializer=_prepare, initargs=(weights,)) as pool:
+        waiting = {pool.submit(_measured, job, arguments): name for name, (job, arguments) in jobs.items()}
+        for number, future in enumerate(as_completed(waiting), 1):
+            results[waiting[future]] = future.result()
+            log(f"{number}/{len(jobs)} {waiting[future]}")
+    out: Figures = dict(results["response"])
+    out |= figures_of(results["wander"])
+    out |= success_figures([one for name in jobs if name.startswith("room ") for one in results[name]], log)
+    for task in ("sit", "carry"):
+        found = [one for name in jobs if name.startswith(f"{task} ") for one in results[name]]
+        out |= precision_figures(task, found, log) if found else {}
+    for ablation in ABLATIONS:
+        found = [one for name in jobs if name.startswith(f"{ablation} ") for one in results[name]]
+        out |= _ablation_figures(ablation, found) if found else {}
+    for key, value in out.items():
+        log(f"{key} {value:.3f}")
+    return out
+
+
+def _prepare(weights: Path | None) -> None:
+    global _network
+    _network = load(weights)
+
+
+def _measured(job: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    assert _network is not None
+    return job(_network, *arguments)
+
+
+_network: NSM | None = None
+"""What a measuring process measures."""
 
 
 def _mean(values: object) -> float:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,53 +31,71 @@ USES = {"sit": "seat", "pick_up": "carryable", "open": "door"}
 CLOSE_CM = 30.0
 """Centimetres from its goal within which a walk has come to it."""
 DEVELOPMENT = 100001
+FIRST = 500
+"""First seed of the rooms that are reported on; rooms below it served other figures."""
 
 Figures = dict[str, float]
 Log = Callable[[str], None]
 
 
-def success(network: NSM, log: Log, rooms: int | None = None, development: bool = False) -> Figures:
-    """The share of tasks that are finished among those that `check` lets through, by action and in all.
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One task in a room. slide: cm/s of the feet in contact; depths: metres of the body in things, by frame."""
 
-    What check refuses (no way there, no room before the thing) is drawn again.
-    """
-    count = ROOMS if rooms is None else rooms
-    seeds = (
-        [DEVELOPMENT + 5 * n for n in range(count)]
-        if development
-        else [seed for seed in range(5 * count + 5) if held_out(seed)][:count]
-    )
-    tried, finished, slides = Counter[str](), Counter[str](), list[float]()
-    depths = list[Array]()
-    for seed in seeds:
-        room = random_room(seed)
-        rng = np.random.default_rng([33, seed])
-        for number in range(TASKS):
-            shot = _task(room, rng, network)
-            motion = SceneBake(shot, network).motion()
-            key = motion.meta["keys"][0]
-            action = key["action"]
-            near = action not in ("walk", "run") or (key["error_cm"] is not None and key["error_cm"] < CLOSE_CM)
-            done = not key["trouble"] and key["arrived"] is not None and near
-            tried[action] += 1
-            finished[action] += done
-            slides.append(foot_slide(motion))
-            used = [goal.collider for goal in shot.goals if goal.collider]
-            depths.append(penetration(motion, Surroundings(shot.colliders), used))
-            if not done:
-                log(f"room {seed}, task {number}, {action}: {key['trouble'] or 'off the goal'}")
-    depth = 100 * np.concatenate(depths)
-    out = {f"nsm.success.{action}": finished[action] / tried[action] for action in sorted(tried)}
+    room: int
+    action: str
+    finished: bool
+    trouble: str
+    slide: float
+    depths: Array
+
+
+def seeds(count: int, development: bool = False) -> list[int]:
+    """Seeds of rooms that nothing was trained on, and in which nobody looked at anything before."""
+    if development:
+        return [DEVELOPMENT + 5 * n for n in range(count)]
+    return [FIRST + n for n in range(5 * count) if held_out(FIRST + n)][:count]
+
+
+def tasks(network: NSM, seed: int) -> list[Task]:
+    """TASKS random tasks in the room of a seed. What `check` refuses (no way there, no room before the thing) is drawn
+    again."""
+    room, rng = random_room(seed), np.random.default_rng([33, seed])
+    out = []
+    for _ in range(TASKS):
+        shot = _task(room, rng, network)
+        motion = SceneBake(shot, network).motion()
+        key = motion.meta["keys"][0]
+        action = key["action"]
+        near = action not in ("walk", "run") or (key["error_cm"] is not None and key["error_cm"] < CLOSE_CM)
+        done = not key["trouble"] and key["arrived"] is not None and near
+        used = [goal.collider for goal in shot.goals if goal.collider]
+        depths = penetration(motion, Surroundings(shot.colliders), used)
+        trouble = "" if done else key["trouble"] or "off the goal"
+        out.append(Task(seed, action, done, trouble, foot_slide(motion), depths))
+    return out
+
+
+def success_figures(done: Sequence[Task], log: Log) -> Figures:
+    """The share of tasks that were finished, by action and in all, and what they looked like."""
+    for one in done:
+        if not one.finished:
+            log(f"room {one.room}, {one.action}: {one.trouble}")
+    by_action = {action: [one for one in done if one.action == action] for action in sorted({t.action for t in done})}
+    out = {f"nsm.success.{action}": _share(found) for action, found in by_action.items()}
+    depth = 100 * np.concatenate([one.depths for one in done])
     out |= {
-        "nsm.success.rate": sum(finished.values()) / max(sum(tried.values()), 1),
-        "nsm.success.tasks": float(sum(tried.values())),
-        "nsm.foot_slide_cm_per_s.rooms": float(np.mean(slides)),
+        "nsm.success.rate": _share(done),
+        "nsm.success.tasks": float(len(done)),
         "nsm.penetration_cm.p99": float(np.percentile(depth, 99)),
         "nsm.penetration_cm.max": float(depth.max()),
     }
-    for name, value in out.items():
-        log(f"{name} {value:.3f}")
-    return out
+    slides = {action: float(np.mean([one.slide for one in found])) for action, found in by_action.items()}
+    return out | {f"nsm.foot_slide_cm_per_s.rooms_{action}": slide for action, slide in slides.items()}
+
+
+def _share(done: Sequence[Task]) -> float:
+    return sum(one.finished for one in done) / max(len(done), 1)
 
 
 def _task(room: Room, rng: np.random.Generator, network: NSM) -> Shot:

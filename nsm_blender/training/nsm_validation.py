@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..evaluation.nsm import precision
+from ..evaluation.nsm import trials
 from ..models.nsm import NSM
 from .cards import save_weights
 from .nsm import Trainer
@@ -42,10 +42,10 @@ def validator(
         for task, action in (("sit", "sit"), ("carry", "pick_up")):
             if action not in card["actions"]:
                 continue
-            trials = precision(network, lambda _: None, task, _THINGS, 1, development=True)
-            found = [min(one.raw_cm, _UNFINISHED_CM) if one.finished else _UNFINISHED_CM for one in trials]
-            row[f"{task}.finished"] = sum(one.finished for one in trials) / max(len(trials), 1)
-            row[f"{task}.raw_cm"] = sum(found) / max(len(found), 1)
+            done = [one for n in range(_THINGS) for one in trials(network, task, n, 1, development=True)]
+            found = [min(one.raw_cm, _UNFINISHED_CM) if one.finished else _UNFINISHED_CM for one in done]
+            row[f"{task}.finished"] = sum(one.finished for one in done) / len(done)
+            row[f"{task}.raw_cm"] = sum(found) / len(found)
             errors += found
         if not errors:
             return row

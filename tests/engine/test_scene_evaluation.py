@@ -10,6 +10,7 @@ import pytest
 
 from nsm_blender.evaluation.nsm import DEVELOPMENT, seeds
 from nsm_blender.evaluation.nsm_bodies import motion_detail, penetration
+from nsm_blender.evaluation.nsm_endurance import judged
 from nsm_blender.evaluation.nsm_picture import gates_by_phase
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.furniture import held_out
@@ -90,3 +91,29 @@ def test_nothing_is_measured_on_what_is_tuned_on() -> None:
     reported, tuned = set(seeds(50)), set(seeds(50, development=True))
     assert not reported & tuned and min(tuned) >= DEVELOPMENT
     assert all(held_out(seed) for seed in reported)
+
+
+def test_who_stands_still_is_frozen_unless_he_rests() -> None:
+    assert judged(standing("walk")).frozen == pytest.approx(0.5)
+    assert judged(standing("idle")).frozen == 0
+    walking = standing("walk")
+    swinging = walking.positions.copy()
+    swinging[:, -1, 0] += 0.1 * np.sin(np.arange(30))
+    assert judged(replace(walking, positions=swinging)).frozen == 0
+
+
+def test_who_is_off_the_ground_floats_unless_he_sits() -> None:
+    def raised(action: str) -> Motion:
+        motion = standing(action)
+        return replace(motion, positions=motion.positions + np.array([0.0, 0.0, 0.2]))
+
+    assert judged(standing()).floating == 0
+    assert judged(raised("walk")).floating == pytest.approx(0.5)
+    assert judged(raised("sit")).floating == 0
+
+
+def test_numbers_that_are_none_are_noticed() -> None:
+    motion = standing()
+    broken = motion.positions.copy()
+    broken[3, 2, 1] = np.nan
+    assert judged(motion).finite and not judged(replace(motion, positions=broken)).finite

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Minutes of random goals in one room: whether a body that meets its own errors for long stays a body."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..control.check import check
+from ..control.goals import ActionKey, Goal
+from ..control.scene_bake import SceneBake
+from ..control.scene_network import actions_of
+from ..control.shot import Shot
+from ..geometry.rooms import Room, random_room
+from ..models.nsm import ACTIONS, FPS, NSM
+from ..motion.filters import runs, velocity
+from ..motion.motion import Motion
+from ..motion.rotations import Array
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from .nsm_rooms import ROOMS, USES, seeds
+
+FRAMES = 10000
+KEYS = 60
+"""More than are done in that time."""
+AFLOAT = 0.12
+"""Metres that the lower foot is above its height in stance when one floats."""
+FROZEN = 0.005
+"""m/s that no joint exceeds in a frozen pose."""
+_FEET = MODEL_SKELETON.indices(CONTACT_JOINTS)
+_RESTING = [ACTIONS.index(name) for name in ("idle", "sit")]
+
+
+@dataclass(frozen=True)
+class Wandering:
+    """finite: all numbers are. floating, frozen: seconds of the longest stretch, outside sitting, and outside idle and
+    sitting. keys, done: that were begun, and done without trouble."""
+
+    finite: bool
+    floating: float
+    frozen: float
+    keys: int
+    done: int
+
+
+def wander(network: NSM, development: bool = False) -> Wandering:
+    """FRAMES frames of random keys in a room in which nothing else is measured."""
+    seed = seeds(ROOMS + 1, development)[-1]
+    shot = _shot(random_room(seed), actions_of(network.card), np.random.default_rng([35, seed]))
+    return judged(SceneBake(shot, network).motion())
+
+
+def judged(motion: Motion) -> Wandering:
+    """What a motion at 60 fps on level ground looks like."""
+    places = motion.positions.astype(float)
+    standing = MODEL_SKELETON.rest_positions()[_FEET, 2] - MODEL_SKELETON.rest_positions()[:, 2].min()
+    low = (places[:, _FEET, 2] - motion.root[:, None, 2] - standing).min(axis=1)
+    still = np.linalg.norm(velocity(places, FPS), axis=2).max(axis=1) < FROZEN
+    resting = (motion.actions[:, _RESTING] > 0.5).any(axis=1)
+    sits = motion.actions[:, ACTIONS.index("sit")] > 0.5
+    begun = [key for key in motion.meta.get("keys", []) if key["set_off"] is not None]
+    return Wandering(
+        bool(np.isfinite(places).all() and np.isfinite(motion.rotations).all()),
+        _longest((low > AFLOAT) & ~sits),
+        _longest(still & ~resting),
+        len(begun),
+        sum(not key["trouble"] for key in begun),
+    )
+
+
+def figures_of(found: Wandering) -> dict[str, float]:
+    """By the names of `evaluate --json`."""
+    return {
+        "nsm.endurance.finite": float(found.finite),
+        "nsm.endurance.floating_s": found.floating,
+        "nsm.endurance.frozen_s": found.frozen,
+        "nsm.endurance.keys": float(found.keys),
+        "nsm.endurance.done": found.done / max(found.keys, 1),
+    }
+
+
+def _longest(on: Array) -> float:
+    return max((end - start for start, end in runs(on)), default=0) / FPS
+
+
+def _shot(room: Room, able: tuple[str, ...], rng: np.random.Generator) -> Shot:
+    """Random keys, one after the other, of those that can be done; what is picked up is put down next."""
+    start = room.free[int(rng.integers(len(room.free)))]
+    shot = Shot(
+        "wandering",
+        FPS,
+        FRAMES,
+        colliders=room.colliders,
+        start=[*start.tolist(), 0.0, float(rng.uniform(-math.pi, math.pi))],
+    )
+    roles = {**USES, "put_down": "surface"}
+    action = "walk"
+    while len(shot.keys) < KEYS:
+        there = [c.name for c in room.colliders if c.role == roles.get(action) and c.handles is not None]
+        if action not in roles or there:
+            place = room.free[int(rng.integers(len(room.free)))]
+            name = there[int(rng.integers(len(there)))] if there else ""
+            goal = Goal(f"goal {len(shot.keys)}", [*place.tolist(), 0.0], None, name)
+            key = ActionKey(action, goal.name, hold=float(rng.uniform(0.0, 2.0)))
+            longer = replace(shot, keys=[*shot.keys, key], goals=[*shot.goals, goal])
+            if not any(problem.fatal for problem in check(longer, able)):
+                shot = longer
+        held = bool(shot.keys) and shot.keys[-1].action == "pick_up"
+        free = [name for name in ("walk", "walk", "run", *USES) if name in able]
+        action = "put_down" if held else free[int(rng.integers(len(free)))]
+    return shot
