@@ -99,14 +99,14 @@ def _doubtful(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> l
     out = []
     if key.start is not None and key.start >= shot.frames:
         out.append(f"sets off at frame {key.start}, after the end of the shot.")
-    elif key.start is not None and key.start < seen.free - 1:
+    elif key.start is not None and key.start < seen.free_early - 1:
         late = math.ceil(seen.free - key.start)
         out.append(f"sets off about {late} frames late, as the key before is not done at frame {key.start}.")
-    if seen.set_off < shot.frames <= seen.done:
+    if seen.set_off < shot.frames <= seen.early:
         lacking = math.ceil(seen.done - shot.frames + 1)
         out.append(f"too few frames: the shot ends about {lacking} frames before it is done.")
     if key.action in LOCOMOTION and key.goal and not _goal(shot, key).collider:
-        above = _goal(shot, key).place[2] - planner.ground
+        above = _goal(shot, key).at(seen.set_off).place[2] - planner.ground
         if abs(above) > UPSTAIRS:
             where = "above" if above > 0 else "below"
             out.append(f"the goal is {abs(above):.1f} m {where} the ground, where one walks; its place there is taken.")

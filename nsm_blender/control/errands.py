@@ -56,8 +56,6 @@ _ALONG = np.arange(0.0, 4.01, 0.2)
 _LOOKS = 6
 """Frames between two such looks."""
 UNFINISHED = "The shot ends before this is done."
-_LOOKS = 6
-"""Frames between two such looks."""
 _ONE_HOT = np.eye(len(GAITS))
 _STAND = GAITS.index("stand")
 
@@ -187,7 +185,7 @@ class ErrandCommands:
         self._outcome.late = 0 if key.start is None else self._outcome.set_off - key.start
         place = np.array([state.x, state.y])
         if key.action == "idle":
-            facing = self._planner.facing(key, place)
+            facing = self._planner.facing(key, place, state.time * self._fps)
             self._outcome.facing = facing
             self._standing = Standing(self._standing.place, self._standing.facing if facing is None else facing)
             return self._enter(Stage.SETTLE, state)

@@ -18,12 +18,21 @@ class Goal:
 
     place: x, y, z in world metres. facing: angle about +Z in radians (0 faces -Y) at the end, or None: as one arrives.
     collider: name of the collider that is used, "" for a free goal; then the role's handles say where exactly.
+    moves: x, y, z and facing angle at each frame of the shot, for a goal that is animated; empty for one that stays.
     """
 
     name: str
     place: list[float]
     facing: float | None = None
     collider: str = ""
+    moves: list[list[float]] = field(default_factory=list)
+
+    def at(self, frame: float) -> Goal:
+        """The goal as it is at a frame of the shot, where it stays; before and after the shot as at its ends."""
+        if not self.moves:
+            return self
+        x, y, z, facing = self.moves[min(max(round(frame), 0), len(self.moves) - 1)]
+        return Goal(self.name, [x, y, z], None if self.facing is None else facing, self.collider)
 
 
 @dataclass

@@ -60,7 +60,7 @@ class Planner:
 
     def leg(self, key: ActionKey, start: Array, frame: float) -> Leg:
         """The leg of a walk or run key that sets off at `start` (2,) at a frame. Raises RouteError."""
-        goal = self._goals[key.goal]
+        goal = self._goals[key.goal].at(frame)
         places = stands(goal, self._colliders.get(goal.collider), frame, self._shot.route_options.radius + BEFORE)
         if key.route:
             return self._given(key, start, places[0])
@@ -77,11 +77,12 @@ class Planner:
         gait = "jog" if key.action == "run" and key.gait == "walk" else key.gait
         return Walker(route, gait, key.speed, self._clearance(route))
 
-    def facing(self, key: ActionKey, place: Array) -> float | None:
-        """The facing angle that an idle key at `place` (2,) asks for: its own, its goal's, or towards its goal."""
-        goal = self._goals.get(key.goal)
-        if key.facing is not None or goal is None:
+    def facing(self, key: ActionKey, place: Array, frame: float) -> float | None:
+        """The facing angle that an idle key asks for that begins at `place` (2,) at a frame: its own, its goal's, or
+        towards its goal."""
+        if key.facing is not None or key.goal not in self._goals:
             return key.facing
+        goal = self._goals[key.goal].at(frame)
         if goal.facing is not None:
             return goal.facing
         away = np.array(goal.place[:2]) - place

@@ -178,6 +178,8 @@ class Shot:
             if _numbers(goal.place, f"coordinates of the goal '{goal.name}'").shape != (3,):
                 raise ShotError(f"The goal '{goal.name}' is not a place x, y, z.")
             _check_angle(goal.facing, f"facing of the goal '{goal.name}'")
+            if goal.moves and _numbers(goal.moves, f"moves of the goal '{goal.name}'").shape[1:] != (4,):
+                raise ShotError(f"The moves of the goal '{goal.name}' are not x, y, z and facing at each frame.")
             if goal.collider and goal.collider not in (collider.name for collider in self.colliders):
                 raise ShotError(
                     f"The goal '{goal.name}' is on '{goal.collider}', which is not a collider of the shot; "

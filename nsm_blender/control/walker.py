@@ -29,6 +29,12 @@ ROOM = 0.3
 """metres beyond the body's radius at which one goes freely."""
 JOGGING = 1.9
 """m/s: a slower run is a walk."""
+STARTING = {"walk": 0.5, "jog": 0.75, "crouch": 0.65}
+"""Seconds that getting on the way costs;"""
+PACE = {"walk": 1.1, "jog": 1.3, "crouch": 1.25}
+"""times as fast as asked for one goes then (measured, in rooms),"""
+LAST_PACE = 0.45
+"""and arrives at so many m/s."""
 ARRIVED = 0.04
 """Metres before the end of the way at which one is there."""
 LAST = 1.0
@@ -69,8 +75,10 @@ class Walker:
 
     @property
     def seconds(self) -> float:
-        """How long the whole way takes, about."""
-        return float((_STEP / np.maximum(self._speed, 0.2)).sum())
+        """How long the whole way takes, about, until one arrives."""
+        pace = np.where(self._crouch, PACE["crouch"], PACE[self._gait])
+        step = np.clip(self.path.length - ARRIVED - self._s, 0, _STEP)
+        return STARTING[self._gait] + float((step / (np.maximum(self._speed, LAST_PACE) * pace)).sum())
 
     def ahead(self, times: Array) -> Array:
         """Arc lengths (T,) where one is after `times` (T,) seconds, as far as one can tell."""

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
 from nsm_blender.control.check import Problem, check
+from nsm_blender.control.foresight import foresee
 from nsm_blender.control.goals import ActionKey, Goal
 from nsm_blender.control.shot import Shot
 from nsm_blender.geometry.colliders import Collider
@@ -84,6 +86,16 @@ def test_what_is_doubtful_is_said_but_does_not_hinder(keys: list[ActionKey], sen
     assert problem.text.startswith(sentence)
     assert problem.key == len(keys) - 1
     assert not problem.fatal
+
+
+def test_frames_that_may_suffice_are_not_said_to_be_too_few() -> None:
+    key = ActionKey("walk", "near")
+    goals = [Goal("near", [0.0, 0.0, 0.0])]
+    (seen,) = foresee(Shot("Walker", 30.0, 600, keys=[key], goals=goals, start=[-2.0, 0.0, 0.0, 0.0]))
+    assert problems(key, things=[], frames=math.ceil(seen.done)) == []
+    assert problems(key, things=[], frames=math.ceil(seen.early) + 1) == []
+    (problem,) = problems(key, things=[], frames=math.floor(seen.early))
+    assert problem.text.startswith("too few frames: the shot ends about")
 
 
 def test_keys_are_checked_from_where_the_ones_before_end() -> None:

@@ -211,10 +211,30 @@ def test_what_is_not_done_at_the_end_of_the_shot_says_so() -> None:
     assert first["error_cm"] > 50
 
 
-def test_when_a_key_will_be_done_is_foreseen_within_a_third() -> None:
-    seen = foresee(SHOTS["there and back"]())
-    for one, key in zip(seen, baked("there and back").meta["keys"], strict=True):
-        assert one.done == pytest.approx(key["done"], rel=0.33)
+@pytest.mark.parametrize("name", ["there and back", "crouching", "late", "beneath"])
+def test_when_a_key_will_be_done_is_foreseen_within_what_is_left_open(name: str) -> None:
+    for one, key in zip(foresee(SHOTS[name]()), baked(name).meta["keys"], strict=True):
+        assert one.early <= key["done"] <= 2 * one.done - one.early
+
+
+def test_a_goal_that_moves_is_where_it_is_when_its_key_begins() -> None:
+    moves = [[0.02 * frame, 1.0, 0.0, 0.01 * frame] for frame in range(180)]
+    goals = [Goal("g", [0.0, 1.0, 0.0], facing=0.0, moves=moves)]
+    at_once, later = (shot([ActionKey("walk", "g", start=start)], goals, [], 6) for start in (None, 50))
+    for one, place, facing in ((at_once, [0.0, 1.0], 0.0), (later, [1.0, 1.0], 0.5)):
+        (seen,) = foresee(one)
+        assert seen.leg is not None
+        assert seen.leg.place == pytest.approx(place)
+        assert seen.leg.facing == pytest.approx(facing)
+    outcome = Bake(later).motion().meta["keys"][0]
+    assert outcome["place"] == pytest.approx([1.0, 1.0])
+    assert outcome["facing"] == pytest.approx(0.5)
+
+
+def test_a_goal_whose_way_is_no_way_is_refused() -> None:
+    goals = [Goal("g", [0.0, 0.0, 0.0], moves=[[0.0, 0.0, 0.0]])]
+    with pytest.raises(ShotError, match="The moves of the goal 'g' are not x, y, z and facing at each frame"):
+        shot([ActionKey("walk", "g")], goals, [], 4).validate()
 
 
 def test_a_goal_that_cannot_be_reached_is_refused_with_its_key_and_the_reason() -> None:

@@ -29,6 +29,8 @@ def test_a_walk_round_a_post_arrives_without_touching_it() -> None:
     result = carry_out(case([POST]))
     assert result.reached
     assert (result.depth_cm, result.joints_inside) == (0, 0)
+    assert abs(result.early_s) < 1
+    assert result.in_doubt
 
 
 def test_a_walk_through_a_post_is_seen() -> None:

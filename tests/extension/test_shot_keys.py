@@ -53,6 +53,20 @@ def test_the_shot_holds_keys_goals_colliders_and_where_the_character_stands(rig,
     assert (shot.frames, shot.fps, shot.path) == (220, 30, None)
 
 
+def test_a_goal_that_is_animated_brings_its_way(rig, gathered):
+    goal = bpy.data.objects["A"]
+    for frame, x in ((1, 0.2), (21, 2.2)):
+        goal.location.x = x
+        goal.keyframe_insert("location", index=0, frame=frame)
+    before = snapshot()
+    shot = gathered(rig)
+    assert difference(before, snapshot()) == {}
+    assert shot.goals[0].place == pytest.approx([0.2, -2.2, 0])
+    assert shot.goals[0].at(10).place == pytest.approx([1.2, -2.2, 0], abs=0.05)
+    assert shot.goals[0].at(200).place == pytest.approx([2.2, -2.2, 0])
+    assert shot.goals[0].at(200).facing == pytest.approx(math.pi / 2)
+
+
 def test_a_character_half_as_large_has_a_world_twice_as_large(rig, gathered):
     rig.scale = (0.5, 0.5, 0.5)
     rig.nsm.keys[0].speed = 0.6
