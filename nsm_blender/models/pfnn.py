@@ -92,12 +92,10 @@ def catmull_rom(phase: Any) -> Any:
 
 def elu(x: Any) -> Any:
     """Exponential linear unit (eq. 6)."""
-    if array_api_compat.is_torch_array(x):
-        # One kernel forward and one backward where the formula takes a dozen: a third of a training step.
-        from torch.nn.functional import elu as one_kernel
-
-        return one_kernel(x)
     xp = array_api_compat.array_namespace(x)
+    if hasattr(xp, "celu"):
+        # torch's own, the same for alpha = 1: one kernel where the formula takes a dozen, a third of a training step.
+        return xp.celu(x)
     zero = xp.zeros_like(x)
     return xp.where(x > 0, x, zero) + xp.exp(xp.where(x < 0, x, zero)) - 1
 
