@@ -20,11 +20,12 @@ class NSM_OT_show_routes(KeyOperation):
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         """Make or update the curves. Raises UserError with what is in the way."""
         from ..nsm_blender.control.foresight import foresee
+        from ..nsm_blender.control.scene_network import able
         from ..scene import routes
         from ..scene.errands import gather
 
         gathered = gather(context, armature)
-        listed = list(zip(keys.of_character(armature), foresee(gathered.shot), strict=True))
+        listed = list(zip(keys.of_character(armature), foresee(gathered.shot, able()), strict=True))
         for number, (key, seen) in enumerate(listed, start=1):
             if seen.trouble:
                 raise RouteError(f"Key {number}, {keys.label(key)}: {seen.trouble}")
