@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..control.scene_bake import bake_of
+from ..control.bake import Bake
+from ..control.scene_bake import SceneBake, bake_of
 from ..control.shot import Shot
 from ..control.synthesis import Synthesis
 from ..errors import UserError
@@ -25,6 +26,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--model", choices=("auto", "nsm", "pfnn", "manifold"), default="auto",
                         help="the network (manifold: paths only, nsm: action keys only; default: nsm where a key "
                         "asks for more than walking, else pfnn)")  # fmt: skip
+    parser.add_argument("--weights", type=Path, metavar="FILE", help="nsm: other weights than the shipped ones")
     parser.set_defaults(handler=run)
 
 
@@ -36,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not out.parent.is_dir():
         raise UserError(f"{out.parent}: there is no such folder to write into.")
     shot = Shot.load(arguments.shot)
-    bake = Synthesis(shot) if arguments.model == "manifold" else bake_of(shot, arguments.model)
+    bake = _bake_of(shot, arguments)
     while not bake.done:
         bake.step()
         _show(bake.progress)
@@ -49,6 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
     for number, key in enumerate(motion.meta.get("keys", []), start=1):
         print(f"key {number} ({key['action']}): {_outcome(key)}")
     return 0
+
+
+def _bake_of(shot: Shot, arguments: argparse.Namespace) -> Bake | SceneBake | Synthesis:
+    if arguments.weights is not None:
+        if arguments.model != "nsm":
+            raise UserError("--weights is for --model nsm; the other networks are the shipped ones.")
+        return SceneBake(shot, arguments.weights)
+    return Synthesis(shot) if arguments.model == "manifold" else bake_of(shot, arguments.model)
 
 
 def _outcome(key: dict[str, Any]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`nsm-blender data import | inspect | label`."""
+"""`nsm-blender data import | inspect | label | compose`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import argparse
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import FileFormatError, UserError
+from ..models.nsm import FPS
 from ..motion.clip import Clip
-from ..motion.clip_file import INDEX_NAME, load_library, update_library
+from ..motion.clip_file import CLIPS_FOLDER, INDEX_NAME, load_library, update_library
 from ..motion.data_report import SHORTEST, doubt_lines, report, table
-from ..motion.label_file import load_labels, save_labels
-from ..motion.labels import label
 from ..motion.load import DEFAULTS, ImportOptions, load_motion
+from ..training.episodes.marks import load_marks, save_marks
+from ..training.episodes.pool import LOCOMOTION
+from ..training.episodes.props import Frame, ImportedProp, imported_props, objects_beside, write_props
+from ..training.episodes.scene_labels import labels_of
 from . import nsm
 
 if TYPE_CHECKING:
@@ -47,7 +50,9 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.set_defaults(handler=_inspect)
 
-    parser = actions.add_parser("label", help="write contacts, phase and gait to correct, or check corrected ones")
+    parser = actions.add_parser(
+        "label", help="write contacts, phase, gait, actions to correct, or check corrected ones"
+    )
     parser.add_argument("clip", type=Path, metavar="CLIP", help="a motion file")
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("--out", type=Path, metavar="FILE.json", help="write the labels")
@@ -88,27 +93,63 @@ def _import(arguments: argparse.Namespace) -> int:
     """Read everything first, so that a bad file leaves the library as it was."""
     skeletons = [p for p in arguments.files if p.suffix.lower() == ".asf"]
     options = _options(arguments, skeletons)
-    clips: dict[str, Clip] = {}
-    for path in arguments.files:
-        if path in skeletons:
-            continue
-        clip = load_motion(path, options)
-        if clip.name in clips:
-            raise UserError(f"{path}: a clip of the name {clip.name} is already among the files; rename one")
-        clips[clip.name] = _described(clip, path, arguments)
-        print(_summary(path, clip, clips[clip.name]))
-    if not clips:
+    given = {"subject": arguments.subject, "tags": list(arguments.tags), "licence": arguments.licence}
+    sources = [_read(path, options, arguments.fps, given) for path in arguments.files if path not in skeletons]
+    if not sources:
         raise UserError("there is no motion among the files; an .asf file holds only a skeleton")
-    update_library(arguments.out, clips.values())
-    print(f"{len(clips)} clips written to {arguments.out}")
+    _write(sources, arguments.out)
     return 0
 
 
-def _described(clip: Clip, path: Path, arguments: argparse.Namespace) -> Clip:
-    given = {"subject": arguments.subject, "tags": list(arguments.tags), "licence": arguments.licence}
+def import_folder(folder: Path, out: Path) -> None:
+    """Make a library of the motion files in a folder: those in a folder of their own are one performer's, named after
+    it, and what has no object told beside it is locomotion. Raises UserError when there are none."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".bvh", ".amc"))
+    if not files:
+        raise UserError(
+            f"{folder}: neither a motion data folder ({INDEX_NAME}), nor composed episodes, nor motion files"
+        )
+    sources = []
+    for path in files:
+        subject = "" if path.parent == folder else path.parent.name
+        tags = [] if objects_beside(path).is_file() else [LOCOMOTION]
+        sources.append(_read(path, DEFAULTS, FPS, {"subject": subject, "tags": tags}))
+    _write(sources, out)
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """A motion file that was read. props: what is told beside it."""
+
+    path: Path
+    clip: Clip
+    props: list[ImportedProp] | None
+
+
+def _read(path: Path, options: ImportOptions, fps: float, given: dict[str, Any]) -> _Source:
+    clip = load_motion(path, options)
     meta = {"name": clip.name, "tags": [], "subject": "", "source": path.name, "licence": "", **clip.meta}
     meta |= {key: value for key, value in given.items() if value}
-    return replace(clip.resampled(arguments.fps), meta=meta)
+    described = replace(clip.resampled(fps), meta=meta)
+    print(_summary(path, clip, described))
+    told = objects_beside(path)
+    # A clip of a library is in Blender's frame already, wherever it came from.
+    frame = Frame() if path.suffix.lower() == ".npz" else Frame.of(clip.meta.get("import"))
+    return _Source(path, described, imported_props(told, frame) if told.is_file() else None)
+
+
+def _write(sources: Sequence[_Source], out: Path) -> None:
+    clips: dict[str, Clip] = {}
+    for source in sources:
+        name = source.clip.name
+        if name in clips:
+            raise UserError(f"{source.path}: a clip of the name {name} is already among the files; rename one")
+        clips[name] = source.clip
+    update_library(out, clips.values())
+    for source in sources:
+        if source.props is not None:
+            write_props(source.props, out / CLIPS_FOLDER / f"{source.clip.name}.npz")
+    print(f"{len(clips)} clips written to {out}")
 
 
 def _summary(path: Path, source: Clip, clip: Clip) -> str:
@@ -151,15 +192,18 @@ def _motion_files(path: Path) -> list[Path]:
 def _label(arguments: argparse.Namespace) -> int:
     clip = load_motion(arguments.clip, _options(arguments))
     if arguments.read:
-        labels = load_labels(arguments.read, clip)
-        print(f"{arguments.read}: valid labels of {len(labels.phase)} frames")
+        marks = load_marks(arguments.read, clip)
+        print(f"{arguments.read}: valid labels of {len(marks.contacts)} frames")
         return 0
     if len(clip) < SHORTEST:
         raise UserError(f"{arguments.clip}: {len(clip)} frames are too few to label, at least {SHORTEST} are needed")
-    labels = label(clip)
+    labels, scene = labels_of(clip, arguments.clip)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    save_labels(labels, clip, arguments.out)
-    print(f"{arguments.out}: labels of {len(clip)} frames, {len(labels.doubts)} doubtful stretches")
+    save_marks(labels, scene, clip, arguments.out)
+    print(
+        f"{arguments.out}: labels of {len(clip)} frames, {len(scene.transitions)} transitions, "
+        f"{len(labels.doubts)} doubtful stretches"
+    )
     for line in doubt_lines(labels.doubts):
         print(line)
     return 0

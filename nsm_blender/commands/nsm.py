@@ -5,19 +5,28 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..control.scene_network import FILE
 from ..errors import UserError
 from ..models.weights import file_hash
+from ..motion.clip_file import INDEX_NAME
 from ..paths import weights_folder
+
+if TYPE_CHECKING:
+    from ..training.nsm import Trainer
 
 KINDS = ("walk", "sit", "carry", "open", "climb", "avoid")
 """Of episodes that can be composed."""
 DATA = "data.json"
 """In a folder of composed episodes: the recordings that they are made of."""
+ALL = "all"
+PICTURE, PROGRESS = "progress.png", "progress.txt"
+"""In the folder of a training: the figures of its epochs."""
+EPISODES = 3000
+"""Composed for a training, unless told otherwise."""
 PAPER = "Starke, Zhang, Komura, Saito: Neural State Machine for Character-Scene Interactions, 2019"
 MEANINGS = {
     "bench.nsm.frame_ms": ("ms", "NSM network, one frame, one thread"),
@@ -59,76 +68,167 @@ def add_compose(parser: argparse.ArgumentParser) -> None:
     """The arguments of `data compose`."""
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder with index.json and clips/")
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder to write for train nsm")
-    parser.add_argument("--kind", choices=KINDS, required=True, help="what the episodes are about")
+    parser.add_argument("--kind", choices=(*KINDS, ALL), required=True,
+                        help="what the episodes are about; all: a balanced set, which can be gone on with")  # fmt: skip
     parser.add_argument("--count", type=int, default=200, help="how many episodes (default 200)")
-    parser.add_argument("--walks", type=int, default=40, help="walks of the PFNN that approaches are taken from")
+    add_making(parser)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--test-subjects", type=Path, metavar="FILE.json",
                         help='performers left out; default: "test" of split.json in DIR')  # fmt: skip
     parser.set_defaults(handler=compose)
 
 
+def add_making(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """How episodes are composed, for `data compose` and `train nsm`."""
+    parser.add_argument("--walks", type=int, default=40,
+                        help="walks of the PFNN that approaches are taken from (default 40)")  # fmt: skip
+    parser.add_argument("--processes", type=int, default=2, help="that compose at the same time (default 2)")
+
+
 def compose(args: argparse.Namespace) -> int:
-    """Compose episodes of one kind from recordings, and write what the network is trained on."""
-    from ..motion.clip_file import load_library
-    from ..training import cards
+    """Compose episodes from recordings, and write what the network is trained on."""
     from ..training.episodes.library import Library
     from ..training.nsm_data import pack
 
-    left_out = {
-        *cards.test_subjects(args.data, args.test_subjects),
-        *cards.unsure_subjects(args.data, args.test_subjects),
-    }
-    library = Library(args.data, frozenset(left_out), args.walks, args.seed)
+    left_out = _left_out(args)
+    if args.kind == ALL:
+        _compose_all(args, args.data, args.out, args.count)
+        return 0
+    library = Library(args.data, left_out, args.walks, args.seed)
     packed = pack(library.episodes(args.kind, args.count), args.seed)
     packed.save(args.out)
     (args.out / "tally.json").write_text(library.tally.to_json(), encoding="utf-8")
-    entries = [entry for entry in load_library(args.data) if entry.subject not in left_out]
-    told = cards.data_section(
-        entries, ["composed with furniture, doors and boxes made by code"], "performers of the test"
-    )
-    (args.out / DATA).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    _tell_sources(args.data, left_out, args.out)
     print(f"{args.out}: {len(packed)} frames of {args.kind}")
     return 0
 
 
 def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None:
-    """Train on folders that `data compose` wrote (DIR itself, or all folders in it); write weights and card."""
+    """Train and write weights and card. DIR holds motion captures, of which the episodes that are missing are composed
+    in the folder of the run; or composed episodes."""
+    from ..models.weights import read_tensors
     from ..training import cards
     from ..training.nsm import Settings, Trainer
     from ..training.nsm_data import KINDS as NUMBERED
     from ..training.nsm_data import Packed, standing_frame
+    from ..training.nsm_validation import BEST, validator
 
-    folders = (
-        [args.data] if (args.data / "frame.npy").exists() else sorted(p.parent for p in args.data.glob("*/frame.npy"))
-    )
-    if not folders:
-        raise UserError(f"{args.data}: there are no composed episodes; make some with nsm-blender data compose.")
+    run: Path = args.run or Path("runs") / args.out.stem
+    composed = args.data if _parts(args.data) else _compose_for(args, run)
+    folders = _parts(composed)
+    sources = _sources(composed, folders)
     data = Packed.joined([Packed.load(folder) for folder in folders])
-    settings = Settings(epochs=_EPOCHS if args.epochs is None else args.epochs[0], seed=args.seed)
-    trainer = Trainer(data, settings, args.run or Path("runs") / args.out.stem, device=device, resume=args.resume)
-    cards.save_weights(trainer.run(), args.out)
     kinds = {NUMBERED[int(number)] for number in set(data.kind.tolist())}
-    cards.write_card(
-        args.out,
-        "nsm",
-        PAPER,
-        _sources(folders),
-        cards.training_section(command, args.seed, trainer.history, frames=len(data), settings=vars(settings)),
-        standing=[round(float(value), 5) for value in standing_frame(data)],
-        actions=["idle", "walk", "run", *(action for kind in KINDS if kind in kinds for action in _ABLE.get(kind, []))],
-    )
-
-
-def _sources(folders: Sequence[Path]) -> dict[str, Any]:
-    """What the recordings were, as the first folder tells it, and how much was composed of them in each."""
-    told = [folder for folder in folders if (folder / DATA).exists()]
-    if not told:
-        raise UserError(f"{folders[0]}: {DATA} is missing, which says what was recorded; compose the episodes again.")
-    out: dict[str, Any] = json.loads((told[0] / DATA).read_text(encoding="utf-8"))
-    tallies = {
-        f.name: json.loads((f / "tally.json").read_text(encoding="utf-8"))
-        for f in folders
-        if (f / "tally.json").exists()
+    card: dict[str, Any] = {
+        "standing": [round(float(value), 5) for value in standing_frame(data)],
+        "actions": [
+            "idle",
+            "walk",
+            "run",
+            *(action for kind in KINDS if kind in kinds for action in _ABLE.get(kind, [])),
+        ],
     }
-    return out | {"composed": tallies}
+    settings = Settings(epochs=_EPOCHS if args.epochs is None else args.epochs[0], seed=args.seed)
+    if args.hidden is not None:
+        settings.hidden = args.hidden
+    trainer = Trainer(data, settings, run, device=device, resume=args.resume)
+    if not args.resume:
+        (run / BEST).unlink(missing_ok=True)
+    tensors = trainer.run(_log(trainer, run), validator(args.validate, card, run) if args.validate else None)
+    if (run / BEST).exists():
+        tensors = read_tensors(run / BEST)
+    cards.save_weights(tensors, args.out)
+    told = cards.training_section(command, args.seed, trainer.history, frames=len(data), settings=vars(settings))
+    cards.write_card(args.out, "nsm", PAPER, sources, told, **card)
+
+
+def _left_out(args: argparse.Namespace) -> frozenset[str]:
+    """Performers that nothing is trained on."""
+    from ..training import cards
+
+    test = cards.test_subjects(args.data, args.test_subjects)
+    return frozenset({*test, *cards.unsure_subjects(args.data, args.test_subjects)})
+
+
+def _parts(folder: Path) -> list[Path]:
+    """The composed episodes in a folder: itself, or all that are in it."""
+    if (folder / "frame.npy").exists():
+        return [folder]
+    return sorted(path.parent for path in folder.glob("*/frame.npy") if not path.parent.name.endswith("_unfinished"))
+
+
+def _compose_for(args: argparse.Namespace, run: Path) -> Path:
+    """Compose what is missing for a run on motion captures; returns the folder."""
+    from .data import import_folder
+
+    library: Path = args.data
+    if not library.is_dir():
+        raise UserError(f"{library}: there is no such folder")
+    if not (library / INDEX_NAME).exists():
+        library = run / "captures"
+        import_folder(args.data, library)
+    _compose_all(args, library, run / "episodes", EPISODES if args.episodes is None else args.episodes)
+    return run / "episodes"
+
+
+def _compose_all(args: argparse.Namespace, library: Path, out: Path, count: int) -> None:
+    """A balanced set of what the recordings show."""
+    from ..training.episodes.library import kinds_shown
+    from ..training.episodes.parts import SHARES, Recipe
+    from ..training.episodes.parts import compose as compose_parts
+
+    left_out = _left_out(args)
+    shown = kinds_shown(library, left_out)
+    for kind in (kind for kind in KINDS if kind not in shown):
+        print(f"no episodes of {kind}: nobody to train on does that in {library}")
+    shares = {kind: share for kind, share in SHARES.items() if kind in shown}
+    recipe = Recipe(library, count, left_out, walks=args.walks, seed=args.seed, shares=shares)
+    tally = compose_parts(recipe, out, args.processes)
+    _tell_sources(library, left_out, out)
+    print(f"{out}: {sum(tally.episodes.values())} episodes, minutes by action:")
+    for action, minutes in tally.minutes().items():
+        print(f"  {action:6} {minutes['recorded']:8.2f} recorded {minutes['composed']:8.2f} composed")
+
+
+def _tell_sources(library: Path, left_out: frozenset[str], out: Path) -> None:
+    """Write which recordings the episodes in `out` are made of."""
+    from ..motion.clip_file import load_library
+    from ..training import cards
+
+    entries = [entry for entry in load_library(library) if entry.subject not in left_out]
+    told = cards.data_section(
+        entries, ["composed with furniture, doors and boxes made by code"], "performers of the test"
+    )
+    (out / DATA).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def _sources(folder: Path, parts: Sequence[Path]) -> dict[str, Any]:
+    """What was recorded, as the folder or one of its parts tells it, and how much was composed of it."""
+    from ..training.episodes.library import Tally
+
+    told = [place / DATA for place in (folder, *parts) if (place / DATA).exists()]
+    if not told:
+        raise UserError(
+            f"{folder}: {DATA} is missing, which says what was recorded; call nsm-blender data compose for it again."
+        )
+    out: dict[str, Any] = json.loads(told[0].read_text(encoding="utf-8"))
+    tally = Tally.joined([(part / "tally.json").read_text(encoding="utf-8") for part in parts])
+    more = {"minutes_by_action": tally.minutes(), "episodes": dict(tally.episodes), "rejected": dict(tally.rejected)}
+    return out | more
+
+
+def _log(trainer: Trainer, run: Path) -> Callable[[str], None]:
+    """What is done with the line of an epoch: it is printed, and kept with a picture of all epochs."""
+    from ..training.loss_plot import draw
+
+    def log(line: str) -> None:
+        print(line)
+        with (run / PROGRESS).open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+        try:
+            draw(trainer.history, run / PICTURE)
+        except ImportError:
+            # The figures are in the text and in history.json.
+            return
+
+    return log

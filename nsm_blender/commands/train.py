@@ -11,7 +11,7 @@ from ..errors import UserError
 from . import nsm
 
 SYSTEMS = ("nsm", "pfnn", "autoencoder", "locomotion", "footsteps", "end-effectors", "styles")
-_PFNN_EPOCHS = 20
+_PFNN_EPOCHS, _PFNN_HIDDEN = 20, 512
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,7 +23,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder with index.json and clips/; nsm: what data compose wrote",
+        help="folder with index.json and clips/; nsm: also one of BVH or ASF/AMC files, or what data compose wrote",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="weights to write (.safetensors)")
     parser.add_argument("--run", type=Path, metavar="DIR", help="folder of the checkpoint; default runs/NAME")
@@ -32,15 +32,22 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--epochs", nargs="+", type=int, metavar="N",
                         help=f"pfnn: how many ({_PFNN_EPOCHS}); autoencoder: those of each stage")  # fmt: skip
+    parser.add_argument("--hidden", type=int, metavar="N",
+                        help=f"units of a hidden layer; pfnn: {_PFNN_HIDDEN}, nsm: 256 by default")  # fmt: skip
+    scene = parser.add_argument_group("nsm")
+    scene.add_argument("--episodes", type=int, metavar="N",
+                       help=f"composed of the captures in DIR (default {nsm.EPISODES})")  # fmt: skip
+    nsm.add_making(scene)
+    scene.add_argument("--validate", type=int, default=3, metavar="N",
+                       help="epochs from one closed-loop validation to the next (default 3); 0: none")  # fmt: skip
     pfnn = parser.add_argument_group("pfnn")
     pfnn.add_argument("--subjects", nargs="*", default=[], help="use only these performers' clips")
     pfnn.add_argument("--warps", nargs="*", type=float, default=[1.15], help="also play every clip at these speeds")
-    pfnn.add_argument("--hidden", type=int, default=512)
     manifold = parser.add_argument_group("the motion manifold")
     manifold.add_argument("--steps", type=int, help="of footsteps, locomotion and end-effectors")
     manifold.add_argument("--autoencoder", type=Path, metavar="FILE",
                           help="the autoencoder to train for (default: the one that is shipped)")  # fmt: skip
-    manifold.add_argument("--test-subjects", type=Path, metavar="FILE.json",
+    parser.add_argument("--test-subjects", type=Path, metavar="FILE.json",
                           help='held-out performers; default: "test" of split.json in DIR')  # fmt: skip
     manifold.add_argument("--validation", nargs="+", default=[], metavar="NAME",
                           help="performers left out; the autoencoder is measured on them as it learns")  # fmt: skip
@@ -69,6 +76,8 @@ def _train_manifold(args: argparse.Namespace) -> None:
 
     if args.subjects:
         raise UserError("--subjects belongs to pfnn; the manifold holds performers out with --test-subjects.")
+    if args.hidden is not None:
+        raise UserError("--hidden belongs to pfnn and nsm; the manifold's networks have the paper's sizes.")
     if args.epochs is not None and args.system != "autoencoder":
         raise UserError(f"{args.system} is not trained in epochs; give --steps.")
     if args.no_pooling and args.system not in ("autoencoder", "locomotion"):
@@ -101,6 +110,7 @@ def _train_pfnn(args: argparse.Namespace) -> None:
     if args.epochs is not None and len(args.epochs) != 1:
         raise UserError("The PFNN trains in one stage; give one number of epochs.")
     args.epochs = args.epochs or [_PFNN_EPOCHS]
+    args.hidden = args.hidden or _PFNN_HIDDEN
     data = pfnn_data.build(args.data, args.subjects, args.warps)
     print(
         f"{len(data.clips)} clips, {sum(data.minutes.values()):.1f} minutes recorded, "
@@ -153,15 +163,20 @@ def _command(args: argparse.Namespace) -> list[str]:
     command += ["--seed", str(args.seed)]
     if args.epochs is not None:
         command += ["--epochs", *map(str, args.epochs)]
+    if args.hidden is not None:
+        command += ["--hidden", str(args.hidden)]
     if args.system == "pfnn":
         command += ["--subjects", *args.subjects] if args.subjects else []
         return command + (["--warps", *(f"{w:g}" for w in args.warps)] if args.warps else [])
+    if args.test_subjects is not None:
+        command += ["--test-subjects", args.test_subjects.name]
+    if args.system == "nsm":
+        command += ["--episodes", str(args.episodes)] if args.episodes is not None else []
+        return [*command, "--walks", str(args.walks)]
     if args.steps is not None:
         command += ["--steps", str(args.steps)]
     if args.autoencoder is not None:
         command += ["--autoencoder", f"weights/{args.autoencoder.name}"]
-    if args.test_subjects is not None:
-        command += ["--test-subjects", args.test_subjects.name]
     if args.no_pooling:
         command += ["--no-pooling"]
     if args.validation:

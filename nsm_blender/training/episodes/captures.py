@@ -33,8 +33,9 @@ class Capture:
         return [prop for prop in self.props if prop.kind == kind]
 
 
-def load_capture(entry: LibraryEntry, *, level: bool = True) -> Capture:
-    """A clip with all that is told beside it. level: set its feet level, see `level_feet`.
+def load_capture(entry: LibraryEntry, *, level: bool = True, corrected: bool = True) -> Capture:
+    """A clip with all that is told beside it. level: set its feet level, see `level_feet`. corrected: take the labels
+    that a person corrected, where there are any.
 
     Raises FileFormatError when a file beside it is wrong.
     """
@@ -43,8 +44,8 @@ def load_capture(entry: LibraryEntry, *, level: bool = True) -> Capture:
     stride, height = stride_ratio(clip.skeleton), leg_length(MODEL_SKELETON) / leg_length(clip.skeleton)
     told = objects_beside(entry.path)
     props = read_props(told) if told.is_file() else []
-    corrected = marks_beside(entry.path)
-    marks = load_marks(corrected, clip) if corrected.is_file() else None
+    labels = marks_beside(entry.path)
+    marks = load_marks(labels, clip) if corrected and labels.is_file() else None
     track = from_clip(to_model_skeleton((level_feet(clip) if level else clip).resampled(FPS)))
     if marks is not None:
         at = np.round(np.arange(len(track)) * clip.fps / FPS).astype(int)

@@ -174,12 +174,17 @@ def recorded_flights(data: Path) -> list[Flight]:
     return [captured_flight(load_capture(e, level=False)) for e in load_library(data) if shows_climbing(e)]
 
 
+def first_frame(capture: Capture) -> int:
+    """The first frame of a clip that is used as a climb."""
+    starts = [prop.start for prop in capture.of_kind("climbable") if prop.start is not None]
+    return round(min(starts) * FPS) if starts else TAKES.get(capture.name, (0, None, 0.0))[0]
+
+
 def captured_flight(capture: Capture) -> Flight:
-    """The climb of one clip."""
+    """The climb of one clip, from its `first_frame` on."""
     props = capture.of_kind("climbable")
-    first, last, floor = TAKES.get(capture.name, (0, None, 0.0))
-    if any(prop.start is not None for prop in props):
-        first = round(min(prop.start for prop in props if prop.start is not None) * FPS)
+    first = first_frame(capture)
+    _, last, floor = TAKES.get(capture.name, (0, None, 0.0))
     if any(prop.stop is not None for prop in props):
         last = round(max(prop.stop for prop in props if prop.stop is not None) * FPS)
     track = capture.track.cut(first, len(capture.track) if last is None else last)
@@ -193,7 +198,7 @@ def flight_of(track: Track, name: str, subject: str, props: Sequence[Prop] = (),
     props: the steps, where they are known. corrected: whether the track's contacts are to be believed.
     """
     places = track.positions()
-    contacts = track.contacts if corrected else _contacts(places)
+    contacts = track.contacts if corrected else standing_feet(places)
     down = {side: contacts[:, CONTACT_JOINTS.index(side + "Toe")] > 0.5 for side in _TOES}
     if not any(down[side].any() for side in down):
         raise FileFormatError(f"{name}: no foot stands in it; correct its labels (nsm-blender data label)")
@@ -262,6 +267,7 @@ def _stands(places: Array) -> Array:
     return out
 
 
-def _contacts(places: Array) -> Array:
+def standing_feet(places: Array) -> Array:
+    """Contacts (T, 4) of CONTACT_JOINTS at any height, from joint places (T, J, 3)."""
     columns = [_stands(places[:, MODEL_SKELETON.index(name)]) for name in CONTACT_JOINTS]
     return np.stack(columns, axis=1).astype(np.float32)

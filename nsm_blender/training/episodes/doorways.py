@@ -23,6 +23,8 @@ _OPEN = (1.3, 1.75)
 """Radians that a door stands open in the end."""
 _BEFORE_MOVING = 0.15
 """Seconds that the hand is on the handle before the leaf moves."""
+_SLOWEST = 0.012
+"""Radians in a frame at which a leaf is let go."""
 _LET_GO = (0.75, 1.0)
 """Radians of the opening at which the hand lets go."""
 
@@ -144,11 +146,16 @@ def _let_go(angle: Array, touch: int, begin: int, rng: np.random.Generator) -> S
     last, rest = float(rng.uniform(*_LET_GO)), float(rng.uniform(*_OPEN))
     reached = np.flatnonzero(angle >= last)
     release = int(reached[0]) if len(reached) else len(angle) - 1
-    speed = max(float(angle[release] - angle[release - 1]), 0.012)
+    return Swing(swung_on(angle, release, rest), touch, begin, release)
+
+
+def swung_on(angle: Array, release: int, rest: float) -> Array:
+    """Angles (T,) of a leaf that from frame `release` on swings by itself and comes to rest at `rest`, farther open."""
+    speed = max(float(angle[release] - angle[release - 1]), _SLOWEST)
     out = angle.copy()
     left = rest - angle[release]
     out[release:] = rest - left * np.exp(-speed / left * np.arange(len(angle) - release))
-    return Swing(out, touch, begin, release)
+    return out
 
 
 def _turned(place: list[float], turn: float) -> Array:

@@ -13,22 +13,19 @@ from ...geometry.colliders import Collider, Cuboids
 from ...geometry.roles import Door
 from ...models.nsm import FPS
 from ...motion.clip_file import LibraryEntry, load_library
-from ...motion.filters import gaussian
 from ...motion.rotations import Array
 from .captures import Capture, load_capture
-from .doorways import Doorway, Swing, wall_round
+from .doorways import Doorway, Swing, swung_on, wall_round
 from .props import Prop, kinds_beside
 from .reach import palm
 from .track import Track
 
 _OFF_LEAF = 0.3
 """Metres from the palm to the closed leaf when it is laid on the handle, at most."""
-_SMOOTHING = 0.05
-"""Seconds."""
 _MOVING = 0.02
 """Radians from which on a leaf is not shut any more."""
-_COASTING = 0.3
-"""Seconds in which a leaf that was let go slows down."""
+_RESTS, _FARTHER = 1.5, 0.1
+"""Radians at which a leaf that was let go comes to rest, or so much farther than it was."""
 _POST, _WALL_THICKNESS = 0.06, 0.1
 _WALL_LENGTHS = np.array([1.0, 1.0])
 _OTHER = {"Left": "Right", "Right": "Left"}
@@ -141,11 +138,8 @@ def _swing(doorway: Doorway, hand: Array, touch: int, release: int) -> Swing:
     turned = np.arctan2(shut[0] * arm[:, 1] - shut[1] * arm[:, 0], arm @ shut) * doorway.swing
     angle = np.zeros(len(hand))
     during = slice(touch, release + 1)
-    angle[during] = np.maximum(gaussian(turned[during] - turned[touch], _SMOOTHING * FPS), 0.0)
-    angle[touch] = 0.0
-    speed = max(float(angle[release] - angle[release - 1]), 0.0)
-    after = np.arange(1, len(hand) - release)
-    coast = _COASTING * FPS
-    angle[release + 1 :] = angle[release] + speed * coast * (1 - np.exp(-after / coast))
+    angle[during] = np.maximum(turned[during] - turned[touch], 0.0)
+    # Nobody saw where it came to rest; it was out of the way of who went through.
+    angle = swung_on(angle, release, max(_RESTS, float(angle[release]) + _FARTHER))
     moving = np.flatnonzero(angle > _MOVING)
     return Swing(angle, touch, int(moving[0]) if len(moving) else release, release)

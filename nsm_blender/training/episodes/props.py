@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -149,7 +149,7 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False)
-class _Entry:
+class ImportedProp:
     """One object of a file, checked: plain values, and the mesh where it stood, in Blender's frame and metres."""
 
     values: dict[str, Any]
@@ -172,13 +172,19 @@ def read_props(path: Path) -> list[Prop]:
     return [_prop(entry, f"{path}, object {number}", number) for number, entry in enumerate(_entries(path, Frame()), 1)]
 
 
-def import_props(source: Path, frame: Frame, clip: Path) -> None:
-    """Write what is told beside a motion file beside the clip that was made of it. Raises FileFormatError."""
+def imported_props(source: Path, frame: Frame) -> list[ImportedProp]:
+    """What is told beside a motion file, in Blender's frame. Raises FileFormatError."""
     entries = _entries(source, frame)
+    for number, entry in enumerate(entries, 1):
+        _prop(entry, f"{source}, object {number}", number)
+    return entries
+
+
+def write_props(entries: Sequence[ImportedProp], clip: Path) -> None:
+    """Write imported objects, meshes included, beside the clip that they belong to."""
     out = []
     for number, entry in enumerate(entries, 1):
         values = dict(entry.values)
-        _prop(entry, f"{source}, object {number}", number)
         if entry.mesh is not None:
             values["mesh"] = f"{clip.stem}.{number}.obj"
             write_obj(entry.mesh, clip.with_name(values["mesh"]))
@@ -186,7 +192,7 @@ def import_props(source: Path, frame: Frame, clip: Path) -> None:
     objects_beside(clip).write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
 
 
-def _entries(path: Path, frame: Frame) -> list[_Entry]:
+def _entries(path: Path, frame: Frame) -> list[ImportedProp]:
     """The objects of a file whose space is `frame`, in Blender's."""
     out = []
     for number, raw in enumerate(_read(path), 1):
@@ -201,7 +207,7 @@ def _entries(path: Path, frame: Frame) -> list[_Entry]:
         mesh = _placed_mesh(path, number, raw, frame) if "mesh" in raw else None
         for name in ("origin", "turn"):
             values.pop(name, None)
-        out.append(_Entry(values, mesh))
+        out.append(ImportedProp(values, mesh))
     return out
 
 
@@ -215,7 +221,7 @@ def _placed_mesh(path: Path, number: int, raw: Mapping[str, Any], frame: Frame) 
     return TriangleMesh(vertices + origin, mesh.triangles)
 
 
-def _prop(entry: _Entry, where: str, number: int) -> Prop:
+def _prop(entry: ImportedProp, where: str, number: int) -> Prop:
     values, mesh = entry.values, entry.mesh
     kind = values["kind"]
     place = None if "position" not in values else np.array(values["position"], dtype=float)
