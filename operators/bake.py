@@ -41,7 +41,7 @@ class NSM_OT_bake(JobOperation):
         Earlier.keep(job.character, job.bake)
         job.report.save(user_folder("reports") / "report.json")
         for note in job.report.notes:
-            self.report({"INFO" if note == job.taken_over else "WARNING"}, note)
+            self.report({"INFO" if note in job.infos else "WARNING"}, note)
         report = job.report
         goals = "" if report.goal_error_cm is None else f", {report.goal_error_cm:.1f} cm from the goal"
         self.report(

@@ -91,12 +91,15 @@ class Steps:
 
 
 class MotionJob(Steps):
-    """Work in progress whose motion becomes an action. name: of the new action. character: the armature's number."""
+    """Work in progress whose motion becomes an action. name: of the new action. character: the armature's number.
+    infos: those of the report's notes that are no warnings.
+    """
 
     def __init__(self, gathered: Gathered, armature: bpy.types.Object, work: Work, name: str) -> None:
         self.gathered, self.work = gathered, work
         self.character, self._name, self._made = armature.session_uid, name, 0
         self._moved: list[tuple[int, int]] = []
+        self.infos: list[str] = []
         self.report = measure.Report(frames=len(gathered.frames), notes=list(gathered.notes))
         super().__init__()
 
@@ -150,6 +153,14 @@ class MotionJob(Steps):
             self._move(thing, motion.meta.get("things", {}).get(thing.name))
             self.report.seconds_write += time.perf_counter() - start
             yield 1.0
+        moved = [f"'{name}'" for name in motion.meta.get("things", {})]
+        if moved:
+            self.tell(f"This bake moves {', '.join(moved)}; remove it to move them by hand.")
+
+    def tell(self, note: str) -> None:
+        """Add a note that is no warning to the report."""
+        self.infos.append(note)
+        self.report.notes.append(note)
 
     def _move(self, thing: things.Thing, poses: list[list[float]] | None) -> None:
         """Give a thing the keys of its poses (F, 7), at the model's size; what an earlier bake moved and this one does
@@ -224,9 +235,9 @@ class BakeJob(MotionJob):
             _refuse_what_cannot_work(armature, gathered)
         self.bake = bake_of(gathered.shot, model_of(armature), previous)
         super().__init__(gathered, armature, self.bake, f"{gathered.rig.name} Bake")
-        self.taken_over = self._taken_over()
-        if self.taken_over:
-            self.report.notes.append(self.taken_over)
+        if isinstance(self.bake, SceneBake) and self.bake.first_frame:
+            frame = int(gathered.frames[0]) + round(self.bake.first_frame / FPS * gathered.shot.fps)
+            self.tell(f"Baked anew from frame {frame} on; what comes before is that of the last bake.")
 
     def ghost(self) -> list[Array]:
         """The character, and what it has moved, where the rollout has come to."""
@@ -237,13 +248,6 @@ class BakeJob(MotionJob):
         lines = [ghosts.figure(now.places), *(ghosts.thing(cuboids[name], pose) for name, pose in now.things.items())]
         size = self.gathered.rig.scale / curves.metres_per_unit(bpy.context.scene)
         return [line * size for line in lines]
-
-    def _taken_over(self) -> str:
-        """What was taken from the bake before, in words; "" when all is new."""
-        if not isinstance(self.bake, SceneBake) or not self.bake.first_frame:
-            return ""
-        frame = int(self.gathered.frames[0]) + round(self.bake.first_frame / FPS * self.gathered.shot.fps)
-        return f"Baked anew from frame {frame} on; what comes before is that of the last bake."
 
 
 def _refuse_what_cannot_work(armature: bpy.types.Object, gathered: Gathered) -> None:

@@ -10,10 +10,10 @@ CLASSES = (
     sidebar.NSM_PT_character,
     # The button is always in view, whatever the lists below it hold.
     sidebar.NSM_PT_bake,
+    *goals.CLASSES,
     *keys.CLASSES,
     sidebar.NSM_PT_path,
     sidebar.NSM_PT_following,
-    *goals.CLASSES,
     sidebar.NSM_PT_result,
     *colliders.CLASSES,
     *overlay.CLASSES,

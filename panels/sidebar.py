@@ -169,6 +169,7 @@ class NSM_PT_result(_Panel):
 def _draw_controller(layout: bpy.types.UILayout, settings: Any) -> None:
     """The choice of the network; what is not installed cannot be chosen."""
     row = layout.row(align=True)
+    row.use_property_split = False
     for name in ("AUTO", "PFNN", "NSM"):
         part = row.row(align=True)
         part.enabled = name != "NSM" or lookup.has_scene_network()

@@ -192,12 +192,13 @@ def remove(obj: bpy.types.Object) -> Removed:
     return discard(obj, removable(obj))
 
 
-def removable(obj: bpy.types.Object) -> bpy.types.Action:
-    """The bake of `obj` that `remove` takes away. Raises ActionError when there is none or something else uses it."""
+def removable(obj: bpy.types.Object, uses: int = 1) -> bpy.types.Action:
+    """The bake of `obj` that `remove` takes away. Raises ActionError when there is none, or when it has more than these
+    uses."""
     action = baked(obj)
     if action is None:
         raise ActionError(f"'{obj.name}' has no bake to remove; its active action was not made by a bake.")
-    if action.users - action.use_fake_user > 1:
+    if action.users - action.use_fake_user > uses:
         raise ActionError(
             f"The action '{action.name}' is also used by an NLA strip or another object; delete that use first."
         )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bakes on top of each other: which keys of boxes and doors are a character's, and the scene without them.
 
-A character's baked action names, in the custom property MOVED, the actions that the bake gave to things. The action of
-a thing names, in BELOW, the one of another character's bake that moved it meanwhile: a box may be put on a shelf by one
-and taken from there by the next. A new bake of a character begins without what its earlier ones moved, and without all
-that was built on that.
+The action that a bake gives to a thing names, in the custom property WITH, the character's own action of that bake, and
+in BELOW the action of another character's bake that moved the thing meanwhile: a box may be put on a shelf by one and
+taken from there by the next. A new bake of a character begins without what its earlier ones moved, and without all that
+was built on that.
 """
 
 from __future__ import annotations
@@ -18,24 +18,23 @@ import bpy
 from . import actions
 from .lookup import MARK, baked
 
-MOVED = "nsm_moved"
+WITH = "nsm_moved_with"
 BELOW = "nsm_below"
 
 
 def moved_by(armature: bpy.types.Object) -> list[bpy.types.Action]:
     """The actions that the bakes of a character, the present one and those that it replaced, gave to things."""
-    out: list[bpy.types.Action] = []
+    bakes: list[bpy.types.Action] = []
     action = baked(armature)
     while action is not None:
-        out += moved_with(action)
+        bakes.append(action)
         action = action.get(actions.PREVIOUS)
-    return out
+    return [action for action in bpy.data.actions if action.get(WITH) in bakes] if bakes else []
 
 
-def moved_with(action: bpy.types.Action) -> list[bpy.types.Action]:
-    """The actions that one bake, whose own is `action`, gave to things."""
-    named = action.get(MOVED)
-    return [] if named is None else [one for one in named.values() if one is not None]
+def moved_with(bake: bpy.types.Action) -> list[bpy.types.Action]:
+    """The actions that one bake, whose own is `bake`, gave to things."""
+    return [action for action in bpy.data.actions if action.get(WITH) == bake]
 
 
 def begin(obj: bpy.types.Object, bake: bpy.types.Action, armature: bpy.types.Object) -> bpy.types.Action:
@@ -44,7 +43,7 @@ def begin(obj: bpy.types.Object, bake: bpy.types.Action, armature: bpy.types.Obj
     made = actions.begin(obj, f"{obj.name} Bake")
     if below is not None and below.get(MARK):
         made[BELOW] = below
-    bake[MOVED] = {str(number): one for number, one in enumerate([*moved_with(bake), made])}
+    made[WITH] = bake
     return made
 
 
@@ -74,8 +73,9 @@ def remove(armature: bpy.types.Object) -> actions.Removed:
     """Take the bake of a character away, with the keys that it gave to things. Raises ActionError, and then nothing
     has changed.
     """
-    bake = actions.removable(armature)
-    moved = [(action, _holder(action)) for action in moved_with(bake)]
+    bake = baked(armature)
+    moved = [(action, _holder(action)) for action in moved_with(bake)] if bake is not None else []
+    bake = actions.removable(armature, uses=1 + len(moved))
     for action, _ in moved:
         _check_free(action)
     kept = sum(_take_away(action, holder).kept_keys for action, holder in moved)
@@ -119,7 +119,7 @@ def _check_free(action: bpy.types.Action) -> None:
             f"What '{action.name}' moves was moved again by a later bake, '{later.name}'; remove that one first."
         )
     holders = sum(baked(obj) == action for obj in bpy.data.objects)
-    if holders > 1 or action.users - action.use_fake_user > holders + 1:
+    if holders > 1 or action.users - action.use_fake_user > holders:
         raise actions.ActionError(
             f"The action '{action.name}' is also used by an NLA strip or another object; delete that use first."
         )

@@ -19,6 +19,8 @@ MOVING = ("pick_up", "open")
 """Actions of keys that move the thing which their goal uses."""
 _GROUP = "Object Transforms"
 _TRANSFORMS = ("location", "rotation", "scale", "delta_")
+_FLAT = 1e-9
+"""A scale below this leaves nothing of an object."""
 _SHEAR = 1e-3
 """Relative unevenness of the scale above an object that float32 explains."""
 
@@ -150,6 +152,8 @@ def _check(obj: bpy.types.Object, owner: bpy.types.Object) -> None:
 
 
 def _followed(obj: bpy.types.Object, track: colliders.Track) -> Followed:
+    if np.linalg.norm(track.world[:, :3, :3], axis=1).min() < _FLAT:
+        raise ColliderError(f"'{obj.name}' has a scale of zero; give it a scale.")
     above = track.world @ np.linalg.inv(track.basis)
     axes = above[:, :3, :3]
     scale = np.linalg.norm(axes, axis=-2)[..., None]

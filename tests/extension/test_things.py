@@ -210,6 +210,7 @@ def test_a_carried_box_goes_where_the_engine_says_and_comes_back_when_the_bake_i
     poses = carried(was * np.array([rig.scale.x * bpy.context.scene.unit_settings.scale_length] * 3 + [1] * 4))
     own = box.animation_data.action if box.animation_data else None
     job(rig, Box=poses).run()
+    assert "This bake moves 'Box'" in rig.nsm.report.notes
     action = box.animation_data.action
     assert action != own and action.name == "Box Bake"
     assert_follows(box, poses)
@@ -375,6 +376,17 @@ def test_one_takes_what_another_has_put_down_and_each_can_be_baked_again(rig, jo
         bpy.ops.nsm.remove_bake()
     assert box.animation_data is None
     assert not bpy.data.actions
+
+
+def test_a_copy_of_a_baked_character_sees_the_thing_as_the_bake_moves_it(rig, job, resting):
+    poses = carried(resting(rig)["Box"][0])
+    job(rig, Box=poses).run()
+    other = rig.copy()
+    other.animation_data.action = rig.animation_data.action.copy()
+    bpy.context.scene.collection.objects.link(other)
+    assert np.allclose(resting(other)["Box"], poses, atol=1e-4)
+    assert bpy.ops.nsm.remove_bake() == {"FINISHED"}
+    assert bpy.data.objects["Box"].animation_data is None
 
 
 @pytest.mark.parametrize("steps", [1, 10, 14])
