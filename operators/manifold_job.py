@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import bpy
+import numpy as np
 
 from ..nsm_blender.editing.constraints import Constraint, FloorHeight
 from ..nsm_blender.editing.edit import Edit
+from ..nsm_blender.editing.tempo import retimed
 from ..nsm_blender.errors import EditError
 from ..nsm_blender.motion.motion import Motion
 from ..scene import constraints, contact_markers, recording
@@ -24,8 +28,13 @@ _FIGURES = (
     ("path_error_cm", "Way", "cm off"),
 )
 """Figures of an edit's report, and how they are shown."""
-_STYLES = (("style.gram_ratio", "Style sought"), ("style.final_gram_ratio", "Style in the end"))
-"""What is left of the distance to a style: as the frames were restyled, and when path and feet hold again."""
+_STYLES = (
+    ("style.retimed_gram_ratio", "Style by tempo"),
+    ("style.gram_ratio", "Style sought"),
+    ("style.final_gram_ratio", "Style in the end"),
+)
+"""What is left of the distance to a style: at its tempo alone, as the frames were restyled, and when path and feet
+hold again."""
 
 
 class EditJob(MotionJob):
@@ -67,9 +76,10 @@ def edit_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> E
     """An edit of the character's motion by its constraints. Raises UserError."""
     recorded = recording.record(context, armature)
     assert armature is not None
-    motion, wanted = _asked_for(context, armature, recorded)
+    wanted = _asked_for(context, armature, recorded.gathered)
     if not wanted:
         raise EditError(f"'{armature.name}' has no constraint that is enabled; add one to the list.")
+    motion = _with_contacts(context, armature, recorded)
     edit = Edit(motion, wanted, strength=of_character(armature).edit.strength)
     return EditJob(recorded.gathered, armature, edit, f"{armature.name} Edit")
 
@@ -81,21 +91,40 @@ def style_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> 
     settings = of_character(armature).style
     manifold = styles.autoencoder()
     style = styles.wanted(context, settings, manifold)
-    motion, wanted = _asked_for(context, armature, recorded)
+    given = _with_contacts(context, armature, recorded)
+    motion = retimed(given, style.tempo, settings.timing)
+    gathered = _lasting(recorded.gathered, len(motion))
+    wanted = _asked_for(context, armature, gathered)
     if not any(isinstance(constraint, FloorHeight) for constraint in wanted):
         wanted.append(FloorHeight(height=float(motion.root[0, 2])))
-    edit = Edit(motion, wanted, style, settings=styles.search(settings), autoencoder=manifold)
-    return EditJob(recorded.gathered, armature, edit, f"{armature.name} {style.name}")
+    search = styles.search(settings)
+    edit = Edit(motion, wanted, style, settings=search, autoencoder=manifold, given=given)
+    return EditJob(gathered, armature, edit, f"{armature.name} {style.name}")
 
 
-def _asked_for(
-    context: bpy.types.Context, armature: bpy.types.Object, recorded: recording.Recording
-) -> tuple[Motion, list[Constraint]]:
-    """The motion with the contacts of the markers, else of the list, and the constraints."""
-    edit, frames = of_character(armature).edit, recorded.gathered.frames
+def _lasting(gathered: Gathered, count: int) -> Gathered:
+    """What is written, `count` frames long; a note says so where it was longer or shorter before."""
+    before, first = len(gathered.frames), int(gathered.frames[0])
+    if count == before:
+        return gathered
+    note = f"At the style's tempo the way takes {count} frames, not {before}: to frame {first + count - 1}"
+    return replace(
+        gathered,
+        shot=replace(gathered.shot, frames=count),
+        frames=np.arange(first, first + count),
+        notes=[*gathered.notes, note],
+    )
+
+
+def _with_contacts(context: bpy.types.Context, armature: bpy.types.Object, recorded: recording.Recording) -> Motion:
+    """The motion with the contacts of the markers, else of the list."""
+    frames = recorded.gathered.frames
     if contact_markers.shown(context.scene, armature):
         found = contact_markers.read(context.scene, armature)
-        motion = contact_markers.with_contacts(recorded.motion, found, frames)
-    else:
-        motion = constraints.with_contacts(recorded.motion, edit, frames)
-    return motion, constraints.gather(context, edit, recorded.gathered.rig, frames)
+        return contact_markers.with_contacts(recorded.motion, found, frames)
+    return constraints.with_contacts(recorded.motion, of_character(armature).edit, frames)
+
+
+def _asked_for(context: bpy.types.Context, armature: bpy.types.Object, gathered: Gathered) -> list[Constraint]:
+    """The constraints of the list, at the frames that are written."""
+    return constraints.gather(context, of_character(armature).edit, gathered.rig, gathered.frames)

@@ -38,6 +38,7 @@ def search(settings: NSM_PG_style) -> StyleSettings:
         amount=settings.amount,
         start="noise" if settings.start == "NOISE" else "content",
         seed=settings.seed,
+        timing=settings.timing,
     )
 
 

@@ -154,6 +154,7 @@ class NSM_PT_style(_CharacterPanel):
             _draw_source(layout, style.second)
             layout.prop(style, "mix")
         layout.prop(style, "amount")
+        layout.prop(style, "timing")
         row = layout.row()
         row.scale_y = 1.5
         row.operator("nsm.apply_style", icon="SHADERFX")

@@ -208,6 +208,16 @@ class NSM_PG_style(bpy.types.PropertyGroup):
         max=2.0,
         options=_FIXED,
     )
+    timing: FloatProperty(
+        name="Timing",
+        description="0 keeps the motion's own speed and steps, 1 takes the style's; the way stays the same, so that "
+        "a slower style takes longer for it",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        options=_FIXED,
+    )
     content_weight: FloatProperty(
         name="Content",
         description="How closely the motion is kept",

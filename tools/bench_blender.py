@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measure the installed extension in bpy: from the button to the keys, and how fast keys are written.
+"""Measure the installed extension in bpy: from the button to the keys, bake and style, and how fast keys are written.
 
 Arguments: the extension's zip, and the JSON file to write. Called by `nsm-blender bench`, in a process of its own.
 """
@@ -20,6 +20,8 @@ from typing import Any
 
 PACKAGE = "bl_ext.user_default.nsm_blender"
 SECONDS = 10
+STYLE, STYLE_SECONDS = "zombie", 8
+"""That of the engine's own figure, `bench.manifold.style_8s.total`."""
 REPETITIONS = 5
 FRAMES = 600
 """Of the keys written alone: 10 s at 60 fps."""
@@ -46,19 +48,39 @@ def add_shot() -> Any:
     bpy.ops.nsm.add_character()
     armature = bpy.context.object
     armature.nsm.path = circle
-    scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = 1, round(SECONDS * scene.render.fps / scene.render.fps_base)
+    last(SECONDS)
     return armature
 
 
-def bake_seconds() -> float:
-    """From the button to the keys, measurements and all."""
+def last(seconds: float) -> None:
+    """Let the shot last so long."""
     import bpy
 
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, round(seconds * scene.render.fps / scene.render.fps_base)
+
+
+def operator_seconds(operator: Any) -> float:
+    """From the button to the keys, measurements and all."""
     start = perf_counter()
-    if bpy.ops.nsm.bake() != {"FINISHED"}:
-        raise RuntimeError("the bake did not finish")
+    if operator() != {"FINISHED"}:
+        raise RuntimeError(f"{operator.idname()} did not finish")
     return perf_counter() - start
+
+
+def style_seconds(armature: Any) -> list[float]:
+    """The same of each restyling of a baked walk of STYLE_SECONDS."""
+    import bpy
+
+    last(STYLE_SECONDS)
+    bpy.ops.nsm.bake()
+    armature.nsm.manifold.style.source.bundled = STYLE
+    seconds = []
+    for _ in range(1 + REPETITIONS):
+        seconds.append(operator_seconds(bpy.ops.nsm.apply_style))
+        bpy.ops.nsm.remove_bake()
+    bpy.ops.nsm.remove_bake()
+    return seconds[1:]
 
 
 def keys_per_second(actions: ModuleType, armature: Any) -> float:
@@ -90,14 +112,16 @@ def measure(extension: Path) -> dict[str, Any]:
     armature = add_shot()
     bakes = []
     for _ in range(REPETITIONS):
-        bakes.append(bake_seconds())
+        bakes.append(operator_seconds(bpy.ops.nsm.bake))
         bpy.ops.nsm.remove_bake()
     actions = importlib.import_module(f"{PACKAGE}.scene.actions")
     rates = [keys_per_second(actions, armature) for _ in range(REPETITIONS)]
+    styles = style_seconds(armature)
     return {
         "bench.keys.per_second": median(rates),
         "bench.bake_10s.seconds": median(bakes),
         "bench.bake_10s.first_seconds": bakes[0],
+        "bench.manifold.style_8s.operator": median(styles),
         "meta": {"blender": bpy.app.version_string},
     }
 

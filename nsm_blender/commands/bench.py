@@ -43,6 +43,7 @@ MEANINGS = {
     "bench.manifold.punch_4s.editing": ("s", "  its constraints"),
     "bench.manifold.punch_4s.total": ("s", "  both"),
     "bench.manifold.style_8s.total": ("s", "manifold, style of 8 s"),
+    "bench.manifold.style_8s.operator": ("s", "  in Blender, from button to keys, one thread"),
     "bench.manifold.crowd_200x10s.total": ("s", "manifold, 200 characters for 10 s"),
     "bench.voxels.100k_s": ("s", "100,000 triangles to cuboids of 4 cm, one thread"),
     "bench.voxels.1m_s": ("s", "  a scan of 1,000,000"),
@@ -60,7 +61,8 @@ MEANINGS = {
 
 NO_BLAS = """\
 Official Blender builds may have a NumPy without BLAS. To measure that case, build such a NumPy in a virtual
-environment of its own, install this package there, and run the same command (keys and bakes are left out):
+environment of its own, install this package there, and run the same command (keys and bakes are left out). For the
+rows of the manifold tools/bench_no_blas.py does so by itself, and prints them side by side.
   pip install --no-binary numpy numpy==1.26.4 -Csetup-args=-Dblas=none -Csetup-args=-Dlapack=none
   pip install --editable .
 """

@@ -14,7 +14,9 @@ from ..errors import EditError
 from ..evaluation.metrics import bone_length_error, foot_slide
 from ..models.manifold import FPS, FRAME, Autoencoder
 from ..motion.contacts import foot_contacts
+from ..motion.filters import without_short_runs
 from ..motion.motion import Motion
+from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..paths import weights_folder
 from .constraints import (
@@ -37,6 +39,8 @@ from .style import Restyle, Style, StyleSettings
 _STYLE_TARGET = 0.004
 """Share of the constraints' cost at which the solve of a restyled motion ends; elsewhere the solver's own. A style
 leaves more to planting: legs that do not reach as far as the steps are wide."""
+_BRIEF = 4
+"""Frames at 60 fps; no foot stands or swings for less."""
 _SHORTEST = 4
 """Frames at 60 fps; less has no velocity to speak of."""
 
@@ -46,8 +50,10 @@ class Edit:
 
     motion: on the model skeleton, at any rate; its `root` and `contacts` are taken as they are (contacts of
     other joints are found anew). constraints: see `constraints`; bone lengths are always kept. style: None, or
-    a style that the motion takes; then its root path and contacts are kept as well. strength: 0 gives the
-    motion back, 1 the edit, more exaggerates it. Raises EditError or WeightsError.
+    a style that the motion takes; then its root path is kept as well, and its contacts as far as `settings.timing`
+    leaves them. strength: 0 gives the motion back, 1 the edit, more exaggerates it. given: the motion before it was
+    brought to the style's tempo (`tempo.retimed`), from which the distance to the style counts. Raises EditError or
+    WeightsError.
     """
 
     def __init__(
@@ -58,6 +64,7 @@ class Edit:
         strength: float = 1.0,
         settings: StyleSettings | None = None,
         autoencoder: Autoencoder | Path | str | None = None,
+        given: Motion | None = None,
     ) -> None:
         if not np.isfinite(strength) or strength < 0:
             raise EditError(f"The strength of the edit is {strength}; it must be 0 or more.")
@@ -70,9 +77,11 @@ class Edit:
         refuse_out_of_reach(self._base, self._constraints)
         self._base = replace(self._base, contacts=standing(self._base, self._constraints))
         self._terms = [c.term(self._base) for c in self._constraints if c.weight > 0]
-        self._restyle = None
+        self._restyle, self._timing = None, 0.0
         if style is not None:
-            self._restyle = Restyle(autoencoder, self._base.frames, style, settings or StyleSettings())
+            settings = settings or StyleSettings()
+            self._restyle, self._timing = Restyle(autoencoder, self._base.frames, style, settings), settings.timing
+        self._given = None if given is motion else given
         self._restyled = self._base.frames
         self._solver: Solver | None = None
         self._result: Motion | None = None
@@ -121,6 +130,8 @@ class Edit:
                 self._restyle.step()
                 yield
             frames = self._restyled = self._restyle.frames
+            if self._timing > 0:
+                self._take_contacts(frames)
         guess = with_kept_root(self._base, frames, self._constraints)
         target = TARGET if self._restyle is None else _STYLE_TARGET
         self._solver = Solver(
@@ -140,6 +151,15 @@ class Edit:
         result = posed.resampled(self._motion.fps, len(self._motion))
         self.report = self._figures(posed)
         self._result = result
+
+    def _take_contacts(self, restyled: Array) -> None:
+        """Let the feet stand when those of restyled frames (T, FRAME.size) do, as far as the timing says so."""
+        own, found = self._base.frames[:, FRAME.contact], restyled[:, FRAME.contact]
+        on = own + np.float32(self._timing) * (found - own) > 0
+        contacts = np.stack([without_short_runs(column, _BRIEF, _BRIEF) for column in on.T], axis=1)
+        self._base = replace(self._base, contacts=contacts.astype(np.float32))
+        self._base = replace(self._base, contacts=standing(self._base, self._constraints))
+        self._terms = [c.term(self._base) for c in self._constraints if c.weight > 0]
 
     def _pose(self, strength: float) -> Motion:
         """The solved frames as a motion at 60 fps."""
@@ -166,6 +186,7 @@ class Edit:
         before/after.foot_slide_cm_per_s, .bone_error_mm, .path_error_cm (of the edit against the motion), and
         what `reach.missed` finds; cost.ratio: what is left of the constraints' cost by the solve alone;
         style.gram_ratio: squared Gram distance (eq. 14) to the style against the content's, of the restyled frames;
+        style.retimed_gram_ratio of the content at the style's tempo, where it was brought there;
         style.kept_gram_ratio of the same with the content's root velocities and contacts, which the edit keeps,
         and which are part of a Gram matrix; style.final_gram_ratio of the motion in the end; seconds; steps.
         """
@@ -184,16 +205,24 @@ class Edit:
         out["cost.ratio"] = self._solver.cost / max(self._solver.costs[0], 1e-12)
         out["steps"] = len(self._solver.costs) - 1
         if self._restyle is not None:
-            out["style.gram_ratio"] = self._restyle.gram_ratio(self._restyled)
-            kept = with_kept_root(self._base, self._restyled, self._constraints)
-            kept[:, FRAME.contact] = self._base.frames[:, FRAME.contact]
-            out["style.kept_gram_ratio"] = self._restyle.gram_ratio(kept)
-            out["style.final_gram_ratio"] = self._restyle.gram_ratio(
-                to_frames(after.positions, after.root, after.contacts)
-            )
+            out |= self._style_figures(self._restyle, after)
             out["steps"] += self._restyle.steps
         out["seconds"] = time.perf_counter() - self._started
         return out
+
+    def _style_figures(self, restyle: Restyle, after: Motion) -> dict[str, float]:
+        """The figures of the style alone."""
+        kept = with_kept_root(self._base, self._restyled, self._constraints)
+        kept[:, FRAME.contact] = self._base.frames[:, FRAME.contact]
+        ratios = {
+            "style.gram_ratio": restyle.gram_ratio(self._restyled),
+            "style.kept_gram_ratio": restyle.gram_ratio(kept),
+            "style.final_gram_ratio": restyle.gram_ratio(to_frames(after.positions, after.root, after.contacts)),
+        }
+        if self._given is None:
+            return ratios
+        start = restyle.gram_ratio(_prepare(self._given)[1].frames)
+        return {name: ratio / start for name, ratio in ratios.items()} | {"style.retimed_gram_ratio": 1 / start}
 
 
 def _prepare(motion: Motion) -> tuple[Motion, Base]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,11 +18,15 @@ from ..models.manifold import UNITS, Autoencoder, Float32
 from ..models.weights import read_card, read_tensors
 from ..paths import weights_folder
 from .lbfgs import Lbfgs
+from .tempo import Tempo, mixed
 
 _TRIANGLE = np.triu_indices(UNITS)
 _MARGIN = 24
 """Frames of the motion, mirrored in time, that go before and after it while its style is sought: next to nothing,
 the encoder sees a mean pose, and the ends of the motion would start from there."""
+_STEADY = 10.0
+"""Weight of changes from one hidden unit in time to the next, beside that of the content: a Gram matrix sums over
+time, and is met as well by units that flicker. Only the difference to the content is held steady."""
 _KEYS = ("name", "gram", "source", "licence", "autoencoder")
 
 
@@ -32,6 +36,7 @@ class Style:
 
     gram: (UNITS, UNITS) float32, mean over time of the products of hidden units (eq. 15). source: the motion
     that it was taken from; licence: of that motion. autoencoder: hash of the weights in whose units it is.
+    tempo: of that motion, which a Gram matrix does not tell.
     """
 
     name: str
@@ -39,11 +44,12 @@ class Style:
     source: str = ""
     licence: str = ""
     autoencoder: str = ""
+    tempo: Tempo = field(default_factory=Tempo)
 
     @staticmethod
     def of(name: str, autoencoder: Autoencoder, frames: Float32, source: str = "", licence: str = "") -> Style:
         """The style of frames (T, FRAME.size) at 60 fps, T even."""
-        return Style(name, gram_matrix(autoencoder.encode(frames)), source, licence, autoencoder.hash)
+        return Style(name, gram_matrix(autoencoder.encode(frames)), source, licence, autoencoder.hash, Tempo.of(frames))
 
     def save(self, path: Path | str) -> None:
         """Write the style as an .npz file of about 64 KB that needs no pickle to read."""
@@ -55,6 +61,7 @@ class Style:
                 source=np.array(self.source),
                 licence=np.array(self.licence),
                 autoencoder=np.array(self.autoencoder),
+                tempo=np.array([self.tempo.speed, self.tempo.cadence], dtype=np.float32),
             )
 
     @staticmethod
@@ -66,7 +73,8 @@ class Style:
                 if missing:
                     raise FileFormatError(f"{path}: not a style file, it lacks {', '.join(missing)}")
                 gram = from_triangle(z["gram"])
-                return Style(str(z["name"]), gram, str(z["source"]), str(z["licence"]), str(z["autoencoder"]))
+                texts = [str(z[key]) for key in ("source", "licence", "autoencoder")]
+                return Style(str(z["name"]), gram, *texts, tempo=_tempo(z["tempo"] if "tempo" in z.files else ()))
         except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
             raise FileFormatError(f"{path}: cannot be read as a style file ({error})") from error
 
@@ -82,8 +90,9 @@ def load_styles(path: Path | str) -> dict[str, Style]:
         except ValueError as error:
             raise WeightsError(f"{path}: the style '{name}' is damaged; install the extension again.") from error
         about = known.get(name, {})
+        tempo = Tempo(float(about.get("speed", 0.0)), float(about.get("cadence", 0.0)))
         styles[name] = Style(
-            name, gram, about.get("source", ""), about.get("licence", ""), str(card.get("autoencoder", ""))
+            name, gram, about.get("source", ""), about.get("licence", ""), str(card.get("autoencoder", "")), tempo
         )
     return styles
 
@@ -94,6 +103,16 @@ def bundled(name: str) -> Style:
     if name not in styles:
         raise EditError(f"There is no bundled style '{name}'; there are {', '.join(sorted(styles))}.")
     return styles[name]
+
+
+def _tempo(values: Any) -> Tempo:
+    """The tempo in a style file; none in those of before. Raises ValueError."""
+    if not len(values):
+        return Tempo()
+    speed, cadence = (float(value) for value in values)
+    if not (0 <= speed < np.inf and 0 <= cadence < np.inf):
+        raise ValueError("its tempo is no speed and cadence")
+    return Tempo(speed, cadence)
 
 
 def triangle(gram: Float32) -> NDArray[np.float16]:
@@ -124,7 +143,8 @@ def blend(styles: Sequence[Style], weights: Sequence[float], name: str = "blend"
     gram = sum((np.float32(w) * style.gram for w, style in zip(weights, styles, strict=True)), start=np.float32(0))
     licences = "; ".join(sorted({style.licence for style in styles if style.licence}))
     sources = "; ".join(style.source for style in styles)
-    return Style(name, possible(np.asarray(gram, dtype=np.float32)), sources, licences, styles[0].autoencoder)
+    tempo = mixed([style.tempo for style in styles], weights)
+    return Style(name, possible(np.asarray(gram, dtype=np.float32)), sources, licences, styles[0].autoencoder, tempo)
 
 
 def possible(gram: Float32) -> Float32:
@@ -141,7 +161,8 @@ class StyleSettings:
 
     style, content: s and c of eq. 14, on costs that are 1 for the content as it is and for no content at all.
     amount: 0 keeps the content's own Gram matrix, 1 takes the style's, more exaggerates the difference.
-    start: white noise as in the paper, or the content. seed: of the noise.
+    start: white noise as in the paper, or the content. seed: of the noise. timing: 0 keeps the content's contacts of
+    the feet, 1 takes those that come with the style; `tempo.retimed` brings speed and cadence before.
     """
 
     style: float = 1.0
@@ -149,6 +170,7 @@ class StyleSettings:
     amount: float = 1.0
     start: Literal["noise", "content"] = "content"
     seed: int = 0
+    timing: float = 0.0
 
 
 class Restyle:
@@ -163,6 +185,8 @@ class Restyle:
             raise EditError(f"The style '{style.name}' was made with other weights; take it from its motion again.")
         if settings.amount < 0 or settings.style < 0 or settings.content < 0:
             raise EditError("The weights and the amount of a style must be 0 or more.")
+        if not 0 <= settings.timing <= 1:
+            raise EditError(f"The share of the style's own timing is {settings.timing}; it must be between 0 and 1.")
         self._autoencoder, self._settings = autoencoder, settings
         self._content = self._encoded(content)
         own = gram_matrix(self._content)
@@ -214,10 +238,14 @@ class Restyle:
         return self._autoencoder.encode(np.pad(frames, ((_MARGIN, _MARGIN), (0, 0)), mode="symmetric"))
 
     def _cost(self, hidden: Float32) -> tuple[float, Float32]:
-        """Eq. 14, and its gradient with respect to the hidden units (n, UNITS)."""
+        """Eq. 14 with the steadiness, and its gradient with respect to the hidden units (n, UNITS)."""
         off = gram_matrix(hidden) - self._gram
         away = hidden - self._content
-        cost = self._style_scale * float(np.vdot(off, off)) + self._content_scale * float(np.vdot(away, away))
+        change = np.diff(away, axis=0)
+        left = float(np.vdot(away, away)) + _STEADY * float(np.vdot(change, change))
+        cost = self._style_scale * float(np.vdot(off, off)) + self._content_scale * left
         gradient = np.float32(4 * self._style_scale / len(hidden)) * matmul(hidden, off)
+        away[1:] += np.float32(_STEADY) * change
+        away[:-1] -= np.float32(_STEADY) * change
         gradient += np.float32(2 * self._content_scale) * away
         return cost, gradient

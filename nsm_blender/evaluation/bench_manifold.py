@@ -52,11 +52,12 @@ def missing(folder: Path) -> list[str]:
     return [f"{name}.safetensors" for name in FILES if not (folder / f"{name}.safetensors").is_file()]
 
 
-def measure_apart(folder: Path) -> Figures:
-    """`measure` in another process, on CORES threads."""
+def measure_apart(folder: Path, python: Path | str = sys.executable) -> Figures:
+    """`measure` in another process, on CORES threads. python: whose NumPy is measured."""
     threads = dict.fromkeys(ONE_THREAD, str(min(CORES, os.cpu_count() or 1)))
-    command = [sys.executable, "-m", __name__, str(folder)]
-    done = subprocess.run(command, env=os.environ | threads, stdout=subprocess.PIPE, text=True, check=True)
+    command = [str(python), "-m", __name__, str(folder.resolve())]
+    here = Path(__file__).resolve().parents[2]  # where another Python finds this package
+    done = subprocess.run(command, cwd=here, env=os.environ | threads, stdout=subprocess.PIPE, text=True, check=True)
     result: Figures = json.loads(done.stdout)
     return result
 

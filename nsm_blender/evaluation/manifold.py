@@ -14,7 +14,8 @@ import numpy as np
 from ..control.synthesis import Networks, Synthesis
 from ..editing.constraints import PinJoint
 from ..editing.edit import Edit
-from ..editing.style import Style, load_styles
+from ..editing.style import Style, StyleSettings, load_styles
+from ..editing.tempo import retimed
 from ..models.manifold import FPS
 from ..models.synthesis import EndEffectors
 from ..motion.filters import gaussian
@@ -117,22 +118,48 @@ def acceleration(motion: Motion) -> Array:
 
 
 def restyling(networks: Networks, styles: dict[str, Style], log: Log) -> Figures:
-    """Each style on a synthesised walk: squared Gram distance (eq. 14) left of that at the start, of the restyled
-    frames (`gram_ratio`), of these with the walk's own root velocities and contacts, which are kept
-    (`kept_gram_ratio`), and of the motion in the end (`final_gram_ratio`); what happened to path and feet."""
+    """Each style on a synthesised walk of 8 s: squared Gram distance (eq. 14) left of that at the start, of the
+    restyled frames (`gram_ratio`), of these with the walk's own root velocities and contacts (`kept_gram_ratio`), and
+    of the motion in the end (`final_gram_ratio`); what happened to path and feet. Once with the walk's own timing,
+    and once with the style's (`style.timed`), where the walk at that tempo is reported too (`retimed_gram_ratio`)."""
     motion = Synthesis(walk(STYLE_SECONDS), networks=networks).motion()
     out: Figures = {}
-    reports = []
-    for name, style in styles.items():
-        edit = Edit(motion, style=style, autoencoder=networks.autoencoder)
-        seen = _seen("after", motion, edit.motion())
-        reports.append(edit.report | {"after.hips_path_error_cm": seen["after.hips_path_error_cm.after"]})
-        for figure in ("gram_ratio", "kept_gram_ratio", "final_gram_ratio"):
-            out[f"manifold.style.{figure}.{name}"] = edit.report[f"style.{figure}"]
-    for figure in ("path_error_cm", "hips_path_error_cm", "foot_slide_cm_per_s", "bone_error_mm"):
-        out[f"manifold.style.{figure}.worst"] = max(report[f"after.{figure}"] for report in reports)
+    for group, timing in (("style", 0.0), ("style.timed", 1.0)):
+        reports = []
+        for name, style in styles.items():
+            if timing > 0 and style.tempo.speed <= 0:
+                continue
+            content = retimed(motion, style.tempo, timing)
+            settings = StyleSettings(timing=timing)
+            edit = Edit(content, style=style, settings=settings, autoencoder=networks.autoencoder, given=motion)
+            restyled = edit.motion()
+            seen = _seen("after", content, restyled)
+            way = 100 * path_distance(restyled.root[:, :2], motion.root[:, :2])
+            reports.append(
+                edit.report
+                | {
+                    "after.hips_path_error_cm": seen["after.hips_path_error_cm.after"],
+                    "after.path_error_cm": way,
+                }
+            )
+            for figure in ("retimed_gram_ratio", "gram_ratio", "kept_gram_ratio", "final_gram_ratio"):
+                if timing > 0 or figure != "retimed_gram_ratio":
+                    out[f"manifold.{group}.{figure}.{name}"] = edit.report[f"style.{figure}"]
+        for figure in ("path_error_cm", "hips_path_error_cm", "foot_slide_cm_per_s", "bone_error_mm"):
+            out[f"manifold.{group}.{figure}.worst"] = max(report[f"after.{figure}"] for report in reports)
     tell(out, log)
     return out
+
+
+def path_distance(places: Array, path: Array) -> float:
+    """The largest distance in metres of places (F, 2) on the ground from the path through the points (T, 2)."""
+    start, along = path[:-1].astype(np.float64), np.diff(path.astype(np.float64), axis=0)
+    squared = np.maximum((along**2).sum(1), 1e-12)
+    farthest = 0.0
+    for place in places.astype(np.float64):
+        share = np.clip(((place - start) * along).sum(1) / squared, 0, 1)
+        farthest = max(farthest, float(np.linalg.norm(start + share[:, None] * along - place, axis=1).min()))
+    return farthest
 
 
 def tell(figures: Figures, log: Log) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,14 @@ class Motion:
         """
         if count is None:
             count = int(np.floor((len(self) - 1) * fps / self.fps + 1e-6)) + 1
-        times = np.minimum(np.arange(count) * (self.fps / fps), len(self) - 1)
+        return replace(self.sampled(np.arange(count) * (self.fps / fps)), fps=fps)
+
+    def sampled(self, times: Array) -> Motion:
+        """The motion at the given times (F,), in frames from the first on; rotations as in `resampled`.
+
+        Times beyond an end show that end. The rate stays what it is.
+        """
+        times = np.clip(times, 0, len(self) - 1)
         i = np.clip(np.floor(times).astype(int), 0, max(len(self) - 2, 0))
         j = np.minimum(i + 1, len(self) - 1)
         t = (times - i).astype(np.float32)
@@ -143,6 +150,6 @@ class Motion:
             phase,
             self.actions[nearest],
             self.action_names,
-            fps,
+            self.fps,
             self.meta,
         )

@@ -13,11 +13,20 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
+from ..control.planting import plant_feet
+from ..editing.frames import to_frames
 from ..editing.style import Style, gram_matrix, triangle
+from ..editing.tempo import Tempo
 from ..errors import UserError
-from ..models.manifold import FPS, Autoencoder, Float32
-from ..motion.clip_file import LibraryEntry, load_library
-from .autoencoder import clip_frames
+from ..models.manifold import FPS, FRAME, Autoencoder, Float32
+from ..motion.clip_file import LibraryEntry, load_clip, load_library
+from ..motion.contacts import foot_contacts
+from ..motion.feet import level_feet
+from ..motion.filters import gaussian
+from ..motion.retarget import to_model_skeleton
+from ..motion.root import root_track
+from ..motion.rotations import Array
+from ..motion.skeleton import MODEL_SKELETON, TOE_HEIGHT
 from .cards import current_commit, licence_of
 
 STYLES: Mapping[str, Sequence[tuple[str, float, float]]] = {
@@ -35,7 +44,12 @@ STYLES: Mapping[str, Sequence[tuple[str, float, float]]] = {
     "elated": (("s100_elated_fw", 0, 99),),
     "rushed": (("s100_rushed_fw", 0, 99),),
 }
-"""Clips of each style, with the seconds that show it; turns on the spot at the end are left out."""
+"""Clips of each style, with the seconds that show it."""
+
+_STANDS = 10
+"""Percentile of a toe's heights that is its height while it stands."""
+_BEND, _SMOOTHING = 0.7, 1 / 3
+"""rad/s from which a way bends, at 1.4 m/s a circle of 2 m; seconds that tell this from the sway of the steps."""
 
 
 def build(
@@ -57,7 +71,15 @@ def write(styles: Sequence[Style], out: Path) -> None:
         "paper": "Holden, Saito, Komura: A Deep Learning Framework for Character Motion Synthesis and Editing, 2016",
         "licence": licence_of([style.licence for style in styles]),
         "autoencoder": styles[0].autoencoder,
-        "styles": {style.name: {"source": style.source, "licence": style.licence} for style in styles},
+        "styles": {
+            style.name: {
+                "source": style.source,
+                "licence": style.licence,
+                "speed": round(style.tempo.speed, 3),
+                "cadence": round(style.tempo.cadence, 3),
+            }
+            for style in styles
+        },
         "training": {
             "command": shlex.join(["nsm-blender", "train", "styles", "--data", "DIR", "--out", f"weights/{out.name}"]),
             "commit": current_commit(),
@@ -73,14 +95,45 @@ def _style(
     library: Mapping[str, LibraryEntry],
     autoencoder: Autoencoder,
 ) -> Style:
-    hidden = [_hidden(library[clip], start, stop, autoencoder) for clip, start, stop in parts]
+    frames = [_part(recorded(library[clip]), start, stop) for clip, start, stop in parts]
+    straight = [_straight(part) for part in frames]
+    # Whole parts are encoded, or each stretch would begin and end in the mean pose; then the turns are left out.
+    hidden = [autoencoder.encode(part)[on[0::2] & on[1::2]] for part, on in zip(frames, straight, strict=True)]
     licences = sorted({library[clip].licence for clip, _, _ in parts})
     sources = ", ".join(clip for clip, _, _ in parts)
-    return Style(name, gram_matrix(np.concatenate(hidden)), sources, "; ".join(licences), autoencoder.hash)
+    gram = gram_matrix(np.concatenate(hidden))
+    tempo = Tempo.of(np.concatenate(frames), np.concatenate(straight))
+    return Style(name, gram, sources, "; ".join(licences), autoencoder.hash, tempo)
 
 
-def _hidden(entry: LibraryEntry, start: float, stop: float, autoencoder: Autoencoder) -> Float32:
-    frames = clip_frames(entry)
-    last = min(round(stop * FPS), len(frames))
-    first = round(start * FPS)
-    return autoencoder.encode(frames[first : last - (last - first) % 2])
+def recorded(entry: LibraryEntry) -> Float32:
+    """Frames (T, FRAME.size) of a clip in which each foot stands still, and on the floor.
+
+    In transcribed walks one foot stands up to 5 cm above the other: by its height it would never touch the ground.
+    So contacts are found as high as each foot stands, and then the feet are planted by them.
+    """
+    clip = to_model_skeleton(level_feet(load_clip(entry.path)).resampled(FPS))
+    positions, rotations = clip.world()
+    lowered = positions.copy()
+    for side in ("Left", "Right"):
+        foot, toe = MODEL_SKELETON.indices((side + "Foot", side + "Toe"))
+        above = max(float(np.percentile(positions[:, toe, 2], _STANDS)) - TOE_HEIGHT, 0.0)
+        lowered[:, [foot, toe], 2] -= above
+    contacts = foot_contacts(lowered, FPS)
+    planted, _ = plant_feet(
+        positions[None, :, 0].astype(np.float64), rotations[None].astype(np.float64), contacts[None]
+    )
+    return to_frames(planted[0], root_track(positions, FPS), contacts)
+
+
+def _part(frames: Float32, start: float, stop: float) -> Float32:
+    """The frames from one second to another, as many as there are, and an even number."""
+    first, last = round(start * FPS), min(round(stop * FPS), len(frames))
+    return frames[first : last - (last - first) % 2]
+
+
+def _straight(frames: Float32) -> Array:
+    """(T,) where the character turns no more than its steps do: a bend of the way is not part of a style."""
+    turn = gaussian(frames[:, FRAME.root_turn].astype(np.float64), _SMOOTHING * FPS)[:, 0]
+    out: Array = np.abs(turn) < _BEND
+    return out

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.editing.style import Restyle, Style, StyleSettings, blend, gram_matrix, possible
+from nsm_blender.editing.tempo import Tempo
 from nsm_blender.errors import EditError, FileFormatError
 
 from .manifolds import autoencoder, walk_base
@@ -39,8 +40,17 @@ def test_a_style_survives_its_file(tmp_path: Path) -> None:
     style.save(tmp_path / "fast.style")
     read = Style.load(tmp_path / "fast.style")
     assert (read.name, read.source, read.licence, read.autoencoder) == ("fast", "made", "CC0", "smoothing")
+    assert read.tempo.speed == pytest.approx(1.8, rel=0.05)
+    assert (read.tempo.speed, read.tempo.cadence) == pytest.approx((style.tempo.speed, style.tempo.cadence))
     np.testing.assert_allclose(read.gram, style.gram, rtol=1e-3, atol=1e-3 * np.abs(style.gram).max())
     assert (tmp_path / "fast.style").stat().st_size < 70_000
+
+
+def test_a_file_from_before_there_were_tempi_has_none(tmp_path: Path) -> None:
+    fast().save(tmp_path / "fast.npz")
+    with np.load(tmp_path / "fast.npz") as z:
+        np.savez(tmp_path / "older.npz", **{key: z[key] for key in z.files if key != "tempo"})
+    assert Style.load(tmp_path / "older.npz").tempo == Tempo()
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 half a file", b"not a style"])

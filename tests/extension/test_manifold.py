@@ -456,6 +456,30 @@ def test_a_style_of_another_characters_action_is_taken_on(engine, extension_modu
     assert reference.animation_data.action.name == "Reference Bake"
 
 
+def test_with_the_style_s_timing_the_same_way_takes_as_long_as_the_style_does(engine, recording):
+    rig, way = build.shot(engine, 72)
+    bpy.ops.nsm.bake()
+    reference = build.armature(engine, "Reference")
+    reference.nsm.path = way
+    way.nsm.gait, way.nsm.speed = "crouch", 0.6
+    bpy.ops.nsm.bake()
+    select(rig)
+    before = recording.record(bpy.context, rig).motion
+    style = rig.nsm.manifold.style
+    style.source.kind, style.source.rig, style.timing = "ACTION", reference, 1.0
+    assert bpy.ops.nsm.apply_style() == {"FINISHED"}
+    after = recording.record(bpy.context, rig).motion
+    assert len(after) > 1.2 * len(before)
+    far = np.linalg.norm(after.root[:, None, :2] - before.root[None, :, :2], axis=-1).min(1)
+    assert far.max() < 0.1
+    assert np.linalg.norm(after.root[-1, :2] - before.root[-1, :2]) < 0.15
+    figures = {figure.label: figure for figure in rig.nsm.manifold.edit.figures}
+    assert figures["Style by tempo"].after < 1
+    assert f"to frame {len(after)}" in rig.nsm.report.notes
+    bpy.ops.nsm.remove_bake()
+    assert len(recording.record(bpy.context, rig).motion) == len(before)
+
+
 def test_a_style_without_a_reference_is_refused(baked):
     rig, _ = baked()
     before = snapshot()
