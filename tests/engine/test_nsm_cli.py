@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender train nsm` on a folder of captures: from the clips to weights that bake, with one command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nsm_blender.cli import main
+from nsm_blender.control.goals import ActionKey, Goal
+from nsm_blender.control.shot import Shot
+from nsm_blender.models.nsm import ACTIONS, FPS
+from nsm_blender.motion.motion import Motion
+
+from .captures import clip_of, keep, sits_down
+from .test_episodes import come_and_go
+
+pytest.importorskip("torch", reason="training needs torch")
+
+EPISODES = 4
+
+
+@pytest.fixture(scope="module")
+def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three performers, of whom one is held out; nobody climbs."""
+    folder = tmp_path_factory.mktemp("captures")
+    for number, turn in enumerate((-2.0, 0.0, 2.0)):
+        keep(folder, clip_of(come_and_go(turn), f"walk{number}", "anna", ("locomotion",)))
+    track, place = sits_down(come_and_go(0.0))
+    seat = {"kind": "seat", "position": place.tolist(), "size": [0.45, 0.4, 0.06]}
+    keep(folder, clip_of(track, "sits", "ben"), [seat])
+    keep(folder, clip_of(come_and_go(1.0), "held_out", "test", ("locomotion",)))
+    (folder / "split.json").write_text('{"test": ["test"]}')
+    return folder
+
+
+def train(captures: Path, folder: Path, *more: str) -> int:
+    small = ["--episodes", str(EPISODES), "--walks", "0", "--processes", "1", "--epochs", "1", "--hidden", "16"]
+    where = ["--data", str(captures), "--out", str(folder / "nsm.safetensors"), "--run", str(folder / "run")]
+    return main(["train", "nsm", *where, *small, "--validate", "0", "--device", "cpu", *more])
+
+
+@pytest.fixture(scope="module")
+def trained(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    assert train(captures, folder) == 0
+    return folder
+
+
+@pytest.fixture
+def card(trained: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((trained / "nsm.json").read_text())
+    return found
+
+
+def test_the_card_tells_what_was_recorded_and_composed_by_action(card: dict[str, Any]) -> None:
+    data = card["data"]
+    assert sorted(data["clips"]) == ["sits", "walk0", "walk1", "walk2"] and "test" not in data["subjects"]
+    assert data["licences"] == ["CC0"]
+    minutes = data["minutes_by_action"]
+    assert set(minutes) == set(ACTIONS)
+    assert minutes["sit"]["recorded"] > 0 and minutes["climb"] == {"recorded": 0.0, "composed": 0.0}
+    assert sum(data["episodes"].values()) > 0 and "climb" not in data["episodes"]
+
+
+def test_the_card_tells_how_to_train_again(card: dict[str, Any]) -> None:
+    training = card["training"]
+    assert f"--episodes {EPISODES}" in training["command"] and "--hidden 16" in training["command"]
+    assert training["settings"]["hidden"] == 16 and len(training["history"]) == 1
+    assert {"sit", "walk"} <= set(card["actions"]) and "climb" not in card["actions"]
+
+
+def test_the_course_of_the_training_is_kept(trained: Path) -> None:
+    run = trained / "run"
+    assert "loss" in (run / "progress.txt").read_text()
+    pytest.importorskip("matplotlib")
+    assert (run / "progress.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_trained_weights_bake(trained: Path, tmp_path: Path) -> None:
+    shot = Shot(
+        "Walker",
+        FPS,
+        60,
+        start=[0.0, 0.0, 0.0, 0.0],
+        keys=[ActionKey("walk", "there")],
+        goals=[Goal("there", [0.0, -1.0, 0.0], 0.0)],
+    )
+    shot.save(tmp_path / "shot.json")
+    out = tmp_path / "motion.npz"
+    weights = str(trained / "nsm.safetensors")
+    assert main(["bake", str(tmp_path / "shot.json"), "--out", str(out), "--model", "nsm", "--weights", weights]) == 0
+    motion = Motion.load(out)
+    assert len(motion) == 60 and np.isfinite(motion.positions).all()
+
+
+def test_episodes_that_are_there_are_not_composed_again(captures: Path, trained: Path) -> None:
+    parts = sorted((trained / "run" / "episodes").glob("*/frame.npy"))
+    before = [part.stat().st_mtime_ns for part in parts]
+    assert parts and train(captures, trained, "--resume") == 0
+    assert [part.stat().st_mtime_ns for part in parts] == before
+
+
+def test_episodes_of_other_captures_are_not_mixed_in(
+    captures: Path, trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(captures, trained, "--seed", "2") == 1
+    assert "another folder" in capsys.readouterr().err
+
+
+def test_a_folder_without_motion_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    assert train(tmp_path / "empty", tmp_path) == 1
+    assert "motion files" in capsys.readouterr().err
+    assert not (tmp_path / "nsm.safetensors").exists()
