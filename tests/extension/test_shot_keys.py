@@ -58,6 +58,7 @@ def test_a_goal_that_is_animated_brings_its_way(rig, gathered):
     for frame, x in ((1, 0.2), (21, 2.2)):
         goal.location.x = x
         goal.keyframe_insert("location", index=0, frame=frame)
+    bpy.context.scene.frame_set(11)
     before = snapshot()
     shot = gathered(rig)
     assert difference(before, snapshot()) == {}
