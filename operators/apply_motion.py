@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bpy
-import numpy as np
 from bpy.props import EnumProperty, IntProperty, StringProperty
 
 from ..nsm_blender.errors import FileFormatError
@@ -20,11 +19,7 @@ from .modal import JobOperation
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from ..nsm_blender.motion.motion import Motion
-    from .job import MotionJob
-
-_LONGEST = 100_000
-"""Frames of a file that are still taken."""
+    from .motion_file_job import MotionFileJob
 
 
 class NSM_OT_apply_motion(JobOperation):
@@ -51,35 +46,38 @@ class NSM_OT_apply_motion(JobOperation):
         name="First Frame", description="Frame of the motion's beginning; the scene's first when not set"
     )
 
-    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> "set[OperatorReturnItems]":
-        """Ask for the file."""
+    _asks = False
+    """The file selector is open for this operator."""
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> "set[OperatorReturnItems]":
+        """Ask for the file; with one, work in slices, with progress and Esc."""
+        if self.filepath:
+            return super().invoke(context, event)
+        self._asks = True
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
-    def start(self, context: bpy.types.Context) -> "MotionJob":
-        """Read the file; nothing is changed when that fails."""
-        from ..nsm_blender.control.shot import Shot
-        from ..nsm_blender.motion.blending import placed
-        from ..scene import actions, armatures
-        from ..scene.gather import Gathered
-        from .job import MotionJob
+    def execute(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Work to the end; after the file selector, which calls this, in slices by another run of the operator."""
+        if not self._asks or bpy.app.background or context.window is None:
+            return super().execute(context)
+        chosen = {
+            name: getattr(self, name) for name in ("place", "frame_start") if self.properties.is_property_set(name)
+        }
+        bpy.ops.nsm.apply_motion("INVOKE_DEFAULT", filepath=self.filepath, **chosen)
+        return {"CANCELLED"}  # the other run reports, and is what undo takes back
 
-        armature = lookup.character(context)
-        rig = armatures.read(context, armature)
-        assert armature is not None
-        actions.check_assignable(armature)
-        motion = self._motion(context)
-        render = context.scene.render
-        motion = motion.resampled(render.fps / render.fps_base)
-        chosen = self.properties.is_property_set("frame_start")
-        first = self.frame_start if chosen else context.scene.frame_start
-        frames = np.arange(first, first + len(motion))
-        if self.place == "HERE":
-            motion = placed(motion, armatures.standing(context, armature, rig, first))
-        shot = Shot(name=armature.name, fps=motion.fps, frames=len(frames))
-        return MotionJob(Gathered(shot, rig, None, frames), armature, _Read(motion), Path(self.filepath).stem)
+    def start(self, context: bpy.types.Context) -> "MotionFileJob":
+        """Look at the character; the job reads the file, and nothing is changed when that fails."""
+        from .motion_file_job import MotionFileJob
 
-    def finish(self, _context: bpy.types.Context, job: "MotionJob") -> "set[OperatorReturnItems]":
+        if not self.filepath:
+            raise FileFormatError("Choose a motion file.")
+        first = self.frame_start if self.properties.is_property_set("frame_start") else context.scene.frame_start
+        path = Path(bpy.path.abspath(self.filepath))
+        return MotionFileJob(context, lookup.character(context), path, first, here=self.place == "HERE")
+
+    def finish(self, _context: bpy.types.Context, job: "MotionFileJob") -> "set[OperatorReturnItems]":
         """Report."""
         report = job.report
         for note in report.notes:
@@ -90,41 +88,6 @@ class NSM_OT_apply_motion(JobOperation):
             f"foot slide {report.foot_slide_cm_per_s:.1f} cm/s",
         )
         return {"FINISHED"}
-
-    def _motion(self, context: bpy.types.Context) -> "Motion":
-        """The file's motion on the model."""
-        from ..nsm_blender.motion.feet import level_feet
-        from ..nsm_blender.motion.load import load_motion
-        from ..nsm_blender.motion.retarget import to_model_skeleton
-        from ..scene import motion_files, recording
-
-        if not self.filepath:
-            raise FileFormatError("Choose a motion file.")
-        path = Path(bpy.path.abspath(self.filepath))
-        if path.suffix.lower() == ".fbx":
-            motion = motion_files.read_fbx(context, path)
-        else:
-            clip = to_model_skeleton(level_feet(load_motion(path)))
-            motion = recording.assembled(clip.root, clip.world()[1], clip.fps, path.stem)
-        if not 2 <= len(motion) <= _LONGEST:
-            raise FileFormatError(f"{path}: {len(motion)} frames; a motion of 2 to {_LONGEST} frames is needed.")
-        return motion
-
-
-class _Read:
-    """A file's motion as the work of a `MotionJob`."""
-
-    done, progress = True, 1.0
-
-    def __init__(self, motion: "Motion") -> None:
-        self._motion = motion
-
-    def step(self) -> None:
-        """Nothing is left to do."""
-
-    def motion(self) -> "Motion":
-        """The motion."""
-        return self._motion
 
 
 CLASSES = (NSM_OT_apply_motion,)

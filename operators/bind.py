@@ -19,6 +19,8 @@ from .base import Operation
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
+    from ..nsm_blender.rigging.mapping import Mapping
+
 
 class _OnCharacter(Operation):
     """Base of operators on a character's binding."""
@@ -43,30 +45,53 @@ class _OnCharacter(Operation):
 
 
 class NSM_OT_bind(_OnCharacter):
-    """Propose which bones of the armature are which joints, from their names and from the rest pose"""
+    """Propose which bones of the armature are which joints, from their names and from the rest pose.
+    Rows that were chosen by hand stay"""
 
     bl_idname = "nsm.bind"
     bl_label = "Bind"
     bl_options = {"REGISTER", "UNDO"}
 
+    by_hand: BoolProperty(
+        name="By Hand",
+        description="Propose nothing: list the joints, to choose their bones by hand",
+        default=False,
+        options={"SKIP_SAVE"},
+    )
+
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Propose a mapping and keep it; what cannot be animated at all is refused."""
-        from ..nsm_blender.rigging.mapping import propose
+        from ..nsm_blender.rigging.mapping import Mapping, propose
 
         armature = lookup.character(context)
         assert armature is not None
         info = binding.rig_info(context, armature)
-        found = propose(info)
-        if not found.matches:
-            raise RigError(f"No limbs were recognised in '{armature.name}'; choose bones in the list by hand.")
         info.check()
-        binding.store(armature, found)
-        unsure = [joint for joint, match in found.matches.items() if match.confidence < binding.SURE]
+        chosen = {
+            joint: bone for joint, bone in binding.by_hand(armature).items() if bone is None or bone in info.numbers
+        }
+        found = (Mapping({}) if self.by_hand else propose(info)).with_chosen(chosen)
+        if self.by_hand:
+            binding.store(armature, found, chosen)
+            self.report({"INFO"}, f"Choose the bones of '{armature.name}' in the list; hips and legs are needed")
+            return {"FINISHED"}
+        if not found.matches:
+            raise RigError(
+                f"No limbs were recognised in '{armature.name}'; press 'By Hand' and choose its bones in the list."
+            )
+        binding.store(armature, found, chosen)
         for sentence in found.missing():
             self.report({"WARNING"}, sentence)
-        doubt = f"; look at {', '.join(unsure[:3])}{' ...' if len(unsure) > 3 else ''}" if unsure else ""
-        self.report({"INFO"}, f"Bound {len(found.matches)} joints of '{armature.name}'{doubt}")
+        self.report({"INFO"}, f"Bound {len(found.matches)} joints of '{armature.name}'{_remarks(found, len(chosen))}")
         return {"FINISHED"}
+
+
+def _remarks(found: "Mapping", chosen: int) -> str:
+    """What of a proposal wants a look, and how much of it is the user's own."""
+    unsure = [joint for joint, match in found.matches.items() if match.confidence < binding.SURE]
+    doubt = f"; look at {', '.join(unsure[:3])}{' ...' if len(unsure) > 3 else ''}" if unsure else ""
+    kept = f"; {chosen} chosen by hand {'stays' if chosen == 1 else 'stay'}" if chosen else ""
+    return doubt + kept
 
 
 class NSM_OT_unbind(_OnCharacter):

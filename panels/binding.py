@@ -59,6 +59,7 @@ class NSM_PT_binding(_Panel):
         row.operator("nsm.bind", icon="OUTLINER_OB_ARMATURE")
         row.operator("nsm.load_mapping", text="", icon="FILE_FOLDER")
         if not binding.is_bound(armature):
+            layout.operator("nsm.bind", text="By Hand", icon="HAND").by_hand = True
             return
         row.operator("nsm.save_mapping", text="", icon="FILE_TICK")
         row.operator("nsm.unbind", text="", icon="X")

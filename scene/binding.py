@@ -6,6 +6,7 @@ Blender reads the annotations of a PropertyGroup as they are, so this file has n
 # A property's annotation is a call, which is no type:
 # mypy: disable-error-code="valid-type"
 
+from collections.abc import Collection
 from typing import Any
 
 import bpy
@@ -140,8 +141,14 @@ def mapping(obj: bpy.types.Object) -> Mapping:
     return Mapping({row.name: Match(row.bone, row.confidence, row.why) for row in rows})
 
 
-def store(obj: bpy.types.Object, found: Mapping) -> None:
-    """Keep a mapping on the armature, with a row for each joint, found or not."""
+def by_hand(obj: bpy.types.Object) -> dict[str, str | None]:
+    """Joint -> bone that somebody chose in the list, None for one that somebody emptied."""
+    rows = [row for row in of(obj).matches if row.confidence == 1.0 and row.why == (BY_HAND if row.bone else "")]
+    return {row.name: row.bone or None for row in rows}
+
+
+def store(obj: bpy.types.Object, found: Mapping, emptied: Collection[str] = ()) -> None:
+    """Keep a mapping on the armature, with a row for each joint, found or not. emptied: joints to stay without."""
     rows = of(obj).matches
     rows.clear()
     for joint in JOINTS:
@@ -150,6 +157,8 @@ def store(obj: bpy.types.Object, found: Mapping) -> None:
         if match is not None:
             row.bone = match.bone
             row.confidence, row.why = match.confidence, match.why
+        elif joint in emptied:
+            row.bone = ""
     of(obj).index = 0
 
 

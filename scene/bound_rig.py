@@ -66,6 +66,7 @@ class BoundRig(Rig):
         self._rests = {bone.name: np.array(bone.matrix_local, dtype=np.float64) for bone in obj.data.bones}
         self._locks = {bone.name: locks.of(obj.pose.bones[bone.name]) for bone in carried}
         self._offsets = _offsets(obj, carried)
+        self._stiff = controls.stretched(obj, limbs)
         self._free = carriers.is_free(obj, bones)
         self._between = {name for bone in bones for name in carriers.above(obj, bone)} - {b.name for b in carried}
         self._made: tuple[Motion, RigMotion] | None = None
@@ -223,7 +224,7 @@ class BoundRig(Rig):
         return [
             actions.Channel(f'{bone_path(bone)}["{name}"]', np.full((count, 1), float(value)), bone)
             for (bone, name), value in self._switches.items()
-        ]
+        ] + [actions.Channel(f"{bone_path(bone)}.ik_stretch", np.zeros((count, 1)), bone) for bone in self._stiff]
 
     def _put_back(self, bone: Carried, count: int, *, located: bool) -> list[actions.Channel]:
         """Keys at rest for what was posed and would be in the way."""

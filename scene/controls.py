@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import bpy
 import numpy as np
@@ -13,6 +13,8 @@ import numpy as np
 from ..nsm_blender.motion.rotations import Array
 
 _SIDES = (".L", ".R")
+Switches: TypeAlias = dict[tuple[str, str], Any]
+"""Bone and custom property -> value."""
 _FOLLOW = {"neck_follow": 1.0, "head_follow": 1.0}
 """Neck and head go with the chest: a share of the turn would leave their keys without a meaning of their own."""
 _ORIGINAL, _STRETCH = "ORG-", "IK_Stretch"
@@ -62,12 +64,12 @@ def limbs(obj: bpy.types.Object, bones: Sequence[str], *, legs: bool, arms: bool
     ]
 
 
-def switches(obj: bpy.types.Object, inverse: Sequence[Limb]) -> dict[tuple[str, str], Any]:
+def switches(obj: bpy.types.Object, inverse: Sequence[Limb]) -> Switches:
     """Bone and custom property -> the value under which the keyed controls move the rig."""
     if not is_generated(obj):
         return {}
     inverted = {limb.switch for limb in inverse}
-    out: dict[tuple[str, str], Any] = {}
+    out: Switches = {}
     for bone in _parents(obj):
         if bone.get("IK_FK") is not None:
             out[bone.name, "IK_FK"] = 0.0 if bone.name in inverted else 1.0
@@ -79,10 +81,25 @@ def switches(obj: bpy.types.Object, inverse: Sequence[Limb]) -> dict[tuple[str, 
     return out
 
 
-def stretching(obj: bpy.types.Object, inverse: Sequence[Limb]) -> dict[tuple[str, str], Any]:
+def stretching(obj: bpy.types.Object, inverse: Sequence[Limb]) -> Switches:
     """Switches with which limbs reach their controls wherever these are, as it takes to see what follows what."""
     found = [obj.pose.bones[limb.switch] for limb in inverse]
     return {(bone.name, _STRETCH): type(bone[_STRETCH])(1) for bone in found if bone.get(_STRETCH) is not None}
+
+
+def stretched(obj: bpy.types.Object, inverse: Sequence[Limb]) -> list[str]:
+    """Bones that the solver of a limb's inverse kinematics makes longer and shorter, even where the end is in reach.
+
+    Their `ik_stretch` has to be 0 for a knee or an elbow to be where a limb of constant length has it.
+    """
+    poles = {limb.pole for limb in inverse}
+    out: list[str] = []
+    for bone in obj.pose.bones:
+        for constraint in bone.constraints:
+            if constraint.type == "IK" and constraint.pole_subtarget in poles:
+                chain = [bone, *bone.parent_recursive][: constraint.chain_count or None]
+                out += [link.name for link in chain if link.ik_stretch > 0 and link.name not in out]
+    return out
 
 
 def moved_by(obj: bpy.types.Object, name: str) -> str:

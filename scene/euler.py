@@ -32,9 +32,12 @@ def _continuous(angles: Array, i: int, j: int, k: int) -> Array:
     other = angles.copy()
     other[:, (i, k)] += np.pi
     other[:, j] = np.pi - angles[:, j]
-    out = angles.copy()
-    for t in range(1, len(out)):
-        candidates = np.stack((angles[t], other[t]))
-        candidates += 2 * np.pi * np.round((out[t - 1] - candidates) / (2 * np.pi))
-        out[t] = candidates[np.argmin(np.abs(candidates - out[t - 1]).sum(axis=1))]
-    return out
+    both = np.stack((angles, other), axis=1)
+    # From each of the two triples of a frame to each of the next frame's, (T - 1, 2, 2), full turns apart.
+    steps = both[1:, None] - both[:-1, :, None]
+    ways = np.abs(steps - 2 * np.pi * np.round(steps / (2 * np.pi))).sum(axis=-1).tolist()
+    chosen = [0]
+    for way in ways:
+        first, second = way[chosen[-1]]
+        chosen.append(0 if first <= second else 1)
+    return np.unwrap(both[np.arange(len(angles)), chosen], axis=0)

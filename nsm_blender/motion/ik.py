@@ -39,13 +39,14 @@ def solve_limb(
     middle: Array,
     skeleton: Skeleton = MODEL_SKELETON,
     pole: Array | None = None,
+    reach: Array | float = REACH,
 ) -> tuple[Array, Array, Array]:
     """Bend a limb so that its end reaches `target`, keeping the plane in which it bends.
 
-    origin: (..., 3) world place of the upper joint. target: (..., 3) world place wanted of the end.
-    upper, middle: (..., 4) world rotations of the two bones now. pole: (..., 3) where in the world the middle joint
-    points, in place of the limb's own pole. Returns their new world rotations and the place (..., 3) of the end,
-    which differs from the target where that is out of reach.
+    origin: (..., 3) world place of the upper joint. target: (..., 3) world place wanted of the end. upper, middle:
+    (..., 4) world rotations of the two bones now. pole: (..., 3) where in the world the middle joint points, in place
+    of the limb's own pole. reach: (..., 1) share of its length up to which it is stretched. Returns their new world
+    rotations and the place (..., 3) of the end, which differs from the target where that is out of reach.
     """
     upper_bone = skeleton.offsets[skeleton.index(limb.middle)].astype(origin.dtype)
     lower_bone = skeleton.offsets[skeleton.index(limb.end)].astype(origin.dtype)
@@ -53,7 +54,7 @@ def solve_limb(
     to_target = target - origin
     distance = np.sqrt(np.sum(to_target * to_target, axis=-1, keepdims=True))
     along = to_target / np.maximum(distance, 1e-6)
-    distance = np.clip(distance, abs(a - b) + 1e-3, (a + b) * REACH)
+    distance = np.clip(distance, abs(a - b) + 1e-3, (a + b) * reach)
     # The bending plane holds the line to the target and the pole as the pose has it.
     if pole is None:
         pole = rotate(upper, np.broadcast_to(np.asarray(limb.pole, dtype=origin.dtype), origin.shape))

@@ -40,11 +40,12 @@ def tpose_rotations(source: Source, notes: list[str]) -> dict[str, Array]:
     axes = _body_axes(rest)
     places = {} if axes is None else {name: axes @ place for name, place in rest.items()}
     upright = None if axes is None else multiply(from_matrix(axes), source.rest_turn)
-    if upright is not None and _stands(places):
+    posed = source.motion.posed
+    if upright is not None and not posed and _stands(places):
         return _straightened(source, dict.fromkeys(source.bones, upright))
     notes.append("the rest pose is no standing figure, so the T-pose was taken from standing frames")
     reference = _standing_pose(source)
-    if upright is not None and _trunk_stands(places):  # then only arms and legs are folded
+    if upright is not None and not posed and _trunk_stands(places):  # then only arms and legs are folded
         reference |= dict.fromkeys((n for n in _TRUNK if n in reference), upright)
         _carry_shoulders(source, reference)
     return _hinged(source, _straightened(source, reference)) | _flat_feet(source)

@@ -35,8 +35,6 @@ _STRAIGHT = REACH - 0.001
 _KNEE = (0.0, -1.0, 0.0)
 _BESIDE = 0.02
 """Leg lengths by which a knee is beside the line from hip to ankle, from which on this alone tells where it bends."""
-_NEAR = 2e-4
-"""Share of the leg's length within which a foot is at its place."""
 _PARTS = ("UpLeg", "Leg", "Foot")
 
 
@@ -205,10 +203,9 @@ class Legs:
         for side, leg in self._legs.items():
             upper, _, end = leg.numbers
             away = ankles[side] - places[:, upper]
-            whole = sum(float(np.linalg.norm(self._part.offsets[number])) for number in leg.numbers[1:])
             # A leg that the engine itself stretches further may do so here.
             own = np.linalg.norm(places[:, end] - places[:, upper], axis=1)
-            length = np.maximum(whole * _STRAIGHT, own)
+            length = np.maximum(self._whole(leg) * _STRAIGHT, own)
             flat = np.minimum(np.hypot(away[:, 0], away[:, 1]), 0.95 * length)
             need = np.maximum(need, holds[side] * (-away[:, 2] - np.sqrt(length * length - flat * flat)))
         radius = max(round(_SMOOTH_HIPS[0] * fps), 1)
@@ -225,13 +222,22 @@ class Legs:
             way = stances[side].held[:, None] * (ankles[side] - places[:, end])
             target = places[:, end] + way
             bends = _bends_to(places[:, leg.numbers], target, turns[:, upper])
-            thigh, shin, _ = solve_limb(
-                leg.limb, places[:, upper], target, turns[:, upper], turns[:, lower], self._part, bends
+            # A leg that goes straighter by itself than a solved one may be can be as straight here.
+            own = np.linalg.norm(places[:, end] - places[:, upper], axis=1, keepdims=True) / self._whole(leg)
+            turns[:, upper], turns[:, lower], _ = solve_limb(
+                leg.limb,
+                places[:, upper],
+                target,
+                turns[:, upper],
+                turns[:, lower],
+                self._part,
+                bends,
+                np.clip(own, REACH, 1.0),
             )
-            # Where the foot is at its place already the leg stays as it is, straighter than a solved one may be.
-            moves = np.linalg.norm(way, axis=1, keepdims=True) > _NEAR * self.length
-            turns[:, upper] = np.where(moves, thigh, turns[:, upper])
-            turns[:, lower] = np.where(moves, shin, turns[:, lower])
+
+    def _whole(self, leg: _Leg) -> float:
+        """Length of a leg when it is straight, metres."""
+        return sum(float(np.linalg.norm(self._part.offsets[number])) for number in leg.numbers[1:])
 
 
 def _bends_to(places: Array, target: Array, thigh: Array) -> Array:

@@ -67,6 +67,14 @@ class Mapping:
         kept = {name: match for name, match in self.matches.items() if name != joint}
         return _in_order(kept | chosen)
 
+    def with_chosen(self, chosen: Table[str, str | None]) -> Mapping:
+        """The same with joints' bones chosen by hand, or none; a proposal of a chosen bone for another joint goes."""
+        taken = {bone for bone in chosen.values() if bone}
+        out = Mapping({j: match for j, match in self.matches.items() if j in chosen or match.bone not in taken})
+        for joint, bone in chosen.items():
+            out = out.with_bone(joint, bone)
+        return out
+
     def missing(self) -> list[str]:
         """What the rig lacks and what that costs, a sentence each; the joints that are needed first."""
         lacking = [joint for joint in MODEL_SKELETON.names if joint not in self.matches]

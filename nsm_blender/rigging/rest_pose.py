@@ -33,6 +33,8 @@ _LEAST_BEND, _MOST_TWIST = 0.1, np.radians(35)
 """Sine of a limb's bend from which it tells in which plane the limb bends, and how far that plane is believed."""
 _BACKWARD = -np.cos(np.radians(30))
 _LEVEL_FOOT = 0.4
+_EVEN = np.cos(np.radians(5))
+"""Limbs that mirror each other up to this rest; a figure in motion hardly comes so near to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,19 @@ def rest_pose(rig: RigInfo, mapping: Mapping) -> RestPose:
     pose = RestPose(tuple(order), tuple(sources[b] for b in order), bone_of, axes, skeleton, 0.0)
     height = _ankle_height(pose, heads, joints)
     return RestPose(pose.bones, pose.sources, bone_of, axes, skeleton, height)
+
+
+def is_even(rig: RigInfo, mapping: Mapping) -> bool:
+    """Whether both sides' limbs rest alike: in a pose out of a motion they do not."""
+    joints = {joint: rig.numbers[match.bone] for joint, match in mapping.matches.items()}
+    heads = rig.heads @ _alignment(rig, joints).T
+    for upper, lower in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand")):
+        pairs = [(side + upper, side + lower) for side, _ in SIDES]
+        if all(joint in joints for pair in pairs for joint in pair):
+            left, right = (normalize(heads[joints[b]] - heads[joints[a]]) for a, b in pairs)
+            if left @ (right * [-1.0, 1.0, 1.0]) < _EVEN:
+                return False
+    return True
 
 
 _NAMES = MODEL_SKELETON.names

@@ -83,6 +83,34 @@ def test_what_is_missing_is_said_with_what_it_costs(engine, capfd):
     assert "no toes: feet stay flat" in capfd.readouterr().out
 
 
+def test_bind_again_keeps_the_rows_that_were_chosen_by_hand(rig, capfd):
+    rows = rig.nsm.binding.matches
+    rows["Spine1"].bone, rows["Spine2"].bone, rows["LeftToe"].bone = "mixamorig:Spine2", "", ""
+    rows["Neck"].bone = "a bone that is gone"
+    wanted = bones(rig)
+    bpy.ops.nsm.bind()
+    assert bones(rig) == wanted | {"Neck": "mixamorig:Neck"}
+    assert "3 chosen by hand stay" in capfd.readouterr().out
+    assert rig.nsm.binding.matches["Spine1"].why == "Chosen by hand."
+    bpy.ops.nsm.bind()
+    assert bones(rig) == wanted | {"Neck": "mixamorig:Neck"}
+    bpy.ops.nsm.unbind()
+    bpy.ops.nsm.bind()
+    assert bones(rig)["Spine2"] == "mixamorig:Spine2"
+
+
+def test_joints_are_listed_without_proposals_and_bind_completes_what_was_chosen(rig):
+    bpy.ops.nsm.unbind()
+    bpy.ops.nsm.bind(by_hand=True)
+    assert not bones(rig)
+    assert {"Hips", "LeftFoot", "Head"} <= set(rig.nsm.binding.matches.keys())
+    rig.nsm.binding.matches["Head"].bone = "mixamorig:Neck"
+    bpy.ops.nsm.bind()
+    assert bones(rig)["Head"] == "mixamorig:Neck"
+    assert bones(rig)["LeftFoot"] == "mixamorig:LeftFoot"
+    assert "Neck" not in bones(rig)
+
+
 def test_an_armature_without_limbs_is_not_bound(engine):
     data = bpy.data.armatures.new("Tentacle")
     tentacle = bpy.data.objects.new("Tentacle", data)

@@ -179,6 +179,37 @@ def test_an_fbx_file_is_put_on_a_bound_rig_and_leaves_nothing_else(rig, extensio
     assert difference(before, snapshot()) == {}
 
 
+def test_an_fbx_file_without_a_skin_takes_its_rest_pose_from_standing_frames_and_says_so(
+    rig, extension_module, tmp_path
+):
+    job = extension_module("operators.job").BakeJob(bpy.context, rig)
+    job.run()
+    made, path = job.work.motion(), tmp_path / "walk.fbx"
+    bpy.ops.nsm.export_fbx(filepath=str(path))
+    bpy.ops.nsm.remove_bake()
+    before = snapshot()
+    assert bpy.ops.nsm.apply_motion(filepath=str(path)) == {"FINISHED"}
+    assert "no rest pose" in rig.nsm.report.notes
+    read = extension_module("scene.recording").record(bpy.context, rig).motion
+    assert apart(read, made) < 0.06
+    bpy.ops.nsm.remove_bake()
+    assert difference(before, snapshot()) == {}
+
+
+@pytest.mark.parametrize("steps", [1, 5, 12])
+def test_applying_a_file_is_cancelled_with_nothing_left_behind(rig, walk, extension_module, steps):
+    before = snapshot()
+    job = extension_module("operators.motion_file_job").MotionFileJob(bpy.context, rig, walk[0], 1, here=True)
+    job.step()
+    while job.report.frames == 0:  # the file is read in the background
+        job.step()
+    for _ in range(steps - 1):
+        job.step()
+    assert not job.done
+    job.cancel()
+    assert difference(before, snapshot()) == {}
+
+
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
