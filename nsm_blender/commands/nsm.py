@@ -133,7 +133,8 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
         settings.hidden = args.hidden
     trainer = Trainer(data, settings, run, device=device, resume=args.resume)
     if not args.resume:
-        (run / BEST).unlink(missing_ok=True)
+        for left in (BEST, PROGRESS):
+            (run / left).unlink(missing_ok=True)
     tensors = trainer.run(_log(trainer, run), validator(args.validate, card, run) if args.validate else None)
     if (run / BEST).exists():
         tensors = read_tensors(run / BEST)

@@ -61,6 +61,19 @@ def looking(angle: float) -> list[float]:
     return [*direction(np.array(angle)).tolist(), 0.0]
 
 
+def labelled(folder: Path, name: str) -> dict[str, Any]:
+    """The labels of a clip, as the command writes them."""
+    out = folder / "labels.json"
+    assert main(["data", "label", str(folder / CLIPS_FOLDER / f"{name}.npz"), "--out", str(out)]) == 0
+    found: dict[str, Any] = json.loads(out.read_text())
+    return found
+
+
+def correct(folder: Path, name: str, labels: dict[str, Any]) -> None:
+    """Put corrected labels beside a clip."""
+    marks_beside(folder / CLIPS_FOLDER / f"{name}.npz").write_text(json.dumps(labels))
+
+
 def test_one_sits_on_the_seat_that_is_told(tmp_path: Path, sitting: tuple[Track, Array], pool: Pool) -> None:
     track, place = sitting
     told = a_seat(place, facing=looking(TURN + 0.1), size=[0.5, 0.42, 0.08])
@@ -128,6 +141,15 @@ def test_a_box_is_lifted_when_and_where_it_is_told(tmp_path: Path, pool: Pool) -
     (lift,) = captured_lifts(capture_of(tmp_path, "lifts"))
     assert lift.way == "up" and lift.grasp == held[0] and lift.span[0] < lift.grasp < lift.span[1]
     assert lift.box is not None and lift.box.width == pytest.approx(size[0])
+    labels = labelled(tmp_path, "lifts")
+    scene = labels["scene"]
+    last = len(episode) - 1
+    assert scene["transitions"] == [list(lift.span)] and scene["actions"]["carry"] == [[lift.span[0], last]]
+    assert scene["touching"]["LeftHand"] == scene["touching"]["RightHand"] == [[lift.grasp, last]]
+    scene["touching"]["LeftHand"] = scene["touching"]["RightHand"] = [[lift.grasp + 4, last]]
+    correct(tmp_path, "lifts", labels)
+    (later,) = captured_lifts(capture_of(tmp_path, "lifts"))
+    assert (later.grasp, later.span) == (lift.grasp + 4, lift.span)
     again = (carry_episode(pool, [lift], np.random.default_rng(seed), "carry") for seed in range(40))
     found = next(e for e in again if isinstance(e, Episode) and e.colliders[0].name.endswith("box"))
     assert found.subjects == ("cleo",)
@@ -177,6 +199,12 @@ def test_told_steps_take_the_place_of_fitted_ones(tmp_path: Path) -> None:
     higher = found.scaled(2.0).mirrored()
     assert higher.steps is not None
     np.testing.assert_allclose(higher.steps.centre[0], treads.centre[0] * [-1.0, 1.0, 2.0])
+    labels = labelled(tmp_path, "climbs")
+    assert labels["scene"]["actions"]["climb"] == [[a, b - 1] for a, b in found.climbing]
+    labels["contacts"]["LeftToe"] = labels["contacts"]["LeftToe"][:-1]
+    correct(tmp_path, "climbs", labels)
+    again = captured_flight(capture_of(tmp_path, "climbs"))
+    assert len(again.stances) == len(found.stances) - 1
     told["size"] = [1.2, 3.0, 0.6]
     keep(tmp_path, clip_of(climbed.track, "climbs"), [told])
     with pytest.raises(FileFormatError, match="above or below all steps"):
@@ -185,9 +213,7 @@ def test_told_steps_take_the_place_of_fitted_ones(tmp_path: Path) -> None:
 
 def test_corrected_labels_say_when_one_sits_down(tmp_path: Path, sitting: tuple[Track, Array]) -> None:
     clip = keep(tmp_path, clip_of(sitting[0], "sits", tags=("sit",)))
-    labels = marks_beside(clip)
-    assert main(["data", "label", str(clip), "--out", str(labels)]) == 0
-    document = json.loads(labels.read_text())
+    document = labelled(tmp_path, "sits")
     scene = document["scene"]
     ((first, last),) = scene["touching"]["Hips"]
     assert abs(first - SEATED[0] * FPS) < 15 and abs(last - SEATED[1] * FPS) < 15
@@ -198,8 +224,8 @@ def test_corrected_labels_say_when_one_sits_down(tmp_path: Path, sitting: tuple[
     assert before.down == tuple(down)
     scene["touching"]["Hips"] = [[first + 6, last]]
     scene["transitions"] = [[down[0] - 9, first + 6], up]
-    labels.write_text(json.dumps(document))
-    assert main(["data", "label", str(clip), "--read", str(labels)]) == 0
+    correct(tmp_path, "sits", document)
+    assert main(["data", "label", str(clip), "--read", str(marks_beside(clip))]) == 0
     (after,) = captured_sits(capture_of(tmp_path, "sits"))
     assert after.down == (down[0] - 9, first + 6) and after.up == before.up
 
@@ -216,12 +242,10 @@ def test_wrong_corrections_of_a_scene_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, value: Any, message: str
 ) -> None:
     clip = keep(tmp_path, clip_of(walk(1.0, 2.0), "walks"))
-    labels = marks_beside(clip)
-    assert main(["data", "label", str(clip), "--out", str(labels)]) == 0
-    document = json.loads(labels.read_text())
+    document = labelled(tmp_path, "walks")
     document["scene"][key] = value
-    labels.write_text(json.dumps(document))
-    assert main(["data", "label", str(clip), "--read", str(labels)]) == 1
+    correct(tmp_path, "walks", document)
+    assert main(["data", "label", str(clip), "--read", str(marks_beside(clip))]) == 1
     assert message in capsys.readouterr().err
 
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from nsm_blender.cli import main
+from nsm_blender.commands.data import import_folder
 from nsm_blender.motion.clip import Clip
 from nsm_blender.motion.clip_file import load_clip, load_library, save_clip, up_z_to_y
 from nsm_blender.motion.rotations import from_axis_angle
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, TOE_HEIGHT
+from nsm_blender.training.episodes.props import objects_beside, read_props
 
 
 @pytest.fixture
@@ -187,3 +189,24 @@ def test_labels_that_are_no_json_are_refused_with_the_line(tmp_path, capsys):
     labels.write_text('{\n "format": 1,\n oops\n}')
     assert main(["data", "label", str(clip), "--read", str(labels)]) == 1
     assert "labels.json, line 3" in capsys.readouterr().err
+
+
+def test_a_folder_of_recordings_becomes_a_library_by_performers(standing, tmp_path):
+    """In centimetres and Y up, as the recording; what has no object told beside it is locomotion."""
+    folder = tmp_path / "recordings"
+    for subject, name in (("anna", "stands"), ("ben", "sits")):
+        (folder / subject).mkdir(parents=True)
+        (folder / subject / f"{name}.bvh").write_text(standing.read_text())
+    seat = {"kind": "seat", "position": [0, 45, -30], "facing": [0, 0, 1]}
+    (folder / "ben" / "sits.objects.json").write_text(json.dumps([seat]))
+    import_folder(folder, tmp_path / "library")
+    found = {entry.name: entry for entry in load_library(tmp_path / "library")}
+    assert {name: (entry.subject, entry.tags) for name, entry in found.items()} == {
+        "stands": ("anna", ("locomotion",)),
+        "sits": ("ben", ()),
+    }
+    (prop,) = read_props(objects_beside(found["sits"].path))
+    # The T-pose of the recording has its hips at 0, so that the floor is a leg's length and a foot below.
+    floor = load_clip(found["sits"].path).meta["import"]["floor"]
+    np.testing.assert_allclose(prop.place, [0.0, 0.3, 0.45 - floor], atol=1e-4)
+    assert floor < -0.9 and prop.facing == pytest.approx(0.0)
