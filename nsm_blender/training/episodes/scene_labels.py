@@ -11,7 +11,7 @@ import numpy as np
 
 from ...models.nsm import FPS
 from ...motion.clip import Clip
-from ...motion.clip_file import LibraryEntry
+from ...motion.clip_file import INDEX_NAME, LibraryEntry, load_library
 from ...motion.labels import Labels, label
 from ...motion.rotations import Array
 from .captures import Capture, load_capture
@@ -37,8 +37,7 @@ def labels_of(clip: Clip, path: Path) -> tuple[Labels, Scene]:
     labels = label(clip)
     if path.suffix.lower() != ".npz":
         return labels, Scene.nothing(len(clip))
-    tags = tuple(str(tag) for tag in clip.meta.get("tags", ()))
-    entry = LibraryEntry(path.stem, path, clip.fps, len(clip), tags, "", "")
+    entry = _entry(clip, path)
     capture = load_capture(entry, corrected=False)
     at = np.round(np.arange(len(clip)) * FPS / clip.fps).astype(int)
     at = np.minimum(at, len(capture.track) - 1)
@@ -46,6 +45,17 @@ def labels_of(clip: Clip, path: Path) -> tuple[Labels, Scene]:
         # A foot on a step is not on the floor.
         labels = replace(labels, contacts=standing_feet(capture.track.positions())[at])
     return labels, _found(entry, capture).sampled(at)
+
+
+def _entry(clip: Clip, path: Path) -> LibraryEntry:
+    """The clip as its library's index describes it, or as it does itself."""
+    library = path.resolve().parent.parent
+    if (library / INDEX_NAME).is_file():
+        for entry in load_library(library):
+            if entry.path == path.resolve():
+                return entry
+    tags = tuple(str(tag) for tag in clip.meta.get("tags", ()))
+    return LibraryEntry(path.stem, path, clip.fps, len(clip), tags, "", "")
 
 
 def _found(entry: LibraryEntry, capture: Capture) -> Scene:
