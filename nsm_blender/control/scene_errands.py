@@ -59,6 +59,8 @@ LIFTING = 0.8
 """Seconds after the grasp at which a box is picked up, after letting go at which it is put down."""
 OPEN = 0.9
 """Share of its angle by which a door stands open, whether or not the hand is still on it."""
+GETTING_UP = 1.0
+"""Seconds that it takes to get up from a seat before one walks."""
 UP = 0.15
 """Metres above the floor from which one first goes down the way that one came."""
 HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
@@ -124,8 +126,8 @@ class SceneErrands:
         out.hands = self.hands.fork(out.character.scenery)
         out.outcomes = [replace(outcome) for outcome in self.outcomes]
         out.seatings = list(self.seatings)
-        if self._steer is not None:
-            out._steer = replace(self._steer, walker=copy.copy(self._steer.walker))
+        wanted = out.character.wanted
+        out._steer = wanted if isinstance(wanted, Steer) else None
         return out
 
     def resumed(self, shot: Shot) -> SceneErrands:
@@ -329,7 +331,7 @@ class SceneErrands:
         """At the end of a way, where nothing but standing is asked for."""
         assert self._leg is not None
         self._outcome.arrived = self._frame
-        if self._leg.facing is not None or self._steer is None:
+        if self._leg.facing is not None or not isinstance(self.character.wanted, Steer):
             self._stand(self._leg.place, self._leg.facing)
         # Else one is steered on to the end of the way, and stands there.
         return self._enter(Stage.SETTLE)
@@ -424,8 +426,14 @@ class SceneErrands:
         planner = self._ways.planners(key, character.frame, character.scenery, held)[0]
         action = "carry" if held else "run" if key.action == "run" or key.gait == "jog" else "walk"
         floor, scenery, frame = self._ways.still.ground, character.scenery, character.frame
+        rising = bool(self.seatings) and self.seatings[-1].left == frame
         self._steer = Steer(
-            planner.walker(key, leg.route), action, held, ground=lambda places: scenery.ground(frame, places, floor)
+            planner.walker(key, leg.route),
+            action,
+            held,
+            ground=lambda places: scenery.ground(frame, places, floor),
+            pace=character.speed,
+            rest=GETTING_UP if rising else 0.0,
         )
         character.wish(self._steer)
 

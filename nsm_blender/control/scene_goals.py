@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +23,8 @@ RAMP = 0.35
 
 NEAR_ENOUGH = 0.3
 """Metres from the place to stand at within which one stays where one is."""
+NOTICED = 0.12
+"""Share of a frame's speed in what one takes for one's pace."""
 TURN_RATE = 1.5
 """rad/s at which one turns on the spot."""
 
@@ -108,7 +110,7 @@ class Steer:
     """Walk a route as fast as its bends, its width and its end allow, doing `action`; stand at its end.
 
     Where one is on the way is kept in the walker. ground: heights (N,) of the ground under places (N, 2); None where
-    it is level.
+    it is level. pace: m/s of the root. rest: seconds that it takes to get up first.
     """
 
     walker: Walker
@@ -116,12 +118,21 @@ class Steer:
     thing: str = ""
     pose: Array | None = None
     ground: Callable[[Array], Array] | None = None
+    pace: float = 0.0
+    rest: float = 0.0
+    seen: tuple[float, Array] | None = None
+    """Seconds and root (4,) of the frame before."""
+
+    def fork(self) -> Steer:
+        """Another one that goes on from here on its own."""
+        return replace(self, walker=copy.copy(self.walker))
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """Where one is to be in 0 to 2 seconds: each goal sample lies a second ahead of its trajectory sample."""
         walker = self.walker
         walker.along = walker.path.project(root[:2], walker.along)
-        along = walker.ahead((WINDOW - WINDOW[0]) / FPS)
+        self._notice(root, seconds)
+        along = walker.ahead((WINDOW - WINDOW[0]) / FPS, self.pace, max(self.rest - seconds, 0.0))
         flat = walker.path.position(along)
         height = np.full(SAMPLES, root[2]) if self.ground is None else self.ground(flat)
         place = np.concatenate((flat, height[:, None]), axis=1)
@@ -132,6 +143,14 @@ class Steer:
             there = along >= walker.path.length - ARRIVED
             action[there] = np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index("idle")]
         return Samples(place, walker.path.heading(along), action)
+
+    def _notice(self, root: Array, seconds: float) -> None:
+        """Keep up with how fast one goes, over some frames."""
+        if self.seen is not None and seconds > self.seen[0]:
+            speed = float(np.linalg.norm(root[:2] - self.seen[1][:2])) / (seconds - self.seen[0])
+            self.pace += NOTICED * (speed - self.pace)
+        if self.seen is None or seconds > self.seen[0]:
+            self.seen = seconds, root
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +233,8 @@ class GoalInput:
     def fork(self, scenery: Scenery) -> GoalInput:
         """Another one that goes on from here on its own."""
         out = copy.copy(self)
-        out._scenery, out._wishes, out._volumes = scenery, list(self._wishes), dict(self._volumes)
+        out._scenery, out._volumes = scenery, dict(self._volumes)
+        out._wishes = [(wish.fork() if isinstance(wish, Steer) else wish, since) for wish, since in self._wishes]
         return out
 
     def _volume(self, wish: Wish, facing: float, root: Array, frame: int) -> Array:

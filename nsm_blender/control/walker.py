@@ -23,6 +23,10 @@ SLOWEST = 0.45
 """m/s in the sharpest bend and the narrowest gap."""
 BRAKING = {"walk": 0.9, "jog": 1.3, "crouch": 0.6}
 """m/s^2 before bends and ends."""
+GAINING = 1.3
+"""m/s^2 when one sets off."""
+HOLDING_BACK, SLOWEST_SHARE = 0.8, 0.25
+"""Share of what one is too fast by that is taken off what is asked for, and what is left of that at least."""
 STROLL = 0.9
 """m/s where there is no more room than the body needs;"""
 ROOM = 0.3
@@ -80,12 +84,22 @@ class Walker:
         step = np.clip(self.path.length - ARRIVED - self._s, 0, _STEP)
         return STARTING[self._gait] + float((step / (np.maximum(self._speed, LAST_PACE) * pace)).sum())
 
-    def ahead(self, times: Array) -> Array:
-        """Arc lengths (T,) where one is after `times` (T,) seconds, as far as one can tell."""
+    def ahead(self, times: Array, pace: float | None = None, rest: float = 0.0) -> Array:
+        """Arc lengths (T,) where one is after `times` (T,) seconds, as far as one can tell.
+
+        pace: m/s at which one goes now, from which one only gets faster by and by, and not before `rest` seconds; one
+        who goes faster than the way allows is held back. None: as fast as the way allows at once.
+        """
         taken = np.cumsum(_STEP / np.maximum(self._speed, 0.2))
         now = np.interp(self.along, self._s, taken)
         out: Array = np.interp(now + times, taken, self._s)
-        return out
+        if pace is None:
+            return out
+        wanted = float(np.interp(now + 1.0, taken, self._s)) - self.along
+        if pace > wanted:
+            out = self.along + (out - self.along) * max(1 - HOLDING_BACK * (pace / max(wanted, 0.1) - 1), SLOWEST_SHARE)
+        gaining = np.maximum(times - rest, 0.0)
+        return np.minimum(out, self.along + pace * times + 0.5 * GAINING * gaining**2)
 
     def future(self, state: State, stop: float) -> Future:
         """The trajectory asked for. stop: arc length at which one must not go on, for now."""
