@@ -132,6 +132,8 @@ def room_sheet(
         _stage([character], paths, size, engine, around) as stage,
     ):
         stage.draw_trace(pictures[0].frame, pictures[-1].frame)
+        # From the open side, so that no wall shades what happens before it.
+        stage.sun.rotation_euler = (math.radians(40), 0.0, math.radians(-10))
         images = []
         for number, picture in enumerate(pictures):
             stage.scene.frame_set(picture.frame)
@@ -152,6 +154,9 @@ class _Stage:
         self._made = made
         self.camera = self.add("Camera", bpy.data.cameras.new("Camera"))
         self.camera.data.lens = _LENS
+        self.sun = self.add("Sun", bpy.data.lights.new("Sun", "SUN"))
+        self.sun.data.energy, self.sun.data.angle = 2.6, math.radians(4)
+        self.sun.rotation_euler = (math.radians(38), math.radians(18), math.radians(20))
         scene.camera = self.camera
 
     def add(self, name: str, data: bpy.types.ID) -> bpy.types.Object:
@@ -278,9 +283,6 @@ def _stage(
         for number, line in enumerate(lines):
             # bands that lie in each other are black
             stage.add("Path", _ribbon(line, 0.04, 0.002 + 0.0003 * number, yellow))
-        light = bpy.data.lights.new("Sun", "SUN")
-        light.energy, light.angle = 2.6, math.radians(4)
-        stage.add("Sun", light).rotation_euler = (math.radians(38), math.radians(18), math.radians(20))
         scene.world = _sky()
         made.append(scene.world)
         _set_up_render(scene, size, engine)

@@ -81,6 +81,8 @@ ACTS_FRAMES = 1200
 ERRANDS = (Errand("walk", "Box", 15, 1.0), Errand("walk", "Armchair", hold=0.5), Errand("run", "Shelf", hold=1.0))
 """What the locomotion network can do there: to the table, round the low beam to the armchair, and to the shelf."""
 ERRANDS_FRAMES = 780
+HALVES, THIRDS = (2, (480, 300)), (3, (420, 266))
+"""Pictures in a row, and the size of each in pixels."""
 
 LANES, IN_LANE = 6, 3
 CROWD_FRAMES, CROWD_PICTURE = 120, 80
@@ -141,7 +143,7 @@ def main() -> int:
             bpy.ops.wm.save_as_mainfile(filepath=str(out / "room.blend"), compress=True)
         pictures = acted(character) if acts else walked(character)
         with steps(f"render preview_room.png, {len(pictures)} pictures"):
-            preview_room(character, pictures, out / "preview_room.png", columns=3 if acts else 2)
+            preview_room(character, pictures, out / "preview_room.png", *(THIRDS if acts else HALVES))
         show(out / "report_room.json", tell)
     except Exception as error:  # noqa: BLE001 - any failure ends the demo with its sentence; the log has the rest
         print(f"demo: {steps.current}: {str(error).strip()}", file=tell)
@@ -410,14 +412,18 @@ class _Moments:
 
 
 def preview_room(
-    character: bpy.types.Object, moments: Sequence[tuple[int, str, float | None]], file: Path, columns: int
+    character: bpy.types.Object,
+    moments: Sequence[tuple[int, str, float | None]],
+    file: Path,
+    columns: int,
+    size: tuple[int, int],
 ) -> None:
     """The room with the character at these moments, and the routes."""
     module = importlib.import_module(f"{PACKAGE}.scene.preview")
     pictures = [module.Picture(frame, f"{(frame - 1) / FPS:.1f} s  {text}", near) for frame, text, near in moments]
     room = [obj for obj in bpy.data.objects if obj.nsm.collider.count]
     ways = [polyline(key.route) for key in character.nsm.keys]
-    module.room_sheet(character, pictures, ways, file, around=room, columns=columns)
+    module.room_sheet(character, pictures, ways, file, around=room, columns=columns, size=size)
 
 
 def preview(character: bpy.types.Object, curve: bpy.types.Object, file: Path) -> None:

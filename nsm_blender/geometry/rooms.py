@@ -340,7 +340,7 @@ def demo_room() -> list[Furnishing]:
         ("Desk", "desk", 8, (-1.6, 2.6), 0.0),
         ("Stool", "stool", 3, (-2.0, 2.2), 0.0),
         ("Shelf", "shelf", 6, (-3.3, 0.5), 90.0),
-        ("Low Beam", "beam", 2, (0.7, 1.1), 90.0),
+        ("Low Beam", "beam", 2, (0.7, 1.1), 115.0),
         ("Step", "step", 2, (-0.1, 2.65), 0.0),
     ):
         out.append(Furnishing(name, make(kind, seed), np.array([*place, 0.0]), float(np.deg2rad(degrees))))
