@@ -144,7 +144,8 @@ class JobOperation(Operation):
         if time.monotonic() - self._seen < _SEEN_EVERY:
             return
         self._seen = time.monotonic()
-        lines = self._job.seen()
+        job: Job = self._job
+        lines = job.ghost()
         if lines:
             self._ghost = self._ghost or ghosts.Ghost()
             self._ghost.show(lines)
