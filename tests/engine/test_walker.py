@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What one who walks a route is asked for in the next seconds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nsm_blender.control.routes import Route
+from nsm_blender.control.scene_goals import Steer
+from nsm_blender.control.walker import GAINING, SPEEDS, Walker
+
+TIMES = np.linspace(0, 2, 13)
+
+
+def walker(metres: float = 8.0) -> Walker:
+    points = np.array([[0.0, -y, 0.0] for y in np.linspace(0, metres, 81)])
+    return Walker(Route(points, np.zeros(81, dtype=bool)), "walk", None, np.full(81, 9.0))
+
+
+def test_one_at_the_usual_pace_is_asked_to_keep_it() -> None:
+    along = walker().ahead(TIMES, SPEEDS["walk"])
+    np.testing.assert_allclose(along, SPEEDS["walk"] * TIMES, atol=0.02)
+
+
+def test_one_who_stands_is_asked_to_set_off_by_and_by() -> None:
+    along = walker().ahead(TIMES, 0.0)
+    assert (np.diff(along, 2) >= -1e-9).all()
+    assert along[-1] <= 0.5 * GAINING * TIMES[-1] ** 2 + 1e-9
+    assert along[-1] > 1.5
+
+
+def test_one_who_gets_up_first_stays_meanwhile() -> None:
+    along = walker().ahead(TIMES, 0.0, rest=1.0)
+    assert along[TIMES <= 1].max() == 0 < along[-1]
+
+
+def test_one_who_is_too_fast_is_held_back_but_never_back() -> None:
+    slower, slowest = walker().ahead(TIMES, 1.6 * SPEEDS["walk"]), walker().ahead(TIMES, 9.0)
+    usual = walker().ahead(TIMES)
+    assert (slower[1:] < 0.8 * usual[1:]).all()
+    assert (np.diff(slowest) > 0).all()
+
+
+def test_a_fork_goes_its_own_way() -> None:
+    steer = Steer(walker())
+    steer.samples(np.zeros(4), 0.0)
+    fork = steer.fork()
+    for frame in range(1, 60):
+        steer.samples(np.array([0.0, -frame / 30, 0.0, 0.0]), frame / 60)
+    assert steer.walker.along == pytest.approx(59 / 30, abs=0.05) and fork.walker.along == pytest.approx(0, abs=1e-6)
+    assert steer.pace > 1.5 and fork.pace == 0
