@@ -105,6 +105,12 @@ def test_episodes_that_are_there_are_not_composed_again(captures: Path, trained:
     assert [part.stat().st_mtime_ns for part in parts] == before
 
 
+def test_composed_episodes_are_trained_on_as_they_are(trained: Path, card: dict[str, Any], tmp_path: Path) -> None:
+    assert train(trained / "run" / "episodes", tmp_path) == 0
+    assert not (tmp_path / "run" / "episodes").exists()
+    assert json.loads((tmp_path / "nsm.json").read_text())["data"] == card["data"]
+
+
 def test_episodes_of_other_captures_are_not_mixed_in(
     captures: Path, trained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
