@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import bpy
 
 from ..scene import keys, lookup, routes
-from .sidebar import _Panel
+from .sidebar import _draw_text, _Panel
 
 _ICONS: dict[str, Any] = {item[0]: item[3] for item in keys.ACTION_ITEMS}
-_LINE = 38
-"""Letters in a line of the sidebar at its usual width."""
 
 
 class NSM_UL_action_keys(bpy.types.UIList):
@@ -134,13 +131,6 @@ def _result(key: keys.NSM_PG_action_key) -> str:
     cm = f", {key.error_cm:.1f} cm" if key.error_cm >= 0 else ""
     deg = f", {key.error_deg:.1f}°" if key.error_deg >= 0 else ""
     return f"Frames {key.set_off} to {key.arrived}{cm}{deg}{' off' if cm or deg else ''}."
-
-
-def _draw_text(layout: bpy.types.UILayout, text: str, icon: Any) -> None:
-    """A sentence in as many lines as it needs."""
-    column = layout.column(align=True)
-    for number, line in enumerate(textwrap.wrap(text, _LINE)):
-        column.label(text=line, icon="BLANK1" if number else icon)
 
 
 CLASSES = (NSM_UL_action_keys, NSM_PT_action_keys, NSM_PT_ways)

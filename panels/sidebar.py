@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import bpy
 
 from ..scene import lookup
 from ..scene.properties import of_object, of_scene, progress
+
+_LINE = 38
+"""Letters in a line of the sidebar at its usual width."""
 
 
 class _Panel(bpy.types.Panel):
@@ -160,10 +164,17 @@ class NSM_PT_result(_Panel):
             split.label(text=name)
             split.label(text=value)
         for note in report.notes.splitlines():
-            layout.label(text=note, icon="INFO")
+            _draw_text(layout, note, "INFO")
         column = layout.column(align=True)
         column.operator("nsm.save_report", icon="FILE_TEXT")
         column.operator("nsm.save_shot", icon="FILE_TICK")
+
+
+def _draw_text(layout: bpy.types.UILayout, text: str, icon: Any) -> None:
+    """A sentence in as many lines as it needs."""
+    column = layout.column(align=True)
+    for number, line in enumerate(textwrap.wrap(text, _LINE)):
+        column.label(text=line, icon="BLANK1" if number else icon)
 
 
 def _draw_controller(layout: bpy.types.UILayout, settings: Any) -> None:

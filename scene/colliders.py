@@ -366,7 +366,8 @@ def _transform(evaluated: bpy.types.Object) -> Array:
     else:
         rotation = evaluated.rotation_euler.to_quaternion()
         # Blender turns by the delta angles in the object's own order.
-        delta = Euler(tuple(evaluated.delta_rotation_euler), mode).to_quaternion()
+        angles = evaluated.delta_rotation_euler
+        delta = Euler((angles.x, angles.y, angles.z), mode).to_quaternion()
     world, basis = (
         np.array(matrix, dtype=np.float64).ravel() for matrix in (evaluated.matrix_world, evaluated.matrix_basis)
     )
