@@ -52,12 +52,10 @@ RESTING = 0.06
 """Metres from its place, at which a box that is held"""
 RESTS_AFTER = 0.4
 """for so many seconds is let go, whatever the labels;"""
-STAYS = 0.06
-"""m/s below which it is held still,"""
-STAYS_AFTER = 1.2
-"""for so many seconds, after which it is let go within LEAVE_REACH, too."""
-_QUARTER = round(FPS / 4)
-"""Frames over which one sees whether a box is held still."""
+NO_NEARER = 1.5
+"""seconds, too, in which it came no nearer, within LEAVE_REACH, and then where it is nearest,"""
+AS_NEAR = 0.02
+"""but for this many metres."""
 _HANDS = [CONTACTS.index("LeftHand"), CONTACTS.index("RightHand")]
 
 
@@ -148,7 +146,7 @@ class Hands:
         self.holds: list[Hold] = []
         self.grips: list[Grip] = []
         self.tracks: list[dict[str, Array]] = []
-        self._still = self._rests = self._touching = 0
+        self._waits = self._rests = self._touching = 0
         self._away = np.inf
 
     def fork(self, scenery: Scenery) -> Hands:
@@ -186,7 +184,7 @@ class Hands:
         if not touches or (self._away < before and self._touching < CLOSES_AFTER * FPS):
             return False
         self.holds.append(Hold(name, handles, pose, frame, key))
-        self._still = self._rests = self._touching = 0
+        self._waits = self._rests = self._touching = 0
         self._away = np.inf
         return True
 
@@ -194,17 +192,17 @@ class Hands:
         """Let go of the box that is held when it is where it shall be, `goal` (7,); whether it is."""
         hold = self.holding
         assert hold is not None
-        pose = self._scenery.pose(hold.name, frame)
-        away = float(np.linalg.norm(pose[PLACE] - goal[PLACE]))
-        before = self.tracks[-min(len(self.tracks), _QUARTER)].get(hold.name, pose)
-        still = np.linalg.norm(pose[PLACE] - before[PLACE]) < STAYS * _QUARTER / FPS and away < LEAVE_REACH
+        away = float(np.linalg.norm(self._scenery.pose(hold.name, frame)[PLACE] - goal[PLACE]))
         self._rests = self._rests + 1 if away < RESTING else 0
-        self._still = self._still + 1 if still else 0
-        released = away < LEAVE_REACH and (contacts[_HANDS] < TOUCHES).all()
-        if not released and self._rests < RESTS_AFTER * FPS and self._still < STAYS_AFTER * FPS:
+        nearer = away < self._away - AS_NEAR / 4
+        self._away, self._waits = (away, 0) if nearer else (self._away, self._waits + 1)
+        waited = self._waits > NO_NEARER * FPS and away < self._away + AS_NEAR
+        released = waited or (contacts[_HANDS] < TOUCHES).all()
+        if self._rests < RESTS_AFTER * FPS and not (released and away < LEAVE_REACH):
             return False
         self.holds[-1] = replace(hold, left=frame, goal=goal, key_left=key)
         self._scenery.moved[hold.name] = goal
+        self._away = np.inf
         return True
 
     def grip(self, name: str, body: Body, frame: int) -> bool:

@@ -339,7 +339,7 @@ def demo_room() -> list[Furnishing]:
         ("Armchair", "armchair", 7, (2.5, 2.0), -30.0),
         ("Desk", "desk", 8, (-1.6, 2.6), 0.0),
         ("Stool", "stool", 3, (-2.0, 2.2), 0.0),
-        ("Shelf", "shelf", 6, (-3.3, 0.5), 90.0),
+        ("Shelf", "shelf", 28, (-3.3, 0.5), 90.0),
         ("Low Beam", "beam", 2, (0.7, 1.1), 115.0),
         ("Step", "step", 2, (-0.1, 2.65), 0.0),
     ):

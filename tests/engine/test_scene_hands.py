@@ -89,7 +89,7 @@ def test_a_box_is_not_taken_without_touch_nor_from_afar() -> None:
         assert not mine.take("box", body, frame, 0)
 
 
-@pytest.mark.parametrize(("off", "seconds"), [(0.04, 0.4), (0.15, 1.2)])
+@pytest.mark.parametrize(("off", "seconds"), [(0.04, 0.4), (0.15, 1.5)])
 def test_a_box_that_stays_near_its_place_is_let_go(off: float, seconds: float) -> None:
     mine, goal = hands(BOX), GOAL
     frame, body = 0, Body().around(LYING[:3])
