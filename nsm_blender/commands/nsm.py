@@ -16,6 +16,7 @@ from ..motion.clip_file import INDEX_NAME
 from ..paths import weights_folder
 
 if TYPE_CHECKING:
+    from ..training.episodes.library import Tally
     from ..training.nsm import Trainer
 
 KINDS = ("walk", "sit", "carry", "open", "climb", "avoid")
@@ -95,7 +96,10 @@ def compose(args: argparse.Namespace) -> int:
         _compose_all(args, args.data, args.out, args.count)
         return 0
     library = Library(args.data, left_out, args.walks, args.seed)
-    packed = pack(library.episodes(args.kind, args.count), args.seed)
+    episodes = list(library.episodes(args.kind, args.count))
+    if not episodes:
+        raise UserError(f"No episode of {args.kind} came out good enough: {_reasons(library.tally)}.")
+    packed = pack(episodes, args.seed)
     packed.save(args.out)
     (args.out / "tally.json").write_text(library.tally.to_json(), encoding="utf-8")
     _tell_sources(args.data, left_out, args.out)
@@ -185,10 +189,17 @@ def _compose_all(args: argparse.Namespace, library: Path, out: Path, count: int)
     shares = {kind: share for kind, share in SHARES.items() if kind in shown}
     recipe = Recipe(library, count, left_out, walks=args.walks, seed=args.seed, shares=shares)
     tally = compose_parts(recipe, out, args.processes)
+    if not tally.episodes:
+        raise UserError(f"{out}: no episode came out good enough: {_reasons(tally)}.")
     _tell_sources(library, left_out, out)
     print(f"{out}: {sum(tally.episodes.values())} episodes, minutes by action:")
     for action, minutes in tally.minutes().items():
         print(f"  {action:6} {minutes['recorded']:8.2f} recorded {minutes['composed']:8.2f} composed")
+
+
+def _reasons(tally: Tally) -> str:
+    """Why episodes were rejected, and how often."""
+    return ", ".join(f"{reason} ({count})" for reason, count in tally.rejected.most_common()) or "none was asked for"
 
 
 def _tell_sources(library: Path, left_out: frozenset[str], out: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from nsm_blender.cli import main
 from nsm_blender.control.goals import ActionKey, Goal
 from nsm_blender.control.shot import Shot
 from nsm_blender.models.nsm import ACTIONS, FPS
+from nsm_blender.motion.clip_file import CLIPS_FOLDER
 from nsm_blender.motion.motion import Motion
+from nsm_blender.training.episodes.props import objects_beside
 
 from .captures import clip_of, keep, sits_down
 from .test_episodes import come_and_go
@@ -116,6 +119,18 @@ def test_episodes_of_other_captures_are_not_mixed_in(
 ) -> None:
     assert train(captures, trained, "--seed", "2") == 1
     assert "another folder" in capsys.readouterr().err
+
+
+def test_a_seat_told_in_the_wrong_place_is_named_before_anything_is_trained(
+    captures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "captures"
+    shutil.copytree(captures, other)
+    told = objects_beside(other / CLIPS_FOLDER / "sits.npz")
+    told.write_text(json.dumps([{"kind": "seat", "position": [9.0, 0.0, 0.4]}]))
+    assert train(other, tmp_path) == 1
+    assert "sits: seat 1 is" in capsys.readouterr().err
+    assert not (tmp_path / "nsm.safetensors").exists()
 
 
 def test_a_folder_without_motion_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,7 +65,8 @@ class Recipe:
 
 
 def compose(recipe: Recipe, out: Path, processes: int = 2) -> Tally:
-    """Write `out`/KIND_NUMBER/ with the arrays of `nsm_data.Packed` and a tally for every part that is not there yet.
+    """Write `out`/KIND_NUMBER/ with the arrays of `nsm_data.Packed`, unless nothing came out good enough, and a tally
+    for every part that is not there yet.
 
     Returns the tally of all parts, which is written to `out` too. An interrupted run is gone on with by the same call.
     Raises UserError when there are parts that were made of something else.
@@ -107,26 +108,32 @@ def _folder(out: Path, part: tuple[str, int, int]) -> Path:
 
 
 class _Worker:
-    """What one process keeps between parts."""
+    """What one process keeps between parts. library: made for the first of them."""
 
-    library: Library
+    library: Library | None = None
     recipe: Recipe
     out: Path
 
 
 def _prepare(recipe: Recipe, out: Path) -> None:
     _Worker.recipe, _Worker.out = recipe, out
-    _Worker.library = Library(recipe.data, recipe.test_subjects, recipe.walks, recipe.seed, load_tracks(out / WALKS))
 
 
 def _make(part: tuple[str, int, int]) -> None:
     """One part, under another name until it is whole."""
     kind, number, count = part
-    library, folder = _Worker.library, _folder(_Worker.out, part)
+    recipe, folder = _Worker.recipe, _folder(_Worker.out, part)
+    if _Worker.library is None:
+        walked = load_tracks(_Worker.out / WALKS)
+        _Worker.library = Library(recipe.data, recipe.test_subjects, recipe.walks, recipe.seed, walked)
+    library = _Worker.library
     library.tally = Tally()
     unfinished = folder.with_name(folder.name + "_unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
-    packed = pack(library.episodes(kind, count, number), _Worker.recipe.seed + number)
-    packed.save(unfinished)
+    unfinished.mkdir()
+    episodes = list(library.episodes(kind, count, number))
+    # Where all were rejected, the tally says why.
+    if episodes:
+        pack(episodes, recipe.seed + number).save(unfinished)
     (unfinished / TALLY).write_text(library.tally.to_json(), encoding="utf-8")
     unfinished.rename(folder)
