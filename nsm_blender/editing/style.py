@@ -73,8 +73,9 @@ class Style:
                 if missing:
                     raise FileFormatError(f"{path}: not a style file, it lacks {', '.join(missing)}")
                 gram = from_triangle(z["gram"])
-                texts = [str(z[key]) for key in ("source", "licence", "autoencoder")]
-                return Style(str(z["name"]), gram, *texts, tempo=_tempo(z["tempo"] if "tempo" in z.files else ()))
+                tempo = _tempo(z["tempo"] if "tempo" in z.files else ())
+                name, source, licence, autoencoder = (str(z[key]) for key in _KEYS if key != "gram")
+                return Style(name, gram, source, licence, autoencoder, tempo)
         except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
             raise FileFormatError(f"{path}: cannot be read as a style file ({error})") from error
 
