@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export GOMP_SPINCOUNT ?= 0
 
-.PHONY: setup demo test lint bench package gui clean
+.PHONY: setup demo test lint bench rigs package gui clean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed .venvs/bpy-5.0/.installed .venvs/bpy-4.2/.installed
@@ -41,6 +41,11 @@ lint: .venv/.installed
 bench: .venv/.installed
 	mkdir -p out
 	$(BIN)/nsm-blender bench --json out/bench.json
+
+# Binding and retargeting on rigs of all conventions: figures in out/rigs.json, a contact sheet of each in out/rigs.
+rigs: .venv/.installed
+	mkdir -p out
+	$(BIN)/nsm-blender evaluate rigs --json out/rigs.json --sheets out/rigs
 
 package: .venv/.installed
 	$(BIN)/python tools/package.py --out dist

@@ -140,7 +140,8 @@ def _spindles(obj: bpy.types.Object, height: float) -> Iterator[tuple[int, Array
         begin, end = np.array(bone.head_local), np.array(bone.tail_local)
         ways = [(numbers[bone.name], begin, end)]
         above = bone.parent
-        if above is not None and above.use_deform and (bone.head_local - above.tail_local).length > APART * unit:
+        ends = [] if above is None or not above.use_deform else [above.head_local, above.tail_local]
+        if ends and min((bone.head_local - place).length for place in ends) > APART * unit:
             ways.append((numbers[above.name], np.array(above.head_local), begin))
         aside = float(axis @ end) / height
         colour = "left" if aside > 0.01 else "right" if aside < -0.01 else "middle"

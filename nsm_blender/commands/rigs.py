@@ -21,11 +21,11 @@ from ..errors import UserError
 from ..evaluation.bench import ONE_THREAD
 from ..evaluation.rig_figures import BARS
 from ..evaluation.rig_motions import FRAMES, motions
-from ..evaluation.rigs import RECIPES
+from ..evaluation.rigs import PROPORTIONED, RECIPES
 
 _FIRST = ("Rigify metarig", "Rigify generated, FK", "Rigify generated, IK", "Mixamo", "Unreal 5", "MakeHuman", "VRM",
           "cgspeed", "LaFAN", "A-pose with random rolls", "nonsense names", "child", "giant at 0.01")  # fmt: skip
-RIGS = (*_FIRST, *(name for name in RECIPES if name not in _FIRST))
+RIGS = (*_FIRST, *PROPORTIONED, *(name for name in RECIPES if name not in _FIRST))
 """The test rigs, by their names."""
 COLUMNS = (
     ("joints_wrong", "wrong"),

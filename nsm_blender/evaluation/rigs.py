@@ -8,7 +8,7 @@ here: of them only the truth is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -389,3 +389,24 @@ RECIPES: dict[str, Recipe] = {
     "giant at 0.01": Recipe(_prefixed(_MIXAMO, "mixamorig:"), unit=0.01, size=3.0, y_up=True),
     "nonsense names": Recipe(_nonsense(), turns=arms_down(40), roll_seed=9),
 }
+
+
+def _sized(**parts: float) -> dict[str, float]:
+    """Factors for both sides' limbs."""
+    return {side + part: factor for side, _ in SIDES for part, factor in parts.items()}
+
+
+PROPORTIONED: dict[str, Recipe] = {
+    "VRM with long legs": replace(
+        RECIPES["VRM"],
+        sizes=_sized(UpLeg=0.8, Leg=1.12, Foot=1.08, Toe=0.8, Arm=0.8, ForeArm=0.92, Hand=0.95)
+        | {"Spine1": 0.9, "Spine2": 0.9},
+    ),
+    "Mixamo with long feet": replace(
+        RECIPES["Mixamo"], sizes=_sized(UpLeg=0.97, Foot=1.04, Toe=1.3, ForeArm=0.95, Hand=1.05)
+    ),
+    "cgspeed with broad hips": replace(
+        RECIPES["cgspeed"], sizes=_sized(UpLeg=1.1, Foot=0.95, Toe=1.25, ForeArm=1.05, Hand=0.9)
+    ),
+}
+"""More rigs: most of RECIPES have the model's proportions, which hardly any real character has."""
