@@ -23,10 +23,10 @@ class NSM_UL_matches(bpy.types.UIList):
         _active_property: str,
     ) -> None:
         """The joint, its bone, and whether one should look at it."""
-        split = layout.split(factor=0.42)
+        split = layout.split(factor=0.32)
         split.label(text=item.name)
         row = split.row(align=True)
-        row.prop_search(item, "bone", data.id_data.data, "bones", text="", icon="BONE_DATA")
+        row.prop_search(item, "bone", data.id_data.data, "bones", text="")
         if not item.bone:
             row.label(text="", icon="REMOVE")
         else:

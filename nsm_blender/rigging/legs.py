@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..motion.filters import gaussian
-from ..motion.ik import REACH, Limb, solve_limb
+from ..motion.ik import Limb, solve_limb
 from ..motion.retarget import leg_length
 from ..motion.rotations import Array, between, multiply, normalize, rotate
 from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, Skeleton
@@ -27,14 +27,19 @@ _UNDER, _BEFORE = 0.25, 0.4
 """Distance over the ground from hips to feet, in leg lengths: a crouching figure's and a sitting one's."""
 _MOST_GIVEN = 0.15
 """Leg lengths by which the hips give way at the most."""
-_STIFFEST = 0.06
+_STIFFEST = 0.1
 """Sine of a knee's bend below which all legs count as equally straight."""
 _REST = 0.3
 """Weight of staying where they are for hips over feet of weight 1."""
-_STRAIGHT = REACH - 0.001
+_STRAIGHT, _STRETCHED = 0.9985, 0.999
+"""Shares of its length up to which the hips sink for a leg, and up to which it is stretched then."""
 _KNEE = (0.0, -1.0, 0.0)
 _BESIDE = 0.02
 """Leg lengths by which a knee is beside the line from hip to ankle, from which on this alone tells where it bends."""
+_MOST_TURNED = np.radians(2.7)
+"""Turn of thigh or shin from which on a foot rather stays away from its place, a little."""
+_MOST_LEFT, _GIVE_ROUNDS = 0.009, 3
+"""Leg lengths by which it does so at the most, and in how many rounds."""
 _PARTS = ("UpLeg", "Leg", "Foot")
 
 
@@ -220,24 +225,46 @@ class Legs:
             upper, lower, end = leg.numbers
             # The way that the leg goes by itself, and as much of the way to its place as the foot is held.
             way = stances[side].held[:, None] * (ankles[side] - places[:, end])
-            target = places[:, end] + way
-            bends = _bends_to(places[:, leg.numbers], target, turns[:, upper])
-            # A leg that goes straighter by itself than a solved one may be can be as straight here.
-            own = np.linalg.norm(places[:, end] - places[:, upper], axis=1, keepdims=True) / self._whole(leg)
-            turns[:, upper], turns[:, lower], _ = solve_limb(
-                leg.limb,
-                places[:, upper],
-                target,
-                turns[:, upper],
-                turns[:, lower],
-                self._part,
-                bends,
-                np.clip(own, REACH, 1.0),
-            )
+            own = turns[:, [upper, lower]]
+            bent = self._bent(leg, places, own, way)
+            for _ in range(_GIVE_ROUNDS):
+                turned = _angles(own, bent).max(axis=1)
+                far = np.flatnonzero(turned > _MOST_TURNED)
+                if not len(far):
+                    break
+                size = np.linalg.norm(way[far], axis=1)
+                given = np.minimum((1 - _MOST_TURNED / turned[far]) * size, _MOST_LEFT * self.length / _GIVE_ROUNDS)
+                way[far] *= (1 - given / np.maximum(size, 1e-9))[:, None]
+                bent[far] = self._bent(leg, places[far], own[far], way[far])
+            turns[:, [upper, lower]] = bent
+
+    def _bent(self, leg: _Leg, places: Array, own: Array, way: Array) -> Array:
+        """Thigh and shin (T, 2, 4) of a leg whose ankle goes a `way` (T, 3) on; own: (T, 2, 4) as they are."""
+        upper, _, end = leg.numbers
+        target = places[:, end] + way
+        # A leg that goes straighter by itself than a solved one may be can be as straight here.
+        reach = np.linalg.norm(places[:, end] - places[:, upper], axis=1, keepdims=True) / self._whole(leg)
+        thigh, shin, _ = solve_limb(
+            leg.limb,
+            places[:, upper],
+            target,
+            own[:, 0],
+            own[:, 1],
+            self._part,
+            _bends_to(places[:, leg.numbers], target, own[:, 0]),
+            np.clip(reach, _STRETCHED, 1.0),
+        )
+        return np.stack((thigh, shin), axis=1)
 
     def _whole(self, leg: _Leg) -> float:
         """Length of a leg when it is straight, metres."""
         return sum(float(np.linalg.norm(self._part.offsets[number])) for number in leg.numbers[1:])
+
+
+def _angles(a: Array, b: Array) -> Array:
+    """Radians between rotations (..., 4)."""
+    out: Array = 2 * np.arccos(np.clip(np.abs(np.sum(a * b, axis=-1)), 0.0, 1.0))
+    return out
 
 
 def _bends_to(places: Array, target: Array, thigh: Array) -> Array:

@@ -22,14 +22,16 @@ _LEAVING = 0.08
 """Seconds before and after a stance in which it begins to hold and ends to."""
 _STILL = 0.3
 """m/s up to which the heading of a foot on its ball counts as its stance's, the less the faster."""
-_ALONE = 0.05
+_ALONE = 0.3
 """Weight of the hips' heading over one foot, where over both it is 1: over one foot they can give way."""
 _STEEP, _LEVEL = 0.4, 0.6
 """Length over the ground of a foot's axis of length one, above which it begins to have a heading, and has one."""
 _SMOOTH = 0.02
 """Seconds: standard deviation of the filter on a foot's places."""
-_LITTLE = 1e-3
-"""Sum of weights below which a stance has no heading."""
+_LITTLE = 1e-4
+"""Seconds that all frames of a rest count together at least."""
+_TIE, _TOUCH = 0.2, 0.02
+"""Seconds that a tie between two rests counts when the foot moved by as much (metres) in between."""
 _AHEAD = np.array([0.0, -1.0, 0.0])
 
 
@@ -67,14 +69,14 @@ def stances(feet: dict[str, Foot], hips: Array, fps: float) -> dict[str, Stance]
     for side, foot in feet.items():
         on_ball = _rests(speeds[side][:, 1], fps)
         heading, level = _yaw(foot.rotation)
-        kept = _kept(heading, on_ball, level * ease(1 - speeds[side][:, 1] / _STILL))
-        both = _ALONE + np.min([held[other] for other in feet], axis=0)
+        kept = _kept(heading, on_ball, level * ease(1 - speeds[side][:, 1] / _STILL), fps)
+        both = (_ALONE + np.min([held[other] for other in feet], axis=0)) * ease(1 - speeds[side].min(axis=1) / _SLOW)
         out[side] = Stance(
             held[side],
             _strength(on_ball, len(hips), fps),
             from_yaw(kept + level * (heading - kept)),
             from_yaw(kept),
-            from_yaw(_kept(_yaw(hips)[0], rests[side], both)),
+            from_yaw(_kept(_yaw(hips)[0], rests[side], both, fps)),
         )
     return out
 
@@ -97,6 +99,7 @@ class _Rest:
     start: float
     stop: float
     sure: float
+    moved: float
 
 
 def _speeds(foot: Foot, fps: float) -> Array:
@@ -110,13 +113,14 @@ def _speeds(foot: Foot, fps: float) -> Array:
 
 def _rests(speed: Array, fps: float) -> list[_Rest]:
     """When something at a speed (T,) rests."""
-    out = []
+    out: list[_Rest] = []
+    way = np.cumsum(np.maximum(speed - _SLOW, 0.0)) / fps
     for a, b in runs(speed < _SLOW):
         start = -np.inf if a == 0 else a - _share(speed[a], speed[a - 1])
         stop = np.inf if b == len(speed) else b - 1 + _share(speed[b - 1], speed[b])
         sure = float(ease(np.asarray(((stop - start) / fps - _SHORT) / (_LONG - _SHORT))))
         if sure > 0:
-            out.append(_Rest(a, b, start, stop, sure))
+            out.append(_Rest(a, b, start, stop, sure, float(way[a] - way[out[-1].end - 1]) if out else np.inf))
     return out
 
 
@@ -141,16 +145,36 @@ def _yaw(rotation: Array) -> tuple[Array, Array]:
     return np.unwrap(np.arctan2(ahead[:, 0], -ahead[:, 1])), level
 
 
-def _kept(angle: Array, rests: list[_Rest], weight: Array) -> Array:
+def _kept(angle: Array, rests: list[_Rest], weight: Array, fps: float) -> Array:
     """An angle (T,) that is constant during each rest and goes straight from one to the next.
 
-    weight: (T,) how much each frame says of the constant.
+    weight: (T,) how much each frame says of the constant. Rests between which hardly anything moves share one, the
+    more the less it is: a least squares problem whose matrix has three diagonals.
     """
-    times, values = [], []
+    if not rests:
+        return angle
+    known, means, ties = [], [], []
     for rest in rests:
         part = slice(rest.first, rest.end)
-        total = float(weight[part].sum())
-        if total > _LITTLE:
-            times += [max(rest.start, rest.first - 1.0), min(rest.stop, float(rest.end))]
-            values += [float(angle[part] @ weight[part]) / total] * 2
-    return np.interp(np.arange(len(angle)), times, values) if times else angle
+        w = rest.sure * weight[part] / fps + _LITTLE / (rest.end - rest.first)
+        known.append(float(w.sum()))
+        means.append(float(angle[part] @ w))
+        ties.append(_TIE * (_TOUCH / max(rest.moved, 1e-3 * _TOUCH)) ** 2)
+    values = _tridiagonal(known, means, [0.0, *ties[1:]])
+    times = [(max(rest.start, rest.first - 1.0), min(rest.stop, float(rest.end))) for rest in rests]
+    return np.interp(np.arange(len(angle)), np.ravel(times), np.repeat(values, 2))
+
+
+def _tridiagonal(known: list[float], right: list[float], ties: list[float]) -> list[float]:
+    """Values x that make the sum of known x^2 - 2 right x and of ties (x - x before)^2 least. ties[0] is 0."""
+    count = len(known)
+    upper, value = [0.0] * count, [0.0] * count
+    for i in range(count):
+        after = ties[i + 1] if i + 1 < count else 0.0
+        before = upper[i - 1] if i else 0.0
+        pivot = known[i] + ties[i] * (1 - before) + after
+        upper[i] = after / pivot
+        value[i] = (right[i] + (ties[i] * value[i - 1] if i else 0.0)) / pivot
+    for i in range(count - 2, -1, -1):
+        value[i] += upper[i] * value[i + 1]
+    return value
