@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import RigError
+from nsm_blender.motion.rotations import from_axis_angle
 from nsm_blender.rigging.geometry_mapping import by_geometry
 from nsm_blender.rigging.joints import BoneInfo, RigInfo
 from nsm_blender.rigging.mapping import NEEDED, Mapping, Match, propose
+from nsm_blender.rigging.rest_pose import is_even
 
 from . import rigs
 
@@ -280,3 +282,30 @@ def test_a_bone_outside_the_body_is_refused():
     info = rigs.rig("Unreal 5").info
     with pytest.raises(RigError, match="does not hang on 'pelvis'"):
         propose(info).with_bone("LeftHand", "ik_hand_root").check(info)
+
+
+def test_a_chosen_bone_stays_and_no_other_joint_keeps_it():
+    found = propose(rigs.rig("Mixamo").info)
+    chosen = found.with_chosen({"Spine1": "mixamorig:Spine2", "LeftToe": None})
+    assert chosen.bone("Spine1") == "mixamorig:Spine2"
+    assert chosen.bone("Spine2") is None
+    assert chosen.bone("LeftToe") is None
+    assert chosen.bone("RightToe") == found.bone("RightToe")
+    assert chosen.matches["Spine1"].confidence == 1.0
+
+
+def test_a_pose_out_of_a_motion_is_told_from_a_rest_pose():
+    for name in ("Unreal 5", "Mixamo", "Rigify metarig"):
+        info = rigs.rig(name).info
+        assert is_even(info, propose(info))
+    walking = rigs.build("walking", replace(rigs.RECIPES["Mixamo"], turns=legs_apart_ahead(15)))
+    assert not is_even(walking.info, propose(walking.info))
+
+
+def legs_apart_ahead(degrees):
+    """The left leg ahead, the right one behind."""
+    turns = {}
+    for side, sign in rigs.SIDES:
+        turn = from_axis_angle(np.array([1.0, 0.0, 0.0]), np.asarray(-sign * np.radians(degrees)))
+        turns |= {side + part: turn for part in ("UpLeg", "Leg")}
+    return turns

@@ -315,6 +315,60 @@ def test_rotations_are_continuous(walk):
     assert np.sum(out.rotations[1:] * out.rotations[:-1], axis=-1).min() > 0.9
 
 
+@pytest.mark.parametrize("name", ["child", "Rigify metarig"])
+def test_a_kick_turns_where_the_engine_has_it(name):
+    """At its highest the foot is slow for a moment; it stands nowhere there."""
+    standing = performed(0.0, seconds=1.2, stepping=None)
+    count = len(standing)
+    local = MODEL_SKELETON.local_rotations(standing.rotations.astype(float))
+    raised = np.radians(95) * np.exp(-(((np.arange(count) - count / 2) / standing.fps / 0.12) ** 2))
+    axis = np.broadcast_to(np.array([1.0, 0.0, 0.0]), (count, 3))
+    local[:, INDEX("RightUpLeg")] = multiply(from_axis_angle(axis, -raised), local[:, INDEX("RightUpLeg")])
+    local[:, INDEX("RightLeg")] = multiply(from_axis_angle(axis, 0.6 * raised), local[:, INDEX("RightLeg")])
+    positions, rotations = MODEL_SKELETON.forward(standing.positions[:, 0].astype(float), local)
+    kick = replace(standing, positions=positions.astype(np.float32), rotations=rotations.astype(np.float32))
+    rig = rigs.rig(name)
+    target = retargeter(rig)
+    out = target.to_rig(kick)
+    places = places_of(rig, out)
+    for upper, lower in (("RightUpLeg", "RightLeg"), ("RightLeg", "RightFoot")):
+        away = degrees(places[lower] - places[upper], joint_places(kick, lower) - joint_places(kick, upper))
+        assert away.max() < 3.0
+    back = target.from_rig(out.hips, out.rotations, out.fps)
+    assert np.linalg.norm(back.positions - kick.positions, axis=-1).max() < 0.005
+
+
+@pytest.mark.parametrize("name", ["child", "Unreal 5", "Rigify metarig"])
+def test_feet_that_stand_are_where_the_rig_says_they_belong(name, walk):
+    rig = rigs.rig(name)
+    target = retargeter(rig)
+    places, wanted = places_of(rig, target.to_rig(walk)), target.foot_targets(walk)
+    for side, _ in rigs.SIDES:
+        down = walk.contacts[:, CONTACT_JOINTS.index(side + "Foot")] > 0.5
+        assert np.linalg.norm(places[side + "Foot"] - wanted[side], axis=1)[down].max() < 0.01
+
+
+@pytest.mark.parametrize("name", ["child", "Rigify metarig"])
+def test_knees_that_bend_beside_the_thighs_own_axis_keep_their_plane(name, walk):
+    """Thighs of recorded motion are twisted against the knee; a leg that is solved again must not swing for that."""
+    local = MODEL_SKELETON.local_rotations(walk.rotations.astype(float))
+    for side, sign in rigs.SIDES:
+        twist = from_axis_angle(np.array([0.0, 0.0, 1.0]), np.asarray(0.3 * sign))
+        local[:, INDEX(side + "UpLeg")] = multiply(local[:, INDEX(side + "UpLeg")], twist)
+        local[:, INDEX(side + "Leg")] = multiply(conjugate(twist), local[:, INDEX(side + "Leg")])
+    positions, rotations = MODEL_SKELETON.forward(walk.positions[:, 0].astype(float), local)
+    twisted = replace(walk, positions=positions.astype(np.float32), rotations=rotations.astype(np.float32))
+    rig = rigs.rig(name)
+    target = retargeter(rig)
+    out = target.to_rig(twisted)
+    places = places_of(rig, out)
+    for upper, lower in (pair for pair in LIMBS if "Leg" in pair[0]):
+        away = degrees(places[lower] - places[upper], joint_places(twisted, lower) - joint_places(twisted, upper))
+        assert away.max() < 3.0
+    back = target.from_rig(out.hips, out.rotations, out.fps)
+    assert np.linalg.norm(back.positions - twisted.positions, axis=-1).max() < 0.005
+
+
 def test_a_motion_of_another_skeleton_is_refused(walk):
     with pytest.raises(RigError, match="skeleton"):
         retargeter(rigs.rig("Mixamo")).to_rig(replace(walk, names=("Hips",)))
