@@ -33,7 +33,6 @@ MEANINGS = {
     "bench.nsm.frame_ms": ("ms", "NSM network, one frame, one thread"),
     "bench.nsm.step_ms": ("ms", "  a step in a furnished room, sensors included"),
 }
-_EPOCHS = 30
 _ABLE = {"sit": ["sit"], "carry": ["pick_up", "put_down"], "open": ["open"], "climb": ["climb"]}
 """Actions of keys that episodes of each kind teach."""
 
@@ -132,7 +131,9 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
             *(action for kind in KINDS if kind in kinds for action in _ABLE.get(kind, [])),
         ],
     }
-    settings = Settings(epochs=_EPOCHS if args.epochs is None else args.epochs[0], seed=args.seed)
+    settings = Settings(seed=args.seed)
+    if args.epochs is not None:
+        settings.epochs = args.epochs[0]
     if args.hidden is not None:
         settings.hidden = args.hidden
     trainer = Trainer(data, settings, run, device=device, resume=args.resume)
@@ -206,8 +207,10 @@ def _tell_sources(library: Path, left_out: frozenset[str], out: Path) -> None:
     """Write which recordings the episodes in `out` are made of."""
     from ..motion.clip_file import load_library
     from ..training import cards
+    from ..training.episodes.library import used_clips
 
-    entries = [entry for entry in load_library(library) if entry.subject not in left_out]
+    names = used_clips(library, left_out)
+    entries = [entry for entry in load_library(library) if entry.name in names]
     told = cards.data_section(
         entries, ["composed with furniture, doors and boxes made by code"], "performers of the test"
     )

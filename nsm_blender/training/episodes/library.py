@@ -23,7 +23,7 @@ from .episode import Episode, Fault
 from .lifting import recorded_lifts, standing_lifts
 from .open_episodes import Walks, open_episode, opened_as_recorded
 from .opening import recorded_openings
-from .pool import Pool, recorded_tracks, walked_tracks
+from .pool import Pool, recorded_tracks, shows_locomotion, walked_tracks
 from .sit_episodes import sit_episode
 from .sitting import recorded_sits, shows_sitting
 from .track import Track
@@ -77,6 +77,14 @@ class Tally:
                 for key, value in counts.items():
                     total[key] = total.get(key, 0) + value
         return out
+
+
+def used_clips(data: Path, left_out: frozenset[str]) -> frozenset[str]:
+    """Names of the recordings in a data folder of which episodes are made, but those of the performers `left_out`."""
+    templates = [*recorded_sits(data), *recorded_lifts(data), *recorded_flights(data), *recorded_openings(data)]
+    names = {one.name for one in templates if one.subject not in left_out}
+    names |= {clip.name for clip in load_library(data) if shows_locomotion(clip) and clip.subject not in left_out}
+    return frozenset(names)
 
 
 class Library:
