@@ -40,6 +40,8 @@ _DT = 1.0 / FPS
 _PAST = -int(WINDOW[0])
 _SHARE = np.arange(1, FUTURE + 1) / FUTURE
 """w of lambda = w ^ (d ^ 2): rises from now to the last sample."""
+FASTEST_TURN = 4.5
+"""rad/s: one frame in a thousand of the training data turns faster; who spins, feeds his own spin."""
 _POSE_SHARE = 0.5
 """Weight of the predicted places against the last ones moved by the predicted velocities."""
 
@@ -184,13 +186,14 @@ class SceneCharacter:
     def _advance(self, y: Array, goal: Samples) -> None:
         before = self.root
         step = to_world(y[OUTPUT.root_velocity] * _DT, before[3])
-        root = before + np.array([step[0], step[1], 0.0, float(y[OUTPUT.root_turn][0]) * _DT])
+        turning = float(np.clip(y[OUTPUT.root_turn][0], -FASTEST_TURN, FASTEST_TURN))
+        root = before + np.array([step[0], step[1], 0.0, turning * _DT])
         place = to_world(y[OUTPUT.trajectory_position].reshape(FUTURE, 2), root[3]) + root[:2]
         heading = to_world(y[OUTPUT.trajectory_direction].reshape(FUTURE, 2), root[3])
         if self._options.bidirectional:
             place, heading, pull, turn = _towards_goal(y, place, heading, goal)
             root[:2] += pull * _DT
-            root[3] += turn * _DT
+            root[3] += float(np.clip(turn, -FASTEST_TURN - turning, FASTEST_TURN - turning)) * _DT
         root[2] = self.scenery.ground(self.frame, root[None, :2], self._floor)[0]
         self.root = root
         self._future_place, self._future_facing = place, angle_of(heading)
