@@ -27,7 +27,8 @@ class Arrival:
     """What became of one key. Frames are the scene's; None where it did not come to that.
 
     error_cm: horizontal distance of the hips from the goal. error_deg: angle from the facing asked for, None when
-    none was. Both just before it was done, or at the last frame.
+    none was. Both just before it was done, or at the last frame. For what is picked up or put down: how far the hands
+    were from the box, or the box from its place.
     """
 
     key: int
@@ -99,7 +100,8 @@ def plain(found: list[Arrival]) -> list[dict[str, Any]]:
 def _arrival(number: int, told: dict[str, Any], gathered: Gathered, fps: float, at: Array, heads: Array) -> Arrival:
     first = int(gathered.frames[0])
     frames = {name: None if told.get(name) is None else first + int(told[name]) for name in _MOMENTS}
-    cm = deg = None
+    # How far the hands or the box were off: no place is told at which one was to stand.
+    cm, deg = (told.get("error_cm"), told.get("error_deg")) if told["action"] in _WITH_HANDS else (None, None)
     if told.get("arrived") is not None and told.get("place") is not None:
         # One who stands there when the shot ends is not done, but as near as he gets.
         row = len(at) - 1
@@ -114,6 +116,7 @@ def _arrival(number: int, told: dict[str, Any], gathered: Gathered, fps: float, 
 
 
 _MOMENTS = ("set_off", "arrived", "done")
+_WITH_HANDS = ("pick_up", "put_down")
 
 
 def _facing(at: Array, heads: Array, row: int, fps: float) -> float:

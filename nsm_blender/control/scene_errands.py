@@ -53,6 +53,10 @@ LONGEST = 15.0
 GETS_ON = 0.1
 """Metres nearer to the end of the way that count as getting on."""
 SECOND_TRIES = 1
+PAUSE = 0.8
+"""Seconds that one stands before one tries again."""
+WHIRLED = 3 * math.pi
+"""Radians that nobody turns who only uses a thing."""
 SEATED_WITHIN = 0.3
 """Metres from the hips to their place on the seat."""
 LIFTING = 0.8
@@ -83,6 +87,7 @@ class Stage(Enum):
     DO = auto()
     SETTLE = auto()
     HOLD = auto()
+    PAUSE = auto()
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +118,7 @@ class SceneErrands:
         self._still = 0
         self._nearest, self._got_on = math.inf, 0
         self._tries = 0
+        self._facing = 0.0
         self._ways = Ways(shot)
         self._foot: Array | None = None
         self._leg: Leg | None = None
@@ -188,6 +194,7 @@ class SceneErrands:
         frame = self.character.frame
         self._stage, self._since, self._still = stage, frame, frame
         self._nearest, self._got_on = math.inf, frame
+        self._facing = float(self.character.root[3])
         return True
 
     def _advance(self) -> bool:
@@ -200,6 +207,8 @@ class SceneErrands:
             return self._do()
         if self._stage is Stage.SETTLE:
             return self._settle()
+        if self._stage is Stage.PAUSE:
+            return self._seconds(self._since) >= PAUSE and self._start_leg()
         return self._seconds(self._since) >= self._key.hold and self._finish()
 
     def _finish(self, trouble: str = "") -> bool:
@@ -233,8 +242,8 @@ class SceneErrands:
         return self._enter(Stage.SETTLE)
 
     def _stand(self, place: Array, facing: float | None) -> None:
-        """Want to stand at a place (2,), with what one has in the hands."""
-        hold = self.hands.holding
+        """Want to stand at a place (2,), turned to `facing` or as one is now, with what one has in the hands."""
+        hold, facing = self.hands.holding, float(self.character.root[3]) if facing is None else facing
         at = np.append(place, self.character.root[2])
         self.character.wish(Stay(at, facing) if hold is None else Stay(at, facing, "carry", hold.name))
 
@@ -249,7 +258,8 @@ class SceneErrands:
         try:
             self._aim = self._aimed(key)
             if self._aim is not None:
-                self._outcome.place, self._outcome.facing = self._aim.place[:2].tolist(), self._aim.facing
+                if key.action == "sit":
+                    self._outcome.place, self._outcome.facing = self._aim.place[:2].tolist(), self._aim.facing
                 near = np.linalg.norm(self._aim.place[:2] - place) < AT_HAND
                 if near and not self._seated and self._from_the_right_side(self._aim):
                     return self._approach()
@@ -352,7 +362,8 @@ class SceneErrands:
             return self._pass() if self._key.action == "open" else self._enter(Stage.HOLD)
         if self.character.speed > STILL:
             self._got_on = self.character.frame
-        if self._seconds(self._got_on) > STUCK or self._seconds(self._since) > LONGEST:
+        whirled = abs(self.character.root[3] - self._facing) > WHIRLED
+        if whirled or self._seconds(self._got_on) > STUCK or self._seconds(self._since) > LONGEST:
             assert self._aim is not None
             away = float(np.linalg.norm(self.character.root[:2] - self._aim.place[:2]))
             what = "sit down on" if self._key.action == "sit" else self._key.action.replace("_", " ")
@@ -362,7 +373,10 @@ class SceneErrands:
     def _again(self, trouble: str) -> bool:
         """Stuck: look for another way, and give up the next time."""
         self._tries += 1
-        return self._finish(trouble) if self._tries > SECOND_TRIES else self._start_leg()
+        if self._tries > SECOND_TRIES:
+            return self._finish(trouble)
+        self._stand(self.character.root[:2].copy(), None)
+        return self._enter(Stage.PAUSE)
 
     def _sits(self) -> bool:
         character, aim = self.character, self._aim
@@ -415,6 +429,7 @@ class SceneErrands:
         """On through the door that was opened."""
         assert self._aim is not None
         self._leg = through_door(self._aim, self.character.root, self.character.scenery)
+        self._outcome.place, self._outcome.facing = self._leg.place.tolist(), self._leg.facing
         self._aim = None
         self._set_out(self._leg)
         return self._enter(Stage.GO)

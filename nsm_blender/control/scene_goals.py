@@ -21,8 +21,12 @@ from .walker import ARRIVED, Walker
 RAMP = 0.35
 """Seconds over which a new goal takes the place of the old one (8)."""
 
-NEAR_ENOUGH = 0.3
-"""Metres from the place to stand at within which one stays where one is."""
+INSISTENCE = 1.0
+"""The way is asked for by this much further over than one is beside it, as the network cuts and overshoots bends;"""
+FARTHEST_OVER = 0.4
+"""metres at most,"""
+COMING = 0.8
+"""and less from so many metres before the end."""
 NOTICED = 0.12
 """Share of a frame's speed in what one takes for one's pace."""
 TURN_RATE = 1.5
@@ -133,7 +137,9 @@ class Steer:
         walker.along = walker.path.project(root[:2], walker.along)
         self._notice(root, seconds)
         along = walker.ahead((WINDOW - WINDOW[0]) / FPS, self.pace, max(self.rest - seconds, 0.0))
-        flat = walker.path.position(along)
+        beside = walker.path.position(np.array([walker.along]))[0] - root[:2]
+        beside *= min(walker.left / COMING, FARTHEST_OVER / max(float(np.linalg.norm(beside)), 1e-9), 1.0)
+        flat = walker.path.position(along) + INSISTENCE * beside
         height = np.full(SAMPLES, root[2]) if self.ground is None else self.ground(flat)
         place = np.concatenate((flat, height[:, None]), axis=1)
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
@@ -155,11 +161,7 @@ class Steer:
 
 @dataclass(frozen=True, eq=False)
 class Stay:
-    """Stand at a place (3,), turned to `facing` or as one is; with `action` "carry", holding `thing`.
-
-    Who stands near enough is asked to stand where he is: the network has only seen those stand still who wanted
-    nothing else, and would walk round the place to get it exactly.
-    """
+    """Stand at a place (3,), turned to `facing` or as one is; with `action` "carry", holding `thing`."""
 
     place: Array
     facing: float | None = None
@@ -169,13 +171,11 @@ class Stay:
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """The same place for all samples; the facing comes within the next two seconds."""
-        away = float(np.linalg.norm(root[:2] - self.place[:2]))
-        place = root[:3] if away < NEAR_ENOUGH else self.place
         turn = 0.0 if self.facing is None else float(wrap_angle(np.array(self.facing - root[3])))
         most = TURN_RATE * (WINDOW - WINDOW[0]) / FPS
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
-        return Samples(np.tile(place, (SAMPLES, 1)), root[3] + np.clip(turn, -most, most), action)
+        return Samples(np.tile(self.place, (SAMPLES, 1)), root[3] + np.clip(turn, -most, most), action)
 
 
 def _nearest(places: Array, along: Array, here: Array) -> float:
