@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ..scene import binding, lookup
-from .sidebar import _Panel
+from .sidebar import _draw_text, _Panel
 
 
 class NSM_UL_matches(bpy.types.UIList):
@@ -16,17 +16,19 @@ class NSM_UL_matches(bpy.types.UIList):
         self,
         _context: bpy.types.Context,
         layout: bpy.types.UILayout,
-        data: bpy.types.AnyType,
+        _data: bpy.types.AnyType,
         item: binding.NSM_PG_match,
         _icon: int,
         _active_data: bpy.types.AnyType,
         _active_property: str,
     ) -> None:
-        """The joint, its bone, and whether one should look at it."""
-        split = layout.split(factor=0.32)
+        """The joint, its bone, and whether one should look at it. The bone is chosen below the list, where its whole
+        name fits; here what all names begin with, such as "mixamorig:", would hide the rest.
+        """
+        split = layout.split(factor=0.42)
         split.label(text=item.name)
         row = split.row(align=True)
-        row.prop_search(item, "bone", data.id_data.data, "bones", text="")
+        row.label(text=item.bone.rpartition(":")[2])
         if not item.bone:
             row.label(text="", icon="REMOVE")
         else:
@@ -66,8 +68,9 @@ class NSM_PT_binding(_Panel):
         layout.template_list("NSM_UL_matches", "", settings, "matches", settings, "index", rows=6)
         if 0 <= settings.index < len(settings.matches):
             chosen = settings.matches[settings.index]
+            layout.prop_search(chosen, "bone", armature.data, "bones", text="")
             if chosen.bone:
-                layout.label(text=f"{chosen.confidence:.0%} sure. {chosen.why}", icon="INFO")
+                _draw_text(layout, f"{chosen.confidence:.0%} sure. {chosen.why}", "INFO")
             else:
                 layout.label(text=f"No bone for {chosen.name}.", icon="INFO")
         layout.operator("nsm.check_binding", icon="CHECKMARK")

@@ -6,12 +6,15 @@
 #   SUITE=trixie  Blender 4.3; SUITE=sid the newest one that Debian has
 #   CHROOT=DIR    where the chroot is made the first time (1.2 GB, about 4 minutes) and found the next
 #   MIRROR=URL    a Debian mirror
+#   PARTS="rigs"  only some of: rigs, bake, rooms
+#   PATIENCE=5    waits so many times longer, on a busy machine
+#   OUT=DIR       another folder for pictures, logs and report.json
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export SUITE=${SUITE:-trixie} LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 export CHROOT=${CHROOT:-out/chroot-$SUITE}
 MIRROR=${MIRROR:-http://deb.debian.org/debian}
-OUT=$PWD/out/gui
+OUT=${OUT:-$PWD/out/gui}
 WORK=/tmp/nsm-gui
 PACKAGES=(blender imagemagick libegl1 libgl1-mesa-dri libglx-mesa0 python3-numpy python3-requests xdotool xvfb)
 
@@ -56,13 +59,13 @@ mount -t tmpfs -o mode=1777 tmpfs "$CHROOT/dev/shm"
 mount -t tmpfs -o mode=1777 tmpfs "$CHROOT/tmp"
 mkdir -p "$CHROOT$WORK/home"
 cp dist/nsm_blender-*.zip "$CHROOT$WORK/extension.zip"
-cp tools/gui_window.py tools/gui_session.py "$CHROOT$WORK/"
+cp tools/gui_window.py tools/gui_session.py tools/rig_armatures.py "$CHROOT$WORK/"
 
 code=0
-timeout --kill-after=10 900 chroot "$CHROOT" /usr/bin/env -i PATH=/usr/bin:/bin LC_ALL=C.UTF-8 HOME=$WORK/home \
+timeout --kill-after=10 $((900 * ${PATIENCE:-1})) chroot "$CHROOT" /usr/bin/env -i PATH=/usr/bin:/bin LC_ALL=C.UTF-8 HOME=$WORK/home \
   XDG_RUNTIME_DIR=$WORK/home BLENDER_USER_RESOURCES=$WORK/home LIBGL_ALWAYS_SOFTWARE=1 GALLIUM_DRIVER=llvmpipe \
-  python3 $WORK/gui_window.py || code=$?
+  PARTS="${PARTS:-}" PATIENCE="${PATIENCE:-}" python3 $WORK/gui_window.py || code=$?
 cp "$CHROOT$WORK"/*.png "$CHROOT$WORK"/*.log "$OUT"/
 [ ! -e "$CHROOT$WORK/report.json" ] || cp "$CHROOT$WORK/report.json" "$OUT"/
-echo "Pictures, logs and times: out/gui"
+echo "Pictures, logs and times: $OUT"
 exit "$code"

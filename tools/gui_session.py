@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import statistics
+import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -227,6 +228,73 @@ def time_overlay() -> None:
     (FOLDER / "overlay.json").write_text(json.dumps(figures))
 
 
+def open_binding() -> None:
+    """Have all panels closed but the binding's. Only before they were drawn once."""
+    classes = importlib.import_module(f"{PACKAGE}.panels").CLASSES
+    panels = [cls for cls in classes if issubclass(cls, bpy.types.Panel)]
+    for cls in reversed(panels):
+        bpy.utils.unregister_class(cls)
+    for cls in panels:
+        cls.bl_options = set() if "binding" in cls.__name__ else {"DEFAULT_CLOSED"}
+        bpy.utils.register_class(cls)
+    viewport().spaces.active.show_region_ui = True
+
+
+def add_mixamo() -> None:
+    """An empty scene with a rig that is named as Mixamo's, without toes."""
+    rig = add_rig("Mixamo")
+    in_viewport(bpy.ops.object.mode_set, mode="EDIT")
+    for side in ("Left", "Right"):
+        rig.data.edit_bones.remove(rig.data.edit_bones[f"mixamorig:{side}ToeBase"])
+    in_viewport(bpy.ops.object.mode_set, mode="OBJECT")
+
+
+def add_rigify() -> None:
+    """An empty scene with a rig that Rigify generated."""
+    add_rig("Rigify generated")
+
+
+def add_rig(name: str) -> bpy.types.Object:
+    """An empty scene with one of the test rigs, looked at from the front."""
+    clear()
+    # The clone's engine is not here, but the installed extension's is.
+    sys.modules.setdefault("nsm_blender", importlib.import_module(f"{PACKAGE}.nsm_blender"))
+    sys.path.insert(0, str(FOLDER))
+    area = viewport()
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    with bpy.context.temp_override(window=window(), area=area, region=region):
+        rig, _ = importlib.import_module("rig_armatures").add(name)
+    rig.show_in_front = True
+    with_active(rig)
+    in_viewport(bpy.ops.view3d.view_axis, type="FRONT")
+    in_viewport(bpy.ops.view3d.view_selected)
+    return rig
+
+
+def bind() -> None:
+    """Press Bind."""
+    in_viewport(bpy.ops.nsm.bind)
+    viewport().tag_redraw()
+
+
+def read_row() -> None:
+    """Go down the list to the joint of which least is sure."""
+    binding = bpy.context.view_layer.objects.active.nsm.binding
+    rows = [(row.confidence if row.bone else -1.0, number) for number, row in enumerate(binding.matches)]
+    binding.index = min(rows)[1]
+    viewport().tag_redraw()
+
+
+def walk() -> None:
+    """Bake the rig's way along a curve, and look at it in the middle of the shot."""
+    rig = bpy.context.view_layer.objects.active
+    bpy.context.scene.frame_end = 120
+    in_viewport(bpy.ops.nsm.add_path)
+    with_active(rig)
+    in_viewport(bpy.ops.nsm.bake)
+    frame_character()
+
+
 def leave() -> None:
     """Quit without asking."""
     bpy.ops.wm.quit_blender()
@@ -245,6 +313,12 @@ COMMANDS = {
         furnish_hall,
         look_near,
         time_overlay,
+        open_binding,
+        add_mixamo,
+        add_rigify,
+        bind,
+        read_row,
+        walk,
         leave,
     )
 }

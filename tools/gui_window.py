@@ -24,6 +24,10 @@ COMMAND_LIMIT = 400
 """Seconds that one of the session's commands may take: wrapping a hall on a busy machine is the longest."""
 OVERLAY_LIMIT = 4.0
 """Milliseconds that the overlay's drawing may take."""
+PARTS = os.environ.get("PARTS", "").split() or ["rigs", "bake", "rooms"]
+"""What is done."""
+PATIENCE = float(os.environ.get("PATIENCE") or 1)
+"""Factor on all waiting: what a busy machine needs more."""
 ERRORS = re.compile(r"Traceback|^\w*Error:|^Error[ :]|bl_ext\.user_default\.nsm_blender.*[Ee]rror")
 """What a log must not have, beside the warnings that software rendering in a chroot gives."""
 
@@ -41,7 +45,7 @@ def state() -> dict[str, Any]:
 
 def wait(what: str, seconds: float, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """Wait until the state fulfils the condition, and return it."""
-    end = time.time() + seconds
+    end = time.time() + PATIENCE * seconds
     while time.time() < end:
         now = state()
         if now.get("failed"):
@@ -96,11 +100,16 @@ def find_button(operator: str) -> tuple[int, int]:
     for y in range(top + 10, top + height - 4, 8):
         point_at(x, y)
         xdotool("key", "ctrl+c")
-        time.sleep(0.1)
+        time.sleep(0.1 * PATIENCE)
         copied = state()["clipboard"]
         seen.add(copied)
         if copied.startswith(operator):
-            return x, y + 3
+            # What was copied may have come late, from the button before.
+            point_at(x, y + 3)
+            xdotool("key", "ctrl+c")
+            time.sleep(0.5 * PATIENCE)
+            if state()["clipboard"].startswith(operator):
+                return x, y + 3
     raise Failure(f"no button {operator} in the sidebar, only {sorted(seen)}")
 
 
@@ -113,14 +122,34 @@ def click(place: tuple[int, int]) -> None:
     xdotool("mouseup", 1)
 
 
+def bind_rigs() -> None:
+    """Bind two rigs, see what the list tells, and let them walk."""
+    command("open_binding")
+    for name in ("mixamo", "rigify"):
+        command(f"add_{name}")
+        time.sleep(PATIENCE)
+        command("open_tab")
+        wait("our tab", 20, lambda now: now["tab"] == "NSM")
+        time.sleep(PATIENCE)
+        command("bind")
+        time.sleep(PATIENCE)
+        screenshot(f"7-{name}-bound")
+        command("read_row")
+        time.sleep(PATIENCE)
+        screenshot(f"7-{name}-row")
+        command("walk")
+        wait("keys on the rig", 5, lambda now: bool(now["keyed"]))
+        time.sleep(PATIENCE)
+        screenshot(f"7-{name}-walk")
+
+
 def bake_a_shot() -> tuple[int, int]:
     """Bake with the mouse, to the end. Returns the button's place."""
-    command("install")
     command("make_scene")
-    time.sleep(1)
+    time.sleep(PATIENCE)
     command("open_tab")
     wait("our tab", 20, lambda now: now["tab"] == "NSM")
-    time.sleep(1)
+    time.sleep(PATIENCE)
     screenshot("1-before")
     button = find_button("bpy.ops.nsm.bake(")
     click(button)
@@ -130,7 +159,7 @@ def bake_a_shot() -> tuple[int, int]:
     after = wait("keys on the character", 5, lambda now: bool(now["keyed"]))
     report({"gui.bake.seconds": time.time() - clicked})
     command("frame_character")
-    time.sleep(1)
+    time.sleep(PATIENCE)
     screenshot("2-after")
     print(f"baked: {', '.join(after['keyed'])}")
     return button
@@ -165,7 +194,7 @@ def seconds_to_cancel(button: tuple[int, int]) -> float:
         pressed = time.time()
         keyboard.stdin.write("key Escape\n")
     wait("the cancelled bake to stop", 20, lambda now: not now["baking"])
-    time.sleep(1)
+    time.sleep(PATIENCE)
     return float((FOLDER / "cancelled").read_text()) - pressed
 
 
@@ -174,7 +203,7 @@ def show_rooms() -> None:
     usual = {}
     for number, name in ((5, "room"), (6, "hall")):
         command(f"furnish_{name}")
-        time.sleep(1)
+        time.sleep(PATIENCE)
         screenshot(f"{number}-{name}")
         command("time_overlay")
         told = json.loads((FOLDER / "overlay.json").read_text())
@@ -184,7 +213,7 @@ def show_rooms() -> None:
               f"minimum {told['min_ms']:.2f}, of its thread {told['thread_median_ms']:.2f}, "
               f"{told['thread_min_ms']:.2f}")  # fmt: skip
         command("look_near")
-        time.sleep(1)
+        time.sleep(PATIENCE)
         screenshot(f"{number}-{name}-near")
     # The thread's own time: drawing without a graphics card uses all cores, and waits for them.
     slow = {name: spent for name, spent in usual.items() if spent > OVERLAY_LIMIT}
@@ -223,36 +252,49 @@ def start_display() -> subprocess.Popen[bytes]:
     return server
 
 
-def start_blender() -> subprocess.Popen[bytes]:
-    """Blender with factory settings, filling the screen."""
-    log = (FOLDER / "blender.log").open("wb")
+def start_blender(name: str) -> subprocess.Popen[bytes]:
+    """Blender with factory settings, filling the screen. name: of its log."""
+    log = (FOLDER / f"blender-{name}.log").open("wb")
     arguments = ["--factory-startup", "-p", "0", "0", str(WIDTH), str(HEIGHT), "--python", "gui_session.py"]
     return subprocess.Popen(["blender", *arguments], cwd=FOLDER, stdout=log, stderr=subprocess.STDOUT)
 
 
 def main() -> int:
     """Run it all. Returns the exit code."""
-    server, code = start_display(), 0
-    blender = start_blender()
+    server = start_display()
+    # The rigs' window has its panels closed, so it is one of its own.
+    codes = [in_window(part) for part in (("rigs",), ("bake", "rooms")) if set(part) & set(PARTS)]
+    server.terminate()
+    try:
+        check_logs()
+    except Failure as failure:
+        print(f"FAILED: {failure}", file=sys.stderr)
+        codes.append(1)
+    return max(codes)
+
+
+def in_window(parts: tuple[str, ...]) -> int:
+    """Do those of the `parts` that are wanted in one window. Returns the exit code."""
+    (FOLDER / "state.json").unlink(missing_ok=True)
+    blender, code = start_blender(parts[0]), 0
     try:
         print("Blender", wait("Blender's window", 120, lambda now: True)["version"], flush=True)
-        cancel_bakes(bake_a_shot())
-        show_rooms()
+        command("install")
+        if "rigs" in parts:
+            bind_rigs()
+        if "bake" in parts and "bake" in PARTS:
+            cancel_bakes(bake_a_shot())
+        if "rooms" in parts and "rooms" in PARTS:
+            show_rooms()
         send("leave")
     except Failure as failure:
         screenshot("failed")
         print(f"FAILED: {failure}", file=sys.stderr)
         code = 1
     try:
-        blender.wait(10)
+        blender.wait(10 * PATIENCE)
     except subprocess.TimeoutExpired:
         blender.kill()
-    server.terminate()
-    try:
-        check_logs()
-    except Failure as failure:
-        print(f"FAILED: {failure}", file=sys.stderr)
-        code = 1
     return code
 
 
