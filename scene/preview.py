@@ -32,7 +32,7 @@ _ROOM = 0.8
 """Metres that the camera goes back from where a group just fits."""
 _LENS, _NEAR_LENS = 52, 38
 """Millimetres: the usual lens, and the one that looks at a character between walls,"""
-_NEAR = 2.9
+_NEAR = 3.4
 """metres away."""
 _COLOURS = {
     "light tile": (0.26, 0.29, 0.32, 1.0),
@@ -224,7 +224,7 @@ class _Stage:
         hips = self.hips()
         away = Vector((math.sin(around), -math.cos(around), 0.3))
         self.camera.data.lens = _NEAR_LENS
-        self.camera.location = Vector((hips.x, hips.y, 0.85)) + _NEAR * away
+        self.camera.location = Vector((hips.x, hips.y, 0.9)) + _NEAR * away
         self.camera.rotation_euler = (-away).to_track_quat("-Z", "Y").to_euler()
 
     def _aim_at_places(self, numbers: list[float], away: Vector) -> None:

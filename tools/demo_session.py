@@ -73,7 +73,7 @@ class Errand(NamedTuple):
 ACTS = (
     Errand("pick_up", "Box", 15, near=75),
     Errand("put_down", "Shelf", hold=0.3, near=10),
-    Errand("sit", "Armchair", hold=2.5, near=15),
+    Errand("sit", "Armchair", hold=2.5, near=-20),
     Errand("walk", OUTSIDE),
 )
 """In through the door, the box from the table to the shelf, round the low beam to the armchair, and out again."""
@@ -370,7 +370,7 @@ def acted(character: bpy.types.Object) -> list[tuple[int, str, float | None]]:
     took, shelf, chair = (errand.near for errand in ACTS[:3])
     return [
         (1, "before the door", None),
-        (taken.between(0.35), "in through the door", None),
+        (taken.set_off + 2 * FPS, "in through the door", None),
         (taken.arrived - FPS, "takes the box", took),
         (taken.arrived, "from the table", took),
         (put.between(0.4), "carries it", None),
@@ -378,12 +378,9 @@ def acted(character: bpy.types.Object) -> list[tuple[int, str, float | None]]:
         (put.arrived, "on the shelf", shelf),
         (sat.between(0.4), "round the low beam", None),
         (sat.arrived - round(1.8 * FPS), "sits down", chair),
-        (sat.arrived, "between arm rests", chair),
-        (sat.done - FPS // 4, "rests", chair),
-        (left.set_off + round(0.7 * FPS), "stands up", chair),
-        (left.set_off + round(1.5 * FPS), "goes", chair),
-        (left.between(0.6), "leaves", None),
-        (left.done, "outside", None),
+        (sat.done - FPS // 2, "rests between arm rests", chair),
+        (left.set_off + round(0.6 * FPS), "stands up", chair),
+        (left.arrived - FPS // 2, "leaves", None),
     ]
 
 
