@@ -103,7 +103,7 @@ def through_door(aim: Reach, root: Array, scenery: Scenery) -> Leg:
     if (root[:2] - middle) @ through < -BEFORE:
         points.insert(1, middle - BEFORE * through)
     flat = np.hstack((np.array(points), np.full((len(points), 1), root[2])))
-    return Leg(Route(flat, np.zeros(len(points), dtype=bool)), aim.facing)
+    return Leg(Route(flat, np.zeros(len(points), dtype=bool)), None)
 
 
 def _half_width(box: Collider) -> float:
