@@ -10,7 +10,7 @@ import pytest
 
 from nsm_blender.control.check import Problem, check
 from nsm_blender.control.foresight import foresee
-from nsm_blender.control.goals import ActionKey, Goal
+from nsm_blender.control.goals import LOCOMOTION, ActionKey, Goal
 from nsm_blender.control.shot import Shot
 from nsm_blender.geometry.colliders import Collider
 from nsm_blender.geometry.roles import Seat
@@ -47,13 +47,20 @@ def test_keys_that_work_have_no_problems() -> None:
         (ActionKey("walk", "outside"), "There is no way to the goal: 'Side"),
         (ActionKey("sit", "near"), "sitting down needs a seat; attach the goal 'near' to one."),
         (ActionKey("open", "on Chair"), "opening a door needs a door; attach the goal 'on Chair' to one."),
-        (ActionKey("sit", "on Chair"), "sitting down is beyond the locomotion network"),
     ],
 )
 def test_what_cannot_work_is_fatal(key: ActionKey, sentence: str) -> None:
     found = problems(ActionKey("idle"), key)
     assert any(p.text.startswith(sentence) for p in found)
     assert {(p.key, p.fatal) for p in found} == {(1, True)}
+
+
+def test_what_no_network_that_is_there_can_do_is_fatal() -> None:
+    chair = Goal("on Chair", [1.0, 0.0, 0.0], collider="Chair")
+    keys = [ActionKey("sit", "on Chair")]
+    shot = Shot("Walker", 30.0, 600, keys=keys, goals=[chair], colliders=[CHAIR], start=[-2.0, 0.0, 0.0, 0.0])
+    (problem,) = check(shot, LOCOMOTION)
+    assert problem.fatal and problem.text.startswith("sitting down is beyond the locomotion network")
 
 
 def test_a_seat_without_handles_cannot_be_sat_on() -> None:

@@ -18,14 +18,14 @@ from ..nsm_data import KINDS
 from .avoid_episodes import avoid_episode
 from .carry_episodes import carry_episode
 from .climb_episodes import climb_episode
-from .climbing import recorded_flights, shows_climbing
+from .climbing import Flight, recorded_flights, shows_climbing
 from .episode import Episode, Fault
-from .lifting import recorded_lifts, standing_lifts
+from .lifting import Lift, recorded_lifts, standing_lifts
 from .open_episodes import Walks, open_episode, opened_as_recorded
-from .opening import recorded_openings
+from .opening import Opening, recorded_openings
 from .pool import Pool, recorded_tracks, shows_locomotion, walked_tracks
 from .sit_episodes import sit_episode
-from .sitting import recorded_sits, shows_sitting
+from .sitting import Sit, recorded_sits, shows_sitting
 from .track import Track
 from .walk_episodes import walk_episode
 
@@ -81,6 +81,7 @@ class Tally:
 
 def used_clips(data: Path, left_out: frozenset[str]) -> frozenset[str]:
     """Names of the recordings in a data folder of which episodes are made, but those of the performers `left_out`."""
+    templates: list[Sit | Lift | Flight | Opening]
     templates = [*recorded_sits(data), *recorded_lifts(data), *recorded_flights(data), *recorded_openings(data)]
     names = {one.name for one in templates if one.subject not in left_out}
     names |= {clip.name for clip in load_library(data) if shows_locomotion(clip) and clip.subject not in left_out}
