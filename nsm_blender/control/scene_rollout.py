@@ -41,9 +41,11 @@ _PAST = -int(WINDOW[0])
 _SHARE = np.arange(1, FUTURE + 1) / FUTURE
 """w of lambda = w ^ (d ^ 2): rises from now to the last sample."""
 PULL = 3.0
-"""1/s at which the root follows what the goals' frames move the way by. Chosen on development furniture: at 1, where the
-root comes round with the way itself, what the network drifts by leaves it farther off; 2 does as well on seats, not on
-boxes."""
+"""1/s at which the root follows what the goals' frames move the way by.
+
+Chosen on development furniture: at 1, where the root comes round with the way itself, what the network drifts by leaves
+it farther off; 2 does as well on seats, not on boxes.
+"""
 FASTEST_TURN = 4.5
 """rad/s: one frame in a thousand of the training data turns faster; who spins, feeds his own spin."""
 _POSE_SHARE = 0.5
