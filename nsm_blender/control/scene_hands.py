@@ -33,7 +33,9 @@ GRASP_REACH = 0.3
 CLOSES_AFTER = 0.3
 """Seconds that the palms touch a box after which they take it, even when they still come nearer."""
 LEAVE_REACH = 0.25
-"""Metres from its place within which a box is let go."""
+"""Metres from its place within which a box is let go, when the hands do,"""
+PASSES = 0.2
+"""and when it came no nearer for so many seconds."""
 SWINGS_ON = 0.3
 """Share of its angle from which a door that is let go of swings on,"""
 SWING = 1.2
@@ -197,7 +199,7 @@ class Hands:
         nearer = away < self._away - AS_NEAR / 4
         self._away, self._waits = (away, 0) if nearer else (self._away, self._waits + 1)
         waited = self._waits > NO_NEARER * FPS and away < self._away + AS_NEAR
-        released = waited or (contacts[_HANDS] < TOUCHES).all()
+        released = waited or (self._waits > PASSES * FPS and (contacts[_HANDS] < TOUCHES).all())
         if self._rests < RESTS_AFTER * FPS and not (released and away < LEAVE_REACH):
             return False
         self.holds[-1] = replace(hold, left=frame, goal=goal, key_left=key)
