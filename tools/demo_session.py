@@ -77,7 +77,7 @@ ACTS = (
     Errand("walk", OUTSIDE),
 )
 """In through the door, the box from the table to the shelf, round the low beam to the armchair, and out again."""
-ACTS_FRAMES = 1200
+ACTS_FRAMES = 1320
 ERRANDS = (Errand("walk", "Box", 15, 1.0), Errand("walk", "Armchair", hold=0.5), Errand("run", "Shelf", hold=1.0))
 """What the locomotion network can do there: to the table, round the low beam to the armchair, and to the shelf."""
 ERRANDS_FRAMES = 780

@@ -261,7 +261,8 @@ class SceneErrands:
                 if key.action == "sit":
                     self._outcome.place, self._outcome.facing = self._aim.place[:2].tolist(), self._aim.facing
                 near = np.linalg.norm(self._aim.place[:2] - place) < AT_HAND
-                if near and not self._seated and self._from_the_right_side(self._aim):
+                # Who tries again goes to where one stands before the thing first.
+                if near and not self._tries and not self._seated and self._from_the_right_side(self._aim):
                     return self._approach()
             hold, character = self.hands.holding, self.character
             held = "" if hold is None else hold.name
@@ -272,7 +273,7 @@ class SceneErrands:
         if self._aim is None:
             self._outcome.place, self._outcome.facing = leg.place.tolist(), leg.facing
         if leg.route.length < AT_END:
-            return self._arrive()
+            return self._arrive() if self._aim is None else self._approach()
         self._get_up()
         if key.action == "climb":
             self._foot = leg.route.points[-3, :2]
@@ -323,8 +324,10 @@ class SceneErrands:
         left = self._steer.walker.left
         if self._aim is None and left <= AT_END:
             return self._arrive()
-        if self._aim is not None and (left <= AT_END or (left <= NEAR and self._from_the_right_side(self._aim))):
-            return self._approach()
+        if self._aim is not None:
+            from_here = not self._tries and left <= NEAR and self._from_the_right_side(self._aim)
+            if from_here or left <= AT_END:
+                return self._approach()
         if left < self._nearest - GETS_ON:
             self._nearest, self._got_on = left, self.character.frame
         if self._seconds(self._got_on) > STUCK:
