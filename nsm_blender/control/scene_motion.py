@@ -95,6 +95,7 @@ def posed(
     count = len(record.root)
     hips, rotations, root = record.places[:, 0].copy(), limit_elbows(record.rotations), record.root.copy()
     contacts = foot_contacts(record)
+    _rest_feet(contacts, seatings)
     for seating in seatings:
         out.append(_seat(seating, hips, rotations, root))
     ground = np.array([0.0, 0.0, float(record.root[0, 2])])
@@ -141,6 +142,15 @@ def foot_contacts(record: SceneRecord) -> Array:
         for joint, part in ((foot, heel), (foot.replace("Foot", "Toe"), toe)):
             out[:, CONTACT_JOINTS.index(joint)] = on & without_short_runs(part & on, _SHORTEST, _SHORTEST)
     return out
+
+
+def _rest_feet(contacts: Array, seatings: Sequence[Seating]) -> None:
+    """Let who sits keep the feet, in place, that are on the ground when one has sat down: the labels of a body that
+    rests for long drift, and so would the shins, into the seat."""
+    for seating in seatings:
+        first, last = seating.settled, len(contacts) if seating.left is None else seating.left
+        for column in range(contacts.shape[1]):
+            contacts[first:last, column] = contacts[first, column]
 
 
 def limited(vector: Array, most: float) -> Array:

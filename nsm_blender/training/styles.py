@@ -98,7 +98,8 @@ def _style(
     frames = [_part(recorded(library[clip]), start, stop) for clip, start, stop in parts]
     straight = [_straight(part) for part in frames]
     # Whole parts are encoded, or each stretch would begin and end in the mean pose; then the turns are left out.
-    hidden = [autoencoder.encode(part)[on[0::2] & on[1::2]] for part, on in zip(frames, straight, strict=True)]
+    encoded = [autoencoder.encode(part) for part in frames]
+    hidden = [rows[on.reshape(len(rows), -1).all(axis=1)] for rows, on in zip(encoded, straight, strict=True)]
     licences = sorted({library[clip].licence for clip, _, _ in parts})
     sources = ", ".join(clip for clip, _, _ in parts)
     gram = gram_matrix(np.concatenate(hidden))
