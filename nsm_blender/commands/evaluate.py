@@ -65,6 +65,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="NAME",
         help="rigs: only those with this in their name; may be repeated",
     )
+    parser.add_argument("--tables", nargs="+", metavar="NAME",
+                        help="nsm: some of precision, ablations, response, endurance, success")  # fmt: skip
     parser.add_argument("--picture", type=Path, metavar="FILE.png", help="nsm: also draw the gates over the phase")
     parser.set_defaults(handler=run)
 

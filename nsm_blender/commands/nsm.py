@@ -39,7 +39,7 @@ _ABLE = {"sit": ["sit"], "carry": ["pick_up", "put_down"], "open": ["open"], "cl
 
 def evaluated(args: argparse.Namespace) -> tuple[dict[str, float], dict[str, object]]:
     """The figures, and what they were measured on. Raises UserError."""
-    from ..evaluation.nsm import evaluate, picture
+    from ..evaluation.nsm import TABLES, evaluate, picture
 
     if args.data is not None or args.test_subjects is not None or args.compare is not None:
         raise UserError("The NSM is evaluated without recordings; leave --data, --test-subjects and --compare out.")
@@ -47,7 +47,10 @@ def evaluated(args: argparse.Namespace) -> tuple[dict[str, float], dict[str, obj
     if args.picture is not None:
         picture(weights, args.picture)
         print(f"wrote {args.picture}")
-    return evaluate(weights), {"weights": file_hash(weights)}
+    unknown = sorted({*(args.tables or ())} - {*TABLES})
+    if unknown:
+        raise UserError(f"There is no table '{unknown[0]}' of the NSM's; choose from {', '.join(TABLES)}.")
+    return evaluate(weights, tables=args.tables or TABLES), {"weights": file_hash(weights)}
 
 
 def weights_of(args: argparse.Namespace) -> Path:

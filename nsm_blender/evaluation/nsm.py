@@ -8,7 +8,7 @@ and rooms; `development` names others that nothing was trained on either, for ch
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -31,6 +31,9 @@ from ..motion.root import angle_of, direction
 from ..motion.rotations import Array
 from .metrics import foot_slide, low_foot_slide
 from .nsm_bodies import motion_detail, penetration
+from .nsm_endurance import figures_of, wander
+from .nsm_rooms import ROOMS, success_figures, tasks
+from .nsm_rooms import seeds as seeds_of_rooms
 
 SEATS = ("chair", "armchair", "stool", "sofa", "bench", "office_chair")
 BOXES = ("box", "crate", "sack", "drum")
@@ -54,6 +57,7 @@ ABLATIONS = {
     "no_environment": Options(environment=False),
 }
 """The full weights with a part left out of the rollout; the paper trains each anew."""
+TABLES = ("precision", "ablations", "response", "endurance", "success")
 DEVELOPMENT = 100001
 """First of the seeds, in steps of 5, that are neither trained on nor reported on."""
 LABELLED = 0.5
@@ -264,47 +268,64 @@ def evaluate(
     log: Log = print,
     quick: bool = False,
     development: bool = False,
-    processes: int | None = None,
+    tables: Collection[str] = TABLES,
+    processes: int = 2,
 ) -> Figures:
-    """All figures; `quick` takes a tenth of the trials. processes: that measure at the same time, by default two."""
-    from .nsm_endurance import figures_of, wander
-    from .nsm_rooms import ROOMS, seeds, success_figures, tasks
-
+    """All figures of `tables`; `quick` takes a tenth of the trials. processes: that measure at the same time."""
     network = load(weights)
-    actions = actions_of(network.card)
-    starts = max(STARTS // 10, 1) if quick else STARTS
-    ablated = max(starts // 5, 1)
-    jobs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {"wander": (wander, (development,))}
-    jobs |= {f"room {seed}": (tasks, (seed,)) for seed in seeds(2 if quick else ROOMS, development)}
-    for task, action, things in (("sit", "sit", CHAIRS), ("carry", "pick_up", LOADS)):
-        if action in actions:
-            jobs |= {f"{task} {n}": (trials, (task, n, starts, development)) for n in range(things)}
-    if "sit" in actions:
-        jobs |= {
-            f"{name} {n}": (trials, ("sit", n, ablated, development, options))
-            for name, options in ABLATIONS.items()
-            for n in range(CHAIRS)
-        }
-    jobs["response"] = (response, (starts, development))
+    jobs = {
+        name: job for name, job in _jobs(actions_of(network.card), quick, development).items() if job.table in tables
+    }
     results: dict[str, Any] = {}
     # Fresh processes, so that none inherits threads of ours.
-    with ProcessPoolExecutor(processes or 2, get_context("spawn"), initializer=_prepare, initargs=(weights,)) as pool:
-        waiting = {pool.submit(_measured, job, arguments): name for name, (job, arguments) in jobs.items()}
+    with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_prepare, initargs=(weights,)) as pool:
+        waiting = {pool.submit(_measured, job.measure, job.arguments): name for name, job in jobs.items()}
         for number, future in enumerate(as_completed(waiting), 1):
             results[waiting[future]] = future.result()
             log(f"{number}/{len(jobs)} {waiting[future]}")
-    out: Figures = dict(results["response"])
-    out |= figures_of(results["wander"])
-    out |= success_figures([one for name in jobs if name.startswith("room ") for one in results[name]], log)
+
+    def of(kind: str) -> list[Any]:
+        return [one for name in jobs if name.startswith(f"{kind} ") for one in results[name]]
+
+    out: Figures = dict(results.get("response", {}))
+    if "endurance" in results:
+        out |= figures_of(results["endurance"])
+    out |= success_figures(found, log) if (found := of("room")) else {}
     for task in ("sit", "carry"):
-        found = [one for name in jobs if name.startswith(f"{task} ") for one in results[name]]
-        out |= precision_figures(task, found, log) if found else {}
+        out |= precision_figures(task, found, log) if (found := of(task)) else {}
     for ablation in ABLATIONS:
-        found = [one for name in jobs if name.startswith(f"{ablation} ") for one in results[name]]
-        out |= _ablation_figures(ablation, found) if found else {}
+        out |= _ablation_figures(ablation, found) if (found := of(ablation)) else {}
     for key, value in out.items():
         log(f"{key} {value:.3f}")
     return out
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A piece of a table: `measure` with the network and `arguments`."""
+
+    table: str
+    measure: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str, _Job]:
+    starts = max(STARTS // 10, 1) if quick else STARTS
+    ablated = max(starts // 5, 1)
+    out: dict[str, _Job] = {}
+    for task, action, things in (("sit", "sit", CHAIRS), ("carry", "pick_up", LOADS)):
+        if action in actions:
+            out |= {f"{task} {n}": _Job("precision", trials, (task, n, starts, development)) for n in range(things)}
+    if "sit" in actions:
+        out |= {
+            f"{name} {n}": _Job("ablations", trials, ("sit", n, ablated, development, options))
+            for name, options in ABLATIONS.items()
+            for n in range(CHAIRS)
+        }
+    out["response"] = _Job("response", response, (starts, development))
+    out["endurance"] = _Job("endurance", wander, (development,))
+    rooms = seeds_of_rooms(2 if quick else ROOMS, development)
+    return out | {f"room {seed}": _Job("success", tasks, (seed,)) for seed in rooms}
 
 
 def _prepare(weights: Path | None) -> None:
