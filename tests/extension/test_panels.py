@@ -38,7 +38,7 @@ class Layout:
         self.shown.append(text)
 
     def column(self, **_options: object) -> Layout:
-        return Layout(self.shown)
+        return type(self)(self.shown)
 
     row = split = column
 
