@@ -386,7 +386,7 @@ def acted(character: bpy.types.Object) -> list[tuple[int, str, float | None]]:
 
 def walked(character: bpy.types.Object) -> list[tuple[int, str, float | None]]:
     """The same of errands without hands: at each goal and on the ways between them."""
-    moments = [(1, "stand", None)]
+    moments: list[tuple[int, str, float | None]] = [(1, "stand", None)]
     for key in character.nsm.keys:
         at = _Moments(key)
         moments += [(at.between(0.5), key.action, None), (at.done - FPS // 4, key.goal.name, None)]
