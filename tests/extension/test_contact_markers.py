@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from . import build
+from .layouts import drawn
 from .snapshot import difference, snapshot
-from .test_manifold import drawn
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import bpy
 import pytest
 
 from . import build
+from .layouts import drawn
 from .snapshot import difference, snapshot
-from .test_manifold import drawn
 
 
 @pytest.fixture

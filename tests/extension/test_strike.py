@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from . import build
+from .layouts import drawn
 from .snapshot import difference, snapshot
-from .test_manifold import drawn, empty, select
+from .test_manifold import empty, select
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...control.bodies import CAPSULES
 from ...geometry.colliders import Collider, Surroundings
 from ...geometry.footing import CLIMBABLE, ground_under
 from ...models.nsm import ACTIONS, CONTACTS, FPS, GOAL_ACTIONS
@@ -130,19 +131,6 @@ ACCELERATION_LIMIT, RUNNING_ACCELERATION_LIMIT = 100.0, 120.0
 running."""
 DEEPEST = 0.05
 """Metres that a body may be inside a thing outside of intended contacts."""
-_CAPSULES = (
-    # (from, to, radius): bones as they must not enter things.
-    ("Hips", "Spine2", 0.11),
-    ("Neck", "Head", 0.07),
-    ("LeftUpLeg", "LeftLeg", 0.07),
-    ("RightUpLeg", "RightLeg", 0.07),
-    ("LeftLeg", "LeftFoot", 0.05),
-    ("RightLeg", "RightFoot", 0.05),
-    ("LeftArm", "LeftForeArm", 0.04),
-    ("RightArm", "RightForeArm", 0.04),
-    ("LeftForeArm", "LeftHand", 0.03),
-    ("RightForeArm", "RightHand", 0.03),
-)
 _SHARES = (0.1, 0.4, 0.7, 1.0)
 
 
@@ -153,7 +141,7 @@ def penetration(
 
     Measured from points on the bones, so that a point inside a thing counts with its bone's radius.
     """
-    bones = [bone for bone in _CAPSULES if with_arms or not bone[0].endswith("Arm")]
+    bones = [bone for bone in CAPSULES if with_arms or not bone[0].endswith("Arm")]
     ends = [(MODEL_SKELETON.index(a), MODEL_SKELETON.index(b), radius) for a, b, radius in bones]
     radii = np.repeat([radius for _, _, radius in ends], len(_SHARES))
     out = np.zeros(len(frames))
