@@ -42,8 +42,9 @@ _PAST = -int(WINDOW[0])
 _SHARE = np.arange(1, FUTURE + 1) / FUTURE
 """w of lambda = w ^ (d ^ 2): rises from now to the last sample."""
 PULL = 3.0
-"""1/s at which the root follows what the goal's frame moves the way by, where one uses a thing: what the network drifts
-by leaves it a third as far off as with the 1 that holds elsewhere. Chosen on development furniture."""
+"""1/s at which the root follows what the goal's frame moves the way by, where one uses a thing; elsewhere 1. The more,
+the less what the network drifts by leaves it off. Chosen on development furniture: with 1 there too, 12 sits ended 4.2
+cm off instead of 2.8, and 8 grasps 8.2 instead of 4.4."""
 STANDOFF = {"sit": 0.0, "carry": 0.45, "open": 0.45}
 """Metres from the goal at which one is who uses it, by the goal's action,"""
 PULL_NEAR = 0.4
