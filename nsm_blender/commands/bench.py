@@ -67,6 +67,12 @@ rows of the manifold tools/bench_no_blas.py does so by itself, and prints them s
   pip install --editable .
 """
 
+OLDEST = "Prescott"
+OLD_KERNELS = f"""
+NumPy's OpenBLAS does not know this processor and takes the kernels of the oldest ({OLDEST}): products take two to four
+times as long. OPENBLAS_CORETYPE=Haswell (AVX2) or SkylakeX (AVX-512) in the environment tells it better.\
+"""
+
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add `bench` and its arguments."""
@@ -101,6 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
         figures["meta"] |= in_blender.pop("meta")
         figures |= in_blender
     print(table(figures))
+    if figures["meta"]["blas_kernels"] == OLDEST:
+        print(OLD_KERNELS)
     if reason is not None:
         print(f"\nNot measured: keys and bakes in Blender, as {reason}.")
     if lacking:

@@ -7,6 +7,7 @@ own, because a BLAS reads its number of threads when NumPy is imported.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import os
@@ -70,6 +71,7 @@ def measure(weights: Path) -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "blas": blas(),
+        "blas_kernels": kernels(),
         "products_by": "matmul" if matmul_is_fast() else "einsum",
         "weights": network.hash,
         "read_gb_per_s.cached_8mb": read_rate(8 << 20) / 1e9,
@@ -161,6 +163,15 @@ def blas() -> str:
     show: Any = np.show_config  # the stubs do not know `mode`
     found = show(mode="dicts")["Build Dependencies"]["blas"]
     return f"{found['name']} {found['version']}" if found.get("found") else "none"
+
+
+def kernels() -> str:
+    """The processor for which the BLAS chose its kernels, or "unknown" where threadpoolctl is not installed."""
+    if importlib.util.find_spec("threadpoolctl") is None:
+        return "unknown"
+    from threadpoolctl import threadpool_info
+
+    return next((one["architecture"] for one in threadpool_info() if one["internal_api"] == "openblas"), "unknown")
 
 
 def _features(network: PFNN, count: int) -> Array:
