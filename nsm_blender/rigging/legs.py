@@ -152,8 +152,8 @@ class Legs:
     def _foot(self, side: str, positions: Array, turn: Array, stands: Stance) -> tuple[Array, Array]:
         """Where a foot's ankle belongs (T, 3), and its rotation (T, 4) from the model's, `turn`.
 
-        The ankle is where the scaled one is; while the ball stands, a foot that is longer or shorter than the model's
-        is turned about it, so that the leg still reaches where the model's does.
+        The ankle is where the scaled one is. Of a foot that is longer or shorter than the model's the ball is beside
+        its place then; the stiller of the two ends keeps its own, two that are as still share what is between.
         """
         leg = self._legs[side]
         shape, lift = (len(positions), 3), np.array([0.0, 0.0, self.ankle_lift])

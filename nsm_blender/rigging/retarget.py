@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import RigError
 from ..motion.contacts import foot_contacts
+from ..motion.filters import gaussian
 from ..motion.ik import Limb, solve_limb
 from ..motion.motion import Motion
 from ..motion.root import root_track
@@ -35,6 +36,12 @@ _ASK_AFTER = 2
 """Rounds of the way back after which the motion so far tells when its feet stand; at first the rig's feet do."""
 _ROUNDS, _NEAR = 24, 3e-4
 """Rounds of the way back at the most, and the error (metres and radians) at which it is done."""
+_AROUND = 0.05
+"""Seconds around a frame that tell how the last round of the way back fared there: standard deviation."""
+_FURTHEST, _LEAST = 8.0, 0.9
+"""How many times further than what is missing a step of it goes at the most, and by which share it falls short."""
+_MOST_TURNED = 0.5
+"""Most of each component of half a turn's sine, in one step."""
 _FLAT_FLOOR = 0.05
 
 
@@ -162,6 +169,7 @@ class Retargeter:
         root = root - MODEL_LEGS.positions(np.zeros_like(root), joints)[:, _UPLEGS].mean(1)
         bones = legs.solved()
         least, best, best_root = np.full(len(turns), np.inf), joints.copy(), root.copy()
+        steps = _Steps(fps)
         for done in range(_ROUNDS):
             # What `to_rig` makes of the motion so far tells what is still wrong with it.
             positions = MODEL_LEGS.positions(root, joints)
@@ -169,6 +177,7 @@ class Retargeter:
                 stances = model_stances(positions, joints, fps)
                 if done == _ASK_AFTER:
                     least[:] = np.inf
+                    steps = _Steps(fps)
             there = turns.copy()
             there[:, bones] = joints[:, _LEG_JOINTS]
             there_root, made = legs.posed(positions, there, stances, fps)
@@ -179,8 +188,9 @@ class Retargeter:
             least[better], best[better], best_root[better] = error[better], joints[better], root[better]
             if error.max() < _NEAR and done >= _ASK_AFTER:
                 break
-            root = root + short
-            joints[:, _LEG_JOINTS] = normalize(multiply(wrong, joints[:, _LEG_JOINTS]))
+            way, turn = steps.after(short, wrong)
+            root = root + way
+            joints[:, _LEG_JOINTS] = normalize(multiply(turn, joints[:, _LEG_JOINTS]))
         return best_root, best
 
     def _joints(self, turns: Array) -> Array:
@@ -198,6 +208,32 @@ class Retargeter:
             else:
                 out[:, _INDEX[joint]] = slerp(above, found[below], np.full(len(turns), 0.5))
         return out
+
+
+class _Steps:
+    """How far to go against what is wrong: as far as that is, but where the last step made it less or more than it
+    should have, by as much further or less far (a secant in each frame and those around it, after Anderson).
+    """
+
+    def __init__(self, fps: float) -> None:
+        self._sigma = _AROUND * fps
+        self._last: tuple[Array, Array] | None = None
+
+    def after(self, short: Array, wrong: Array) -> tuple[Array, Array]:
+        """The way (T, 3) and the turns (T, N, 4) of the next step, for the way and the turns that are missing."""
+        sign = np.where(wrong[..., :1] < 0, -1.0, 1.0)
+        missing = np.concatenate((short, (sign * wrong[..., 1:]).reshape(len(wrong), -1)), axis=1)
+        step = missing
+        if self._last is not None:
+            gone, before = self._last
+            change = missing - before
+            along, size = (gaussian(np.sum(change * other, axis=1), self._sigma) for other in (missing, change))
+            share = np.clip(along / np.maximum(size, 1e-12), -_FURTHEST, _LEAST)
+            step = missing - share[:, None] * (gone + change)
+        self._last = (step, missing)
+        axis = np.clip(step[:, 3:].reshape(wrong[..., 1:].shape), -_MOST_TURNED, _MOST_TURNED)
+        real = np.sqrt(np.maximum(1.0 - np.sum(axis * axis, axis=-1, keepdims=True), 0.0))
+        return step[:, :3], np.concatenate((real, axis), axis=-1)
 
 
 _UPLEGS = MODEL_LEGS.indices([side + "UpLeg" for side, _ in SIDES])

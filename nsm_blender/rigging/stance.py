@@ -18,7 +18,7 @@ _SLOW = 0.5
 """m/s below which an end of a foot is at rest. At rest it moves at 0.4 m/s at the most, swinging at 2 and more."""
 _SHORT, _LONG = 0.06, 0.12
 """Seconds at rest: up to the first it is the turning point of a swing or a kick, from the second on a stance."""
-_LEAVING = 0.08
+_LEAVING = 0.15
 """Seconds before and after a stance in which it begins to hold and ends to."""
 _STILL = 0.3
 """m/s up to which the heading of a foot on its ball counts as its stance's, the less the faster."""
@@ -26,6 +26,11 @@ _ALONE = 0.3
 """Weight of the hips' heading over one foot, where over both it is 1: over one foot they can give way."""
 _STEEP, _LEVEL = 0.4, 0.6
 """Length over the ground of a foot's axis of length one, above which it begins to have a heading, and has one."""
+_ARM = 0.4
+"""Metres: how fast a foot turns about the vertical counts as the speed of something so far from the axis. One that
+pivots on its ball stands in one heading before and in another one after."""
+_EQUAL = 0.3
+"""m/s: two ends of a foot that are slower than this are about equally still."""
 _SMOOTH = 0.02
 """Seconds: standard deviation of the filter on a foot's places."""
 _LITTLE = 1e-4
@@ -39,9 +44,10 @@ _AHEAD = np.array([0.0, -1.0, 0.0])
 class Stance:
     """How a foot stands over T frames.
 
-    held: (T,) 0 to 1, how much one of its ends, ankle or ball, stands. ball: (T,) how much the ball does. along:
-    (T, 4) rotation about +Z to where the foot points. heading, facing: (T, 4) the same of the foot and of the hips
-    above it, but constant while the foot stands: unlike the body's own they stay what they are until it leaves.
+    held: (T,) 0 to 1, how much one of its ends, ankle or ball, stands. ball: (T,) how much of that the ball does: all
+    under a heel that moves, half where both are still. along: (T, 4) rotation about +Z to where the foot points.
+    heading, facing: (T, 4) the same of the foot and of the hips above it, but constant while the foot stands: unlike
+    the body's own they stay what they are until it leaves, or pivots.
     """
 
     held: Array
@@ -67,16 +73,21 @@ def stances(feet: dict[str, Foot], hips: Array, fps: float) -> dict[str, Stance]
     held = {side: _strength(found, len(hips), fps) for side, found in rests.items()}
     out = {}
     for side, foot in feet.items():
-        on_ball = _rests(speeds[side][:, 1], fps)
+        speed = speeds[side]
         heading, level = _yaw(foot.rotation)
-        kept = _kept(heading, on_ball, level * ease(1 - speeds[side][:, 1] / _STILL), fps)
-        both = (_ALONE + np.min([held[other] for other in feet], axis=0)) * ease(1 - speeds[side].min(axis=1) / _SLOW)
+        turning = _ARM * level * np.abs(_rate(heading, fps))
+        unturned = _rests(np.maximum(speed[:, 1], turning), fps)
+        kept = _kept(heading, unturned, level * ease(1 - speed[:, 1] / _STILL), fps)
+        both = (_ALONE + np.min([held[other] for other in feet], axis=0)) * ease(1 - speed.min(axis=1) / _SLOW)
+        whole = _rests(np.maximum(speed.min(axis=1), turning), fps)
+        moves = speed * speed + _EQUAL * _EQUAL
+        stiller = moves[:, 0] / moves.sum(axis=1)
         out[side] = Stance(
             held[side],
-            _strength(on_ball, len(hips), fps),
+            stiller * _strength(_rests(speed[:, 1], fps), len(hips), fps),
             from_yaw(kept + level * (heading - kept)),
             from_yaw(kept),
-            from_yaw(_kept(_yaw(hips)[0], rests[side], both, fps)),
+            from_yaw(_kept(_yaw(hips)[0], whole, both, fps)),
         )
     return out
 
@@ -100,6 +111,14 @@ class _Rest:
     stop: float
     sure: float
     moved: float
+
+
+def _rate(angle: Array, fps: float) -> Array:
+    """Radians (T,) per second of an angle (T,)."""
+    if len(angle) < 2:
+        return np.zeros(len(angle))
+    out: Array = np.gradient(gaussian(angle, _SMOOTH * fps)) * fps
+    return out
 
 
 def _speeds(foot: Foot, fps: float) -> Array:

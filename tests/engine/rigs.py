@@ -8,7 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from nsm_blender.evaluation.rigs import LIMBS, NAMES, RECIPES, SIDES, Recipe, Rig, X, Y, build, names_of, rigify_truth
+from nsm_blender.evaluation.rigs import (
+    LIMBS,
+    NAMES,
+    PROPORTIONED,
+    RECIPES,
+    SIDES,
+    Recipe,
+    Rig,
+    X,
+    Y,
+    build,
+    names_of,
+    rigify_truth,
+)
 from nsm_blender.motion.skeleton import MODEL_SKELETON, Skeleton
 from nsm_blender.rigging.joints import BoneInfo, RigInfo
 
@@ -64,8 +77,8 @@ def folded() -> Rig:
 
 
 def rig(name: str) -> Rig:
-    """One of RECIPES, or Rigify's."""
-    return rigify(name.split()[-1]) if name.startswith("Rigify") else build(name, RECIPES[name])
+    """One of RECIPES or PROPORTIONED, or Rigify's."""
+    return rigify(name.split()[-1]) if name.startswith("Rigify") else build(name, (RECIPES | PROPORTIONED)[name])
 
 
 ALL = ("Rigify metarig", "Rigify generated", *RECIPES)

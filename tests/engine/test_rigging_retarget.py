@@ -338,6 +338,54 @@ def test_a_kick_turns_where_the_engine_has_it(name):
     assert np.linalg.norm(back.positions - kick.positions, axis=-1).max() < 0.005
 
 
+def pivoting(degrees_, seconds):
+    """One who stands on the right foot, the left one raised, and turns on the ball of it by so much."""
+    standing = performed(0.0, seconds=seconds + 2.0, stepping=None)
+    t = np.arange(len(standing)) / standing.fps
+    local = MODEL_SKELETON.local_rotations(standing.rotations.astype(float))
+    raised = eased(np.minimum(t - 0.5, t[-1] - 0.5 - t) / 0.3)
+    axis = np.broadcast_to(np.array([1.0, 0.0, 0.0]), (len(t), 3))
+    for part, angle in (("UpLeg", -0.8), ("Leg", 1.2)):
+        bent = from_axis_angle(axis, angle * raised)
+        local[:, INDEX("Left" + part)] = multiply(bent, local[:, INDEX("Left" + part)])
+    places, turns = MODEL_SKELETON.forward(standing.positions[:, 0].astype(float), local)
+    yaw = from_yaw(np.radians(degrees_) * eased((t - 1.0) / seconds))[:, None]
+    ball = places[:, [INDEX("RightToe")]]
+    contacts = standing.contacts * np.array(["Left" not in joint for joint in CONTACT_JOINTS], np.float32)
+    return replace(
+        standing,
+        positions=(rotate(np.broadcast_to(yaw, turns.shape), places - ball) + ball).astype(np.float32),
+        rotations=multiply(np.broadcast_to(yaw, turns.shape), turns).astype(np.float32),
+        contacts=contacts,
+    )
+
+
+def eased(t):
+    t = np.clip(t, 0.0, 1.0)
+    return t * t * (3 - 2 * t)
+
+
+@pytest.mark.parametrize("name", ["child", "Rigify metarig", "VRM with long legs", "Mixamo with long feet"])
+@pytest.mark.parametrize(("turn", "seconds"), [(30, 0.4), (90, 1.5), (180, 0.6)])
+def test_who_pivots_on_one_foot_stands_where_the_engine_does_before_and_after(name, turn, seconds):
+    rig, pivot = rigs.rig(name), pivoting(turn, seconds)
+    target = retargeter(rig)
+    out = target.to_rig(pivot)
+    places = places_of(rig, out)
+    errors = [degrees(places[b] - places[a], joint_places(pivot, b) - joint_places(pivot, a)) for a, b in LIMBS]
+    assert np.mean(errors) < 1.0
+    assert np.max(errors) < 3.0
+    away = np.linalg.norm(places["RightFoot"] - target.foot_targets(pivot)["Right"], axis=1)
+    assert away.max() < 0.01
+    rest = rig.info.heads * rig.info.size
+    apart = rest[rig.info.numbers[rig.truth["LeftUpLeg"]]] - rest[rig.info.numbers[rig.truth["RightUpLeg"]]]
+    wider = abs(np.linalg.norm(apart) / 2 - target.scale * MODEL_SKELETON.offsets[INDEX("LeftUpLeg"), 0])
+    gap = (places["RightFoot"] - target.targets(pivot)[:, INDEX("RightFoot")])[:, :2]
+    assert np.linalg.norm(gap, axis=1).max() < 0.01 + wider
+    back = target.from_rig(out.hips, out.rotations, out.fps)
+    assert np.linalg.norm(back.positions - pivot.positions, axis=-1).max() < 0.005
+
+
 @pytest.mark.parametrize("name", ["child", "Unreal 5", "Rigify metarig"])
 def test_feet_that_stand_are_where_the_rig_says_they_belong(name, walk):
     rig = rigs.rig(name)
