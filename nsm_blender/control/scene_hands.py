@@ -30,8 +30,12 @@ TOUCHES = 0.5
 """Contact labels above this mean contact."""
 GRASP_REACH = 0.3
 """Metres that the palms may be off a box, or a hand off a handle, when they take hold."""
-CLOSES_AFTER = 0.3
-"""Seconds that the palms touch a box after which they take it, even when they still come nearer."""
+CLOSES_AFTER = 1.0
+"""Seconds that the palms touch a box after which they take it, even when they still come nearer"""
+COMES_NEARER = 0.005
+"""by so many metres"""
+WITHIN = 5
+"""in so many frames."""
 LEAVE_REACH = 0.25
 """Metres from its place within which a box is let go, when the hands do,"""
 PASSES = 0.2
@@ -150,6 +154,7 @@ class Hands:
         self.tracks: list[dict[str, Array]] = []
         self._waits = self._rests = self._touching = 0
         self._away = np.inf
+        self._reaching: tuple[float, ...] = ()
 
     def fork(self, scenery: Scenery) -> Hands:
         """Another one that goes on from here on its own."""
@@ -180,14 +185,16 @@ class Hands:
         handles, pose = self._scenery.collider(name).handles, self._scenery.pose(name, frame)
         assert isinstance(handles, Carryable)
         middle, _ = between_palms(body.places, body.rotations)
-        before, self._away = self._away, float(np.linalg.norm(middle - grasp_of(handles, pose)[0]))
-        touches = (body.contacts[_HANDS] > TOUCHES).all() and self._away < GRASP_REACH
+        away = float(np.linalg.norm(middle - grasp_of(handles, pose)[0]))
+        before, self._reaching = self._reaching, (*self._reaching[-WITHIN + 1 :], away)
+        touches = (body.contacts[_HANDS] > TOUCHES).all() and away < GRASP_REACH
         self._touching = self._touching + 1 if touches else 0
-        if not touches or (self._away < before and self._touching < CLOSES_AFTER * FPS):
+        nearer = not before or away < before[0] - COMES_NEARER
+        if not touches or (nearer and self._touching < CLOSES_AFTER * FPS):
             return False
         self.holds.append(Hold(name, handles, pose, frame, key))
         self._waits = self._rests = self._touching = 0
-        self._away = np.inf
+        self._away, self._reaching = np.inf, ()
         return True
 
     def leave(self, goal: Array, contacts: Array, frame: int, key: int) -> bool:

@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From what the NSM predicted to a body with rigid bones (4): feet planted, hips on the seat, palms on the box.
 
-The last correction moves hips, hands and boxes by no more than 3 cm and 3 degrees, spread over a second; how far
-they were off before and after it is reported. What it does not reach stays off.
+The last correction moves no palm and no part of a sitting trunk farther than 3 cm, by shifting and turning together,
+spread over a second; how far they were off before and after it is reported. What it does not reach stays off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from ..geometry.colliders import Collider
+from ..geometry.colliders import Collider, Placed, Surroundings
+from ..geometry.footing import CLIMBABLE
 from ..models.nsm import CONTACTS, FPS
 from ..motion.filters import runs, velocity, without_short_runs
 from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from .clearance import Legs
 from .planting import plant_feet
 from .pose import limit_elbows
 from .scene_errands import HIP_JOINTS, Seating, sitting_place
@@ -35,12 +37,13 @@ from .scene_hands import (
     palm,
 )
 from .scene_rollout import SceneRecord
-from .scene_things import blended, pose_at, to_world
+from .scene_things import Scenery, blended, pose_at, to_world
+from .seated_feet import keep_feet
 
 FARTHEST = 0.03
-"""Metres,"""
-MOST_TURN = np.radians(3.0)
-"""and radians, by which the last correction moves anything."""
+"""Metres by which the last correction moves anything."""
+TRUNK = 0.2
+"""Metres from the spine to the shoulders: a trunk that is turned moves no farther there."""
 SPREAD = 1.0
 """Seconds over which it comes in and goes."""
 WRIST_ABOVE_REST = 0.035
@@ -55,6 +58,7 @@ _DOWN = 0.045
 _SLOW = 0.6
 """m/s at which it may move meanwhile."""
 _FEET = ("LeftFoot", "RightFoot")
+_LEGS_MIDDLE, _LEGS_REACH = np.array([0.0, 0.0, 0.4]), 1.1
 
 
 @dataclass(frozen=True)
@@ -95,34 +99,64 @@ def posed(
     count = len(record.root)
     hips, rotations, root = record.places[:, 0].copy(), limit_elbows(record.rotations), record.root.copy()
     contacts = foot_contacts(record)
-    _rest_feet(contacts, seatings)
+    wanted = record.places.copy()
+    keep_feet(record, seatings, contacts, wanted, rotations)
     for seating in seatings:
         out.append(_seat(seating, hips, rotations, root))
-    ground = np.array([0.0, 0.0, float(record.root[0, 2])])
-    level = bool(np.ptp(record.root[:, 2]) < 1e-6)
-    places, rotations = (
-        value[0]
-        for value in plant_feet(
-            (hips - ground)[None],
-            rotations[None],
-            contacts[None],
-            wanted=(record.places - ground)[None],
-            own_heights=not level,
-        )
-    )
-    places = places + ground
     by_name = {collider.name: collider for collider in colliders}
     things = _tracks(hands, by_name, count, rate)
+    places, planted = _planted(record, hips, rotations, contacts, wanted)
+    legs = Legs(places, planted, contacts, _around(root, colliders, hands, things, rate), _underfoot(colliders))
+    if shifts := legs.shifts():
+        for side, shift in shifts.items():
+            wanted[:, MODEL_SKELETON.index(side + "Toe")] += shift
+        places, planted = _planted(record, hips, rotations, contacts, wanted)
+    rotations = planted
     targets = _Targets(places, rotations)
     for hold in hands.holds:
-        out += targets.hold(hold, things[hold.name])
+        targets.hold(hold, things[hold.name])
     for seating in seatings:
         targets.rest(seating, by_name[seating.aim.thing], record.contacts, rate)
     for grip in hands.grips:
         targets.grip(grip, things.get(grip.name))
+    before = places, rotations
     places, rotations = targets.reached()
+    for hold in hands.holds:
+        out += _held(hold, before, (places, rotations))
     out.sort(key=lambda one: one.key)
     return Posed(places, make_continuous(rotations), root, contacts, things, out)
+
+
+def _planted(record: SceneRecord, hips: Array, rotations: Array, contacts: Array, wanted: Array) -> tuple[Array, Array]:
+    """Places and rotations of rigid bones with the toes, in contact, where they are wanted: (T, J, 3)."""
+    ground = np.array([0.0, 0.0, float(record.root[0, 2])])
+    level = bool(np.ptp(record.root[:, 2]) < 1e-6)
+    places, turned = plant_feet(
+        (hips - ground)[None],
+        rotations[None],
+        contacts[None],
+        wanted=(wanted - ground)[None],
+        own_heights=not level,
+    )
+    return places[0] + ground, turned[0]
+
+
+def _around(
+    root: Array, colliders: Sequence[Collider], hands: Hands, things: dict[str, Array], rate: float
+) -> Callable[[int], Placed]:
+    """What is near the legs at a frame, but what is in the hands then."""
+    scenery = Scenery(Surroundings(list(colliders)), rate * FPS)
+
+    def near(frame: int) -> Placed:
+        scenery.moved = {name: poses[frame] for name, poses in things.items()}
+        held = [h.name for h in hands.holds if h.taken <= frame and (h.left is None or frame < h.left)]
+        return scenery.near(frame, root[frame, :3] + _LEGS_MIDDLE, _LEGS_REACH).without(held)
+
+    return near
+
+
+def _underfoot(colliders: Sequence[Collider]) -> list[str]:
+    return [collider.name for collider in colliders if collider.role in CLIMBABLE]
 
 
 def foot_contacts(record: SceneRecord) -> Array:
@@ -144,19 +178,22 @@ def foot_contacts(record: SceneRecord) -> Array:
     return out
 
 
-def _rest_feet(contacts: Array, seatings: Sequence[Seating]) -> None:
-    """Let who sits keep the feet, in place, that are on the ground when one has sat down: the labels of a body that
-    rests for long drift, and so would the shins, into the seat."""
-    for seating in seatings:
-        first, last = seating.settled, len(contacts) if seating.left is None else seating.left
-        for column in range(contacts.shape[1]):
-            contacts[first:last, column] = contacts[first, column]
+def allowed(shift: Array, turn: Array, half: Array | float, angle: Array) -> tuple[Array, Array]:
+    """How much of a shift (..., 3) and of a turn (...) about +Z moves neither of two points farther than FARTHEST.
 
-
-def limited(vector: Array, most: float) -> Array:
-    """A vector (3,), shortened to `most` where it is longer."""
-    length = float(np.linalg.norm(vector))
-    return vector if length <= most else vector * (most / length)
+    The points lie `half` metres to both sides of the middle that is shifted, on a level line at `angle` (...) about +Z.
+    The turn comes first: what is askew shows more than what is a little beside its place.
+    """
+    most = 2 * np.arcsin(np.clip(FARTHEST / (2 * np.asarray(half)), 0, 1))
+    turn = np.clip(turn, -most, most)
+    across = angle + turn / 2
+    moved = np.stack((-np.sin(across), np.cos(across), np.zeros_like(across)), axis=-1)
+    moved *= (2 * half * np.sin(turn / 2))[..., None]
+    squared = np.maximum(np.sum(shift * shift, axis=-1), 1e-12)
+    along = np.abs(np.sum(shift * moved, axis=-1))
+    room = np.maximum(FARTHEST**2 - np.sum(moved * moved, axis=-1), 0)
+    share = np.clip((np.sqrt(along**2 + squared * room) - along) / squared, 0, 1)
+    return share[..., None] * shift, turn
 
 
 def eased(count: int, start: float, full: float, full_end: float, end: float) -> Array:
@@ -176,11 +213,13 @@ def _seat(seating: Seating, hips: Array, rotations: Array, root: Array) -> Corre
     weight = eased(count, first - blend, first, last, last + blend)
     turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
     raw_cm, raw_deg = _seat_error(seating, hips, rotations, root)
-    yaw = weight * float(np.clip(turn, -MOST_TURN, MOST_TURN))
+    # The body turns about its hips, under which it sits: that leaves the place as it is.
+    off = seating.aim.place - _sitting_place(hips[first], rotations[first])
+    off, turned = allowed(off, np.array(turn), TRUNK, root[first, 3])
+    yaw = weight * turned
     rotations[:] = multiply(np.broadcast_to(from_yaw(yaw)[:, None], rotations.shape), rotations)
     root[:, 3] += yaw
-    off = seating.aim.place - _sitting_place(hips[first], rotations[first])
-    shift = weight[:, None] * limited(off, FARTHEST)
+    shift = weight[:, None] * off
     hips += shift
     root[:, :2] += shift[:, :2]
     return Correction(seating.key, "hips", raw_cm, raw_deg, *_seat_error(seating, hips, rotations, root))
@@ -192,6 +231,25 @@ def _seat_error(seating: Seating, hips: Array, rotations: Array, root: Array) ->
     off = _sitting_place(hips[first], rotations[first]) - seating.aim.place
     turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
     return 100 * float(np.linalg.norm(off)), float(np.degrees(abs(turn)))
+
+
+def _held(hold: Hold, before: tuple[Array, Array], after: tuple[Array, Array]) -> list[Correction]:
+    """How far the palms were off a box when it was taken, and the box off its place when it was put down. before, after
+    the correction: joint places (T, J, 3) and world rotations (T, J, 4)."""
+
+    def meets(frame: int, pose: Array, key: int, what: str) -> Correction:
+        wanted, square = grasp_of(hold.handles, pose)
+        errors = []
+        for places, rotations in (before, after):
+            middle, angle = between_palms(places[frame], rotations[frame])
+            turn = float(wrap_angle(np.array(square - angle)))
+            errors += [100 * float(np.linalg.norm(wanted - middle)), float(np.degrees(abs(turn)))]
+        return Correction(key, what, *errors)
+
+    out = [meets(hold.taken, hold.lying, hold.key_taken, "hands")]
+    if hold.goal is not None and hold.left is not None and hold.key_left is not None:
+        out.append(meets(hold.left - 1, hold.goal, hold.key_left, "box"))
+    return out
 
 
 def _sitting_place(hips: Array, rotations: Array) -> Array:
@@ -222,54 +280,43 @@ class _Targets:
         self._shift = {side: np.zeros((len(places), 3)) for side in ARMS}
         self._weight = {side: np.zeros(len(places)) for side in ARMS}
 
-    def hold(self, hold: Hold, poses: Array) -> list[Correction]:
+    def hold(self, hold: Hold, poses: Array) -> None:
         """Put the palms on a box while it is held, and the box, in place, where it was taken and where it is left."""
         count, blend = len(poses), SPREAD * FPS
         last = count if hold.left is None else hold.left
         frames = slice(hold.taken, last)
         middle, angle = between_palms(self._places, self._rotations)
         poses[frames] = carried_pose(hold.handles, hold.lying, middle[frames], angle[frames])
-        out = [self._meets(hold, hold.taken, hold.lying, middle, angle, hold.key_taken, "hands")]
         # Out of its place into the hands, and back, within a second: the hands go with it as far as they may.
         away = _faded(count, hold.taken, hold.taken + blend)
         poses[frames] = blended(poses[frames], hold.lying, away[frames])
-        if hold.goal is not None and hold.left is not None and hold.key_left is not None:
-            out.append(self._meets(hold, hold.left - 1, hold.goal, middle, angle, hold.key_left, "box"))
-            near = 1 - _faded(count, hold.left - blend, hold.left)
+        near = np.zeros(count)
+        if hold.goal is not None:
+            near = 1 - _faded(count, last - blend, last)
             poses[frames] = blended(poses[frames], hold.goal, near[frames])
-        self._press(hold, poses, last)
-        return out
+        self._press(hold, poses, last, near)
 
-    def _meets(
-        self, hold: Hold, frame: int, pose: Array, middle: Array, angle: Array, key: int, what: str
-    ) -> Correction:
-        wanted, square = grasp_of(hold.handles, pose)
-        off = float(np.linalg.norm(wanted - middle[frame]))
-        turn = float(abs(wrap_angle(np.array(square - angle[frame]))))
-        return Correction(
-            key,
-            what,
-            100 * off,
-            float(np.degrees(turn)),
-            100 * max(off - FARTHEST, 0.0),
-            float(np.degrees(max(turn - MOST_TURN, 0.0))),
-        )
+    def _press(self, hold: Hold, poses: Array, last: int, near: Array) -> None:
+        """The palms onto the faces: across the box as far as needed, along them no farther than a correction may.
 
-    def _press(self, hold: Hold, poses: Array, last: int) -> None:
-        """The palms onto the faces: across the box as far as needed, along them no farther than a correction may."""
+        near (T,): how much the box is bound for its place: so much the hands bring it there, as far as the arms reach.
+        """
         count, blend = len(poses), _HAND_BLEND * FPS
-        weight = eased(count, hold.taken - blend, hold.taken, last - 1, last - 1 + blend)
-        middle, _ = between_palms(self._places, self._rotations)
-        wanted, _ = grasp_of(hold.handles, poses)
-        along = wanted - middle
-        length = np.linalg.norm(along, axis=1, keepdims=True)
-        along *= np.minimum(1.0, FARTHEST / np.maximum(length, 1e-9))
+        weight = eased(count, hold.taken - blend, hold.taken, last - 1, last - 1 + SPREAD * FPS)
+        middle, angle = between_palms(self._places, self._rotations)
+        wanted, square = grasp_of(hold.handles, poses)
+        along, turn = wanted - middle, wrap_angle(square - angle)
         half = (to_world(np.array(hold.handles.left), poses) - to_world(np.array(hold.handles.right), poses)) / 2
-        size = np.linalg.norm(half, axis=1, keepdims=True)
-        half *= (size + PALM_THICKNESS) / np.maximum(size, 1e-9)
+        size = np.linalg.norm(half, axis=1) + PALM_THICKNESS
+        shift, turned = allowed(along, turn, size, angle)
+        shift += near[:, None] * (along - shift)
+        across = angle + turned + near * (turn - turned)
+        level = np.stack((np.cos(across), np.sin(across), np.zeros(count)), axis=1)
         for side, sign in (("Left", 1.0), ("Right", -1.0)):
-            target = middle + along + sign * half
-            self._add(side, target - palm(self._places, self._rotations, side), weight)
+            off = middle + shift + sign * size[:, None] * level - palm(self._places, self._rotations, side)
+            # Who lets go takes the hands along, wherever he goes.
+            off[last:] = off[last - 1]
+            self._add(side, off, weight)
 
     def rest(self, seating: Seating, collider: Collider, contacts: Array, rate: float) -> None:
         """Keep the hands that lie on arm rests still, and on them."""

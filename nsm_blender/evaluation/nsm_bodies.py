@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,8 +21,9 @@ _EVERY = 3
 def penetration(motion: Motion, surroundings: Surroundings, used: Sequence[str]) -> Array:
     """Deepest metres (F,) by which the body is in a thing, every third frame, outside intended contacts.
 
-    used: names of the things that the motion uses, see bodies.depth.
+    used: names of the things that the motion uses, see bodies.depth. Things that the motion moves count where they are.
     """
+    surroundings = _with_moved(surroundings, motion)
     columns = [ACTIONS.index(name) for name in ("sit", "carry", "open")]
     out = []
     for frame in range(0, len(motion), _EVERY):
@@ -29,6 +31,19 @@ def penetration(motion: Motion, surroundings: Surroundings, used: Sequence[str])
         places = motion.positions[frame].astype(float)
         out.append(depth(places, float(frame), surroundings, used, bool(sits), any(handles)))
     return np.array(out)
+
+
+def _with_moved(surroundings: Surroundings, motion: Motion) -> Surroundings:
+    """The surroundings with the poses that a motion gives to things, at its own frames."""
+    moved: dict[str, list[list[float]]] = motion.meta.get("things", {})
+    if not moved:
+        return surroundings
+    return Surroundings(
+        [
+            replace(collider, poses=np.array(moved[collider.name])) if collider.name in moved else collider
+            for collider in surroundings.colliders
+        ]
+    )
 
 
 def motion_detail(motion: Motion) -> float:

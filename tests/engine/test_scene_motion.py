@@ -12,7 +12,7 @@ import pytest
 from nsm_blender.control.scene_errands import HIP_JOINTS, Seating, sitting_place
 from nsm_blender.control.scene_goals import Reach
 from nsm_blender.control.scene_hands import PALM_THICKNESS, Hands, palm
-from nsm_blender.control.scene_motion import FARTHEST, MOST_TURN, Posed, foot_contacts, posed
+from nsm_blender.control.scene_motion import FARTHEST, TRUNK, Posed, allowed, foot_contacts, posed
 from nsm_blender.control.scene_rollout import SceneRecord
 from nsm_blender.control.scene_things import Scenery
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
@@ -67,12 +67,33 @@ def test_the_last_correction_is_bounded_and_told(metres: float, degrees: float) 
     before, after = seated(off, math.radians(degrees))
     told = after.corrections[0]
     assert told.raw_cm == pytest.approx(100 * metres, abs=1e-3) and told.raw_deg == pytest.approx(degrees, abs=1e-3)
-    assert told.cm == pytest.approx(max(100 * (metres - FARTHEST), 0.0), abs=1e-3)
-    assert told.deg == pytest.approx(max(degrees - np.degrees(MOST_TURN), 0.0), abs=1e-3)
-    moved = np.linalg.norm(sits_at(after.places) - sits_at(before.places), axis=1)
-    assert moved.max() <= FARTHEST + 1e-6
-    assert np.abs(after.root[:, 3]).max() <= MOST_TURN + 1e-9
+    assert told.deg == pytest.approx(0.0, abs=1e-3)
+    assert told.cm >= 100 * (metres - FARTHEST) - 1e-3
+    # Shift and turn together move no part of the trunk farther than a correction may.
+    moved = sits_at(after.places) - sits_at(before.places)
+    angle = after.root[:, 3]
+    side = np.stack((np.cos(angle) - 1, np.sin(angle), np.zeros(COUNT)), axis=1)
+    for sign in (-TRUNK, TRUNK):
+        assert np.linalg.norm(moved + sign * side, axis=1).max() <= FARTHEST + 1e-6
     assert np.linalg.norm(sits_at(after.places)[SAT] - [0, 0, 0.4]) == pytest.approx(told.cm / 100, abs=1e-5)
+
+
+@pytest.mark.parametrize("half", [0.1, 0.25])
+def test_what_is_corrected_moves_neither_palm_too_far(half: float) -> None:
+    rng = np.random.default_rng(4)
+    shift, turn, angle = rng.normal(0, 0.05, (200, 3)), rng.normal(0, 0.3, 200), rng.uniform(-4, 4, 200)
+    moved, turned = allowed(shift, turn, half, angle)
+
+    def line(at: Array) -> Array:
+        return half * np.stack((np.cos(at), np.sin(at), np.zeros(200)), axis=1)
+
+    for sign in (-1, 1):
+        off = moved + sign * (line(angle + turned) - line(angle))
+        assert np.linalg.norm(off, axis=1).max() <= FARTHEST + 1e-9
+    small = (np.linalg.norm(shift, axis=1) + half * np.abs(turn)) < FARTHEST
+    assert small.any()
+    np.testing.assert_allclose(moved[small], shift[small])
+    np.testing.assert_allclose(turned[small], turn[small])
 
 
 def test_the_correction_takes_a_second() -> None:

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who sits keeps the feet on the ground where they came to stand, until getting up.
+
+The network blends recordings of people who sat for long and crossed their legs; what comes out is a leg that hangs in
+the air with its knee turned out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..models.nsm import ACTIONS, CONTACTS, FPS
+from ..motion.filters import runs
+from ..motion.rotations import Array, slerp
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from .scene_errands import Seating
+from .scene_hands import TOUCHES
+from .scene_rollout import SceneRecord
+
+LATELY = round(0.5 * FPS)
+"""Frames before touching the seat in which a foot must have stood to be kept where it stood."""
+RISES = round(0.6 * FPS)
+"""Frames of getting up within which a foot that hung is down again."""
+STAYS = 0.15
+"""Metres from there within which it is not lifted then;"""
+STEP = round(0.25 * FPS)
+"""frames that it is lifted for, else."""
+SWINGS = round(0.4 * FPS)
+"""Frames in which a foot that was kept comes back to its own way."""
+_SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
+
+
+def keep_feet(record: SceneRecord, seatings: Sequence[Seating], contacts: Array, wanted: Array, turned: Array) -> None:
+    """Let both feet stand from when the hips touch the seat, in place.
+
+    contacts: (T, 4) of CONTACT_JOINTS. wanted: (T, J, 3) joint places that the toes should meet. turned: (T, J, 4)
+    world rotations.
+    """
+    for seating in seatings:
+        last = len(contacts) if seating.left is None else seating.left
+        touching = (record.contacts[:, _HIPS] > TOUCHES) & (record.actions[:, _SIT] > TOUCHES)
+        before = np.flatnonzero(~touching[seating.first : seating.settled])
+        touch = seating.first + (int(before[-1]) + 1 if len(before) else 0)
+        for side in ("Left", "Right"):
+            _keep(side, (touch, seating.settled, last), contacts, wanted, turned)
+
+
+def _keep(side: str, spans: tuple[int, int, int], contacts: Array, wanted: Array, turned: Array) -> None:
+    """One foot. spans: frames at which the hips touch the seat, at which one sits, and of getting up."""
+    touch, settled, last = spans
+    columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
+    leg = MODEL_SKELETON.indices([side + part for part in ("UpLeg", "Leg", "Foot", "Toe")])
+    stances = runs(contacts[:, columns].any(axis=1))
+    down = [(start, stop) for start, stop in stances if start <= settled and stop > touch - LATELY]
+    if not down:
+        return
+    # The stance at the touch, or the next one; else the one before it.
+    start, stop = next(((a, b) for a, b in down if b > touch), down[-1])
+    kept = min(max(start, touch), stop - 1)
+    toe = leg[-1]
+    contacts[kept:last, columns] = 1
+    start, end = next(((a, b) for a, b in stances if b > last and a < last + RISES), (last, last))
+    there = wanted[max(start, last) : end, toe, :2]
+    if len(there) and np.linalg.norm(there.mean(axis=0) - wanted[kept, toe, :2]) < STAYS:
+        contacts[last:end, columns[1]] = 1
+    else:
+        # It stands elsewhere next, and steps there.
+        end = last
+        contacts[last : last + STEP, columns] = 0
+    after = min(next((a for a, b in stances if a > end or b > end + STEP), len(wanted)), end + SWINGS)
+    after = max(after, min(end + STEP, len(wanted)))
+    away = wanted[kept, toe] - wanted[end - 1, toe]
+    wanted[kept:end, toe] = wanted[kept, toe]
+    wanted[end:after, toe] += (1 - _eased(after - end))[:, None] * away
+    own = turned[last:end, leg].copy()
+    turned[kept:end, leg] = turned[kept, leg]
+    share = np.broadcast_to(_eased(len(own))[:, None], own.shape[:2])
+    turned[last:end, leg] = slerp(turned[last:end, leg], own, share)
+
+
+def _eased(count: int) -> Array:
+    """(count,) rising from near 0 to 1, smoothly."""
+    t = np.arange(1, count + 1) / max(count, 1)
+    out: Array = t * t * (3 - 2 * t)
+    return out
