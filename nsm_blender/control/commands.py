@@ -13,6 +13,7 @@ from ..models.pfnn import FPS, FUTURE, SAMPLE_FRAMES
 from ..motion.gait import GAITS
 from ..motion.root import direction
 from ..motion.rotations import Array
+from .berth import Berth
 from .path import GroundPath
 from .shot import PathFollow, VelocityFollow
 
@@ -66,13 +67,14 @@ class Future:
     """The trajectory asked for at the samples AHEAD, in the world.
 
     position: (5, 2) places, or None where only velocities are asked for. velocity: (5, 2) m/s.
-    direction: (5, 2) facing. gait: (6, 5) weights at now and the five samples.
+    direction: (5, 2) facing. gait: (6, 5) weights at now and the five samples. berth: what one keeps off on the way.
     """
 
     position: Array | None
     velocity: Array
     direction: Array
     gait: Array
+    berth: Berth | None = None
 
 
 class Commands(Protocol):

@@ -7,7 +7,7 @@ An idle key stands where one is, turned as the key or its goal says, or towards 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
@@ -19,6 +19,7 @@ from ..models.pfnn import FPS, FUTURE
 from ..motion.gait import GAITS
 from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
+from .berth import Berth
 from .commands import AHEAD, CAME_TO_REST, Future, State, TurnInPlace, actual_gait
 from .floor import ANKLE, Footprints
 from .goals import ActionKey
@@ -135,6 +136,7 @@ class ErrandCommands:
         self._standing = Standing(np.array(start[:2]), start[3])
         self._walker: Walker | None = None
         self._leg: Leg | None = None
+        self._berth: Berth | None = None
         self._since = 0.0
         self._still = 0.0
         self._stop = math.inf
@@ -147,8 +149,10 @@ class ErrandCommands:
             pass
         if self._stage is Stage.WALK:
             assert self._walker is not None
-            return self._walker.future(state, self._stop)
-        return self._standing.future(state)
+            future = self._walker.future(state, self._stop)
+        else:
+            future = self._standing.future(state)
+        return replace(future, berth=self._berth)
 
     @property
     def _key(self) -> ActionKey:
@@ -182,6 +186,8 @@ class ErrandCommands:
         if key.start is not None and state.time * self._fps < key.start - 1e-6:
             return False
         self._outcome.set_off = self._frame(state)
+        # An animator's own way is gone wherever it leads.
+        self._berth = None if key.route else self._planner.berth()
         self._outcome.late = 0 if key.start is None else self._outcome.set_off - key.start
         place = np.array([state.x, state.y])
         if key.action == "idle":

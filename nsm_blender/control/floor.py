@@ -91,6 +91,16 @@ class Footprints:
         """Metres (P,) from points (P, 2) to the nearest rectangle; infinite without any."""
         return self.distances(points).min(axis=1, initial=math.inf)
 
+    def outward(self, point: Array) -> Array:
+        """Vectors (N, 2) in metres from each rectangle's nearest point to a point (2,), zero from those it is in."""
+        v = point - self.centre
+        side = np.stack((-self.axis[:, 1], self.axis[:, 0]), axis=1)
+        along, aside = (v * self.axis).sum(1), (v * side).sum(1)
+        along -= np.clip(along, -self.half[:, 0], self.half[:, 0])
+        aside -= np.clip(aside, -self.half[:, 1], self.half[:, 1])
+        out: Array = along[:, None] * self.axis + aside[:, None] * side
+        return out
+
     def nearest(self, point: Array) -> int | None:
         """Owner of the rectangle nearest to a point (2,)."""
         return int(self.owner[int(self.distances(point[None]).argmin())]) if len(self.owner) else None

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from ..errors import RouteError
 from ..geometry.colliders import Collider, Surroundings
 from ..motion.rotations import Array
 from .approaches import BEFORE, Stand, stands
-from .floor import ANKLE, Footprints
+from .berth import Berth
+from .floor import ANKLE, CROUCHED, Footprints
 from .goals import ActionKey
 from .routes import SPACING, Finder, Route, finder, resampled
 from .shot import Shot
@@ -88,12 +90,21 @@ class Planner:
         away = np.array(goal.place[:2]) - place
         return float(np.arctan2(away[0], -away[1])) if np.linalg.norm(away) > _KNOWN else None
 
+    def berth(self) -> Berth:
+        """What one keeps off wherever one goes: all that stands still."""
+        options, low = self._shot.route_options, self.ground + ANKLE
+        crouching = self._still.between(low, self.ground + min(CROUCHED, options.height))
+        return Berth(self._still, crouching if options.crouch else self._still, options.radius)
+
+    @cached_property
+    def _still(self) -> Footprints:
+        """What stands still and is in a body's way, from above."""
+        things = Footprints.of(self.surroundings.at(0).without(self.movers))
+        return things.between(self.ground + ANKLE, self.ground + self._shot.route_options.height)
+
     def _clearance(self, route: Route) -> Array:
         """Metres (N,) from the points of a route to the nearest thing that stands still, less the body's radius."""
-        options = self._shot.route_options
-        things = Footprints.of(self.surroundings.at(0).without(self.movers))
-        near = things.between(self.ground + ANKLE, self.ground + options.height)
-        return near.distance(route.points[:, :2]) - options.radius
+        return self._still.distance(route.points[:, :2]) - self._shot.route_options.radius
 
     def _finder(self, frame: float, passable: Collection[str]) -> Finder:
         """Finds routes between things where they are at the frame."""

@@ -20,7 +20,7 @@ _VELOCITY_SHARE = 0.08
 """Weight of a frame in the running mean of the velocity, which so spans about a step."""
 _PAST = (np.arange(CURRENT) - CURRENT) * SAMPLE_FRAMES
 _AHEAD_SHARE = np.arange(1, FUTURE) / FUTURE
-_STAND, _WALK = GAITS.index("stand"), GAITS.index("walk")
+_STAND, _WALK, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "crouch"))
 _DT = 1.0 / FPS
 DRIFT = 0.05
 """m/s: where no movement is asked for, slower ones are the network's error, and would carry the body off its feet
@@ -102,14 +102,14 @@ class Locomotion:
         y = self.network.predict(self._input, self.phase)
         self._record(y)
         stepping = future.gait[0, _WALK] > 0.5 or np.any(np.abs(future.velocity) > MOVING)
-        self._advance(y, standing=not stepping)
+        self._advance(y, future, standing=not stepping)
 
     def settle(self, future: Future, frames: int) -> None:
         """Run `frames` steps and come back to the start: an average pose becomes a standing one."""
         start = (self.x, self.y, self.angle)
         for _ in range(frames):
             self._fill_input(future)
-            self._advance(self.network.predict(self._input, self.phase), standing=True)
+            self._advance(self.network.predict(self._input, self.phase), future, standing=True)
             (self.x, self.y, self.angle), self.frame = start, 0
             self._predicted[:] = start[:2]
             self._predicted_direction[:] = self._facing[0]
@@ -171,13 +171,15 @@ class Locomotion:
         self._output[self.frame] = y
         self._phases[self.frame] = self.phase
 
-    def _advance(self, y: Array, standing: bool) -> None:
+    def _advance(self, y: Array, future: Future, standing: bool) -> None:
         c, s = math.cos(self.angle), math.sin(self.angle)
         vx, vy = y[OUTPUT.root_velocity].tolist()
         if standing:
             share = min(max((math.hypot(vx, vy) - DRIFT) / DRIFT, 0.0), 1.0)
             vx, vy = share * vx, share * vy
         world = c * vx - s * vy, s * vx + c * vy
+        if future.berth is not None:
+            world = future.berth.allowed(self.x, self.y, world, bool(future.gait[0, _CROUCH] > 0.5))
         self.x += world[0] * _DT
         self.y += world[1] * _DT
         mean = self._velocity

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Random goals in random rooms: is every one that can be reached reached, and no thing walked through?
 
+Rooms before 200 have been reported on and looked into, those from 100 on among them; fresh ones come after.
+
 Whether a goal can be reached is reckoned here on its own: a flood over a fine grid, of which each point keeps the
 body's radius from the outlines of the cuboids.
 """
@@ -27,7 +29,7 @@ from ..motion.rotations import Array
 from .metrics import foot_slide
 
 ROOMS = 20
-FIRST = 100
+FIRST = 200
 """Seed from which on held-out rooms are taken: those before have been looked at."""
 GOALS = 10
 """In each room."""
