@@ -16,9 +16,17 @@ from .roles import Handles, from_data, to_data
 
 PLACE, QUATERNION = slice(0, 3), slice(3, 7)
 """Parts of a pose."""
+MIDDLE, EDGE, AROUND, UP = slice(0, 3), slice(3, 5), slice(5, 7), 7
+"""Parts of an upright cuboid: middle x, y, z, direction x, y of a horizontal edge, half edges along and across it, and
+up."""
 _NO_ROTATION = 1e-6
 _POINTS = 4096
 """Points whose distances are computed together: they stay in the cache."""
+
+_UPRIGHT = 3e-7
+"""Radians: what leans less is upright. Blender's rotations are float32, a quarter turn is off by half of this."""
+_LAST = np.array([[1, 2, 0], [2, 0, 1], [0, 1, 2]])
+"""Orders of the axes that put one of them last."""
 
 STILL = np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
 
@@ -93,6 +101,23 @@ class Placed:
         """Radii (N,) of the spheres around the cuboids' centres that hold them."""
         return np.sqrt(np.einsum("ij,ij->i", self.half, self.half))
 
+    @cached_property
+    def upright(self) -> tuple[Array, Array | None]:
+        """The parts (8, N) of cuboids that stand upright on any of their sides, and which (N,) do so, or None: all."""
+        rows = np.empty((UP + 1, len(self)))
+        rows[MIDDLE], rows[EDGE], rows[AROUND.start :] = self.centre.T, self.rotation[:, :2, 0].T, self.half.T
+        level = np.abs(self.rotation[:, 2]) < _UPRIGHT
+        others = np.flatnonzero(~(level[:, 0] & level[:, 1]))
+        if not len(others):
+            return rows, None
+        level = level[others]
+        order = _LAST[level.argmin(1)]
+        rows[EDGE, others] = self.rotation[others, :2, order[:, 0]].T
+        rows[AROUND.start :, others] = self.half[others[:, None], order].T
+        stands = np.ones(len(self), dtype=bool)
+        stands[others] = level.sum(1) == 2
+        return rows, stands
+
     def distance(self, points: Array) -> Array:
         """Metres (P,) from points (P, 3) of the world to the nearest cuboid: 0 inside, infinity without cuboids."""
         points = np.asarray(points, dtype=float)
@@ -152,13 +177,13 @@ class Surroundings:
         self._centre = _joined([collider.cuboids.centre for collider in colliders])
         self._ball, self._radius = _balls(colliders)
         # Only what moves has a pose for each frame.
-        self._moving = [number for number, collider in enumerate(colliders) if len(collider.poses) > 1]
+        self._moving = np.flatnonzero([len(collider.poses) > 1 for collider in colliders])
         self._first = _poses(colliders, 1)[0]
         self._turned = to_matrix(self._first[:, QUATERNION])
         self._frames = max((len(collider.poses) for collider in colliders), default=1)
         self._poses = _poses([colliders[number] for number in self._moving], self._frames)
         self._rotations = to_matrix(self._poses[..., QUATERNION])
-        self._still = self._placed(self._turned, self._first[:, PLACE]) if not self._moving else None
+        self._still = self._placed(self._turned, self._first[:, PLACE]) if not len(self._moving) else None
 
     def __len__(self) -> int:
         return len(self.colliders)
@@ -182,7 +207,7 @@ class Surroundings:
 
     def _frames_at(self, frame: float) -> tuple[Array, Array]:
         """Rotations (M, 3, 3) and places (M, 3) of all colliders' frames."""
-        if not self._moving:
+        if not len(self._moving):
             return self._turned, self._first[:, PLACE]
         frame = min(max(float(frame), 0.0), self._frames - 1.0)
         first = int(frame)

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ..motion.rotations import Array
-from .colliders import Placed
+from .colliders import AROUND, EDGE, MIDDLE, UP, Placed
 
 ENVIRONMENT = (4, 22, 16)
 """Spheres of the environment sensor along the radius, around, and up."""
@@ -26,8 +26,6 @@ PLACE, FACING = slice(0, 3), 3
 """Parts of a root frame (4,)."""
 _SMALLEST = 0.01
 """Metres: edge of the smallest interaction sensor."""
-_UPRIGHT = 3e-7
-"""Radians: what leans less is upright. Blender's rotations are float32, a quarter turn is off by half of this."""
 
 
 @dataclass(frozen=True)
@@ -143,10 +141,6 @@ def _turn(angle: float) -> Array:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-Boxes = tuple[Array, Array, Array]
-"""Centres (K, 3) relative to the sensor's place, axes as rows (K, 3, 3), half edges (K, 3) along these."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Cells:
     """Cells of a sensor. columns: (C, 2), heights: (L,), middles in its frame. reach: metres that matter around them.
@@ -170,22 +164,14 @@ class _Cells:
         """Squared distances (C, L) float32 to the nearest cuboid, infinity if out of reach; which cells touch any."""
         squared = np.full((len(self.columns), len(self.heights)), np.inf, dtype=np.float32)
         touched = np.zeros(squared.shape, dtype=bool)
-        (centre, axes, half), upright = self._near(placed, frame)
-        turn = _turn(frame[FACING])
-        if upright.all():
-            if len(centre):
-                self._stand(squared, touched, (centre, axes, half), turn)
-            return squared, touched
-        leaning = ~upright
-        if upright.any():
-            self._stand(squared, touched, (centre[upright], axes[upright], half[upright]), turn)
-        self._lean(squared, touched, (centre[leaning], axes[leaning], half[leaning]), turn)
+        turn, near = _turn(frame[FACING]), self._near(placed, frame)
+        rows, stands = placed.upright
+        kept, leaning = (near, near[:0]) if stands is None else (near[stands[near]], near[~stands[near]])
+        if len(kept):
+            self._stand(squared, touched, rows[:, kept], frame, turn)
+        if len(leaning):
+            self._lean(squared, touched, placed, leaning, frame, turn)
         return squared, touched
-
-    @cached_property
-    def _across(self) -> Array:
-        """The columns as (2, C)."""
-        return np.ascontiguousarray(self.columns.T)
 
     @cached_property
     def _bounds(self) -> tuple[float, float, float]:
@@ -194,55 +180,74 @@ class _Cells:
         low, high = float(self.heights[0]), float(self.heights[-1])
         return radius + self.reach, (low + high) / 2, (high - low) / 2 + self.reach
 
-    def _near(self, placed: Placed, frame: Array) -> tuple[Boxes, Array]:
-        """Cuboids near the cells, the most upright axis last; and which of them stand upright."""
-        radius, middle, high = self._bounds
-        away = placed.centre - frame[PLACE]
-        bound = placed.bound
-        near = np.einsum("ij,ij->i", away[:, :2], away[:, :2]) < (bound + radius) ** 2
-        near &= np.abs(away[:, 2] - middle) < bound + high
-        chosen = np.flatnonzero(near)
-        level = np.abs(placed.rotation[chosen, 2]) < _UPRIGHT
-        order = _LAST[level.argmin(1)]
-        row = chosen[:, None]
-        return (away[chosen], placed.rotation[row, :, order], placed.half[row, order]), level.sum(1) == 2
+    @cached_property
+    def _across(self) -> Array:
+        """The columns as (2, C)."""
+        return np.ascontiguousarray(self.columns.T)
 
-    def _stand(self, squared: Array, touched: Array, boxes: Boxes, turn: Array) -> None:
-        """Set `squared`, infinite so far, and `touched` by cuboids that stand upright."""
-        centre, axes, half = boxes
-        count, plane = len(centre), turn[:2, :2]
-        sides = axes[:, :2, :2] @ plane
-        middle = centre[:, :2] @ plane
-        # How far the columns' middles are from those of the rectangles, along the sides of these: (K, 2, C)
-        along = (sides.reshape(-1, 2) @ self._across).reshape(count, 2, -1)
-        along -= np.einsum("kai,ki->ka", sides, middle)[:, :, None]
+    @cached_property
+    def _places(self) -> Array:
+        """The columns as (C, 3): x, y, 1."""
+        return np.append(self.columns, np.ones((len(self.columns), 1)), axis=1)
+
+    def _near(self, placed: Placed, frame: Array) -> Array:
+        """Numbers (K,) of the cuboids near the cells."""
+        radius, middle, high = self._bounds
+        x, y, z = placed.upright[0][MIDDLE]
+        x, y, bound = x - frame[0], y - frame[1], placed.bound
+        near = x * x + y * y < (bound + radius) ** 2
+        near &= np.abs(z - (frame[2] + middle)) < bound + high
+        return np.flatnonzero(near)
+
+    def _stand(self, squared: Array, touched: Array, rows: Array, frame: Array, turn: Array) -> None:
+        """Set `squared`, infinite so far, and `touched` by cuboids that stand upright, (8, K) of `Placed.upright`."""
+        count, edges = len(rows[0]), rows[AROUND].ravel()
+        away = rows[MIDDLE] - frame[PLACE, None]
+        middle = turn[:2, :2].T @ away[:2]
+        x, y = turn[:2, :2].T @ rows[EDGE]
+        # How far the columns' middles are beyond the rectangles' edges, along the two sides of these: (C, 2 K)
+        sides = np.empty((3, 2 * count))
+        sides[0, :count], sides[0, count:], sides[1, :count], sides[1, count:] = x, -y, y, x
+        sides[2, :count], sides[2, count:] = -x * middle[0] - y * middle[1], y * middle[0] - x * middle[1]
+        along = self._places @ sides
         np.abs(along, out=along)
-        gap = np.maximum(along - half[:, :2, None], 0)
+        along -= edges
+        gap = np.maximum(along, 0)
         gap *= gap
-        flat = gap[:, 0] + gap[:, 1]
-        level = np.abs(self.heights - centre[:, 2:])
-        rise = np.maximum(level - half[:, 2:], 0) ** 2
+        flat = (gap[:, :count] + gap[:, count:]).ravel()
         # Few pairs of a column and a cuboid are within reach. Those of a column follow each other.
-        column, box = np.nonzero(np.ascontiguousarray((flat < self.reach**2).T))
-        if len(column):
-            total = (flat[box, column][:, None] + rise[box]).astype(np.float32)
-            first = np.append(0, np.flatnonzero(column[1:] != column[:-1]) + 1)
-            squared[column[first]] = np.minimum.reduceat(total, first, axis=0)
+        pairs = np.flatnonzero(flat < self.reach**2)
+        if not len(pairs):
+            return
+        column, box = np.divmod(pairs, count)
+        new = np.ones(len(pairs), dtype=bool)
+        np.not_equal(column[1:], column[:-1], out=new[1:])
+        starts = np.flatnonzero(new)
+        level = np.abs(self.heights - away[2][:, None])
+        level -= rows[UP][:, None]
+        rise = np.maximum(level, 0)
+        rise *= rise
+        total = rise.astype(np.float32)[box]
+        total += flat[pairs].astype(np.float32)[:, None]
+        squared[column[starts]] = np.minimum.reduceat(total, starts, axis=0)
         if self.half is None:
             return
         # Two rectangles are apart when a side of one of them separates them.
-        cell, between = self.half[:2], np.abs(sides)
-        theirs = half[:, :2] + between @ cell
-        own = cell + np.einsum("ka,kai->ki", half[:, :2], between)
-        met = along <= theirs[:, :, None]
-        met &= np.abs(self._across - middle[:, :, None]) <= own[:, :, None]
-        beside = (met[:, 0] & met[:, 1]).astype(np.float32)
-        over = (level <= half[:, 2:] + self.half[2]).astype(np.float32)
-        touched |= beside.T @ over > 0
+        cell, across = self.half[:2], np.abs(sides[:2])
+        theirs = cell @ across
+        met = along[column, box] <= theirs[box]
+        met &= along[column, count + box] <= theirs[count + box]
+        own = cell[:, None] + across[:, :count] * edges[:count] + across[:, count:] * edges[count:]
+        met &= np.abs(self._across[0][column] - middle[0][box]) <= own[0][box]
+        met &= np.abs(self._across[1][column] - middle[1][box]) <= own[1][box]
+        over = (level <= self.half[2])[box]
+        over &= met[:, None]
+        touched[column[starts]] = np.logical_or.reduceat(over, starts, axis=0)
 
-    def _lean(self, squared: Array, touched: Array, boxes: Boxes, turn: Array) -> None:
-        """Lower `squared` and set `touched` by cuboids that stand anyhow."""
-        centre, axes, half = boxes
+    def _lean(self, squared: Array, touched: Array, placed: Placed, chosen: Array, frame: Array, turn: Array) -> None:
+        """Lower `squared` and set `touched` by those chosen of the cuboids, that stand anyhow."""
+        centre, half = placed.centre[chosen] - frame[PLACE], placed.half[chosen]
+        axes = placed.rotation[chosen].transpose(0, 2, 1)
         columns = self.columns @ turn[:2, :2].T
         away = columns[:, None] - centre[:, :2]
         bound = np.sqrt((half**2).sum(1)) + self.reach
@@ -262,10 +267,6 @@ class _Cells:
         distance = apart @ (start @ turn)[:, :, None] + apart[:, :, 2:] * self.heights
         met = (np.abs(distance) <= width[box, :, None] + _PARALLEL).all(1)
         np.logical_or.at(touched, column, met)
-
-
-_LAST = np.array([[1, 2, 0], [2, 0, 1], [0, 1, 2]])
-"""Orders of the axes that put one of them last."""
 
 
 _CROSS = np.array(
