@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..control.check import check
+from ..control.foresight import foresee
 from ..control.goals import ActionKey, Goal
 from ..control.scene_bake import SceneBake
 from ..control.scene_network import actions_of
@@ -24,8 +25,8 @@ from .nsm_bodies import penetration
 
 ROOMS, TASKS = 20, 10
 FPS = 30.0
-SPARE = 6.0
-"""Seconds that a shot is longer than foreseen."""
+SPARE = 10.0
+"""Seconds that a shot is longer than foreseen: there is time to try again."""
 USES = {"sit": "seat", "pick_up": "carryable", "open": "door"}
 """Tasks with a thing of a role; besides, one walks and runs."""
 CLOSE_CM = 30.0
@@ -120,6 +121,5 @@ def _task(room: Room, rng: np.random.Generator, network: NSM) -> Shot:
         )
         if any(problem.fatal for problem in check(shot, able)):
             continue
-        metres = float(np.ptp(np.vstack((start, end)), axis=0).sum())
-        shot.frames = math.ceil((SPARE + 4 + metres / 0.7) * FPS)
+        shot.frames = math.ceil(foresee(shot, able)[0].done + SPARE * FPS)
         return shot
