@@ -5,16 +5,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import RouteError
-from ..motion.rotations import wrap_angle
+from ..geometry.colliders import Surroundings
+from ..geometry.roles import Door
+from ..motion.rotations import Array, wrap_angle
 from .errands import FACING, SETTLED, TURN_FIRST, TURN_RATE, TURNED_ENOUGH
 from .goals import LOCOMOTION, ActionKey
 from .legs import Leg, Planner
 from .routes import Route
+from .scene_aims import open_aim
+from .scene_things import Scenery, pose_at, turned_about
+from .scene_ways import through_door
 from .shot import Shot
 
 BEGINNING = 0.3
@@ -76,6 +81,9 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
             seconds += walking
             own = CROUCHING_DOUBT if leg.route.crouch.any() or key.gait == "crouch" else DOUBT
             place = leg.place
+        if leg is not None and key.action == "open":
+            shot, place = _through(shot, key, place, set_off)
+            planner = Planner(shot)
         done = set_off + seconds * shot.fps
         # One who has to wait for the start of the key makes good what was lost before.
         before = max(doubt - (set_off - free), 0.0)
@@ -83,6 +91,19 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
         out.append(Foreseen(leg, trouble, free, free - doubt, set_off, done, done - after))
         free, doubt, facing = done, after, end
     return out
+
+
+def _through(shot: Shot, key: ActionKey, place: Array, frame: float) -> tuple[Shot, Array]:
+    """The shot with the door of a key open, and where one is behind it (2,) who opened it from `place` (2,)."""
+    name = next(goal.collider for goal in shot.goals if goal.name == key.goal)
+    leaf = next((collider for collider in shot.colliders if collider.name == name), None)
+    if leaf is None or not isinstance(leaf.handles, Door):
+        return shot, place
+    pose, door = pose_at(leaf, frame), leaf.handles
+    opened = replace(leaf, poses=turned_about(pose, np.array(door.hinge), np.array(door.axis), door.angle)[None])
+    root = np.array([*place, 0.0, 0.0])
+    behind = through_door(open_aim(leaf, pose, place), root, Scenery(Surroundings([leaf]), shot.fps)).place
+    return replace(shot, colliders=[opened if c is leaf else c for c in shot.colliders]), behind
 
 
 def plan(shot: Shot) -> list[Route | None]:

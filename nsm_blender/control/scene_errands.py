@@ -27,7 +27,7 @@ from .scene_aims import open_aim, pick_up_aim, put_down_aim, seat_aim
 from .scene_goals import Reach, Stay, Steer
 from .scene_hands import TOUCHES, Hands, between_palms, grasp_of
 from .scene_rollout import SceneCharacter
-from .scene_ways import Ways, before_seat, through_door
+from .scene_ways import Ways, before_edge, before_seat, is_pushed, through_door
 from .shot import Shot
 
 NEAR = 1.8
@@ -63,6 +63,8 @@ LIFTING = 0.8
 """Seconds after the grasp at which a box is picked up, after letting go at which it is put down."""
 OPEN = 0.9
 """Share of its angle by which a door stands open, whether or not the hand is still on it."""
+PUSHED = 0.32
+"""and by which one goes on who pushes it: it swings on before the body, more than the hand could follow standing."""
 GETTING_UP = 1.0
 """Seconds that it takes to get up from a seat before one walks."""
 UP = 0.15
@@ -335,9 +337,12 @@ class SceneErrands:
         return False
 
     def _from_the_right_side(self, aim: Reach) -> bool:
-        """Whether one is where those come from who use a thing: before a seat, behind the facing of others."""
-        away = self.character.root[:2] - aim.place[:2]
-        front = direction(np.array(aim.facing)) * (1 if aim.action == "sit" else -1)
+        """Whether one is where those come from who use a thing: before a seat's edge, behind the facing of others."""
+        place, front = self.character.root[:2], direction(np.array(aim.facing))
+        if aim.action == "sit":
+            away = before_edge(aim, self.character.scenery, place)
+        else:
+            away, front = place - aim.place[:2], -front
         return float(away @ front) > math.cos(SECTOR[aim.action]) * float(np.linalg.norm(away))
 
     def _arrive(self) -> bool:
@@ -426,7 +431,8 @@ class SceneErrands:
         frame, name = character.frame, self._aim.thing
         if frame and not hands.gripping(name, frame):
             hands.grip(name, character, frame)
-        return hands.let_go(name, frame) or hands.opened(name) >= OPEN
+        enough = PUSHED if is_pushed(self._aim, character.scenery) else OPEN
+        return hands.let_go(name, frame) or hands.opened(name) >= enough
 
     def _pass(self) -> bool:
         """On through the door that was opened."""

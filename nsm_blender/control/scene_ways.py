@@ -12,7 +12,7 @@ from ..geometry.colliders import Collider
 from ..geometry.roles import Carryable, Climbable, Door, Seat
 from ..models.nsm import FPS
 from ..motion.root import direction
-from ..motion.rotations import Array
+from ..motion.rotations import Array, normalize
 from .goals import ActionKey
 from .legs import Leg, Planner
 from .routes import Route
@@ -26,7 +26,8 @@ BEHIND = 0.8
 """Metres behind a door at which one has gone through,"""
 BEFORE = 0.3
 """before it at which one goes straight on."""
-
+ASIDE = 0.12
+"""Metres behind it from the middle towards the handle, away from a leaf that stands open there."""
 HAND = 0.1
 """Metres that a hand and its elbow need beside a box."""
 
@@ -92,14 +93,38 @@ def before_seat(aim: Reach, scenery: Scenery) -> Array:
     return out
 
 
+def before_edge(aim: Reach, scenery: Scenery, place: Array) -> Array:
+    """From the part of the front edge of an aim's seat that is nearest to a place (2,), to that place, (2,)."""
+    seat = scenery.collider(aim.thing).handles
+    assert isinstance(seat, Seat)
+    front = direction(np.array(aim.facing))
+    left = np.array([-front[1], front[0]])
+    away = place - aim.place[:2] - seat.depth / 2 * front
+    out: Array = away - float(np.clip(away @ left, -seat.width / 2, seat.width / 2)) * left
+    return out
+
+
+def is_pushed(aim: Reach, scenery: Scenery) -> bool:
+    """Whether the door of an aim swings away from the one who opens it."""
+    leaf = scenery.collider(aim.thing)
+    handles, shut = leaf.handles, np.asarray(leaf.poses[0], dtype=float)
+    assert isinstance(handles, Door)
+    hinge, handle, above = (
+        to_world(part, shut)
+        for part in (np.array(handles.hinge), np.array(handles.handle), np.array(handles.hinge) + handles.axis)
+    )
+    swings = np.sign(handles.angle) * np.cross(above - hinge, handle - hinge)[:2]
+    return float(swings @ direction(np.array(aim.facing))) > 0
+
+
 def through_door(aim: Reach, root: Array, scenery: Scenery) -> Leg:
     """From the root (4,) straight over the threshold of the door of an aim."""
     leaf = scenery.collider(aim.thing)
     handles, shut = leaf.handles, np.asarray(leaf.poses[0], dtype=float)
     assert isinstance(handles, Door)
-    middle = to_world((np.array(handles.hinge) + np.array(handles.handle)) / 2, shut)[:2]
-    through = direction(np.array(aim.facing))
-    points = [root[:2], middle + BEHIND * through]
+    hinge, handle = (to_world(np.array(part), shut)[:2] for part in (handles.hinge, handles.handle))
+    middle, through = (hinge + handle) / 2, direction(np.array(aim.facing))
+    points = [root[:2], middle + BEHIND * through + ASIDE * normalize(handle - hinge)]
     if (root[:2] - middle) @ through < -BEFORE:
         points.insert(1, middle - BEFORE * through)
     flat = np.hstack((np.array(points), np.full((len(points), 1), root[2])))

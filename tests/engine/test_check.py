@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from nsm_blender.control.foresight import foresee
 from nsm_blender.control.goals import LOCOMOTION, ActionKey, Goal
 from nsm_blender.control.shot import Shot
 from nsm_blender.geometry.colliders import Collider
-from nsm_blender.geometry.roles import Seat
+from nsm_blender.geometry.roles import Door, Seat
 
 from .obstacles import box, pen, wall
 
@@ -53,6 +54,18 @@ def test_what_cannot_work_is_fatal(key: ActionKey, sentence: str) -> None:
     found = problems(ActionKey("idle"), key)
     assert any(p.text.startswith(sentence) for p in found)
     assert {(p.key, p.fatal) for p in found} == {(1, True)}
+
+
+def test_one_who_opened_a_door_is_behind_it_and_may_come_back() -> None:
+    handles = Door([-0.5, 0.0, -1.0], [0.0, 0.0, 1.0], [0.4, 0.0, 0.0], 1.0, 2.0, 1.5)
+    door = box("Door", (0.0, 0.0, 1.0), (1.0, 0.05, 2.0), role="door", handles=handles)
+    walls = [wall("Left", (-0.5, 0.0), (-3.0, 0.0)), wall("Right", (0.5, 0.0), (3.0, 0.0))]
+    goals = [Goal("door", [0.0, 0.0, 0.0], collider="Door"), Goal("in", [1.5, 1.2, 0.0]), Goal("out", [1.5, -1.2, 0.0])]
+    keys = [ActionKey("open", "door"), ActionKey("walk", "in"), ActionKey("walk", "out")]
+    shot = Shot("Visitor", 30.0, 900, goals=goals, colliders=[*pen(), *walls, door], start=[0.0, -1.2, 0.0, 3.1])
+    able = (*LOCOMOTION, "open")
+    assert [problem.key for problem in check(replace(shot, keys=keys[1:2]), able) if problem.fatal] == [0]
+    assert not any(problem.fatal for problem in check(replace(shot, keys=keys), able))
 
 
 def test_what_no_network_that_is_there_can_do_is_fatal() -> None:

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from nsm_blender.control.goals import ActionKey, Goal
+from nsm_blender.control.scene_aims import open_aim, seat_aim
 from nsm_blender.control.scene_things import Scenery
-from nsm_blender.control.scene_ways import Ways
+from nsm_blender.control.scene_ways import Ways, before_edge, is_pushed, through_door
 from nsm_blender.control.shot import Shot
 from nsm_blender.errors import RouteError
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
-from nsm_blender.geometry.roles import Carryable
+from nsm_blender.geometry.roles import Carryable, Door, Seat
 
 HERE = np.array([0.0, 0.0])
 KEY = ActionKey("walk", "there")
@@ -69,3 +70,34 @@ def test_one_who_got_into_a_thing_goes_back_the_way_that_led_there() -> None:
     leg = found.leg(KEY, HERE, 0, scenery, "", [HERE, before])
     np.testing.assert_allclose(leg.route.points[[0, 1], :2], [HERE, before], atol=1e-6)
     np.testing.assert_allclose(leg.place, [0.0, -4.0], atol=1e-6)
+
+
+LEAF = Collider(
+    "leaf",
+    Cuboids(np.array([[0.0, 0.0, 1.0]]), np.array([[0.4, 0.02, 1.0]])),
+    role="door",
+    handles=Door([-0.4, 0.0, 0.0], [0.0, 0.0, 1.0], [0.3, 0.0, 1.0], 0.8, 2.0, 1.5),
+)
+"""It swings towards +Y."""
+
+
+@pytest.mark.parametrize(("y", "pushed"), [(-1.0, True), (1.0, False)])
+def test_a_door_is_pushed_from_one_side_and_pulled_from_the_other(y: float, pushed: bool) -> None:
+    aim = open_aim(LEAF, LEAF.poses[0], np.array([0.0, y]))
+    assert is_pushed(aim, Scenery(Surroundings([LEAF]))) is pushed
+
+
+def test_one_who_went_through_a_door_has_room_beside_the_leaf_that_stands_open() -> None:
+    aim = open_aim(LEAF, LEAF.poses[0], np.array([0.0, -1.0]))
+    behind = through_door(aim, np.array([0.0, -0.5, 0.0, 0.0]), Scenery(Surroundings([LEAF]))).place
+    assert behind[1] > 0.5 and behind[0] - LEAF.handles.hinge[0] > 0.45
+
+
+def test_one_is_before_a_wide_seat_all_along_its_edge_and_not_at_its_side() -> None:
+    handles = Seat([0.0, 0.0, 0.45], [0.0, -1.0, 0.0], 1.6, 0.6)
+    sofa = Collider(
+        "sofa", Cuboids(np.array([[0.0, 0.0, 0.2]]), np.array([[0.8, 0.3, 0.2]])), role="seat", handles=handles
+    )
+    aim, scenery = seat_aim(sofa, sofa.poses[0]), Scenery(Surroundings([sofa]))
+    np.testing.assert_allclose(before_edge(aim, scenery, np.array([0.7, -0.6])), [0.0, -0.3], atol=1e-6)
+    np.testing.assert_allclose(before_edge(aim, scenery, np.array([1.3, 0.1])), [0.5, 0.4], atol=1e-6)
