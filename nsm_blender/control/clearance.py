@@ -140,8 +140,8 @@ class Legs:
         upper, middle = MODEL_SKELETON.indices([limb.upper, limb.middle])
         shape = (*ankle.shape[:2], 4)
         hip = np.broadcast_to(self._places[frames, upper], ankle.shape)
-        turned = [np.broadcast_to(self._rotations[frames, joint], shape) for joint in (upper, middle)]
-        thigh, _, end = solve_limb(limb, hip, ankle, *turned)
+        thigh, shin = (np.broadcast_to(self._rotations[frames, joint], shape) for joint in (upper, middle))
+        thigh, _, end = solve_limb(limb, hip, ankle, thigh, shin)
         bone = np.broadcast_to(MODEL_SKELETON.offsets[middle], ankle.shape)
         return hip + rotate(thigh, bone), end
 

@@ -290,7 +290,7 @@ class _Targets:
         # Out of its place into the hands, and back, within a second: the hands go with it as far as they may.
         away = _faded(count, hold.taken, hold.taken + blend)
         poses[frames] = blended(poses[frames], hold.lying, away[frames])
-        near = np.zeros(count)
+        near: Array = np.zeros(count)
         if hold.goal is not None:
             near = 1 - _faded(count, last - blend, last)
             poses[frames] = blended(poses[frames], hold.goal, near[frames])
