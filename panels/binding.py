@@ -72,7 +72,7 @@ class NSM_PT_binding(_Panel):
             if chosen.bone:
                 _draw_text(layout, f"{chosen.confidence:.0%} sure. {chosen.why}", "INFO")
             else:
-                layout.label(text=f"No bone for {chosen.name}.", icon="INFO")
+                _draw_text(layout, binding.without(chosen.name), "INFO")
         layout.operator("nsm.check_binding", icon="CHECKMARK")
 
 

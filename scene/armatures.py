@@ -48,7 +48,7 @@ def world_matrices(context: bpy.types.Context, obj: bpy.types.Object, frames: Ar
     above = [obj]
     while above[-1].parent is not None:
         above.append(above[-1].parent)
-    moving = any(o.constraints or (o.animation_data and (o is not obj or o.animation_data.drivers)) for o in above)
+    moving = any(o.constraints or (o is not obj and o.animation_data) or _is_driven(o) for o in above)
     if not moving:
         return np.array(obj.matrix_world, dtype=np.float64)[None]
     scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
@@ -60,6 +60,12 @@ def world_matrices(context: bpy.types.Context, obj: bpy.types.Object, frames: Ar
     finally:
         scene.frame_set(frame, subframe=subframe)
     return out
+
+
+def _is_driven(obj: bpy.types.Object) -> bool:
+    """Whether drivers move the object itself; those of its bones do not."""
+    animation = obj.animation_data
+    return animation is not None and any(not driver.data_path.startswith("pose.") for driver in animation.drivers)
 
 
 def channels(rig: Rig, motion: Motion, world: Array, metres_per_unit: float) -> list[actions.Channel]:

@@ -23,6 +23,7 @@ from bpy.props import (
 
 from ..nsm_blender.rigging.joints import BoneInfo, RigInfo
 from ..nsm_blender.rigging.mapping import JOINTS, Mapping, Match
+from ..nsm_blender.rigging.mapping import without as _without
 from . import controls
 from .curves import metres_per_unit
 
@@ -86,10 +87,15 @@ class NSM_PG_binding(bpy.types.PropertyGroup):
         options=_FIXED,
     )
     ik_legs: BoolProperty(
-        name="IK Legs", description="Key the controls for inverse kinematics of the legs (Rigify)", options=_FIXED
+        name="IK Legs",
+        description="Move the legs by their controls for inverse kinematics (Rigify); the others get the same pose",
+        options=_FIXED,
     )
     ik_arms: BoolProperty(
-        name="IK Arms", description="Key the controls for inverse kinematics of the arms (Rigify)", options=_FIXED
+        name="IK Arms",
+        description="Move the arms by their controls for inverse kinematics (Rigify), which turn the arm bones as the "
+        "elbow bends; the others get the same pose",
+        options=_FIXED,
     )
     begin: EnumProperty(
         name="Begin At",
@@ -139,6 +145,11 @@ def mapping(obj: bpy.types.Object) -> Mapping:
     """The stored mapping."""
     rows = [row for row in of(obj).matches if row.bone]
     return Mapping({row.name: Match(row.bone, row.confidence, row.why) for row in rows})
+
+
+def without(joint: str) -> str:
+    """What it costs that a joint has no bone, a sentence."""
+    return _without(joint)
 
 
 def by_hand(obj: bpy.types.Object) -> dict[str, str | None]:

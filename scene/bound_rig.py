@@ -24,6 +24,8 @@ from .rig import Rig, Values, bone_path, in_mode, orientations, rotation_attribu
 
 _HANDS = ("LeftHand", "RightHand")
 _FEET = MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])
+_SWITCHED = 1e-4
+"""How exactly a switch has to be where it is wanted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,8 @@ class BoundRig(Rig):
         self._locks = {bone.name: locks.of(obj.pose.bones[bone.name]) for bone in carried}
         self._offsets = _offsets(obj, carried)
         self._stiff = controls.stretched(obj, limbs)
+        both = controls.limbs(obj, bones, legs=True, arms=True)
+        self._rolled = np.array([[bones.index(name) for name in limb.bones[:3]] for limb in both], dtype=int)
         self._free = carriers.is_free(obj, bones)
         self._between = {name for bone in bones for name in carriers.above(obj, bone)} - {b.name for b in carried}
         self._made: tuple[Motion, RigMotion] | None = None
@@ -137,16 +141,40 @@ class BoundRig(Rig):
         """Read from what the mesh follows, so that a limb that inverse kinematics moves is read rightly."""
         world = np.array(evaluated.matrix_world, dtype=np.float64)
         head = np.array(evaluated.pose.bones[self.bones[0]].head, dtype=np.float64)
-        return (world[:3, :3] @ head + world[:3, 3]) * metres, orientations(evaluated, self.measured)
+        turned = orientations(evaluated, self.measured)
+        if self._rolled.size:
+            keyed = orientations(evaluated, tuple(self.bones[i] for i in self._rolled.flat))
+            turned[self._rolled] = controls.with_roll(turned[self._rolled], keyed.reshape(*self._rolled.shape, 4))
+        return (world[:3, :3] @ head + world[:3, 3]) * metres, turned
 
     def to_model(self, places: Array, rotations: Array, fps: float) -> tuple[Array, Array]:
         """The engine's way back."""
         motion = self._retargeter.from_rig(places, rotations, fps)
         return motion.positions[:, 0].astype(np.float64), motion.rotations.astype(np.float64)
 
-    def needs_playing(self, _obj: bpy.types.Object, paths: list[str]) -> bool:
-        """Where constraints and drivers act, or bones between the mapped ones are animated."""
+    def needs_playing(self, obj: bpy.types.Object, paths: list[str]) -> bool:
+        """Where constraints and drivers act, unless as they do in a bake; or bones between the mapped are animated."""
+        if not self._free and self._as_baked(obj):
+            return False
         return not self._free or any(path.startswith(bone_path(name)) for path in paths for name in self._between)
+
+    def _as_baked(self, obj: bpy.types.Object) -> bool:
+        """Whether the rig's own controls are switched as a bake switches them, and no others are animated.
+
+        What carries each of them was found with the switches in these positions, so that their keys tell all.
+        """
+        if not self._switches or self._limbs or any(bone.limited for bone in self._carried):
+            return False
+        set_by_key = {f'{bone_path(bone)}["{name}"]': value for (bone, name), value in self._switches.items()}
+        moved = tuple(f"{bone_path(bone.name)}." for bone in self._carried)
+        for curve in actions.of(obj):
+            if curve.data_path in set_by_key:
+                if any(abs(key.co.y - set_by_key[curve.data_path]) > _SWITCHED for key in curve.keyframe_points):
+                    return False
+            elif not curve.data_path.startswith(moved):
+                return False
+        there = obj.pose.bones
+        return all(abs(there[bone][name] - value) < _SWITCHED for (bone, name), value in self._switches.items())
 
     def from_keys(self, obj: bpy.types.Object, values: Values, world: Array, metres: float) -> tuple[Array, Array]:
         """Carriers first."""
@@ -255,10 +283,10 @@ def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
 
 
 def _keyed(bones: tuple[str, ...], limbs: list[controls.Limb], root: str | None) -> list[str]:
-    """The bones that get keys."""
-    inverted = {bone for limb in limbs for bone in limb.bones}
-    out = [] if root is None else [root]
-    out += [bone for bone in bones if bone not in inverted]
+    """The bones that get keys. A limb of inverse kinematics gets them on both kinds of its controls: one can switch
+    from one to the other at any frame, and the roll of its bones, which the one kind cannot hold, is not lost.
+    """
+    out = [*bones] if root is None else [root, *bones]
     for limb in limbs:
         toes = [limb.toe] if limb.toe is not None and limb.bones[3] in bones else []
         out += [limb.end, *toes, limb.pole]

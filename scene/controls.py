@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import bpy
 import numpy as np
 
-from ..nsm_blender.motion.rotations import Array
+from ..nsm_blender.motion.rotations import Array, between, multiply, rotate, slerp
 
 _SIDES = (".L", ".R")
 Switches: TypeAlias = dict[tuple[str, str], Any]
@@ -19,9 +19,13 @@ _FOLLOW = {"neck_follow": 1.0, "head_follow": 1.0}
 """Neck and head go with the chest: a share of the turn would leave their keys without a meaning of their own."""
 _ORIGINAL, _STRETCH = "ORG-", "IK_Stretch"
 _LIMBS = ("thigh_fk", "shin_fk", "foot_fk", "toe_fk", "upper_arm_fk", "forearm_fk", "hand_fk")
-_STRAIGHT = 0.02
+_STRAIGHT = 0.008
 """Share of the limb's length by which a knee or elbow lies beside the line from its beginning to its end from which on
 this tells the pole's direction; below, the upper bone does."""
+
+_SAME, _OTHER = np.radians(3), np.radians(12)
+"""Angle between a limb as it is shown and as its other controls are keyed, up to which both are one pose, and from
+which on they are two."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,20 @@ def limbs(obj: bpy.types.Object, bones: Sequence[str], *, legs: bool, arms: bool
         for limb in found
         if set(limb.bones[:3]) <= set(bones) and all(name in there for name in (limb.switch, limb.end, limb.pole))
     ]
+
+
+def with_roll(shown: Array, keyed: Array) -> Array:
+    """Rotations (L, 3, 4) of L limbs' bones: they point as they are `shown`, and roll as their controls of forward
+    kinematics are `keyed`, where these lie along them.
+
+    Inverse kinematics bends a knee or an elbow about one axis and so decides the roll of both bones. Where the
+    controls of the other kind hold the same pose, they know what it was; where they do not, they know nothing.
+    """
+    along, own = (rotate(q, np.broadcast_to([0.0, 1.0, 0.0], (*q.shape[:-1], 3))) for q in (shown, keyed))
+    away = np.arctan2(np.linalg.norm(np.cross(along, own), axis=-1), np.sum(along * own, axis=-1))
+    away[:, -1] = 2 * np.arccos(np.minimum(np.abs(np.sum(shown[:, -1] * keyed[:, -1], axis=-1)), 1.0))
+    alike = np.clip((_OTHER - away.max(axis=1)) / (_OTHER - _SAME), 0.0, 1.0)
+    return slerp(shown, multiply(between(own, along), keyed), np.repeat(alike[:, None], shown.shape[1], axis=1))
 
 
 def switches(obj: bpy.types.Object, inverse: Sequence[Limb]) -> Switches:

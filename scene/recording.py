@@ -139,10 +139,9 @@ def _needs_playing(obj: bpy.types.Object, rig: Rig) -> bool:
         return rig.needs_playing(obj, [])
     if animation.nla_tracks or animation.action_influence < 1 or animation.action_blend_type != "REPLACE":
         return True
-    if animation.drivers:
-        return True
     paths = [curve.data_path for curve in actions.of(obj) if not curve.mute]
-    if any(path.startswith(_OBJECT_CHANNELS) for path in paths) or rig.needs_playing(obj, paths):
+    driven = [driver.data_path for driver in animation.drivers]
+    if any(path.startswith(_OBJECT_CHANNELS) for path in (*paths, *driven)) or rig.needs_playing(obj, paths):
         return True
     return any(path.endswith(".scale") and path.startswith("pose.") for path in paths) and _scaled(obj)
 

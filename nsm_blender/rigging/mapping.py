@@ -26,16 +26,17 @@ _VERSION = 1
 _LONGEST_TEXT = 1_000_000
 
 _COSTS = {
-    "Toe": "no toes: feet stay flat where they should roll over the ball",
-    "Shoulder": "no collar bones: shoulders do not rise or reach",
-    "Hand": "no hands: wrists do not bend",
-    "Arm": "no arms: the arms stay as they are",
-    "ForeArm": "no forearms: elbows do not bend",
-    "Neck": "no neck: the head turns by itself",
-    "Head": "no head: it only follows the body",
-    "Spine": "no lower spine: the trunk bends higher up",
-    "Spine1": "no middle spine: the trunk bends in fewer places",
-    "Spine2": "no chest: shoulders turn with the hips",
+    "Toe": "feet stay flat where they should roll over the ball",
+    "Shoulder": "shoulders do not rise or reach",
+    "Hand": "wrists do not bend",
+    "Arm": "the arms stay as they are",
+    "ForeArm": "elbows do not bend",
+    "Neck": "the head turns by itself",
+    "Head": "the head only follows the body",
+    "Spine": "the trunk bends higher up",
+    "Spine1": "the trunk bends in fewer places",
+    "Spine2": "shoulders turn with the hips",
+    CARRIER: "the hips carry the whole body",
 }
 
 
@@ -78,15 +79,14 @@ class Mapping:
     def missing(self) -> list[str]:
         """What the rig lacks and what that costs, a sentence each; the joints that are needed first."""
         lacking = [joint for joint in MODEL_SKELETON.names if joint not in self.matches]
-        out = [f"No bone for {joint}: without it the rig cannot be animated." for joint in NEEDED if joint in lacking]
+        out = [without(joint) for joint in NEEDED if joint in lacking]
         told: set[str] = set()
         for joint in lacking:
-            part = joint.removeprefix("Left").removeprefix("Right")
+            part = _part(joint)
             if joint in NEEDED or part in told:
                 continue
             told.add(part)
-            both = [j for j in lacking if j.removeprefix("Left").removeprefix("Right") == part]
-            out.append(f"No bone for {' and '.join(both)} ({_COSTS[part]}).")
+            out.append(without(*(other for other in lacking if _part(other) == part)))
         return out
 
     def check(self, rig: RigInfo) -> None:
@@ -189,6 +189,17 @@ class Mapping:
 
 
 _BELOW = (("UpLeg", "Leg"), ("Leg", "Foot"), ("Foot", "Toe"), ("Arm", "ForeArm"), ("ForeArm", "Hand"))
+
+
+def without(*joints: str) -> str:
+    """What it costs that there is no bone for a joint, or for the same one on both sides; a sentence."""
+    cost = "without it the rig cannot be animated" if joints[0] in NEEDED else _COSTS[_part(joints[0])]
+    return f"No bone for {' and '.join(joints)}: {cost}."
+
+
+def _part(joint: str) -> str:
+    """A joint's name without its side."""
+    return joint.removeprefix("Left").removeprefix("Right")
 
 
 def propose(rig: RigInfo) -> Mapping:

@@ -143,8 +143,8 @@ def test_what_is_missing_is_said_with_what_it_costs():
     info = rigs.rig("Mixamo").info
     lame = propose(without(info, "mixamorig:LeftToeBase", "mixamorig:RightToeBase", "mixamorig:Neck"))
     assert lame.missing() == [
-        "No bone for LeftToe and RightToe (no toes: feet stay flat where they should roll over the ball).",
-        "No bone for Neck (no neck: the head turns by itself).",
+        "No bone for LeftToe and RightToe: feet stay flat where they should roll over the ball.",
+        "No bone for Neck: the head turns by itself.",
     ]
     lame.check(info)
 

@@ -182,13 +182,64 @@ def test_rigifys_legs_and_arms_are_keyed_by_their_ik_controls_by_choice(engine, 
     job.run()
     keyed = {curve.data_path.split('"')[1] for curve in extension_module("scene.actions").of(rig)}
     assert {"foot_ik.L", "thigh_ik_target.R", "toe_ik.L", "hand_ik.R", "upper_arm_ik_target.L"} <= keyed
-    assert not keyed & {"thigh_fk.L", "foot_fk.R", "hand_fk.L"}
     seen, motion = job.gathered.rig, job.work.motion()
     places = dict(zip(seen.bones, seen.wanted(motion)[0].transpose(1, 0, 2), strict=True))
     for frame in (1, 11, 30):
         for limb, far in (("foot", 0.001), ("hand", 0.001), ("shin", 0.005), ("forearm", 0.005)):
             (place,) = heads(rig, frame, [f"ORG-{limb}.L"])
             assert np.linalg.norm(place - places[f"{limb}_fk.L"][frame - 1]) < far
+    # The other controls hold the same pose: one may switch at any frame, and what is read back is what was baked.
+    for frame in (5, 20):
+        bpy.context.scene.frame_set(frame)
+        for limb in ("foot", "hand", "shin", "forearm"):
+            bones = [rig.pose.bones[f"{part}.R"] for part in (f"{limb}_fk", f"ORG-{limb}")]
+            assert (bones[0].head - bones[1].head).length < 0.005
+    read = extension_module("scene.recording").record(bpy.context, rig).motion
+    assert np.linalg.norm(read.positions - motion.positions, axis=-1).max() < 0.005
+    same = np.abs(np.sum(read.rotations * motion.rotations, axis=-1))
+    assert np.degrees(2 * np.arccos(np.clip(same, 0, 1))).max() < 0.5
+
+
+def test_a_bake_on_rigifys_rig_is_read_from_its_keys_without_playing_it(engine, add, extension_module):
+    rig, _ = add("Rigify generated")
+    bind(rig)
+    on_path(rig)
+    bpy.ops.nsm.bake()
+    played = []
+    bpy.app.handlers.frame_change_post.append(lambda scene, _: played.append(scene.frame_current))
+    extension_module("scene.recording").record(bpy.context, rig)
+    bpy.app.handlers.frame_change_post.clear()
+    assert not played
+
+
+@pytest.mark.parametrize("change", ["chest", "IK_FK"])
+def test_what_moves_rigifys_limbs_beside_a_bakes_keys_is_read_too(engine, add, extension_module, change):
+    rig, _ = add("Rigify generated")
+    bind(rig)
+    on_path(rig)
+    bpy.ops.nsm.bake()
+    record = extension_module("scene.recording").record
+    before = record(bpy.context, rig).motion
+    bones = rig.pose.bones
+    if change == "IK_FK":
+        for curve in extension_module("scene.actions").of(rig):
+            if curve.data_path == 'pose.bones["upper_arm_parent.L"]["IK_FK"]':
+                for key in curve.keyframe_points:
+                    key.co.y = 0.0
+        bones["hand_ik.L"].location = (0.0, 0.3, 0.2)
+    else:
+        bones["chest"].rotation_mode = "XYZ"
+        bones["chest"].rotation_euler = (0.4, 0.0, 0.3)
+        bones["chest"].keyframe_insert("rotation_euler", frame=1)
+    bpy.context.view_layer.update()
+    after = record(bpy.context, rig).motion
+    hand = after.names.index("LeftHand")
+    assert np.linalg.norm(after.positions[:, hand] - before.positions[:, hand], axis=-1).min() > 0.03
+    bpy.context.scene.frame_set(7)
+    seen = rig.matrix_world @ bones["ORG-hand.L"].head
+    shoulder = rig.matrix_world @ bones["ORG-upper_arm.L"].head
+    along = after.positions[6, hand] - after.positions[6, after.names.index("LeftArm")]
+    assert float(angle(along[None], np.array(seen - shoulder)[None])[0]) < 3.0
 
 
 @pytest.mark.parametrize("name", ["Unreal 5", "Rigify generated"])
