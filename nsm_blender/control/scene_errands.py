@@ -38,6 +38,10 @@ AT_HAND = 1.2
 """Metres from a goal within which no way to it is looked for."""
 AT_END = 0.2
 """Metres of way left at which one comes to a stop."""
+NEARLY = 0.4
+"""Metres of way left at which one stops, too, who gets no nearer"""
+HOVERS = 0.7
+"""for so many seconds."""
 STILL = 0.12
 """m/s of the root below which one stands or sits still,"""
 SETTLED = 0.4
@@ -332,6 +336,8 @@ class SceneErrands:
                 return self._approach()
         if left < self._nearest - GETS_ON:
             self._nearest, self._got_on = left, self.character.frame
+        if self._aim is None and left <= NEARLY and self._seconds(self._got_on) > HOVERS:
+            return self._arrive()
         if self._seconds(self._got_on) > STUCK:
             return self._again(f"One came to a stop {left:.1f} m before the end of the way; free it or draw another.")
         return False
