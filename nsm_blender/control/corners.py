@@ -11,10 +11,12 @@ from ..motion.rotations import Array
 
 BEFORE = 0.32
 """Metres before the seat's front, and beside its sides, that the root of one who walks stays."""
-MIDDLE, ALONGSIDE = 0.12, 0.15
+MIDDLE, ALONGSIDE = 0.18, 0.15
 """Metres aside of the seat's middle line within which one comes back to sit down, and over which that begins."""
 SIDESTEP = 0.8
-"""m/s at which the root is led round."""
+"""m/s at which the root is led round,"""
+WALKS = 0.2, 0.5
+"""m/s of its own between which that begins: who stands before the seat is left to sit down."""
 
 
 def round_corner(seat: Seat, place: Array, facing: float, points: Array) -> Array:

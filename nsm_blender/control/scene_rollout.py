@@ -27,7 +27,7 @@ from ..models.nsm import (
 )
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
-from .corners import SIDESTEP, round_corner
+from .corners import SIDESTEP, WALKS, round_corner
 from .nsm_features import (
     WINDOW,
     places_from_goal,
@@ -248,7 +248,8 @@ class SceneCharacter:
         seat = self.scenery.collider(wish.thing).handles if isinstance(wish, Reach) and wish.thing else None
         if not isinstance(wish, Reach) or not isinstance(seat, Seat) or self.action[_SIT] > _SITS:
             return place
-        lack = round_corner(seat, wish.place, wish.facing, np.concatenate((root[None, :2], place)))
+        walks = np.clip((self.speed - WALKS[0]) / (WALKS[1] - WALKS[0]), 0, 1)
+        lack = walks * round_corner(seat, wish.place, wish.facing, np.concatenate((root[None, :2], place)))
         length = float(np.linalg.norm(lack[0]))
         root[:2] += lack[0] * min(SIDESTEP * _DT / max(length, 1e-9), 1.0)
         return place + lack[1:]

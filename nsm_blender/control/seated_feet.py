@@ -74,10 +74,12 @@ def _keep(side: str, spans: tuple[int, int, int], contacts: Array, wanted: Array
     away = wanted[kept, toe] - wanted[end - 1, toe]
     wanted[kept:end, toe] = wanted[kept, toe]
     wanted[end:after, toe] += (1 - _eased(after - end))[:, None] * away
-    own = turned[last:end, leg].copy()
-    turned[kept:end, leg] = turned[kept, leg]
+    # The leg, too, comes back to its own way of bending within that time at least.
+    free = max(end, min(last + SWINGS, len(turned)))
+    own = turned[last:free, leg].copy()
+    turned[kept:free, leg] = turned[kept, leg]
     share = np.broadcast_to(_eased(len(own))[:, None], own.shape[:2])
-    turned[last:end, leg] = slerp(turned[last:end, leg], own, share)
+    turned[last:free, leg] = slerp(turned[last:free, leg], own, share)
 
 
 def _eased(count: int) -> Array:
