@@ -155,14 +155,17 @@ def _scaled(obj: bpy.types.Object) -> bool:
 
 
 def _played(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> tuple[Array, Array]:
-    """What `rig.posed` says at every frame, (F, 3) and (F, B, 4)."""
+    """What `rig.posed` says at every frame, (F, 3) and (F, B, 4); the pointer shows how far it is."""
     scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
-    metres, out = curves.metres_per_unit(scene), []
+    metres, out, manager = curves.metres_per_unit(scene), [], context.window_manager
+    manager.progress_begin(0, len(frames))
     try:
         for at in frames.tolist():
             scene.frame_set(at)
             out.append(rig.posed(obj.evaluated_get(context.evaluated_depsgraph_get()), metres))
+            manager.progress_update(len(out))
     finally:
+        manager.progress_end()
         scene.frame_set(frame, subframe=subframe)
     return np.stack([place for place, _ in out]), np.stack([rotations for _, rotations in out])
 

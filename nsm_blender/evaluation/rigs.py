@@ -7,7 +7,6 @@ here: of them only the truth is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -20,6 +19,7 @@ from ..rigging.joints import BoneInfo, RigInfo
 NAMES = MODEL_SKELETON.names
 SIDES = (("Left", 1.0), ("Right", -1.0))
 LIMBS = ("UpLeg", "Leg", "Foot", "Toe", "Shoulder", "Arm", "ForeArm", "Hand")
+TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")
 X, Y = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
 _CHILD = {"Hips": "Spine1", "Spine": "Spine1", "Spine1": "Spine2", "Spine2": "Neck", "Neck": "Head"} | {
     side + upper: side + lower
@@ -32,8 +32,6 @@ Y_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
 """World matrix of an armature whose own up axis is y, as most FBX files have it."""
 
 
-Names: TypeAlias = str | list[str]
-"""The bone of a joint, or its bones from head to child."""
 Extra: TypeAlias = tuple[str, str | None, tuple[float, float, float], float]
 """A bone that is no joint: its name, the bone above, its place from that one's head, its length."""
 
@@ -65,14 +63,19 @@ class Recipe:
     size: float = 1.0
 
 
-def names_of(
-    trunk: Mapping[str, Names], limbs: Mapping[str, Names], side_name: Callable[[str, str], str]
-) -> dict[str, list[str]]:
-    """Bones of each joint. side_name(side, name) puts a side to a limb's name."""
-    out = {joint: [bones] if isinstance(bones, str) else list(bones) for joint, bones in trunk.items()}
+def named(trunk: str, limbs: str, limb: str, prefix: str = "") -> dict[str, list[str]]:
+    """Bones of each joint, from words in the order of TRUNK and LIMBS: a plus is between a joint's bones.
+
+    limb: how a limb's name is made of its word {n}, of {side} and its first letter, {S} or {s}. prefix: of all names.
+    """
+
+    def bones(words: str, form: str) -> list[str]:
+        return [prefix + form.format(n=word) for word in words.split("+")]
+
+    out = {joint: bones(words, "{n}") for joint, words in zip(TRUNK, trunk.split(), strict=True)}
     for side, _ in SIDES:
-        for part, bones in limbs.items():
-            out[side + part] = [side_name(side, b) for b in ([bones] if isinstance(bones, str) else bones)]
+        form = limb.format(n="{n}", side=side, S=side[0], s=side[0].lower())
+        out |= {side + part: bones(words, form) for part, words in zip(LIMBS, limbs.split(), strict=True)}
     return out
 
 
@@ -163,104 +166,57 @@ def _parents_first(bones: dict[str, BoneInfo]) -> list[BoneInfo]:
 def rigify_truth(kind: str) -> dict[str, str]:
     """Joint -> bone of Rigify's human "metarig" or of the rig "generated" from it."""
     if kind == "metarig":
-        trunk = {"Hips": "spine", "Spine": "spine.001", "Spine1": "spine.002", "Spine2": "spine.003"}
-        trunk |= {"Neck": "spine.004", "Head": "spine.006"}
-        limbs = ("thigh", "shin", "foot", "toe", "shoulder", "upper_arm", "forearm", "hand")
+        trunk = "spine spine.001 spine.002 spine.003 spine.004 spine.006"
+        limbs, carrier = "thigh shin foot toe shoulder upper_arm forearm hand", {}
     else:
-        trunk = {"Root": "torso", "Hips": "spine_fk", "Spine": "spine_fk.001", "Spine1": "spine_fk.002"}
-        trunk |= {"Spine2": "spine_fk.003", "Neck": "neck", "Head": "head"}
-        limbs = ("thigh_fk", "shin_fk", "foot_fk", "toe_fk", "shoulder", "upper_arm_fk", "forearm_fk", "hand_fk")
-    return trunk | {s + part: f"{bone}.{s[0]}" for s, _ in SIDES for part, bone in zip(LIMBS, limbs, strict=True)}
+        trunk = "spine_fk spine_fk.001 spine_fk.002 spine_fk.003 neck head"
+        limbs = "thigh_fk shin_fk foot_fk toe_fk shoulder upper_arm_fk forearm_fk hand_fk"
+        carrier = {"Root": "torso"}
+    return carrier | {joint: bone for joint, (bone,) in named(trunk, limbs, "{n}.{S}").items()}
 
 
 def _fingers(hand: str, names: list[str], outward: float) -> tuple[Extra, ...]:
     return tuple((n, hand, (0.08 * outward, 0.02 * (i - 1.5), 0.0), 0.03) for i, n in enumerate(names))
 
 
-def _l(side: str) -> str:
-    return side[0].lower()
-
-
-_TRUNK = {j: j for j in ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")}
-_MIXAMO = names_of(_TRUNK, {p: p for p in LIMBS} | {"Toe": "ToeBase"}, lambda s, n: s + n)
-_UE = names_of(
-    {
-        "Hips": "pelvis",
-        "Spine": ["spine_01", "spine_02"],
-        "Spine1": ["spine_03", "spine_04"],
-        "Spine2": "spine_05",
-        "Neck": ["neck_01", "neck_02"],
-        "Head": "head",
-    },
-    dict(zip(LIMBS, ("thigh", "calf", "foot", "ball", "clavicle", "upperarm", "lowerarm", "hand"), strict=True)),
-    lambda s, n: f"{n}_{_l(s)}",
+_SAME = " ".join(LIMBS)
+_MIXAMO_LIMBS = _SAME.replace("Toe", "ToeBase")
+_MIXAMO = named(" ".join(TRUNK), _MIXAMO_LIMBS, "{side}{n}")
+_UE = named(
+    "pelvis spine_01+spine_02 spine_03+spine_04 spine_05 neck_01+neck_02 head",
+    "thigh calf foot ball clavicle upperarm lowerarm hand",
+    "{n}_{s}",
 )
 _UE_EXTRA = tuple(
     extra
-    for side, sign in SIDES
+    for s, sign in (("l", 1.0), ("r", -1.0))
     for extra in (
-        (f"thigh_twist_01_{_l(side)}", f"thigh_{_l(side)}", (0, 0, -0.2), 0.05),
-        (f"upperarm_twist_01_{_l(side)}", f"upperarm_{_l(side)}", (0.1 * sign, 0, -0.1), 0.05),
-        (f"lowerarm_twist_01_{_l(side)}", f"lowerarm_{_l(side)}", (0.1 * sign, 0, -0.1), 0.05),
-        *_fingers(f"hand_{_l(side)}", [f"{f}_01_{_l(side)}" for f in ("thumb", "index", "middle", "pinky")], sign),
+        (f"thigh_twist_01_{s}", f"thigh_{s}", (0, 0, -0.2), 0.05),
+        (f"upperarm_twist_01_{s}", f"upperarm_{s}", (0.1 * sign, 0, -0.1), 0.05),
+        (f"lowerarm_twist_01_{s}", f"lowerarm_{s}", (0.1 * sign, 0, -0.1), 0.05),
+        *_fingers(f"hand_{s}", [f"{f}_01_{s}" for f in ("thumb", "index", "middle", "pinky")], sign),
     )
 )
 _UE_IK = (("ik_foot_root", None, (0, 0, 0), 0.1), ("ik_hand_root", None, (0, 0, 0), 0.1))
-_MPFB = names_of(
-    {
-        "Hips": "root",
-        "Spine": ["spine05", "spine04"],
-        "Spine1": ["spine03", "spine02"],
-        "Spine2": "spine01",
-        "Neck": ["neck01", "neck02", "neck03"],
-        "Head": "head",
-    },
-    {
-        "UpLeg": ["upperleg01", "upperleg02"],
-        "Leg": ["lowerleg01", "lowerleg02"],
-        "Foot": "foot",
-        "Toe": "toe1-1",
-        "Shoulder": ["clavicle", "shoulder01"],
-        "Arm": ["upperarm01", "upperarm02"],
-        "ForeArm": ["lowerarm01", "lowerarm02"],
-        "Hand": "wrist",
-    },
-    lambda s, n: f"{n}.{s[0]}",
+_MPFB = named(
+    "root spine05+spine04 spine03+spine02 spine01 neck01+neck02+neck03 head",
+    "upperleg01+upperleg02 lowerleg01+lowerleg02 foot toe1-1 clavicle+shoulder01 upperarm01+upperarm02 "
+    "lowerarm01+lowerarm02 wrist",
+    "{n}.{S}",
 )
-_VRM = names_of(
-    {
-        "Hips": "J_Bip_C_Hips",
-        "Spine": "J_Bip_C_Spine",
-        "Spine1": "J_Bip_C_Chest",
-        "Spine2": "J_Bip_C_UpperChest",
-        "Neck": "J_Bip_C_Neck",
-        "Head": "J_Bip_C_Head",
-    },
-    dict(
-        zip(
-            LIMBS,
-            ("UpperLeg", "LowerLeg", "Foot", "ToeBase", "Shoulder", "UpperArm", "LowerArm", "Hand"),
-            strict=True,
-        )
-    ),
-    lambda s, n: f"J_Bip_{s[0]}_{n}",
+_UNITY_TRUNK = "Hips Spine Chest UpperChest Neck Head"
+_VRM = named(
+    " ".join(f"C_{n}" for n in _UNITY_TRUNK.split()),
+    "UpperLeg LowerLeg Foot ToeBase Shoulder UpperArm LowerArm Hand",
+    "{S}_{n}",
+    "J_Bip_",
 )
-_UNITY = names_of(
-    {"Hips": "Hips", "Spine": "Spine", "Spine1": "Chest", "Spine2": "UpperChest", "Neck": "Neck", "Head": "Head"},
-    dict(zip(LIMBS, ("UpperLeg", "LowerLeg", "Foot", "Toes", "Shoulder", "UpperArm", "LowerArm", "Hand"), strict=True)),
-    lambda s, n: s + n,
-)
-_CC = names_of(
-    {
-        "Hips": "CC_Base_Hip",
-        "Spine": "CC_Base_Waist",
-        "Spine1": "CC_Base_Spine01",
-        "Spine2": "CC_Base_Spine02",
-        "Neck": ["CC_Base_NeckTwist01", "CC_Base_NeckTwist02"],
-        "Head": "CC_Base_Head",
-    },
-    dict(zip(LIMBS, ("Thigh", "Calf", "Foot", "ToeBase", "Clavicle", "Upperarm", "Forearm", "Hand"), strict=True)),
-    lambda s, n: f"CC_Base_{s[0]}_{n}",
+_UNITY = named(_UNITY_TRUNK, "UpperLeg LowerLeg Foot Toes Shoulder UpperArm LowerArm Hand", "{side}{n}")
+_CC = named(
+    "Hip Waist Spine01 Spine02 NeckTwist01+NeckTwist02 Head",
+    "Thigh Calf Foot ToeBase Clavicle Upperarm Forearm Hand",
+    "{S}_{n}",
+    "CC_Base_",
 )
 _CC_EXTRA = tuple(
     (f"CC_Base_{s[0]}_{part}Twist0{i}", f"CC_Base_{s[0]}_{part}", (0.0, 0.0, -0.05 * i), 0.05)
@@ -268,86 +224,29 @@ _CC_EXTRA = tuple(
     for part in ("Thigh", "Calf", "Upperarm", "Forearm")
     for i in (1, 2)
 )
-_DAZ = names_of(
-    {
-        "Hips": "hip",
-        "Spine": ["abdomenLower", "abdomenUpper"],
-        "Spine1": "chestLower",
-        "Spine2": "chestUpper",
-        "Neck": ["neckLower", "neckUpper"],
-        "Head": "head",
-    },
-    {
-        "UpLeg": ["ThighBend", "ThighTwist"],
-        "Leg": "Shin",
-        "Foot": ["Foot", "Metatarsals"],
-        "Toe": "Toe",
-        "Shoulder": "Collar",
-        "Arm": ["ShldrBend", "ShldrTwist"],
-        "ForeArm": ["ForearmBend", "ForearmTwist"],
-        "Hand": "Hand",
-    },
-    lambda s, n: _l(s) + n,
+_DAZ = named(
+    "hip abdomenLower+abdomenUpper chestLower chestUpper neckLower+neckUpper head",
+    "ThighBend+ThighTwist Shin Foot+Metatarsals Toe Collar ShldrBend+ShldrTwist ForearmBend+ForearmTwist Hand",
+    "{s}{n}",
 )
-_SMPL = names_of(
-    {"Hips": "Pelvis", "Spine": "Spine1", "Spine1": "Spine2", "Spine2": "Spine3", "Neck": "Neck", "Head": "Head"},
-    dict(zip(LIMBS, ("Hip", "Knee", "Ankle", "Foot", "Collar", "Shoulder", "Elbow", "Wrist"), strict=True)),
-    lambda s, n: f"{s[0]}_{n}",
+_SMPL = named("Pelvis Spine1 Spine2 Spine3 Neck Head", "Hip Knee Ankle Foot Collar Shoulder Elbow Wrist", "{S}_{n}")
+_CMU = named(
+    "root lowerback upperback thorax lowerneck+upperneck head",
+    "femur tibia foot toes clavicle humerus radius wrist",
+    "{s}{n}",
 )
-_CMU = names_of(
-    {
-        "Hips": "root",
-        "Spine": "lowerback",
-        "Spine1": "upperback",
-        "Spine2": "thorax",
-        "Neck": ["lowerneck", "upperneck"],
-        "Head": "head",
-    },
-    dict(zip(LIMBS, ("femur", "tibia", "foot", "toes", "clavicle", "humerus", "radius", "wrist"), strict=True)),
-    lambda s, n: _l(s) + n,
+_CGSPEED = named("Hips LowerBack Spine Spine1 Neck+Neck1 Head", _MIXAMO_LIMBS, "{side}{n}")
+_LAFAN = named(" ".join(TRUNK), _SAME, "{side}{n}")
+_ARP = named(
+    "root.x spine_01.x spine_02.x spine_03.x neck.x head.x",
+    "thigh_stretch leg_stretch foot toes_01 shoulder arm_stretch forearm_stretch hand",
+    "{n}.{s}",
 )
-_CGSPEED = names_of(
-    {
-        "Hips": "Hips",
-        "Spine": "LowerBack",
-        "Spine1": "Spine",
-        "Spine2": "Spine1",
-        "Neck": ["Neck", "Neck1"],
-        "Head": "Head",
-    },
-    {p: p for p in LIMBS} | {"Toe": "ToeBase"},
-    lambda s, n: s + n,
-)
-_LAFAN = names_of(_TRUNK, {p: p for p in LIMBS}, lambda s, n: s + n)
-_ARP = names_of(
-    {
-        "Hips": "root.x",
-        "Spine": "spine_01.x",
-        "Spine1": "spine_02.x",
-        "Spine2": "spine_03.x",
-        "Neck": "neck.x",
-        "Head": "head.x",
-    },
-    dict(
-        zip(
-            LIMBS,
-            ("thigh_stretch", "leg_stretch", "foot", "toes_01", "shoulder", "arm_stretch", "forearm_stretch", "hand"),
-            strict=True,
-        )
-    ),
-    lambda s, n: f"{n}.{_l(s)}",
-)
-_BIPED = names_of(
-    {
-        "Hips": "Bip01 Pelvis",
-        "Spine": "Bip01 Spine",
-        "Spine1": "Bip01 Spine1",
-        "Spine2": "Bip01 Spine2",
-        "Neck": "Bip01 Neck",
-        "Head": "Bip01 Head",
-    },
-    dict(zip(LIMBS, ("Thigh", "Calf", "Foot", "Toe0", "Clavicle", "UpperArm", "Forearm", "Hand"), strict=True)),
-    lambda s, n: f"Bip01 {s[0]} {n}",
+_BIPED = named(
+    "Pelvis Spine Spine1 Spine2 Neck Head",
+    "Thigh Calf Foot Toe0 Clavicle UpperArm Forearm Hand",
+    "{S} {n}",
+    "Bip01 ",
 )
 
 

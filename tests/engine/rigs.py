@@ -19,7 +19,7 @@ from nsm_blender.evaluation.rigs import (
     X,
     Y,
     build,
-    names_of,
+    named,
     rigify_truth,
 )
 from nsm_blender.motion.skeleton import MODEL_SKELETON, Skeleton
@@ -37,7 +37,7 @@ __all__ = [
     "Y",
     "build",
     "folded",
-    "names_of",
+    "named",
     "rig",
     "rigify",
 ]

@@ -65,29 +65,29 @@ def test_mixamos_names_are_known_with_any_prefix(prefix):
     assert found(propose(rig.info)) == rig.truth
 
 
-SPINES = {
-    "Unreal 4": ("pelvis", "spine_01", "spine_02", "spine_03", "neck_01", "head"),
-    "Genesis 9": ("hip", ["spine1", "spine2"], "spine3", "spine4", ["neck1", "neck2"], "head"),
-    "Auto-Rig Pro controls": ("c_root.x", "c_spine_01.x", "c_spine_02.x", "c_spine_03.x", "c_neck.x", "c_head.x"),
-}
-LIMB_NAMES = {
-    "Unreal 4": ("{0}_{1}", "thigh calf foot ball clavicle upperarm lowerarm hand"),
-    "Genesis 9": ("{1}_{0}", "thigh shin foot toes shoulder upperarm forearm hand"),
-    "Auto-Rig Pro controls": (
-        "c_{0}.{1}",
+SISTERS = {
+    "Unreal 4": rigs.named(
+        "pelvis spine_01 spine_02 spine_03 neck_01 head",
+        "thigh calf foot ball clavicle upperarm lowerarm hand",
+        "{n}_{s}",
+    ),
+    "Genesis 9": rigs.named(
+        "hip spine1+spine2 spine3 spine4 neck1+neck2 head",
+        "thigh shin foot toes shoulder upperarm forearm hand",
+        "{s}_{n}",
+    ),
+    "Auto-Rig Pro controls": rigs.named(
+        "root.x spine_01.x spine_02.x spine_03.x neck.x head.x",
         "thigh_fk leg_fk foot_fk toes_fk shoulder arm_fk forearm_fk hand_fk",
+        "{n}.{s}",
+        "c_",
     ),
 }
 
 
-@pytest.mark.parametrize("convention", SPINES)
+@pytest.mark.parametrize("convention", SISTERS)
 def test_sister_conventions_are_known_too(convention):
-    form, limbs = LIMB_NAMES[convention]
-    trunk = dict(zip(("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head"), SPINES[convention], strict=True))
-    names = rigs.names_of(
-        trunk, dict(zip(rigs.LIMBS, limbs.split(), strict=True)), lambda s, n: form.format(n, s[0].lower())
-    )
-    rig = rigs.build(convention, rigs.Recipe(names))
+    rig = rigs.build(convention, rigs.Recipe(SISTERS[convention]))
     info, truth = rig.info, rig.truth
     if convention == "Auto-Rig Pro controls":
         hips = info.bones[0]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import RigError
+from nsm_blender.evaluation.rig_figures import LIMBS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.root import root_track
 from nsm_blender.motion.rotations import (
@@ -27,11 +28,6 @@ from . import rigs
 from .synthetic import perform
 
 INDEX = MODEL_SKELETON.index
-LIMBS = [
-    (side + upper, side + lower)
-    for side, _ in rigs.SIDES
-    for upper, lower in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand"))
-]
 
 
 def motion_of(clip, contacts):
