@@ -355,6 +355,9 @@ class SceneErrands:
         """At the end of a way, where nothing but standing is asked for."""
         assert self._leg is not None
         self._outcome.arrived = self._frame
+        if self._key.action == "open" and self._key.hold == 0:
+            # Nobody stops behind a door who has more to do.
+            return self._finish()
         if self._leg.facing is not None or not isinstance(self.character.wanted, Steer):
             self._stand(self._leg.place, self._leg.facing)
         # Else one is steered on to the end of the way, and stands there.

@@ -217,6 +217,8 @@ class SceneCharacter:
         if isinstance(self._goal.wish, Steer):
             left = float(np.linalg.norm(goal.place[-1, :2] - before[:2]))
             share = min(max((left - ENDS[0]) / (ENDS[1] - ENDS[0]), 0.0), 1.0)
+            # Who looks elsewhere is to turn first.
+            share *= max(math.cos(goal.facing[CURRENT] - before[3]), 0.0)
             speed = speed + share * _lacking(speed, y[OUTPUT.trajectory_position].reshape(FUTURE, 2)[-1])
         step = to_world(speed * _DT, before[3])
         turning = float(np.clip(y[OUTPUT.root_turn][0], -FASTEST_TURN, FASTEST_TURN))
