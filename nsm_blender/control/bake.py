@@ -116,7 +116,9 @@ class Bake:
 
     def _finish(self) -> Motion:
         record = self._character.record()
-        locked = lock_feet(record, self._network.rotation_reference, self._character.height)
+        commands = self._commands
+        above = commands.undersides(record.root[:, :2]) if isinstance(commands, ErrandCommands) else None
+        locked = lock_feet(record, self._network.rotation_reference, self._character.height, above)
         return self._as_motion(record, *locked).resampled(self.shot.fps, self.shot.frames)
 
     def _outcomes(self) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Berth:
 def _nearest(velocity: Array, out: Array, least: Array) -> Array:
     """The velocity (2,) nearest to the one asked for of which the parts along unit vectors `out` (N, 2) are no less
     than `least` (N,), each of which is 0 or less."""
-    lack = least - out @ velocity
+    lack: Array = least - out @ velocity
     if (lack <= 0).all():
         return velocity
     # It lies on the border of one of these half planes, or where two of them cross.

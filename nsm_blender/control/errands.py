@@ -296,6 +296,10 @@ class ErrandCommands:
         things = Footprints.of(self._moving.at(frame))
         return things.between(self._planner.ground + ANKLE, self._planner.ground + options.height)
 
+    def undersides(self, places: Array) -> Array:
+        """Heights (T,) of the lowest of what one crouches under at places (T, 2); infinite where there is nothing."""
+        return self._planner.undersides(places)
+
     def report(self, state: State) -> list[dict[str, Any]]:
         """The outcomes as JSON's plain data, for a shot that ends at `state`."""
         for outcome in self.outcomes[self._number :]:

@@ -15,7 +15,7 @@ from .goals import RouteOptions
 ANKLE = 0.08
 """Metres: lower things are stepped over without being noticed."""
 CROUCHED = 1.3
-"""Metres from the soles to the crown of one who walks crouching."""
+"""Metres from the soles to the crown of one who walks crouching and ducks as far as can be."""
 REACH = 0.35
 """Metres beyond the body's radius up to which the distance to things is told apart."""
 CELL = 0.05

@@ -14,6 +14,7 @@ from ..motion.filters import gaussian, runs, without_short_runs
 from ..motion.ik import REACH
 from ..motion.rotations import Array, between, from_exponential_map, multiply, to_exponential_map
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from .ducking import sinking
 from .locomotion import Record
 from .pose import LEGS, decode, hip_joint, joint_places, limit_elbows, reach_ankles, toe_of
 
@@ -31,14 +32,18 @@ def contact_labels(record: Record) -> Array:
     return np.stack([without_short_runs(c, _SHORTEST, _SHORTEST) for c in raw.T], axis=1).astype(np.float32)
 
 
-def lock_feet(record: Record, rotation_reference: Array, ground: float) -> tuple[Array, Array, Array]:
+def lock_feet(
+    record: Record, rotation_reference: Array, ground: float, undersides: Array | None = None
+) -> tuple[Array, Array, Array]:
     """Pose a rollout with planted feet.
 
-    ground: height of the floor in metres. Returns joint places (T, J, 3), world rotations (T, J, 4) and
-    contacts (T, 4).
+    ground: height of the floor in metres. undersides: heights (T,) of what one goes under; see `sinking`. Returns
+    joint places (T, J, 3), world rotations (T, J, 4) and contacts (T, 4).
     """
     hips, rotations, predicted = decode(record, rotation_reference)
     contacts = contact_labels(record)
+    if undersides is not None:
+        hips[:, 2] -= sinking(predicted[:, MODEL_SKELETON.index("Head"), 2], undersides)
     places, rotations = plant_feet(hips, limit_elbows(rotations), predicted, contacts, ground)
     return places, rotations, contacts
 

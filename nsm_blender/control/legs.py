@@ -96,6 +96,13 @@ class Planner:
         crouching = self._still.between(low, self.ground + min(CROUCHED, options.height))
         return Berth(self._still, crouching if options.crouch else self._still, options.radius)
 
+    def undersides(self, places: Array) -> Array:
+        """Heights (T,) of the lowest of what stands still and is crouched under at places (T, 2), else infinity."""
+        things = self._still[self._still.low >= self.ground + CROUCHED]
+        near = things.distances(places) < self._shot.route_options.radius
+        out: Array = np.where(near, things.low, np.inf).min(axis=1, initial=np.inf)
+        return out
+
     @cached_property
     def _still(self) -> Footprints:
         """What stands still and is in a body's way, from above."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Random goals in random rooms: is every one that can be reached reached, and no thing walked through?
 
-Rooms before 200 have been reported on and looked into, those from 100 on among them; fresh ones come after.
+Rooms before 300 have been reported on; those before 200, and room 280, have been looked into and are for development
+since then.
 
 Whether a goal can be reached is reckoned here on its own: a flood over a fine grid, of which each point keeps the
 body's radius from the outlines of the cuboids.
@@ -29,7 +30,7 @@ from ..motion.rotations import Array
 from .metrics import foot_slide
 
 ROOMS = 20
-FIRST = 200
+FIRST = 300
 """Seed from which on held-out rooms are taken: those before have been looked at."""
 GOALS = 10
 """In each room."""

@@ -13,6 +13,7 @@ import pytest
 
 from nsm_blender.cli import main
 from nsm_blender.control.bake import Bake
+from nsm_blender.control.ducking import CROWN, SPARE, sinking
 from nsm_blender.control.foresight import foresee
 from nsm_blender.control.goals import ActionKey, Goal
 from nsm_blender.control.shot import Shot
@@ -20,6 +21,7 @@ from nsm_blender.errors import ShotError
 from nsm_blender.evaluation.metrics import foot_slide
 from nsm_blender.geometry.colliders import Collider, Surroundings
 from nsm_blender.geometry.roles import Seat
+from nsm_blender.models.pfnn import FPS as FPS_INSIDE
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
@@ -53,13 +55,15 @@ SHOTS = {
         [ActionKey("walk", "g", gait="crouch")], [Goal("g", [1.5, 0.0, 0.0], facing=0.0)], [], 10
     ),
     "late": lambda: shot([ActionKey("walk", "g", start=45)], [Goal("g", [0.0, 0.0, 0.0])], [], 6),
-    "beneath": lambda: shot(
-        [ActionKey("walk", "g")],
-        [Goal("g", [2.3, 0.0, 0.0])],
-        [*pen(), wall("Beam", (0.0, -2.0), (0.0, 2.0), low=1.45)],
-        10,
-    ),
+    "beneath": lambda: beneath(1.45),
+    "far beneath": lambda: beneath(1.32),
 }
+
+
+def beneath(low: float) -> Shot:
+    """A walk under a beam across the whole pen."""
+    beam = wall("Beam", (0.0, -2.0), (0.0, 2.0), low=low)
+    return shot([ActionKey("walk", "g")], [Goal("g", [2.3, 0.0, 0.0])], [*pen(), beam], 10)
 
 
 @cache
@@ -151,14 +155,25 @@ def test_a_key_sets_off_at_its_frame() -> None:
     assert moved[-1] > 1.8
 
 
-def test_the_head_goes_beneath_a_beam() -> None:
-    motion = baked("beneath")
+@pytest.mark.parametrize(("name", "low"), [("beneath", 1.45), ("far beneath", 1.32)])
+def test_the_crown_goes_beneath_a_beam(name: str, low: float) -> None:
+    motion = baked(name)
     assert motion.meta["keys"][0]["error_cm"] < 10
     head = motion.positions[:, motion.names.index("Head")]
     under = np.abs(head[:, 0]) < 0.2
     assert under.any()
-    assert head[under, 2].max() < 1.45
+    assert head[under, 2].max() + CROWN < low
     assert head[-1, 2] > 1.45
+    assert foot_slide(motion) < 3.0
+
+
+def test_one_sinks_by_what_is_needed_smoothly_and_only_near_what_is_above() -> None:
+    heads, undersides = np.full(300, 1.25), np.full(300, np.inf)
+    undersides[140:160] = 1.35
+    sunk = sinking(heads, undersides)
+    assert sunk[140:160] == pytest.approx(1.25 + CROWN + SPARE - 1.35)
+    assert not sunk[:90].any() and not sunk[210:].any()
+    assert np.abs(np.diff(sunk, 2)).max() * FPS_INSIDE**2 < 4.0
 
 
 def test_one_waits_for_what_crosses_the_way_and_goes_on() -> None:

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Going under something: as low as it asks for, where the network's crouch is one height for all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..models.pfnn import FPS
+from ..motion.filters import gaussian
+from ..motion.rotations import Array
+
+CROWN = 0.2
+"""Metres from the head's joint to the crown,"""
+SPARE = 0.03
+"""and to what is above it."""
+DEEPEST = 0.25
+"""Metres by which the hips sink at most: no more are asked for by what routes lead under."""
+_BEFORE = int(0.4 * FPS)
+"""Frames before and after, in which one goes down and comes up again."""
+
+
+def sinking(heads: Array, undersides: Array) -> Array:
+    """How far (T,) the hips must sink, smoothly, for heads (T,) to pass under what is above them.
+
+    heads: heights of the head's joint at 60 fps. undersides: heights (T,) of the lowest thing above, infinite without.
+    """
+    need = np.clip(heads + CROWN + SPARE - undersides, 0, DEEPEST)
+    padded = np.pad(need, _BEFORE, mode="edge")
+    widest = np.lib.stride_tricks.sliding_window_view(padded, 2 * _BEFORE + 1).max(1)
+    return gaussian(widest, _BEFORE / 3)
