@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Add the furnished demo room."""
+"""Add the furnished demo room.
 
-from __future__ import annotations
+Blender reads the annotations of an operator as they are, so this file has no postponed annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
 
 from typing import TYPE_CHECKING
 
 import bpy
+from bpy.props import BoolProperty
 
 from ..nsm_blender.errors import UserError
 from .base import Operation
@@ -21,6 +25,13 @@ class NSM_OT_add_demo_room(Operation):
     bl_label = "Add Demo Room"
     bl_options = {"REGISTER", "UNDO"}
 
+    door_open: BoolProperty(
+        name="Door Stands Open",
+        description="Leave the door open, so that one walks in; else an action key has to open it",
+        default=True,
+        options={"SKIP_SAVE"},
+    )
+
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         """Objects are added in object mode."""
@@ -29,14 +40,14 @@ class NSM_OT_add_demo_room(Operation):
             return False
         return True
 
-    def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Add it; the selection and the active object stay."""
         from ..scene import room
 
         collection = context.collection
         if collection is not None and not collection.is_editable:
             raise UserError(f"The collection '{collection.name}' is linked from another file; choose another.")
-        made = room.add(context, context.scene.cursor.location)
+        made = room.add(context, context.scene.cursor.location, self.door_open)
         self.report({"INFO"}, f"Added a room with {len(made)} pieces, all colliders")
         return {"FINISHED"}
 

@@ -23,15 +23,15 @@ _COLOURS = {
 _WOOD = (0.42, 0.26, 0.13, 1.0)
 
 
-def add(context: bpy.types.Context, location: Vector) -> list[bpy.types.Object]:
+def add(context: bpy.types.Context, location: Vector, door_open: bool = True) -> list[bpy.types.Object]:
     """Add the demo room about `location`, in a collection of its own; returns its objects, all colliders.
 
-    The cuboids are those that the pieces were made of, without voxels.
+    door_open: whether its door stands open. The cuboids are those that the pieces were made of, without voxels.
     """
     collection = bpy.data.collections.new(NAME)
     (context.collection or context.scene.collection).children.link(collection)
     unit = 1 / metres_per_unit(context.scene)
-    furnishings = demo_room()
+    furnishings = demo_room(door_open)
     kinds = {item.piece.kind for item in furnishings}
     materials = {
         kind: pieces.material(f"{NAME} {kind.replace('_', ' ').title()}", _COLOURS.get(kind, _WOOD)) for kind in kinds

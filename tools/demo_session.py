@@ -54,7 +54,7 @@ STYLE_PICTURES = 8
 RED = (0.55, 0.06, 0.04, 1.0)
 
 ROOM_START = (5.0, -0.6)
-"""Before the open door, metres."""
+"""Before the door, metres."""
 OUTSIDE = "Outside"
 """Name of the goal there; the others lie on the things that they are named after."""
 
@@ -71,12 +71,13 @@ class Errand(NamedTuple):
 
 
 ACTS = (
-    Errand("pick_up", "Box", 15, near=75),
+    Errand("open", "Door", 15, near=50),
+    Errand("pick_up", "Box", near=75),
     Errand("put_down", "Shelf", hold=0.3, near=10),
     Errand("sit", "Armchair", hold=2.5, near=-20),
     Errand("walk", OUTSIDE),
 )
-"""In through the door, the box from the table to the shelf, round the low beam to the armchair, and out again."""
+"""In through the shut door, the box from the table to the shelf, round the low beam to the armchair, and out again."""
 ACTS_FRAMES = 1320
 ERRANDS = (Errand("walk", "Box", 15, 1.0), Errand("walk", "Armchair", hold=0.5), Errand("run", "Shelf", hold=1.0))
 """What the locomotion network can do there: to the table, round the low beam to the armchair, and to the shelf."""
@@ -133,7 +134,7 @@ def main() -> int:
         with steps("furnish a room; add goals and action keys"):
             acts = can_act()
             errands, frames = (ACTS, ACTS_FRAMES) if acts else (ERRANDS, ERRANDS_FRAMES)
-            character = furnish(errands, frames)
+            character = furnish(errands, frames, door_open=not acts)
         with steps(f"bake {frames} frames of action keys"):
             bpy.ops.nsm.bake()
         with steps("save shot_room.json and report_room.json"):
@@ -341,13 +342,13 @@ def can_act() -> bool:
     return {errand.action for errand in ACTS} <= set(able)
 
 
-def furnish(errands: Sequence[Errand], frames: int) -> bpy.types.Object:
+def furnish(errands: Sequence[Errand], frames: int, door_open: bool) -> bpy.types.Object:
     """In a new file, the demo room with a character before its door and what it is to do; returns the armature."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     scene = bpy.context.scene
     scene.render.fps = FPS
     scene.frame_start, scene.frame_end = 1, frames
-    bpy.ops.nsm.add_demo_room()
+    bpy.ops.nsm.add_demo_room(door_open=door_open)
     bpy.ops.nsm.add_character()
     character = bpy.context.active_object
     character.location.xy = ROOM_START
@@ -366,13 +367,13 @@ def furnish(errands: Sequence[Errand], frames: int) -> bpy.types.Object:
 
 def acted(character: bpy.types.Object) -> list[tuple[int, str, float | None]]:
     """The story in pictures: frame, what it shows, and from where (see `Errand.near`; None for the whole room)."""
-    taken, put, sat, left = (_Moments(key) for key in character.nsm.keys)
-    took, shelf, chair = (errand.near for errand in ACTS[:3])
+    opened, taken, put, sat, left = (_Moments(key) for key in character.nsm.keys)
+    door, took, shelf, chair = (errand.near for errand in ACTS[:4])
     return [
         (1, "before the door", None),
-        (taken.set_off + 2 * FPS, "in through the door", None),
-        (taken.arrived - FPS, "takes the box", took),
-        (taken.arrived, "from the table", took),
+        (opened.arrived - round(1.3 * FPS), "opens it", door),
+        (opened.arrived, "comes in", None),
+        (taken.arrived, "takes the box from the table", took),
         (put.between(0.4), "carries it", None),
         (put.arrived - round(1.3 * FPS), "puts it", shelf),
         (put.arrived, "on the shelf", shelf),

@@ -59,8 +59,6 @@ GETS_ON = 0.1
 SECOND_TRIES = 1
 PAUSE = 0.8
 """Seconds that one stands before one tries again."""
-WHIRLED = 3 * math.pi
-"""Radians that nobody turns who only uses a thing."""
 SEATED_WITHIN = 0.3
 """Metres from the hips to their place on the seat."""
 LIFTING = 0.8
@@ -124,7 +122,6 @@ class SceneErrands:
         self._still = 0
         self._nearest, self._got_on = math.inf, 0
         self._tries = 0
-        self._facing = 0.0
         self._ways = Ways(shot)
         self._foot: Array | None = None
         self._leg: Leg | None = None
@@ -200,7 +197,6 @@ class SceneErrands:
         frame = self.character.frame
         self._stage, self._since, self._still = stage, frame, frame
         self._nearest, self._got_on = math.inf, frame
-        self._facing = float(self.character.root[3])
         return True
 
     def _advance(self) -> bool:
@@ -379,8 +375,7 @@ class SceneErrands:
             return self._pass() if self._key.action == "open" else self._enter(Stage.HOLD)
         if self.character.speed > STILL:
             self._got_on = self.character.frame
-        whirled = abs(self.character.root[3] - self._facing) > WHIRLED
-        if whirled or self._seconds(self._got_on) > STUCK or self._seconds(self._since) > LONGEST:
+        if self._seconds(self._got_on) > STUCK or self._seconds(self._since) > LONGEST:
             assert self._aim is not None
             away = float(np.linalg.norm(self.character.root[:2] - self._aim.place[:2]))
             what = "sit down on" if self._key.action == "sit" else self._key.action.replace("_", " ")

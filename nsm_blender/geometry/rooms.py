@@ -35,7 +35,7 @@ BODY = (0.05, 1.80)
 
 _CELL = 0.05
 _AJAR = 100.0
-"""Degrees that the demo room's door stands open."""
+"""Degrees that the demo room's door opens by."""
 _LOOSE = (
     "table",
     "chair",
@@ -316,8 +316,9 @@ def _hung(name: str, leaf: Piece, place: Array) -> list[Furnishing]:
     return [Furnishing(name, leaf, place), *frame]
 
 
-def demo_room() -> list[Furnishing]:
-    """The furnished room of the demo scene, 7 x 6 m, open towards -Y where the camera is; the door stands open.
+def demo_room(door_open: bool = True) -> list[Furnishing]:
+    """The furnished room of the demo scene, 7 x 6 m, open towards -Y where the camera is; the door stands open or is
+    shut.
 
     Each call makes the same pieces: walls, the door's leaf and frame, a table with a box on it, chair, a desk with a
     stool half under it, shelf, an armchair behind a low beam, and a step.
@@ -332,7 +333,7 @@ def demo_room() -> list[Furnishing]:
     ]
     names = ("Wall Back", "Wall Left", "Wall Right Front", "Wall Right Back", "Wall Right Lintel")
     out = [Furnishing(name, piece_of("wall", [wall]), np.zeros(3)) for name, wall in zip(names, walls, strict=True)]
-    out += _open_door(np.array([x + WALL / 2, middle, 0.0]))
+    out += _room_door(np.array([x + WALL / 2, middle, 0.0]), door_open)
     for name, kind, seed, place, degrees in (
         ("Table", "table", 27, (-0.9, -0.7), 0.0),
         ("Chair", "chair", 6, (-0.9, 0.0), 0.0),
@@ -355,16 +356,20 @@ def _top(piece: Piece) -> float:
     return piece.handles.place[2] + 0.002
 
 
-def _open_door(middle: Array) -> list[Furnishing]:
-    """A door in a wall along Y, about `middle`, its leaf turned by 100 degrees into the room, to -X."""
+def _room_door(middle: Array, is_open: bool) -> list[Furnishing]:
+    """A door in a wall along Y, about `middle`, whose leaf turns by 100 degrees into the room, to -X."""
     # This seed's frame fits the opening, and its hinge is on the camera's side.
     leaf = make("door", 3)
     handles, frame = leaf.handles, leaf.fixture
     assert isinstance(handles, Door) and frame is not None
-    # It stands open, so using it shuts it.
-    leaf = replace(leaf, handles=replace(handles, angle=float(np.deg2rad(-_AJAR))))
+    ajar = float(np.deg2rad(_AJAR))
+    # One that stands open is shut by using it.
+    leaf = replace(leaf, handles=replace(handles, angle=-ajar if is_open else ajar))
     shut = Furnishing("Door", leaf, middle, np.pi / 2)
-    opened = replace(shut, angle=shut.angle + float(np.deg2rad(_AJAR)))
+    framed = Furnishing("Door Frame", frame, middle, shut.angle)
+    if not is_open:
+        return [shut, framed]
+    opened = replace(shut, angle=shut.angle + ajar)
     hinge = np.array([*handles.hinge[:2], 0.0])
     place = middle + (shut.matrix() - opened.matrix())[:3, :3] @ hinge
-    return [replace(opened, place=place), Furnishing("Door Frame", frame, middle, shut.angle)]
+    return [replace(opened, place=place), framed]

@@ -57,7 +57,7 @@ def test_the_demo_leaves_a_walking_character_its_restyled_walk_and_figures_of_bo
     assert styled["rail.pins_cm_off.after"] < 1 < styled["rail.pins_cm_off.before"]
     errands = json.loads((out / "report_room.json").read_text())
     acts = (repository / "weights" / "nsm.safetensors").is_file()
-    assert len(errands["goals"]) == (4 if acts else 3)
+    assert len(errands["goals"]) == (5 if acts else 3)
     assert all(goal["done"] is not None for goal in errands["goals"])
     if not acts:
         assert errands["goal_error_cm"] < 10
