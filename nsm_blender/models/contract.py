@@ -101,8 +101,10 @@ def _halved_convolution(padded: Float32, kernel: Float32, count: int) -> Float32
     rows = np.zeros((half + taps, 2, size), dtype=np.float32)
     known = padded[: rows.size // size]
     rows.reshape(-1, size)[: len(known)] = known
-    even, odd = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
-    even_taps, odd_taps = (np.ascontiguousarray(both[:, q]).reshape(-1, columns) for q in (0, 1))
+    even: Float32 = np.ascontiguousarray(rows[:, 0])
+    odd: Float32 = np.ascontiguousarray(rows[:, 1])
+    even_taps: Float32 = np.ascontiguousarray(both[:, 0]).reshape(-1, columns)
+    odd_taps: Float32 = np.ascontiguousarray(both[:, 1]).reshape(-1, columns)
     crossed = _slid(even, odd_taps, half + 1)
     straight = _slid(odd, even_taps, half)
     out = np.empty((half, 2, columns), dtype=np.float32)
