@@ -61,7 +61,9 @@ RESTS_AFTER = 0.4
 NO_NEARER = 1.5
 """seconds, too, in which it came no nearer, within LEAVE_REACH, and then where it is nearest,"""
 AS_NEAR = 0.02
-"""but for this many metres."""
+"""but for this many metres,"""
+GIVES_UP = 3.0
+"""and after so many seconds wherever it is then."""
 _HANDS = [CONTACTS.index("LeftHand"), CONTACTS.index("RightHand")]
 
 
@@ -205,7 +207,8 @@ class Hands:
         self._rests = self._rests + 1 if away < RESTING else 0
         nearer = away < self._away - AS_NEAR / 4
         self._away, self._waits = (away, 0) if nearer else (self._away, self._waits + 1)
-        waited = self._waits > NO_NEARER * FPS and away < self._away + AS_NEAR
+        near = away < self._away + AS_NEAR or self._waits > GIVES_UP * FPS
+        waited = self._waits > NO_NEARER * FPS and near
         released = waited or (self._waits > PASSES * FPS and (contacts[_HANDS] < TOUCHES).all())
         if self._rests < RESTS_AFTER * FPS and not (released and away < LEAVE_REACH):
             return False
