@@ -50,8 +50,11 @@ class Environment:
 
     def values(self, placed: Placed, root: Array) -> Array:
         """Occupancies (1408,) float32, in the order of ENVIRONMENT: 1 inside, 1 - d/r within r, 0 farther away."""
-        squared, _ = self._cells.sense(placed, np.asarray(root, dtype=float))
-        out: Array = np.maximum(1 - np.sqrt(squared) * np.float32(1 / self.sphere), 0)
+        out, _ = self._cells.sense(placed, np.asarray(root, dtype=float))
+        np.sqrt(out, out=out)
+        out *= np.float32(-1 / self.sphere)
+        out += 1
+        np.maximum(out, 0, out=out)
         return out.reshape(-1)
 
     @cached_property
@@ -168,7 +171,7 @@ class _Cells:
         rows, stands = placed.upright
         kept, leaning = (near, near[:0]) if stands is None else (near[stands[near]], near[~stands[near]])
         if len(kept):
-            self._stand(squared, touched, rows[:, kept], frame, turn)
+            self._stand(squared, touched, rows.take(kept, 1), frame, turn)
         if len(leaning):
             self._lean(squared, touched, placed, leaning, frame, turn)
         return squared, touched
@@ -235,8 +238,9 @@ class _Cells:
         # Two rectangles are apart when a side of one of them separates them.
         cell, across = self.half[:2], np.abs(sides[:2])
         theirs = cell @ across
-        met = along[column, box] <= theirs[box]
-        met &= along[column, count + box] <= theirs[count + box]
+        along, first = along.ravel(), pairs + column * count
+        met = along[first] <= theirs[box]
+        met &= along[first + count] <= theirs[box + count]
         own = cell[:, None] + across[:, :count] * edges[:count] + across[:, count:] * edges[count:]
         met &= np.abs(self._across[0][column] - middle[0][box]) <= own[0][box]
         met &= np.abs(self._across[1][column] - middle[1][box]) <= own[1][box]
