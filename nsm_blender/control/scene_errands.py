@@ -38,7 +38,7 @@ AT_HAND = 1.2
 """Metres from a goal within which no way to it is looked for."""
 AT_END = 0.2
 """Metres of way left at which one comes to a stop."""
-NEARLY = 0.4
+NEARLY = 0.28
 """Metres of way left at which one stops, too, who gets no nearer"""
 HOVERS = 0.7
 """for so many seconds."""
