@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Save the shot and the report of a bake as files.
+"""Save the shot and the report of a bake, and any motion of a character, as files.
 
 Blender reads the annotations of an operator as they are, so this file has no postponed annotations.
 """
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 
 class _SaveFile(Operation):
-    """Base of operators that write what `text` returns to a JSON file."""
+    """Base of operators that write a file: what `text` returns as JSON, or whatever `write` writes."""
 
     filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH", options={"SKIP_SAVE"})
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
     check_existing: BoolProperty(default=True, options={"HIDDEN"})
 
     name_end = ""
+    suffix = ".json"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -43,7 +44,7 @@ class _SaveFile(Operation):
         armature = lookup.character(context)
         if not self.filepath and armature is not None:
             folder = Path(bpy.data.filepath).parent if bpy.data.filepath else Path.home()
-            self.filepath = str(folder / f"{bpy.path.clean_name(armature.name)}{self.name_end}.json")
+            self.filepath = str(folder / f"{bpy.path.clean_name(armature.name)}{self.name_end}{self.suffix}")
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
@@ -54,13 +55,17 @@ class _SaveFile(Operation):
         armature = lookup.character(context)
         assert armature is not None
         path = Path(bpy.path.abspath(self.filepath))
-        text = self.text(context, armature)
         try:
-            path.write_text(text + "\n", encoding="utf-8")
+            self.write(context, armature, path)
         except OSError as error:
             raise ShotError(f"{path}: cannot be written ({error.strerror}); choose another place.") from error
         self.report({"INFO"}, f"Wrote {path.name}")
         return {"FINISHED"}
+
+    def write(self, context: bpy.types.Context, armature: bpy.types.Object, path: Path) -> None:
+        """Write the file; what is wrong with its content is found before."""
+        text = self.text(context, armature)
+        path.write_text(text + "\n", encoding="utf-8")
 
     def text(self, context: bpy.types.Context, armature: bpy.types.Object) -> str:
         """The file's content."""
@@ -99,4 +104,29 @@ class NSM_OT_save_report(_SaveFile):
         return Report.stored(armature).to_json()
 
 
-CLASSES = (NSM_OT_save_shot, NSM_OT_save_report)
+class NSM_OT_save_motion(_SaveFile):
+    """Save the character's animation as a motion file: for training, or to apply it to another character"""
+
+    bl_idname = "nsm.save_motion"
+    bl_label = "Save Motion File"
+
+    filter_glob: StringProperty(default="*.npz", options={"HIDDEN"})
+
+    name_end = "_motion"
+    suffix = ".npz"
+
+    def write(self, context: bpy.types.Context, armature: bpy.types.Object, path: Path) -> None:
+        """Read the animation back from the rig, as a clip of the model."""
+        from ..nsm_blender.motion.clip import Clip
+        from ..nsm_blender.motion.clip_file import save_clip
+        from ..nsm_blender.motion.skeleton import MODEL_SKELETON
+        from ..scene import recording
+
+        motion = recording.record(context, armature).motion
+        local = MODEL_SKELETON.local_rotations(motion.rotations)
+        action = armature.animation_data.action
+        name = action.name if action else armature.name
+        save_clip(Clip(MODEL_SKELETON, motion.positions[:, 0], local, motion.fps, {"name": name}), path)
+
+
+CLASSES = (NSM_OT_save_shot, NSM_OT_save_report, NSM_OT_save_motion)

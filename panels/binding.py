@@ -104,7 +104,9 @@ class NSM_PT_binding_motion(_Panel):
             layout.prop(settings, "end_action")
         if settings.end != "NONE":
             layout.prop(settings, "blend_out")
-        layout.operator("nsm.apply_motion", icon="IMPORT")
+        row = layout.row(align=True)
+        row.operator("nsm.apply_motion", icon="IMPORT")
+        row.operator("nsm.save_motion", text="Save", icon="EXPORT")
 
 
 CLASSES = (NSM_UL_matches, NSM_PT_binding, NSM_PT_binding_motion)

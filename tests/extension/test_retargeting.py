@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Quaternion
 
+from nsm_blender.motion.clip_file import load_clip
+
 from . import build, rigs
 from .snapshot import difference, snapshot
 
@@ -147,6 +149,27 @@ def test_a_bvh_file_is_put_on_any_bound_rig(walk, extension_module, target):
     assert other.animation_data.action.name == "walk"
     scale = extension_module("scene.armatures").read(bpy.context, other).scale
     assert read.positions[0, 0, :2] * scale == pytest.approx([3, 1], abs=0.05)
+
+
+def test_a_rigs_animation_is_saved_as_a_motion_file_that_other_rigs_and_training_take(rig, extension_module, tmp_path):
+    job = extension_module("operators.job").BakeJob(bpy.context, rig)
+    job.run()
+    made, path = job.work.motion(), tmp_path / "walk.npz"
+    assert bpy.ops.nsm.save_motion(filepath=str(path)) == {"FINISHED"}
+    clip = load_clip(path)
+    assert (len(clip), clip.fps) == (FRAMES, 30)
+    assert np.linalg.norm(clip.world()[0] - made.positions, axis=-1).max() < 0.005
+    other, _ = rigs.add("Mixamo")
+    bpy.ops.nsm.bind()
+    assert bpy.ops.nsm.apply_motion(filepath=str(path)) == {"FINISHED"}
+    assert apart(extension_module("scene.recording").record(bpy.context, other).motion, made) < 0.06
+
+
+def test_a_motion_file_is_not_written_without_an_animation(rig, tmp_path):
+    path = tmp_path / "none.npz"
+    with pytest.raises(RuntimeError, match="has no action"):
+        bpy.ops.nsm.save_motion(filepath=str(path))
+    assert not path.exists()
 
 
 def skin(rig) -> None:
