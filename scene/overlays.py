@@ -35,8 +35,9 @@ _COLOURS = {
 """Colours of the roles, as linear RGB."""
 _ALPHA, _ALPHA_SELECTED, _ALPHA_OFF = 0.45, 0.95, 0.12
 _HANDLES = (1.0, 0.35, 0.55, 1.0)
-_SENSED = (1.0, 0.45, 0.1)
-_OPAQUE = 0.7
+_SENSED = {True: (1.0, 0.45, 0.1), False: (0.2, 0.6, 1.0)}
+"""Colours of the environment's spheres and of the interaction's cells."""
+_OPAQUE = 0.5
 """Opacity of a sensor's cell whose value is 1."""
 _FAINT = (1.0, 1.0, 1.0, 0.12)
 _NO_COLOUR = np.zeros((1, 4), np.float32)
@@ -230,7 +231,7 @@ class Overlay:
             for sensed in self.sensed:
                 vertices, triangles, alpha = sketches.cells(sensed)
                 colours = np.empty((len(vertices), 4), np.float32)
-                colours[:, :3], colours[:, 3] = _SENSED, _OPAQUE * alpha
+                colours[:, :3], colours[:, 3] = _SENSED[sensed.round], _OPAQUE * alpha
                 solid = _batch(smooth, "TRIS", triangles, pos=vertices, color=colours)
                 free = sensed.places[sensed.values <= 0].astype(np.float32)
                 dots = _batch(flat, "POINTS", pos=free)

@@ -16,7 +16,7 @@ _SIDES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), 
 _FACES = np.array([(a, *pair) for a, b, c, d in _SIDES for pair in ((b, c), (c, d))])
 _ARROW = 0.4
 """Metres of an arrow."""
-_SHARE = 0.6
+_SHARE = 0.3
 """Part of a cell's size that is drawn, so that one sees between them."""
 _ARC = 16
 """Pieces of the arc of a door."""
