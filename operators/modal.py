@@ -19,10 +19,10 @@ _TICK = 0.005
 """Seconds between the timer's events."""
 _SLICE = 0.03
 """Seconds of work per event: Esc is seen at least that often."""
-_SHOWN_EVERY = 0.2
-"""Seconds between two drawings of the progress: each holds the work up, and Esc with it."""
-_SEEN_EVERY = 0.1
-"""The same for what can be seen of the work in the viewports."""
+_SHOWN_EVERY = 0.1
+"""Seconds between two drawings of the progress and of what can be seen of the work, and at least"""
+_CALM = 8
+"""times as long as such a drawing takes: each holds the work up, and Esc with it."""
 
 
 class Job(Protocol):
@@ -55,7 +55,8 @@ class JobOperation(Operation):
     _timer: Any = None
     _ghost: Any = None
     _shown: float = 0.0
-    _seen: float = 0.0
+    _drawing: float = 0.0
+    _drawn_since: float | None = None
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -106,11 +107,12 @@ class JobOperation(Operation):
             return {"RUNNING_MODAL"}
         job = self._job
         assert job is not None
+        if self._drawn_since is not None:
+            self._drawing, self._drawn_since = time.monotonic() - self._drawn_since, None
         try:
             job.run(_SLICE)
             if not job.done:
                 self._show(context)
-                self._show_work()
                 return {"RUNNING_MODAL"}
             self._clear(context)
             return self.finish(context, job)
@@ -125,10 +127,9 @@ class JobOperation(Operation):
         self._clear(context)
 
     def _show(self, context: bpy.types.Context) -> None:
-        """Progress and time left, in the status bar and in the panel."""
-        job = self._job
-        assert job is not None
-        if time.monotonic() - self._shown < _SHOWN_EVERY:
+        """Progress and time left, in the status bar and in the panel; what there is to see, over the viewports."""
+        job: Job = self._job
+        if time.monotonic() - self._shown < max(_SHOWN_EVERY, _CALM * self._drawing):
             return
         self._shown = time.monotonic()
         state = properties.progress(context)
@@ -138,17 +139,11 @@ class JobOperation(Operation):
         if context.workspace is not None:
             context.workspace.status_text_set(f"{self.doing}: {state.text}    Esc: Cancel")
         _redraw(context)
-
-    def _show_work(self) -> None:
-        """What there is to see, over the viewports."""
-        if time.monotonic() - self._seen < _SEEN_EVERY:
-            return
-        self._seen = time.monotonic()
-        job: Job = self._job
         lines = job.ghost()
         if lines:
             self._ghost = self._ghost or ghosts.Ghost()
             self._ghost.show(lines)
+        self._drawn_since = time.monotonic()
 
     def _clear(self, context: bpy.types.Context) -> None:
         """Take away timer, status text, progress and what was drawn."""
