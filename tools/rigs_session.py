@@ -143,7 +143,9 @@ class Subject:
         if "LeftHand" in motion.contact_names:
             # Arms that reach for something do not point where the engine's do.
             return out | rig_figures.hands(seen, motion, self.sizes)
+        busy = time.process_time()
         read = module("scene.recording").record(bpy.context, self.obj).motion
+        out["seconds_read"] = time.process_time() - busy
         out |= rig_figures.limbs(seen, motion) | rig_figures.round_trip(read, motion)
         return out | {"rig_error_mm_max": job.report.rig_error_mm_max}
 
