@@ -19,8 +19,8 @@ _TICK = 0.005
 """Seconds between the timer's events."""
 _SLICE = 0.03
 """Seconds of work per event: Esc is seen at least that often."""
-_SHOWN_EVERY = 0.1
-"""Seconds between two drawings of the progress and of what can be seen of the work, and at least"""
+_SHOWN_EVERY, _SHOWN_AFTER = 0.1, 0.5
+"""Seconds at least and at most between two drawings of the progress and of what can be seen of the work; else"""
 _CALM = 8
 """times as long as such a drawing takes: each holds the work up, and Esc with it."""
 
@@ -129,7 +129,7 @@ class JobOperation(Operation):
     def _show(self, context: bpy.types.Context) -> None:
         """Progress and time left, in the status bar and in the panel; what there is to see, over the viewports."""
         job: Job = self._job
-        if time.monotonic() - self._shown < max(_SHOWN_EVERY, _CALM * self._drawing):
+        if time.monotonic() - self._shown < min(max(_SHOWN_EVERY, _CALM * self._drawing), _SHOWN_AFTER):
             return
         self._shown = time.monotonic()
         state = properties.progress(context)
