@@ -72,6 +72,12 @@ ENDS = (0.4, 1.0)
 stop."""
 FASTEST_TURN = 4.5
 """rad/s: one frame in a thousand of the training data turns faster; who spins, feeds his own spin."""
+BEFORE_SEAT = 0.9
+"""Metres from the place of the hips,"""
+BACKED = 0.8
+"""and radians from its facing, within which who wants to sit is foreseen to sit within a second, as in the training
+data: left to his own labels, one who stopped there stands for seconds, as one who idles."""
+_SITTING = np.eye(len(ACTIONS))[ACTIONS.index("sit")]
 _SIT, _SITS = ACTIONS.index("sit"), 0.5
 _POSE_SHARE = 0.5
 """Weight of the predicted places against the last ones moved by the predicted velocities."""
@@ -242,7 +248,7 @@ class SceneCharacter:
         self.root = root
         self._future_place, self._future_facing = place, angle_of(heading)
         actions = np.clip(y[OUTPUT.trajectory_action].reshape(FUTURE + 1, -1), 0, 1)
-        self._future_action = actions[1:]
+        self._future_action = _ready(actions[1:], self._goal.wish, root)
         self._history.append(root)
         self._actions.append(actions[0])
         self.phase = (self.phase + max(float(y[OUTPUT.phase_change][0]), 0.0) * _DT) % (2 * np.pi)
@@ -289,6 +295,17 @@ class SceneCharacter:
         """All steps so far."""
         root, places, axes, *others = (np.array(column) for column in zip(*self._records, strict=True))
         return SceneRecord(root, places, rotations_to_world(rotations_of(axes), root), *others)
+
+
+def _ready(actions: Array, wish: Wish, root: Array) -> Array:
+    """Future labels (6, 7) of one who may stand before the seat that is asked for, his back to it, and think on."""
+    if not isinstance(wish, Reach) or wish.action != "sit":
+        return actions
+    away = float(np.linalg.norm(wish.place[:2] - root[:2]))
+    near = min(max((BEFORE_SEAT - away) / PULL_NEAR, 0.0), 1.0)
+    turned = min(max(1 - abs(float(wrap_angle(np.array(wish.facing - root[3])))) / BACKED, 0.0), 1.0)
+    share = (near * turned * _SHARE)[:, None]
+    return (1 - share) * actions + share * _SITTING
 
 
 def _nearness(place: Array, wish: Wish) -> float:
