@@ -185,7 +185,7 @@ def seconds_to_cancel(button: tuple[int, int]) -> float:
     """From the ESC key to the end of a bake that is under way."""
     click(button)
     wait("another bake to start", 20, lambda now: now["baking"])
-    time.sleep(0.5)
+    time.sleep(1.5)
     screenshot("3-during")
     # Running already when the key is pressed, as the start of a program takes a while, too.
     with subprocess.Popen(["xdotool", "-"], stdin=subprocess.PIPE, text=True) as keyboard:
