@@ -26,6 +26,8 @@ _HANDS = ("LeftHand", "RightHand")
 _FEET = MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])
 _SWITCHED = 1e-4
 """How exactly a switch has to be where it is wanted."""
+_ALIKE = 1e-3
+"""How exactly two kinds of controls have to hold one pose: as a matrix entry, and a share of the limb's length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,21 +165,42 @@ class BoundRig(Rig):
 
         What carries each of them was found with the switches in these positions, so that their keys tell all.
         """
-        if not self._switches or self._limbs or any(bone.limited for bone in self._carried):
+        if not self._switches or self._stiff or any(bone.limited for bone in self._carried):
             return False
         set_by_key = {f'{bone_path(bone)}["{name}"]': value for (bone, name), value in self._switches.items()}
         moved = tuple(f"{bone_path(bone.name)}." for bone in self._carried)
         for curve in actions.of(obj):
-            if curve.data_path in set_by_key:
-                if any(abs(key.co.y - set_by_key[curve.data_path]) > _SWITCHED for key in curve.keyframe_points):
+            wanted = 0.0 if curve.data_path.endswith(".ik_stretch") else set_by_key.get(curve.data_path)
+            if wanted is not None:
+                if any(abs(key.co.y - wanted) > _SWITCHED for key in curve.keyframe_points):
                     return False
             elif not curve.data_path.startswith(moved):
                 return False
         there = obj.pose.bones
         return all(abs(there[bone][name] - value) < _SWITCHED for (bone, name), value in self._switches.items())
 
-    def from_keys(self, obj: bpy.types.Object, values: Values, world: Array, metres: float) -> tuple[Array, Array]:
-        """Carriers first."""
+    def _agree(self, poses: Array, places: Array, index: dict[str, int]) -> bool:
+        """Whether the controls of inverse kinematics are where a bake puts them for the pose of the others.
+
+        poses, places: (K, T, 3, 3), (K, T, 3) of the keyed bones in the armature's space, by their `index`.
+        """
+        numbers = [index[name] for name in self.bones]
+        turned = poses[numbers].swapaxes(0, 1)
+        made = RigMotion(self.bones, np.empty(0), places[numbers].swapaxes(0, 1), 1.0)
+        for limb in self._limbs:
+            length = float(np.linalg.norm(np.subtract(*(self._rests[limb.bones[i]][:3, 3] for i in (0, 2)))))
+            for name, target in self._inverse(limb, made, turned, 1.0).items():
+                i = index[name]
+                if target.rotation is not None and np.abs(poses[i] - target.rotation).max() > _ALIKE:
+                    return False
+                if target.place is not None and np.abs(places[i] - target.place).max() > _ALIKE * length:
+                    return False
+        return True
+
+    def from_keys(
+        self, obj: bpy.types.Object, values: Values, world: Array, metres: float
+    ) -> tuple[Array, Array] | None:
+        """Carriers first; None where controls of inverse kinematics were moved away from the pose of the others."""
         poses: list[Array] = []
         places: list[Array] = []
         count = len(values)
@@ -189,6 +212,8 @@ class BoundRig(Rig):
             poses.append(np.broadcast_to(turned, (count, 3, 3)))
             places.append(np.broadcast_to(place, (count, 3)))
         index = {bone.name: i for i, bone in enumerate(self._carried)}
+        if self._limbs and not self._agree(np.array(poses), np.array(places), index):
+            return None
         own = world[:, :3, :3] / np.linalg.norm(world[:, :3, 0], axis=1)[:, None, None]
         rotations = np.stack([from_matrix(own @ poses[index[name]]) for name in self.bones], axis=1)
         whole = np.broadcast_to(world, (count, 4, 4))

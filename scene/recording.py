@@ -62,12 +62,11 @@ def read(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Ar
     """
     render = context.scene.render
     fps = render.fps / render.fps_base
-    if _needs_playing(obj, rig):
-        places, orientations = _played(context, obj, rig, frames)
-    else:
+    told = None
+    if not _needs_playing(obj, rig):
         world = armatures.world_matrices(context, obj, frames)
-        values = _Curves(obj, frames)
-        places, orientations = rig.from_keys(obj, values, world, curves.metres_per_unit(context.scene))
+        told = rig.from_keys(obj, _Curves(obj, frames), world, curves.metres_per_unit(context.scene))
+    places, orientations = _played(context, obj, rig, frames) if told is None else told
     hips, rotations = rig.to_model(places, orientations, fps)
     return assembled(hips, rotations, fps, obj.name)
 

@@ -78,8 +78,10 @@ class Rig:
         """Whether keys of the properties `paths` do not tell by themselves how the bones move."""
         raise NotImplementedError
 
-    def from_keys(self, obj: bpy.types.Object, values: Values, world: Array, metres: float) -> tuple[Array, Array]:
-        """The same as `posed` for all frames, (F, 3) and (F, B, 4), from the keys alone."""
+    def from_keys(
+        self, obj: bpy.types.Object, values: Values, world: Array, metres: float
+    ) -> tuple[Array, Array] | None:
+        """As `posed` for all frames, (F, 3) and (F, B, 4), from the keys alone; None where they do not tell."""
         raise NotImplementedError
 
 

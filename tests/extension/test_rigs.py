@@ -196,10 +196,12 @@ def test_rigifys_legs_and_arms_are_keyed_by_their_ik_controls_by_choice(engine, 
     assert np.degrees(2 * np.arccos(np.clip(same, 0, 1))).max() < 0.5
 
 
-def test_a_bake_on_rigifys_rig_is_read_from_its_keys_without_playing_it(engine, add, extension_module):
+@pytest.mark.parametrize("inverse", [False, True])
+def test_a_bake_on_rigifys_rig_is_read_from_its_keys_without_playing_it(engine, add, extension_module, inverse):
     rig, _ = add("Rigify generated")
     bind(rig)
     on_path(rig)
+    rig.nsm.binding.ik_legs = rig.nsm.binding.ik_arms = inverse
     bpy.ops.nsm.bake()
     played = []
     bpy.app.handlers.frame_change_post.append(lambda scene, _: played.append(scene.frame_current))
@@ -208,11 +210,12 @@ def test_a_bake_on_rigifys_rig_is_read_from_its_keys_without_playing_it(engine, 
     assert not played
 
 
-@pytest.mark.parametrize("change", ["chest", "IK_FK"])
+@pytest.mark.parametrize("change", ["chest", "IK_FK", "hand_ik"])
 def test_what_moves_rigifys_limbs_beside_a_bakes_keys_is_read_too(engine, add, extension_module, change):
     rig, _ = add("Rigify generated")
     bind(rig)
     on_path(rig)
+    rig.nsm.binding.ik_arms = change == "hand_ik"
     bpy.ops.nsm.bake()
     record = extension_module("scene.recording").record
     before = record(bpy.context, rig).motion
@@ -223,6 +226,11 @@ def test_what_moves_rigifys_limbs_beside_a_bakes_keys_is_read_too(engine, add, e
                 for key in curve.keyframe_points:
                     key.co.y = 0.0
         bones["hand_ik.L"].location = (0.0, 0.3, 0.2)
+    elif change == "hand_ik":
+        for curve in extension_module("scene.actions").of(rig):
+            if curve.data_path == 'pose.bones["hand_ik.L"].location':
+                for key in curve.keyframe_points:
+                    key.co.y += 0.06
     else:
         bones["chest"].rotation_mode = "XYZ"
         bones["chest"].rotation_euler = (0.4, 0.0, 0.3)
