@@ -29,11 +29,11 @@ class Berth:
     """
 
     def __init__(self, things: Footprints, low: Footprints, radius: float) -> None:
-        self._all: tuple[Footprints, ...] = (things, low)
+        self._all = (things, low)
         self._radius = radius - SLACK
         self._room = 0.0
         self._centre = np.full(2, np.inf)
-        self._near = self._all
+        self._near: tuple[Footprints, ...] = self._all
 
     def allowed(self, x: float, y: float, velocity: tuple[float, float], crouching: bool) -> tuple[float, float]:
         """What is left at a place of a velocity in m/s, so that it leads no nearer to a thing than one may be."""
