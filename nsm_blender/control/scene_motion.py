@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..geometry.colliders import Collider, Placed, Surroundings
+from ..geometry.colliders import PLACE, Collider, Cuboids, Placed, Surroundings
 from ..geometry.footing import CLIMBABLE
 from ..models.nsm import CONTACTS, FPS
 from ..motion.filters import runs, velocity, without_short_runs
@@ -21,6 +21,7 @@ from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from .clearance import Legs
+from .held_off import held_off
 from .planting import plant_feet
 from .pose import limit_elbows
 from .scene_errands import HIP_JOINTS, Seating, sitting_place
@@ -50,6 +51,8 @@ WRIST_ABOVE_REST = 0.035
 """Metres of a wrist above the arm rest that its hand lies on."""
 REST_REACH = 0.12
 """Metres from an arm rest within which a hand that touches something lies on it."""
+_COMES_FREE = round(0.3 * FPS)
+"""Frames after it was taken in which a box comes to where it does not touch the body, and before it is put down."""
 _HAND_BLEND = 0.5
 _SHORTEST = 3
 """Frames: shorter contacts and gaps are flicker of the label."""
@@ -114,7 +117,7 @@ def posed(
     rotations = planted
     targets = _Targets(places, rotations)
     for hold in hands.holds:
-        targets.hold(hold, things[hold.name])
+        targets.hold(hold, things[hold.name], by_name[hold.name].cuboids, root[:, 3])
     for seating in seatings:
         targets.rest(seating, by_name[seating.aim.thing], record.contacts, rate)
     for grip in hands.grips:
@@ -280,8 +283,9 @@ class _Targets:
         self._shift = {side: np.zeros((len(places), 3)) for side in ARMS}
         self._weight = {side: np.zeros(len(places)) for side in ARMS}
 
-    def hold(self, hold: Hold, poses: Array) -> None:
-        """Put the palms on a box while it is held, and the box, in place, where it was taken and where it is left."""
+    def hold(self, hold: Hold, poses: Array, cuboids: Cuboids, facing: Array) -> None:
+        """Put the palms on a box while it is held, and the box, in place, where it was taken and where it is left, and
+        between them before the body, which faces these angles (T,)."""
         count, blend = len(poses), SPREAD * FPS
         last = count if hold.left is None else hold.left
         frames = slice(hold.taken, last)
@@ -294,22 +298,28 @@ class _Targets:
         if hold.goal is not None:
             near = 1 - _faded(count, last - blend, last)
             poses[frames] = blended(poses[frames], hold.goal, near[frames])
-        self._press(hold, poses, last, near)
+        free = eased(count, hold.taken, hold.taken + _COMES_FREE, *_until(last, count, hold.goal is not None))
+        off = np.zeros((count, 3))
+        off[frames] = held_off(poses[frames], cuboids, self._places[frames], facing[frames])
+        off *= free[:, None]
+        poses[:, PLACE] += off
+        self._press(hold, poses, last, near, off)
 
-    def _press(self, hold: Hold, poses: Array, last: int, near: Array) -> None:
+    def _press(self, hold: Hold, poses: Array, last: int, near: Array, held: Array) -> None:
         """The palms onto the faces: across the box as far as needed, along them no farther than a correction may.
 
         near (T,): how much the box is bound for its place: so much the hands bring it there, as far as the arms reach.
+        held (T, 3): by how much it is held off the body: the hands go along.
         """
         count, blend = len(poses), _HAND_BLEND * FPS
         weight = eased(count, hold.taken - blend, hold.taken, last - 1, last - 1 + SPREAD * FPS)
         middle, angle = between_palms(self._places, self._rotations)
         wanted, square = grasp_of(hold.handles, poses)
-        along, turn = wanted - middle, wrap_angle(square - angle)
+        along, turn = wanted - held - middle, wrap_angle(square - angle)
         half = (to_world(np.array(hold.handles.left), poses) - to_world(np.array(hold.handles.right), poses)) / 2
         size = np.linalg.norm(half, axis=1) + PALM_THICKNESS
         shift, turned = allowed(along, turn, size, angle)
-        shift += near[:, None] * (along - shift)
+        shift += near[:, None] * (along - shift) + held
         across = angle + turned + near * (turn - turned)
         level = np.stack((np.cos(across), np.sin(across), np.zeros(count)), axis=1)
         for side, sign in (("Left", 1.0), ("Right", -1.0)):
@@ -371,6 +381,11 @@ class _Targets:
             # The hand keeps its own direction, so that its palm goes where its wrist goes.
             rotations[moved, upper], rotations[moved, middle] = turned[moved], bent[moved]
         return MODEL_SKELETON.positions(self._places[:, 0], rotations), rotations
+
+
+def _until(last: int, count: int, put_down: bool) -> tuple[float, float]:
+    """Frames up to which, and at which no more, a box that is held up to frame `last` is free to move."""
+    return (last - 1 - _COMES_FREE, last - 1) if put_down else (count, count + 1)
 
 
 def _faded(count: int, start: float, end: float) -> Array:
