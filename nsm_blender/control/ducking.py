@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..models.pfnn import FPS
-from ..motion.filters import gaussian
+from ..motion.filters import gaussian, highest_around
 from ..motion.rotations import Array
 
 CROWN = 0.2
@@ -25,6 +25,4 @@ def sinking(heads: Array, undersides: Array) -> Array:
     heads: heights of the head's joint at 60 fps. undersides: heights (T,) of the lowest thing above, infinite without.
     """
     need = np.clip(heads + CROWN + SPARE - undersides, 0, DEEPEST)
-    padded = np.pad(need, _BEFORE, mode="edge")
-    widest = np.lib.stride_tricks.sliding_window_view(padded, 2 * _BEFORE + 1).max(1)
-    return gaussian(widest, _BEFORE / 3)
+    return gaussian(highest_around(need, _BEFORE), _BEFORE / 3)

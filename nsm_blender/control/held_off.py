@@ -7,7 +7,7 @@ import numpy as np
 
 from ..geometry.colliders import PLACE, QUATERNION, Cuboids
 from ..models.nsm import FPS
-from ..motion.filters import gaussian
+from ..motion.filters import gaussian, highest_around
 from ..motion.root import direction
 from ..motion.rotations import Array, conjugate, rotate
 from ..motion.skeleton import MODEL_SKELETON
@@ -41,9 +41,8 @@ def held_off(poses: Array, cuboids: Cuboids, places: Array, facing: Array) -> Ar
     clear = depth <= TOUCH
     # Where no move is enough, the one that leaves the least is taken.
     chosen = np.where(clear.any(axis=0), clear.argmax(axis=0), depth.argmin(axis=0))
-    padded = np.pad(tried[chosen], _WIDEN, mode="edge")
-    widest = np.lib.stride_tricks.sliding_window_view(padded, 2 * _WIDEN + 1).max(-1)
-    return np.asarray(gaussian(widest[:, None], _SMOOTH) * ahead)
+    off = gaussian(highest_around(tried[chosen], _WIDEN), _SMOOTH)
+    return np.asarray(off[:, None] * ahead)
 
 
 def _depth(points: Array, cuboids: Cuboids) -> Array:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models.manifold import FPS
-from ..motion.filters import gaussian
+from ..motion.filters import gaussian, highest_around
 from ..motion.ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
 from ..motion.rotations import Array, between, from_exponential_map, multiply, rotate, to_exponential_map
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
@@ -331,9 +331,7 @@ def _hips_drop(
         need = np.maximum(need, np.where(stances[side].mask, lack, 0))
     need = np.clip(need, 0, _LARGEST_DROP).reshape(shape).T
     radius = int(_DROP_SPREAD * FPS)
-    padded = np.pad(need, ((radius, radius), (0, 0)), mode="edge")
-    widest = np.lib.stride_tricks.sliding_window_view(padded, 2 * radius + 1, axis=0).max(-1)
-    return gaussian(widest, radius / 2).T.reshape(-1)
+    return gaussian(highest_around(need, radius), radius / 2).T.reshape(-1)
 
 
 def _ease(t: Array) -> Array:

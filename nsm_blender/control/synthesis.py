@@ -29,7 +29,7 @@ from ..models.synthesis import (
     Stepping,
     square_waves,
 )
-from ..motion.filters import gaussian, runs
+from ..motion.filters import gaussian, highest_around, runs
 from ..motion.gait import GAITS, JOG_SPEED, STAND_SPEED
 from ..motion.motion import Motion
 from ..motion.root import to_world
@@ -398,16 +398,9 @@ def _changed(networks: Networks, inputs: Array, before: Array, frames: Array) ->
     fresh[:shared] = np.abs(inputs[0, :shared] - before[0, :shared]).max(1) > _SAME
     out = np.zeros((1, length, FRAME.size), dtype=np.float32)
     out[:, :shared] = frames[:, :shared]
-    for start, stop in runs(_spread(fresh, REACH_FRAMES)):
+    for start, stop in runs(highest_around(fresh, REACH_FRAMES)):
         begin, end = max(start - REACH_FRAMES, 0) // 2 * 2, min((stop + REACH_FRAMES + 1) // 2 * 2, length)
         out[:, start:stop] = synthesise(networks, inputs[:, begin:end])[:, start - begin : stop - begin]
-    return out
-
-
-def _spread(mask: Array, reach: int) -> Array:
-    """`mask` (T,) with everything within `reach` frames of a True one."""
-    padded = np.pad(mask, reach)
-    out: Array = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1).any(1)
     return out
 
 

@@ -21,6 +21,13 @@ def gaussian(x: Array, sigma: float) -> Array:
     return np.stack(columns, axis=1).reshape(x.shape).astype(x.dtype)
 
 
+def highest_around(x: Array, frames: int) -> Array:
+    """The largest of `x` (T, ...) from `frames` before to `frames` after each; ends are held."""
+    padded = np.pad(x, ((frames, frames), *((0, 0),) * (x.ndim - 1)), mode="edge")
+    out: Array = np.lib.stride_tricks.sliding_window_view(padded, 2 * frames + 1, axis=0).max(-1)
+    return out
+
+
 def velocity(x: Array, fps: float) -> Array:
     """Backward differences of `x` (T, ...) per second; the first frame repeats the second's."""
     v = np.empty_like(x)

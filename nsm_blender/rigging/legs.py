@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..motion.filters import gaussian
+from ..motion.filters import gaussian, highest_around
 from ..motion.ik import Limb, solve_limb
 from ..motion.retarget import leg_length
 from ..motion.rotations import Array, between, multiply, normalize, rotate
@@ -214,9 +214,7 @@ class Legs:
             flat = np.minimum(np.hypot(away[:, 0], away[:, 1]), 0.95 * length)
             need = np.maximum(need, holds[side] * (-away[:, 2] - np.sqrt(length * length - flat * flat)))
         radius = max(round(_SMOOTH_HIPS[0] * fps), 1)
-        padded = np.pad(np.clip(need, 0.0, _MOST_GIVEN * self.length), radius, mode="edge")
-        widest = np.lib.stride_tricks.sliding_window_view(padded, 2 * radius + 1).max(axis=1)
-        return gaussian(widest, radius / 2)
+        return gaussian(highest_around(np.clip(need, 0.0, _MOST_GIVEN * self.length), radius), radius / 2)
 
     def _plant(self, root: Array, turns: Array, ankles: dict[str, Array], stances: dict[str, Stance]) -> None:
         """Bend the legs in `turns` so that feet that are held are at their places."""
