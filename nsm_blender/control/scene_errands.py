@@ -246,8 +246,9 @@ class SceneErrands:
     def _stand(self, place: Array, facing: float | None) -> None:
         """Want to stand at a place (2,), turned to `facing` or as one is now, with what one has in the hands."""
         hold, facing = self.hands.holding, float(self.character.root[3]) if facing is None else facing
-        at = np.append(place, self.character.root[2])
-        self.character.wish(Stay(at, facing) if hold is None else Stay(at, facing, "carry", hold.name))
+        character = self.character
+        at = np.append(place, character.scenery.ground(character.frame, place[None], self._ways.still.ground))
+        character.wish(Stay(at, facing) if hold is None else Stay(at, facing, "carry", hold.name))
 
     def _rest(self) -> None:
         """Want no more of a thing that was used; who sits stays seated."""
@@ -354,7 +355,9 @@ class SceneErrands:
         if self._key.action == "open" and self._key.hold == 0:
             # Nobody stops behind a door who has more to do.
             return self._finish()
-        if self._leg.facing is not None or not isinstance(self.character.wanted, Steer):
+        # Who climbed stands as he came, if nothing else is asked for.
+        faces = self._leg.facing is not None and (self._key.action != "climb" or self._key.facing is not None)
+        if faces or not isinstance(self.character.wanted, Steer):
             self._stand(self._leg.place, self._leg.facing)
         # Else one is steered on to the end of the way, and stands there.
         return self._enter(Stage.SETTLE)
