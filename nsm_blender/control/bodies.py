@@ -54,6 +54,14 @@ def depth(
     return float(max(others.max(), own.max()))
 
 
+def solid(places: Array) -> tuple[Array, Array]:
+    """Points (P, 3) along the bones of trunk, head and legs of a body with joints at `places` (J, 3), and their radii
+    (P,): the arms, which reach for things, are left out."""
+    first, last = places[_ENDS[:, 0], None], places[_ENDS[:, 1], None]
+    points = (first + _SHARES[:, None] * (last - first)).reshape(-1, 3)
+    return points[~_ARMS], _RADII[~_ARMS]
+
+
 def as_colliders(name: str, places: Array) -> list[Collider]:
     """A body that moves with its joints at `places` (F, J, 3) as a thing that others walk round: trunk, head, legs.
 

@@ -63,9 +63,9 @@ SEATED_WITHIN = 0.3
 """Metres from the hips to their place on the seat."""
 LIFTING = 0.8
 """Seconds after the grasp at which a box is picked up, after letting go at which it is put down."""
-OPEN = 0.9
-"""Share of its angle by which a door stands open, whether or not the hand is still on it."""
-PUSHED = 0.32
+OPEN = 0.6
+"""Share of its angle by which a door is open enough to let go of and to go round, as it swings on,"""
+PUSHED = 0.2
 """and by which one goes on who pushes it: it swings on before the body, more than the hand could follow standing."""
 GETTING_UP = 1.0
 """Seconds that it takes to get up from a seat before one walks."""
@@ -444,14 +444,15 @@ class SceneErrands:
     def _pass(self) -> bool:
         """On through the door that was opened."""
         assert self._aim is not None
-        self._leg = through_door(self._aim, self.character.root, self.character.scenery)
+        self._leg, door = through_door(self._aim, self.character.root, self.character.scenery), self._aim.thing
         self._outcome.place, self._outcome.facing = self._leg.place.tolist(), self._leg.facing
         self._aim = None
-        self._set_out(self._leg)
+        self.hands.release(door)
+        self._set_out(self._leg, door)
         return self._enter(Stage.GO)
 
-    def _set_out(self, leg: Leg) -> None:
-        """Walk a leg, with what one has in the hands."""
+    def _set_out(self, leg: Leg, door: str = "") -> None:
+        """Walk a leg, with what one has in the hands, through the door of that name."""
         key, hold, character = self._key, self.hands.holding, self.character
         held = "" if hold is None else hold.name
         planner = self._ways.planners(key, character.frame, character.scenery, held)[0]
@@ -465,6 +466,7 @@ class SceneErrands:
             ground=lambda places: scenery.ground(frame, places, floor),
             pace=character.speed,
             rest=GETTING_UP if rising else 0.0,
+            door=door,
         )
         character.wish(self._steer)
 

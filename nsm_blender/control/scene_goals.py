@@ -114,7 +114,8 @@ class Steer:
     """Walk a route as fast as its bends, its width and its end allow, doing `action`; stand at its end.
 
     Where one is on the way is kept in the walker. ground: heights (N,) of the ground under places (N, 2); None where
-    it is level. pace: m/s of the root. rest: seconds that it takes to get up first.
+    it is level. pace: m/s of the root. rest: seconds that it takes to get up first. door: name of the one that one
+    goes through, "".
     """
 
     walker: Walker
@@ -124,6 +125,7 @@ class Steer:
     ground: Callable[[Array], Array] | None = None
     pace: float = 0.0
     rest: float = 0.0
+    door: str = ""
     seen: tuple[float, Array] | None = None
     """Seconds and root (4,) of the frame before."""
 

@@ -15,6 +15,8 @@ from ..models.nsm import CONTACTS, FPS
 from ..motion.ik import Limb
 from ..motion.rotations import Array, from_yaw, multiply, normalize, rotate, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
+from .bodies import solid
+from .doorway import doorway
 from .scene_things import Scenery, to_world, turned_about
 
 ARMS: dict[str, Limb] = {
@@ -40,19 +42,21 @@ LEAVE_REACH = 0.25
 """Metres from its place within which a box is let go, when the hands do,"""
 PASSES = 0.2
 """and when it came no nearer for so many seconds."""
-SWINGS_ON = 0.3
+SWINGS_ON = 0.15
 """Share of its angle from which a door that is let go of swings on,"""
 SWING = 1.2
-"""rad/s."""
-FOLLOWS = 0.5
+"""rad/s;"""
+SHOVED = 4.0
+"""rad/s at most where a body comes through, as long as it is in the way."""
+FOLLOWS = 0.8
 """rad/s at which a door gives way at least to the hand that holds its handle,"""
 GIVES_WAY_AFTER = 0.25
 """seconds after the hand took it."""
 LEVER = 0.07
 """Metres from the leaf's middle plane to the palm on its lever."""
-SLIPS = 0.4
-"""Metres from the lever at which a hand has lost it,"""
-GAP = round(0.2 * FPS)
+SLIPS = 0.05
+"""Metres that a lever may be out of the arm's reach before the hand lets go,"""
+GAP = round(0.6 * FPS)
 """or frames for which its label says so."""
 RESTING = 0.06
 """Metres from its place, at which a box that is held"""
@@ -85,7 +89,7 @@ class Hold:
 @dataclass(frozen=True, eq=False)
 class Grip:
     """A hand at a door's handle from frame `first` to `last`, which grows. place: (3,) of the palm in the leaf's
-    frame, on its near side."""
+    frame, on its near side. free: whether the hand has let go for good."""
 
     name: str
     handles: Door
@@ -93,6 +97,7 @@ class Grip:
     place: Array
     first: int
     last: int
+    free: bool = False
 
 
 def palm(places: Array, rotations: Array, side: str) -> Array:
@@ -179,7 +184,7 @@ class Hands:
         elif self.grips and self.gripping(self.grips[-1].name, frame):
             self._pull(body, frame)
         elif self.grips:
-            self._swing_on(frame)
+            self._swing_on(body, frame)
         self.tracks.append(dict(self._scenery.moved))
 
     def take(self, name: str, body: Body, frame: int, key: int) -> bool:
@@ -226,16 +231,25 @@ class Hands:
         for side, column in zip(ARMS, _HANDS, strict=True):
             hand = palm(body.places, body.rotations, side)
             off = hand - to_world(handle, pose)
-            if body.contacts[column] < TOUCHES or np.linalg.norm(off) > GRASP_REACH:
-                continue
             near = np.sign((body.places[0] - to_world(handle, pose)) @ rotate(pose[QUATERNION], across))
-            self.grips.append(Grip(name, handles, side, handle + near * LEVER * across, frame, frame - 1))
-            return True
+            place = handle + near * LEVER * across
+            touches = body.contacts[column] >= TOUCHES and np.linalg.norm(off) <= GRASP_REACH
+            if touches and _beyond_reach(body, side, to_world(place, pose)) < 0:
+                self.grips.append(Grip(name, handles, side, place, frame, frame - 1))
+                return True
         return False
+
+    def release(self, name: str) -> None:
+        """Let go of a door's handle for good."""
+        if self.grips and self.grips[-1].name == name:
+            self.grips[-1] = replace(self.grips[-1], free=True)
 
     def gripping(self, name: str, frame: int) -> bool:
         """Whether a hand is at the handle of a door."""
-        return bool(self.grips) and self.grips[-1].name == name and self.grips[-1].last >= frame - GAP
+        if not self.grips:
+            return False
+        grip = self.grips[-1]
+        return grip.name == name and not grip.free and grip.last >= frame - GAP
 
     def opened(self, name: str) -> float:
         """Share 0..1 of its angle by which a door stands open."""
@@ -255,16 +269,11 @@ class Hands:
         gripped = bool(self.grips) and self.grips[-1].name == name
         return gripped and not self.gripping(name, frame) and self.opened(name) > SWINGS_ON
 
-    def _swing_on(self, frame: int) -> None:
+    def _swing_on(self, body: Body, frame: int) -> None:
         """Turn a door that was let go of until it stands open."""
         grip = self.grips[-1]
-        pose, share = self._scenery.pose(grip.name, frame), self.opened(grip.name)
-        if SWINGS_ON < share < 1:
-            left = (1 - share) * grip.handles.angle
-            turn = float(np.clip(left, -SWING / FPS, SWING / FPS))
-            self._scenery.moved[grip.name] = turned_about(
-                pose, np.array(grip.handles.hinge), np.array(grip.handles.axis), turn
-            )
+        on = SWING / FPS if self.opened(grip.name) > SWINGS_ON else 0.0
+        self._turn(grip, body, frame, on)
 
     def _pull(self, body: Body, frame: int) -> None:
         """Turn the door so that its handle is at the hand, and never back, while the hand holds it.
@@ -274,20 +283,56 @@ class Hands:
         grip = self.grips[-1]
         handles, pose = grip.handles, self._scenery.pose(grip.name, frame)
         hand = palm(body.places, body.rotations, grip.side)
-        lost = np.linalg.norm(hand - to_world(grip.place, pose)) > SLIPS
-        if lost or body.contacts[_HANDS[list(ARMS).index(grip.side)]] < TOUCHES:
+        beyond = _beyond_reach(body, grip.side, to_world(grip.place, pose))
+        if beyond > SLIPS:
+            self.release(grip.name)
             return
-        self.grips[-1] = replace(grip, last=frame)
+        if body.contacts[_HANDS[list(ARMS).index(grip.side)]] >= TOUCHES:
+            self.grips[-1] = replace(grip, last=frame)
         hinge, axis = to_world(np.array(handles.hinge), pose), rotate(pose[QUATERNION], np.array(handles.axis))
         from_hinge = to_world(grip.place, pose) - hinge
         turn = float(np.arctan2(axis @ np.cross(from_hinge, hand - hinge), _across(from_hinge, hand - hinge, axis)))
-        way = float(np.sign(handles.angle))
+        turn *= float(np.sign(handles.angle))
         if frame - grip.first > GIVES_WAY_AFTER * FPS:
-            turn = way * max(way * turn, FOLLOWS / FPS)
-        left = (1 - self._share(grip.name, pose)) * handles.angle
-        turn = float(np.clip(turn, min(left, 0.0), max(left, 0.0)))
-        turn = float(np.clip(turn, -SWING / FPS, SWING / FPS))
-        self._scenery.moved[grip.name] = turned_about(pose, np.array(handles.hinge), np.array(handles.axis), turn)
+            turn = max(turn, FOLLOWS / FPS)
+        if beyond > 0:
+            # It waits for one who has to come along.
+            turn = 0.0
+        self._turn(grip, body, frame, turn)
+
+    def _turn(self, grip: Grip, body: Body, frame: int, turn: float) -> None:
+        """Open a door by radians, no farther than it goes, and not through the body: it waits for one who is where it
+        swings to, and gives way to one who pushes it."""
+        pose, handles, share = self._scenery.pose(grip.name, frame), grip.handles, self.opened(grip.name)
+        way, most = float(np.sign(handles.angle)), (1 - share) * abs(handles.angle)
+        door = doorway(self._scenery.collider(grip.name), pose)
+        points, radii = solid(body.places)
+        turn = min(turn, SWING / FPS)
+        if _pulled(grip):
+            turn = min(turn, max(door.room(points[:, :2], radii), 0.0))
+        else:
+            turn = max(turn, min(door.way(points[:, :2], radii), SHOVED / FPS))
+        turn = min(max(turn, 0.0), max(most, 0.0))
+        if turn > 0:
+            self._scenery.moved[grip.name] = turned_about(
+                pose, np.array(handles.hinge), np.array(handles.axis), way * turn
+            )
+
+
+def _pulled(grip: Grip) -> bool:
+    """Whether the hand is on the side to which the leaf swings."""
+    handles = grip.handles
+    across = np.cross(np.array(handles.axis), np.array(handles.handle) - np.array(handles.hinge))
+    return float((grip.place - np.array(handles.handle)) @ across) * handles.angle > 0
+
+
+def _beyond_reach(body: Body, side: str, place: Array) -> float:
+    """Metres by which a place (3,) for the palm is farther off than the arm is long."""
+    limb = ARMS[side]
+    upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+    wrist = place - (palm(body.places, body.rotations, side) - body.places[end])
+    length = np.linalg.norm(MODEL_SKELETON.offsets[[middle, end]], axis=1).sum()
+    return float(np.linalg.norm(wrist - body.places[upper]) - length)
 
 
 def _across(a: Array, b: Array, axis: Array) -> float:

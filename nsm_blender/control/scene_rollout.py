@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..geometry.colliders import Surroundings
-from ..geometry.roles import Seat
+from ..geometry.roles import Door, Seat
 from ..geometry.sensors import Environment
 from ..models.nsm import (
     ACTIONS,
@@ -28,6 +28,7 @@ from ..models.nsm import (
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
 from .corners import SIDESTEP, WALKS, round_corner
+from .doorway import doorway
 from .nsm_features import (
     WINDOW,
     places_from_goal,
@@ -77,6 +78,8 @@ BEFORE_SEAT = 0.9
 BACKED = 0.8
 """and radians from its facing, within which who wants to sit is foreseen to sit within a second, as in the training
 data: left to his own labels, one who stopped there stands for seconds, as one who idles."""
+AJAR = 0.05
+"""Radians from which a leaf is open, so that one keeps out of its way."""
 _SITTING = np.eye(len(ACTIONS))[ACTIONS.index("sit")]
 _SIT, _SITS = ACTIONS.index("sit"), 0.5
 _POSE_SHARE = 0.5
@@ -243,7 +246,7 @@ class SceneCharacter:
             root[:2] += pull * min(fastest / max(float(np.linalg.norm(pull)), 1e-9), 1.0) * _DT
             turn = rate * turn + SQUARE * near * _askew(goal, root[3])
             root[3] += float(np.clip(turn, -FASTEST_TURN - turning, FASTEST_TURN - turning)) * _DT
-        place = self._round_corners(root, place)
+        place = self._through_door(root, self._round_corners(root, place))
         root[2] = self.scenery.ground(self.frame, root[None, :2], self._floor)[0]
         self.root = root
         self._future_place, self._future_facing = place, angle_of(heading)
@@ -262,6 +265,23 @@ class SceneCharacter:
             return place
         walks = np.clip((self.speed - WALKS[0]) / (WALKS[1] - WALKS[0]), 0, 1)
         lack = walks * round_corner(seat, wish.place, wish.facing, np.concatenate((root[None, :2], place)))
+        length = float(np.linalg.norm(lack[0]))
+        root[:2] += lack[0] * min(SIDESTEP * _DT / max(length, 1e-9), 1.0)
+        return place + lack[1:]
+
+    def _through_door(self, root: Array, place: Array) -> Array:
+        """Future places (6, 2) of the root, led round the leaf of the door that one opens or goes through and between
+        its posts; so is the root (4,), in place."""
+        wish = self._goal.wish
+        goes = isinstance(wish, Steer) and bool(wish.door)
+        name = wish.door if isinstance(wish, Steer) else wish.thing if isinstance(wish, Reach) else ""
+        if not name or not isinstance(self.scenery.collider(name).handles, Door):
+            return place
+        door, points = doorway(self.scenery.collider(name), self.scenery.pose(name, self.frame)), root[None, :2]
+        points = np.concatenate((points, place))
+        lack = door.in_lane(points) if goes else np.zeros_like(points)
+        if door.turned > AJAR:
+            lack += door.round_leaf(points)
         length = float(np.linalg.norm(lack[0]))
         root[:2] += lack[0] * min(SIDESTEP * _DT / max(length, 1e-9), 1.0)
         return place + lack[1:]

@@ -26,8 +26,8 @@ BEHIND = 0.8
 """Metres behind a door at which one has gone through,"""
 BEFORE = 0.3
 """before it at which one goes straight on."""
-ASIDE = 0.12
-"""Metres behind it from the middle towards the handle, away from a leaf that stands open there."""
+ASIDE = 0.06
+"""Metres from the middle towards the handle, away from a leaf that stands open there."""
 HAND = 0.1
 """Metres that a hand and its elbow need beside a box."""
 
@@ -123,8 +123,9 @@ def through_door(aim: Reach, root: Array, scenery: Scenery) -> Leg:
     handles, shut = leaf.handles, np.asarray(leaf.poses[0], dtype=float)
     assert isinstance(handles, Door)
     hinge, handle = (to_world(np.array(part), shut)[:2] for part in (handles.hinge, handles.handle))
-    middle, through = (hinge + handle) / 2, direction(np.array(aim.facing))
-    points = [root[:2], middle + BEHIND * through + ASIDE * normalize(handle - hinge)]
+    through = direction(np.array(aim.facing))
+    middle = hinge + (handles.width / 2 + ASIDE) * normalize(handle - hinge)
+    points = [root[:2], middle + BEHIND * through]
     if (root[:2] - middle) @ through < -BEFORE:
         points.insert(1, middle - BEFORE * through)
     flat = np.hstack((np.array(points), np.full((len(points), 1), root[2])))

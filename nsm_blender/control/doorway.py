@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A leaf that turns and a body that goes through: it does not swing through the body, nor the body walk through it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..geometry.colliders import QUATERNION, Collider
+from ..geometry.roles import Door
+from ..motion.rotations import Array, normalize, rotate
+from .scene_things import to_world
+
+BESIDE = 0.3
+"""Metres that the root stays off the leaf's middle plane, and beyond its free edge while that comes towards it,"""
+LANE = 0.3
+"""and off the posts, as far as the door is wide enough,"""
+THRESHOLD = 0.25
+"""within so many metres of the leaf's plane; farther off less, at 45 degrees."""
+LEAVES = 0.04
+"""Metres that a leaf that swings keeps off the body."""
+THICK = 0.025
+"""Metres from a leaf's middle plane to its faces, about."""
+
+
+@dataclass(frozen=True, eq=False)
+class Doorway:
+    """A door from above. hinge: (2,). along: (2,) unit vector to the free edge of the shut leaf. swings: (2,) unit
+    vector to where it opens. width: metres. turned: radians by which it stands open."""
+
+    hinge: Array
+    along: Array
+    swings: Array
+    width: float
+    turned: float
+
+    def flat(self, points: Array) -> Array:
+        """Points (..., 2) of the ground in metres from the hinge along the shut leaf and towards where it opens."""
+        out: Array = (points - self.hinge) @ np.stack((self.along, self.swings), axis=1)
+        return out
+
+    def world(self, shifts: Array) -> Array:
+        """The opposite, for vectors (..., 2)."""
+        out: Array = shifts @ np.stack((self.along, self.swings))
+        return out
+
+    def room(self, points: Array, radii: Array) -> float:
+        """Radians that the leaf may turn on before it is LEAVES from what it swings towards: points (P, 2) of the
+        ground with radii (P,). Infinite where there is nothing."""
+        angle, half = self._seen(points, radii + LEAVES)
+        free = np.where((angle > 0) & (half > 0), angle - half, np.inf)
+        return float(free.min())
+
+    def way(self, points: Array, radii: Array) -> float:
+        """Radians that the leaf has to turn on to be LEAVES from what comes from behind it, 0 where it has not to."""
+        angle, half = self._seen(points, radii + LEAVES)
+        return float(np.where((half > 0) & (np.abs(angle) < half), angle + half, 0.0).max())
+
+    def _seen(self, points: Array, radii: Array) -> tuple[Array, Array]:
+        """Angles (P,) from the leaf to points, as seen from the hinge, and half of what they take up; 0 beyond it."""
+        flat = self.flat(points)
+        away = np.linalg.norm(flat, axis=-1)
+        angle = np.arctan2(flat[..., 1], flat[..., 0]) - self.turned
+        half = np.arcsin(np.clip((radii + THICK) / np.maximum(away, 1e-6), 0, 1))
+        return angle, np.where((away > radii + THICK) & (away < self.width), half, 0.0)
+
+    def round_leaf(self, points: Array) -> Array:
+        """How far (N, 2) places (N, 2) of the root are to be moved that are too near the leaf: those towards which it
+        swings out of its reach round the free edge, the others straight off it."""
+        flat = self.flat(points)
+        leaf = np.array([np.cos(self.turned), np.sin(self.turned)])
+        side = np.array([-leaf[1], leaf[0]])
+        out, off = flat @ leaf, flat @ side
+        far = np.linalg.norm(flat, axis=-1)
+        # Who stands where it comes is led aside in time; who is far from it, or beyond a right angle, need not be.
+        swept = (off > 0) & (flat[..., 0] > 0)
+        beyond = np.where(swept, np.maximum(self.width + BESIDE - far, 0), 0)
+        near = np.clip((2.5 * BESIDE - off) / BESIDE, 0, 1)
+        outward = (near * beyond)[..., None] * flat / np.maximum(far, 1e-6)[..., None]
+        lack = np.maximum(BESIDE - np.abs(off), 0) * ((out > 0) & (out < self.width + BESIDE / 2))
+        away = np.where(off > 0, lack, -lack)[..., None] * side
+        return self.world(np.where(swept[..., None], outward, away))
+
+    def in_lane(self, points: Array) -> Array:
+        """How far (N, 2) places (N, 2) of the root are to be moved along the shut leaf to keep between the posts."""
+        flat = self.flat(points)
+        free = min(LANE, 0.48 * self.width)
+        # Alongside there is wall: the lane widens away from the threshold.
+        widens = np.maximum(np.abs(flat[..., 1]) - THRESHOLD, 0)
+        lack = np.clip(flat[..., 0], free - widens, self.width - free + widens) - flat[..., 0]
+        lack = np.where(np.abs(flat[..., 1]) < THRESHOLD + free, lack, 0)
+        return self.world(np.stack((lack, np.zeros_like(lack)), axis=-1))
+
+
+def doorway(door: Collider, pose: Array) -> Doorway:
+    """A door whose leaf stands at a pose (7,)."""
+    handles, shut = door.handles, np.asarray(door.poses[0], dtype=float)
+    assert isinstance(handles, Door)
+    hinge, handle = np.array(handles.hinge), np.array(handles.handle)
+    along, across = handle - hinge, np.cross(np.array(handles.axis), handle - hinge) * np.sign(handles.angle)
+    first = normalize(rotate(shut[QUATERNION], along)[:2])
+    towards = normalize(rotate(shut[QUATERNION], across)[:2])
+    now = normalize(rotate(pose[QUATERNION], along)[:2])
+    turned = float(np.arctan2(now @ towards, now @ first))
+    return Doorway(to_world(hinge, pose)[:2], first, towards, handles.width, turned)
