@@ -21,6 +21,7 @@ from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from .clearance import Legs
+from .footholds import footholds
 from .held_off import held_off
 from .planting import plant_feet
 from .pose import limit_elbows
@@ -109,11 +110,12 @@ def posed(
     by_name = {collider.name: collider for collider in colliders}
     things = _tracks(hands, by_name, count, rate)
     places, planted = _planted(record, hips, rotations, contacts, wanted)
-    legs = Legs(places, planted, contacts, _around(root, colliders, hands, things, rate), _underfoot(colliders))
-    if shifts := legs.shifts():
-        for side, shift in shifts.items():
-            wanted[:, MODEL_SKELETON.index(side + "Toe")] += shift
-        places, planted = _planted(record, hips, rotations, contacts, wanted)
+    near = _around(root, colliders, hands, things, rate)
+    steps = [collider.name for collider in colliders if collider.role == "climbable"]
+    if shifts := footholds(places, contacts, near, steps, float(root[0, 2])):
+        places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
+    if shifts := Legs(places, planted, contacts, near, _underfoot(colliders)).shifts():
+        places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
     rotations = planted
     targets = _Targets(places, rotations)
     for hold in hands.holds:
@@ -142,6 +144,15 @@ def _planted(record: SceneRecord, hips: Array, rotations: Array, contacts: Array
         own_heights=not level,
     )
     return places[0] + ground, turned[0]
+
+
+def _shifted(
+    shifts: dict[str, Array], record: SceneRecord, hips: Array, rotations: Array, contacts: Array, wanted: Array
+) -> tuple[Array, Array]:
+    """Planted again with the toes of some sides moved by shifts (T, 3); wanted changes in place."""
+    for side, shift in shifts.items():
+        wanted[:, MODEL_SKELETON.index(side + "Toe")] += shift
+    return _planted(record, hips, rotations, contacts, wanted)
 
 
 def _around(
