@@ -44,11 +44,23 @@ def stands(goal: Goal, collider: Collider | None, frame: float, distance: float)
         return [Stand(np.array(goal.place[:2], dtype=np.float64), goal.facing, np.zeros(2))]
     pose = np.asarray(collider.poses, dtype=np.float64)[min(max(round(frame), 0), len(collider.poses) - 1)]
     out = []
-    for place, outward in _sides(collider.handles, distance):
+    before = distance + _steps(collider) if isinstance(collider.handles, Climbable) else distance
+    for place, outward in _sides(collider.handles, before):
         world = rotate(pose[3:], place) + pose[:3]
         away = normalize(rotate(pose[3:], outward)[:2])
         out.append(Stand(world[:2], float(angle_of(-away)) if goal.facing is None else goal.facing, away))
     return out
+
+
+def _steps(collider: Collider) -> float:
+    """Metres by which the lower steps of a flight lie before the edge over which it is climbed."""
+    handles = collider.handles
+    assert isinstance(handles, Climbable)
+    back = -normalize(np.array(handles.facing))
+    left = np.cross(back, _UP)
+    away, half = collider.cuboids.centre - np.array(handles.edge), collider.cuboids.half
+    before = np.abs(away @ left) - half @ np.abs(left) < 0.5 * handles.width - BEFORE
+    return float((away @ back + half @ np.abs(back))[before].max(initial=0.0))
 
 
 def _sides(handles: Handles, distance: float) -> list[tuple[Array, Array]]:

@@ -7,13 +7,18 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..errors import ShotError
+from ..geometry.roles import Climbable
+from ..motion.rotations import normalize
 from . import scene_network
 from .floor import ANKLE, Footprints
 from .foresight import Foreseen, foresee
 from .goals import LOCOMOTION, ActionKey, Goal
 from .legs import Planner
 from .routes import TOLERANCE
+from .scene_things import pose_at, to_world
 from .shot import Shot
 
 USES = {"sit": "seat", "open": "door", "pick_up": "carryable", "put_down": "surface", "climb": "climbable"}
@@ -25,6 +30,10 @@ DOES = {
     "put_down": "putting things down",
     "climb": "climbing",
 }
+HIGHEST, STEEPEST = 1.0, 0.6
+"""Metres of a top that is climbed at most, and up to which one step up looks right: 0.5 m were trained."""
+RUN_UP = 1.0
+"""Metres before the edge that is climbed over, on which lower steps may lie."""
 UPSTAIRS = 0.3
 """Metres: a goal that is further above or below the ground than this is not on it."""
 
@@ -53,6 +62,7 @@ def check(shot: Shot, able: Collection[str] | None = None) -> list[Problem]:
         out += [Problem(number, text, True) for text in _impossible(shot, key, seen, able)]
         out += [Problem(number, text, True) for text in _beyond_the_hands(key, full[number])]
         out += [Problem(number, text, False) for text in _doubtful(shot, planner, key, seen)]
+        out += [Problem(number, text, fatal) for text, fatal in _too_high(shot, planner, key, seen)]
     return out
 
 
@@ -111,6 +121,26 @@ def _doubtful(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> l
             where = "above" if above > 0 else "below"
             out.append(f"the goal is {abs(above):.1f} m {where} the ground, where one walks; its place there is taken.")
     return [*out, *_in_the_way(shot, planner, key, seen)]
+
+
+def _too_high(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> list[tuple[str, bool]]:
+    """What is climbed too far at once, or at all, and whether that is fatal."""
+    thing = next((c for c in shot.colliders if c.name == _goal(shot, key).collider), None) if key.goal else None
+    if key.action != "climb" or thing is None or not isinstance(thing.handles, Climbable):
+        return []
+    pose = pose_at(thing, seen.set_off)
+    edge, landing = (to_world(np.array(part), pose)[:2] for part in (thing.handles.edge, thing.handles.landing))
+    before = edge - RUN_UP * normalize(landing - edge)
+    steps = Footprints.of(planner.surroundings.at(seen.set_off).of([thing.name]))
+    under = steps.distances(np.linspace(before, landing, 100)) <= 0
+    tops = np.where(under, steps.high, planner.ground).max(axis=1) - planner.ground
+    high, once = float(tops.max()), float(np.diff(tops).max())
+    if high > HIGHEST:
+        return [(f"'{thing.name}' is {high:.2f} m high; no more than {HIGHEST:.0f} m can be climbed.", True)]
+    if once > STEEPEST:
+        much = f"'{thing.name}' goes up {once:.2f} m at once, more than the {STEEPEST:.1f} m up to which it looks right"
+        return [(f"{much}; give it a step in between.", False)]
+    return []
 
 
 def _in_the_way(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> list[str]:

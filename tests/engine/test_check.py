@@ -7,14 +7,15 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nsm_blender.control.check import Problem, check
 from nsm_blender.control.foresight import foresee
 from nsm_blender.control.goals import LOCOMOTION, ActionKey, Goal
 from nsm_blender.control.shot import Shot
-from nsm_blender.geometry.colliders import Collider
-from nsm_blender.geometry.roles import Door, Seat
+from nsm_blender.geometry.colliders import Collider, Cuboids
+from nsm_blender.geometry.roles import Climbable, Door, Seat
 
 from .obstacles import box, pen, wall
 
@@ -123,3 +124,24 @@ def test_keys_are_checked_from_where_the_ones_before_end() -> None:
     keys = [ActionKey("walk", "near"), ActionKey("walk", "inside"), ActionKey("walk", "near")]
     found = problems(*keys, things=things, frames=900)
     assert [(p.key, p.fatal) for p in found] == [(1, True)]
+
+
+@pytest.mark.parametrize(
+    ("tops", "sentence", "fatal"),
+    [
+        ([0.55], "", False),
+        ([0.85], "'Platform' goes up 0.85 m at once, more than the 0.6 m up to which it looks right", False),
+        ([0.85, 0.4], "", False),
+        ([1.2, 0.6], "'Platform' is 1.20 m high; no more than 1 m can be climbed.", True),
+    ],
+)
+def test_what_is_too_high_to_climb_is_said(tops: list[float], sentence: str, fatal: bool) -> None:
+    """The first top is landed on; each next one lies before it, 0.4 m deep."""
+    low = np.array([[-0.5, -0.6 - 0.4 * i, 0.0] for i in range(len(tops))])
+    high = np.array([[0.5, 0.6 if i == 0 else -0.2 - 0.4 * i, top] for i, top in enumerate(tops)])
+    way = Climbable([0.0, -0.6, tops[0]], [0.0, 1.0, 0.0], [0.0, -0.25, tops[0]], 1.0)
+    platform = Collider("Platform", Cuboids((low + high) / 2, (high - low) / 2), role="climbable", handles=way)
+    goals, keys = [Goal("up", [0.0, 0.0, 0.0], collider="Platform")], [ActionKey("climb", "up")]
+    shot = Shot("Walker", 30.0, 600, keys=keys, goals=goals, colliders=[platform], start=[0.0, -4.0, 0.0, 0.0])
+    found = check(shot, ["idle", "walk", "climb"])
+    assert [(p.text[: len(sentence)], p.fatal) for p in found] == ([(sentence, fatal)] if sentence else [])
