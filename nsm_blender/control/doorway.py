@@ -18,6 +18,8 @@ LANE = 0.3
 """and off the posts, as far as the door is wide enough,"""
 THRESHOLD = 0.25
 """within so many metres of the leaf's plane; farther off less, at 45 degrees."""
+CLEAR = 0.15
+"""Metres from the lane's edge from which on one goes into a post, and over which that begins."""
 LEAVES = 0.04
 """Metres that a leaf that swings keeps off the body."""
 THICK = 0.025
@@ -91,6 +93,13 @@ class Doorway:
         lack = np.clip(flat[..., 0], free - widens, self.width - free + widens) - flat[..., 0]
         lack = np.where(np.abs(flat[..., 1]) < THRESHOLD + free, lack, 0)
         return self.world(np.stack((lack, np.zeros_like(lack)), axis=-1))
+
+    def off_wall(self, points: Array) -> Array:
+        """How far (N, 2) places (N, 2) of the root before a post or the wall beside it are to be moved back from it."""
+        along, off = self.flat(points).T
+        share = np.clip((np.maximum(along - self.width, -along) + LANE - CLEAR) / CLEAR, 0, 1)
+        lack = share * np.maximum(LANE - np.abs(off), 0) * np.where(off < 0, -1, 1)
+        return self.world(np.stack((np.zeros_like(lack), lack), axis=-1))
 
 
 def doorway(door: Collider, pose: Array) -> Doorway:

@@ -79,7 +79,9 @@ BACKED = 0.8
 """and radians from its facing, within which who wants to sit is foreseen to sit within a second, as in the training
 data: left to his own labels, one who stopped there stands for seconds, as one who idles."""
 AJAR = 0.05
-"""Radians from which a leaf is open, so that one keeps out of its way."""
+"""Radians from which a leaf is open, so that one keeps out of its way;"""
+AT_DOOR = 1.2
+"""m/s at which the root is led round it, and off the posts."""
 _SITTING = np.eye(len(ACTIONS))[ACTIONS.index("sit")]
 _SIT, _SITS = ACTIONS.index("sit"), 0.5
 _POSE_SHARE = 0.5
@@ -279,11 +281,13 @@ class SceneCharacter:
             return place
         door, points = doorway(self.scenery.collider(name), self.scenery.pose(name, self.frame)), root[None, :2]
         points = np.concatenate((points, place))
-        lack = door.in_lane(points) if goes else np.zeros_like(points)
-        if door.turned > AJAR:
-            lack += door.round_leaf(points)
+        if not goes and door.turned < AJAR:
+            return place
+        lack = door.round_leaf(points) + door.off_wall(points)
+        if goes:
+            lack += door.in_lane(points)
         length = float(np.linalg.norm(lack[0]))
-        root[:2] += lack[0] * min(SIDESTEP * _DT / max(length, 1e-9), 1.0)
+        root[:2] += lack[0] * min(AT_DOOR * _DT / max(length, 1e-9), 1.0)
         return place + lack[1:]
 
     def _set_pose(self, y: Array, before: Array) -> None:
