@@ -19,7 +19,9 @@ LANE = 0.3
 THRESHOLD = 0.25
 """within so many metres of the leaf's plane; farther off less, at 45 degrees."""
 CLEAR = 0.15
-"""Metres from the lane's edge from which on one goes into a post, and over which that begins."""
+"""Metres from the lane's edge from which on one goes into a post, and over which that begins;"""
+WALL = 0.42
+"""metres that the root stays before it, and before the wall: legs swing."""
 LEAVES = 0.04
 """Metres that a leaf that swings keeps off the body."""
 THICK = 0.025
@@ -98,7 +100,7 @@ class Doorway:
         """How far (N, 2) places (N, 2) of the root before a post or the wall beside it are to be moved back from it."""
         along, off = self.flat(points).T
         share = np.clip((np.maximum(along - self.width, -along) + LANE - CLEAR) / CLEAR, 0, 1)
-        lack = share * np.maximum(LANE - np.abs(off), 0) * np.where(off < 0, -1, 1)
+        lack = share * np.maximum(WALL - np.abs(off), 0) * np.where(off < 0, -1, 1)
         return self.world(np.stack((np.zeros_like(lack), lack), axis=-1))
 
 

@@ -71,3 +71,13 @@ def test_one_keeps_between_the_posts() -> None:
     kept = places + now.in_lane(places)
     assert (np.abs(kept[:2, 0]) <= 0.11).all()
     np.testing.assert_allclose(kept[2:], places[2:], atol=1e-9)
+
+
+def test_one_before_a_post_is_moved_back_from_it_and_one_in_the_doorway_is_not() -> None:
+    door = leaf(1.5)
+    now = doorway(door, opened(door, 1.0))
+    places = np.array([[0.55, 0.2], [-0.6, -0.2], [0.0, 0.1], [0.6, 0.9]])
+    moved = now.off_wall(places)
+    assert moved[0, 1] > 0.15 and moved[1, 1] < -0.15
+    np.testing.assert_allclose(moved[:, 0], 0, atol=1e-9)
+    np.testing.assert_allclose(moved[2:], 0, atol=1e-9)
