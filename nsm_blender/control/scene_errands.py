@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import RouteError
 from ..models.nsm import ACTIONS, CONTACTS, FPS
-from ..motion.root import direction
+from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from .errands import UNFINISHED, Outcome
@@ -70,7 +70,11 @@ PUSHED = 0.2
 GETTING_UP = 1.0
 """Seconds that it takes to get up from a seat before one walks."""
 UP = 0.15
-"""Metres above the floor from which one first goes down the way that one came."""
+"""Metres above the floor from which one first goes down the way that one came,"""
+AWAY, TOWARDS = math.radians(50), math.radians(25)
+"""turning on the spot before one goes, who looks so far away from it, to so near,"""
+BEGINNING = 0.3
+"""over the first so many metres of it."""
 HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 _SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
 
@@ -87,6 +91,7 @@ class Stage(Enum):
     """What one is doing about the present key."""
 
     WAIT = auto()
+    TURN = auto()
     GO = auto()
     DO = auto()
     SETTLE = auto()
@@ -203,6 +208,8 @@ class SceneErrands:
         """Whether the present stage ended."""
         if self._stage is Stage.WAIT:
             return self._set_off()
+        if self._stage is Stage.TURN:
+            return self._turn()
         if self._stage is Stage.GO:
             return self._go()
         if self._stage is Stage.DO:
@@ -280,8 +287,32 @@ class SceneErrands:
         self._get_up()
         if key.action == "climb":
             self._foot = leg.route.points[-3, :2]
+        if self._high and abs(self._away(leg)) > AWAY:
+            # He would walk his bend over the edge.
+            self._stand(place, self.character.root[3] + self._away(leg))
+            return self._enter(Stage.TURN)
         self._set_out(leg)
         return self._enter(Stage.GO)
+
+    def _turn(self) -> bool:
+        """Up on something, turning to the way first."""
+        assert self._leg is not None
+        if abs(self._away(self._leg)) > TOWARDS and self._seconds(self._since) < PATIENCE:
+            return False
+        self._set_out(self._leg)
+        return self._enter(Stage.GO)
+
+    @property
+    def _high(self) -> bool:
+        """Whether one is up on something."""
+        return float(self.character.root[2]) > self._ways.still.ground + UP
+
+    def _away(self, leg: Leg) -> float:
+        """Radians from where one looks to the beginning of a leg."""
+        points = leg.route.points[:, :2]
+        far = np.linalg.norm(points - points[0], axis=1)
+        first = points[int(np.argmax(far > BEGINNING))] - points[0]
+        return float(wrap_angle(angle_of(first) - self.character.root[3]))
 
     def _aimed(self, key: ActionKey) -> Reach | None:
         """What to ask the network for near the goal; None where one only goes. Raises RouteError with the reason why
@@ -313,8 +344,7 @@ class SceneErrands:
         came = [] if self._leg is None else [self._leg.place]
         if self._seated:
             return [before_seat(self.seatings[-1].aim, character.scenery), *came]
-        high = character.root[2] > self._ways.still.ground + UP
-        if high and self._foot is not None:
+        if self._high and self._foot is not None:
             return [self._foot]
         return [place, *came]
 
