@@ -71,7 +71,8 @@ class Puppet(NSM):
         turn = float(np.arctan2(facing[0], -facing[1])) + self.manners.askew * (distance < 0.3)
         joints = STANDING.copy()
         labels, contacts = np.zeros(len(ACTIONS)), np.zeros(len(CONTACTS))
-        contacts[:2] = 1
+        # It glides: a foot that touched the ground on the way would be held where it is on the mean.
+        contacts[:2] = near
         labels[ACTIONS.index("idle" if distance < 0.1 else "walk")] = 1
         if action == "sit" and near:
             labels[:], labels[ACTIONS.index("sit")], contacts[CONTACTS.index("Hips")] = 0, 1, 1
