@@ -15,7 +15,7 @@ from nsm_blender.control.scene_rollout import Options
 from nsm_blender.control.shot import Shot
 from nsm_blender.errors import ShotError
 from nsm_blender.geometry.colliders import Collider, Cuboids
-from nsm_blender.geometry.roles import Carryable, Seat, Surface
+from nsm_blender.geometry.roles import Carryable, Climbable, Seat, Surface
 from nsm_blender.motion.motion import Motion
 
 from .puppets import Manners, Puppet
@@ -129,3 +129,22 @@ def test_weights_that_cannot_do_a_key_refuse_it() -> None:
 def test_hands_that_are_empty_or_full_are_found_before_the_bake(keys: list[ActionKey], said: str) -> None:
     with pytest.raises(ShotError, match=said):
         SceneBake(shot(*keys), Puppet())
+
+
+def test_one_climbs_a_flight_and_comes_down_over_its_steps() -> None:
+    steps = np.array([[[-0.6, -1.0, 0.0], [0.6, -0.6, 0.2]], [[-0.6, -2.2, 0.0], [0.6, -1.0, 0.4]]])
+    way = Climbable([0, -1.0, 0.4], [0, -1, 0], [0, -1.35, 0.4], 1.2)
+    flight = Collider("flight", Cuboids(steps.mean(1), (steps[:, 1] - steps[:, 0]) / 2), role="climbable", handles=way)
+    goals = [Goal("top", [0.0, 0.0, 0.0], None, "flight"), Goal("beside", [2.5, -1.5, 0.0])]
+    keys = [ActionKey("climb", "top"), ActionKey("walk", "beside")]
+    motion = SceneBake(
+        Shot("actor", 30.0, 600, keys=keys, goals=goals, colliders=[flight], start=[0.0, 1.0, 0.0, 0.0]),
+        Puppet(actions=["idle", "walk", "run", "climb"]),
+        OPTIONS,
+    ).motion()
+    up, down = motion.meta["keys"]
+    assert not up["trouble"] and not down["trouble"]
+    assert motion.root[up["arrived"], 2] == pytest.approx(0.4, abs=0.05)
+    assert motion.root[down["done"] - 1, 2] == 0.0
+    high = motion.root[:, 2] > 0.05
+    assert np.abs(motion.root[high, 0]).max() < 0.4
