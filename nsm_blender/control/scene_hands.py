@@ -42,7 +42,7 @@ LEAVE_REACH = 0.25
 """Metres from its place within which a box is let go, when the hands do,"""
 PASSES = 0.2
 """and when it came no nearer for so many seconds."""
-SWINGS_ON = 0.15
+SWINGS_ON = 0.08
 """Share of its angle from which a door that is let go of swings on,"""
 SWING = 1.2
 """rad/s;"""

@@ -149,13 +149,13 @@ def test_a_door_goes_with_the_hand_through_flicker_of_its_label_and_swings_on(an
 def test_a_door_gives_way_to_a_hand_that_waits_but_not_to_one_that_lost_it() -> None:
     mine = hands(door(1.5))
     assert mine.grip("door", at_handle(0.0), 0)
-    for frame in range(30):
+    for frame in range(23):
         mine.follow(at_handle(0.0), frame)
     given = mine.opened("door")
-    assert given > 0.05 and mine.gripping("door", 30)
-    for frame in range(30, 70):
+    assert given > 0.05 and mine.gripping("door", 23)
+    for frame in range(23, 63):
         mine.follow(at_handle(0.0, off=0.9), frame)
-    assert mine.opened("door") == given and not mine.gripping("door", 70)
+    assert mine.opened("door") == given and not mine.gripping("door", 63)
 
 
 @pytest.mark.parametrize(("angle", "comes_through"), [(1.5, False), (-1.5, True)])
