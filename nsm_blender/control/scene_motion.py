@@ -21,6 +21,8 @@ from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from .clearance import Legs
+from .ducking import sinking
+from .floor import CROUCHED, Footprints
 from .footholds import footholds
 from .held_off import held_off
 from .planting import plant_feet
@@ -52,6 +54,8 @@ WRIST_ABOVE_REST = 0.035
 """Metres of a wrist above the arm rest that its hand lies on."""
 REST_REACH = 0.12
 """Metres from an arm rest within which a hand that touches something lies on it."""
+OVERHEAD = 0.1
+"""Metres beside the head's joint within which something above is in its way."""
 _COMES_FREE = round(0.3 * FPS)
 """Frames after it was taken in which a box comes to where it does not touch the body, and before it is put down."""
 _HAND_BLEND = 0.5
@@ -109,6 +113,7 @@ def posed(
         out.append(_seat(seating, hips, rotations, root))
     by_name = {collider.name: collider for collider in colliders}
     things = _tracks(hands, by_name, count, rate)
+    hips[:, 2] -= _ducked(record, [collider for collider in colliders if collider.name not in things])
     places, planted = _planted(record, hips, rotations, contacts, wanted)
     near = _around(root, colliders, hands, things, rate)
     steps = [collider.name for collider in colliders if collider.role == "climbable"]
@@ -144,6 +149,15 @@ def _planted(record: SceneRecord, hips: Array, rotations: Array, contacts: Array
         own_heights=not level,
     )
     return places[0] + ground, turned[0]
+
+
+def _ducked(record: SceneRecord, colliders: Sequence[Collider]) -> Array:
+    """Metres (T,) by which one ducks more than the network has it, under what stands still and lets one pass so."""
+    heads = record.places[:, MODEL_SKELETON.index("Head")]
+    still = Footprints.of(Surroundings([collider for collider in colliders if len(collider.poses) == 1]).at(0))
+    above = still[still.low >= record.root[0, 2] + CROUCHED]
+    under = above.distances(heads[:, :2]) < OVERHEAD
+    return sinking(heads[:, 2], np.where(under, above.low, np.inf).min(axis=1, initial=np.inf))
 
 
 def _shifted(

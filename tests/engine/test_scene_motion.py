@@ -169,3 +169,17 @@ def test_palms_lie_on_the_faces_of_a_box_that_is_held() -> None:
         palm(body.places, body.rotations, "Left") - palm(body.places, body.rotations, "Right"), axis=1
     )
     np.testing.assert_allclose(width[SAT + round(FPS) :], 0.4 + 2 * PALM_THICKNESS, atol=5e-3)
+
+
+def test_one_ducks_under_what_is_a_little_low_and_nowhere_else() -> None:
+    rolled = record()
+    head = MODEL_SKELETON.index("Head")
+    low = float(rolled.places[0, head, 2]) + 0.1
+    beam = Collider("beam", Cuboids(np.array([[0.0, 0.0, low + 0.1]]), np.array([[0.5, 0.1, 0.1]])))
+    beside = Collider("beside", beam.cuboids, np.array([[0.0, 0.5, 0.0, 1.0, 0.0, 0.0, 0.0]]))
+    upright = posed(rolled, [], NO_HANDS, []).places
+    assert posed(rolled, [], Hands(Scenery(Surroundings([beside]))), [beside]).places == pytest.approx(upright)
+    ducked = posed(rolled, [], Hands(Scenery(Surroundings([beam]))), [beam]).places
+    assert ducked[:, head, 2].max() < low - 0.2
+    toes = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
+    assert ducked[:, toes] == pytest.approx(upright[:, toes], abs=1e-3)
