@@ -32,6 +32,10 @@ TOUCHES = 0.5
 """Contact labels above this mean contact."""
 GRASP_REACH = 0.3
 """Metres that the palms may be off a box, or a hand off a handle, when they take hold."""
+GRASP_NEAR = 0.08
+"""Metres within which a box is taken at once: who bends half way and thinks that he touches it, bends again,"""
+BENDS_AGAIN = 4.0, 3.0
+"""for so many seconds, and after so many more is content with GRASP_REACH."""
 CLOSES_AFTER = 1.0
 """Seconds that the palms touch a box after which they take it, even when they still come nearer"""
 COMES_NEARER = 0.005
@@ -160,6 +164,7 @@ class Hands:
         self.grips: list[Grip] = []
         self.tracks: list[dict[str, Array]] = []
         self._waits = self._rests = self._touching = 0
+        self._bends = -1, 0
         self._away = np.inf
         self._reaching: tuple[float, ...] = ()
 
@@ -194,7 +199,12 @@ class Hands:
         middle, _ = between_palms(body.places, body.rotations)
         away = float(np.linalg.norm(middle - grasp_of(handles, pose)[0]))
         before, self._reaching = self._reaching, (*self._reaching[-WITHIN + 1 :], away)
-        touches = (body.contacts[_HANDS] > TOUCHES).all() and away < GRASP_REACH
+        begun, since = self._bends
+        if begun != key:
+            begun, since = self._bends = key, frame
+        late = (frame - since) / FPS - BENDS_AGAIN[0]
+        reach = GRASP_NEAR + min(max(late / BENDS_AGAIN[1], 0.0), 1.0) * (GRASP_REACH - GRASP_NEAR)
+        touches = (body.contacts[_HANDS] > TOUCHES).all() and away < reach
         self._touching = self._touching + 1 if touches else 0
         nearer = not before or away < before[0] - COMES_NEARER
         if not touches or (nearer and self._touching < CLOSES_AFTER * FPS):

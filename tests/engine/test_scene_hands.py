@@ -95,6 +95,19 @@ def test_a_box_is_not_taken_without_touch_nor_from_afar() -> None:
         assert not mine.take("box", body, frame, 0)
 
 
+def test_who_bends_half_way_bends_again_before_the_box_is_taken() -> None:
+    mine = hands(BOX)
+    half_way, there = (Body().around(LYING[:3] + beside(metres)) for metres in (0.2, 0.02))
+    assert not any(mine.take("box", half_way, frame, 0) for frame in range(120))
+    assert any(mine.take("box", there, frame, 0) for frame in range(120, 240))
+
+
+def test_who_comes_no_nearer_is_content_in_the_end() -> None:
+    mine = hands(BOX)
+    half_way = Body().around(LYING[:3] + beside(0.2))
+    assert any(mine.take("box", half_way, frame, 0) for frame in range(round(10 * FPS)))
+
+
 @pytest.mark.parametrize(("off", "seconds"), [(0.04, 0.4), (0.15, 1.5)])
 def test_a_box_that_stays_near_its_place_is_let_go(off: float, seconds: float) -> None:
     mine, goal = hands(BOX), GOAL
