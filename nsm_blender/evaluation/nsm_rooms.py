@@ -32,7 +32,7 @@ USES = {"sit": "seat", "pick_up": "carryable", "open": "door"}
 CLOSE_CM = 30.0
 """Centimetres from its goal within which a walk has come to it."""
 DEVELOPMENT = 100001
-FIRST = 500
+FIRST = 700
 """First seed of the rooms that are reported on; rooms below it served other figures."""
 
 Figures = dict[str, float]
