@@ -1,33 +1,30 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Carrying out action keys with the NSM: steered along a route until near, then the goal itself, until it is done.
-
-What is done is told from the labels that the network predicts, from what is in the hands, and from stillness.
-"""
+"""Carrying out action keys with the NSM: steered along a route until near, then the goal itself, until it is done."""
 
 from __future__ import annotations
 
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
 from ..errors import RouteError
-from ..models.nsm import ACTIONS, CONTACTS, FPS
+from ..models.nsm import FPS
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
-from ..motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from .errands import UNFINISHED, Outcome
 from .goals import ActionKey
 from .legs import Leg
 from .scene_aims import open_aim, pick_up_aim, put_down_aim, seat_aim
+from .scene_deeds import SETTLED, STILL, Deed, Seating
 from .scene_goals import Reach, Stay, Steer
-from .scene_hands import TOUCHES, Hands, between_palms, grasp_of
+from .scene_hands import Hands
 from .scene_rollout import SceneCharacter
-from .scene_ways import Ways, before_edge, before_seat, is_pushed, through_door
+from .scene_ways import Ways, before_edge, before_seat, through_door
 from .shot import Shot
 
 NEAR = 1.8
@@ -42,10 +39,6 @@ NEARLY = 0.28
 """Metres of way left at which one stops, too, who gets no nearer"""
 HOVERS = 0.7
 """for so many seconds."""
-STILL = 0.12
-"""m/s of the root below which one stands or sits still,"""
-SETTLED = 0.4
-"""for so many seconds."""
 TURNED = math.radians(6)
 """How exactly one turns to the facing that is asked for."""
 PATIENCE = 4.0
@@ -59,14 +52,6 @@ GETS_ON = 0.1
 SECOND_TRIES = 1
 PAUSE = 0.8
 """Seconds that one stands before one tries again."""
-SEATED_WITHIN = 0.3
-"""Metres from the hips to their place on the seat."""
-LIFTING = 0.8
-"""Seconds after the grasp at which a box is picked up, after letting go at which it is put down."""
-OPEN = 0.6
-"""Share of its angle by which a door is open enough to let go of and to go round, as it swings on,"""
-PUSHED = 0.2
-"""and by which one goes on who pushes it: it swings on before the body, more than the hand could follow standing."""
 GETTING_UP = 1.0
 """Seconds that it takes to get up from a seat before one walks."""
 UP = 0.15
@@ -75,16 +60,6 @@ AWAY, TOWARDS = math.radians(50), math.radians(25)
 """turning on the spot before one goes, who looks so far away from it, to so near,"""
 BEGINNING = 0.3
 """over the first so many metres of it."""
-HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
-_SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
-
-
-def sitting_place(hips: Array, joints: Array) -> Array:
-    """Where a body sits (3,): straight under its hips (3,), as far below the hip joints (2, 3) as a seat is.
-
-    This is what episodes put on the place of a seat, and so what the network learns to bring there.
-    """
-    return np.array([hips[0], hips[1], joints[:, 2].mean() - SEAT_BELOW_HIP_JOINTS])
 
 
 class Stage(Enum):
@@ -97,18 +72,6 @@ class Stage(Enum):
     SETTLE = auto()
     HOLD = auto()
     PAUSE = auto()
-
-
-@dataclass(frozen=True, eq=False)
-class Seating:
-    """A time of sitting. first: frame of the rollout at which one began to sit down, settled: at which one sat, left:
-    at which one was told to get up, None while seated. key: number of the key. aim: place of the hips and facing."""
-
-    key: int
-    aim: Reach
-    first: int
-    settled: int
-    left: int | None = None
 
 
 class SceneErrands:
@@ -132,6 +95,7 @@ class SceneErrands:
         self._leg: Leg | None = None
         self._steer: Steer | None = None
         self._aim: Reach | None = None
+        self._deed: Deed | None = None
 
     def fork(self) -> SceneErrands:
         """Another one that goes on from here on its own."""
@@ -396,21 +360,30 @@ class SceneErrands:
         assert self._aim is not None
         self._get_up()
         self.character.wish(self._aim)
+        self._deed = Deed(self.number, self._key.action, self._aim, self.character.frame)
         return self._enter(Stage.DO)
 
     def _do(self) -> bool:
         """What is done with the thing; whether it is finished or has failed."""
-        done = {"sit": self._sits, "pick_up": self._picked_up, "put_down": self._put_down, "open": self._opened}
-        if done[self._key.action]():
+        deed, character = self._deed, self.character
+        assert deed is not None
+        done = deed.done(character, self.hands)
+        if deed.off is not None:
+            self._note(100 * deed.off[0], deed.off[1])
+        if not done and self._key.action == "put_down" and self.hands.holding is None:
+            self._rest()
+        if done:
+            if self._key.action == "sit":
+                self.seatings.append(deed.seating(character.frame - 1))
             self._outcome.arrived = self._frame
             if self._key.hold > 0:
                 self._rest()
             return self._pass() if self._key.action == "open" else self._enter(Stage.HOLD)
-        if self.character.speed > STILL:
-            self._got_on = self.character.frame
+        if character.speed > STILL:
+            self._got_on = character.frame
         if self._seconds(self._got_on) > STUCK or self._seconds(self._since) > LONGEST:
             assert self._aim is not None
-            away = float(np.linalg.norm(self.character.root[:2] - self._aim.place[:2]))
+            away = float(np.linalg.norm(character.root[:2] - self._aim.place[:2]))
             what = "sit down on" if self._key.action == "sit" else self._key.action.replace("_", " ")
             return self._again(f"One could not {what} '{self._goals[self._key.goal].collider}', {away:.1f} m from it.")
         return False
@@ -422,54 +395,6 @@ class SceneErrands:
             return self._finish(trouble)
         self._stand(self.character.root[:2].copy(), None)
         return self._enter(Stage.PAUSE)
-
-    def _sits(self) -> bool:
-        character, aim = self.character, self._aim
-        assert aim is not None
-        hips = sitting_place(character.places[0], character.places[HIP_JOINTS]) - aim.place
-        sitting = character.action[_SIT] > TOUCHES and character.contacts[_HIPS] > TOUCHES
-        if not sitting or character.speed > STILL or np.linalg.norm(hips) > SEATED_WITHIN:
-            self._still = character.frame
-        if self._seconds(self._still) < SETTLED:
-            return False
-        self.seatings.append(Seating(self.number, aim, self._since, character.frame - 1))
-        self._note(100 * float(np.linalg.norm(hips)), aim.facing - character.root[3])
-        return True
-
-    def _picked_up(self) -> bool:
-        character, hands = self.character, self.hands
-        assert self._aim is not None
-        if hands.holding is None:
-            if character.frame and hands.take(self._aim.thing, character, character.frame, self.number):
-                middle, angle = between_palms(character.places, character.rotations)
-                wanted, square = grasp_of(hands.holds[-1].handles, hands.holds[-1].lying)
-                self._note(100 * float(np.linalg.norm(middle - wanted)), float(square - angle))
-            return False
-        return self._seconds(hands.holding.taken) > LIFTING
-
-    def _put_down(self) -> bool:
-        hands, character = self.hands, self.character
-        assert self._aim is not None and self._aim.pose is not None
-        hold = hands.holding
-        if hold is None:
-            left = hands.holds[-1].left
-            return left is not None and self._seconds(left) > LIFTING
-        pose = character.scenery.pose(hold.name, character.frame)
-        if hands.leave(self._aim.pose, character.contacts, character.frame, self.number):
-            was, angle = grasp_of(hold.handles, pose)
-            wanted, square = grasp_of(hold.handles, self._aim.pose)
-            self._note(100 * float(np.linalg.norm(was - wanted)), float(square - angle))
-            self._rest()
-        return False
-
-    def _opened(self) -> bool:
-        hands, character = self.hands, self.character
-        assert self._aim is not None
-        frame, name = character.frame, self._aim.thing
-        if frame and not hands.gripping(name, frame):
-            hands.grip(name, character, frame)
-        enough = PUSHED if is_pushed(self._aim, character.scenery) else OPEN
-        return hands.let_go(name, frame) or hands.opened(name) >= enough
 
     def _pass(self) -> bool:
         """On through the door that was opened."""

@@ -27,7 +27,7 @@ from .footholds import footholds
 from .held_off import held_off
 from .planting import plant_feet
 from .pose import limit_elbows
-from .scene_errands import HIP_JOINTS, Seating, sitting_place
+from .scene_deeds import HIP_JOINTS, Seating, sitting_place
 from .scene_hands import (
     ARMS,
     PALM_THICKNESS,

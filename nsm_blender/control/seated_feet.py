@@ -15,7 +15,7 @@ from ..models.nsm import ACTIONS, CONTACTS, FPS
 from ..motion.filters import runs
 from ..motion.rotations import Array, slerp
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from .scene_errands import Seating
+from .scene_deeds import Seating
 from .scene_hands import TOUCHES
 from .scene_rollout import SceneRecord
 

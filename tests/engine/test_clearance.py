@@ -8,7 +8,7 @@ import numpy as np
 from nsm_blender.control.bodies import depth
 from nsm_blender.control.clearance import FARTHEST
 from nsm_blender.control.corners import round_corner
-from nsm_blender.control.scene_errands import Seating
+from nsm_blender.control.scene_deeds import Seating
 from nsm_blender.control.scene_goals import Reach
 from nsm_blender.control.scene_hands import Hands
 from nsm_blender.control.scene_motion import posed

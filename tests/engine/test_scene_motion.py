@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nsm_blender.control.scene_errands import HIP_JOINTS, Seating, sitting_place
+from nsm_blender.control.scene_deeds import HIP_JOINTS, Seating, sitting_place
 from nsm_blender.control.scene_goals import Reach
 from nsm_blender.control.scene_hands import PALM_THICKNESS, Hands, palm
 from nsm_blender.control.scene_motion import FARTHEST, TRUNK, Posed, allowed, foot_contacts, posed
