@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from enum import Enum, auto
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RouteError
+from ..geometry.roles import Carryable, Handles, Surface
 from ..models.nsm import FPS
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
@@ -60,6 +60,7 @@ AWAY, TOWARDS = math.radians(50), math.radians(25)
 """turning on the spot before one goes, who looks so far away from it, to so near,"""
 BEGINNING = 0.3
 """over the first so many metres of it."""
+_WITH_THINGS = ("sit", "pick_up", "put_down", "open")
 
 
 class Stage(Enum):
@@ -230,17 +231,22 @@ class SceneErrands:
         """Find the way from where one is, and go; a key without a way is done at once, with the reason."""
         key, place = self._key, self.character.root[:2].copy()
         try:
-            self._aim = self._aimed(key)
+            self._aim = self._aimed(key, place, self._handles(key))
             if self._aim is not None:
                 if key.action == "sit":
                     self._outcome.place, self._outcome.facing = self._aim.place[:2].tolist(), self._aim.facing
                 near = np.linalg.norm(self._aim.place[:2] - place) < AT_HAND
-                # Who tries again goes to where one stands before the thing first.
-                if near and not self._tries and not self._seated and self._from_the_right_side(self._aim):
+                # Who tries again goes to where one stands before the thing first; before a door there may be a corner.
+                straight = key.action != "open" and not self._tries and not self._seated
+                if near and straight and self._from_the_right_side(self._aim):
                     return self._approach()
             hold, character = self.hands.holding, self.character
             held = "" if hold is None else hold.name
             leg = self._ways.leg(key, place, character.frame, character.scenery, held, self._starts(place))
+            if self._aim is not None:
+                # Who stands beside a closet may be behind the plane of its door; and a box may have to be taken from
+                # another side.
+                self._aim = self._aimed(key, leg.place, leg.handles)
         except RouteError as error:
             return self._finish(str(error))
         self._leg = leg
@@ -278,28 +284,36 @@ class SceneErrands:
         first = points[int(np.argmax(far > BEGINNING))] - points[0]
         return float(wrap_angle(angle_of(first) - self.character.root[3]))
 
-    def _aimed(self, key: ActionKey) -> Reach | None:
-        """What to ask the network for near the goal; None where one only goes. Raises RouteError with the reason why
-        nothing can be asked for."""
-        aims: dict[str, Callable[[], Reach]] = {
-            "sit": lambda: seat_aim(*thing),
-            "pick_up": lambda: pick_up_aim(*thing),
-            "put_down": lambda: put_down_aim(*thing, *box),
-            "open": lambda: open_aim(*thing, self.character.root[:2]),
-        }
-        if key.action not in aims:
+    def _handles(self, key: ActionKey) -> Handles | None:
+        """Those by which the thing of a key is best used from where there is room. Raises RouteError with the reason
+        why it cannot be used."""
+        if key.action not in _WITH_THINGS:
+            return None
+        hold = self.hands.holding
+        if key.action == "put_down" and hold is None:
+            raise RouteError("There is nothing in the hands to put down; add a key that picks something up before.")
+        if key.action in ("pick_up", "open") and hold is not None:
+            raise RouteError(f"The hands are full with '{hold.name}'; add a key that puts it down before.")
+        held = "" if hold is None else hold.name
+        return self._ways.handles(key, self.character.frame, self.character.scenery, held)
+
+    def _aimed(self, key: ActionKey, place: Array, handles: Handles | None) -> Reach | None:
+        """What to ask the network for near the goal, of one who comes from a place (2,) and uses a thing by these
+        handles; None where one only goes."""
+        if key.action not in _WITH_THINGS:
             return None
         frame, scenery, hold = self.character.frame, self.character.scenery, self.hands.holding
         name = self._goals[key.goal].collider
-        thing = scenery.collider(name), scenery.pose(name, frame)
-        if key.action == "put_down":
-            if hold is None:
-                raise RouteError("There is nothing in the hands to put down; add a key that picks something up before.")
-            box = scenery.collider(hold.name), hold.lying
-        elif key.action in ("pick_up", "open") and hold is not None:
-            raise RouteError(f"The hands are full with '{hold.name}'; add a key that puts it down before.")
-        aim = aims[key.action]()
-        return aim if key.facing is None or key.action != "sit" else replace(aim, facing=key.facing)
+        thing, pose = scenery.collider(name), scenery.pose(name, frame)
+        if key.action == "open":
+            return open_aim(thing, pose, place)
+        if isinstance(handles, Carryable):
+            return pick_up_aim(thing, pose, handles)
+        if isinstance(handles, Surface):
+            assert hold is not None
+            return put_down_aim(handles, pose, scenery.collider(hold.name), hold.handles, hold.lying)
+        aim = seat_aim(thing, pose)
+        return aim if key.facing is None else replace(aim, facing=key.facing)
 
     def _starts(self, place: Array) -> list[Array]:
         """Places (2,) from which the way may lead, best first: where one is, or to which one first goes from a seat,

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Doors in rooms, opened and gone through by the shipped network without being walked into."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nsm_blender.control.goals import ActionKey, Goal
+from nsm_blender.control.scene_bake import SceneBake
+from nsm_blender.control.shot import Shot
+from nsm_blender.evaluation.nsm_bodies import penetration
+from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
+from nsm_blender.geometry.furniture import make
+from nsm_blender.geometry.roles import Door
+from nsm_blender.motion.motion import Motion
+
+SEED = 100006
+HIGH = 2.3
+
+
+def wall(name: str, low: tuple[float, float], high: tuple[float, float]) -> Collider:
+    a, b = np.array([[*low, 0.0]]), np.array([[*high, HIGH]])
+    return Collider(name, Cuboids((a + b) / 2, (b - a) / 2))
+
+
+def doorway(*walls: Collider) -> list[Collider]:
+    """A door in a wall along X; its middle is at the origin."""
+    piece = make("door", SEED)
+    assert piece.fixture is not None and isinstance(piece.handles, Door)
+    frame = piece.fixture.boxes
+    edge = float((frame.centre + frame.half)[:, 0].max())
+    sides = [wall("left", (-3.0, -0.05), (-edge, 0.05)), wall("right", (edge, -0.05), (3.0, 0.05))]
+    leaf = Collider("leaf", piece.boxes, role="door", handles=piece.handles)
+    return [leaf, Collider("frame", frame), *sides, *walls]
+
+
+def opened(start: list[float], colliders: list[Collider]) -> Motion:
+    """Of one who opens the door and goes through."""
+    goals = [Goal("way out", [0.0, 0.0, 0.0], None, "leaf")]
+    shot = Shot("actor", 30.0, 420, keys=[ActionKey("open", "way out")], goals=goals, colliders=colliders, start=start)
+    motion = SceneBake(shot).motion()
+    key = motion.meta["keys"][0]
+    assert key["trouble"] == "" and key["arrived"] is not None
+    return motion
+
+
+def depths(motion: Motion, colliders: list[Collider]) -> np.ndarray:
+    return penetration(motion, Surroundings(colliders), ["leaf"])
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_one_who_stands_beside_a_closet_opens_it_from_before_its_door(side: float) -> None:
+    """He stands behind the plane of the shut leaf, and not in the closet."""
+    walls = [
+        wall("closet left", (-1.2, min(0, 1.6 * side)), (-1.1, max(0, 1.6 * side))),
+        wall("closet right", (1.1, min(0, 1.6 * side)), (1.2, max(0, 1.6 * side))),
+    ]
+    leaf, frame, *_ = doorway()
+    edge = float((frame.cuboids.centre + frame.cuboids.half)[:, 0].max())
+    front = [wall("left", (-1.2, -0.05), (-edge, 0.05)), wall("right", (edge, -0.05), (1.2, 0.05))]
+    things = [leaf, frame, *front, *walls]
+    motion = opened([2.2, 1.2 * side, 0.0, 0.0], things)
+    reached = int(motion.meta["keys"][0]["arrived"])
+    assert motion.root[reached, 1] * side > 0.4
+    before = np.flatnonzero(motion.root[:, 1] * side < -0.4)
+    assert len(before) and before[0] < reached
+    assert depths(motion, things).max() < 0.05
