@@ -9,6 +9,7 @@ import numpy as np
 
 from ..motion.rotations import Array
 from .floor import Footprints
+from .goals import SLIM
 
 SLACK = 0.03
 """Metres by which one may come nearer to things than routes do: bodies are a little narrower than these allow for."""
@@ -30,13 +31,16 @@ class Berth:
 
     def __init__(self, things: Footprints, low: Footprints, radius: float) -> None:
         self._all = (things, low)
-        self._radius = radius - SLACK
+        self._radius, self._slim = radius - SLACK, SLIM * radius - SLACK
         self._room = 0.0
         self._centre = np.full(2, np.inf)
         self._near: tuple[Footprints, ...] = self._all
 
-    def allowed(self, x: float, y: float, velocity: tuple[float, float], crouching: bool) -> tuple[float, float]:
-        """What is left at a place of a velocity in m/s, so that it leads no nearer to a thing than one may be."""
+    def allowed(
+        self, x: float, y: float, velocity: tuple[float, float], crouching: bool, sideways: bool = False
+    ) -> tuple[float, float]:
+        """What is left at a place of a velocity in m/s, so that it leads no nearer to a thing than one may be, who
+        needs less room where he goes sideways."""
         place = np.array([x, y])
         if not np.abs(place - self._centre).max() < _MOVED:
             self._centre = place
@@ -44,7 +48,8 @@ class Berth:
         things = self._near[crouching]
         away = things.outward(place)
         distance = np.hypot(*away.T)
-        self._room = min(self._radius, max(self._room, float(distance.min(initial=math.inf))))
+        radius = self._slim if sideways else self._radius
+        self._room = min(radius, max(self._room, float(distance.min(initial=math.inf))))
         # What is farther than this hinders nobody, and what one is in has no outside to go to.
         met = (distance > 0) & (distance < self._room + math.hypot(*velocity) / EASE)
         out = away[met] / distance[met, None]

@@ -13,11 +13,10 @@ from ..errors import ShotError
 from ..geometry.roles import Climbable
 from ..motion.rotations import normalize
 from . import scene_network
-from .floor import ANKLE, Footprints
+from .floor import ANKLE, TOLERANCE, Footprints
 from .foresight import Foreseen, foresee
 from .goals import LOCOMOTION, ActionKey, Goal
 from .legs import Planner
-from .routes import TOLERANCE
 from .scene_things import pose_at, to_world
 from .shot import Shot
 

@@ -68,6 +68,7 @@ class Future:
 
     position: (5, 2) places, or None where only velocities are asked for. velocity: (5, 2) m/s.
     direction: (5, 2) facing. gait: (6, 5) weights at now and the five samples. berth: what one keeps off on the way.
+    sideways: one goes sideways now, where there is less room.
     """
 
     position: Array | None
@@ -75,6 +76,7 @@ class Future:
     direction: Array
     gait: Array
     berth: Berth | None = None
+    sideways: bool = False
 
 
 class Commands(Protocol):

@@ -28,6 +28,10 @@ TIGHT_COST = 1.5
 """it costs up to this much more than a free one, so that ways keep off walls where there is room."""
 CROUCH_COST = 3.0
 """A metre of crouching costs as many of walking, beside what the walking costs."""
+SIDEWAYS_COST = 6.0
+"""The same for a metre of going sideways through a gap."""
+TOLERANCE = 0.01
+"""Metres that a body's radius may be missed by."""
 BLOCKED = 1e5
 """Metres that entering a blocked point costs; no way is that long."""
 
@@ -159,12 +163,16 @@ class Floor:
     def _slack(self) -> float:
         return 0.71 * self.cell
 
-    def costs(self) -> Array:
-        """What a metre costs at each point, in metres of free walking."""
+    def costs(self, slim: float | None = None) -> Array:
+        """What a metre costs at each point, in metres of free walking. slim: metres to either side that one needs who
+        goes sideways where a body's radius does not fit; None: nobody does."""
         clear = np.where(self.upright, self.all, self.low)
         tight = np.clip((self.radius + TIGHT - clear) / TIGHT, 0, 1)
         cost = 1 + TIGHT_COST * tight + np.where(self.upright, 0, CROUCH_COST)
-        return np.where(self.free, cost, BLOCKED / self.cell)
+        if slim is None:
+            return np.where(self.free, cost, BLOCKED / self.cell)
+        cost = np.where(self.free, cost, 1 + TIGHT_COST + SIDEWAYS_COST)
+        return np.where(self.free | (self.all >= slim - self._slack), cost, BLOCKED / self.cell)
 
     def cost_to(self, ends: Array, costs: Array) -> Array:
         """What the cheapest way from each point to one of the points `ends` (E, 2) costs; infinite without a way.

@@ -11,6 +11,9 @@ ACTIONS = ("idle", "walk", "run", "sit", "open", "pick_up", "put_down", "climb")
 LOCOMOTION = ("idle", "walk", "run")
 """Actions that the locomotion network can do."""
 
+SLIM = 0.7
+"""Share of the body's radius that one needs to either side who goes sideways."""
+
 
 @dataclass
 class Goal:
@@ -58,8 +61,15 @@ class ActionKey:
 
 @dataclass
 class RouteOptions:
-    """How routes are found. radius, height: metres of the body. crouch: low beams may be gone under, crouching."""
+    """How routes are found. radius, height: metres of the body. crouch: low beams may be gone under, crouching.
+    sideways: gaps that are narrower than the body is wide may be gone through sideways."""
 
     radius: float = 0.3
     height: float = 1.75
     crouch: bool = True
+    sideways: bool = True
+
+    @property
+    def slim(self) -> float:
+        """Metres to either side that one needs who goes sideways."""
+        return SLIM * self.radius

@@ -15,9 +15,10 @@ from ..geometry.colliders import Collider, Surroundings
 from ..motion.rotations import Array
 from .approaches import BEFORE, Stand, stands
 from .berth import Berth
-from .floor import ANKLE, CROUCHED, Footprints
+from .floor import ANKLE, CROUCHED, TOLERANCE, Footprints
+from .gaps import TURNED, gaps_on
 from .goals import ActionKey
-from .routes import SPACING, Finder, Route, finder, resampled
+from .routes import SPACING, Finder, Route, finder, resampled, wider
 from .shot import Shot
 from .walker import Walker
 
@@ -138,4 +139,13 @@ class Planner:
         points = resampled(np.vstack((start, between[away > _KNOWN], stand.place)), SPACING)
         flat = np.hstack((points, np.full((len(points), 1), self.ground)))
         crouch = np.full(len(points), key.gait == "crouch")
-        return Leg(Route(flat, crouch), stand.facing if key.facing is None else key.facing)
+        facing = stand.facing if key.facing is None else key.facing
+        return Leg(Route(flat, crouch, self._sideways(points)), facing)
+
+    def _sideways(self, points: Array) -> Array:
+        """Where (N,) the animator's own way (N, 2) leads through gaps that are gone through sideways."""
+        options, out = self._shot.route_options, np.zeros(len(points), dtype=bool)
+        tight = self._still.distance(points) < options.radius - TOLERANCE
+        for first, last, gap in gaps_on(self._still, points, tight, options.radius):
+            out[first:last] |= options.sideways and gap.passes(options.slim)
+        return wider(points, out, TURNED)

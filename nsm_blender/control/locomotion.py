@@ -179,7 +179,8 @@ class Locomotion:
             vx, vy = share * vx, share * vy
         world = c * vx - s * vy, s * vx + c * vy
         if future.berth is not None:
-            world = future.berth.allowed(self.x, self.y, world, bool(future.gait[0, _CROUCH] > 0.5))
+            crouching = bool(future.gait[0, _CROUCH] > 0.5)
+            world = future.berth.allowed(self.x, self.y, world, crouching, future.sideways)
         self.x += world[0] * _DT
         self.y += world[1] * _DT
         mean = self._velocity

@@ -15,13 +15,12 @@ import numpy as np
 from ..errors import RouteError
 from ..geometry.colliders import Surroundings
 from ..motion.rotations import Array
-from .floor import ANKLE, BLOCKED, CELL, MOST_CELLS, REACH, Floor, Footprints
+from .floor import ANKLE, BLOCKED, CELL, CROUCH_COST, MOST_CELLS, REACH, TOLERANCE, Floor, Footprints
+from .gaps import LONGEST, Gap, gaps_on
 from .goals import RouteOptions
 
 SPACING = 0.1
 """Metres between the points of a route."""
-TOLERANCE = 0.01
-"""Metres that a body's radius may be missed by."""
 BESIDE = 0.45
 """Metres: one who starts nearer to a thing than the body is wide steps aside by no more than this."""
 LEAD = 0.7
@@ -32,6 +31,10 @@ EDGE = 1.0
 """Metres of free floor kept around all things, so that ways lead round the outside too."""
 ROOMY = 0.15
 """Metres beyond the body's radius that a route keeps off things where it can."""
+DETOUR = 3.0
+"""Metres that one walks further rather than go sideways through a gap."""
+THINNEST = 0.05
+"""Metres to either side of a way in which it is still called a gap, that is too narrow."""
 _ROUNDS = 8
 _RELAXATIONS = 60
 _CELLS_AROUND = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)])
@@ -39,11 +42,12 @@ _CELLS_AROUND = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, 
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """A way to walk. points: (N, 3) world metres, about SPACING apart, z on the ground. crouch: (N,) whether one
-    goes crouching there. end: which of the ends asked for it leads to."""
+    """A way to walk. points: (N, 3) world metres, about SPACING apart, z on the ground. crouch, sideways: (N,) whether
+    one goes crouching there, or sideways. end: which of the ends asked for it leads to."""
 
     points: Array
     crouch: Array
+    sideways: Array
     end: int = 0
 
     @property
@@ -97,7 +101,7 @@ class Finder:
             reasons += [reason]
         if not chosen:
             raise RouteError(reasons[0])
-        blocker, last = "", math.nan
+        last = math.nan
         for around in (AROUND, math.inf):
             low, high = self._bounds(np.vstack((start, ends[chosen])), around)
             area = float(np.prod(high - low))
@@ -110,11 +114,31 @@ class Finder:
                 raise RouteError(f"The start lies inside {self._name(start)}; move it out.")
             found = search.route()
             if found is not None:
-                points, crouch, which = found
-                z = np.full((len(points), 1), self._ground)
-                return Route(np.hstack((points, z)), crouch, chosen[which])
+                break
+        straight = float(np.linalg.norm(ends[chosen] - start, axis=1).min())
+        if self._options.sideways and (found is None or found.price > straight + DETOUR):
+            narrow = _Search(floor, start, ends[chosen], self._options.slim).route()
+            found = min((way for way in (found, narrow) if way is not None), key=lambda way: way.price, default=None)
+        if found is None:
             blocker = self._name(search.nearest_to_start())
-        raise RouteError(f"There is no way to the goal: {blocker} is in the way.")
+            raise RouteError(f"There is no way to the goal: {blocker} is in the way.{self._narrowest(search)}")
+        z = np.full((len(found.points), 1), self._ground)
+        return Route(np.hstack((found.points, z)), found.crouch, found.sideways, chosen[found.end])
+
+    def _narrowest(self, search: _Search) -> str:
+        """A sentence about the gap that one would get through who was thin; empty where there is none."""
+        gap = search.too_narrow()
+        if gap is None:
+            return ""
+        names = " and ".join(dict.fromkeys(f"'{self._names[owner]}'" for owner in gap.sides))
+        between = f" Between {names} there are {100 * gap.width:.0f} cm"
+        if not self._options.sideways:
+            return f"{between}, but the body needs {200 * self._options.radius:.0f} cm."
+        if gap.width < 2 * (self._options.slim - TOLERANCE):
+            return f"{between}, but one who goes sideways needs {200 * self._options.slim:.0f} cm."
+        if gap.length > LONGEST:
+            return f"{between} for more than {LONGEST:.1f} m, too far to go sideways."
+        return ""
 
     def trouble_at(self, end: Array) -> str:
         """Why a body cannot stand at `end`; empty when it can."""
@@ -151,44 +175,104 @@ class Finder:
         return Floor(near, self._options, self._ground, low, high, cell)
 
 
-class _Search:
-    """One search on one floor."""
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """A way on a floor: points (N, 2), where to crouch and to go sideways (N,), which end it leads to."""
 
-    def __init__(self, floor: Floor, start: Array, ends: Array) -> None:
+    points: Array
+    crouch: Array
+    sideways: Array
+    end: int
+    gaps: int
+
+    @property
+    def price(self) -> float:
+        """Metres of free walking that it is worth."""
+        step = np.diff(lengths(self.points), append=0.0)[:-1]
+        return float((step * (1 + CROUCH_COST * self.crouch[:-1])).sum()) + DETOUR * self.gaps
+
+
+class _Search:
+    """One search on one floor. slim: metres to either side that one needs who goes sideways; None: nobody does."""
+
+    def __init__(self, floor: Floor, start: Array, ends: Array, slim: float | None = None) -> None:
         self._floor = floor
         self._start = start
         self._ends = ends
-        self._costs = floor.costs()
+        self._slim = slim
+        self._costs = floor.costs(slim)
         self.first = self._free_near(start)
         """The point of the grid, beside the start, from which the way goes; None when there is no free one."""
         self._cost = np.zeros(0)
 
-    def route(self) -> tuple[Array, Array, int] | None:
-        """Points (N, 2), where to crouch (N,), and the end that is reached; None when there is no way.
+    def route(self) -> _Way | None:
+        """The way; None when there is none.
 
         A gap may turn out to be a little too narrow: then it is closed, and the way is looked for elsewhere.
         """
+        for _ in range(_ROUNDS):
+            found = self._cheapest()
+            if found is None:
+                return None
+            points, end = found
+            gaps = []
+            if self._slim is not None:
+                points, gaps, shut = self._through_gaps(points)
+                if shut is not None:
+                    self._close(shut)
+                    continue
+            points = resampled(self._relax(points, gaps), SPACING)
+            tight = self._floor.crouching.distance(points) < self._need(points, gaps) - TOLERANCE
+            if not tight.any():
+                if not self._at_home(self._start):
+                    points = resampled(np.vstack((self._start, points)), SPACING)
+                sideways = _any([gap.beside(points) for gap in gaps], points)
+                return _Way(points, self._crouch(points) & ~sideways, sideways, end, len(gaps))
+            self._close(points[tight])
+        return None
+
+    def too_narrow(self) -> Gap | None:
+        """The narrowest gap on the way of one who is as thin as can be; None when even he has no way, or needs none."""
+        thin = _Search(self._floor, self._start, self._ends, THINNEST)
+        found = thin._cheapest()
+        gaps = [] if found is None else [gap for _, _, gap in thin._gaps(found[0])]
+        return min(gaps, key=lambda gap: gap.width, default=None)
+
+    def _cheapest(self) -> tuple[Array, int] | None:
+        """Points (N, 2) of the cheapest way over the grid, pulled straight, and the end that it leads to."""
         assert self.first is not None
         last = np.array([cell for end in self._ends if (cell := self._free_near(end)) is not None])
         if not len(last):
             return None
-        for _ in range(_ROUNDS):
-            self._cost = self._floor.cost_to(last, self._costs)
-            if not np.isfinite(self._cost[tuple(self.first)]):
-                return None
-            cells = self._descend()
-            reached = self._floor.points(cells[-1])
-            which = int(np.linalg.norm(self._ends - reached, axis=1).argmin())
-            points = np.vstack((self._floor.points(self._pull(cells)), self._ends[which]))
-            points[0] = self._start if self._at_home(self._start) else points[0]
-            points = resampled(self._relax(resampled(points, SPACING)), SPACING)
-            tight = self._floor.crouching.distance(points) < self._floor.radius - TOLERANCE
-            if not tight.any():
-                if not self._at_home(self._start):
-                    points = resampled(np.vstack((self._start, points)), SPACING)
-                return points, self._crouch(points), which
-            self._close(points[tight])
-        return None
+        self._cost = self._floor.cost_to(last, self._costs)
+        if not np.isfinite(self._cost[tuple(self.first)]):
+            return None
+        cells = self._descend()
+        end = int(np.linalg.norm(self._ends - self._floor.points(cells[-1]), axis=1).argmin())
+        points = np.vstack((self._floor.points(self._pull(cells)), self._ends[end]))
+        points[0] = self._start if self._at_home(self._start) else points[0]
+        return resampled(points, SPACING), end
+
+    def _tight(self, points: Array) -> Array:
+        """Where (N,) a body has no room at points (N, 2) of a way, crouching or not."""
+        out: Array = self._floor.crouching.distance(points) < self._floor.radius - TOLERANCE
+        return out
+
+    def _gaps(self, points: Array) -> list[tuple[int, int, Gap]]:
+        """The gaps on a way of points (N, 2): from which point up to which, the last ones first."""
+        return gaps_on(self._floor.standing, points, self._tight(points), self._floor.radius)
+
+    def _through_gaps(self, points: Array) -> tuple[Array, list[Gap], Array | None]:
+        """A way (N, 2) that goes straight through its gaps, the gaps, and the points (P, 2) in one that is too narrow,
+        None when all are wide enough."""
+        assert self._slim is not None
+        gaps = []
+        for first, last, gap in self._gaps(points):
+            if not gap.passes(self._slim):
+                return points, gaps, points[first:last]
+            points = gap.led_through(points, first, last, SPACING)
+            gaps.append(gap)
+        return points, gaps, None
 
     def nearest_to_start(self) -> Array:
         """The place (2,) nearest to the start from which an end can be reached."""
@@ -253,9 +337,17 @@ class _Search:
         on = np.rint(a + (b - a) * (np.arange(1, count + 1) / count)[:, None]).astype(int)
         return float(self._costs[tuple(on.T)].mean()) * length * self._floor.cell <= 1.001 * allowed + 1e-6
 
-    def _relax(self, points: Array) -> Array:
-        """An elastic band through points (N, 2): it rounds corners and keeps off things; its ends stay."""
+    def _need(self, points: Array, gaps: list[Gap]) -> Array:
+        """Metres (N,) to either side that one needs at points (N, 2) of a way through gaps."""
+        radius, slim = self._floor.radius, self._slim or 0.0
+        out: Array = np.min([np.full(len(points), radius), *(gap.need(points, radius, slim) for gap in gaps)], axis=0)
+        return out
+
+    def _relax(self, points: Array, gaps: list[Gap]) -> Array:
+        """An elastic band through points (N, 2): it rounds corners and keeps off things; its ends stay, and what is in
+        gaps."""
         floor, points = self._floor, points.copy()
+        need, held = self._need(points, gaps)[1:-1], _any([gap.inside(points) for gap in gaps], points)[1:-1, None]
         for n in range(_RELAXATIONS):
             inner = points[1:-1]
             if not len(inner):
@@ -266,18 +358,17 @@ class _Search:
             clear = np.where(beneath, low_clear, clear)
             slope = np.where(beneath[:, None], low_slope, slope)
             last = n >= _RELAXATIONS - _ROUNDS
-            wanted = floor.radius + (0.5 * TOLERANCE if last else ROOMY)
+            wanted = need + (0.5 * TOLERANCE if last else ROOMY)
             push = np.maximum(wanted - clear, 0) * (1.0 if last else 0.3)
             pull = 0.0 if last else 0.25 * (points[:-2] + points[2:] - 2 * inner)
-            points[1:-1] = inner + pull + push[:, None] * slope
+            points[1:-1] = np.where(held, inner, inner + pull + push[:, None] * slope)
         return points
 
     def _crouch(self, points: Array) -> Array:
         """Where (N,) to go crouching: beneath what one cannot stand under, and a step before and behind."""
         low = self._floor.standing.distance(points) < self._floor.radius - TOLERANCE
         low &= self._floor.crouching.distance(points) >= self._floor.radius - TOLERANCE
-        along = lengths(points)
-        return (np.abs(along[:, None] - along[low]) < LEAD).any(axis=1)
+        return wider(points, low, LEAD)
 
     def _close(self, places: Array) -> None:
         """No way leads within a cell of `places` (P, 2) any more."""
@@ -286,10 +377,23 @@ class _Search:
             self._costs[low[0] : index[0] + 2, low[1] : index[1] + 2] = BLOCKED / self._floor.cell
 
 
+def _any(masks: list[Array], points: Array) -> Array:
+    """Where (N,) one of masks (N,) over points (N, 2) holds; nowhere without masks."""
+    out: Array = np.logical_or.reduce([np.zeros(len(points), dtype=bool), *masks])
+    return out
+
+
 def lengths(points: Array) -> Array:
     """Arc length (N,) in metres at each of points (N, 2+), along the ground."""
     step = np.linalg.norm(np.diff(points[:, :2], axis=0), axis=1)
     return np.concatenate(([0.0], np.cumsum(step)))
+
+
+def wider(points: Array, mask: Array, metres: float) -> Array:
+    """Where (N,) a way of points (N, 2+) is less than so many metres before or behind the points of a mask (N,)."""
+    along = lengths(points)
+    out: Array = (np.abs(along[:, None] - along[mask]) < metres).any(axis=1)
+    return out
 
 
 def resampled(points: Array, spacing: float) -> Array:

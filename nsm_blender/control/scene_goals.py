@@ -150,7 +150,7 @@ class Steer:
             # One who carries goes on carrying where he stops.
             there = along >= walker.path.length - ARRIVED
             action[there] = np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index("idle")]
-        return Samples(place, walker.path.heading(along), action)
+        return Samples(place, walker.facing(along), action)
 
     def _notice(self, root: Array, seconds: float) -> None:
         """Keep up with how fast one goes, over some frames."""

@@ -65,11 +65,13 @@ class Ways:
         now = [_moved(c, scenery, frame) for c in self._shot.colliders if c.name != held]
         there = {c.name for c in now}
         goals = [goal for goal in self._shot.goals if goal.collider in there or not goal.collider]
-        usual = Planner(replace(self._shot, colliders=now, goals=goals)) if scenery.moved else self.still
-        wide = _half_width(scenery.collider(held)) if held else 0.0
-        if wide > self._shot.route_options.radius:
-            options = replace(self._shot.route_options, radius=wide)
-            return [Planner(replace(self._shot, colliders=now, goals=goals, route_options=options)), usual]
+        shot = replace(self._shot, colliders=now, goals=goals)
+        if held:
+            # What is carried is before the body, where one who goes sideways has a wall.
+            upright = replace(shot.route_options, sideways=False)
+            wide = replace(upright, radius=max(_half_width(scenery.collider(held)), upright.radius))
+            return [Planner(replace(shot, route_options=options)) for options in (wide, upright)]
+        usual = Planner(shot) if scenery.moved else self.still
         name = self._goals[key.goal].collider if key.goal else ""
         seat = next((c.handles for c in now if c.name == name), None)
         if key.action != "sit" or not isinstance(seat, Seat) or seat.approaches == ["front"]:
@@ -129,7 +131,7 @@ def through_door(aim: Reach, root: Array, scenery: Scenery) -> Leg:
     if (root[:2] - middle) @ through < -BEFORE:
         points.insert(1, middle - BEFORE * through)
     flat = np.hstack((np.array(points), np.full((len(points), 1), root[2])))
-    return Leg(Route(flat, np.zeros(len(points), dtype=bool)), None)
+    return Leg(Route(flat, *np.zeros((2, len(points)), dtype=bool)), None)
 
 
 def _half_width(box: Collider) -> float:
@@ -147,9 +149,10 @@ def _moved(collider: Collider, scenery: Scenery, frame: int) -> Collider:
 
 def _prolonged(leg: Leg, before: list[Array], after: list[Array]) -> Leg:
     """The leg with more places (2,) before its first and after its last point."""
-    points, crouch = leg.route.points, leg.route.crouch
+    route, points = leg.route, leg.route.points
     first = [np.append(place, points[0, 2]) for place in before]
     last = [np.append(place, points[-1, 2]) for place in after]
-    upright = np.zeros(len(before), dtype=bool), np.zeros(len(after), dtype=bool)
-    crouch = np.hstack((upright[0], crouch, upright[1]))
-    return replace(leg, route=replace(leg.route, points=np.array([*first, *points, *last]), crouch=crouch))
+    plain = np.zeros(len(before), dtype=bool), np.zeros(len(after), dtype=bool)
+    crouch, sideways = (np.hstack((plain[0], flags, plain[1])) for flags in (route.crouch, route.sideways))
+    points = np.array([*first, *points, *last])
+    return replace(leg, route=replace(route, points=points, crouch=crouch, sideways=sideways))

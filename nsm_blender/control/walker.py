@@ -10,13 +10,17 @@ import numpy as np
 from ..models.pfnn import FPS, FUTURE, SAMPLE_FRAMES
 from ..motion.gait import GAITS
 from ..motion.root import direction
-from ..motion.rotations import Array
+from ..motion.rotations import Array, wrap_angle
 from .commands import MOVING, WALK_FEEDBACK, Future, State
 from .path import GroundPath
 from .routes import Route
 
 SPEEDS = {"walk": 1.3, "jog": 2.7, "crouch": 0.7}
 """m/s on free ways."""
+SIDEWAYS = 0.5
+"""m/s at which one goes sideways through a gap."""
+TURN_ASIDE = 0.7
+"""Metres of the way before and behind, over which one turns aside for it and ahead again."""
 TURNING = {"walk": 1.4, "jog": 1.4, "crouch": 1.1}
 """rad/s that the heading changes by in bends; slower where they are sharp. Who runs and turns faster swings wide;"""
 EARLY = {"walk": 0.0, "jog": 0.2, "crouch": 0.0}
@@ -69,7 +73,9 @@ class Walker:
         index = np.arange(len(route.points))
         crouching = np.interp(share, index, route.crouch.astype(float)) > 0.5
         last = self._s > self.path.length - LAST
-        self._crouch = (crouching | (gait == "crouch")) & ~(last & ~crouching)
+        sideways = np.interp(share, index, route.sideways.astype(float)) > 0.5
+        self._crouch = (crouching | (gait == "crouch")) & ~(last & ~crouching) & ~sideways
+        self._aside, self._sideways_facing = self._turned(sideways)
         room = np.interp(share, index, np.minimum(clearance, ROOM))
         self._speed = self._profile(SPEEDS[gait] if speed is None else speed, room)
         self.along = 0.0
@@ -123,12 +129,48 @@ class Walker:
         step = np.diff(np.vstack((now, position)), axis=0)
         gait = np.array([self._gait_at(a, v) for a, v in zip((self.along, *along), speeds, strict=True)])
         return Future(
-            position + INSISTENCE * (now - place), step / _DT, direction(self.path.heading(along)), _ONE_HOT[gait]
+            position + INSISTENCE * (now - place),
+            step / _DT,
+            direction(self.facing(along)),
+            _ONE_HOT[gait],
+            sideways=self.aside > 0.5,
         )
 
+    @property
+    def aside(self) -> float:
+        """How far one has turned aside from the way where one is, to go sideways: 0..1."""
+        return float(np.interp(self.along, self._s, self._aside))
+
     def heading(self) -> float:
-        """Facing angle along the way where one is."""
-        return float(self.path.heading(np.array(self.along)))
+        """Facing angle where one is: along the way, or aside from it."""
+        return float(self.facing(np.array([self.along]))[0])
+
+    def facing(self, along: Array) -> Array:
+        """Facing angles (N,) at arc lengths (N,): along the way, or aside from it where one goes sideways."""
+        ahead = self.path.heading(along)
+        index = np.minimum((along / _STEP + 0.5).astype(int), len(self._s) - 1)
+        share = np.interp(along, self._s, self._aside)
+        out: Array = ahead + share * wrap_angle(self._sideways_facing[index] - ahead)
+        return out
+
+    def _turned(self, sideways: Array) -> tuple[Array, Array]:
+        """How far one is turned aside at each of the arc lengths, 0..1, and the facing angle of one who is.
+
+        sideways: where one goes sideways. One turns to the side that is nearer to how one comes and goes on.
+        """
+        share, facing = np.zeros(len(self._s)), np.zeros(len(self._s))
+        edges = np.flatnonzero(np.diff(sideways, prepend=False, append=False))
+        for first, last in edges.reshape(-1, 2):
+            begin, end = self._s[first], self._s[last - 1]
+            places = np.array([0.5 * (begin + end), begin - TURN_ASIDE, end + TURN_ASIDE])
+            way, before, after = self.path.heading(places)
+            sides = way + 0.5 * np.pi * np.array([1.0, -1.0])
+            turning = np.abs(wrap_angle(sides - before)) + np.abs(wrap_angle(sides - after))
+            away = np.maximum(np.maximum(begin - self._s, self._s - end), 0)
+            turned = 0.5 + 0.5 * np.cos(np.pi * np.minimum(away / TURN_ASIDE, 1))
+            facing = np.where(turned > share, sides[int(turning.argmin())], facing)
+            share = np.maximum(share, turned)
+        return share, facing
 
     def _gait_at(self, s: float, speed: float) -> int:
         if speed <= MOVING:
@@ -153,6 +195,7 @@ class Walker:
         narrow = np.clip(room / ROOM, 0, 1)
         speed = np.minimum(speed, np.maximum(STROLL + (top - STROLL) * narrow, min(top, STROLL)))
         speed = np.where(self._crouch, np.minimum(speed, SPEEDS["crouch"]), speed)
+        speed = np.minimum(speed, top + (min(SIDEWAYS, top) - top) * self._aside)
         speed = np.maximum(speed, min(SLOWEST, top))
         reach = 1 + np.rint(EARLY[self._gait] * speed / _STEP).astype(int)
         speed = np.array([speed[i : i + count].min() for i, count in enumerate(reach)])

@@ -12,11 +12,12 @@ from nsm_blender.control.goals import RouteOptions
 from nsm_blender.control.routes import SPACING, Route, find_route
 from nsm_blender.errors import RouteError
 from nsm_blender.geometry.colliders import Collider, Surroundings
-from nsm_blender.motion.rotations import from_yaw, rotate
+from nsm_blender.motion.rotations import Array, from_yaw, rotate
 
 from .obstacles import box, pen, sliding, wall
 
 OPTIONS = RouteOptions()
+FORWARD = RouteOptions(sideways=False)
 LEFT, RIGHT = (-2.0, 0.0), (2.0, 0.0)
 
 
@@ -35,6 +36,21 @@ def clearance(route: Route, things: list[Collider], heights: tuple[float, ...] =
 def parted(gap: float) -> list[Collider]:
     """A pen parted by a wall at x = 0 with a gap about y = 0."""
     return [*pen(), wall("Low", (0.0, -2.0), (0.0, -gap / 2)), wall("High", (0.0, gap / 2), (0.0, 2.0))]
+
+
+def turned(things: list[Collider], angle: float) -> list[Collider]:
+    """The things turned about the origin by an angle in radians."""
+    turn = from_yaw(np.array(angle))
+    return [
+        Collider(c.name, c.cuboids, np.array([[*rotate(turn, c.poses[0, :3]), *from_yaw(np.array(a + angle))]]))
+        for c, a in ((c, 2 * math.atan2(c.poses[0, 6], c.poses[0, 3])) for c in things)
+    ]
+
+
+def about(place: tuple[float, float], angle: float) -> Array:
+    """A place turned about the origin by an angle in radians."""
+    out: Array = rotate(from_yaw(np.array(angle)), np.array([*place, 0.0]))[:2]
+    return out
 
 
 def test_on_a_free_floor_the_way_is_straight() -> None:
@@ -57,25 +73,69 @@ def test_a_way_leads_round_a_wall_and_keeps_off_it() -> None:
 
 @pytest.mark.parametrize("angle", [0.0, 0.3, 0.785, 2.0])
 def test_a_gap_that_is_wide_enough_is_taken_however_it_lies(angle: float) -> None:
-    turn = from_yaw(np.array(angle))
-    things = [
-        Collider(c.name, c.cuboids, np.array([[*rotate(turn, c.poses[0, :3]), *from_yaw(np.array(a + angle))]]))
-        for c, a in ((c, 2 * math.atan2(c.poses[0, 6], c.poses[0, 3])) for c in parted(0.1 + 2 * OPTIONS.radius))
-    ]
-    start, end = (rotate(turn, np.array([*p, 0.0]))[:2] for p in (LEFT, RIGHT))
-    route = find_route(Surroundings(things), start, end, OPTIONS)
+    things = turned(parted(0.1 + 2 * OPTIONS.radius), angle)
+    route = find_route(Surroundings(things), about(LEFT, angle), about(RIGHT, angle), OPTIONS)
     assert route.length < 4.3
+    assert not route.sideways.any()
     assert clearance(route, things) >= OPTIONS.radius - 0.01
 
 
 def test_a_gap_that_is_too_narrow_is_refused_and_the_wall_named() -> None:
     with pytest.raises(RouteError, match=r"no way to the goal: '(Low|High)' is in the way"):
-        way(parted(2 * OPTIONS.radius - 0.05))
+        way(parted(2 * OPTIONS.radius - 0.05), options=FORWARD)
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3, 0.785, 2.0])
+@pytest.mark.parametrize("gap", [0.42, 0.45, 0.58])
+def test_a_narrow_gap_is_gone_through_sideways_and_through_its_middle(angle: float, gap: float) -> None:
+    things, start, end = turned(parted(gap), angle), about(LEFT, angle), about((2.0, 1.0), angle)
+    route = find_route(Surroundings(things), start, end, OPTIONS)
+    along = route.points[:, :2] @ about((1.0, 0.0), angle)
+    aside = route.points[:, :2] @ about((0.0, 1.0), angle)
+    within = np.abs(along) < 0.2
+    assert route.sideways[within].all()
+    assert np.abs(aside[within]).max() < 0.01
+    assert not route.sideways[np.abs(along) > 0.8].any()
+    assert clearance(route, things) == pytest.approx(gap / 2, abs=0.01)
+    assert route.length < 4.5
+
+
+def test_a_gap_that_nobody_gets_through_is_refused_with_its_width() -> None:
+    with pytest.raises(RouteError, match="'Low' and 'High' there are 30 cm, but one who goes sideways needs 42 cm"):
+        way(parted(0.3))
+    with pytest.raises(RouteError, match="there are 45 cm, but the body needs 60 cm"):
+        way(parted(0.45), options=FORWARD)
+
+
+def test_a_passage_beside_a_table_is_gone_through_sideways_if_it_is_short() -> None:
+    def passage(length: float) -> list[Collider]:
+        return [*pen(), box("Table", (0.0, -0.25, 0.4), (length, 3.5, 0.8))]  # 45 cm to the wall
+
+    route = way(passage(1.2), start=(-2.0, 1.0), end=(2.0, 1.0))
+    assert route.sideways[np.abs(route.points[:, 0]) < 0.6].all()
+    assert clearance(route, passage(1.2), heights=(0.2, 0.6)) == pytest.approx(0.225, abs=0.01)
+    with pytest.raises(RouteError, match=r"there are 45 cm for more than 1\.9 m, too far to go sideways"):
+        way(passage(2.5), start=(-2.0, 1.0), end=(2.0, 1.0))
+
+
+def test_nobody_goes_sideways_where_a_way_round_is_little_longer() -> None:
+    low, high = wall("Low", (0.0, -2.0), (0.0, -0.225)), wall("High", (0.0, 0.225), (0.0, 1.6))
+    route = way([low, high])  # round the end of 'High' it is 1.5 m longer
+    assert route.length > 5
+    assert not route.sideways.any()
+    far = wall("High", (0.0, 0.225), (0.0, 5.0)), wall("Low", (0.0, -5.0), (0.0, -0.225))
+    assert way([*far]).sideways.any()
+
+
+def test_nobody_crouches_and_goes_sideways_at_once() -> None:
+    beam = box("Beam", (0.0, 0.0, 1.9), (0.3, 0.6, 1.0))  # 1.4 m above the floor, in the gap
+    with pytest.raises(RouteError, match="no way to the goal"):
+        way([*parted(0.45), beam])
 
 
 def test_a_longer_way_is_taken_where_the_short_one_is_too_narrow() -> None:
     things = [*parted(2 * OPTIONS.radius - 0.05)[4:]]
-    route = way(things)
+    route = way(things, options=FORWARD)
     assert route.length > 5
     assert clearance(route, things) >= OPTIONS.radius - 0.01
 

@@ -15,7 +15,7 @@ TIMES = np.linspace(0, 2, 13)
 
 def walker(metres: float = 8.0) -> Walker:
     points = np.array([[0.0, -y, 0.0] for y in np.linspace(0, metres, 81)])
-    return Walker(Route(points, np.zeros(81, dtype=bool)), "walk", None, np.full(81, 9.0))
+    return Walker(Route(points, *np.zeros((2, 81), dtype=bool)), "walk", None, np.full(81, 9.0))
 
 
 def test_one_at_the_usual_pace_is_asked_to_keep_it() -> None:

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Gaps that only one who goes sideways gets through: where their middle is, and straight through it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..motion.rotations import Array
+from .floor import TOLERANCE, Footprints
+
+LONGEST = 1.9
+"""Metres of a passage, from where a body's radius does not fit to where it fits again, that one goes sideways at most:
+beside 1.5 m of furniture the corners count."""
+STRAIGHT = 0.3
+"""Metres before and behind a gap from and to which one goes straight through."""
+TURNED = 0.25
+"""Metres before and behind a gap in which one already, and still, goes sideways."""
+BEFORE = 1.5
+"""Metres of a way before and behind a gap that may be replaced by going straight through."""
+_STEP = 0.02
+_ON, _BESIDE = 0.03, 0.2
+_SHARES = (-1.0, -0.5, 0.5, 1.0)
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """A place between two things that is narrower than a body.
+
+    middle: (2,) metres. along: (2,) unit vector straight through. reach: metres from the middle to where it begins
+    (negative) and ends; infinite where that is too far. width: metres where it is narrowest. sides: the two things, by
+    their owners' numbers.
+    """
+
+    middle: Array
+    along: Array
+    reach: tuple[float, float]
+    width: float
+    sides: tuple[int, int]
+
+    @property
+    def length(self) -> float:
+        """Metres, the corners included."""
+        return self.reach[1] - self.reach[0]
+
+    def passes(self, slim: float) -> bool:
+        """Whether one gets through sideways who needs `slim` metres to either side."""
+        return self.width >= 2 * (slim - TOLERANCE) and self.length <= LONGEST
+
+    def inside(self, points: Array) -> Array:
+        """Whether points (N, 2) of a way are in it."""
+        out: Array = self._outside(points) == 0
+        return out
+
+    def beside(self, points: Array) -> Array:
+        """Whether one goes sideways because of it at points (N, 2) of a way."""
+        out: Array = self._outside(points) < TURNED
+        return out
+
+    def need(self, points: Array, radius: float, slim: float) -> Array:
+        """Metres (N,) to either side that one needs at points (N, 2) of a way: `slim` in it, `radius` farther off."""
+        out: Array = slim + (radius - slim) * np.clip(self._outside(points) / TURNED, 0, 1)
+        return out
+
+    def _outside(self, points: Array) -> Array:
+        """Metres (N,) that points (N, 2) are before or behind it; infinite for those that are not on a way through."""
+        away = points - self.middle
+        t, aside = away @ self.along, away @ np.array([-self.along[1], self.along[0]])
+        beyond = np.maximum(np.maximum(self.reach[0] - t, t - self.reach[1]), 0)
+        out: Array = np.where(np.abs(aside) < np.where(beyond > 0, _BESIDE, _ON), beyond, np.inf)
+        return out
+
+    def led_through(self, points: Array, first: int, last: int, spacing: float) -> Array:
+        """A way of points (N, 2), `spacing` metres apart, that goes straight through the gap, in which its points from
+        `first` up to `last` lie."""
+        t = (points - self.middle) @ self.along
+        index, reach = np.arange(len(points)), round(BEFORE / spacing)
+        lead = [min(STRAIGHT, spacing * count) for count in (first, len(points) - last)]
+        begin, end = self.reach[0] - lead[0], self.reach[1] + lead[1]
+        before = points[(index < first) & ((t < begin) | (index < first - reach) | (index == 0))]
+        after = points[(index >= last) & ((t > end) | (index >= last + reach) | (index == len(points) - 1))]
+        straight = np.linspace(begin, end, max(round((end - begin) / spacing), 1) + 1)[:, None] * self.along
+        return np.vstack((before, self.middle + straight, after))
+
+
+def gaps_on(things: Footprints, points: Array, tight: Array, radius: float) -> list[tuple[int, int, Gap]]:
+    """The gaps on a way of points (N, 2), which are where it is tight (N,) for one of `radius` metres: from which point
+    up to which, the last ones first."""
+    out = []
+    edges = np.flatnonzero(np.diff(tight, prepend=False, append=False))
+    for first, last in reversed(edges.reshape(-1, 2).tolist()):
+        at = first + int(things.distance(points[first:last]).argmin())
+        gap = gap_at(things, points[at], points[min(last, len(points) - 1)] - points[max(first - 1, 0)], radius)
+        # Elsewhere the way only cuts a corner.
+        if gap is not None and gap.width < 2 * radius:
+            out.append((first, last, gap))
+    return out
+
+
+def gap_at(things: Footprints, place: Array, towards: Array, radius: float) -> Gap | None:
+    """The gap in which one of `radius` metres is at a place (2,) on the way along a vector `towards` (2,); None where
+    there are not things to both sides."""
+    pair = None
+    for _ in range(_ROUNDS):
+        pair = _either_side(things, place)
+        if pair is None:
+            return None
+        place = 0.5 * (pair[0] + pair[1])
+    assert pair is not None
+    a, b, sides = pair
+    across = b - a
+    along = np.array([-across[1], across[0]]) / np.hypot(*across)
+    along = along if along @ towards >= 0 else -along
+    t = np.arange(-LONGEST, LONGEST + _STEP, _STEP)
+    clear = things.distance(place + t[:, None] * along)
+    # Behind a passage along a wall there is more room beside its middle line.
+    side = (radius - 0.5 * float(np.hypot(*across))) * across / np.hypot(*across)
+    beside = [things.distance(place + share * side + t[:, None] * along) for share in _SHARES]
+    free = np.max([clear, *beside], axis=0) >= radius - 0.5 * TOLERANCE
+    begin = float(t[free & (t < 0)].max(initial=-np.inf))
+    end = float(t[free & (t > 0)].min(initial=np.inf))
+    width = min(2 * float(clear[(t > begin) & (t < end)].min(initial=np.inf)), float(np.hypot(*across)))
+    return Gap(place, along, (begin, end), width, sides)
+
+
+def _either_side(things: Footprints, place: Array) -> tuple[Array, Array, tuple[int, int]] | None:
+    """The nearest points (2,) of the things on either side of a place (2,), and their owners; None where there is
+    nothing on one of the sides, or the place is in a thing."""
+    out = things.outward(place)
+    away = np.hypot(*out.T)
+    if not len(away) or away.min() == 0:
+        return None
+    first = int(away.argmin())
+    opposite = out @ out[first] < 0
+    if not opposite.any():
+        return None
+    second = int(np.where(opposite, away, np.inf).argmin())
+    return place - out[first], place - out[second], (int(things.owner[first]), int(things.owner[second]))
