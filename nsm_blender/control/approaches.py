@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..geometry.colliders import Collider
 from ..geometry.roles import Carryable, Climbable, Door, Handles, Seat, Surface
+from ..geometry.sides import other_grasps, other_seats, other_surfaces
 from ..motion.root import angle_of
 from ..motion.rotations import Array, normalize, rotate
 from .goals import Goal
@@ -22,12 +24,14 @@ _UP = np.array([0.0, 0.0, 1.0])
 class Stand:
     """A place (2,) to stand, and the facing angle that one has there or None: as one arrives.
 
-    outward: unit vector (2,) away from the thing that one stands before; zero where it is none.
+    outward: unit vector (2,) away from the thing that one stands before; zero where it is none. handles: of the thing
+    as it is used from here, in its own frame.
     """
 
     place: Array
     facing: float | None
     outward: Array
+    handles: Handles | None = None
 
     def moved(self, out: float, aside: float) -> Array:
         """The place (2,) so many metres further out from the thing and aside."""
@@ -43,12 +47,32 @@ def stands(goal: Goal, collider: Collider | None, frame: float, distance: float)
     if collider is None or collider.handles is None:
         return [Stand(np.array(goal.place[:2], dtype=np.float64), goal.facing, np.zeros(2))]
     pose = np.asarray(collider.poses, dtype=np.float64)[min(max(round(frame), 0), len(collider.poses) - 1)]
+    return _before(goal, collider, pose, collider.handles, distance)
+
+
+def other_stands(goal: Goal, collider: Collider, frame: float, distance: float) -> list[list[Stand]]:
+    """Where a body may stand, too, that uses a thing otherwise than its handles say: takes a box, or puts one on a
+    surface, from another side, or sits down on a stool looking another way. As `stands`, for each way to use it."""
+    pose = np.asarray(collider.poses, dtype=np.float64)[min(max(round(frame), 0), len(collider.poses) - 1)]
+    up = rotate(pose[3:] * [1.0, -1, -1, -1], _UP)
+    others: Sequence[Handles] = []
+    if isinstance(collider.handles, Carryable):
+        others = other_grasps(collider.handles, collider.cuboids)
+    elif isinstance(collider.handles, Surface):
+        others = other_surfaces(collider.handles, collider.cuboids, up)
+    elif isinstance(collider.handles, Seat):
+        others = other_seats(collider.handles, up)
+    return [_before(goal, collider, pose, one, distance) for one in others]
+
+
+def _before(goal: Goal, collider: Collider, pose: Array, handles: Handles, distance: float) -> list[Stand]:
+    """Where a body may stand before a thing at a pose (7,) that uses it by `handles`."""
     out = []
-    before = distance + _steps(collider) if isinstance(collider.handles, Climbable) else distance
-    for place, outward in _sides(collider.handles, before):
+    before = distance + _steps(collider) if isinstance(handles, Climbable) else distance
+    for place, outward in _sides(handles, before):
         world = rotate(pose[3:], place) + pose[:3]
         away = normalize(rotate(pose[3:], outward)[:2])
-        out.append(Stand(world[:2], float(angle_of(-away)) if goal.facing is None else goal.facing, away))
+        out.append(Stand(world[:2], float(angle_of(-away)) if goal.facing is None else goal.facing, away, handles))
     return out
 
 

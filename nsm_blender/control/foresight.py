@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import RouteError
-from ..geometry.colliders import Surroundings
-from ..geometry.roles import Door
+from ..geometry.colliders import Collider, Surroundings
+from ..geometry.roles import Carryable, Door, Surface
 from ..motion.rotations import Array, wrap_angle
 from .errands import FACING, SETTLED, TURN_FIRST, TURN_RATE, TURNED_ENOUGH
 from .goals import LOCOMOTION, ActionKey
 from .legs import Leg, Planner
 from .routes import Route
-from .scene_aims import open_aim
+from .scene_aims import open_aim, put_down_aim
 from .scene_things import Scenery, pose_at, turned_about
 from .scene_ways import through_door
 from .shot import Shot
@@ -37,6 +37,9 @@ DOUBT = 0.6
 CROUCHING_DOUBT = 1.0
 """those that crouch."""
 
+
+_AWAY = np.array([0.0, 0.0, 1e3, 0.0, 0.0, 0.0, 0.0])
+"""What is carried is out of everyone's way: so far up."""
 
 DOING = {"sit": 2.5, "open": 3.0, "pick_up": 3.0, "put_down": 3.0, "climb": 2.5}
 """Seconds that what is done with a thing takes, about."""
@@ -62,6 +65,7 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
     planner = Planner(shot)
     x, y, _, facing = shot.start if shot.start is not None else (0.0, 0.0, 0.0, 0.0)
     place, free, doubt = np.array([x, y]), 0.0, 0.0
+    held: _Held | None = None
     out = []
     for key in shot.keys:
         set_off = free if key.start is None else max(free, float(key.start))
@@ -84,6 +88,9 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
         if leg is not None and key.action == "open":
             shot, place = _through(shot, key, place, set_off)
             planner = Planner(shot)
+        if leg is not None and key.action in ("pick_up", "put_down"):
+            shot, held = _carried(shot, key, leg, set_off, held)
+            planner = Planner(shot)
         done = set_off + seconds * shot.fps
         # One who has to wait for the start of the key makes good what was lost before.
         before = max(doubt - (set_off - free), 0.0)
@@ -104,6 +111,34 @@ def _through(shot: Shot, key: ActionKey, place: Array, frame: float) -> tuple[Sh
     root = np.array([*place, 0.0, 0.0])
     behind = through_door(open_aim(leaf, pose, place), root, Scenery(Surroundings([leaf]), shot.fps)).place
     return replace(shot, colliders=[opened if c is leaf else c for c in shot.colliders]), behind
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """A box in the hands, which lay at `lying` (7,) and was taken by a grasp."""
+
+    box: Collider
+    grasp: Carryable
+    lying: Array
+
+
+def _carried(shot: Shot, key: ActionKey, leg: Leg, frame: float, held: _Held | None) -> tuple[Shot, _Held | None]:
+    """The shot without the box that a key picks up at the end of a leg, or with it where it puts it down, and what is
+    in the hands then."""
+    name = next(goal.collider for goal in shot.goals if goal.name == key.goal)
+    thing = next((collider for collider in shot.colliders if collider.name == name), None)
+    if thing is None or held is None:
+        if thing is None or not isinstance(leg.handles, Carryable):
+            return shot, held
+        away = replace(thing, poses=pose_at(thing, frame)[None] + _AWAY)
+        taken = _Held(thing, leg.handles, pose_at(thing, frame))
+        return replace(shot, colliders=[away if c is thing else c for c in shot.colliders]), taken
+    if not isinstance(leg.handles, Surface):
+        return shot, held
+    put = put_down_aim(leg.handles, pose_at(thing, frame), held.box, held.grasp, held.lying).pose
+    assert put is not None
+    there = replace(held.box, poses=put[None])
+    return replace(shot, colliders=[there if c.name == there.name else c for c in shot.colliders]), None
 
 
 def plan(shot: Shot) -> list[Route | None]:

@@ -7,18 +7,22 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
 from ..errors import RouteError
 from ..geometry.colliders import Collider, Surroundings
+from ..geometry.roles import Handles
 from ..motion.rotations import Array
-from .approaches import BEFORE, Stand, stands
+from .approaches import BEFORE, Stand, other_stands, stands
 from .berth import Berth
+from .elbow_room import hindrance
 from .floor import ANKLE, CROUCHED, TOLERANCE, Footprints
 from .gaps import TURNED, gaps_on
 from .goals import ActionKey
 from .routes import SPACING, Finder, Route, finder, resampled, wider
+from .scene_things import pose_at
 from .shot import Shot
 from .walker import Walker
 
@@ -26,6 +30,8 @@ _OUT, _ASIDE = (0.0, 0.1, 0.2, 0.3), (0.0, -0.2, 0.2, -0.4, 0.4, -0.6, 0.6)
 BESIDE = sorted(((out, aside) for out in _OUT for aside in _ASIDE), key=lambda by: math.hypot(*by))
 """Metres further out and aside from where its handles say that one stands before a thing, the nearest first: the thing
 may be wider than they tell, or others stand close by."""
+USED = {"sit": "to sit on", "pick_up": "to take", "put_down": "to put things on"}
+"""Actions for which a body needs room where the thing is used."""
 MOVES = 1e-3
 """A collider whose poses differ by more than this, in metres or in the quaternion, moves."""
 _KNOWN = 0.25
@@ -34,10 +40,12 @@ _KNOWN = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """A route, and the facing angle at its end or None: as one arrives."""
+    """A route, and the facing angle at its end or None: as one arrives. handles: of the thing that it leads to, as it
+    is used from there."""
 
     route: Route
     facing: float | None
+    handles: Handles | None = None
 
     @property
     def place(self) -> Array:
@@ -63,17 +71,39 @@ class Planner:
 
     def leg(self, key: ActionKey, start: Array, frame: float) -> Leg:
         """The leg of a walk or run key that sets off at `start` (2,) at a frame. Raises RouteError."""
-        goal = self._goals[key.goal].at(frame)
-        places = stands(goal, self._colliders.get(goal.collider), frame, self._shot.route_options.radius + BEFORE)
+        sides = self.sides(key, frame)
         if key.route:
-            return self._given(key, start, places[0])
-        try:
-            return self._found(key, places, self._finder(frame, ()), start)
-        except RouteError:
-            if not self.movers:
-                raise
+            return self._given(key, start, sides[0][0])
+        errors = list[RouteError]()
         # What moves may be elsewhere by then; one waits before it.
-        return self._found(key, places, self._finder(frame, self.movers), start)
+        for passable in ((), self.movers) if self.movers else ((),):
+            for places in sides:
+                try:
+                    return self._found(key, places, self._finder(frame, passable), start)
+                except RouteError as reason:
+                    errors.append(reason)
+        raise errors[-1] if self.movers else errors[0]
+
+    def sides(self, key: ActionKey, frame: float) -> list[list[Stand]]:
+        """Where one may stand for a key at a frame: places that are as good, then others, from which the thing is used
+        from another side than its handles say. Raises RouteError where there is no room to use it."""
+        goal = self._goals[key.goal].at(frame)
+        thing, far = self._colliders.get(goal.collider), self._shot.route_options.radius + BEFORE
+        places = stands(goal, thing, frame, far)
+        if key.action not in USED or thing is None or thing.handles is None:
+            return [places]
+        others = other_stands(goal, thing, frame, far)
+        sides = [places, *others] if key.action == "sit" else [[one] for one in chain(places, *others)]
+        things, pose = self.surroundings.at(frame).without(self.movers), pose_at(thing, frame)
+        found = [hindrance(side[0], thing, pose, things, self.ground) for side in sides]
+        free = [side for side, hinders in zip(sides, found, strict=True) if hinders is None]
+        if free:
+            return free
+        least = min((one for one in found if one is not None), key=lambda one: one.lacking)
+        raise RouteError(
+            f"There is no room {USED[key.action]} '{thing.name}': '{least.name}' leaves {100 * least.metres:.0f} cm "
+            f"where a body needs {100 * least.needed:.0f} cm; move one of them away from the other."
+        )
 
     def walker(self, key: ActionKey, route: Route) -> Walker:
         """Who walks a route as the key says."""
@@ -127,8 +157,8 @@ class Planner:
                     raise RouteError(ways.trouble_at(ends[0]))
                 continue
             route = ways.route(start, ends)
-            facing = places[route.end].facing
-            return Leg(route, facing if key.facing is None else key.facing)
+            chosen = places[route.end]
+            return Leg(route, chosen.facing if key.facing is None else key.facing, chosen.handles)
         thing = self._goals[key.goal].collider
         raise RouteError(f"There is no room to stand before '{thing}'; free the floor on one of its sides.")
 
@@ -140,7 +170,7 @@ class Planner:
         flat = np.hstack((points, np.full((len(points), 1), self.ground)))
         crouch = np.full(len(points), key.gait == "crouch")
         facing = stand.facing if key.facing is None else key.facing
-        return Leg(Route(flat, crouch, self._sideways(points)), facing)
+        return Leg(Route(flat, crouch, self._sideways(points)), facing, stand.handles)
 
     def _sideways(self, points: Array) -> Array:
         """Where (N,) the animator's own way (N, 2) leads through gaps that are gone through sideways."""

@@ -19,30 +19,28 @@ ABOVE = 0.002
 """Metres over the surface: what lies on it is not in it."""
 
 
-def seat_aim(collider: Collider, pose: Array) -> Reach:
-    """Sit on a seat whose pose is (7,)."""
-    handles = collider.handles
-    assert isinstance(handles, Seat)
-    return Reach(to_world(np.array(handles.place), pose), _angle(handles.facing, pose), "sit", collider.name)
+def seat_aim(collider: Collider, pose: Array, seat: Seat | None = None) -> Reach:
+    """Sit on a seat whose pose is (7,), by its own handles or others."""
+    used = collider.handles if seat is None else seat
+    assert isinstance(used, Seat)
+    return Reach(to_world(np.array(used.place), pose), _angle(used.facing, pose), "sit", collider.name)
 
 
-def pick_up_aim(collider: Collider, pose: Array) -> Reach:
-    """Take a box that lies at a pose (7,): the place is the middle between its faces."""
-    handles = collider.handles
-    assert isinstance(handles, Carryable)
-    return Reach(grasp_of(handles, pose)[0], _angle([-x for x in handles.facing], pose), "carry", collider.name)
+def pick_up_aim(collider: Collider, pose: Array, grasp: Carryable) -> Reach:
+    """Take a box that lies at a pose (7,) by one of its grasps: the place is the middle between its faces."""
+    facing = _angle([-x for x in grasp.facing], pose)
+    return Reach(grasp_of(grasp, pose)[0], facing, "carry", collider.name, grasp=grasp)
 
 
-def put_down_aim(surface: Collider, pose: Array, box: Collider, lying: Array) -> Reach:
-    """Put a box, which lay at `lying` (7,), on a surface whose pose is (7,): near its front edge, square to it."""
-    top, grasp = surface.handles, box.handles
-    assert isinstance(top, Surface) and isinstance(grasp, Carryable)
+def put_down_aim(top: Surface, pose: Array, box: Collider, grasp: Carryable, lying: Array) -> Reach:
+    """Put a box, which lay at `lying` (7,) and is held by a grasp, on a surface whose pose is (7,): near its front
+    edge, square to it."""
     outward = normalize(rotate(pose[QUATERNION], np.array(top.facing)))
     facing = float(angle_of(-outward[:2]))
     turned = _turned(lying, facing - _angle([-x for x in grasp.facing], lying))
     middle, angle = grasp_of(grasp, turned)
-    corners = _corners(box, turned) - middle
-    near, bottom = float((corners @ outward).max()), float(-corners[:, 2].min())
+    outline = corners(box, turned) - middle
+    near, bottom = float((outline @ outward).max()), float(-outline[:, 2].min())
     place = to_world(np.array(top.place), pose)
     place = place + max(top.depth / 2 - near - FROM_EDGE, 0.0) * outward + np.array([0.0, 0.0, bottom + ABOVE])
     return Reach(place, facing, "idle", box.name, carried_pose(grasp, turned, place, angle))
@@ -68,7 +66,7 @@ def _turned(pose: Array, angle: float) -> Array:
     return np.concatenate((pose[PLACE], multiply(from_yaw(np.array(angle)), pose[QUATERNION])))
 
 
-def _corners(collider: Collider, pose: Array) -> Array:
+def corners(collider: Collider, pose: Array) -> Array:
     """Corners (P, 3) in the world of a collider's cuboids."""
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
     local = collider.cuboids.centre[:, None] + signs * collider.cuboids.half[:, None]

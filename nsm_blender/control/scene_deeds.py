@@ -91,7 +91,7 @@ class Deed:
         hold = hands.holding
         if hold is not None:
             return character.frame - hold.taken > LIFTING * FPS
-        if character.frame and hands.take(self.aim.thing, character, character.frame, self._number):
+        if character.frame and hands.take(self.aim.thing, character, character.frame, self._number, self.aim.grasp):
             hold = hands.holds[-1]
             self._miss(between_palms(character.places, character.rotations), grasp_of(hold.handles, hold.lying))
         return False

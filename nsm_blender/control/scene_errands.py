@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RouteError
-from ..geometry.roles import Carryable, Handles, Surface
+from ..geometry.roles import Carryable, Handles, Seat, Surface
 from ..models.nsm import FPS
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
@@ -312,7 +312,8 @@ class SceneErrands:
         if isinstance(handles, Surface):
             assert hold is not None
             return put_down_aim(handles, pose, scenery.collider(hold.name), hold.handles, hold.lying)
-        aim = seat_aim(thing, pose)
+        assert isinstance(handles, Seat)
+        aim = seat_aim(thing, pose, handles)
         return aim if key.facing is None else replace(aim, facing=key.facing)
 
     def _starts(self, place: Array) -> list[Array]:

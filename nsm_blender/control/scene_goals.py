@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..geometry.roles import Carryable
 from ..geometry.sensors import Interaction
 from ..models.nsm import FPS, GOAL, GOAL_ACTIONS, INTERACTION, OCCUPANCY, SAMPLES
 from ..motion.root import angle_of, direction
@@ -61,7 +62,7 @@ class Wish(Protocol):
 class Reach:
     """Be at a place (3,), facing an angle, and do something there.
 
-    pose: (7,) of the thing as it is to be in the end, for what is put down.
+    pose: (7,) of the thing as it is to be in the end, for what is put down. grasp: by which a thing is taken.
     """
 
     place: Array
@@ -69,6 +70,7 @@ class Reach:
     action: str
     thing: str = ""
     pose: Array | None = None
+    grasp: Carryable | None = None
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """The same for all samples."""

@@ -192,9 +192,10 @@ class Hands:
             self._swing_on(body, frame)
         self.tracks.append(dict(self._scenery.moved))
 
-    def take(self, name: str, body: Body, frame: int, key: int) -> bool:
-        """Take a box when both palms touch it and come no nearer; whether they do."""
-        handles, pose = self._scenery.collider(name).handles, self._scenery.pose(name, frame)
+    def take(self, name: str, body: Body, frame: int, key: int, grasp: Carryable | None = None) -> bool:
+        """Take a box when both palms touch it and come no nearer; whether they do. grasp: by which, if not by its
+        handles."""
+        handles, pose = grasp or self._scenery.collider(name).handles, self._scenery.pose(name, frame)
         assert isinstance(handles, Carryable)
         middle, _ = between_palms(body.places, body.rotations)
         away = float(np.linalg.norm(middle - grasp_of(handles, pose)[0]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import RouteError
 from ..geometry.colliders import Collider
-from ..geometry.roles import Carryable, Climbable, Door, Seat
+from ..geometry.roles import Carryable, Climbable, Door, Handles, Seat
 from ..models.nsm import FPS
 from ..motion.root import direction
 from ..motion.rotations import Array, normalize
@@ -58,6 +58,10 @@ class Ways:
                 leg = leg if start is place else _prolonged(leg, [place], [])
                 return leg if key.action != "climb" else self._climbed(leg, key, frame, scenery)
         raise errors[0]
+
+    def handles(self, key: ActionKey, frame: int, scenery: Scenery, held: str) -> Handles | None:
+        """Those by which the thing of a key is best used from where there is room. Raises RouteError."""
+        return self.planners(key, frame, scenery, held)[-1].sides(key, frame / FPS * self._shot.fps)[0][0].handles
 
     def planners(self, key: ActionKey, frame: int, scenery: Scenery, held: str) -> list[Planner]:
         """Planners that know where things are now, the one with the better approaches, or with room for what is
