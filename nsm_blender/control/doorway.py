@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..geometry.colliders import QUATERNION, Collider
+from ..geometry.colliders import QUATERNION, Collider, Placed
 from ..geometry.roles import Door
 from ..motion.rotations import Array, normalize, rotate
 from .scene_things import to_world
@@ -22,10 +22,16 @@ CLEAR = 0.15
 """Metres from the lane's edge from which on one goes into a post, and over which that begins;"""
 WALL = 0.42
 """metres that the root stays before it, and before the wall: legs swing."""
+SHOULDERS = 0.3
+"""Metres that the root stays off what stands beside the door, past the free edge: arms need room."""
 LEAVES = 0.04
 """Metres that a leaf that swings keeps off the body."""
 THICK = 0.025
 """Metres from a leaf's middle plane to its faces, about."""
+_BESIDE, _STEP = 1.0, 0.05
+"""Metres beside a leaf's free edge that are looked at,"""
+_BEFORE, _ROWS, _HEIGHTS = 0.3, 0.15, (0.3, 1.0)
+"""from so many before its plane, which is past the frame, to its width, and these above the floor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +75,28 @@ class Doorway:
         half = np.arcsin(np.clip((radii + THICK) / np.maximum(away, 1e-6), 0, 1))
         return angle, np.where((away > radii + THICK) & (away < self.width), half, 0.0)
 
-    def round_leaf(self, points: Array) -> Array:
+    def beside(self, things: Placed, side: float, floor: float) -> float:
+        """Metres from the hinge along the shut leaf up to which the root has room before what stands beside the door,
+        1 for the side to which it swings, -1 for the other. things: what stands there, without leaf and frame."""
+        past, off = np.meshgrid(np.arange(0.0, _BESIDE, _STEP), np.arange(_BEFORE, self.width, _ROWS))
+        flat = np.stack((self.width + past, side * off), axis=-1)
+        ground = self.hinge + self.world(flat)
+        places = np.concatenate([np.insert(ground.reshape(-1, 2), 2, floor + z, axis=1) for z in _HEIGHTS])
+        free = (things.distance(places) > 0).reshape(len(_HEIGHTS), *past.shape).all(axis=(0, 1))
+        return np.inf if free.all() else float(self.width + past[0, free.argmin()]) - _STEP - SHOULDERS
+
+    def off_side(self, points: Array, room: tuple[float, float]) -> Array:
+        """How far (N, 2) places (N, 2) of the root are to be moved from what stands beside the door. room: as `beside`
+        tells it, of the sides -1 and 1."""
+        along, off = self.flat(points).T
+        lack = np.minimum(np.where(off > 0, room[1], room[0]) - along, 0)
+        lack = np.where((np.abs(off) < self.width + BESIDE) & (lack > -SHOULDERS), lack, 0)
+        return self.world(np.stack((lack, np.zeros_like(lack)), axis=-1))
+
+    def round_leaf(self, points: Array, room: float = np.inf) -> Array:
         """How far (N, 2) places (N, 2) of the root are to be moved that are too near the leaf: those towards which it
-        swings out of its reach round the free edge, the others straight off it."""
+        swings out of its reach round the free edge, the others straight off it. room: metres along the shut leaf up to
+        which there is any; where that ends, one steps back."""
         flat = self.flat(points)
         leaf = np.array([np.cos(self.turned), np.sin(self.turned)])
         side = np.array([-leaf[1], leaf[0]])
@@ -79,9 +104,11 @@ class Doorway:
         far = np.linalg.norm(flat, axis=-1)
         # Who stands where it comes is led aside in time; who is far from it, or beyond a right angle, need not be.
         swept = (off > 0) & (flat[..., 0] > 0)
-        beyond = np.where(swept, np.maximum(self.width + BESIDE - far, 0), 0)
-        near = np.clip((2.5 * BESIDE - off) / BESIDE, 0, 1)
-        outward = (near * beyond)[..., None] * flat / np.maximum(far, 1e-6)[..., None]
+        reach = self.width + BESIDE
+        along = np.minimum(flat[..., 0] * np.maximum(reach / np.maximum(far, 1e-6), 1), max(room, 0.0))
+        round_edge = np.stack((along, np.sqrt(np.maximum(reach**2 - along**2, 0))), axis=-1) - flat
+        near = np.clip((2.5 * BESIDE - off) / BESIDE, 0, 1) * (swept & (far < reach))
+        outward = near[..., None] * round_edge
         lack = np.maximum(BESIDE - np.abs(off), 0) * ((out > 0) & (out < self.width + BESIDE / 2))
         away = np.where(off > 0, lack, -lack)[..., None] * side
         return self.world(np.where(swept[..., None], outward, away))

@@ -28,7 +28,7 @@ from ..models.nsm import (
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
 from .corners import SIDESTEP, WALKS, round_corner
-from .doorway import doorway
+from .doorway import Doorway, doorway
 from .nsm_features import (
     WINDOW,
     places_from_goal,
@@ -145,6 +145,7 @@ class SceneCharacter:
         self._future_facing = np.full(FUTURE, self.root[3])
         self._future_action = np.tile(idle, (FUTURE, 1))
         self._records: list[tuple[Array, ...]] = []
+        self._beside = dict[str, tuple[float, float]]()
 
     @property
     def action(self) -> Array:
@@ -281,14 +282,23 @@ class SceneCharacter:
             return place
         door, points = doorway(self.scenery.collider(name), self.scenery.pose(name, self.frame)), root[None, :2]
         points = np.concatenate((points, place))
-        if not goes and door.turned < AJAR:
-            return place
-        lack = door.round_leaf(points) + door.off_wall(points)
+        room = self._room_beside(name, door)
+        lack = door.off_side(points, room)
+        if goes or door.turned > AJAR:
+            lack += door.round_leaf(points, room[1]) + door.off_wall(points)
         if goes:
             lack += door.in_lane(points)
         length = float(np.linalg.norm(lack[0]))
         root[:2] += lack[0] * min(AT_DOOR * _DT / max(length, 1e-9), 1.0)
         return place + lack[1:]
+
+    def _room_beside(self, name: str, door: Doorway) -> tuple[float, float]:
+        """As `Doorway.beside` tells it, of the sides -1 and 1."""
+        if name not in self._beside:
+            middle = np.append(door.hinge, self._floor + 1)
+            things = self.scenery.near(self.frame, middle, 2 * door.width + 1).without([name])
+            self._beside[name] = door.beside(things, -1, self._floor), door.beside(things, 1, self._floor)
+        return self._beside[name]
 
     def _set_pose(self, y: Array, before: Array) -> None:
         shape = (JOINTS, 3)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.doorway import BESIDE, LEAVES, doorway
+from nsm_blender.control.doorway import BESIDE, LEAVES, SHOULDERS, doorway
 from nsm_blender.control.scene_things import turned_about
-from nsm_blender.geometry.colliders import Collider, Cuboids
+from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Door
 from nsm_blender.motion.rotations import Array
 
@@ -62,6 +62,29 @@ def test_one_is_led_out_of_the_reach_of_a_leaf_that_comes_and_straight_off_one_t
     assert np.linalg.norm(after[0] - [-0.4, 0]) > WIDTH + 0.5 * BESIDE and after[0, 1] > 0.4
     after = behind + doorway(door, opened(door, 0.95)).round_leaf(behind)
     assert away(door, 0.95, after[0]) > BESIDE - 0.05 and after[0, 0] > behind[0, 0]
+
+
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_one_who_pulls_beside_a_wall_steps_back_instead_of_into_it(way: float) -> None:
+    door, at = leaf(1.5 * way), 0.6
+    wall = Collider("wall", Cuboids(np.array([[at + 0.05, 1.0 * way, 1.0]]), np.array([[0.05, 0.95, 1.0]])))
+    now = doorway(door, opened(door, 0.3 * way))
+    room = now.beside(Surroundings([wall]).at(0), 1, 0.0)
+    assert now.beside(Surroundings([wall]).at(0), -1, 0.0) == np.inf
+    assert room == pytest.approx(at + 0.4 - SHOULDERS, abs=0.05)
+    before = np.array([[0.25, 0.5 * way]])
+    after = before + now.round_leaf(before, room)
+    assert np.linalg.norm(after[0] - [-0.4, 0]) > WIDTH + 0.5 * BESIDE
+    assert after[0, 0] <= at - SHOULDERS + 0.05 and after[0, 1] * way > 0.7
+
+
+def test_one_stays_off_the_wall_beside_the_handle_on_its_side_only() -> None:
+    door = leaf(1.5)
+    now = doorway(door, opened(door, 0.0))
+    places = np.array([[0.5, -0.5], [0.5, 0.5], [0.1, -0.5], [0.5, -2.0]])
+    kept = places + now.off_side(places, (0.8, np.inf))
+    assert kept[0, 0] == pytest.approx(0.4)
+    np.testing.assert_allclose(kept[1:], places[1:], atol=1e-9)
 
 
 def test_one_keeps_between_the_posts() -> None:
