@@ -15,6 +15,8 @@ SLACK = 0.03
 """Metres by which one may come nearer to things than routes do: bodies are a little narrower than these allow for."""
 EASE = 4.0
 """1/s: one comes nearer to a thing at no more than this times what is left of the room."""
+HIPS_BACK = 0.03
+"""Metres that the hips of one who goes sideways are behind the middle of the body, as knees come forward."""
 _AROUND = 2.0
 """Metres around one in which things are looked at,"""
 _MOVED = 0.5
@@ -31,7 +33,7 @@ class Berth:
 
     def __init__(self, things: Footprints, low: Footprints, radius: float) -> None:
         self._all = (things, low)
-        self._radius, self._slim = radius - SLACK, SLIM * radius - SLACK
+        self._radius, self._slim = radius - SLACK, SLIM * radius - SLACK - HIPS_BACK
         self._room = 0.0
         self._centre = np.full(2, np.inf)
         self._near: tuple[Footprints, ...] = self._all

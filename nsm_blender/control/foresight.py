@@ -34,8 +34,8 @@ TURNING_RATE = 2.0
 """rad/s of the angle."""
 DOUBT = 0.6
 """Seconds by which nine of ten walks are done at most sooner or later than foreseen, and"""
-CROUCHING_DOUBT = 1.0
-"""those that crouch."""
+UNSTEADY_DOUBT = 1.0
+"""those that crouch or go sideways through gaps."""
 
 
 _AWAY = np.array([0.0, 0.0, 1e3, 0.0, 0.0, 0.0, 0.0])
@@ -83,7 +83,8 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
         if leg is not None:
             walking, end = _walking(planner, key, leg, facing)
             seconds += walking
-            own = CROUCHING_DOUBT if leg.route.crouch.any() or key.gait == "crouch" else DOUBT
+            unsteady = key.gait == "crouch" or leg.route.crouch.any() or leg.route.sideways.any()
+            own = UNSTEADY_DOUBT if unsteady else DOUBT
             place = leg.place
         if leg is not None and key.action == "open":
             shot, place = _through(shot, key, place, set_off)

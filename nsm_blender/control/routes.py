@@ -215,7 +215,7 @@ class _Search:
             if found is None:
                 return None
             points, end = found
-            gaps = []
+            gaps = list[Gap]()
             if self._slim is not None:
                 points, gaps, shut = self._through_gaps(points)
                 if shut is not None:
@@ -266,7 +266,7 @@ class _Search:
         """A way (N, 2) that goes straight through its gaps, the gaps, and the points (P, 2) in one that is too narrow,
         None when all are wide enough."""
         assert self._slim is not None
-        gaps = []
+        gaps = list[Gap]()
         for first, last, gap in self._gaps(points):
             if not gap.passes(self._slim):
                 return points, gaps, points[first:last]

@@ -11,6 +11,7 @@ from ..models.pfnn import FPS, FUTURE, SAMPLE_FRAMES
 from ..motion.gait import GAITS
 from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
+from .berth import HIPS_BACK
 from .commands import MOVING, WALK_FEEDBACK, Future, State
 from .path import GroundPath
 from .routes import Route
@@ -18,7 +19,7 @@ from .routes import Route
 SPEEDS = {"walk": 1.3, "jog": 2.7, "crouch": 0.7}
 """m/s on free ways."""
 SIDEWAYS = 0.5
-"""m/s at which one goes sideways through a gap."""
+"""m/s that are asked for sideways through a gap; the PFNN goes at 0.7, and slower ones make it hesitate."""
 TURN_ASIDE = 0.7
 """Metres of the way before and behind, over which one turns aside for it and ahead again."""
 TURNING = {"walk": 1.4, "jog": 1.4, "crouch": 1.1}
@@ -124,8 +125,8 @@ class Walker:
                 s += max(speed + WALK_FEEDBACK * lack, 0.0) * _DT if speed > MOVING else 0.0
                 along[k] = s
         along = np.minimum(along, self.path.length)
-        position = self.path.position(along)
-        now = self.path.position(np.array([self.along]))
+        position = self.places(along)
+        now = self.places(np.array([self.along]))
         step = np.diff(np.vstack((now, position)), axis=0)
         gait = np.array([self._gait_at(a, v) for a, v in zip((self.along, *along), speeds, strict=True)])
         return Future(
@@ -151,6 +152,12 @@ class Walker:
         index = np.minimum((along / _STEP + 0.5).astype(int), len(self._s) - 1)
         share = np.interp(along, self._s, self._aside)
         out: Array = ahead + share * wrap_angle(self._sideways_facing[index] - ahead)
+        return out
+
+    def places(self, along: Array) -> Array:
+        """Places (N, 2) of the root at arc lengths (N,): on the way, or a little behind it who is turned aside."""
+        share = np.interp(along, self._s, self._aside)
+        out: Array = self.path.position(along) - HIPS_BACK * share[:, None] * direction(self.facing(along))
         return out
 
     def _turned(self, sideways: Array) -> tuple[Array, Array]:
@@ -195,8 +202,8 @@ class Walker:
         narrow = np.clip(room / ROOM, 0, 1)
         speed = np.minimum(speed, np.maximum(STROLL + (top - STROLL) * narrow, min(top, STROLL)))
         speed = np.where(self._crouch, np.minimum(speed, SPEEDS["crouch"]), speed)
-        speed = np.minimum(speed, top + (min(SIDEWAYS, top) - top) * self._aside)
         speed = np.maximum(speed, min(SLOWEST, top))
+        speed = np.minimum(speed, top + (min(SIDEWAYS, top) - top) * self._aside)
         reach = 1 + np.rint(EARLY[self._gait] * speed / _STEP).astype(int)
         speed = np.array([speed[i : i + count].min() for i, count in enumerate(reach)])
         left = np.maximum(self.path.length - self._s, 0)

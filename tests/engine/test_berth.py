@@ -78,3 +78,12 @@ def test_one_who_crouches_goes_where_others_cannot() -> None:
     berth = Berth(footprints([WALL]), footprints([]), RADIUS)
     assert berth.allowed(0.5, 0.0, (1.0, 0.0), True) == (1.0, 0.0)
     assert math.hypot(*berth.allowed(0.9, 0.0, (1.0, 0.0), False)) < 1
+
+
+def test_one_who_goes_sideways_gets_through_a_gap_that_stops_others() -> None:
+    gap = [wall("Low", (0.0, -2.0), (0.0, -0.225)), wall("High", (0.0, 0.225), (0.0, 2.0))]
+    for sideways in (False, True):
+        berth, x = Berth(footprints(gap), footprints([]), RADIUS), -1.0
+        for _ in range(240):
+            x += STEP * berth.allowed(x, 0.0, (0.7, 0.0), False, sideways)[0]
+        assert (x > 1.0) == sideways

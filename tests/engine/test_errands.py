@@ -13,6 +13,7 @@ import pytest
 
 from nsm_blender.cli import main
 from nsm_blender.control.bake import Bake
+from nsm_blender.control.bodies import depth
 from nsm_blender.control.ducking import CROWN, SPARE, sinking
 from nsm_blender.control.foresight import foresee
 from nsm_blender.control.goals import ActionKey, Goal
@@ -57,6 +58,10 @@ SHOTS = {
     "late": lambda: shot([ActionKey("walk", "g", start=45)], [Goal("g", [0.0, 0.0, 0.0])], [], 6),
     "beneath": lambda: beneath(1.45),
     "far beneath": lambda: beneath(1.32),
+    "a squeeze": lambda: squeeze(0.45),
+    "a tight squeeze": lambda: squeeze(0.42),
+    "a squeeze from the side": lambda: squeeze(0.45, [-0.7, 1.5, 0.0, 0.0]),
+    "a squeeze at once": lambda: squeeze(0.45, [-0.55, 0.0, 0.0, math.pi / 2]),
 }
 
 
@@ -64,6 +69,12 @@ def beneath(low: float) -> Shot:
     """A walk under a beam across the whole pen."""
     beam = wall("Beam", (0.0, -2.0), (0.0, 2.0), low=low)
     return shot([ActionKey("walk", "g")], [Goal("g", [2.3, 0.0, 0.0])], [*pen(), beam], 10)
+
+
+def squeeze(gap: float, start: list[float] | None = None) -> Shot:
+    """A walk through a gap in a wall across the whole pen."""
+    things = [*pen(), wall("Low", (0.0, -2.0), (0.0, -gap / 2)), wall("High", (0.0, gap / 2), (0.0, 2.0))]
+    return shot([ActionKey("walk", "g")], [Goal("g", [2.0, 0.0, 0.0])], things, 10, start=start or [-2.0, 0, 0, 1.57])
 
 
 @cache
@@ -167,6 +178,18 @@ def test_the_crown_goes_beneath_a_beam(name: str, low: float) -> None:
     assert foot_slide(motion) < 3.0
 
 
+@pytest.mark.parametrize("name", [name for name in SHOTS if "squeeze" in name])
+def test_one_goes_sideways_through_a_narrow_gap_and_touches_nothing(name: str) -> None:
+    motion, things = baked(name), Surroundings(SHOTS[name]().colliders)
+    assert motion.meta["keys"][0]["error_cm"] < 10
+    deepest = max(depth(places.astype(float), 0, things, (), False, False) for places in motion.positions)
+    assert deepest < 0.02
+    within = np.abs(motion.root[:, 0]) < 0.15
+    aside = np.abs(np.sin(motion.root[within, 3].astype(float)))  # of the way, which leads along +X
+    assert aside.max() < math.sin(math.radians(20))
+    assert foot_slide(motion) < 3.0
+
+
 def test_one_sinks_by_what_is_needed_smoothly_and_only_near_what_is_above() -> None:
     heads, undersides = np.full(300, 1.25), np.full(300, np.inf)
     undersides[140:160] = 1.35
@@ -226,7 +249,7 @@ def test_what_is_not_done_at_the_end_of_the_shot_says_so() -> None:
     assert first["error_cm"] > 50
 
 
-@pytest.mark.parametrize("name", ["there and back", "crouching", "late", "beneath"])
+@pytest.mark.parametrize("name", ["there and back", "crouching", "late", "beneath", "a squeeze"])
 def test_when_a_key_will_be_done_is_foreseen_within_what_is_left_open(name: str) -> None:
     for one, key in zip(foresee(SHOTS[name]()), baked(name).meta["keys"], strict=True):
         assert one.early <= key["done"] <= 2 * one.done - one.early

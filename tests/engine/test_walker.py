@@ -18,6 +18,38 @@ def walker(metres: float = 8.0) -> Walker:
     return Walker(Route(points, *np.zeros((2, 81), dtype=bool)), "walk", None, np.full(81, 9.0))
 
 
+def squeezing(before: float = 0.0) -> Walker:
+    """One who walks along -Y, goes sideways from 4 to 4.5 m, and comes from `before` radians aside until 3 m."""
+    along = np.linspace(0, 8, 81)
+    x = np.minimum(along - 3, 0) * np.tan(before)
+    points = np.stack((x, -along, 0 * along), axis=1)
+    sideways = (along > 4) & (along < 4.5)
+    return Walker(Route(points, np.zeros(81, dtype=bool), sideways), "walk", None, np.full(81, 9.0))
+
+
+def test_one_turns_aside_before_a_gap_goes_slowly_and_turns_back_behind_it() -> None:
+    walker = squeezing()
+    s = np.array([1.0, 3.5, 4.25, 5.0, 7.0])
+    aside = np.abs(walker.facing(s) - walker.path.heading(s))
+    np.testing.assert_allclose(aside[[0, 2, 4]], [0, np.pi / 2, 0], atol=0.02)
+    assert 0 < aside[1] < np.pi / 2 and 0 < aside[3] < np.pi / 2
+    assert walker.ahead(np.array([60.0]))[0] == pytest.approx(8.0, abs=0.1)
+    assert (
+        walker.seconds
+        > Walker(
+            Route(np.array([[0, 0, 0], [0, -8, 0]]), *np.zeros((2, 2), dtype=bool)), "walk", None, np.full(2, 9.0)
+        ).seconds
+        + 0.5
+    )
+
+
+@pytest.mark.parametrize("before", [-0.8, 0.8])
+def test_one_turns_to_the_side_that_is_less_turning(before: float) -> None:
+    walker = squeezing(before)
+    first, within = walker.facing(np.array([1.0, 4.6]))
+    assert np.abs(within - first) < np.pi / 2
+
+
 def test_one_at_the_usual_pace_is_asked_to_keep_it() -> None:
     along = walker().ahead(TIMES, SPEEDS["walk"])
     np.testing.assert_allclose(along, SPEEDS["walk"] * TIMES, atol=0.02)
