@@ -29,9 +29,11 @@ SITTING = ("Hips", "LeftUpLeg", "RightUpLeg")
 _SHARES = np.array([0.1, 0.4, 0.7, 1.0])
 _REACH = 1.6
 _ENDS = np.array([MODEL_SKELETON.indices(bone[:2]) for bone in CAPSULES])
-_RADII = np.repeat([radius for _, _, radius in CAPSULES], len(_SHARES))
-_OWNERS = np.repeat([bone[0] for bone in CAPSULES], len(_SHARES))
-_SITS, _ARMS = np.isin(_OWNERS, SITTING), np.char.endswith(_OWNERS, "Arm")
+RADII = np.repeat([radius for _, _, radius in CAPSULES], len(_SHARES))
+"""Metres (P,): radii at the points of `bone_points`,"""
+OWNERS = np.repeat([bone[0] for bone in CAPSULES], len(_SHARES))
+"""and the bones (P,) that they are on."""
+_SITS, _ARMS = np.isin(OWNERS, SITTING), np.char.endswith(OWNERS, "Arm")
 
 
 def depth(
@@ -43,23 +45,31 @@ def depth(
     may touch them, and while one handles things, the arms. Measured from points on the bones: a point inside counts
     with its radius.
     """
-    first, last = places[_ENDS[:, 0], None], places[_ENDS[:, 1], None]
-    points = (first + _SHARES[:, None] * (last - first)).reshape(-1, 3)
+    points = bone_points(places)
     near = surroundings.near(frame, places[0], _REACH)
     if not len(near):
         return 0.0
-    allowed = (_SITS & sits) | (_ARMS & (sits or handles))
-    others = np.maximum(_RADII - near.without(used).distance(points), 0)
-    own = np.where(allowed, 0.0, np.maximum(_RADII - near.of(used).distance(points), 0))
+    allowed = may_touch(np.array(sits), np.array(handles))
+    others = np.maximum(RADII - near.without(used).distance(points), 0)
+    own = np.where(allowed, 0.0, np.maximum(RADII - near.of(used).distance(points), 0))
     return float(max(others.max(), own.max()))
+
+
+def bone_points(places: Array) -> Array:
+    """Points (..., P, 3) along the bones of bodies with joints at `places` (..., J, 3), whose radii are RADII."""
+    first, last = places[..., _ENDS[:, 0], None, :], places[..., _ENDS[:, 1], None, :]
+    return np.asarray((first + _SHARES[:, None] * (last - first)).reshape(*places.shape[:-2], -1, 3))
+
+
+def may_touch(sits: Array, handles: Array) -> Array:
+    """Which points (..., P) may be in what is used by one who sits (...), or handles (...) it."""
+    return np.asarray((_SITS & sits[..., None]) | (_ARMS & (sits | handles)[..., None]))
 
 
 def solid(places: Array) -> tuple[Array, Array]:
     """Points (P, 3) along the bones of trunk, head and legs of a body with joints at `places` (J, 3), and their radii
     (P,): the arms, which reach for things, are left out."""
-    first, last = places[_ENDS[:, 0], None], places[_ENDS[:, 1], None]
-    points = (first + _SHARES[:, None] * (last - first)).reshape(-1, 3)
-    return points[~_ARMS], _RADII[~_ARMS]
+    return bone_points(places)[~_ARMS], RADII[~_ARMS]
 
 
 def as_colliders(name: str, places: Array) -> list[Collider]:

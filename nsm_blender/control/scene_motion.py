@@ -8,7 +8,7 @@ spread over a second; how far they were off before and after it is reported. Wha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..motion.filters import runs, velocity, without_short_runs
 from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from .body_room import body_clear, hips_limit
 from .clearance import Legs
 from .ducking import sinking
 from .floor import CROUCHED, Footprints
@@ -119,9 +120,16 @@ def posed(
     steps = [collider.name for collider in colliders if collider.role == "climbable"]
     if shifts := footholds(places, contacts, near, steps, float(root[0, 2])):
         places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
+    clear = body_clear(record, places, root[:, 3], seatings, hands, colliders, things, rate)
+    aside = clear.hips(places, planted, hips_limit(count, seatings))
+    if aside.any():
+        hips[:, :2] += aside
+        root[:, :2] += aside
+        places, planted = _planted(record, hips, rotations, contacts, wanted)
+        out = [_sat(one, seating, hips, rotations, root) for one, seating in zip(out, seatings, strict=True)]
     if shifts := Legs(places, planted, contacts, near, _underfoot(colliders)).shifts():
         places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
-    rotations = planted
+    places, rotations = clear.above(places, planted)
     targets = _Targets(places, rotations)
     for hold in hands.holds:
         targets.hold(hold, things[hold.name], by_name[hold.name].cuboids, root[:, 3])
@@ -130,7 +138,7 @@ def posed(
     for grip in hands.grips:
         targets.grip(grip, things.get(grip.name))
     before = places, rotations
-    places, rotations = targets.reached()
+    places, rotations = clear.arms(*targets.reached())
     for hold in hands.holds:
         out += _held(hold, before, (places, rotations))
     out.sort(key=lambda one: one.key)
@@ -251,6 +259,12 @@ def _seat(seating: Seating, hips: Array, rotations: Array, root: Array) -> Corre
     hips += shift
     root[:, :2] += shift[:, :2]
     return Correction(seating.key, "hips", raw_cm, raw_deg, *_seat_error(seating, hips, rotations, root))
+
+
+def _sat(one: Correction, seating: Seating, hips: Array, rotations: Array, root: Array) -> Correction:
+    """The correction of someone whose hips were moved since."""
+    cm, deg = _seat_error(seating, hips, rotations, root)
+    return replace(one, cm=cm, deg=deg)
 
 
 def _seat_error(seating: Seating, hips: Array, rotations: Array, root: Array) -> tuple[float, float]:

@@ -52,6 +52,7 @@ def seated(off: Array, askew: float) -> tuple[SceneRecord, Posed]:
     hips = off - sitting_place(rest[0], rest[HIP_JOINTS])
     aim = Reach(np.array([0.0, 0.0, 0.4]), -askew, "sit", "seat")
     rolled = record(np.tile(rest + hips + aim.place, (COUNT, 1, 1)), ())
+    rolled.actions[:, ACTIONS.index("sit")] = 1
     return rolled, posed(rolled, [Seating(0, aim, SAT - 30, SAT)], NO_HANDS, [SEAT])
 
 

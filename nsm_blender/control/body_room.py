@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the body of a rollout may touch, where its hands are wanted, and how far its hips may go aside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..geometry.colliders import Collider
+from ..models.nsm import ACTIONS, FPS
+from ..motion.rotations import Array
+from ..motion.skeleton import MODEL_SKELETON
+from .around import Balls, around
+from .bodies import RADII, bone_points, may_touch
+from .body_clear import ASIDE, EVERY, ON_SEAT, BodyClear, Pin
+from .floor import CROUCHED
+from .scene_deeds import Seating
+from .scene_hands import ARMS, Hands
+from .scene_rollout import SceneRecord
+from .scene_things import pose_at
+
+ACTIVE = 0.2
+"""Action labels above this mean that one does it."""
+_REACH = 0.3
+"""Metres from the body within which things are looked at: it moves no farther."""
+_SITS_DOWN = round(0.3 * FPS)
+"""Frames before one sits from which the hips keep to the seat, and after one is told to get up."""
+_PINNED = round(0.9 * FPS)
+"""Frames before and after a grasp in which the hands come to where they take hold, and leave it."""
+
+
+def body_clear(
+    record: SceneRecord,
+    places: Array,
+    facing: Array,
+    seatings: Sequence[Seating],
+    hands: Hands,
+    colliders: Sequence[Collider],
+    things: dict[str, Array],
+    rate: float,
+) -> BodyClear:
+    """A body with joints at places (T, J, 3) among the things of its rollout. See scene_motion.posed."""
+    keys = np.arange(0, len(places), EVERY)
+    sits, carries, opens = (record.actions[keys, ACTIONS.index(name)] > ACTIVE for name in ("sit", "carry", "open"))
+    for one in seatings:
+        sits |= (keys >= one.settled) & (keys < (len(places) if one.left is None else one.left))
+    balls = Balls(bone_points(places[keys]), RADII, may_touch(sits, carries | opens))
+    poses = [things[c.name][keys] if c.name in things else _poses(c, keys * rate) for c in colliders]
+    used = {one.aim.thing for one in seatings} | {hold.name for hold in hands.holds}
+    used |= {grip.name for grip in hands.grips}
+    low = record.root[keys, 2] + CROUCHED
+    found = around(colliders, poses, _not_held(keys, colliders, hands), used, balls, low, _REACH)
+    return BodyClear(found, facing, _pins(hands, places))
+
+
+def hips_limit(count: int, seatings: Sequence[Seating]) -> Array:
+    """Metres (T,) by which the hips may be moved aside."""
+    out = np.full(count, ASIDE)
+    for seating in seatings:
+        last = count if seating.left is None else seating.left + _SITS_DOWN
+        out[max(seating.settled - _SITS_DOWN, 0) : last] = ON_SEAT
+    return out
+
+
+def _not_held(frames: Array, colliders: Sequence[Collider], hands: Hands) -> Array:
+    """Whether each of the things is not in the hands in each of the frames (K, C)."""
+    out = np.ones((len(frames), len(colliders)), dtype=bool)
+    names = [collider.name for collider in colliders]
+    for hold in hands.holds:
+        left = np.inf if hold.left is None else hold.left
+        out[(frames >= hold.taken) & (frames < left), names.index(hold.name)] = False
+    return out
+
+
+def _poses(collider: Collider, frames: Array) -> Array:
+    """Poses (K, 7) of a thing at frames of its own, or the one that it always has."""
+    if len(collider.poses) == 1:
+        return pose_at(collider, 0)[None]
+    return np.array([pose_at(collider, frame) for frame in frames])
+
+
+def _pins(hands: Hands, places: Array) -> list[Pin]:
+    """Wrists that take hold of things, and leave them, where they did."""
+    frames = np.arange(len(places))
+    moments = [one for hold in hands.holds for one in (hold.taken, hold.left) if one is not None]
+    weight = np.max([_bump(frames, one, one) for one in moments], axis=0, initial=0.0) * np.ones(len(places))
+    out = []
+    for side in ARMS:
+        mine = [_bump(frames, grip.first, grip.last) for grip in hands.grips if grip.side == side]
+        both = np.max([weight, *mine], axis=0)
+        if both.any():
+            out.append(Pin(side, places[:, MODEL_SKELETON.index(side + "Hand")], both))
+    return out
+
+
+def _bump(frames: Array, first: int, last: int) -> Array:
+    """(T,) 1 between two frames and 0 away from them, smoothly."""
+    t = np.clip(1 - np.maximum(first - frames, frames - last) / _PINNED, 0, 1)
+    return np.asarray(t * t * (3 - 2 * t))
