@@ -27,6 +27,7 @@ from ..models.nsm import (
 )
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
+from .asked import only_asked
 from .corners import SIDESTEP, WALKS, round_corner
 from .doorway import Doorway, doorway
 from .nsm_features import (
@@ -254,6 +255,7 @@ class SceneCharacter:
         self.root = root
         self._future_place, self._future_facing = place, angle_of(heading)
         actions = np.clip(y[OUTPUT.trajectory_action].reshape(FUTURE + 1, -1), 0, 1)
+        actions = only_asked(actions, self.action, self._goal.wish)
         self._future_action = _ready(actions[1:], self._goal.wish, root)
         self._history.append(root)
         self._actions.append(actions[0])
