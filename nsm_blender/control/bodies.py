@@ -33,6 +33,8 @@ RADII = np.repeat([radius for _, _, radius in CAPSULES], len(_SHARES))
 """Metres (P,): radii at the points of `bone_points`,"""
 OWNERS = np.repeat([bone[0] for bone in CAPSULES], len(_SHARES))
 """and the bones (P,) that they are on."""
+SHARES = np.tile(_SHARES, len(CAPSULES))
+"""Shares (P,) of its bone's length at which each lies."""
 _SITS, _ARMS = np.isin(OWNERS, SITTING), np.char.endswith(OWNERS, "Arm")
 
 

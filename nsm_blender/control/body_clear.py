@@ -19,7 +19,7 @@ from ..motion.ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
 from ..motion.rotations import Array, from_axis_angle, from_exponential_map, multiply, normalize, rotate
 from ..motion.skeleton import MODEL_SKELETON
 from .around import Around
-from .bodies import OWNERS, bone_points
+from .bodies import OWNERS, SHARES, bone_points
 from .cheapest_way import cheapest_way
 from .scene_hands import ARMS
 
@@ -262,6 +262,7 @@ def _weights(**parts: float) -> Array:
     return out
 
 
+_SHOULDERS = np.isin(OWNERS, [limb.upper for limb in ARMS.values()]) & (SHARES == SHARES.min())
 _AWAY = _rays(8, [0.03, 0.06, 0.09, ASIDE])
 HIPS = Moves(
     _AWAY,
@@ -274,8 +275,8 @@ _LEANS = _rays(8, [0.06, 0.13, 0.21, 0.3])
 LEAN = Moves(
     _LEANS,
     _NECK * np.linalg.norm(_LEANS, axis=1) * np.where(_LEANS[:, 0] < -0.01, 1.5, 1.0),
-    _weights(Hips=1, Neck=1, Arm=0.5),
-    _weights(Hips=1, Neck=1, Arm=1) > 0,
+    np.maximum(_weights(Hips=1, Neck=1, Arm=0.2), _SHOULDERS),
+    (_weights(Hips=1, Neck=1) > 0) | _SHOULDERS,
     _leaning,
 )
 _TURNS = np.array([0.0, *(sign * angle for angle in (0.15, 0.3, 0.45, 0.6, 0.8) for sign in (-1, 1))])[:, None]

@@ -141,6 +141,7 @@ def test_a_hand_on_an_arm_rest_lies_still_on_it() -> None:
     places[:, :, 1] += 0.01 * np.sin(np.arange(COUNT) / 10)[:, None]
     aim = Reach(np.array([0.0, 0.0, 0.4]), 0.0, "sit", "seat")
     rolled = record(places, ("LeftHand",))
+    rolled.actions[:, ACTIONS.index("sit")] = 1
     body = posed(rolled, [Seating(0, aim, SAT - 30, SAT)], Hands(Scenery(Surroundings([chair]))), [chair])
     wrist = body.places[SAT:, hand]
     assert np.ptp(wrist, axis=0).max() < 2e-3
