@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Things are used from where a body has room, and refused in words where it has none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nsm_blender.control.check import Problem, check
+from nsm_blender.control.goals import LOCOMOTION, ActionKey, Goal
+from nsm_blender.control.legs import Planner
+from nsm_blender.control.shot import Shot
+from nsm_blender.geometry.colliders import Collider, Cuboids
+from nsm_blender.geometry.roles import SIDES, Carryable, Seat, Surface
+from nsm_blender.geometry.sides import other_grasps, other_surfaces
+
+from .obstacles import box
+
+ABLE = (*LOCOMOTION, "sit", "pick_up", "put_down")
+PARCEL = box(
+    "Parcel",
+    (0.0, 0.0, 0.15),
+    (0.4, 0.3, 0.3),
+    role="carryable",
+    handles=Carryable([0.2, 0.0, 0.0], [-0.2, 0.0, 0.0], [0.0, 1.0, 0.0]),
+)
+TABLE = box(
+    "Table",
+    (0.0, 1.0, 0.375),
+    (1.2, 0.7, 0.75),
+    role="surface",
+    handles=Surface([0.0, 0.0, 0.375], [0.0, -1.0, 0.0], 1.2, 0.7),
+)
+
+
+def beside(name: str, way: tuple[float, float], gap: float) -> Collider:
+    """A cupboard so many metres from the parcel's middle."""
+    middle = (gap + 0.3) * np.array(way)
+    return box(name, (*middle, 0.5), (0.6, 0.6, 1.0))
+
+
+def shot(*things: Collider, keys: list[ActionKey]) -> Shot:
+    goals = [Goal(thing.name, [0.0, 0.0, 0.0], collider=thing.name) for thing in things]
+    return Shot("Porter", 30.0, 900, keys=keys, goals=goals, colliders=list(things), start=[2.5, -2.5, 0.0, 0.0])
+
+
+def fatal(what: Shot) -> list[Problem]:
+    return [problem for problem in check(what, ABLE) if problem.fatal]
+
+
+@pytest.mark.parametrize(
+    ("blocked", "free"), [([(0, 1)], [0, -1]), ([(0, 1), (0, -1)], [1, 0]), ([(0, 1), (0, -1), (1, 0)], [-1, 0])]
+)
+def test_a_box_is_taken_from_a_side_with_room(blocked: list[tuple[int, int]], free: list[int]) -> None:
+    cupboards = [beside(f"Cupboard {n}", way, 0.45) for n, way in enumerate(blocked)]
+    key = ActionKey("pick_up", "Parcel")
+    leg = Planner(shot(PARCEL, *cupboards, keys=[key])).leg(key, np.array([2.5, -2.5]), 0)
+    assert isinstance(leg.handles, Carryable)
+    np.testing.assert_allclose(leg.handles.facing[:2], free, atol=1e-9)
+    assert leg.place @ np.array(free) > 0
+
+
+def test_a_box_is_taken_as_its_handles_say_where_there_is_room() -> None:
+    key = ActionKey("pick_up", "Parcel")
+    leg = Planner(shot(PARCEL, beside("Cupboard", (0, -1), 0.45), keys=[key])).leg(key, np.array([2.5, -2.5]), 0)
+    assert leg.handles == PARCEL.handles
+
+
+def test_a_box_without_room_on_any_side_is_refused_by_the_name_of_what_is_in_the_way() -> None:
+    ways = ((0, 1), (0, -1), (1, 0), (-1, 0))
+    closets = [beside(f"Cupboard {n}", way, 0.45) for n, way in enumerate(ways)]
+    problem = fatal(shot(PARCEL, *closets, keys=[ActionKey("pick_up", "Parcel")]))
+    assert len(problem) == 1 and "no room to take 'Parcel'" in problem[0].text and "'Cupboard" in problem[0].text
+
+
+def test_palms_lie_on_opposite_faces_left_and_right_of_the_one_who_looks() -> None:
+    assert isinstance(PARCEL.handles, Carryable)
+    others = other_grasps(PARCEL.handles, PARCEL.cuboids)
+    assert len(others) == 3
+    for grasp in others:
+        left, right, facing = (np.array(v) for v in (grasp.left, grasp.right, grasp.facing))
+        np.testing.assert_allclose(np.cross(left - right, facing) / np.linalg.norm(left - right), [0, 0, 1], atol=1e-9)
+        for palm in (left, right):
+            assert np.isclose(np.abs(palm) - PARCEL.cuboids.half[0], 0).sum() == 1
+
+
+def test_a_box_too_long_to_span_is_taken_across_only() -> None:
+    plank = Cuboids(np.zeros((1, 3)), np.array([[0.2, 0.8, 0.1]]))
+    grasp = Carryable([0.2, 0.0, 0.0], [-0.2, 0.0, 0.0], [0.0, 1.0, 0.0])
+    assert [one.facing for one in other_grasps(grasp, plank)] == [[-0.0, -1.0, -0.0]]
+
+
+def test_things_are_not_put_on_a_shelf_through_its_back_or_sides() -> None:
+    boards = [[[-0.4, -0.2, 0.7], [0.4, 0.2, 0.75]], [[-0.45, -0.2, 0.0], [-0.4, 0.2, 1.8]]]
+    boards += [[[0.4, -0.2, 0.0], [0.45, 0.2, 1.8]], [[-0.45, 0.2, 0.0], [0.45, 0.22, 1.8]]]
+    low, high = np.array(boards).transpose(1, 0, 2)
+    shelf = Cuboids((low + high) / 2, (high - low) / 2)
+    up = np.array([0.0, 0.0, 1.0])
+    assert other_surfaces(Surface([0.0, 0.0, 0.75], [0.0, -1.0, 0.0], 0.8, 0.4), shelf, up) == []
+    # Without its back it is open there.
+    open_ = Cuboids(shelf.centre[:3], shelf.half[:3])
+    found = other_surfaces(Surface([0.0, 0.0, 0.75], [0.0, -1.0, 0.0], 0.8, 0.4), open_, up)
+    assert [np.round(one.facing).tolist() for one in found] == [[0, 1, 0]]
+
+
+def test_things_are_put_on_a_table_from_its_free_side() -> None:
+    wall = box("Wall", (0.0, 0.45, 1.0), (3.0, 0.1, 2.0))
+    keys = [ActionKey("put_down", "Table")]
+    leg = Planner(shot(TABLE, wall, keys=keys)).leg(keys[0], np.array([0.0, 3.0]), 0)
+    assert isinstance(leg.handles, Surface) and leg.handles.facing[1] > -0.5
+
+
+def seat(approaches: list[str]) -> Collider:
+    handles = Seat([0.0, 0.0, 0.22], [0.0, -1.0, 0.0], 0.4, 0.4, approaches=approaches)
+    return box("Seat", (0.0, 0.0, 0.22), (0.4, 0.4, 0.44), role="seat", handles=handles)
+
+
+def test_a_stool_is_sat_on_with_the_knees_away_from_a_wall_and_a_chair_that_faces_it_is_refused() -> None:
+    wall = box("Wall", (0.0, -0.5, 1.0), (3.0, 0.1, 2.0))
+    key = ActionKey("sit", "Seat")
+    leg = Planner(shot(seat(list(SIDES)), wall, keys=[key])).leg(key, np.array([0.0, 2.5]), 0)
+    assert isinstance(leg.handles, Seat) and leg.handles.facing[1] > -0.5
+    facing = shot(seat(["front", "left", "right"]), wall, keys=[key])
+    facing.start = [2.5, 2.5, 0.0, 0.0]
+    assert ["no room to sit on 'Seat': 'Wall'" in one.text for one in fatal(facing)] == [True]
+
+
+def test_a_box_that_lies_before_a_table_can_be_put_on_it() -> None:
+    walls = [box(f"Wall {n}", (x, 1.0, 1.0), (0.1, 3.0, 2.0)) for n, x in enumerate((-0.75, 0.75))]
+    back = box("Back", (0.0, 1.5, 1.0), (1.6, 0.1, 2.0))
+    before = box("Parcel", (0.0, 0.35, 0.15), (0.4, 0.3, 0.3), role="carryable", handles=PARCEL.handles)
+    keys = [ActionKey("pick_up", "Parcel"), ActionKey("put_down", "Table")]
+    assert fatal(shot(TABLE, before, *walls, back, keys=keys)) == []
