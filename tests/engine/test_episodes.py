@@ -18,7 +18,7 @@ from nsm_blender.training.episodes.boxes import random_box
 from nsm_blender.training.episodes.carry_episodes import carry_episode
 from nsm_blender.training.episodes.climbing import Flight, Stance, flight_of
 from nsm_blender.training.episodes.doorways import pulled, pushed, random_doorway
-from nsm_blender.training.episodes.episode import Episode, Fault, Goals, penetration, unnatural
+from nsm_blender.training.episodes.episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
 from nsm_blender.training.episodes.holding import Hold, box_poses, holding, off_faces
 from nsm_blender.training.episodes.lifting import standing_lifts
 from nsm_blender.training.episodes.open_episodes import Walks, open_episode
@@ -103,7 +103,7 @@ def test_a_carried_box_is_wanted_reached_and_in_nobody(pool: Pool) -> None:
         asked = episode.goals.action[~episode.goals.locomotion]
         assert set(asked) <= {GOAL_ACTIONS.index("carry"), GOAL_ACTIONS.index("idle")}
         box = Surroundings(episode.colliders[:1])
-        assert penetration(episode.track.positions(), box, range(len(episode)), with_arms=False).max() <= 0.05
+        assert penetration(episode.track.positions(), box, range(len(episode)), with_arms=False).max() <= DEEPEST
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -129,7 +129,7 @@ SLIDE_LIMIT = 4.0
 ACCELERATION_LIMIT, RUNNING_ACCELERATION_LIMIT = 100.0, 120.0
 """m/s^2 of a joint, as `sharpest` measures it: the most in eight seconds of the recorded takes, without and with
 running."""
-DEEPEST = 0.05
+DEEPEST = 0.02
 """Metres that a body may be inside a thing outside of intended contacts."""
 _SHARES = (0.1, 0.4, 0.7, 1.0)
 

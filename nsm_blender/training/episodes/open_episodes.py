@@ -9,13 +9,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...control.bodies import depth
 from ...geometry.colliders import Collider, Surroundings
 from ...models.nsm import CONTACTS, FPS
 from ...motion.root import to_local
 from ...motion.rotations import Array
 from .clutter import clutter
 from .doorways import Doorway, Swing, pulled, pushed, random_doorway
-from .episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
+from .episode import DEEPEST, Episode, Fault, Goals, unnatural
 from .opening import Opening
 from .pool import Pool
 from .reach import Target, eased, hand_places, palm, reaching
@@ -41,6 +42,8 @@ _FACING_IN = (0.1, 0.5)
 _HAND_BLEND = 0.55
 _BEFORE = 2.5
 """Seconds before the handle that are recorded at most; the rest of the way is another one."""
+_EVERY = 3
+"""Frames between the poses that are checked."""
 _THROUGH = 1.7
 """Metres that one goes on through the door."""
 _MATCHED_AROUND = 0.25
@@ -128,8 +131,11 @@ def _fault(track: Track, doorway: Doorway, swing: Swing, side: str, colliders: l
     off = np.linalg.norm(palm(track, side)[held] - doorway.grip(swing.angle)[held], axis=1)
     if (value := float(off.max())) > _OFF_HANDLE:
         return Fault("the hand is off the handle", value)
-    value = float(penetration(track.positions(), Surroundings(colliders), range(0, len(track), 3)).max())
-    return Fault("the body enters the door", value) if value > DEEPEST else None
+    positions, around, leaf = track.positions(), Surroundings(colliders), [colliders[0].name]
+    blend = round(_HAND_BLEND * FPS)
+    handling = range(swing.touch - blend, swing.release + blend)
+    deepest = max(depth(positions[f], f, around, leaf, False, f in handling) for f in range(0, len(track), _EVERY))
+    return Fault("the body enters the door", deepest) if deepest > DEEPEST else None
 
 
 def _straight_frames(root: Array) -> list[int]:

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...geometry.colliders import Collider, Placed, Surroundings
+from ...control.bodies import depth
+from ...geometry.colliders import Collider, Cuboids, Placed, Surroundings
 from ...geometry.furniture import Piece, held_out, make
 from ...geometry.roles import Seat
 from ...models.nsm import CONTACTS, FPS
@@ -16,7 +17,7 @@ from ...motion.root import angle_of
 from ...motion.rotations import Array, from_yaw, rotate
 from ...motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from .clutter import clutter
-from .episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
+from .episode import DEEPEST, Episode, Fault, Goals, unnatural
 from .pool import Pool
 from .reach import Target, eased, reaching
 from .sitting import Sit
@@ -25,6 +26,10 @@ from .track import Track, joined
 SEATS = ("chair", "armchair", "stool", "sofa", "bench", "office_chair")
 LARGEST_CHANGE = 0.09
 """Metres by which a sit is played on a higher or lower seat than it was recorded on."""
+_LOW = 0.27
+"""Metres below which a recorded seat is lower than any that is made up;"""
+_LOWER = 0.04
+"""it is then made that much lower than it was recorded, at most."""
 WRIST_ABOVE_REST = 0.035
 _BLEND = 1.0
 """Seconds over which the change of the seat's height comes in (5.2, step 4)."""
@@ -33,21 +38,35 @@ _ENTRIES = 5
 _AS_RECORDED = 0.4
 """Share of the sits on a seat that was told which stay on it; the others take place on made-up ones."""
 _HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
+_SHINS = (MODEL_SKELETON.indices(["LeftLeg", "RightLeg"]), MODEL_SKELETON.indices(["LeftFoot", "RightFoot"]))
+_SHIN_RADIUS = 0.05
+_SHARES = np.array([0.1, 0.4, 0.7, 1.0])
+"""Of a shin, from the knee down: where it is looked whether there is room for it."""
+_EVERY = 4
+"""Frames between the poses that are checked."""
+_TURNING = 6
+"""Frames at both ends of sitting during which one does not touch the seat yet."""
+_PIECES = 60
+"""Pieces of furniture that are tried for one of the right height with room for the legs."""
+_AHEAD = (0.0, 0.03, 0.06, 0.09)
+"""Metres by which the feet may stand farther before a seat than they were recorded, to be clear of its front."""
 
 
 def sit_episode(pool: Pool, sits: Sequence[Sit], rng: np.random.Generator, name: str) -> Episode | Fault:
     """One episode from a random template on a random seat, or why it is not good enough."""
     down = _choose([sit for sit in sits if sit.down is not None and sit.down[0] > 12], rng)
     up = down if down.up is not None and rng.random() < 0.7 else _choose(_rises_like(down, sits), rng)
+    ahead = 0.0
     if down.shape is not None and rng.random() < _AS_RECORDED:
         seat, collider = down.shape.seat, down.shape.collider(f"{name} seat")
     else:
-        piece = _seat_near(down.seat_height, rng)
-        if piece is None:
-            return Fault("no seat of this height", down.seat_height)
-        seat, collider = _placed(piece, name)
+        found = _seat_for(down, up, name, rng)
+        if isinstance(found, Fault):
+            return found
+        seat, collider, ahead = found
     parts, spans = _assembled(pool, down, up, Surroundings([collider]).at(0), rng)
-    track = joined(parts)
+    # The hips are brought back onto the seat below, and the feet stay where they then are.
+    track = joined(parts).moved(0.0, np.zeros(2), np.array([0.0, -ahead]))
     start, seated, rising, risen = spans
     track = track.relabelled(start, rising + round(0.6 * (risen - rising)), "sit")
     track = _fitted(track, seat, (start, seated, rising, risen))
@@ -82,10 +101,12 @@ def _fault(episode: Episode, spans: tuple[int, int, int, int]) -> Fault | None:
     track = episode.track
     if (fault := unnatural(track)) is not None:
         return fault
-    frames = [f for f in range(0, len(track), 4) if not spans[0] + 6 < f < spans[3] - 6]
-    if (value := float(penetration(track.positions(), episode.surroundings(), frames).max(initial=0))) > DEEPEST:
-        return Fault("the body enters the furniture", value)
-    return None
+    positions, around, seat = track.positions(), episode.surroundings(), [episode.colliders[0].name]
+    deepest = max(
+        depth(positions[f], f, around, seat, spans[0] + _TURNING < f < spans[3] - _TURNING, False)
+        for f in range(0, len(track), _EVERY)
+    )
+    return Fault("the body enters the furniture", deepest) if deepest > DEEPEST else None
 
 
 def _choose(sits: Sequence[Sit], rng: np.random.Generator) -> Sit:
@@ -100,15 +121,45 @@ def _rises_like(down: Sit, sits: Sequence[Sit]) -> list[Sit]:
     return near or sorted(rises, key=lambda sit: abs(sit.hips[2] - down.hips[2]))[:1]
 
 
-def _seat_near(height: float, rng: np.random.Generator) -> Piece | None:
-    for _ in range(60):
+def _seat_for(down: Sit, up: Sit, name: str, rng: np.random.Generator) -> tuple[Seat, Collider, float] | Fault:
+    """A made-up seat of about the height of the one that was recorded, and by how much farther ahead the feet are to
+    stand, so that there is room for the legs."""
+    spans = ((down, (down.down or down.seated)[0], down.seated[1]), (up, up.seated[0], (up.up or up.seated)[1]))
+    shins = np.concatenate([_shins(*span) for span in spans])
+    for _ in range(_PIECES):
         seed = int(rng.integers(1, 100000))
         if held_out(seed):
             continue
         piece = make(SEATS[int(rng.integers(len(SEATS)))], seed)
-        if isinstance(piece.handles, Seat) and abs(piece.handles.place[2] - height) < LARGEST_CHANGE:
-            return piece
-    return None
+        if down.seat_height < _LOW:
+            piece = _lowered(piece, down.seat_height + float(rng.uniform(-_LOWER, LARGEST_CHANGE)))
+        elif not isinstance(piece.handles, Seat) or abs(piece.handles.place[2] - down.seat_height) >= LARGEST_CHANGE:
+            continue
+        seat, collider = _placed(piece, name)
+        placed = Surroundings([collider]).at(0)
+        for ahead in _AHEAD:
+            if placed.distance(shins - [0.0, ahead, 0.0]).min() > _SHIN_RADIUS - DEEPEST:
+                return seat, collider, ahead
+    return Fault("no seat of this height with room for the legs", down.seat_height)
+
+
+def _lowered(piece: Piece, height: float) -> Piece:
+    """A seat whose boxes and handles are pressed together so that one sits at a height: a pouf, a low sofa."""
+    seat = piece.handles
+    assert isinstance(seat, Seat)
+    share = np.array([1.0, 1.0, height / seat.place[2]])
+    handles = replace(
+        seat, place=(share * seat.place).tolist(), arm_rests=[(share * rest).tolist() for rest in seat.arm_rests]
+    )
+    return replace(piece, boxes=Cuboids(piece.boxes.centre * share, piece.boxes.half * share), handles=handles)
+
+
+def _shins(sit: Sit, first: int, last: int) -> Array:
+    """Points (N, 3) along the shins from one frame of a sit to another, in the seat's frame."""
+    places = sit.in_seat_frame().track.cut(first, last + 1).positions()[::_EVERY]
+    knees, ankles = (places[:, joints, None] for joints in _SHINS)
+    points: Array = knees + _SHARES[:, None] * (ankles - knees)
+    return points.reshape(-1, 3)
 
 
 def _assembled(
