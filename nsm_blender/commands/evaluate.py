@@ -67,6 +67,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--tables", nargs="+", metavar="NAME",
                         help="nsm: some of precision, ablations, response, endurance, success")  # fmt: skip
+    parser.add_argument("--ablations", type=Path, metavar="FOLDER",
+                        help="nsm: ablations of networks in FOLDER, trained alike: full, no_interaction, "
+                        "no_environment, concatenation (.safetensors)")  # fmt: skip
     parser.add_argument("--picture", type=Path, metavar="FILE.png", help="nsm: also draw the gates over the phase")
     parser.set_defaults(handler=run)
 
@@ -114,7 +117,7 @@ def _nsm(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
 
     figures, meta = nsm.evaluated(args)
     if args.card:
-        _into_card(card_path(nsm.weights_of(args)), figures, replace=True)
+        _into_card(card_path(nsm.weights_of(args)), figures, replace=args.tables is None)
     return figures, meta
 
 

@@ -17,7 +17,7 @@ from ..paths import weights_folder
 
 if TYPE_CHECKING:
     from ..training.episodes.library import Tally
-    from ..training.nsm import Trainer
+    from ..training.nsm import Settings, Trainer
 
 KINDS = ("walk", "sit", "carry", "open", "climb", "avoid")
 """Of episodes that can be composed."""
@@ -28,6 +28,10 @@ PICTURE, PROGRESS = "progress.png", "progress.txt"
 """In the folder of a training: the figures of its epochs."""
 EPISODES = 3000
 """Composed for a training, unless told otherwise."""
+SENSORS = ("interaction", "environment")
+"""That a network can be trained without."""
+ENCODED = ("frame", "goal", "interaction", "environment")
+"""Inputs that have an encoder each."""
 PAPER = "Starke, Zhang, Komura, Saito: Neural State Machine for Character-Scene Interactions, 2019"
 MEANINGS = {
     "bench.nsm.frame_ms": ("ms", "NSM network, one frame, one thread"),
@@ -40,6 +44,7 @@ _ABLE = {"sit": ["sit"], "carry": ["pick_up", "put_down"], "open": ["open"], "cl
 def evaluated(args: argparse.Namespace) -> tuple[dict[str, float], dict[str, object]]:
     """The figures, and what they were measured on. Raises UserError."""
     from ..evaluation.nsm import TABLES, evaluate, picture
+    from ..evaluation.nsm_ablations import hashes, trained_alike
 
     if args.data is not None or args.test_subjects is not None or args.compare is not None:
         raise UserError("The NSM is evaluated without recordings; leave --data, --test-subjects and --compare out.")
@@ -50,7 +55,13 @@ def evaluated(args: argparse.Namespace) -> tuple[dict[str, float], dict[str, obj
     unknown = sorted({*(args.tables or ())} - {*TABLES})
     if unknown:
         raise UserError(f"There is no table '{unknown[0]}' of the NSM's; choose from {', '.join(TABLES)}.")
-    return evaluate(weights, tables=args.tables or TABLES), {"weights": file_hash(weights)}
+    told: dict[str, object] = {"weights": file_hash(weights)}
+    if args.ablations is not None:
+        if args.tables is not None and "ablations" not in args.tables:
+            raise UserError("--ablations is for the table of that name; add ablations to --tables.")
+        trained_alike(args.ablations)
+        told["ablations"] = hashes(args.ablations)
+    return evaluate(weights, tables=args.tables or TABLES, ablations=args.ablations), told
 
 
 def weights_of(args: argparse.Namespace) -> Path:
@@ -88,6 +99,30 @@ def add_making(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
     parser.add_argument("--processes", type=int, default=2, help="that compose at the same time (default 2)")
 
 
+def add_network(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """What `train nsm` leaves out of the network or makes smaller; nothing of it is set by default."""
+    parser.add_argument("--without", nargs="+", choices=SENSORS, metavar="SENSOR",
+                        help="leave sensors out, as in the paper's ablations: interaction, environment")  # fmt: skip
+    parser.add_argument("--gating", choices=("kronecker", "concatenation"),
+                        help="how the phase enters the gating (default kronecker)")  # fmt: skip
+    parser.add_argument("--encoders", nargs=len(ENCODED), type=int, metavar="N",
+                        help=f"units of the encoders of {', '.join(ENCODED)} (default 256 64 128 256)")  # fmt: skip
+    parser.add_argument("--batch", type=int, metavar="N", help="frames in a step (default 1024)")
+    parser.add_argument("--first-cycle", type=int, metavar="N",
+                        help="epochs before the first warm restart; each cycle is twice as long as the one before "
+                        "(default 3)")  # fmt: skip
+
+
+def network_command(args: argparse.Namespace) -> list[str]:
+    """The arguments of `add_network` that were given."""
+    out: list[str] = []
+    for name in ("without", "gating", "encoders", "batch", "first_cycle"):
+        value = getattr(args, name)
+        if value is not None:
+            out += ["--" + name.replace("_", "-"), *map(str, value if isinstance(value, list) else [value])]
+    return out
+
+
 def compose(args: argparse.Namespace) -> int:
     """Compose episodes from recordings, and write what the network is trained on."""
     from ..training.episodes.library import Library
@@ -114,7 +149,7 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
     in the folder of the run; or composed episodes."""
     from ..models.weights import read_tensors
     from ..training import cards
-    from ..training.nsm import Settings, Trainer
+    from ..training.nsm import Trainer
     from ..training.nsm_data import KINDS as NUMBERED
     from ..training.nsm_data import Packed, standing_frame
     from ..training.nsm_validation import BEST, validator
@@ -134,11 +169,7 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
             *(action for kind in KINDS if kind in kinds for action in _ABLE.get(kind, [])),
         ],
     }
-    settings = Settings(seed=args.seed)
-    if args.epochs is not None:
-        settings.epochs = args.epochs[0]
-    if args.hidden is not None:
-        settings.hidden = args.hidden
+    settings = _settings(args)
     trainer = Trainer(data, settings, run, device=device, resume=args.resume)
     if not args.resume:
         for left in (BEST, PROGRESS):
@@ -149,6 +180,22 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
     cards.save_weights(tensors, args.out)
     told = cards.training_section(command, args.seed, trainer.history, frames=len(data), settings=vars(settings))
     cards.write_card(args.out, "nsm", PAPER, sources, told, **card)
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    """The usual ones but for what the command line says."""
+    from ..training.nsm import Settings
+
+    given = {
+        "epochs": None if args.epochs is None else args.epochs[0],
+        "hidden": args.hidden,
+        "without": args.without,
+        "gating": args.gating,
+        "encoders": None if args.encoders is None else dict(zip(ENCODED, args.encoders, strict=True)),
+        "batch": args.batch,
+        "first_cycle": args.first_cycle,
+    }
+    return Settings(seed=args.seed, **{name: value for name, value in given.items() if value is not None})
 
 
 def _left_out(args: argparse.Namespace) -> frozenset[str]:

@@ -40,6 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     nsm.add_making(scene)
     scene.add_argument("--validate", type=int, default=3, metavar="N",
                        help="epochs from one closed-loop validation to the next (default 3); 0: none")  # fmt: skip
+    nsm.add_network(scene)
     pfnn = parser.add_argument_group("pfnn")
     pfnn.add_argument("--subjects", nargs="*", default=[], help="use only these performers' clips")
     pfnn.add_argument("--warps", nargs="*", type=float, default=[1.15], help="also play every clip at these speeds")
@@ -60,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
     """Train and write weights and card. Raises UserError before training when the arguments are at fault."""
     if args.out.suffix != ".safetensors":
         raise UserError(f"{args.out}: the weights file must end in .safetensors.")
+    if args.system != "nsm" and (given := nsm.network_command(args)):
+        raise UserError(f"{given[0]} belongs to nsm; leave it out.")
     if args.system == "pfnn":
         _train_pfnn(args)
     elif args.system == "nsm":
@@ -172,7 +175,7 @@ def _command(args: argparse.Namespace) -> list[str]:
         command += ["--test-subjects", args.test_subjects.name]
     if args.system == "nsm":
         command += ["--episodes", str(args.episodes)] if args.episodes is not None else []
-        return [*command, "--walks", str(args.walks)]
+        return [*command, "--walks", str(args.walks), *nsm.network_command(args)]
     if args.steps is not None:
         command += ["--steps", str(args.steps)]
     if args.autoencoder is not None:

@@ -26,10 +26,20 @@ from ..geometry.colliders import Collider, Surroundings
 from ..geometry.furniture import Piece, held_out, make
 from ..geometry.roles import Carryable, Seat
 from ..models.nsm import ACTIONS, FPS, NSM
+from ..models.weights import read_card
 from ..motion.motion import Motion
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array
 from .metrics import foot_slide, low_foot_slide
+from .nsm_ablations import (
+    LEFT_OUT,
+    TRAINED,
+    left_out_figures,
+    network_file,
+    settings_figures,
+    trained_alike,
+    trained_figures,
+)
 from .nsm_bodies import motion_detail, penetration
 from .nsm_endurance import figures_of, wander
 from .nsm_rooms import ROOMS, success_figures, tasks
@@ -51,12 +61,10 @@ STAYING = 0.5
 """Seconds of sitting on that are measured too."""
 SECONDS = {"sit": 12.0, "carry": 12.0}
 """After which a trial is not finished."""
-ABLATIONS = {
-    "no_bidirectional": Options(bidirectional=False),
-    "no_interaction": Options(interaction=False),
-    "no_environment": Options(environment=False),
-}
-"""The full weights with a part left out of the rollout; the paper trains each anew."""
+ABLATED = {"sit": ("sit", CHAIRS), "carry": ("pick_up", LOADS)}
+"""Action and number of things of each task of the networks that were trained for the ablations;"""
+_ABLATED_TRIALS = 20
+"""the things are come to from as many starts as make so many trials."""
 TABLES = ("precision", "ablations", "response", "endurance", "success")
 DEVELOPMENT = 100001
 """First of the seeds, in steps of 5, that are neither trained on nor reported on."""
@@ -243,16 +251,6 @@ def _times(name: str, times: Sequence[float]) -> Figures:
     return out | ({f"{name}.mean": _mean(came)} if came else {})
 
 
-def _ablation_figures(name: str, trials: Sequence[Trial]) -> Figures:
-    """Table 3: sitting down with a part of the rollout left out."""
-    done = [one for one in trials if one.finished]
-    out = {f"nsm.ablation.{name}.finished": len(done) / len(trials)}
-    if done:
-        out[f"nsm.ablation.{name}.pe_cm"] = _mean(one.raw_cm for one in done)
-        out[f"nsm.ablation.{name}.re_deg"] = _mean(one.raw_deg for one in done)
-    return out
-
-
 def picture(weights: Path | None, path: Path) -> None:
     """Fig. 7: which experts the gating chooses, over a walk to an unseen chair and sitting down, as an image file."""
     from .nsm_picture import draw
@@ -270,12 +268,20 @@ def evaluate(
     development: bool = False,
     tables: Collection[str] = TABLES,
     processes: int = 2,
+    ablations: Path | None = None,
 ) -> Figures:
-    """All figures of `tables`; `quick` takes a tenth of the trials. processes: that measure at the same time."""
+    """All figures of `tables`; `quick` takes a tenth of the trials. processes: that measure at the same time.
+
+    ablations: folder of networks that were trained alike, see `nsm_ablations.TRAINED`; None: parts are left out of the
+    rollout of the network that is measured.
+    """
     network = load(weights)
-    jobs = {
-        name: job for name, job in _jobs(actions_of(network.card), quick, development).items() if job.table in tables
-    }
+    every = _jobs(actions_of(network.card), quick, development)
+    if ablations is not None:
+        shared = trained_alike(ablations)
+        every = {name: job for name, job in every.items() if job.table != "ablations"}
+        every |= _trained_jobs(ablations, quick, development)
+    jobs = {name: job for name, job in every.items() if job.table in tables}
     results: dict[str, Any] = {}
     # Fresh processes, so that none inherits threads of ours.
     with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_prepare, initargs=(weights,)) as pool:
@@ -293,8 +299,14 @@ def evaluate(
     out |= success_figures(found, log) if (found := of("room")) else {}
     for task in ("sit", "carry"):
         out |= precision_figures(task, found, log) if (found := of(task)) else {}
-    for ablation in ABLATIONS:
-        out |= _ablation_figures(ablation, found) if (found := of(ablation)) else {}
+    if ablations is None:
+        for ablation in LEFT_OUT:
+            out |= left_out_figures(ablation, found) if (found := of(ablation)) else {}
+    elif "ablations" in tables:
+        out |= settings_figures(shared)
+        for task in ABLATED:
+            rows = {name: of(f"{name} {task}") for name in TRAINED}
+            out |= trained_figures(task, rows, log) if all(rows.values()) else {}
     for key, value in out.items():
         log(f"{key} {value:.3f}")
     return out
@@ -319,13 +331,34 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
     if "sit" in actions:
         out |= {
             f"{name} {n}": _Job("ablations", trials, ("sit", n, ablated, development, options))
-            for name, options in ABLATIONS.items()
+            for name, options in LEFT_OUT.items()
             for n in range(CHAIRS)
         }
     out["response"] = _Job("response", response, (starts, development))
     out["endurance"] = _Job("endurance", wander, (development,))
     rooms = seeds_of_rooms(2 if quick else ROOMS, development)
     return out | {f"room {seed}": _Job("success", tasks, (seed,)) for seed in rooms}
+
+
+def _trained_jobs(folder: Path, quick: bool, development: bool) -> dict[str, _Job]:
+    """The same trials for each of the networks in a folder, of what they were taught."""
+    out: dict[str, _Job] = {}
+    for name, (_, options) in TRAINED.items():
+        weights = network_file(folder, name)
+        able = actions_of(read_card(weights))
+        for task, (action, things) in ABLATED.items():
+            starts = 1 if quick else _ABLATED_TRIALS // things
+            if action not in able:
+                continue
+            for n in range(1 if quick else things):
+                arguments = (weights, task, n, starts, development, options)
+                out[f"{name} {task} {n}"] = _Job("ablations", _trials_of, arguments)
+    return out
+
+
+def _trials_of(_: NSM, weights: Path, *arguments: Any) -> list[Trial]:
+    """`trials` of other weights than those that are measured."""
+    return trials(load(weights), *arguments)
 
 
 def _prepare(weights: Path | None) -> None:

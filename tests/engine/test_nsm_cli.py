@@ -14,7 +14,7 @@ import pytest
 from nsm_blender.cli import main
 from nsm_blender.control.goals import ActionKey, Goal
 from nsm_blender.control.shot import Shot
-from nsm_blender.models.nsm import ACTIONS, FPS
+from nsm_blender.models.nsm import ACTIONS, ENCODERS, FPS, NSM
 from nsm_blender.motion.clip_file import CLIPS_FOLDER
 from nsm_blender.motion.motion import Motion
 from nsm_blender.training.episodes.props import objects_beside
@@ -112,6 +112,33 @@ def test_composed_episodes_are_trained_on_as_they_are(trained: Path, card: dict[
     assert train(trained / "run" / "episodes", tmp_path) == 0
     assert not (tmp_path / "run" / "episodes").exists()
     assert json.loads((tmp_path / "nsm.json").read_text())["data"] == card["data"]
+
+
+def test_a_network_without_a_sensor_does_not_see_by_it_and_its_card_says_so(trained: Path, tmp_path: Path) -> None:
+    options = ["--without", "interaction", "--gating", "concatenation", "--encoders", "12", "8", "8", "8"]
+    assert train(trained / "run" / "episodes", tmp_path, *options, "--batch", "64", "--first-cycle", "1") == 0
+    told = json.loads((tmp_path / "nsm.json").read_text())["training"]
+    assert " ".join(options) in told["command"] and "--batch 64 --first-cycle 1" in told["command"]
+    assert told["settings"]["without"] == ["interaction"] and told["settings"]["gating"] == "concatenation"
+    network = NSM.load(tmp_path / "nsm.safetensors")
+    rng = np.random.default_rng(0)
+    frame, goal, seen, around = (rng.normal(size=layout.size).astype(np.float32) for layout in ENCODERS.values())
+    blind = network.predict(frame, goal, np.zeros_like(seen), around, 1.0)
+    np.testing.assert_array_equal(network.predict(frame, goal, seen, around, 1.0), blind)
+    assert np.abs(network.predict(frame, goal, seen, np.zeros_like(around), 1.0) - blind).max() > 1e-6
+
+
+@pytest.mark.parametrize("option", [["--without", "touch"], ["--gating", "sum"], ["--encoders", "12"]])
+def test_a_network_that_there_is_not_is_refused(trained: Path, tmp_path: Path, option: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        train(trained / "run" / "episodes", tmp_path, *option)
+    assert not (tmp_path / "nsm.safetensors").exists()
+
+
+def test_only_the_nsm_is_trained_without_its_sensors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "pfnn.safetensors")
+    assert main(["train", "pfnn", "--data", str(tmp_path), "--out", out, "--without", "environment"]) == 1
+    assert "--without belongs to nsm" in capsys.readouterr().err
 
 
 def test_episodes_of_other_captures_are_not_mixed_in(

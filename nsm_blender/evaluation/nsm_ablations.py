@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ablations of Table 3 and Fig. 12: what each part of the NSM is worth, in networks that are trained alike.
+
+Without such networks a part is left out of the rollout of the full one, which was never taught to do without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..control.scene_rollout import Options
+from ..errors import UserError
+from ..models.weights import card_path, file_hash, read_card
+
+if TYPE_CHECKING:
+    from .nsm import Figures, Log, Trial
+
+FULL = "full"
+LEFT_OUT = {
+    "no_bidirectional": Options(bidirectional=False),
+    "no_interaction": Options(interaction=False),
+    "no_environment": Options(environment=False),
+}
+"""Parts left out of the rollout of one network."""
+TRAINED: Mapping[str, tuple[str, Options]] = {
+    FULL: (FULL, Options()),
+    # The paper takes the interpolation away (Fig. 13), not what is predicted: nothing is trained anew for it.
+    "no_bidirectional": (FULL, Options(bidirectional=False)),
+    "no_interaction": ("no_interaction", Options()),
+    "no_environment": ("no_environment", Options()),
+    "concatenation": ("concatenation", Options()),
+}
+"""Networks that are trained alike, by the name of the file, and how each is rolled out."""
+_OWN: Mapping[str, tuple[list[str], str]] = {
+    FULL: ([], "kronecker"),
+    "no_interaction": (["interaction"], "kronecker"),
+    "no_environment": (["environment"], "kronecker"),
+    "concatenation": ([], "concatenation"),
+}
+"""What sets each network apart: the sensors that it was trained without, and its gating."""
+_TOLD = ("epochs", "hidden", "experts")
+"""Settings that are told among the figures, as they are not those of the shipped weights."""
+_LEAST_COMMON = 5
+"""Trials that all finish, at least, for a mean over them."""
+
+
+def network_file(folder: Path, ablation: str) -> Path:
+    """The weights in a folder of networks that are rolled out for a row of TRAINED."""
+    return folder / f"{TRAINED[ablation][0]}.safetensors"
+
+
+def trained_alike(folder: Path) -> dict[str, Any]:
+    """The settings that all networks in a folder share, and the number of frames that they were trained on.
+
+    Raises UserError when one is missing, was trained otherwise than its name says, or differs from the full one in
+    anything else.
+    """
+    told = {name: _training(folder / f"{name}.safetensors") for name in _OWN}
+    for name, (without, gating) in _OWN.items():
+        settings = told[name]["settings"]
+        if sorted(settings["without"]) != without or settings["gating"] != gating:
+            raise UserError(
+                f"{folder / name}.safetensors was trained without {settings['without'] or 'nothing'}, with "
+                f"{settings['gating']}; train it without {without or 'nothing'}, with {gating}."
+            )
+    full = _shared(told[FULL])
+    for name in _OWN:
+        other = _shared(told[name])
+        differs = sorted(key for key in full.keys() | other.keys() if full.get(key) != other.get(key))
+        if differs:
+            raise UserError(
+                f"{folder / name}.safetensors and {FULL}.safetensors were not trained alike: {differs[0]} "
+                f"was {other.get(differs[0])} and {full.get(differs[0])}; train them with the same data and options."
+            )
+    return full
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """Of the weights of all networks in a folder, by name."""
+    return {name: file_hash(folder / f"{name}.safetensors") for name in _OWN}
+
+
+def _training(weights: Path) -> dict[str, Any]:
+    if not weights.exists():
+        raise UserError(
+            f"{weights}: there is no such network; train {', '.join(_OWN)} with nsm-blender train nsm, with --without "
+            "and --gating."
+        )
+    found = read_card(weights).get("training", {})
+    if "settings" not in found:
+        raise UserError(f"{card_path(weights)} does not tell how the network was trained; train it again.")
+    return dict(found)
+
+
+def _shared(training: Mapping[str, Any]) -> dict[str, Any]:
+    settings = {key: value for key, value in training["settings"].items() if key not in ("without", "gating")}
+    done = {"frames": training.get("frames"), "epochs trained": len(training.get("history", ()))}
+    return {**settings, **done}
+
+
+def settings_figures(shared: Mapping[str, Any]) -> Figures:
+    """How the networks were trained that are compared."""
+    return {f"nsm.ablation.trained.{name}": float(shared[name]) for name in (*_TOLD, "frames") if shared.get(name)}
+
+
+def left_out_figures(name: str, trials: Sequence[Trial]) -> Figures:
+    """Table 3: sitting down with a part of the rollout left out."""
+    return _task_figures(f"nsm.ablation.{name}", trials)
+
+
+def trained_figures(task: str, trials: Mapping[str, Sequence[Trial]], log: Log) -> Figures:
+    """Table 3 and Fig. 12 for one task, from the same trials of all networks: place and rotation before the last
+    correction, over what each network finished, and over what all of them did; foot slide, motion detail."""
+    out: Figures = {}
+    together = _finished_by_all(list(trials.values()))
+    for name, found in trials.items():
+        log(f"{name}, {task}: {sum(one.finished for one in found)} of {len(found)} done")
+        row = f"nsm.ablation.{name}" if task == "sit" else f"nsm.ablation.{name}.{task}"
+        out |= _task_figures(row, found)
+        out[f"{row}.foot_slide_cm_per_s"] = float(np.mean([one.slide for one in found]))
+        out[f"{row}.motion_detail_deg"] = float(np.mean([one.detail for one in found]))
+        out[f"{row}.penetration_cm"] = float(np.mean([one.depth_cm for one in found]))
+        if len(together) >= _LEAST_COMMON:
+            out[f"{row}.common_pe_cm"] = float(np.mean([found[n].raw_cm for n in together]))
+    out[f"nsm.ablation.trained.{task}_done_by_all"] = float(len(together))
+    return out
+
+
+def _task_figures(row: str, trials: Sequence[Trial]) -> Figures:
+    done = [one for one in trials if one.finished]
+    out = {f"{row}.finished": len(done) / len(trials)}
+    if done:
+        out[f"{row}.pe_cm"] = float(np.mean([one.raw_cm for one in done]))
+        out[f"{row}.re_deg"] = float(np.mean([one.raw_deg for one in done]))
+    return out
+
+
+def _finished_by_all(trials: Collection[Sequence[Trial]]) -> list[int]:
+    """Numbers of the trials that every network finished."""
+    return [number for number, row in enumerate(zip(*trials, strict=True)) if all(one.finished for one in row)]

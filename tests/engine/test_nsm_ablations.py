@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender evaluate nsm --ablations`: networks that were trained alike are compared, and others are refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nsm_blender.cli import main
+from nsm_blender.control.scene_network import FILE, load
+from nsm_blender.errors import UserError
+from nsm_blender.evaluation.nsm import Trial, evaluate
+from nsm_blender.evaluation.nsm_ablations import TRAINED, trained_alike, trained_figures
+from nsm_blender.paths import weights_folder
+
+NETWORKS = {
+    "full": ([], "kronecker"),
+    "no_interaction": (["interaction"], "kronecker"),
+    "no_environment": (["environment"], "kronecker"),
+    "concatenation": ([], "concatenation"),
+}
+
+
+def card(name: str, **settings: Any) -> dict[str, Any]:
+    """The card of a network of NETWORKS."""
+    without, gating = NETWORKS[name]
+    shared = {"without": without, "gating": gating, "epochs": 7, "hidden": 128, "seed": 1}
+    return {"training": {"frames": 1000, "history": [{"loss": 1.0}] * 7, "settings": shared | settings}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Networks trained alike, as far as their cards tell."""
+    for name in NETWORKS:
+        (tmp_path / f"{name}.safetensors").write_bytes(b"weights")
+        write(tmp_path, name, card(name))
+    return tmp_path
+
+
+def write(folder: Path, name: str, told: dict[str, Any]) -> None:
+    (folder / f"{name}.json").write_text(json.dumps(told))
+
+
+def trial(finished: bool, raw_cm: float) -> Trial:
+    return Trial("chair", finished, raw_cm, 1.0, raw_cm, 1.0, 3.0, 2.0, 1.0, 0.5, 0.7)
+
+
+def test_networks_that_differ_in_their_part_alone_are_alike(folder: Path) -> None:
+    shared = trained_alike(folder)
+    assert shared["epochs"] == 7 and shared["frames"] == 1000
+
+
+def test_a_network_that_was_trained_longer_is_refused(folder: Path) -> None:
+    write(folder, "no_environment", card("no_environment", epochs=9))
+    with pytest.raises(UserError, match=r"not trained alike: epochs was 9 and 7"):
+        trained_alike(folder)
+
+
+def test_a_training_that_was_cut_short_is_refused(folder: Path) -> None:
+    told = card("concatenation")
+    del told["training"]["history"][3:]
+    write(folder, "concatenation", told)
+    with pytest.raises(UserError, match="epochs trained was 3 and 7"):
+        trained_alike(folder)
+
+
+def test_a_network_that_has_the_sensor_it_is_named_to_lack_is_refused(folder: Path) -> None:
+    write(folder, "no_interaction", card("full"))
+    with pytest.raises(UserError, match="train it without"):
+        trained_alike(folder)
+
+
+def test_a_missing_network_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "concatenation.safetensors").unlink()
+    assert main(["evaluate", "nsm", "--tables", "ablations", "--ablations", str(folder)]) == 1
+    assert "concatenation.safetensors: there is no such network" in capsys.readouterr().err
+
+
+def test_errors_are_compared_over_what_all_finished_too() -> None:
+    found = {name: [trial(True, 4.0)] * 6 for name in TRAINED}
+    # One that fails where it is difficult looks better than it is.
+    found["no_interaction"] = [trial(True, 3.0)] * 5 + [trial(False, math.inf)]
+    found["full"] = [trial(True, 2.0)] * 5 + [trial(True, 20.0)]
+    figures = trained_figures("sit", found, lambda _: None)
+    assert figures["nsm.ablation.full.pe_cm"] == pytest.approx(5.0)
+    assert figures["nsm.ablation.no_interaction.pe_cm"] == pytest.approx(3.0)
+    assert figures["nsm.ablation.no_interaction.finished"] == pytest.approx(5 / 6)
+    assert figures["nsm.ablation.full.common_pe_cm"] == pytest.approx(2.0)
+    assert figures["nsm.ablation.no_interaction.common_pe_cm"] == pytest.approx(3.0)
+
+
+@pytest.fixture
+def shipped(folder: Path) -> Path:
+    """The shipped network in the place of all, the sensors taken from those that lack them."""
+    safetensors = pytest.importorskip("safetensors.numpy")
+    network = weights_folder() / FILE
+    tensors = safetensors.load_file(network)
+    told = json.loads(network.with_suffix(".json").read_text())
+    for name, (without, _) in NETWORKS.items():
+        own = dict(tensors)
+        for sensor in without:
+            own[f"{sensor}_w0"] = np.zeros_like(own[f"{sensor}_w0"])
+        safetensors.save_file(own, folder / f"{name}.safetensors")
+        write(folder, name, {**told, "actions": ["sit"], "training": card(name)["training"]})
+    return folder
+
+
+def test_all_networks_do_the_same_trials(shipped: Path) -> None:
+    assert "sit" in load(shipped / "full.safetensors").card["actions"]
+    figures = evaluate(None, quick=True, development=True, tables=["ablations"], ablations=shipped, processes=1)
+    rows = {name.split(".")[2] for name in figures}
+    assert rows == {*TRAINED, "trained"}
+    # The same weights from the same start.
+    for figure in ("pe_cm", "finished", "foot_slide_cm_per_s"):
+        assert figures[f"nsm.ablation.full.{figure}"] == figures[f"nsm.ablation.concatenation.{figure}"]
+    assert figures["nsm.ablation.full.finished"] == 1.0
+    assert figures["nsm.ablation.no_bidirectional.motion_detail_deg"] != figures["nsm.ablation.full.motion_detail_deg"]
+    assert figures["nsm.ablation.trained.epochs"] == 7 and not any("carry" in name for name in figures)
