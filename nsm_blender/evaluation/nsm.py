@@ -63,7 +63,7 @@ SECONDS = {"sit": 12.0, "carry": 12.0}
 """After which a trial is not finished."""
 ABLATED = {"sit": ("sit", CHAIRS), "carry": ("pick_up", LOADS)}
 """Action and number of things of each task of the networks that were trained for the ablations;"""
-_ABLATED_TRIALS = 20
+_ABLATED_TRIALS = 30
 """the things are come to from as many starts as make so many trials."""
 TABLES = ("precision", "ablations", "response", "endurance", "success")
 DEVELOPMENT = 100001

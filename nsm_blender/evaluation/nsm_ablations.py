@@ -6,6 +6,7 @@ Without such networks a part is left out of the rollout of the full one, which w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,13 +115,17 @@ def left_out_figures(name: str, trials: Sequence[Trial]) -> Figures:
 
 def trained_figures(task: str, trials: Mapping[str, Sequence[Trial]], log: Log) -> Figures:
     """Table 3 and Fig. 12 for one task, from the same trials of all networks: place and rotation before the last
-    correction, over what each network finished, and over what all of them did; foot slide, motion detail."""
+    correction, over what each network finished, with the standard error of the mean, and over what all of them did;
+    foot slide, motion detail."""
     out: Figures = {}
     together = _finished_by_all(list(trials.values()))
     for name, found in trials.items():
         log(f"{name}, {task}: {sum(one.finished for one in found)} of {len(found)} done")
         row = f"nsm.ablation.{name}" if task == "sit" else f"nsm.ablation.{name}.{task}"
         out |= _task_figures(row, found)
+        errors = [one.raw_cm for one in found if one.finished]
+        if len(errors) > 1:
+            out[f"{row}.pe_cm.standard_error"] = float(np.std(errors, ddof=1) / math.sqrt(len(errors)))
         out[f"{row}.foot_slide_cm_per_s"] = float(np.mean([one.slide for one in found]))
         out[f"{row}.motion_detail_deg"] = float(np.mean([one.detail for one in found]))
         out[f"{row}.penetration_cm"] = float(np.mean([one.depth_cm for one in found]))

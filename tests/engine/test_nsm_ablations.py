@@ -88,6 +88,7 @@ def test_errors_are_compared_over_what_all_finished_too() -> None:
     found["full"] = [trial(True, 2.0)] * 5 + [trial(True, 20.0)]
     figures = trained_figures("sit", found, lambda _: None)
     assert figures["nsm.ablation.full.pe_cm"] == pytest.approx(5.0)
+    assert figures["nsm.ablation.full.pe_cm.standard_error"] == pytest.approx(3.0)
     assert figures["nsm.ablation.no_interaction.pe_cm"] == pytest.approx(3.0)
     assert figures["nsm.ablation.no_interaction.finished"] == pytest.approx(5 / 6)
     assert figures["nsm.ablation.full.common_pe_cm"] == pytest.approx(2.0)
