@@ -16,7 +16,7 @@ import numpy as np
 from ..models.nsm import FPS
 from ..motion.filters import gaussian, highest_around, runs
 from ..motion.ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
-from ..motion.rotations import Array, from_axis_angle, from_exponential_map, multiply, normalize, rotate
+from ..motion.rotations import Array, from_axis_angle, from_exponential_map, from_yaw, multiply, normalize, rotate
 from ..motion.skeleton import MODEL_SKELETON
 from .around import Around
 from .bodies import OWNERS, SHARES, bone_points
@@ -145,14 +145,10 @@ class BodyClear:
             costs = self._costs(start, stop, places, rotations, moves)
             costs[moves.size > limits[start:stop, None] + 1e-9] = np.inf
             chosen = cheapest_way(costs, changes, start > 0, stop < len(keys))
-            if not chosen.any():
-                continue
-            last = min(keys[stop - 1] + EVERY, len(places))
-            span = np.arange(keys[start], last)
+            frames = np.arange(keys[start], min(keys[stop - 1] + EVERY, len(places)))
             way = moves.choices[chosen]
-            dense = np.stack([np.interp(span, keys[start:stop], column) for column in way.T], axis=1)
-            out[span] = gaussian(dense, _SMOOTH)
-        return out
+            out[frames] = np.stack([np.interp(frames, keys[start:stop], column) for column in way.T], axis=1)
+        return gaussian(out, _SMOOTH) if out.any() else out
 
     def _costs(self, start: int, stop: int, places: Array, rotations: Array, moves: Moves) -> Array:
         """(F, C) of each choice at each of the moments."""
@@ -197,6 +193,13 @@ def _rays(ways: int, sizes: list[float]) -> Array:
     return np.concatenate((np.zeros((1, 2)), (np.array(sizes)[:, None, None] * ray).reshape(-1, 2)))
 
 
+def _turns(sizes: list[float]) -> Array:
+    """Choices (C, 3): none, and of each size about the axes and the lines between three of them."""
+    every = np.stack(np.meshgrid(*[[-1, 0, 1]] * 3), axis=-1).reshape(-1, 3)
+    ray = normalize(every[np.isin(np.abs(every).sum(axis=1), (1, 3))].astype(float))
+    return np.concatenate((np.zeros((1, 3)), (np.array(sizes)[:, None, None] * ray).reshape(-1, 3)))
+
+
 def _aside(hips: Array, rotations: Array, facing: Array, moves: Array) -> tuple[Array, Array]:
     """Hips moved by metres (F, 2) over feet that stay."""
     shift = np.concatenate((moves, np.zeros((len(moves), 1))), axis=1)
@@ -210,19 +213,19 @@ def _aside(hips: Array, rotations: Array, facing: Array, moves: Array) -> tuple[
     return hips + shift, out
 
 
-def _tilt(facing: Array, moves: Array) -> Array:
-    """Rotation vectors (F, 3) that tilt what stands by radians (F, 2), ahead and to the left."""
-    cos, sin = np.cos(facing), np.sin(facing)
-    ahead, left = np.stack((sin, -cos), axis=1), np.stack((cos, sin), axis=1)
-    way = moves[:, :1] * ahead + moves[:, 1:] * left
-    return np.stack((-way[:, 1], way[:, 0], np.zeros(len(way))), axis=1)
+def _turn(facing: Array, moves: Array) -> Array:
+    """Rotations (F, 4) by vectors (F, 3) that are seen by who faces angles (F,): to the left, backward, up."""
+    return from_exponential_map(rotate(from_yaw(facing), moves))
 
 
 def _leaning(hips: Array, rotations: Array, facing: Array, moves: Array) -> tuple[Array, Array]:
     """The trunk tilted, from the lower back up."""
-    out, tilt = rotations.copy(), _tilt(facing, moves)
-    share = np.array([_LEAN.get(MODEL_SKELETON.names[joint], 1.0) for joint in _UPPER])
-    out[:, _UPPER] = multiply(from_exponential_map(share[:, None] * tilt[:, None]), rotations[:, _UPPER])
+    out = rotations.copy()
+    # Ahead, and to the left.
+    tilt = np.stack((moves[:, 0], moves[:, 1], np.zeros(len(moves))), axis=1)
+    for joint in _UPPER:
+        share = _LEAN.get(MODEL_SKELETON.names[joint], 1.0)
+        out[:, joint] = multiply(_turn(facing, share * tilt), rotations[:, joint])
     return hips, out
 
 
@@ -245,10 +248,9 @@ def _arm_swung(side: str) -> Changed:
     joints = MODEL_SKELETON.indices([side + part for part in ("Arm", "ForeArm", "Hand")])
 
     def changed(hips: Array, rotations: Array, facing: Array, moves: Array) -> tuple[Array, Array]:
-        out = rotations.copy()
-        # What hangs goes to the side where what stands is tilted away from.
-        turn = from_exponential_map(_tilt(facing, -moves))[:, None]
-        out[:, joints] = multiply(np.broadcast_to(turn, (*out[:, joints].shape,)), rotations[:, joints])
+        out, turn = rotations.copy(), _turn(facing, moves)
+        for joint in joints:
+            out[:, joint] = multiply(turn, rotations[:, joint])
         return hips, out
 
     return changed
@@ -262,7 +264,7 @@ def _weights(**parts: float) -> Array:
     return out
 
 
-_SHOULDERS = np.isin(OWNERS, [limb.upper for limb in ARMS.values()]) & (SHARES == SHARES.min())
+_SHOULDERS = np.isin(OWNERS, [limb.upper for limb in ARMS.values()]) & (SHARES < 0.2)
 _AWAY = _rays(8, [0.03, 0.06, 0.09, ASIDE])
 HIPS = Moves(
     _AWAY,
@@ -290,7 +292,7 @@ KNEES = [
     )
     for side, limb in _LEGS.items()
 ]
-_SWUNG = _rays(8, [0.1, 0.2, 0.3, 0.4])
+_SWUNG = _turns([0.12, 0.24, 0.36, 0.5])
 SWINGS = {
     side: Moves(
         _SWUNG,

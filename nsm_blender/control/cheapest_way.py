@@ -12,16 +12,18 @@ def cheapest_way(costs: Array, changes: Array, starts: bool = True, ends: bool =
     """Numbers (K,) of the moves to make at K moments, of C, so that the sum is least.
 
     costs: (K, C) of a move at a moment. changes: (C, C) of going from one to another between two moments. starts, ends:
-    whether there is none, move 0, before the first moment and after the last one.
+    whether none is made, move 0, at the first moment and at the last one.
     """
     before = np.zeros(costs.shape, dtype=int)
-    best = costs[0] + (changes[0] if starts else 0.0)
+    best = costs[0].copy()
+    if starts:
+        best[1:] = np.inf
     for moment, cost in enumerate(costs[1:], 1):
         coming = best[:, None] + changes
         before[moment] = coming.argmin(axis=0)
         best = coming.min(axis=0) + cost
     out = np.zeros(len(costs), dtype=int)
-    out[-1] = (best + (changes[:, 0] if ends else 0.0)).argmin()
+    out[-1] = 0 if ends else best.argmin()
     for moment in range(len(costs) - 1, 0, -1):
         out[moment - 1] = before[moment, out[moment]]
     return out

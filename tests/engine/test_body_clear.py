@@ -99,7 +99,7 @@ def test_a_free_arm_is_drawn_in_before_a_wall() -> None:
     shelf = wall([0.81, 0.0, 1.4], [0.1, 0.3, 0.3])
     before, after = posed(rolled, [], NO_HANDS, []), posed(rolled, [], empty_hands(shelf), [shelf])
     assert deepest(before.places, shelf) > 0.025
-    assert deepest(after.places, shelf) < 0.01
+    assert deepest(after.places, shelf) < 0.015
     np.testing.assert_array_equal(after.places[:, WRISTS[1]], before.places[:, WRISTS[1]])
 
 
