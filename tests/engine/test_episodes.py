@@ -17,6 +17,7 @@ from nsm_blender.motion.skeleton import MODEL_SKELETON
 from nsm_blender.training.episodes.boxes import random_box
 from nsm_blender.training.episodes.carry_episodes import carry_episode
 from nsm_blender.training.episodes.climbing import Flight, Stance, flight_of
+from nsm_blender.training.episodes.clutter import clutter
 from nsm_blender.training.episodes.doorways import pulled, pushed, random_doorway
 from nsm_blender.training.episodes.episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
 from nsm_blender.training.episodes.holding import Hold, box_poses, holding, off_faces
@@ -219,3 +220,15 @@ def test_tracks_are_read_as_they_were_written(tmp_path: Path) -> None:
     for track, again in zip(tracks, load_tracks(tmp_path / "walks.npz"), strict=True):
         for name, value in vars(track).items():
             np.testing.assert_array_equal(getattr(again, name), value)
+
+
+def test_nobody_is_in_what_stands_around(pool: Pool) -> None:
+    track = pool.tracks[1]
+    closest = []
+    for seed in range(12):
+        for thing in clutter(track, [], np.random.default_rng(seed)):
+            deep = penetration(track.positions(), Surroundings([thing]), range(0, len(track), 3)).max()
+            assert deep == 0
+            closest.append(Surroundings([thing]).at(0).distance(track.positions()[::3].reshape(-1, 3)).min())
+    # One learns to pass things closely.
+    assert min(closest) < 0.15

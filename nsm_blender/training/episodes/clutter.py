@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...control.bodies import RADII, bone_points
 from ...geometry.colliders import Collider, Surroundings
 from ...geometry.furniture import held_out, make
 from ...motion.rotations import from_yaw
@@ -14,16 +15,20 @@ _KINDS = ("table", "chair", "shelf", "cupboard", "desk", "box", "crate", "drum",
 _MOST = 6
 _REACH = 2.2
 """Metres from the way within which things are put; farther ones are not sensed."""
-_LEAST_GAP = 0.04
-"""Metres between a thing and any joint at any time."""
+_MOST_GAP = 0.1
+"""Metres between a thing and the body, all the time: drawn from 0 to this, so that one passes things closely."""
 _TRIES = 5
 _EVERY = 3
 """Frames between the poses that are checked."""
 
 
 def clutter(track: Track, taken: list[Collider], rng: np.random.Generator) -> list[Collider]:
-    """Up to six pieces near the way of `track` that no joint comes near, and that stand in none of `taken`."""
-    joints = track.positions()[::_EVERY].reshape(-1, 3)
+    """Up to six pieces near the way of `track` that the body is never in, and that stand in none of `taken`."""
+    joints = track.positions()[::_EVERY]
+    # The ends of bones that have no flesh in the measure, such as the toes, too.
+    body = np.concatenate((bone_points(joints), joints), axis=1)
+    radii = np.tile(np.append(RADII, np.zeros(joints.shape[1])), len(body))
+    points = body.reshape(-1, 3)
     way = track.hips[::_EVERY, :2]
     found: list[Collider] = []
     for number in range(int(rng.integers(0, _MOST + 1))):
@@ -37,7 +42,7 @@ def clutter(track: Track, taken: list[Collider], rng: np.random.Generator) -> li
             pose = np.concatenate((place, [0.0], from_yaw(np.array(rng.uniform(-np.pi, np.pi)))))[None]
             candidate = Collider(f"clutter {number}", piece.boxes, pose)
             placed = Surroundings([candidate]).at(0)
-            if placed.distance(joints).min() < _LEAST_GAP + 0.1 * rng.random():
+            if (placed.distance(points) - radii).min() < _MOST_GAP * rng.random():
                 continue
             others = Surroundings([*taken, *found]).at(0)
             corners = (
