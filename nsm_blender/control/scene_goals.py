@@ -141,9 +141,9 @@ class Steer:
         walker.along = walker.path.project(root[:2], walker.along)
         self._notice(root, seconds)
         along = walker.ahead((WINDOW - WINDOW[0]) / FPS, self.pace, max(self.rest - seconds, 0.0))
-        beside = walker.path.position(np.array([walker.along]))[0] - root[:2]
+        beside = walker.places(np.array([walker.along]))[0] - root[:2]
         beside *= min(walker.left / COMING, FARTHEST_OVER / max(float(np.linalg.norm(beside)), 1e-9), 1.0)
-        flat = walker.path.position(along) + INSISTENCE * beside
+        flat = walker.places(along) + INSISTENCE * beside
         height = np.full(SAMPLES, root[2]) if self.ground is None else self.ground(flat)
         place = np.concatenate((flat, height[:, None]), axis=1)
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))

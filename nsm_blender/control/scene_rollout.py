@@ -40,6 +40,7 @@ from .nsm_features import (
 )
 from .scene_goals import GoalInput, Reach, Samples, Steer, Wish
 from .scene_things import Scenery
+from .squeezing import led_through
 
 _DT = 1.0 / FPS
 _PAST = -int(WINDOW[0])
@@ -250,6 +251,8 @@ class SceneCharacter:
             root[:2] += pull * min(fastest / max(float(np.linalg.norm(pull)), 1e-9), 1.0) * _DT
             turn = rate * turn + SQUARE * near * _askew(goal, root[3])
             root[3] += float(np.clip(turn, -FASTEST_TURN - turning, FASTEST_TURN - turning)) * _DT
+        if isinstance(self._goal.wish, Steer):
+            place, heading = led_through(self._goal.wish.walker, before, root, place, heading)
         place = self._through_door(root, self._round_corners(root, place))
         root[2] = self.scenery.ground(self.frame, root[None, :2], self._floor)[0]
         self.root = root

@@ -142,6 +142,11 @@ class Walker:
         """How far one has turned aside from the way where one is, to go sideways: 0..1."""
         return float(np.interp(self.along, self._s, self._aside))
 
+    @property
+    def speed(self) -> float:
+        """m/s that the way allows where one is."""
+        return self._at(self.along)
+
     def heading(self) -> float:
         """Facing angle where one is: along the way, or aside from it."""
         return float(self.facing(np.array([self.along]))[0])
@@ -156,8 +161,10 @@ class Walker:
 
     def places(self, along: Array) -> Array:
         """Places (N, 2) of the root at arc lengths (N,): on the way, or a little behind it who is turned aside."""
-        share = np.interp(along, self._s, self._aside)
-        out: Array = self.path.position(along) - HIPS_BACK * share[:, None] * direction(self.facing(along))
+        out: Array = self.path.position(along)
+        if self._aside.any():
+            share = np.interp(along, self._s, self._aside)
+            out = out - HIPS_BACK * share[:, None] * direction(self.facing(along))
         return out
 
     def _turned(self, sideways: Array) -> tuple[Array, Array]:
