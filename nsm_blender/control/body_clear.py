@@ -43,6 +43,8 @@ _CHANGE = 300.0
 """Cost of a metre more or less, squared, between two moments."""
 _PINNED = 10.0
 """Cost of a metre by which a hand misses what it shall reach."""
+_STRETCH = 0.985
+"""Share of its length to which a leg may stretch."""
 _HELD = 1e-6
 """Metres by which a hand is moved that is where it shall be."""
 _NECK = 0.45
@@ -166,7 +168,7 @@ class BodyClear:
             body = MODEL_SKELETON.positions(*tried)
             depth = moves.weight * np.maximum(near.depths(bone_points(body)) - TOUCH, 0)
             out[at, number] = _WORTH * (depth.max(axis=1) + _ALL * depth.sum(axis=1))
-            out[at, number] += _PINNED * self._missed(frames, body)
+            out[at, number] += _PINNED * (self._missed(frames, body) + _stretched(places[frames], body))
         return highest_around(out, _HOLD) + moves.size
 
     def _missed(self, frames: Array, body: Array) -> Array:
@@ -179,6 +181,17 @@ class BodyClear:
             away = np.linalg.norm(pin.place[frames] - body[:, upper], axis=1)
             out += pin.weight[frames] * np.maximum(away - length, 0)
         return out
+
+
+def _stretched(before: Array, after: Array) -> Array:
+    """Metres (F,) by which legs are too short that were long enough: feet stay, at joint places (F, J, 3)."""
+    out = np.zeros(len(before))
+    for limb in _LEGS.values():
+        upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+        length = float(np.linalg.norm(MODEL_SKELETON.offsets[[middle, end]], axis=1).sum())
+        was, away = (np.linalg.norm(body[:, upper] - before[:, end], axis=1) for body in (before, after))
+        out += np.maximum(away - np.maximum(was, _STRETCH * length), 0)
+    return out
 
 
 def _unit(moves: Moves) -> float:
