@@ -16,6 +16,7 @@ from nsm_blender.training.episodes.pool import Pool
 from nsm_blender.training.episodes.reach import reaching
 from nsm_blender.training.episodes.sit_episodes import sit_episode
 from nsm_blender.training.episodes.sitting import Sit, recorded_sits
+from nsm_blender.training.episodes.track import Track
 
 from .captures import HIP_JOINTS, SEATED, clip_of, keep, sits_down
 from .test_episodes import come_and_go
@@ -32,9 +33,9 @@ def pool() -> Pool:
     return Pool([come_and_go(turn) for turn in (-2.0, 0.0, 2.0)])
 
 
-def sit_of(folder: Path, lower: float = 0.0, back: float = 0.0) -> Sit:
+def sit_of(folder: Path, lower: float = 0.0, back: float = 0.0, stays: float = 0.0) -> Sit:
     """Who sits on nothing told. lower: metres lower than a chair; back: metres by which the feet are drawn in under
-    the seat."""
+    the seat; stays: seconds longer."""
     track, _ = sits_down(come_and_go(0.0))
     seated = np.zeros((len(track), 3))
     middle = slice(round((SEATED[0] - 1.2) * 60), round((SEATED[1] + 1.2) * 60))
@@ -46,6 +47,10 @@ def sit_of(folder: Path, lower: float = 0.0, back: float = 0.0) -> Sit:
     track = reaching(track, seated, {}, {side: place + back * ramp[:, None] * behind for side, place in ankles.items()})
     # Without the way there, which led through the seat.
     track = track.cut(round(_STANDS * 60), len(track))
+    middle_frame = round((sum(SEATED) / 2 - _STANDS) * 60)
+    times = np.ones(len(track), dtype=int)
+    times[middle_frame] += round(stays * 60)
+    track = Track(**{name: np.repeat(value, times, axis=0) for name, value in vars(track).items()})
     keep(folder, clip_of(track, "sits", "ben", ("sit",)))
     (sit,) = recorded_sits(folder)
     return sit
@@ -70,9 +75,13 @@ def test_who_sits_has_the_legs_before_the_seat_and_not_in_it(tmp_path: Path, poo
         assert max(depth(places[f], f, around, seat, True, False) for f in seated_frames(episode)[::3]) <= DEEPEST
 
 
-def test_a_low_seat_that_was_recorded_gives_low_seats(tmp_path: Path, pool: Pool) -> None:
-    sit = sit_of(tmp_path, lower=0.23)
-    assert sit.seat_height < 0.27
+@pytest.mark.parametrize(("lower", "stays", "heights"), [(0.23, 0.0, (0.1, 0.27)), (-0.22, 6.0, (0.63, 0.75))])
+def test_a_pouf_and_a_bar_stool_that_were_recorded_give_such_seats(
+    tmp_path: Path, pool: Pool, lower: float, stays: float, heights: tuple[float, float]
+) -> None:
+    # Who sits on a high stool for long has the hips in the upper half of the clip most of the time.
+    sit = sit_of(tmp_path, lower, stays=stays)
+    assert heights[0] < sit.seat_height < heights[1]
     episodes = made(pool, sit, 12)
     assert len(episodes) >= 4
     for episode in episodes:

@@ -26,10 +26,12 @@ from .track import Track, joined
 SEATS = ("chair", "armchair", "stool", "sofa", "bench", "office_chair")
 LARGEST_CHANGE = 0.09
 """Metres by which a sit is played on a higher or lower seat than it was recorded on."""
-_LOW = 0.27
-"""Metres below which a recorded seat is lower than any that is made up;"""
+_USUAL = (0.27, 0.63)
+"""Metres between which recorded seats are about as high as furniture that is made up; others are made of it."""
 _LOWER = 0.04
-"""it is then made that much lower than it was recorded, at most."""
+"""Metres by which they are lower than they were recorded, at most."""
+_UNUSUAL = 0.3
+"""How often a sit on such a seat is taken, to once for others."""
 WRIST_ABOVE_REST = 0.035
 _BLEND = 1.0
 """Seconds over which the change of the seat's height comes in (5.2, step 4)."""
@@ -110,7 +112,8 @@ def _fault(episode: Episode, spans: tuple[int, int, int, int]) -> Fault | None:
 
 
 def _choose(sits: Sequence[Sit], rng: np.random.Generator) -> Sit:
-    sit = sits[int(rng.integers(len(sits)))]
+    often = np.array([1.0 if _is_usual(sit) else _UNUSUAL for sit in sits])
+    sit = sits[int(rng.choice(len(sits), p=often / often.sum()))]
     return sit.mirrored() if rng.random() < 0.5 else sit
 
 
@@ -131,8 +134,8 @@ def _seat_for(down: Sit, up: Sit, name: str, rng: np.random.Generator) -> tuple[
         if held_out(seed):
             continue
         piece = make(SEATS[int(rng.integers(len(SEATS)))], seed)
-        if down.seat_height < _LOW:
-            piece = _lowered(piece, down.seat_height + float(rng.uniform(-_LOWER, LARGEST_CHANGE)))
+        if not _is_usual(down):
+            piece = _stretched(piece, down.seat_height + float(rng.uniform(-_LOWER, LARGEST_CHANGE)))
         elif not isinstance(piece.handles, Seat) or abs(piece.handles.place[2] - down.seat_height) >= LARGEST_CHANGE:
             continue
         seat, collider = _placed(piece, name)
@@ -143,8 +146,13 @@ def _seat_for(down: Sit, up: Sit, name: str, rng: np.random.Generator) -> tuple[
     return Fault("no seat of this height with room for the legs", down.seat_height)
 
 
-def _lowered(piece: Piece, height: float) -> Piece:
-    """A seat whose boxes and handles are pressed together so that one sits at a height: a pouf, a low sofa."""
+def _is_usual(sit: Sit) -> bool:
+    return _USUAL[0] < sit.seat_height < _USUAL[1]
+
+
+def _stretched(piece: Piece, height: float) -> Piece:
+    """A seat whose boxes and handles are pressed together or drawn out so that one sits at a height: a pouf, a bar
+    stool."""
     seat = piece.handles
     assert isinstance(seat, Seat)
     share = np.array([1.0, 1.0, height / seat.place[2]])
