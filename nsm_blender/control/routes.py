@@ -118,7 +118,8 @@ class Finder:
         straight = float(np.linalg.norm(ends[chosen] - start, axis=1).min())
         if self._options.sideways and (found is None or found.price > straight + DETOUR):
             narrow = _Search(floor, start, ends[chosen], self._options.slim).route()
-            found = min((way for way in (found, narrow) if way is not None), key=lambda way: way.price, default=None)
+            if narrow is not None and (found is None or (narrow.gaps and narrow.price < found.price)):
+                found = narrow
         if found is None:
             blocker = self._name(search.nearest_to_start())
             raise RouteError(f"There is no way to the goal: {blocker} is in the way.{self._narrowest(search)}")
@@ -236,7 +237,8 @@ class _Search:
         thin = _Search(self._floor, self._start, self._ends, THINNEST)
         found = thin._cheapest()
         gaps = [] if found is None else [gap for _, _, gap in thin._gaps(found[0])]
-        return min(gaps, key=lambda gap: gap.width, default=None)
+        narrowest = min(gaps, key=lambda gap: gap.width, default=None)
+        return None if narrowest is None or narrowest.width < 2 * THINNEST else narrowest
 
     def _cheapest(self) -> tuple[Array, int] | None:
         """Points (N, 2) of the cheapest way over the grid, pulled straight, and the end that it leads to."""

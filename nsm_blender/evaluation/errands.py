@@ -20,6 +20,7 @@ import numpy as np
 from ..control.bake import Bake
 from ..control.foresight import foresee
 from ..control.goals import ActionKey, Goal, RouteOptions
+from ..control.legs import Leg
 from ..control.shot import Shot
 from ..errors import UserError
 from ..geometry.colliders import Placed, Surroundings
@@ -38,12 +39,14 @@ NEAR_CM, NEAR_DEG = 10.0, 5.0
 """What counts as reached."""
 BODY = 0.25
 """Metres: half the width of the bundled character across its shoulders and arms; routes keep more."""
+THIN = 0.15
+"""Metres: half of it from front to back, which counts where one goes sideways through a gap."""
 FPS = 30.0
 SPARE = 3.0
 """Seconds that a shot is longer than foreseen."""
 BAND = 0.02
-"""Metres: what a body wider by this reaches can be reached; what one narrower by this does not reach cannot. Between
-the two, either answer is right."""
+"""Metres: what a body wider by this reaches can be reached; what one narrower by this does not reach sideways cannot.
+Between the two, either answer is right."""
 _GRID = 0.025
 _ANKLE, _CROUCHED = 0.08, 1.3
 
@@ -93,7 +96,8 @@ def cases(seed: int, goals: int = GOALS) -> list[Case]:
     rng = np.random.default_rng([77, seed])
     placed = Surroundings(room.colliders).at(0)
     options = RouteOptions()
-    wide, narrow = (_Truth(placed, room, options, wider) for wider in (BAND, -BAND))
+    wide = _Truth(placed, room, options, options.radius + BAND, options.radius + BAND)
+    narrow = _Truth(placed, room, options, options.slim - BAND, options.radius - BAND)
     out = []
     for number in range(goals):
         start = room.free[rng.integers(len(room.free))]
@@ -133,7 +137,7 @@ def carry_out(case: Case) -> Result:
     return Result(
         error_cm=100 * math.hypot(x - key["place"][0], y - key["place"][1]),
         error_deg=math.degrees(abs(math.remainder(angle - key["facing"], 2 * math.pi))),
-        depth_cm=100 * _depth(placed, motion),
+        depth_cm=100 * _depth(placed, motion, foreseen.leg),
         joints_inside=float((joints.min(axis=1) == 0).mean()),
         slide=foot_slide(motion),
         early_s=early,
@@ -188,35 +192,39 @@ def _figures(done: list[tuple[Case, Result]], log: Log) -> Figures:
     return out
 
 
-def _depth(placed: Placed, motion: Motion) -> float:
-    """Metres to which the body, a cylinder as high as the character just is, is in a thing at the worst frame."""
+def _depth(placed: Placed, motion: Motion, leg: Leg | None) -> float:
+    """Metres to which the body, a cylinder as high as the character just is, is in a thing at the worst frame. It is
+    as thin as THIN where the way leads sideways through a gap."""
     x, y = motion.root[:, 0].astype(float), motion.root[:, 1].astype(float)
+    body = np.full(len(motion), BODY)
+    if leg is not None:
+        away = np.hypot(x[:, None] - leg.route.points[:, 0], y[:, None] - leg.route.points[:, 1])
+        body[leg.route.sideways[away.argmin(axis=1)]] = THIN
     head = motion.positions[:, motion.names.index("Head"), 2] + 0.2
     worst = 0.0
     for outline, low, high in _outlines(placed):
         beside = _distance(outline, x, y)
-        worst = max(worst, float((BODY - beside)[(low < head) & (high > _ANKLE)].max(initial=0)))
+        worst = max(worst, float((body - beside)[(low < head) & (high > _ANKLE)].max(initial=0)))
     return worst
 
 
 class _Truth:
-    """Where a body that is `wider` by so many metres can be in a room, and where it can stand."""
+    """Where a body of a radius in metres can go in a room, and where one of the radius `standing` can stand."""
 
-    def __init__(self, placed: Placed, room: Room, options: RouteOptions, wider: float) -> None:
+    def __init__(self, placed: Placed, room: Room, options: RouteOptions, radius: float, standing: float) -> None:
         self._axes = [np.arange(-s / 2, s / 2 + _GRID, _GRID) for s in room.size]
         grid = np.meshgrid(*self._axes, indexing="ij")
         self._free = np.ones(grid[0].shape, dtype=bool)
         self._standing = self._free.copy()
-        radius = options.radius + wider
         for outline, low, high in _outlines(placed):
             if high <= _ANKLE or low >= options.height:
                 continue
             reach = zip(self._axes, outline.T, strict=True)
-            window = tuple(slice(*np.searchsorted(x, (c.min() - radius, c.max() + radius))) for x, c in reach)
-            clear = _distance(outline, grid[0][window], grid[1][window]) >= radius
-            self._standing[window] &= clear
+            window = tuple(slice(*np.searchsorted(x, (c.min() - standing, c.max() + standing))) for x, c in reach)
+            clear = _distance(outline, grid[0][window], grid[1][window])
+            self._standing[window] &= clear >= standing
             if low < _CROUCHED or not options.crouch:
-                self._free[window] &= clear
+                self._free[window] &= clear >= radius
 
     def reaches(self, start: Array, end: Array) -> bool:
         """Whether the body gets from `start` to `end`, and can stand there."""
