@@ -7,7 +7,7 @@ import numpy as np
 
 from ..geometry.colliders import PLACE, QUATERNION, Collider
 from ..geometry.roles import Carryable, Door, Seat, Surface
-from ..motion.root import angle_of
+from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, from_yaw, multiply, normalize, rotate
 from .scene_goals import Reach
 from .scene_hands import carried_pose, grasp_of
@@ -15,6 +15,11 @@ from .scene_things import to_world
 
 FROM_EDGE = 0.03
 """Metres that a box is put down behind a surface's edge."""
+SHORT = 0.04, 0.02, 0.05
+"""Metres by which the network puts a box down short of a low place, to the left of it, and over it: so much farther
+over is asked for"""
+LOW = (0.25, 0.7)
+"""at places of the box's middle lower than this, falling to nothing at that height."""
 ABOVE = 0.002
 """Metres over the surface: what lies on it is not in it."""
 
@@ -43,7 +48,14 @@ def put_down_aim(top: Surface, pose: Array, box: Collider, grasp: Carryable, lyi
     near, bottom = float((outline @ outward).max()), float(-outline[:, 2].min())
     place = to_world(np.array(top.place), pose)
     place = place + max(top.depth / 2 - near - FROM_EDGE, 0.0) * outward + np.array([0.0, 0.0, bottom + ABOVE])
-    return Reach(place, facing, "idle", box.name, carried_pose(grasp, turned, place, angle))
+    return Reach(place + _lead(facing, place[2]), facing, "idle", box.name, carried_pose(grasp, turned, place, angle))
+
+
+def _lead(facing: float, height: float) -> Array:
+    """Metres (3,) by which a place for a box's middle at a height is asked for beyond where it is."""
+    ahead, right, down = np.interp(height, LOW, (1.0, 0.0)) * np.array(SHORT)
+    front = direction(np.array(facing))
+    return np.array([*(ahead * front + right * np.array([front[1], -front[0]])), -down])
 
 
 def open_aim(collider: Collider, pose: Array, here: Array) -> Reach:

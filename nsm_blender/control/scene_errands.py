@@ -38,7 +38,9 @@ AT_END = 0.2
 NEARLY = 0.28
 """Metres of way left at which one stops, too, who gets no nearer"""
 HOVERS = 0.7
-"""for so many seconds."""
+"""for so many seconds,"""
+NEAR_USE = 0.5
+"""or goes on to use a thing, to which one is drawn from there."""
 TURNED = math.radians(6)
 """How exactly one turns to the facing that is asked for."""
 PATIENCE = 4.0
@@ -55,9 +57,9 @@ PAUSE = 0.8
 GETTING_UP = 1.0
 """Seconds that it takes to get up from a seat before one walks."""
 UP = 0.15
-"""Metres above the floor from which one first goes down the way that one came,"""
+"""Metres above the floor from which one first goes down the way that one came."""
 AWAY, TOWARDS = math.radians(50), math.radians(25)
-"""turning on the spot before one goes, who looks so far away from it, to so near,"""
+"""Who is up there, or carries something, turns on the spot before he goes, if he looks so far away, to so near,"""
 BEGINNING = 0.3
 """over the first so many metres of it."""
 _WITH_THINGS = ("sit", "pick_up", "put_down", "open")
@@ -257,15 +259,15 @@ class SceneErrands:
         self._get_up()
         if key.action == "climb":
             self._foot = leg.route.points[-3, :2]
-        if self._high and abs(self._away(leg)) > AWAY:
-            # He would walk his bend over the edge.
+        if (self._high or held) and abs(self._away(leg)) > AWAY:
+            # Who is up there would walk his bend over the edge; with something in the hands one backs off instead.
             self._stand(place, self.character.root[3] + self._away(leg))
             return self._enter(Stage.TURN)
         self._set_out(leg)
         return self._enter(Stage.GO)
 
     def _turn(self) -> bool:
-        """Up on something, turning to the way first."""
+        """Turning to the way first."""
         assert self._leg is not None
         if abs(self._away(self._leg)) > TOWARDS and self._seconds(self._since) < PATIENCE:
             return False
@@ -342,8 +344,8 @@ class SceneErrands:
                 return self._approach()
         if left < self._nearest - GETS_ON:
             self._nearest, self._got_on = left, self.character.frame
-        if self._aim is None and left <= NEARLY and self._seconds(self._got_on) > HOVERS:
-            return self._arrive()
+        if left <= (NEARLY if self._aim is None else NEAR_USE) and self._seconds(self._got_on) > HOVERS:
+            return self._arrive() if self._aim is None else self._approach()
         if self._seconds(self._got_on) > STUCK:
             return self._again(f"One came to a stop {left:.1f} m before the end of the way; free it or draw another.")
         return False

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..geometry.colliders import PLACE, Collider, Cuboids, Placed, Surroundings
 from ..geometry.footing import CLIMBABLE
+from ..geometry.roles import Carryable
 from ..models.nsm import CONTACTS, FPS
 from ..motion.filters import runs, velocity, without_short_runs
 from ..motion.ik import solve_limb
@@ -42,7 +43,7 @@ from .scene_hands import (
     palm,
 )
 from .scene_rollout import SceneRecord
-from .scene_things import Scenery, blended, pose_at, to_world
+from .scene_things import Scenery, pose_at, to_world
 from .seated_feet import keep_feet
 
 FARTHEST = 0.03
@@ -314,6 +315,16 @@ def _tracks(hands: Hands, colliders: dict[str, Collider], count: int, rate: floa
     }
 
 
+def _missed(
+    middle: Array, angle: Array, frame: int, grasp: Carryable, pose: Array, share: Array
+) -> tuple[Array, Array]:
+    """By how much a box at a pose (7,) is off the middle (T, 3) and angle (T,) between the palms in a frame, metres
+    (T, 3) and radians (T,): so much of it as `share` (T,) says."""
+    wanted, square = grasp_of(grasp, pose)
+    out: Array = share[:, None] * (wanted - middle[frame])
+    return out, share * float(wrap_angle(square - angle[frame]))
+
+
 class _Targets:
     """Where the wrists of a posed body (places (T, J, 3), rotations (T, J, 4)) are to be."""
 
@@ -325,18 +336,21 @@ class _Targets:
     def hold(self, hold: Hold, poses: Array, cuboids: Cuboids, facing: Array) -> None:
         """Put the palms on a box while it is held, and the box, in place, where it was taken and where it is left, and
         between them before the body, which faces these angles (T,)."""
-        count, blend = len(poses), SPREAD * FPS
+        count = len(poses)
         last = count if hold.left is None else hold.left
+        blend = min(SPREAD * FPS, (last - hold.taken) / 2)
         frames = slice(hold.taken, last)
         middle, angle = between_palms(self._places, self._rotations)
-        poses[frames] = carried_pose(hold.handles, hold.lying, middle[frames], angle[frames])
-        # Out of its place into the hands, and back, within a second: the hands go with it as far as they may.
+        # As far from the hands as it was in its place, and will be, which fades within a second: else it would be on
+        # its way ahead of hands that still come down, or stay behind those that rise.
         away = _faded(count, hold.taken, hold.taken + blend)
-        poses[frames] = blended(poses[frames], hold.lying, away[frames])
         near: Array = np.zeros(count)
+        off, turn = _missed(middle, angle, hold.taken, hold.handles, hold.lying, away)
         if hold.goal is not None:
             near = 1 - _faded(count, last - blend, last)
-            poses[frames] = blended(poses[frames], hold.goal, near[frames])
+            more = _missed(middle, angle, last - 1, hold.handles, hold.goal, near)
+            off, turn = off + more[0], turn + more[1]
+        poses[frames] = carried_pose(hold.handles, hold.lying, (middle + off)[frames], (angle + turn)[frames])
         free = eased(count, hold.taken, hold.taken + _COMES_FREE, *_until(last, count, hold.goal is not None))
         off = np.zeros((count, 3))
         off[frames] = held_off(poses[frames], cuboids, self._places[frames], facing[frames])
