@@ -39,15 +39,20 @@ class Around:
     def __len__(self) -> int:
         return len(self.moment)
 
-    def part(self, start: int, stop: int, balls: Array) -> Around:
-        """The pairs of some moments, counted from the first of them, and of the balls of a mask (P,)."""
-        rows = slice(*np.searchsorted(self.moment, [start, stop]))
-        kept = np.flatnonzero(balls[self.ball[rows]]) + rows.start
-        return self._of(kept, self.moment[kept] - start)
+    def at(self, moments: Array, balls: Array) -> Around:
+        """The pairs at some moments (F,), rising, which are counted from 0 then, and of the balls of a mask (P,)."""
+        if not len(moments):
+            return self._of(slice(0), self.moment[:0])
+        first = int(np.searchsorted(self.moment, moments[0]))
+        last = int(np.searchsorted(self.moment, moments[-1], side="right"))
+        number = np.searchsorted(moments, self.moment[first:last])
+        kept = np.flatnonzero((moments[number] == self.moment[first:last]) & balls[self.ball[first:last]])
+        return self._of(kept + first, number[kept])
 
-    def of_moments(self, moments: Array) -> Around:
-        """The same pairs, with moments counted as in `moments` (F,), rising, which has them all."""
-        return self._of(slice(None), np.searchsorted(moments, self.moment))
+    def repeated(self, count: int, moments: int) -> Around:
+        """The same pairs so many times, as if so many moments came again."""
+        every = np.tile(np.arange(len(self)), count)
+        return self._of(every, self.moment[every] + np.repeat(np.arange(count) * moments, len(self)))
 
     def _of(self, rows: Array | slice, moment: Array) -> Around:
         return Around(

@@ -140,7 +140,7 @@ class BodyClear:
         out = np.zeros((len(places), moves.choices.shape[1]))
         keys = np.arange(0, len(places), EVERY)
         limits = np.broadcast_to(limit, len(places))[keys]
-        sought = self._things.part(0, len(keys), moves.seeks)
+        sought = self._things.at(np.arange(len(keys)), moves.seeks)
         deep = sought.depths(bone_points(places[keys])).max(axis=1) > TOUCH
         changes = _CHANGE * np.sum((moves.choices[:, None] - moves.choices) ** 2, axis=-1) * _unit(moves) ** 2
         for start, stop in runs(highest_around(deep, _MARGIN)):
@@ -156,12 +156,12 @@ class BodyClear:
         """(F, C) of each choice at each of the moments."""
         out = np.zeros((stop - start, len(moves.choices)))
         frames = np.arange(start, stop) * EVERY
-        near = self._things.part(start, stop, moves.weight > 0)
+        near = self._things.at(np.arange(start, stop), moves.weight > 0)
         matters = np.isin(np.arange(stop - start), near.moment)
         for pin in self._pins:
             matters |= pin.weight[frames] > 0
         at = np.flatnonzero(matters)
-        near, frames = near.of_moments(at), frames[at]
+        near, frames = near.at(at, moves.weight > 0), frames[at]
         hips, turned, facing = places[frames, 0], rotations[frames], self._facing[frames]
         for number, choice in enumerate(moves.choices):
             tried = moves.changed(hips, turned, facing, np.broadcast_to(choice, (len(frames), len(choice))))

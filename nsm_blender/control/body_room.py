@@ -11,14 +11,15 @@ from ..geometry.colliders import Collider
 from ..models.nsm import ACTIONS, FPS
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
-from .around import Balls, around
+from .around import Around, Balls, around
 from .bodies import RADII, bone_points, may_touch
 from .body_clear import ASIDE, EVERY, ON_SEAT, BodyClear, Pin
+from .clearance import FOOT, LEG_RADII, REACH, leg_points
 from .floor import CROUCHED
 from .scene_deeds import Seating
 from .scene_hands import ARMS, Hands
 from .scene_rollout import SceneRecord
-from .scene_things import pose_at
+from .scene_things import blended
 
 ACTIVE = 0.2
 """Action labels above this mean that one does it."""
@@ -30,28 +31,42 @@ _PINNED = round(0.9 * FPS)
 """Frames before and after a grasp in which the hands come to where they take hold, and leave it."""
 
 
-def body_clear(
-    record: SceneRecord,
-    places: Array,
-    facing: Array,
-    seatings: Sequence[Seating],
-    hands: Hands,
-    colliders: Sequence[Collider],
-    things: dict[str, Array],
-    rate: float,
-) -> BodyClear:
-    """A body with joints at places (T, J, 3) among the things of its rollout. See scene_motion.posed."""
-    keys = np.arange(0, len(places), EVERY)
-    sits, carries, opens = (record.actions[keys, ACTIONS.index(name)] > ACTIVE for name in ("sit", "carry", "open"))
-    for one in seatings:
-        sits |= (keys >= one.settled) & (keys < (len(places) if one.left is None else one.left))
-    balls = Balls(bone_points(places[keys]), RADII, may_touch(sits, carries | opens))
-    poses = [things[c.name][keys] if c.name in things else _poses(c, keys * rate) for c in colliders]
-    used = {one.aim.thing for one in seatings} | {hold.name for hold in hands.holds}
-    used |= {grip.name for grip in hands.grips}
-    low = record.root[keys, 2] + CROUCHED
-    found = around(colliders, poses, _not_held(keys, colliders, hands), used, balls, low, _REACH)
-    return BodyClear(found, facing, _pins(hands, places))
+class Room:
+    """The things around a rollout of T frames, but what is in the hands, or climbed. poses: (T, 7) of those
+    that were moved. rate: frames of the colliders' poses for each of the rollout."""
+
+    def __init__(
+        self, record: SceneRecord, hands: Hands, colliders: Sequence[Collider], poses: dict[str, Array], rate: float
+    ) -> None:
+        self._record, self._hands, self._colliders = record, hands, colliders
+        frames = np.arange(len(record.root))
+        self._poses = [poses[c.name] if c.name in poses else _poses(c, frames * rate) for c in colliders]
+        self._there = _not_held(frames, colliders, hands)
+        self._there[:, [collider.role == "climbable" for collider in colliders]] = False
+
+    def around_legs(self, places: Array) -> Around:
+        """What is near shins and feet, at every frame; feet may be in what they stand on."""
+        allowed = np.tile(LEG_RADII == FOOT, (len(places), 1))
+        underfoot = [collider.name for collider in self._colliders if collider.role == "ground"]
+        high = np.full(len(places), np.inf)
+        return self._around(slice(None), Balls(leg_points(places), LEG_RADII, allowed), underfoot, high, REACH)
+
+    def around_body(self, places: Array, facing: Array, seatings: Sequence[Seating]) -> BodyClear:
+        """A body with joints at places (T, J, 3) that faces angles (T,), and may touch what it uses."""
+        record, hands = self._record, self._hands
+        keys = np.arange(0, len(places), EVERY)
+        sits, carries, opens = (record.actions[keys, ACTIONS.index(name)] > ACTIVE for name in ("sit", "carry", "open"))
+        for one in seatings:
+            sits |= (keys >= one.settled) & (keys < (len(places) if one.left is None else one.left))
+        balls = Balls(bone_points(places[keys]), RADII, may_touch(sits, carries | opens))
+        used = [one.aim.thing for one in seatings] + [hold.name for hold in hands.holds]
+        used += [grip.name for grip in hands.grips]
+        found = self._around(slice(None, None, EVERY), balls, used, record.root[keys, 2] + CROUCHED, _REACH)
+        return BodyClear(found, facing, _pins(hands, places))
+
+    def _around(self, frames: slice, balls: Balls, used: Sequence[str], low: Array, reach: float) -> Around:
+        poses = [poses if len(poses) == 1 else poses[frames] for poses in self._poses]
+        return around(self._colliders, poses, self._there[frames], used, balls, low, reach)
 
 
 def hips_limit(count: int, seatings: Sequence[Seating]) -> Array:
@@ -74,10 +89,11 @@ def _not_held(frames: Array, colliders: Sequence[Collider], hands: Hands) -> Arr
 
 
 def _poses(collider: Collider, frames: Array) -> Array:
-    """Poses (K, 7) of a thing at frames of its own, or the one that it always has."""
-    if len(collider.poses) == 1:
-        return pose_at(collider, 0)[None]
-    return np.array([pose_at(collider, frame) for frame in frames])
+    """Poses (T, 7) of a thing at frames of its own, or the one that it always has; between two on the straight line."""
+    poses = np.asarray(collider.poses, dtype=float)
+    at = np.clip(frames, 0, len(poses) - 1) if len(poses) > 1 else np.zeros(1)
+    first = at.astype(int)
+    return blended(poses[first], poses[np.minimum(first + 1, len(poses) - 1)], at - first)
 
 
 def _pins(hands: Hands, places: Array) -> list[Pin]:

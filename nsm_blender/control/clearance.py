@@ -6,19 +6,14 @@ A stance moves as a whole, and a swing as one smooth arc, so that nothing slides
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-
 import numpy as np
 
-from ..geometry.colliders import Placed
 from ..motion.filters import runs
 from ..motion.ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
 from ..motion.rotations import Array, rotate
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from .around import Around
 from .planting import Stances
-
-Near = Callable[[int], Placed]
-"""The cuboids around a body at a frame."""
 
 SHIN, FOOT = 0.05, 0.03
 """Metres: radii of a shin and of a foot."""
@@ -28,11 +23,15 @@ FARTHEST = 0.24
 """Metres by which a foot is moved at most."""
 _COARSE, _FINE, _WAYS = 0.04, 0.01, 16
 """Metres between the moves that are tried, first roughly and then along the best way, of so many."""
-_SHARES = np.array([0.1, 0.4, 0.7, 1.0])
+_SHARES, _FOOT = np.array([0.1, 0.4, 0.7, 1.0]), np.array([0.5, 1.0])
+"""Where on a shin, and from ankle to toe, there are points."""
+LEG_RADII = np.tile([SHIN] * len(_SHARES) + [FOOT] * len(_FOOT), 2)
+"""Metres (P,): radii of `leg_points`."""
+REACH = FARTHEST + 0.15
+"""Metres from where it is in which a leg may come: a knee goes farther than its foot."""
+_PARTS = ("Leg", "Foot", "Toe")
 _FEW, _FRAMES = 6, 12
-"""Frames of a stance that are looked at, then,"""
-_TOGETHER = 3
-"""and frames between which things stand still."""
+"""Frames of a stance that are looked at, then."""
 _WORTH = 5.0
 """Metres that a foot may move for a metre of depth less."""
 _APART = 0.12
@@ -42,15 +41,26 @@ _EASE = 14
 _LEGS = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
 
 
+def leg_points(places: Array) -> Array:
+    """Points (..., P, 3) of shins and feet of bodies with joints at places (..., J, 3), left ones first: LEG_RADII are
+    theirs."""
+    knee, ankle, toe = (places[..., [MODEL_SKELETON.index(side + part) for side in _LEGS], :] for part in _PARTS)
+    return np.asarray(_points(knee, ankle, toe - ankle).reshape(*places.shape[:-2], -1, 3))
+
+
+def _points(knee: Array, ankle: Array, foot: Array) -> Array:
+    """Points (..., 6, 3) of a shin and of a foot that goes on by (..., 3) from the ankle to the toe."""
+    shin = knee[..., None, :] + _SHARES[:, None] * (ankle - knee)[..., None, :]
+    return np.concatenate((shin, ankle[..., None, :] + _FOOT[:, None] * foot[..., None, :]), axis=-2)
+
+
 class Legs:
     """The legs of a posed body among things. places: (T, J, 3). rotations: (T, J, 4) world. contacts: (T, 4).
-    underfoot: names of the things that feet stand on."""
+    things: around `leg_points`, at every frame."""
 
-    def __init__(
-        self, places: Array, rotations: Array, contacts: Array, near: Near, underfoot: Collection[str] = ()
-    ) -> None:
+    def __init__(self, places: Array, rotations: Array, contacts: Array, things: Around) -> None:
         self._places, self._rotations = places, rotations
-        self._contacts, self._near, self._underfoot = contacts, near, underfoot
+        self._contacts, self._things = contacts, things
 
     def shifts(self) -> dict[str, Array]:
         """Metres (T, 3) by which the foot of each side is to move; sides without any are left out."""
@@ -119,18 +129,12 @@ class Legs:
         other = MODEL_SKELETON.index(("Right" if side == "Left" else "Left") + "Foot")
         wanted = self._places[frames, ankle] + shift
         knee, end = self._bent(limb, frames, wanted)
-        bone = self._places[frames, toe] - self._places[frames, ankle]
-        shin = knee[:, :, None] + _SHARES[:, None] * (end - knee)[:, :, None]
-        foot = end[:, :, None] + np.array([0.5, 1.0])[:, None] * bone[None, :, None]
-        points = np.concatenate((shin, foot), axis=2)
-        depth = np.zeros(shift.shape[:2])
-        for start in range(0, len(frames), _TOGETHER):
-            part = slice(start, start + _TOGETHER)
-            near = self._near(int(frames[part][len(frames[part]) // 2]))
-            if len(near):
-                shin_depth = _deepest(near, points[:, part, : len(_SHARES)], SHIN)
-                foot_depth = _deepest(near.without(self._underfoot), points[:, part, len(_SHARES) :], FOOT)
-                depth[:, part] = np.maximum(shin_depth, foot_depth)
+        bone = np.broadcast_to(self._places[frames, toe] - self._places[frames, ankle], end.shape)
+        mine = np.repeat([side == one for one in _LEGS], len(LEG_RADII) // 2)
+        near = self._things.at(frames, mine).repeated(len(shift), len(frames))
+        points = np.zeros((len(shift) * len(frames), len(LEG_RADII), 3))
+        points[:, mine] = _points(knee, end, bone).reshape(len(points), -1, 3)
+        depth = near.depths(points).max(axis=1).reshape(shift.shape[:2])
         missed = np.linalg.norm(end - wanted, axis=-1)
         apart = np.linalg.norm((end - self._places[frames, other])[..., :2], axis=-1)
         return depth, missed, apart
@@ -150,17 +154,6 @@ def _some(frames: Array, count: int) -> Array:
     """Some of many frames, spread evenly, with the first and the last."""
     out: Array = frames[np.unique(np.linspace(0, len(frames) - 1, count).round().astype(int))]
     return out
-
-
-def _deepest(near: Placed, points: Array, radius: float) -> Array:
-    """Metres (C, F) by which balls around points (C, F, P, 3) are in things."""
-    flat = points.reshape(-1, 3)
-    middle = flat.mean(axis=0)
-    around = near.near(middle, float(np.linalg.norm(flat - middle, axis=1).max()) + radius)
-    if not len(around):
-        return np.zeros(points.shape[:2])
-    away = around.distance(flat).reshape(points.shape[:-1])
-    return np.maximum(radius - away, 0).max(axis=-1)
 
 
 def _eased(frames: Array, start: float, full: float) -> Array:

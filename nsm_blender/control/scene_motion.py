@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..geometry.colliders import PLACE, Collider, Cuboids, Placed, Surroundings
-from ..geometry.footing import CLIMBABLE
 from ..geometry.roles import Carryable
 from ..models.nsm import CONTACTS, FPS
 from ..motion.filters import runs, velocity, without_short_runs
 from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
-from .body_room import body_clear, hips_limit
+from .body_room import Room, hips_limit
 from .clearance import Legs
 from .ducking import sinking
 from .floor import CROUCHED, Footprints
@@ -117,18 +116,19 @@ def posed(
     things = _tracks(hands, by_name, count, rate)
     hips[:, 2] -= _ducked(record, [collider for collider in colliders if collider.name not in things])
     places, planted = _planted(record, hips, rotations, contacts, wanted)
-    near = _around(root, colliders, hands, things, rate)
     steps = [collider.name for collider in colliders if collider.role == "climbable"]
+    near = _around(root, colliders, hands, things, rate)
     if shifts := footholds(places, contacts, near, steps, float(root[0, 2])):
         places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
-    clear = body_clear(record, places, root[:, 3], seatings, hands, colliders, things, rate)
+    room = Room(record, hands, colliders, things, rate)
+    clear = room.around_body(places, root[:, 3], seatings)
     aside = clear.hips(places, planted, hips_limit(count, seatings))
     if aside.any():
         hips[:, :2] += aside
         root[:, :2] += aside
         places, planted = _planted(record, hips, rotations, contacts, wanted)
         out = [_sat(one, seating, hips, rotations, root) for one, seating in zip(out, seatings, strict=True)]
-    if shifts := Legs(places, planted, contacts, near, _underfoot(colliders)).shifts():
+    if shifts := Legs(places, planted, contacts, room.around_legs(places)).shifts():
         places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
     places, rotations = clear.above(places, planted)
     targets = _Targets(places, rotations)
@@ -190,10 +190,6 @@ def _around(
         return scenery.near(frame, root[frame, :3] + _LEGS_MIDDLE, _LEGS_REACH).without(held)
 
     return near
-
-
-def _underfoot(colliders: Sequence[Collider]) -> list[str]:
-    return [collider.name for collider in colliders if collider.role in CLIMBABLE]
 
 
 def foot_contacts(record: SceneRecord) -> Array:
