@@ -80,7 +80,7 @@ class NSM_PT_ways(_Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        """The body's size, and what it may go under."""
+        """The body's size, and what it may go under and through."""
         armature = lookup.character(context)
         if armature is None:
             return
@@ -88,6 +88,7 @@ class NSM_PT_ways(_Panel):
         layout.use_property_split = True
         layout.prop(armature.nsm.routes, "radius")
         layout.prop(armature.nsm.routes, "crouch")
+        layout.prop(armature.nsm.routes, "sideways")
 
 
 def _draw_key(layout: bpy.types.UILayout, key: keys.NSM_PG_action_key) -> None:

@@ -58,7 +58,9 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
         keys=_keys(context, armature, rig, int(frames[0])),
         goals=_goals(context, armature, frames, size),
         colliders=[scaled(thing, 1 / rig.scale) for thing in around],
-        route_options=RouteOptions(radius=settings.radius / rig.scale, crouch=settings.crouch),
+        route_options=RouteOptions(
+            radius=settings.radius / rig.scale, crouch=settings.crouch, sideways=settings.sideways
+        ),
     )
     shot.validate()
     held = things.read(context, used, freed, frames)

@@ -213,6 +213,13 @@ class NSM_PG_routes(bpy.types.PropertyGroup):
         options=_FIXED,
         override=OVERRIDE,
     )
+    sideways: BoolProperty(
+        name="Go Sideways Through Gaps",
+        description="Short gaps that are too narrow to walk through may be gone through sideways",
+        default=True,
+        options=_FIXED,
+        override=OVERRIDE,
+    )
 
 
 class NSM_PG_armature(bpy.types.PropertyGroup):

@@ -49,8 +49,9 @@ def put(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, shot: 
     places = _goals(context, shot, size, used)
     for number, key in enumerate(shot.keys, start=1):
         _key(context, collection, armature, key, f"Route {armature.name} {number}", rig, places)
-    settings = of_object(armature).routes
-    settings.radius, settings.crouch = shot.route_options.radius * rig.scale, shot.route_options.crouch
+    settings, options = of_object(armature).routes, shot.route_options
+    settings.radius = options.radius * rig.scale
+    settings.crouch, settings.sideways = options.crouch, options.sideways
     schedule.update(context.scene, armature)
 
 

@@ -205,6 +205,7 @@ def test_a_loaded_shot_is_the_saved_one_again(rig, gathered, tmp_path):
     bpy.ops.nsm.add_action_key(action="idle", goal="A", hold=1, facing=1.0)
     rig.nsm.keys[0].route = build.curve([(0, 0, 0), (1, -1, 0), (0.2, -2.2, 0)])
     rig.location = (0.3, 0.2, 0)
+    rig.nsm.routes.sideways, rig.nsm.routes.crouch = False, False
     crate = bpy.data.objects["Crate"]
     for frame, x in ((1, 0.0), (100, 0.5)):
         crate.location.x = x
@@ -217,6 +218,7 @@ def test_a_loaded_shot_is_the_saved_one_again(rig, gathered, tmp_path):
     loaded = gathered(bpy.data.objects["Mannequin"])
     assert (loaded.frames, loaded.fps) == (saved.frames, saved.fps)
     assert np.allclose(loaded.start, saved.start, atol=1e-5)
+    assert (loaded.route_options.sideways, loaded.route_options.crouch) == (False, False)
     assert [(g.name, g.collider) for g in loaded.goals] == [(g.name, g.collider) for g in saved.goals]
     assert np.allclose([g.place for g in loaded.goals], [g.place for g in saved.goals], atol=1e-5)
     for one, other in zip(loaded.keys, saved.keys, strict=True):
