@@ -151,13 +151,14 @@ def _in_the_way(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) ->
     near = things.between(planner.ground + ANKLE, planner.ground + options.height)
     points = seen.leg.route.points[:, :2]
     clear = near.distance(points)
-    worst = int(clear.argmin())
-    if clear[worst] >= options.radius - TOLERANCE:
+    need = np.where(seen.leg.route.sideways, options.slim, options.radius)
+    worst = int((clear - need).argmin())
+    if clear[worst] >= need[worst] - TOLERANCE:
         return []
     owner = near.nearest(points[worst])
     name = "" if owner is None else planner.surroundings.names[owner]
     how = "through" if clear[worst] == 0 else f"{100 * clear[worst]:.0f} cm past"
-    return [f"its route leads {how} '{name}'; the body needs {100 * options.radius:.0f} cm."]
+    return [f"its route leads {how} '{name}'; the body needs {100 * need[worst]:.0f} cm."]
 
 
 def _goal(shot: Shot, key: ActionKey) -> Goal:

@@ -12,7 +12,7 @@ import pytest
 
 from nsm_blender.control.check import Problem, check
 from nsm_blender.control.foresight import foresee
-from nsm_blender.control.goals import LOCOMOTION, ActionKey, Goal
+from nsm_blender.control.goals import LOCOMOTION, ActionKey, Goal, RouteOptions
 from nsm_blender.control.shot import Shot
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Climbable, Door, Seat
@@ -55,6 +55,14 @@ def test_what_cannot_work_is_fatal(key: ActionKey, sentence: str) -> None:
     found = problems(ActionKey("idle"), key)
     assert any(p.text.startswith(sentence) for p in found)
     assert {(p.key, p.fatal) for p in found} == {(1, True)}
+
+
+def test_an_animators_route_may_lead_through_a_gap_that_is_gone_through_sideways() -> None:
+    things = [*pen(), wall("Low", (-1.0, -2.0), (-1.0, -0.22)), wall("High", (-1.0, 0.22), (-1.0, 2.0))]
+    key = ActionKey("walk", "near", route=[[-2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    assert problems(key, things=things) == []
+    (problem,) = problems(key, things=things, route_options=RouteOptions(sideways=False))
+    assert problem.text.startswith("its route leads 22 cm past '") and problem.text.endswith("needs 30 cm.")
 
 
 def test_one_who_opened_a_door_is_behind_it_and_may_come_back() -> None:
