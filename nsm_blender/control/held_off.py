@@ -13,11 +13,11 @@ from ..motion.rotations import Array, conjugate, rotate
 from ..motion.skeleton import MODEL_SKELETON
 from .bodies import CAPSULES
 
-FARTHEST = 0.16
+FARTHEST = 0.34
 """Metres by which a thing is held farther from the body at most."""
 TOUCH = 0.005
 """Metres of depth that are left as they are."""
-_STEPS = 9
+_STEPS = 18
 _SHARES = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 _WIDEN, _SMOOTH = round(0.15 * FPS), 0.12 * FPS
 """Frames to both sides over which the farthest counts, and over which it comes and goes."""
@@ -36,12 +36,14 @@ def held_off(poses: Array, cuboids: Cuboids, places: Array, facing: Array) -> Ar
     points = (first + _SHARES[:, None] * (last - first)).reshape(len(places), -1, 3) - poses[:, None, PLACE]
     back = conjugate(poses[:, QUATERNION])[:, None]
     local, way = rotate(np.broadcast_to(back, (*points.shape[:2], 4)), points), rotate(back[:, 0], ahead)
-    tried = np.linspace(0.0, FARTHEST, _STEPS)
-    depth = np.array([_depth(local - metres * way[:, None], cuboids) for metres in tried])
-    clear = depth <= TOUCH
-    # Where no move is enough, the one that leaves the least is taken.
-    chosen = np.where(clear.any(axis=0), clear.argmax(axis=0), depth.argmin(axis=0))
-    off = gaussian(highest_around(tried[chosen], _WIDEN), _SMOOTH)
+    chosen, least, left = np.zeros(len(poses)), np.full(len(poses), np.inf), np.arange(len(poses))
+    for metres in np.linspace(0.0, FARTHEST, _STEPS):
+        depth = _depth(local[left] - metres * way[left, None], cuboids)
+        # Where no move is enough, the one that leaves the least is taken.
+        better = depth < least[left]
+        chosen[left[better]], least[left[better]] = metres, depth[better]
+        left = left[depth > TOUCH]
+    off = gaussian(highest_around(chosen, _WIDEN), _SMOOTH)
     return np.asarray(off[:, None] * ahead)
 
 

@@ -7,7 +7,7 @@ import pytest
 from nsm_blender.control.held_off import FARTHEST, held_off
 from nsm_blender.geometry.colliders import Cuboids
 from nsm_blender.motion.rotations import Array
-from nsm_blender.motion.skeleton import MODEL_SKELETON
+from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON
 
 FRAMES, HALF = 60, 0.15
 
@@ -52,3 +52,10 @@ def test_it_comes_and_goes_smoothly() -> None:
     moved = held_off(poses, BOX, _squatting(), np.zeros(FRAMES))[:, 1]
     assert moved.min() < -0.1
     assert np.abs(np.diff(moved)).max() < 0.02
+
+
+def test_a_box_that_arms_let_hang_into_the_hips_is_held_before_them() -> None:
+    standing = np.tile(MODEL_SKELETON.rest_positions() + np.array([0.0, 0.0, HIPS_HEIGHT]), (FRAMES, 1, 1))
+    moved = held_off(_poses(0.05, 0.8), BOX, standing, np.zeros(FRAMES))
+    # The pelvis begins 0.11 m before the hips, thighs 0.07 m before the joints.
+    assert (0.05 - moved[:, 1] - HALF >= 0.1).all()
