@@ -55,11 +55,11 @@ class Berth:
         # What is farther than this hinders nobody, and what one is in has no outside to go to.
         met = (distance > 0) & (distance < self._room + math.hypot(*velocity) / EASE)
         out = away[met] / distance[met, None]
-        vx, vy = _nearest(np.array(velocity), out, -EASE * np.maximum(distance[met] - self._room, 0.0)).tolist()
+        vx, vy = nearest_velocity(np.array(velocity), out, -EASE * np.maximum(distance[met] - self._room, 0.0)).tolist()
         return vx, vy
 
 
-def _nearest(velocity: Array, out: Array, least: Array) -> Array:
+def nearest_velocity(velocity: Array, out: Array, least: Array) -> Array:
     """The velocity (2,) nearest to the one asked for of which the parts along unit vectors `out` (N, 2) are no less
     than `least` (N,), each of which is 0 or less."""
     lack: Array = least - out @ velocity

@@ -28,6 +28,7 @@ from ..models.nsm import (
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
 from .asked import only_asked
+from .coming_to_rest import slowed
 from .corners import SIDESTEP, WALKS, round_corner
 from .doorway import Doorway, doorway
 from .nsm_features import (
@@ -38,7 +39,8 @@ from .nsm_features import (
     rotations_of,
     rotations_to_world,
 )
-from .scene_goals import GoalInput, Reach, Samples, Steer, Wish
+from .scene_berth import ROOM, SLIM, SceneBerth
+from .scene_goals import GoalInput, Reach, Samples, Stay, Steer, Wish
 from .scene_things import Scenery
 from .squeezing import led_through
 
@@ -80,6 +82,8 @@ BEFORE_SEAT = 0.9
 BACKED = 0.8
 """and radians from its facing, within which who wants to sit is foreseen to sit within a second, as in the training
 data: left to his own labels, one who stopped there stands for seconds, as one who idles."""
+NEXT = np.linspace(0.0, 0.8, 9)
+"""Metres along a way, from where one is, that are kept free to go."""
 AJAR = 0.05
 """Radians from which a leaf is open, so that one keeps out of its way;"""
 AT_DOOR = 1.2
@@ -134,6 +138,7 @@ class SceneCharacter:
         self.scenery = Scenery(scenery) if isinstance(scenery, Surroundings) else scenery
         self._options, self._environment = options or Options(), environment or Environment()
         self._goal = GoalInput(wish, self.scenery)
+        self._berth = SceneBerth()
         self.root = np.asarray(start, dtype=float).copy()
         self._floor = float(self.root[2])
         self.frame = 0
@@ -180,6 +185,7 @@ class SceneCharacter:
         out = copy.copy(self)
         out.scenery = self.scenery.fork()
         out._goal = self._goal.fork(out.scenery)
+        out._berth = copy.copy(self._berth)
         out._pose = self._pose.copy()
         out._history, out._actions, out._records = list(self._history), list(self._actions), list(self._records)
         return out
@@ -254,11 +260,16 @@ class SceneCharacter:
         if isinstance(self._goal.wish, Steer):
             place, heading = led_through(self._goal.wish.walker, before, root, place, heading)
         place = self._through_door(root, self._round_corners(root, place))
+        wish = self._goal.wish
+        room = SLIM if isinstance(wish, Steer) and wish.walker.aside > 0 else ROOM
+        place = self._berth.kept_off(self.scenery, self.frame, before, root, place, _way(wish), _used(wish), room)
         root[2] = self.scenery.ground(self.frame, root[None, :2], self._floor)[0]
         self.root = root
         self._future_place, self._future_facing = place, angle_of(heading)
         actions = np.clip(y[OUTPUT.trajectory_action].reshape(FUTURE + 1, -1), 0, 1)
         actions = only_asked(actions, self.action, self._goal.wish)
+        if isinstance(self._goal.wish, Steer):
+            actions = slowed(actions, self._goal.wish.walker.left)
         self._future_action = _ready(actions[1:], self._goal.wish, root)
         self._history.append(root)
         self._actions.append(actions[0])
@@ -345,6 +356,20 @@ def _ready(actions: Array, wish: Wish, root: Array) -> Array:
     turned = min(max(1 - abs(float(wrap_angle(np.array(wish.facing - root[3])))) / BACKED, 0.0), 1.0)
     share = (near * turned * _SHARE)[:, None]
     return (1 - share) * actions + share * _SITTING
+
+
+def _way(wish: Wish) -> Array:
+    """Places (N, 2) on which one is to be next: on one's way, or where one is who uses the thing."""
+    if isinstance(wish, Steer):
+        return wish.walker.places(wish.walker.along + NEXT)
+    if isinstance(wish, Reach):
+        return (wish.place[:2] - STANDOFF[wish.action] * direction(np.array(wish.facing)))[None]
+    return np.asarray(wish.place[:2])[None] if isinstance(wish, Stay) else np.zeros((0, 2))
+
+
+def _used(wish: Wish) -> frozenset[str]:
+    """Names of the things that one does not keep off."""
+    return frozenset({wish.thing, wish.door if isinstance(wish, Steer) else ""} - {""})
 
 
 def _nearness(place: Array, wish: Wish) -> float:
