@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..geometry.colliders import Collider
+from ..geometry.footing import CLIMBABLE
 from ..models.nsm import ACTIONS, FPS
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
@@ -32,8 +33,8 @@ _PINNED = round(0.9 * FPS)
 
 
 class Room:
-    """The things around a rollout of T frames, but what is in the hands, or climbed. poses: (T, 7) of those
-    that were moved. rate: frames of the colliders' poses for each of the rollout."""
+    """The things around a rollout of T frames, but what is in the hands. poses: (T, 7) of those that were moved.
+    rate: frames of the colliders' poses for each of the rollout."""
 
     def __init__(
         self, record: SceneRecord, hands: Hands, colliders: Sequence[Collider], poses: dict[str, Array], rate: float
@@ -42,12 +43,11 @@ class Room:
         frames = np.arange(len(record.root))
         self._poses = [poses[c.name] if c.name in poses else _poses(c, frames * rate) for c in colliders]
         self._there = _not_held(frames, colliders, hands)
-        self._there[:, [collider.role == "climbable" for collider in colliders]] = False
 
     def around_legs(self, places: Array) -> Around:
         """What is near shins and feet, at every frame; feet may be in what they stand on."""
         allowed = np.tile(LEG_RADII == FOOT, (len(places), 1))
-        underfoot = [collider.name for collider in self._colliders if collider.role == "ground"]
+        underfoot = [collider.name for collider in self._colliders if collider.role in CLIMBABLE]
         high = np.full(len(places), np.inf)
         return self._around(slice(None), Balls(leg_points(places), LEG_RADII, allowed), underfoot, high, REACH)
 

@@ -22,9 +22,9 @@ from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotat
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from .body_room import Room, hips_limit
 from .clearance import Legs
+from .climbing import climbing
 from .ducking import sinking
 from .floor import CROUCHED, Footprints
-from .footholds import footholds
 from .held_off import held_off
 from .planting import plant_feet
 from .pose import limit_elbows
@@ -118,8 +118,11 @@ def posed(
     places, planted = _planted(record, hips, rotations, contacts, wanted)
     steps = [collider.name for collider in colliders if collider.role == "climbable"]
     near = _around(root, colliders, hands, things, rate)
-    if shifts := footholds(places, contacts, near, steps, float(root[0, 2])):
-        places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
+    if climb := climbing(places, planted, root[:, 3], contacts, near, steps, float(root[0, 2])):
+        contacts, rotations = climb.contacts, climb.leaning(rotations)
+        hips += climb.hips
+        wanted[:, climb.toes] = places[:, climb.toes]
+        places, planted = _shifted(climb.feet, record, hips, rotations, contacts, wanted)
     room = Room(record, hands, colliders, things, rate)
     clear = room.around_body(places, root[:, 3], seatings)
     aside = clear.hips(places, planted, hips_limit(count, seatings))
