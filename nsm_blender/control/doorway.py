@@ -70,10 +70,17 @@ class Doorway:
     def _seen(self, points: Array, radii: Array) -> tuple[Array, Array]:
         """Angles (P,) from the leaf to points, as seen from the hinge, and half of what they take up; 0 beyond it."""
         flat = self.flat(points)
-        away = np.linalg.norm(flat, axis=-1)
-        angle = np.arctan2(flat[..., 1], flat[..., 0]) - self.turned
-        half = np.arcsin(np.clip((radii + THICK) / np.maximum(away, 1e-6), 0, 1))
-        return angle, np.where((away > radii + THICK) & (away < self.width), half, 0.0)
+        return np.arctan2(flat[..., 1], flat[..., 0]) - self.turned, self._taken(np.linalg.norm(flat, axis=-1), radii)
+
+    def _taken(self, away: Array, radii: Array) -> Array:
+        """Radians to either side of points, `away` metres from the hinge, in which the leaf is nearer to them than
+        their radii, as far as there is a side: 0 beyond the free edge, and at the hinge."""
+        near = radii + THICK
+        beside = np.arcsin(np.clip(near / np.maximum(away, 1e-6), 0, 1))
+        # Where the leaf is too short to be met square on, its edge is met.
+        edge = (away**2 + self.width**2 - near**2) / np.maximum(2 * away * self.width, 1e-6)
+        out = np.where(away * np.cos(beside) < self.width, beside, np.arccos(np.clip(edge, -1, 1)))
+        return np.where((away > near) & (away < self.width + near), out, 0.0)
 
     def beside(self, things: Placed, side: float, floor: float) -> float:
         """Metres from the hinge along the shut leaf up to which the root has room before what stands beside the door,

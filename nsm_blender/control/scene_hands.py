@@ -45,7 +45,11 @@ WITHIN = 5
 LEAVE_REACH = 0.25
 """Metres from its place within which a box is let go, when the hands do,"""
 PASSES = 0.2
-"""and when it came no nearer for so many seconds."""
+"""and when it came no nearer for so many seconds;"""
+LEAVE_NEAR = 0.1
+"""only within so many"""
+STRIVES = 2.0, 2.0
+"""seconds after it came within LEAVE_REACH, and so many more until that is enough."""
 SWINGS_ON = 0.08
 """Share of its angle from which a door that is let go of swings on,"""
 SWING = 1.2
@@ -56,6 +60,9 @@ FOLLOWS = 0.8
 """rad/s at which a door gives way at least to the hand that holds its handle,"""
 GIVES_WAY_AFTER = 0.25
 """seconds after the hand took it."""
+TRAIL, TRAILED = round(0.4 * FPS), 8
+"""Frames for which a leaf that is pulled keeps off where the body was, and between those that count: feet that are
+planted stay behind one who is led aside, and bend his legs there."""
 LEVER = 0.07
 """Metres from the leaf's middle plane to the palm on its lever."""
 SLIPS = 0.05
@@ -167,6 +174,7 @@ class Hands:
         self._bends = -1, 0
         self._away = np.inf
         self._reaching: tuple[float, ...] = ()
+        self._trail: list[tuple[Array, Array]] = []
 
     def fork(self, scenery: Scenery) -> Hands:
         """Another one that goes on from here on its own."""
@@ -182,6 +190,7 @@ class Hands:
 
     def follow(self, body: Body, frame: int) -> None:
         """Move what is held to where the hands are in this frame."""
+        self._trail = [*self._trail[-TRAIL:], solid(body.places)]
         hold = self.holding
         if hold is not None:
             middle, angle = between_palms(body.places, body.rotations)
@@ -189,7 +198,7 @@ class Hands:
         elif self.grips and self.gripping(self.grips[-1].name, frame):
             self._pull(body, frame)
         elif self.grips:
-            self._swing_on(body, frame)
+            self._swing_on(frame)
         self.tracks.append(dict(self._scenery.moved))
 
     def take(self, name: str, body: Body, frame: int, key: int, grasp: Carryable | None = None) -> bool:
@@ -220,13 +229,17 @@ class Hands:
         hold = self.holding
         assert hold is not None
         away = float(np.linalg.norm(self._scenery.pose(hold.name, frame)[PLACE] - goal[PLACE]))
+        if self._bends[0] != key and away < LEAVE_REACH:
+            self._bends = key, frame
+        late = (frame - self._bends[1]) / FPS - STRIVES[0]
+        reach = LEAVE_NEAR + min(max(late / STRIVES[1], 0.0), 1.0) * (LEAVE_REACH - LEAVE_NEAR)
         self._rests = self._rests + 1 if away < RESTING else 0
         nearer = away < self._away - AS_NEAR / 4
         self._away, self._waits = (away, 0) if nearer else (self._away, self._waits + 1)
         near = away < self._away + AS_NEAR or self._waits > GIVES_UP * FPS
         waited = self._waits > NO_NEARER * FPS and near
         released = waited or (self._waits > PASSES * FPS and (contacts[_HANDS] < TOUCHES).all())
-        if self._rests < RESTS_AFTER * FPS and not (released and away < LEAVE_REACH):
+        if self._rests < RESTS_AFTER * FPS and not (released and away < reach):
             return False
         self.holds[-1] = replace(hold, left=frame, goal=goal, key_left=key)
         self._scenery.moved[hold.name] = goal
@@ -280,11 +293,11 @@ class Hands:
         gripped = bool(self.grips) and self.grips[-1].name == name
         return gripped and not self.gripping(name, frame) and self.opened(name) > SWINGS_ON
 
-    def _swing_on(self, body: Body, frame: int) -> None:
+    def _swing_on(self, frame: int) -> None:
         """Turn a door that was let go of until it stands open."""
         grip = self.grips[-1]
         on = SWING / FPS if self.opened(grip.name) > SWINGS_ON else 0.0
-        self._turn(grip, body, frame, on)
+        self._turn(grip, frame, on)
 
     def _pull(self, body: Body, frame: int) -> None:
         """Turn the door so that its handle is at the hand, and never back, while the hand holds it.
@@ -309,19 +322,20 @@ class Hands:
         if beyond > 0:
             # It waits for one who has to come along.
             turn = 0.0
-        self._turn(grip, body, frame, turn)
+        self._turn(grip, frame, turn)
 
-    def _turn(self, grip: Grip, body: Body, frame: int, turn: float) -> None:
-        """Open a door by radians, no farther than it goes, and not through the body: it waits for one who is where it
-        swings to, and gives way to one who pushes it."""
+    def _turn(self, grip: Grip, frame: int, turn: float) -> None:
+        """Open a door by radians, no farther than it goes, and not through the body: it waits for one who is, or just
+        was, where it swings to, and gives way to one who pushes it."""
         pose, handles, share = self._scenery.pose(grip.name, frame), grip.handles, self.opened(grip.name)
         way, most = float(np.sign(handles.angle)), (1 - share) * abs(handles.angle)
         door = doorway(self._scenery.collider(grip.name), pose)
-        points, radii = solid(body.places)
         turn = min(turn, SWING / FPS)
         if _pulled(grip):
+            points, radii = (np.concatenate(both) for both in zip(*self._trail[::-TRAILED], strict=True))
             turn = min(turn, max(door.room(points[:, :2], radii), 0.0))
         else:
+            points, radii = self._trail[-1]
             turn = max(turn, min(door.way(points[:, :2], radii), SHOVED / FPS))
         turn = min(max(turn, 0.0), max(most, 0.0))
         if turn > 0:
