@@ -20,7 +20,7 @@ TURNED = 0.25
 BEFORE = 1.5
 """Metres of a way before and behind a gap that may be replaced by going straight through."""
 _STEP = 0.02
-_ON, _BESIDE = 0.03, 0.2
+_BESIDE = 0.2
 _SHARES = (-1.0, -0.5, 0.5, 1.0)
 _ROUNDS = 8
 
@@ -69,7 +69,7 @@ class Gap:
         away = points - self.middle
         t, aside = away @ self.along, away @ np.array([-self.along[1], self.along[0]])
         beyond = np.maximum(np.maximum(self.reach[0] - t, t - self.reach[1]), 0)
-        out: Array = np.where(np.abs(aside) < np.where(beyond > 0, _BESIDE, _ON), beyond, np.inf)
+        out: Array = np.where(np.abs(aside) < _BESIDE, beyond, np.inf)
         return out
 
     def led_through(self, points: Array, first: int, last: int, spacing: float) -> Array:

@@ -100,6 +100,18 @@ def test_a_narrow_gap_is_gone_through_sideways_and_through_its_middle(angle: flo
     assert route.length < 4.5
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.1, 1.0), (0.6, 0.1), (0.3, 0.6)])
+def test_a_gap_between_things_of_unlike_depth_is_gone_through(low: float, high: float) -> None:
+    things = [
+        *pen(),
+        box("Low", (0.06, -1.12, 0.5), (low, 1.76, 1.0)),
+        box("High", (-0.03, 1.12, 0.5), (high, 1.76, 1.0)),
+    ]
+    for y in (-1.2, 0.1, 1.2):
+        route = way(things, start=(-2.0, y), end=(2.0, 0.5))
+        assert clearance(route, things) == pytest.approx(0.24, abs=0.015)
+
+
 def test_a_gap_that_nobody_gets_through_is_refused_with_its_width() -> None:
     with pytest.raises(RouteError, match="'Low' and 'High' there are 30 cm, but one who goes sideways needs 42 cm"):
         way(parted(0.3))
