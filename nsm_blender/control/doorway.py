@@ -14,6 +14,8 @@ from .scene_things import to_world
 
 BESIDE = 0.3
 """Metres that the root stays off the leaf's middle plane, and beyond its free edge while that comes towards it,"""
+COMES = 0.3
+"""Radians from which on one makes all the way that it needs: before, the hand would be torn off the handle."""
 LANE = 0.3
 """and off the posts, as far as the door is wide enough,"""
 THRESHOLD = 0.25
@@ -114,7 +116,7 @@ class Doorway:
         reach = self.width + BESIDE
         along = np.minimum(flat[..., 0] * np.maximum(reach / np.maximum(far, 1e-6), 1), max(room, 0.0))
         round_edge = np.stack((along, np.sqrt(np.maximum(reach**2 - along**2, 0))), axis=-1) - flat
-        near = np.clip((2.5 * BESIDE - off) / BESIDE, 0, 1) * (swept & (far < reach))
+        near = np.clip((2.5 * BESIDE - off) / BESIDE, 0, 1) * min(self.turned / COMES, 1.0) * (swept & (far < reach))
         outward = near[..., None] * round_edge
         lack = np.maximum(BESIDE - np.abs(off), 0) * ((out > 0) & (out < self.width + BESIDE / 2))
         away = np.where(off > 0, lack, -lack)[..., None] * side

@@ -308,7 +308,9 @@ class Hands:
         handles, pose = grip.handles, self._scenery.pose(grip.name, frame)
         hand = palm(body.places, body.rotations, grip.side)
         beyond = _beyond_reach(body, grip.side, to_world(grip.place, pose))
-        if beyond > SLIPS:
+        shoved = not _pulled(grip) and self.opened(grip.name) > SWINGS_ON
+        if beyond > (0 if shoved else SLIPS):
+            # Nobody waits at arm's length for a leaf that he may give a push.
             self.release(grip.name)
             return
         if body.contacts[_HANDS[list(ARMS).index(grip.side)]] >= TOUCHES:

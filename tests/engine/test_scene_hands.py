@@ -205,3 +205,19 @@ def test_a_leaf_that_is_pulled_waits_until_feet_that_stay_behind_have_come_along
     for frame in range(132, 240):
         mine.follow(away, frame)
     assert mine.opened("door") > 0.95
+
+
+@pytest.mark.parametrize(("angle", "pushed"), [(-1.5, True), (1.5, False)])
+def test_a_door_is_given_a_push_at_arms_length_and_is_not_let_go_of_when_pulled(angle: float, pushed: bool) -> None:
+    mine, at = hands(door(angle)), float(np.sign(angle)) * 19 / 60
+    assert mine.grip("door", at_handle(0.0), 0)
+    for frame in range(20):
+        mine.follow(at_handle(float(np.sign(angle)) * frame / 60), frame)
+    # Shoulder and hand are farther from each other than the arm is long, by 3 cm.
+    here, shoulder = at_handle(at), MODEL_SKELETON.index("LeftArm")
+    length = np.linalg.norm(MODEL_SKELETON.offsets[MODEL_SKELETON.indices(["LeftForeArm", "LeftHand"])], axis=1).sum()
+    away = here.places[shoulder] - here.places[LEFT]
+    here.places[shoulder] = here.places[LEFT] + (length + 0.03) * away / np.linalg.norm(away)
+    for frame in range(20, 140):
+        mine.follow(here, frame)
+    assert mine.gripping("door", 139) != pushed and (mine.opened("door") > 0.95) == pushed
