@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ShotError
-from ..geometry.roles import Climbable
+from ..geometry.roles import Climbable, Surface
 from ..motion.rotations import normalize
 from . import scene_network
 from .floor import ANKLE, TOLERANCE, Footprints
@@ -29,8 +29,11 @@ DOES = {
     "put_down": "putting things down",
     "climb": "climbing",
 }
-HIGHEST, STEEPEST = 1.0, 0.6
-"""Metres of a top that is climbed at most, and up to which one step up looks right: 0.5 m were trained."""
+HIGHEST, STEEPEST = 1.0, 0.7
+"""Metres of a top that is climbed at most, and up to which one step up looks right: higher, without hands, thighs and
+shins pass through the edge."""
+LIFTED = 1.05
+"""Metres of a surface up to which things are put on it: of 1 m they are, on 1.1 m they end up 20 cm off."""
 RUN_UP = 1.0
 """Metres before the edge that is climbed over, on which lower steps may lie."""
 UPSTAIRS = 0.3
@@ -62,6 +65,7 @@ def check(shot: Shot, able: Collection[str] | None = None) -> list[Problem]:
         out += [Problem(number, text, True) for text in _beyond_the_hands(key, full[number])]
         out += [Problem(number, text, False) for text in _doubtful(shot, planner, key, seen)]
         out += [Problem(number, text, fatal) for text, fatal in _too_high(shot, planner, key, seen)]
+        out += [Problem(number, text, False) for text in _out_of_reach(shot, planner, key, seen)]
     return out
 
 
@@ -140,6 +144,17 @@ def _too_high(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> l
         much = f"'{thing.name}' goes up {once:.2f} m at once, more than the {STEEPEST:.1f} m up to which it looks right"
         return [(f"{much}; give it a step in between.", False)]
     return []
+
+
+def _out_of_reach(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> list[str]:
+    """What things are put on higher than the network lifts them."""
+    thing = next((c for c in shot.colliders if c.name == _goal(shot, key).collider), None) if key.goal else None
+    if key.action != "put_down" or thing is None or not isinstance(thing.handles, Surface):
+        return []
+    high = float(to_world(np.array(thing.handles.place), pose_at(thing, seen.set_off))[2]) - planner.ground
+    if high <= LIFTED:
+        return []
+    return [f"'{thing.name}' is {high:.2f} m high; things are lifted to about {LIFTED:.2f} m; take a lower one."]
 
 
 def _in_the_way(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> list[str]:

@@ -131,3 +131,12 @@ def test_a_box_that_lies_before_a_table_can_be_put_on_it() -> None:
     before = box("Parcel", (0.0, 0.35, 0.15), (0.4, 0.3, 0.3), role="carryable", handles=PARCEL.handles)
     keys = [ActionKey("pick_up", "Parcel"), ActionKey("put_down", "Table")]
     assert fatal(shot(TABLE, before, *walls, back, keys=keys)) == []
+
+
+@pytest.mark.parametrize(("height", "said"), [(1.0, False), (1.3, True)])
+def test_a_surface_that_is_too_high_to_put_things_on_is_said(height: float, said: bool) -> None:
+    top = Surface([0.0, 0.0, height / 2], [0.0, -1.0, 0.0], 0.8, 0.4)
+    shelf = box("Shelf", (0.0, 2.0, height / 2), (0.8, 0.4, height), role="surface", handles=top)
+    keys = [ActionKey("pick_up", "Parcel"), ActionKey("put_down", "Shelf")]
+    found = check(shot(PARCEL, shelf, keys=keys), ABLE)
+    assert any("1.30 m high" in problem.text and not problem.fatal for problem in found) == said
