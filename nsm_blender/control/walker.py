@@ -147,6 +147,11 @@ class Walker:
         """m/s that the way allows where one is."""
         return self._at(self.along)
 
+    @property
+    def squeezes(self) -> bool:
+        """Whether one is in a gap, or has one before him, that one goes sideways through."""
+        return bool((self._aside[self._s >= self.along] > 0.5).any())
+
     def heading(self) -> float:
         """Facing angle where one is: along the way, or aside from it."""
         return float(self.facing(np.array([self.along]))[0])

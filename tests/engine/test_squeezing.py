@@ -15,6 +15,8 @@ from nsm_blender.control.shot import Shot
 from nsm_blender.errors import ShotError
 from nsm_blender.evaluation.metrics import foot_slide
 from nsm_blender.geometry.colliders import Surroundings
+from nsm_blender.geometry.furniture import make
+from nsm_blender.geometry.rooms import Furnishing
 
 from .obstacles import pen, wall
 
@@ -41,6 +43,16 @@ def test_one_goes_sideways_through_a_narrow_gap_and_touches_nothing(start: list[
     within = np.abs(motion.root[:, 0]) < 0.15
     assert np.abs(np.sin(motion.root[within, 3].astype(float))).max() < math.sin(math.radians(30))
     assert foot_slide(motion) < 3.0
+
+
+def test_one_sits_down_behind_a_narrow_gap() -> None:
+    shot, chair = squeeze(0.46, [-2.0, 0.0, 0.0, math.pi / 2], 8), make("chair", 6)
+    shot.colliders.append(Furnishing("Chair", chair, np.array([1.35, 0.0, 0.0]), -math.pi / 2).collider())
+    shot.keys, shot.goals = [ActionKey("sit", "g")], [Goal("g", [1.35, 0.0, 0.0], collider="Chair")]
+    motion = SceneBake(shot).motion()
+    assert motion.meta["keys"][0]["trouble"] == ""
+    walls = Surroundings(shot.colliders[:-1])
+    assert max(depth(places.astype(float), 0, walls, (), False, False) for places in motion.positions) < 0.02
 
 
 def test_a_gap_that_is_too_narrow_is_refused_before_the_bake() -> None:

@@ -43,6 +43,13 @@ def test_one_turns_aside_before_a_gap_goes_slowly_and_turns_back_behind_it() -> 
     )
 
 
+def test_one_knows_whether_a_gap_is_still_before_him() -> None:
+    squeezer, free = squeezing(), walker()
+    assert squeezer.squeezes and not free.squeezes
+    squeezer.along = 5.5
+    assert not squeezer.squeezes
+
+
 @pytest.mark.parametrize("before", [-0.8, 0.8])
 def test_one_turns_to_the_side_that_is_less_turning(before: float) -> None:
     walker = squeezing(before)
