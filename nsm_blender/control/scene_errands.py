@@ -29,8 +29,9 @@ from .shot import Shot
 
 NEAR = 1.8
 """Metres of way left at which the goal itself is asked for: the network was trained on such approaches."""
-SECTOR = {"sit": math.radians(80), "carry": math.radians(60), "idle": math.radians(60), "open": math.radians(60)}
-"""Angles from straight before the thing, within which such approaches lie, by the goal's action."""
+SECTOR = {"sit": math.radians(80), "carry": math.radians(60), "idle": math.radians(40), "open": math.radians(60)}
+"""Angles from straight before the thing, within which such approaches lie, by the goal's action ("idle" is putting
+down: with a box before one, one gets stuck at a corner)."""
 AT_HAND = 1.2
 """Metres from a goal within which no way to it is looked for."""
 AT_END = 0.2
@@ -60,6 +61,8 @@ UP = 0.15
 """Metres above the floor from which one first goes down the way that one came."""
 AWAY, TOWARDS = math.radians(50), math.radians(25)
 """Who is up there, or carries something, turns on the spot before he goes, if he looks so far away, to so near,"""
+BALKING, MOST_TURNS = 1.0, 2
+"""and again after standing for so many seconds, so often at most,"""
 BEGINNING = 0.3
 """over the first so many metres of it."""
 _WITH_THINGS = ("sit", "pick_up", "put_down", "open")
@@ -92,7 +95,7 @@ class SceneErrands:
         self._since = 0
         self._still = 0
         self._nearest, self._got_on = math.inf, 0
-        self._tries = 0
+        self._tries = self._turns = 0
         self._ways = Ways(shot)
         self._foot: Array | None = None
         self._leg: Leg | None = None
@@ -202,7 +205,7 @@ class SceneErrands:
             return False
         self._outcome.set_off = self._frame
         self._outcome.late = 0 if key.start is None else self._frame - key.start
-        self._tries = 0
+        self._tries = self._turns = 0
         if key.action == "idle":
             return self._stay()
         return self._start_leg()
@@ -347,9 +350,22 @@ class SceneErrands:
             self._nearest, self._got_on = left, self.character.frame
         if left <= (NEARLY if self._aim is None else NEAR_USE) and self._seconds(self._got_on) > HOVERS:
             return self._arrive() if self._aim is None else self._approach()
+        if self._balks and self._turns < MOST_TURNS:
+            self._turns += 1
+            return self._start_leg()
         if self._seconds(self._got_on) > STUCK:
             return self._again(f"One came to a stop {left:.1f} m before the end of the way; free it or draw another.")
         return False
+
+    @property
+    def _balks(self) -> bool:
+        """Whether one who carries something came to a stop turned away from his way."""
+        assert self._steer is not None
+        if self.hands.holding is None or self._seconds(self._got_on) < BALKING:
+            return False
+        walker = self._steer.walker
+        way = float(walker.path.heading(np.array(walker.along)))
+        return abs(float(wrap_angle(np.array(way - self.character.root[3])))) > AWAY
 
     def _from_the_right_side(self, aim: Reach) -> bool:
         """Whether one is where those come from who use a thing: before a seat's edge, behind the facing of others."""
