@@ -30,7 +30,7 @@ ABOVE = (0.3, 0.1)
 """as long as its top is no more than so many metres below them: from none of it to all."""
 LEAN, FARTHEST_LEAN = 1.6, 0.6
 """Radians of leaning for each metre that hips are held low or back, and at most."""
-_HOLD, _SMOOTH = round(0.1 * FPS), 0.12 * FPS
+_HOLD, _SMOOTH = round(0.16 * FPS), 0.12 * FPS
 """Frames to both sides for which a need counts, and over which it is smoothed."""
 _LEGS = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
 _SHARES = {"Spine": 0.4, "Spine1": 0.7, "Neck": 0.6, "Head": 0.3}

@@ -139,8 +139,8 @@ class _Foot:
         for number, (start, stop) in enumerate(kept):
             if close[start:stop].any():
                 placed = around[start + int(np.argmax(close[start:stop]))]
-                self.moves[number] = _foothold(self.soles[start:stop].mean(axis=0), placed, floor)
-        self.toes = np.array([self.soles[a:b, 1].mean(axis=0) for a, b in kept]).reshape(-1, 3) + self.moves
+                self.moves[number] = _foothold(np.median(self.soles[start:stop], axis=0), placed, floor)
+        self.toes = np.array([np.median(self.soles[a:b, 1], axis=0) for a, b in kept]).reshape(-1, 3) + self.moves
 
     @property
     def stands(self) -> Array:
@@ -213,8 +213,12 @@ class _Foot:
     def stances(self) -> Array:
         """Metres (T, 3) by which it moves where it stands."""
         out = np.zeros((len(self.soles), 3))
-        for start, stop, end, move in zip(self.starts, self.stops, self._ends, self.moves, strict=True):
+        columns = self.starts, self.stops, self._ends, self.moves, self.toes
+        for start, stop, end, move, toe in zip(*columns, strict=True):
             out[start:stop] = move
+            # Where the leg was too short for the ground, the hips are to come down to it.
+            lowest = self.soles[start:stop, :2, 2].min(axis=1) + move[2] - toe[2]
+            out[start:stop, 2] -= np.where(lowest > _FLAT, lowest, 0) if move.any() else 0
             if stop > end:
                 out[end:stop] += self.soles[end - 1, 1] - self.soles[end:stop, 1]
         return out
@@ -245,7 +249,10 @@ class _Foot:
         share, soles = np.linspace(0, 1, len(swing)), self.soles[swing]
         aside = normalize(self._outward[swing] * [1, 1, 0]) * (4 * share * (1 - share))[:, None] ** 2
         tried = np.array(list(product(_HELD_BACK, _LIFTED, _ASIDE)))
-        shift = np.array([_way(*ends, share, wait, lift) + out * aside for wait, lift, out in tried]) - soles[:, 1]
+        shift = (
+            np.array([_way(ends[0], ends[1], share, wait, lift) + out * aside for wait, lift, out in tried])
+            - soles[:, 1]
+        )
         moved = soles + shift[:, :, None]
         sunk = (_sunk(placed, moved) + OVER * np.sin(np.pi * share)).max(axis=1).clip(0)
         hip = self._joint[swing] + hips
