@@ -7,17 +7,15 @@ import numpy as np
 
 from ..models.nsm import ACTIONS
 from ..motion.rotations import Array
+from .scene_goals import SLOWING
 from .walker import LAST
 
-RUNS = 1.4
-"""Metres before the end of a way at which the label of running begins to become that of walking; it has done so at
-LAST."""
 _RUN, _WALK = ACTIONS.index("run"), ACTIONS.index("walk")
 
 
 def slowed(actions: Array, left: float) -> Array:
     """Labels (N, 7) of now and later of one who has so many metres of way left."""
-    share = min(max((RUNS - left) / (RUNS - LAST), 0.0), 1.0)
+    share = min(max((LAST + SLOWING - left) / SLOWING, 0.0), 1.0)
     out: Array = np.array(actions)
     out[:, _WALK] += share * out[:, _RUN]
     out[:, _RUN] *= 1 - share

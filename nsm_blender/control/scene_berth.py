@@ -22,6 +22,8 @@ SLIM = RouteOptions().slim - SLACK - HIPS_BACK
 """and that of one who goes sideways;"""
 COMING = 0.5
 """less towards where one is to be, if things stand nearer there: as near as there, and this share of the way to it."""
+BRAKES = 12.0
+"""m/s^2 at most by which one is held back, and let go again: nobody stops from one frame to the next."""
 _HEIGHT = 1.75
 _AROUND = 2.0
 """Metres around one in which things are looked at,"""
@@ -37,7 +39,8 @@ class SceneBerth:
 
     def __init__(self) -> None:
         self._seen: tuple[int, Array, frozenset[str]] | None = None
-        self._near: Footprints | None = None
+        self._near = Footprints(*np.zeros((3, 0, 2)), *np.zeros((2, 0)), np.zeros(0, dtype=int))
+        self._held_back = np.zeros(2)
 
     def kept_off(
         self,
@@ -57,27 +60,33 @@ class SceneBerth:
         not count. most: metres of room that one needs.
         """
         self._look(scenery, frame, before, used)
-        things = self._near
-        if things is None or not len(things.half):
-            return place
         ahead = np.concatenate((root[None, :2], place))
-        away = things.distances(np.concatenate((before[None, :2], ahead, way)))
-        meets = away[: 1 + len(ahead)].min(0) < most
         step = root[:2] - before[:2]
+        things = self._near
+        away = things.distances(np.concatenate((before[None, :2], ahead, way)))
+        meets = away[: 1 + len(ahead)].min(0, initial=np.inf) < most
         meets |= away[0] < most + float(np.hypot(*step)) / (EASE * _DT)
         if not meets.any():
+            self._hold_back(before, root, step)
             return place
         things = things[meets]
         free = away[1 + len(ahead) :, meets] - SLACK
         far = np.linalg.norm(way - before[:2], axis=1)
-        room = np.minimum(most, (free + COMING * far[:, None]).min(0))
-        out = _step(things, room, before[:2], step, EASE * _DT)
-        root[:2] = before[:2] + out
+        room = np.minimum(most, (free + COMING * far[:, None]).min(0, initial=np.inf))
+        self._hold_back(before, root, _step(things, room, before[:2], step, EASE * _DT))
         kept, last = np.empty_like(place), root[:2]
         for k, onward in enumerate(np.diff(ahead, axis=0)):
             last = last + _step(things, room, last, onward, 1.0)
             kept[k] = last
         return kept
+
+    def _hold_back(self, before: Array, root: Array, allowed: Array) -> None:
+        """Shorten the root's step to the one (2,) that is allowed, in time."""
+        step = root[:2] - before[:2]
+        change = allowed - step - self._held_back
+        most = BRAKES * _DT * _DT
+        self._held_back = self._held_back + change * min(most / max(float(np.hypot(*change)), 1e-12), 1.0)
+        root[:2] += self._held_back
 
     def _look(self, scenery: Scenery, frame: int, root: Array, used: frozenset[str]) -> None:
         if self._seen is not None:
