@@ -39,7 +39,8 @@ class SceneBerth:
 
     def __init__(self) -> None:
         self._seen: tuple[int, Array, frozenset[str]] | None = None
-        self._near = Footprints(*np.zeros((3, 0, 2)), *np.zeros((2, 0)), np.zeros(0, dtype=int))
+        none = np.zeros((0, 2))
+        self._near = Footprints(none, none, none, none[:, 0], none[:, 0], none[:, 0])
         self._held_back = np.zeros(2)
 
     def kept_off(
