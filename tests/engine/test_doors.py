@@ -38,7 +38,7 @@ def doorway(*walls: Collider) -> list[Collider]:
 def opened(start: list[float], colliders: list[Collider]) -> Motion:
     """Of one who opens the door and goes through."""
     goals = [Goal("way out", [0.0, 0.0, 0.0], None, "leaf")]
-    shot = Shot("actor", 30.0, 420, keys=[ActionKey("open", "way out")], goals=goals, colliders=colliders, start=start)
+    shot = Shot("actor", 30.0, 660, keys=[ActionKey("open", "way out")], goals=goals, colliders=colliders, start=start)
     motion = SceneBake(shot).motion()
     key = motion.meta["keys"][0]
     assert key["trouble"] == "" and key["arrived"] is not None
@@ -65,4 +65,18 @@ def test_one_who_stands_beside_a_closet_opens_it_from_before_its_door(side: floa
     assert motion.root[reached, 1] * side > 0.4
     before = np.flatnonzero(motion.root[:, 1] * side < -0.4)
     assert len(before) and before[0] < reached
+    assert depths(motion, things).max() < 0.05
+
+
+def test_one_who_pulls_a_door_open_in_a_corner_stays_out_of_the_wall_beside_it() -> None:
+    leaf, frame, *walls = doorway()
+    handles = leaf.handles
+    assert isinstance(handles, Door)
+    strikes = float(np.sign(handles.handle[0] - handles.hinge[0]))
+    swings = strikes * float(np.sign(handles.angle))
+    edge = float((frame.cuboids.centre + frame.cuboids.half)[:, 0].max()) + 0.2
+    x, y = sorted((strikes * edge, strikes * (edge + 0.1))), sorted((0.0, swings * 3.0))
+    things = [leaf, frame, *walls, wall("corner", (x[0], y[0]), (x[1], y[1]))]
+    motion = opened([-0.5 * strikes, 2.2 * swings, 0.0, 0.0], things)
+    assert (motion.root[:, 0] * strikes < edge - 0.2).all()
     assert depths(motion, things).max() < 0.05
