@@ -41,9 +41,9 @@ _WORTH, _ALL = 20.0, 0.2
 """Metres that the body may move for a metre of depth less, of the deepest point, and share that all others add."""
 _CHANGE = 300.0
 """Cost of a metre more or less, squared, between two moments."""
-_PINNED = 10.0
-"""Cost of a metre by which a hand misses what it shall reach."""
-_STRETCH = 0.985
+_SHORT = 10.0
+"""Cost of a metre by which an arm is too short for where its hand shall reach, or a leg for where its foot stands."""
+_STRETCH = 0.96
 """Share of its length to which a leg may stretch."""
 _HELD = 1e-6
 """Metres by which a hand is moved that is where it shall be."""
@@ -168,7 +168,7 @@ class BodyClear:
             body = MODEL_SKELETON.positions(*tried)
             depth = moves.weight * np.maximum(near.depths(bone_points(body)) - TOUCH, 0)
             out[at, number] = _WORTH * (depth.max(axis=1) + _ALL * depth.sum(axis=1))
-            out[at, number] += _PINNED * (self._missed(frames, body) + _stretched(places[frames], body))
+            out[at, number] += _SHORT * (self._missed(frames, body) + _stretched(places[frames], body))
         return highest_around(out, _HOLD) + moves.size
 
     def _missed(self, frames: Array, body: Array) -> Array:

@@ -2,7 +2,8 @@
 """From what the NSM predicted to a body with rigid bones (4): feet planted, hips on the seat, palms on the box.
 
 The last correction moves no palm and no part of a sitting trunk farther than 3 cm, by shifting and turning together,
-spread over a second; how far they were off before and after it is reported. What it does not reach stays off.
+spread over a second; how far they were off before and after it is reported. What it does not reach stays off. Who
+would be in something is moved out of it besides, see `body_clear`; what is reported is where one is in the end.
 """
 
 from __future__ import annotations
