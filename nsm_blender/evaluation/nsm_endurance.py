@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..control.check import check
+from ..control.errands import UNFINISHED
 from ..control.goals import ActionKey, Goal
 from ..control.scene_bake import SceneBake
 from ..control.scene_network import actions_of
@@ -35,7 +36,7 @@ _RESTING = [ACTIONS.index(name) for name in ("idle", "sit")]
 @dataclass(frozen=True)
 class Wandering:
     """finite: all numbers are. floating, frozen: seconds of the longest stretch, outside sitting, and outside idle and
-    sitting. keys, done: that were begun, and done without trouble."""
+    sitting. keys, done: that came to an end before the motion did, and were done without trouble."""
 
     finite: bool
     floating: float
@@ -59,13 +60,14 @@ def judged(motion: Motion) -> Wandering:
     still = np.linalg.norm(velocity(places, FPS), axis=2).max(axis=1) < FROZEN
     resting = (motion.actions[:, _RESTING] > 0.5).any(axis=1)
     sits = motion.actions[:, ACTIONS.index("sit")] > 0.5
-    begun = [key for key in motion.meta.get("keys", []) if key["set_off"] is not None]
+    keys = motion.meta.get("keys", [])
+    ended = [key for key in keys if key["set_off"] is not None and key["trouble"] != UNFINISHED]
     return Wandering(
         bool(np.isfinite(places).all() and np.isfinite(motion.rotations).all()),
         _longest((low > AFLOAT) & ~sits),
         _longest(still & ~resting),
-        len(begun),
-        sum(not key["trouble"] for key in begun),
+        len(ended),
+        sum(not key["trouble"] for key in ended),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nsm_blender.control.errands import UNFINISHED
 from nsm_blender.evaluation.nsm import DEVELOPMENT, seeds
 from nsm_blender.evaluation.nsm_bodies import motion_detail, penetration
 from nsm_blender.evaluation.nsm_endurance import judged
@@ -117,3 +118,11 @@ def test_numbers_that_are_none_are_noticed() -> None:
     broken = motion.positions.copy()
     broken[3, 2, 1] = np.nan
     assert judged(motion).finite and not judged(replace(motion, positions=broken)).finite
+
+
+def test_a_key_that_the_end_of_the_motion_cuts_off_is_neither_done_nor_failed() -> None:
+    motion = standing()
+    told = [("", 0), ("One came to a stop.", 9), (UNFINISHED, 20), (UNFINISHED, None)]
+    motion.meta["keys"] = [{"trouble": trouble, "set_off": frame} for trouble, frame in told]
+    found = judged(motion)
+    assert (found.keys, found.done) == (2, 1)
