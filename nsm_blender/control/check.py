@@ -32,6 +32,8 @@ DOES = {
 HIGHEST, STEEPEST = 1.0, 0.7
 """Metres of a top that is climbed at most, and up to which one step up looks right: higher, without hands, thighs and
 shins pass through the edge."""
+LADEN = 0.4
+"""Metres up to which one who carries something climbs at once: 0.25 m are climbed, on 0.5 m one comes to a stop."""
 LIFTED = 1.05
 """Metres of a surface up to which things are put on it: of 1 m they are, on 1.1 m they end up 20 cm off."""
 RUN_UP = 1.0
@@ -64,7 +66,7 @@ def check(shot: Shot, able: Collection[str] | None = None) -> list[Problem]:
         out += [Problem(number, text, True) for text in _impossible(shot, key, seen, able)]
         out += [Problem(number, text, True) for text in _beyond_the_hands(key, full[number])]
         out += [Problem(number, text, False) for text in _doubtful(shot, planner, key, seen)]
-        out += [Problem(number, text, fatal) for text, fatal in _too_high(shot, planner, key, seen)]
+        out += [Problem(number, text, fatal) for text, fatal in _too_high(shot, planner, key, seen, full[number])]
         out += [Problem(number, text, False) for text in _out_of_reach(shot, planner, key, seen)]
     return out
 
@@ -126,8 +128,8 @@ def _doubtful(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> l
     return [*out, *_in_the_way(shot, planner, key, seen)]
 
 
-def _too_high(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> list[tuple[str, bool]]:
-    """What is climbed too far at once, or at all, and whether that is fatal."""
+def _too_high(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen, held: str) -> list[tuple[str, bool]]:
+    """What is climbed too far at once, or at all, or with something in the hands, and whether that is fatal."""
     thing = next((c for c in shot.colliders if c.name == _goal(shot, key).collider), None) if key.goal else None
     if key.action != "climb" or thing is None or not isinstance(thing.handles, Climbable):
         return []
@@ -140,6 +142,9 @@ def _too_high(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> l
     high, once = float(tops.max()), float(np.diff(tops).max())
     if high > HIGHEST:
         return [(f"'{thing.name}' is {high:.2f} m high; no more than {HIGHEST:.0f} m can be climbed.", True)]
+    if held and once > LADEN:
+        much = f"'{thing.name}' goes up {once:.2f} m at once, and the hands are full"
+        return [(f"{much}; put the thing down before, or give it a step in between.", False)]
     if once > STEEPEST:
         much = f"'{thing.name}' goes up {once:.2f} m at once, more than the {STEEPEST:.1f} m up to which it looks right"
         return [(f"{much}; give it a step in between.", False)]

@@ -11,7 +11,7 @@ from nsm_blender.control.goals import LOCOMOTION, ActionKey, Goal
 from nsm_blender.control.legs import Planner
 from nsm_blender.control.shot import Shot
 from nsm_blender.geometry.colliders import Collider, Cuboids
-from nsm_blender.geometry.roles import SIDES, Carryable, Seat, Surface
+from nsm_blender.geometry.roles import SIDES, Carryable, Climbable, Seat, Surface
 from nsm_blender.geometry.sides import other_grasps, other_surfaces
 
 from .obstacles import box
@@ -140,3 +140,12 @@ def test_a_surface_that_is_too_high_to_put_things_on_is_said(height: float, said
     keys = [ActionKey("pick_up", "Parcel"), ActionKey("put_down", "Shelf")]
     found = check(shot(PARCEL, shelf, keys=keys), ABLE)
     assert any("1.30 m high" in problem.text and not problem.fatal for problem in found) == said
+
+
+@pytest.mark.parametrize(("height", "said"), [(0.25, False), (0.5, True)])
+def test_who_is_to_climb_high_with_full_hands_is_told(height: float, said: bool) -> None:
+    way = Climbable([0.0, -0.6, height / 2], [0.0, 1.0, 0.0], [0.0, -0.2, height / 2], 1.2)
+    block = box("Block", (-2.0, 3.0, height / 2), (1.2, 1.2, height), role="climbable", handles=way)
+    keys = [ActionKey("pick_up", "Parcel"), ActionKey("climb", "Block")]
+    found = check(shot(PARCEL, block, keys=keys), (*ABLE, "climb"))
+    assert any("hands are full" in problem.text and not problem.fatal for problem in found) == said
