@@ -75,9 +75,13 @@ class SceneBerth:
         far = np.linalg.norm(way - before[:2], axis=1)
         room = np.minimum(most, (free + COMING * far[:, None]).min(0, initial=np.inf))
         self._hold_back(before, root, _step(things, room, before[:2], step, EASE * _DT))
+        steps = np.diff(ahead, axis=0)
+        # How far from its place one may be foreseen before what is around matters to the step from there.
+        spare = (away[1 : len(ahead), meets] - room).min(1) - np.hypot(steps[:, 0], steps[:, 1])
         kept, last = np.empty_like(place), root[:2]
-        for k, onward in enumerate(np.diff(ahead, axis=0)):
-            last = last + _step(things, room, last, onward, 1.0)
+        for k, onward in enumerate(steps):
+            free_to_go = math.dist(last, ahead[k]) < spare[k]
+            last = last + (onward if free_to_go else _step(things, room, last, onward, 1.0))
             kept[k] = last
         return kept
 

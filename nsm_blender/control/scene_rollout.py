@@ -84,6 +84,8 @@ BACKED = 0.8
 data: left to his own labels, one who stopped there stands for seconds, as one who idles."""
 NEXT = np.linspace(0.0, 0.8, 9)
 """Metres along a way, from where one is, that are kept free to go."""
+NEARER = np.array([0.0, 0.08, 0.16])
+"""Metres by which one may come nearer than that to what is used."""
 AJAR = 0.05
 """Radians from which a leaf is open, so that one keeps out of its way;"""
 AT_DOOR = 1.2
@@ -363,7 +365,8 @@ def _way(wish: Wish) -> Array:
     if isinstance(wish, Steer):
         return wish.walker.places(wish.walker.along + NEXT)
     if isinstance(wish, Reach):
-        return (wish.place[:2] - STANDOFF[wish.action] * direction(np.array(wish.facing)))[None]
+        away = np.maximum(STANDOFF[wish.action] - NEARER, 0.0)[:, None]
+        return np.asarray(wish.place[:2] - away * direction(np.array(wish.facing)))
     return np.asarray(wish.place[:2])[None] if isinstance(wish, Stay) else np.zeros((0, 2))
 
 
