@@ -41,7 +41,7 @@ NEARLY = 0.28
 HOVERS = 0.7
 """for so many seconds,"""
 NEAR_USE = 0.5
-"""or goes on to use a thing, to which one is drawn from there."""
+"""or goes on to put down what one carries, to where one is drawn from there."""
 TURNED = math.radians(6)
 """How exactly one turns to the facing that is asked for."""
 PATIENCE = 4.0
@@ -348,8 +348,11 @@ class SceneErrands:
                 return self._approach()
         if left < self._nearest - GETS_ON:
             self._nearest, self._got_on = left, self.character.frame
-        if left <= (NEARLY if self._aim is None else NEAR_USE) and self._seconds(self._got_on) > HOVERS:
-            return self._arrive() if self._aim is None else self._approach()
+        if self._seconds(self._got_on) > HOVERS:
+            if self._aim is None and left <= NEARLY:
+                return self._arrive()
+            if self.hands.holding is not None and self._aim is not None and left <= NEAR_USE:
+                return self._approach()
         if self._balks and self._turns < MOST_TURNS:
             self._turns += 1
             return self._start_leg()
