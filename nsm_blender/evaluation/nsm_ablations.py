@@ -6,8 +6,7 @@ Without such networks a part is left out of the rollout of the full one, which w
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +44,6 @@ _OWN: Mapping[str, tuple[list[str], str]] = {
 """What sets each network apart: the sensors that it was trained without, and its gating."""
 _TOLD = ("epochs", "hidden", "experts")
 """Settings that are told among the figures, as they are not those of the shipped weights."""
-_LEAST_COMMON = 5
-"""Trials that all finish, at least, for a mean over them."""
 
 
 def network_file(folder: Path, ablation: str) -> Path:
@@ -115,24 +112,31 @@ def left_out_figures(name: str, trials: Sequence[Trial]) -> Figures:
 
 def trained_figures(task: str, trials: Mapping[str, Sequence[Trial]], log: Log) -> Figures:
     """Table 3 and Fig. 12 for one task, from the same trials of all networks: place and rotation before the last
-    correction, over what each network finished, with the standard error of the mean, and over what all of them did;
-    foot slide, motion detail."""
+    correction, foot slide, motion detail, and how much farther off than the full network each is where both finished,
+    with the standard error of the means."""
     out: Figures = {}
-    together = _finished_by_all(list(trials.values()))
     for name, found in trials.items():
         log(f"{name}, {task}: {sum(one.finished for one in found)} of {len(found)} done")
         row = f"nsm.ablation.{name}" if task == "sit" else f"nsm.ablation.{name}.{task}"
         out |= _task_figures(row, found)
-        errors = [one.raw_cm for one in found if one.finished]
-        if len(errors) > 1:
-            out[f"{row}.pe_cm.standard_error"] = float(np.std(errors, ddof=1) / math.sqrt(len(errors)))
+        out |= _with_error(f"{row}.pe_cm", [one.raw_cm for one in found if one.finished])
+        if name != FULL:
+            both = [
+                (one, full) for one, full in zip(found, trials[FULL], strict=True) if one.finished and full.finished
+            ]
+            out |= _with_error(f"{row}.farther_than_full_cm", [one.raw_cm - full.raw_cm for one, full in both])
+            out |= _with_error(f"{row}.farther_than_full_deg", [one.raw_deg - full.raw_deg for one, full in both])
         out[f"{row}.foot_slide_cm_per_s"] = float(np.mean([one.slide for one in found]))
         out[f"{row}.motion_detail_deg"] = float(np.mean([one.detail for one in found]))
         out[f"{row}.penetration_cm"] = float(np.mean([one.depth_cm for one in found]))
-        if len(together) >= _LEAST_COMMON:
-            out[f"{row}.common_pe_cm"] = float(np.mean([found[n].raw_cm for n in together]))
-    out[f"nsm.ablation.trained.{task}_done_by_all"] = float(len(together))
     return out
+
+
+def _with_error(name: str, values: Sequence[float]) -> Figures:
+    """A mean and its standard error; nothing of fewer than two."""
+    if len(values) < 2:
+        return {}
+    return {name: float(np.mean(values)), f"{name}.standard_error": float(np.std(values, ddof=1) / len(values) ** 0.5)}
 
 
 def _task_figures(row: str, trials: Sequence[Trial]) -> Figures:
@@ -142,8 +146,3 @@ def _task_figures(row: str, trials: Sequence[Trial]) -> Figures:
         out[f"{row}.pe_cm"] = float(np.mean([one.raw_cm for one in done]))
         out[f"{row}.re_deg"] = float(np.mean([one.raw_deg for one in done]))
     return out
-
-
-def _finished_by_all(trials: Collection[Sequence[Trial]]) -> list[int]:
-    """Numbers of the trials that every network finished."""
-    return [number for number, row in enumerate(zip(*trials, strict=True)) if all(one.finished for one in row)]

@@ -81,7 +81,7 @@ def test_a_missing_network_is_named(folder: Path, capsys: pytest.CaptureFixture[
     assert "concatenation.safetensors: there is no such network" in capsys.readouterr().err
 
 
-def test_errors_are_compared_over_what_all_finished_too() -> None:
+def test_errors_are_compared_with_the_full_network_where_both_finished() -> None:
     found = {name: [trial(True, 4.0)] * 6 for name in TRAINED}
     # One that fails where it is difficult looks better than it is.
     found["no_interaction"] = [trial(True, 3.0)] * 5 + [trial(False, math.inf)]
@@ -91,8 +91,8 @@ def test_errors_are_compared_over_what_all_finished_too() -> None:
     assert figures["nsm.ablation.full.pe_cm.standard_error"] == pytest.approx(3.0)
     assert figures["nsm.ablation.no_interaction.pe_cm"] == pytest.approx(3.0)
     assert figures["nsm.ablation.no_interaction.finished"] == pytest.approx(5 / 6)
-    assert figures["nsm.ablation.full.common_pe_cm"] == pytest.approx(2.0)
-    assert figures["nsm.ablation.no_interaction.common_pe_cm"] == pytest.approx(3.0)
+    assert figures["nsm.ablation.no_interaction.farther_than_full_cm"] == pytest.approx(1.0)
+    assert figures["nsm.ablation.no_interaction.farther_than_full_cm.standard_error"] == pytest.approx(0.0)
 
 
 @pytest.fixture
