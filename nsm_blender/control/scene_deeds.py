@@ -28,8 +28,11 @@ OPEN = 0.6
 """Share of its angle by which a door is open enough to let go of and to go round, as it swings on,"""
 PUSHED = 0.2
 """and by which one goes on who pushes it: it swings on before the body, more than the hand could follow standing."""
+WAITS = 1.5
+"""Seconds after which one who is opening a door by his label takes the handle with a hand that is near, whatever that
+hand's label: left to his labels, one treads there until the shot ends."""
 HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
-_SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
+_SIT, _OPENS, _HIPS = ACTIONS.index("sit"), ACTIONS.index("open"), CONTACTS.index("Hips")
 
 
 def sitting_place(hips: Array, joints: Array) -> Array:
@@ -61,7 +64,7 @@ class Deed:
     def __init__(self, number: int, action: str, aim: Reach, since: int) -> None:
         self.aim, self.since = aim, since
         self.off: tuple[float, float] | None = None
-        self._number, self._still = number, since
+        self._number, self._still, self._opening = number, since, since
         self._is_done = {
             "sit": self._sits,
             "pick_up": self._picked_up,
@@ -109,8 +112,11 @@ class Deed:
 
     def _opened(self, character: SceneCharacter, hands: Hands) -> bool:
         frame, name = character.frame, self.aim.thing
-        if frame and not hands.gripping(name, frame):
-            hands.grip(name, character, frame)
+        gripping = hands.gripping(name, frame)
+        if gripping or character.action[_OPENS] < TOUCHES:
+            self._opening = frame
+        if frame and not gripping:
+            hands.grip(name, character, frame, anyway=frame - self._opening > WAITS * FPS)
         enough = PUSHED if is_pushed(self.aim, character.scenery) else OPEN
         return hands.let_go(name, frame) or hands.opened(name) >= enough
 

@@ -36,6 +36,10 @@ GRASP_NEAR = 0.08
 """Metres within which a box is taken at once: who bends half way and thinks that he touches it, bends again,"""
 BENDS_AGAIN = 4.0, 3.0
 """for so many seconds, and after so many more is content with GRASP_REACH."""
+LOW = 0.3
+"""Metres over the ground up to which a box is low: the network's hands end over it,"""
+STOOPS = 0.18
+"""by so many at most, which one stoops lower for: else one bends again and again, farther off each time."""
 CLOSES_AFTER = 1.0
 """Seconds that the palms touch a box after which they take it, even when they still come nearer"""
 COMES_NEARER = 0.005
@@ -207,14 +211,17 @@ class Hands:
         handles, pose = grasp or self._scenery.collider(name).handles, self._scenery.pose(name, frame)
         assert isinstance(handles, Carryable)
         middle, _ = between_palms(body.places, body.rotations)
-        away = float(np.linalg.norm(middle - grasp_of(handles, pose)[0]))
+        off = middle - grasp_of(handles, pose)[0]
+        away = float(np.linalg.norm(off))
         before, self._reaching = self._reaching, (*self._reaching[-WITHIN + 1 :], away)
         begun, since = self._bends
         if begun != key:
             begun, since = self._bends = key, frame
         late = (frame - since) / FPS - BENDS_AGAIN[0]
         reach = GRASP_NEAR + min(max(late / BENDS_AGAIN[1], 0.0), 1.0) * (GRASP_REACH - GRASP_NEAR)
-        touches = (body.contacts[_HANDS] > TOUCHES).all() and away < reach
+        low = middle[2] - off[2] - body.places[:, 2].min() < LOW and 0 < off[2] < STOOPS
+        near = away < reach or (low and np.linalg.norm(off[:2]) < GRASP_NEAR)
+        touches = (body.contacts[_HANDS] > TOUCHES).all() and near
         self._touching = self._touching + 1 if touches else 0
         nearer = not before or away < before[0] - COMES_NEARER
         if not touches or (nearer and self._touching < CLOSES_AFTER * FPS):
@@ -246,22 +253,31 @@ class Hands:
         self._away = np.inf
         return True
 
-    def grip(self, name: str, body: Body, frame: int) -> bool:
-        """Take a door's handle when a hand touches it; whether one does."""
+    def grip(self, name: str, body: Body, frame: int, anyway: bool = False) -> bool:
+        """Take a door's handle when a hand touches it, or `anyway` when one is near; whether one does."""
+        handles = self._scenery.collider(name).handles
+        assert isinstance(handles, Door)
+        for side, place in self._near_handle(name, body, frame).items():
+            if anyway or body.contacts[_HANDS[list(ARMS).index(side)]] >= TOUCHES:
+                self.grips.append(Grip(name, handles, side, place, frame, frame - 1))
+                return True
+        return False
+
+    def _near_handle(self, name: str, body: Body, frame: int) -> dict[str, Array]:
+        """The sides whose hands are near enough to take a door's handle, and the places (3,) of the palms on it then,
+        in the leaf's frame."""
         handles, pose = self._scenery.collider(name).handles, self._scenery.pose(name, frame)
         assert isinstance(handles, Door)
         handle = np.array(handles.handle)
         across = normalize(np.cross(np.array(handles.axis), handle - np.array(handles.hinge)))
-        for side, column in zip(ARMS, _HANDS, strict=True):
-            hand = palm(body.places, body.rotations, side)
-            off = hand - to_world(handle, pose)
-            near = np.sign((body.places[0] - to_world(handle, pose)) @ rotate(pose[QUATERNION], across))
-            place = handle + near * LEVER * across
-            touches = body.contacts[column] >= TOUCHES and np.linalg.norm(off) <= GRASP_REACH
-            if touches and _beyond_reach(body, side, to_world(place, pose)) < 0:
-                self.grips.append(Grip(name, handles, side, place, frame, frame - 1))
-                return True
-        return False
+        near = np.sign((body.places[0] - to_world(handle, pose)) @ rotate(pose[QUATERNION], across))
+        place = handle + near * LEVER * across
+        return {
+            side: place
+            for side in ARMS
+            if np.linalg.norm(palm(body.places, body.rotations, side) - to_world(handle, pose)) <= GRASP_REACH
+            and _beyond_reach(body, side, to_world(place, pose)) < 0
+        }
 
     def release(self, name: str) -> None:
         """Let go of a door's handle for good."""
