@@ -35,7 +35,7 @@ GRASP_REACH = 0.3
 GRASP_NEAR = 0.08
 """Metres within which a box is taken at once: who bends half way and thinks that he touches it, bends again,"""
 BENDS_AGAIN = 4.0, 3.0
-"""for so many seconds, and after so many more is content with GRASP_REACH."""
+"""for so many seconds since then, and after so many more is content with GRASP_REACH."""
 LOW = 0.3
 """Metres over the ground up to which a box is low: the network's hands end over it,"""
 STOOPS = 0.18
@@ -214,14 +214,15 @@ class Hands:
         off = middle - grasp_of(handles, pose)[0]
         away = float(np.linalg.norm(off))
         before, self._reaching = self._reaching, (*self._reaching[-WITHIN + 1 :], away)
-        begun, since = self._bends
-        if begun != key:
-            begun, since = self._bends = key, frame
+        touching = bool((body.contacts[_HANDS] > TOUCHES).all())
+        if self._bends[0] != key and touching and away < GRASP_REACH:
+            self._bends = key, frame
+        since = self._bends[1] if self._bends[0] == key else frame
         late = (frame - since) / FPS - BENDS_AGAIN[0]
         reach = GRASP_NEAR + min(max(late / BENDS_AGAIN[1], 0.0), 1.0) * (GRASP_REACH - GRASP_NEAR)
         low = middle[2] - off[2] - body.places[:, 2].min() < LOW and 0 < off[2] < STOOPS
         near = away < reach or (low and np.linalg.norm(off[:2]) < GRASP_NEAR)
-        touches = (body.contacts[_HANDS] > TOUCHES).all() and near
+        touches = touching and near
         self._touching = self._touching + 1 if touches else 0
         nearer = not before or away < before[0] - COMES_NEARER
         if not touches or (nearer and self._touching < CLOSES_AFTER * FPS):

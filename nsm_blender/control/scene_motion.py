@@ -17,7 +17,7 @@ import numpy as np
 from ..geometry.colliders import PLACE, Collider, Cuboids, Placed, Surroundings
 from ..geometry.roles import Carryable
 from ..models.nsm import CONTACTS, FPS
-from ..motion.filters import runs, velocity, without_short_runs
+from ..motion.filters import eased, runs, velocity, without_short_runs
 from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
@@ -45,6 +45,7 @@ from .scene_hands import (
 from .scene_rollout import SceneRecord
 from .scene_things import Scenery, pose_at, to_world
 from .seated_feet import keep_feet
+from .stooping import stooped
 
 FARTHEST = 0.03
 """Metres by which the last correction moves anything."""
@@ -116,6 +117,8 @@ def posed(
     by_name = {collider.name: collider for collider in colliders}
     things = _tracks(hands, by_name, count, rate)
     hips[:, 2] -= _ducked(record, [collider for collider in colliders if collider.name not in things])
+    lower = stooped(record, hands.holds)
+    hips[:, 2] -= lower
     places, planted = _planted(record, hips, rotations, contacts, wanted)
     steps = [collider.name for collider in colliders if collider.role == "climbable"]
     near = _around(root, colliders, hands, things, rate)
@@ -145,7 +148,7 @@ def posed(
     before = places, rotations
     places, rotations = clear.arms(*targets.reached())
     for hold in hands.holds:
-        out += _held(hold, before, (places, rotations))
+        out += _held(hold, before, (places, rotations), lower)
     out.sort(key=lambda one: one.key)
     return Posed(places, make_continuous(rotations), root, contacts, things, out)
 
@@ -233,16 +236,6 @@ def allowed(shift: Array, turn: Array, half: Array | float, angle: Array) -> tup
     return share[..., None] * shift, turn
 
 
-def eased(count: int, start: float, full: float, full_end: float, end: float) -> Array:
-    """Weight (count,) that rises from frame `start` to `full` and falls from `full_end` to `end`, smoothly."""
-    at = np.arange(count, dtype=float)
-    rise = np.clip((at - start) / max(full - start, 1e-6), 0, 1)
-    fall = np.clip((end - at) / max(end - full_end, 1e-6), 0, 1)
-    t = np.minimum(rise, fall)
-    out: Array = t * t * (3 - 2 * t)
-    return out
-
-
 def _seat(seating: Seating, hips: Array, rotations: Array, root: Array) -> Correction:
     """Turn and move the body, in place, so that it sits where it should, as far as the correction goes."""
     count, blend = len(hips), SPREAD * FPS
@@ -276,18 +269,29 @@ def _seat_error(seating: Seating, hips: Array, rotations: Array, root: Array) ->
     return 100 * float(np.linalg.norm(off)), float(np.degrees(abs(turn)))
 
 
-def _held(hold: Hold, before: tuple[Array, Array], after: tuple[Array, Array]) -> list[Correction]:
+def _held(hold: Hold, before: tuple[Array, Array], after: tuple[Array, Array], lower: Array) -> list[Correction]:
     """How far the palms were off a box when it was taken, and the box off its place when it was put down. before, after
-    the correction: joint places (T, J, 3) and world rotations (T, J, 4)."""
+    the correction: joint places (T, J, 3) and world rotations (T, J, 4); lower: (T,) metres by which one stoops.
+
+    Where palms are taken farther than a correction may, so that nothing comes to them by itself, what is told of a
+    grasp is what such a correction leaves.
+    """
 
     def meets(frame: int, pose: Array, key: int, what: str) -> Correction:
         wanted, square = grasp_of(hold.handles, pose)
         errors = []
-        for places, rotations in (before, after):
+        for places, rotations, down in ((*before, lower[frame]), (*after, 0.0)):
             middle, angle = between_palms(places[frame], rotations[frame])
             turn = float(wrap_angle(np.array(square - angle)))
-            errors += [100 * float(np.linalg.norm(wanted - middle)), float(np.degrees(abs(turn)))]
-        return Correction(key, what, *errors)
+            errors.append((wanted - middle - [0.0, 0.0, down], turn, angle))
+        (off, turn, angle), (end, end_turn, _) = errors
+        cm, deg = 100 * float(np.linalg.norm(end)), float(np.degrees(abs(end_turn)))
+        if what == "hands":
+            half = float(np.linalg.norm(np.array(hold.handles.left) - np.array(hold.handles.right))) / 2
+            shift, turned = allowed(off, np.array(turn), half + PALM_THICKNESS, angle)
+            cm = max(cm, 100 * float(np.linalg.norm(off - shift)))
+            deg = max(deg, float(np.degrees(abs(turn - turned))))
+        return Correction(key, what, 100 * float(np.linalg.norm(off)), float(np.degrees(abs(turn))), cm, deg)
 
     out = [meets(hold.taken, hold.lying, hold.key_taken, "hands")]
     if hold.goal is not None and hold.left is not None and hold.key_left is not None:
@@ -344,11 +348,12 @@ class _Targets:
         # As far from the hands as it was in its place, and will be, which fades within a second: else it would be on
         # its way ahead of hands that still come down, or stay behind those that rise.
         away = _faded(count, hold.taken, hold.taken + blend)
-        near: Array = np.zeros(count)
+        near = away.copy()
         off, turn = _missed(middle, angle, hold.taken, hold.handles, hold.lying, away)
         if hold.goal is not None:
-            near = 1 - _faded(count, last - blend, last)
-            more = _missed(middle, angle, last - 1, hold.handles, hold.goal, near)
+            put = 1 - _faded(count, last - blend, last)
+            near = np.maximum(near, put)
+            more = _missed(middle, angle, last - 1, hold.handles, hold.goal, put)
             off, turn = off + more[0], turn + more[1]
         poses[frames] = carried_pose(hold.handles, hold.lying, (middle + off)[frames], (angle + turn)[frames])
         free = eased(count, hold.taken, hold.taken + _COMES_FREE, *_until(last, count, hold.goal is not None))
@@ -361,7 +366,8 @@ class _Targets:
     def _press(self, hold: Hold, poses: Array, last: int, near: Array, held: Array) -> None:
         """The palms onto the faces: across the box as far as needed, along them no farther than a correction may.
 
-        near (T,): how much the box is bound for its place: so much the hands bring it there, as far as the arms reach.
+        near (T,): how much the box is bound to a place, where it lies or will: so much the hands are at it there, as
+        far as the arms reach.
         held (T, 3): by how much it is held off the body: the hands go along.
         """
         count, blend = len(poses), _HAND_BLEND * FPS

@@ -102,6 +102,20 @@ def test_who_bends_half_way_bends_again_before_the_box_is_taken() -> None:
     assert any(mine.take("box", there, frame, 0) for frame in range(120, 240))
 
 
+def test_a_low_box_is_taken_from_over_it_but_not_from_beside_it_nor_a_high_one() -> None:
+    low = Collider("box", BOX.cuboids, np.array([[0.0, -0.5, 0.15, 1.0, 0, 0, 0]]), "carryable", BOX.handles)
+    for thing, off, taken in (
+        (low, [0, 0, 0.14], True),
+        (low, [0, 0.14, 0], False),
+        (low, [0, 0, -0.14], False),
+        (BOX, [0, 0, 0.14], False),
+    ):
+        mine, body = hands(thing), Body()
+        body.places[:, 2] -= body.places[:, 2].min()
+        body.around(thing.poses[0][:3] + np.array(off))
+        assert any(mine.take("box", body, frame, 0) for frame in range(120)) == taken
+
+
 def test_who_comes_no_nearer_is_content_in_the_end() -> None:
     mine = hands(BOX)
     half_way = Body().around(LYING[:3] + beside(0.2))

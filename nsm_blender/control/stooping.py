@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One stoops lower for a box on the floor than the network does, as far as the arms are too short for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..models.nsm import FPS
+from ..motion.filters import eased
+from ..motion.rotations import Array
+from ..motion.skeleton import MODEL_SKELETON
+from .scene_hands import ARMS, PALM_THICKNESS, Hold, grasp_of, palm
+from .scene_rollout import SceneRecord
+from .scene_things import to_world
+
+LOWEST = 0.35
+"""Metres over the ground to which hips go down,"""
+MOST = 0.2
+"""and by which, at most;"""
+COMES, GOES = 0.8, 1.0
+"""seconds over which they do, and over which one rises again."""
+STRETCH = 0.97
+"""Share of its length to which an arm stretches for a box."""
+_STEP = 0.01
+
+
+def stooped(record: SceneRecord, holds: Sequence[Hold]) -> Array:
+    """Metres (T,) by which the hips go lower than recorded, so that hands reach the boxes that they take."""
+    out: Array = np.zeros(len(record.root))
+    for hold in holds:
+        frame = min(hold.taken, len(out) - 1)
+        weight = eased(len(out), frame - COMES * FPS, frame, frame, frame + GOES * FPS)
+        out = np.maximum(out, weight * _lower(record, hold, frame))
+    return out
+
+
+def _lower(record: SceneRecord, hold: Hold, frame: int) -> float:
+    """Metres that are enough at the frame at which a box is taken, or the most."""
+    places, rotations = record.places[frame], record.rotations[frame]
+    handles = hold.handles
+    sides = {
+        "Left": to_world(np.array(handles.left), hold.lying),
+        "Right": to_world(np.array(handles.right), hold.lying),
+    }
+    middle = grasp_of(handles, hold.lying)[0]
+    most = min(MOST, float(places[0, 2] - record.root[frame, 2]) - LOWEST)
+    enough = 0.0
+    for side, face in sides.items():
+        limb = ARMS[side]
+        upper, elbow, wrist = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+        length = STRETCH * np.linalg.norm(MODEL_SKELETON.offsets[[elbow, wrist]], axis=1).sum()
+        out = (face - middle) / np.linalg.norm(face - middle)
+        target = face + PALM_THICKNESS * out + places[wrist] - palm(places, rotations, side)
+        downs = np.arange(0.0, most + _STEP, _STEP)
+        far = np.linalg.norm(target - places[upper] + downs[:, None] * [0.0, 0.0, 1.0], axis=1)
+        reached = np.flatnonzero(far <= length)
+        enough = max(enough, float(downs[reached[0] if len(reached) else far.argmin()]))
+    return enough
