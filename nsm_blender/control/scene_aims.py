@@ -7,8 +7,9 @@ import numpy as np
 
 from ..geometry.colliders import PLACE, QUATERNION, Collider
 from ..geometry.roles import Carryable, Door, Seat, Surface
+from ..geometry.sides import other_seats
 from ..motion.root import angle_of, direction
-from ..motion.rotations import Array, from_yaw, multiply, normalize, rotate
+from ..motion.rotations import Array, conjugate, from_yaw, multiply, normalize, rotate
 from .scene_goals import Reach
 from .scene_hands import carried_pose, grasp_of
 from .scene_things import to_world
@@ -29,6 +30,15 @@ def seat_aim(collider: Collider, pose: Array, seat: Seat | None = None) -> Reach
     used = collider.handles if seat is None else seat
     assert isinstance(used, Seat)
     return Reach(to_world(np.array(used.place), pose), _angle(used.facing, pose), "sit", collider.name)
+
+
+def seat_towards(seat: Seat, pose: Array, place: Array) -> Seat:
+    """The seat as one sits on it who stands at a place (2,) in the world: one that is open on all sides, looking back
+    to there. pose: (7,) of the thing, in whose frame the seat is."""
+    away = place - to_world(np.array(seat.place), pose)[:2]
+    up = rotate(conjugate(pose[QUATERNION]), np.array([0.0, 0.0, 1.0]))
+    ways = [seat, *other_seats(seat, up)]
+    return max(ways, key=lambda one: float(direction(np.array(_angle(one.facing, pose))) @ away))
 
 
 def pick_up_aim(collider: Collider, pose: Array, grasp: Carryable) -> Reach:

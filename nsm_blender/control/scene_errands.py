@@ -19,7 +19,7 @@ from ..motion.rotations import Array, wrap_angle
 from .errands import UNFINISHED, Outcome
 from .goals import ActionKey
 from .legs import Leg
-from .scene_aims import open_aim, pick_up_aim, put_down_aim, seat_aim
+from .scene_aims import open_aim, pick_up_aim, put_down_aim, seat_aim, seat_towards
 from .scene_deeds import SETTLED, STILL, Deed, Seating
 from .scene_goals import Reach, Stay, Steer
 from .scene_hands import Hands
@@ -251,7 +251,9 @@ class SceneErrands:
             if self._aim is not None:
                 # Who stands beside a closet may be behind the plane of its door; and a box may have to be taken from
                 # another side.
-                self._aim = self._aimed(key, leg.place, leg.handles)
+                self._aim = self._aimed(key, leg.place, leg.handles, from_stand=True)
+                if self._aim is not None and key.action == "sit":
+                    self._outcome.facing = self._aim.facing
         except RouteError as error:
             return self._finish(str(error))
         self._leg = leg
@@ -302,9 +304,9 @@ class SceneErrands:
         held = "" if hold is None else hold.name
         return self._ways.handles(key, self.character.frame, self.character.scenery, held)
 
-    def _aimed(self, key: ActionKey, place: Array, handles: Handles | None) -> Reach | None:
+    def _aimed(self, key: ActionKey, place: Array, handles: Handles | None, from_stand: bool = False) -> Reach | None:
         """What to ask the network for near the goal, of one who comes from a place (2,) and uses a thing by these
-        handles; None where one only goes."""
+        handles; None where one only goes. from_stand: the place is where his way to the thing ends."""
         if key.action not in _WITH_THINGS:
             return None
         frame, scenery, hold = self.character.frame, self.character.scenery, self.hands.holding
@@ -318,7 +320,7 @@ class SceneErrands:
             assert hold is not None
             return put_down_aim(handles, pose, scenery.collider(hold.name), hold.handles, hold.lying)
         assert isinstance(handles, Seat)
-        aim = seat_aim(thing, pose, handles)
+        aim = seat_aim(thing, pose, seat_towards(handles, pose, place) if from_stand else handles)
         return aim if key.facing is None else replace(aim, facing=key.facing)
 
     def _starts(self, place: Array) -> list[Array]:
