@@ -15,7 +15,7 @@ from .scene_hands import ARMS, PALM_THICKNESS, Hold, grasp_of, palm
 from .scene_rollout import SceneRecord
 from .scene_things import to_world
 
-LOWEST = 0.35
+LOWEST = 0.5
 """Metres over the ground to which hips go down,"""
 MOST = 0.2
 """and by which, at most;"""
