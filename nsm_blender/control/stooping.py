@@ -45,7 +45,7 @@ def _lower(record: SceneRecord, hold: Hold, frame: int) -> float:
         "Right": to_world(np.array(handles.right), hold.lying),
     }
     middle = grasp_of(handles, hold.lying)[0]
-    most = min(MOST, float(places[0, 2] - record.root[frame, 2]) - LOWEST)
+    most = min(MOST, max(float(places[0, 2] - record.root[frame, 2]) - LOWEST, 0.0))
     enough = 0.0
     for side, face in sides.items():
         limb = ARMS[side]

@@ -9,7 +9,7 @@ import pytest
 from nsm_blender.control.scene_hands import PALM_THICKNESS, Hands, Hold, between_palms, palm
 from nsm_blender.control.scene_motion import posed
 from nsm_blender.control.scene_things import Scenery
-from nsm_blender.control.stooping import MOST
+from nsm_blender.control.stooping import LOWEST, MOST, stooped
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Carryable
 from nsm_blender.motion.rotations import Array
@@ -65,3 +65,10 @@ def test_nobody_stoops_for_what_his_arms_reach_nor_lower_than_he_may() -> None:
     there, too_low = hips(0.0), hips(0.6)
     np.testing.assert_allclose(there, there[0], atol=2e-3)
     assert 0.5 * MOST < there[0] - too_low.min() < MOST + 0.01
+
+
+def test_who_squats_as_low_as_one_may_already_goes_no_lower() -> None:
+    _, hands = barbell(0.6)
+    body = record()
+    body.places[..., 2] += LOWEST - 0.05 - body.places[:, :1, 2]
+    np.testing.assert_allclose(stooped(body, hands.holds), 0)
