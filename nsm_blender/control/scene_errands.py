@@ -461,6 +461,7 @@ class SceneErrands:
             pace=character.speed,
             rest=GETTING_UP if rising else 0.0,
             door=door,
+            free=self._aim is None and not door,
         )
         character.wish(self._steer)
 

@@ -40,7 +40,9 @@ TURNING = 0.2
 SLOWING = 0.4
 """Metres over which one who runs comes to a walk, which he does LAST before the end of his way."""
 TURN_RATE = 1.5
-"""rad/s at which one turns on the spot."""
+"""rad/s at which one turns on the spot,"""
+TURN_AND_GO = 2.0
+"""and at which one looks round who then goes: of whom half a turn is asked at once stands for seconds, undecided."""
 
 _WALKING = np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index("walk")]
 
@@ -128,7 +130,7 @@ class Steer:
 
     Where one is on the way is kept in the walker. ground: heights (N,) of the ground under places (N, 2); None where
     it is level. pace: m/s of the root. rest: seconds that it takes to get up first. door: name of the one that one
-    goes through, "".
+    goes through, "". free: whether nothing is used at the end: who is to use a thing turns to its way at once.
     """
 
     walker: Walker
@@ -139,6 +141,7 @@ class Steer:
     pace: float = 0.0
     rest: float = 0.0
     door: str = ""
+    free: bool = False
     seen: tuple[float, Array] | None = None
     """Seconds and root (4,) of the frame before."""
 
@@ -169,7 +172,10 @@ class Steer:
             # One who carries goes on carrying where he stops.
             there = along >= walker.path.length - ARRIVED
             action[there] = np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index("idle")]
-        return Samples(place, walker.facing(along), action)
+        facing = walker.facing(along)
+        if self.free and looks < 1:
+            facing = root[3] + _within(wrap_angle(facing - root[3]), TURN_AND_GO)
+        return Samples(place, facing, action)
 
     def _looks_along(self, root: Array) -> float:
         """0..1, how far one looks along the way already."""
@@ -199,10 +205,17 @@ class Stay:
     def samples(self, root: Array, seconds: float) -> Samples:
         """The same place for all samples; the facing comes within the next two seconds."""
         turn = 0.0 if self.facing is None else float(wrap_angle(np.array(self.facing - root[3])))
-        most = TURN_RATE * (WINDOW - WINDOW[0]) / FPS
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
-        return Samples(np.tile(self.place, (SAMPLES, 1)), root[3] + np.clip(turn, -most, most), action)
+        facing = root[3] + _within(np.array(turn), TURN_RATE)
+        return Samples(np.tile(self.place, (SAMPLES, 1)), facing, action)
+
+
+def _within(turn: Array, rate: float) -> Array:
+    """Turns (13,), or one for all, by which one looks round at the SAMPLES samples, at no more than `rate` rad/s."""
+    most = rate * (WINDOW - WINDOW[0]) / FPS
+    out: Array = np.clip(turn, -most, most)
+    return out
 
 
 def _nearest(places: Array, along: Array, here: Array) -> float:
