@@ -9,13 +9,13 @@ import numpy as np
 
 from ...geometry.colliders import Cuboids
 from ...models.nsm import FPS
-from ...motion.filters import gaussian
+from ...motion.filters import eased, gaussian
 from ...motion.root import direction, to_world
 from ...motion.rotations import Array, from_yaw, multiply, normalize, rotate
 from ...motion.skeleton import MODEL_SKELETON
 from .boxes import Box
 from .lifting import Lift
-from .reach import ARMS, Target, eased, hand_places, held, palm, reaching
+from .reach import ARMS, Target, hand_places, held, palm, reaching
 from .track import Track
 
 PALM_THICKNESS = 0.02

@@ -12,6 +12,7 @@ import numpy as np
 from ...control.bodies import depth
 from ...geometry.colliders import Collider, Surroundings
 from ...models.nsm import CONTACTS, FPS
+from ...motion.filters import eased
 from ...motion.root import to_local
 from ...motion.rotations import Array
 from .clutter import clutter
@@ -19,7 +20,7 @@ from .doorways import Doorway, Swing, pulled, pushed, random_doorway
 from .episode import DEEPEST, Episode, Fault, Goals, unnatural
 from .opening import Opening
 from .pool import Pool
-from .reach import Target, eased, hand_places, palm, reaching
+from .reach import Target, hand_places, palm, reaching
 from .standing import Stand, stands
 from .track import Track, align, joined
 

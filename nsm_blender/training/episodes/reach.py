@@ -99,16 +99,6 @@ def _bend_arm(rotations: Array, side: str, target: Target) -> None:
     rotations[:, upper], rotations[:, middle] = new_upper, new_middle
 
 
-def eased(count: int, start: float, full: float, full_end: float, end: float) -> Array:
-    """Weight (count,) that rises from `start` to `full` and falls from `full_end` to `end` (frames), smoothly."""
-    at = np.arange(count, dtype=float)
-    rise = np.clip((at - start) / max(full - start, 1e-6), 0, 1)
-    fall = np.clip((end - at) / max(end - full_end, 1e-6), 0, 1)
-    t = np.minimum(rise, fall)
-    out: Array = t * t * (3 - 2 * t)
-    return out
-
-
 def held(rotations: Array, towards: Array, weight: Array) -> Array:
     """Rotations (T, ..., 4) blended to `towards` by `weight` (T,)."""
     share = np.broadcast_to(weight.reshape(-1, *(1,) * (rotations.ndim - 2)), rotations.shape[:-1])
