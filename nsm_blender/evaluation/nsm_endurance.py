@@ -23,8 +23,10 @@ from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from .nsm_rooms import ROOMS, USES, seeds
 
 FRAMES = 10000
-KEYS = 60
+KEYS = 40
 """More than are done in that time."""
+REFUSALS = 60
+"""Draws that may be refused before a sequence ends shorter: there may be nothing left that can be done."""
 AFLOAT = 0.12
 """Metres that the lower foot is above its height in stance when one floats."""
 FROZEN = 0.005
@@ -48,7 +50,7 @@ class Wandering:
 def wander(network: NSM, development: bool = False) -> Wandering:
     """FRAMES frames of random keys in a room in which nothing else is measured."""
     seed = seeds(ROOMS + 1, development)[-1]
-    shot = _shot(random_room(seed), actions_of(network.card), np.random.default_rng([35, seed]))
+    shot = random_shot(random_room(seed), actions_of(network.card), np.random.default_rng([35, seed]))
     return judged(SceneBake(shot, network).motion())
 
 
@@ -86,8 +88,9 @@ def _longest(on: Array) -> float:
     return max((end - start for start, end in runs(on)), default=0) / FPS
 
 
-def _shot(room: Room, able: tuple[str, ...], rng: np.random.Generator) -> Shot:
-    """Random keys, one after the other, of those that can be done; what is picked up is put down next."""
+def random_shot(room: Room, able: tuple[str, ...], rng: np.random.Generator, keys: int = KEYS) -> Shot:
+    """Random keys, one after the other, of those that can be done; what is picked up is put down next. Fewer than
+    `keys` where nearly nothing can be done."""
     start = room.free[int(rng.integers(len(room.free)))]
     shot = Shot(
         "wandering",
@@ -97,18 +100,22 @@ def _shot(room: Room, able: tuple[str, ...], rng: np.random.Generator) -> Shot:
         start=[*start.tolist(), 0.0, float(rng.uniform(-math.pi, math.pi))],
     )
     roles = {**USES, "put_down": "surface"}
-    action = "walk"
-    while len(shot.keys) < KEYS:
-        there = [c.name for c in room.colliders if c.role == roles.get(action) and c.handles is not None]
-        if action not in roles or there:
+    named = {a: [c.name for c in room.colliders if c.role == r and c.handles is not None] for a, r in roles.items()}
+    actions = ["walk", "walk", "run", *(action for action in USES if action in able and named[action])]
+    refused = 0
+    while len(shot.keys) < keys and refused < REFUSALS:
+        action = actions[int(rng.integers(len(actions)))] if shot.keys else "walk"
+        longer = shot
+        # Both or neither: there may be nowhere to put a thing down.
+        for part in (action, "put_down") if action == "pick_up" else (action,):
             place = room.free[int(rng.integers(len(room.free)))]
+            there = named.get(part, [])
             name = there[int(rng.integers(len(there)))] if there else ""
-            goal = Goal(f"goal {len(shot.keys)}", [*place.tolist(), 0.0], None, name)
-            key = ActionKey(action, goal.name, hold=float(rng.uniform(0.0, 2.0)))
-            longer = replace(shot, keys=[*shot.keys, key], goals=[*shot.goals, goal])
-            if not any(problem.fatal for problem in check(longer, able)):
-                shot = longer
-        held = bool(shot.keys) and shot.keys[-1].action == "pick_up"
-        free = [name for name in ("walk", "walk", "run", *USES) if name in able]
-        action = "put_down" if held else free[int(rng.integers(len(free)))]
+            goal = Goal(f"goal {len(longer.keys)}", [*place.tolist(), 0.0], None, name)
+            key = ActionKey(part, goal.name, hold=float(rng.uniform(0.0, 2.0)))
+            longer = replace(longer, keys=[*longer.keys, key], goals=[*longer.goals, goal])
+        if any(problem.fatal for problem in check(longer, able)):
+            refused += 1
+        else:
+            shot = longer
     return shot
