@@ -67,6 +67,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--tables", nargs="+", metavar="NAME",
                         help="nsm: some of precision, ablations, response, endurance, success")  # fmt: skip
+    parser.add_argument("--processes", type=int, default=2, metavar="N",
+                        help="nsm: that measure at the same time (default 2)")  # fmt: skip
     parser.add_argument("--ablations", type=Path, metavar="FOLDER",
                         help="nsm: ablations of networks in FOLDER, trained alike: full, no_interaction, "
                         "no_environment, concatenation (.safetensors)")  # fmt: skip
@@ -90,11 +92,8 @@ def run(args: argparse.Namespace) -> int:
     measure = measures[args.system]
     figures, weights = measure(args)
     seconds = time.perf_counter() - started
-    out: dict[str, object] = {**figures, "meta": {"system": args.system, **weights, "seconds": round(seconds, 1)}}
     print(f"{len(figures)} figures in {seconds:.0f} s")
-    if args.json is not None:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
+    _into_json(args, figures, {**weights, "seconds": round(seconds, 1)})
     return 0
 
 
@@ -112,13 +111,21 @@ def _pfnn(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
 
 
 def _nsm(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
-    """The paper's protocols on unseen furniture and rooms."""
+    """The paper's protocols on unseen furniture and rooms. Each table's figures are written once it is done: all of
+    them take half an hour."""
     from . import nsm
 
-    figures, meta = nsm.evaluated(args)
+    card = card_path(nsm.weights_of(args))
+
+    def keep(figures: Figures, told: dict[str, object]) -> None:
+        if args.card:
+            _into_card(card, figures, replace=False)
+        _into_json(args, figures, told)
+
+    figures, told = nsm.evaluated(args, keep)
     if args.card:
-        _into_card(card_path(nsm.weights_of(args)), figures, replace=args.tables is None)
-    return figures, meta
+        _into_card(card, figures, replace=args.tables is None)
+    return figures, told
 
 
 def _errands(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
@@ -209,6 +216,13 @@ def _held_out_subjects(args: argparse.Namespace) -> list[str]:
     return subjects
 
 
+def _into_json(args: argparse.Namespace, figures: Figures, told: dict[str, object]) -> None:
+    """The figures and what they were measured on, in the file that was asked for."""
+    if args.json is not None:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        _write(args.json, {**figures, "meta": {"system": args.system, **told}})
+
+
 def _into_card(path: Path, figures: Figures, *, replace: bool) -> None:
     """Put figures into the results of a model card, or `replace` them all. Raises UserError when there is none."""
     try:
@@ -217,4 +231,11 @@ def _into_card(path: Path, figures: Figures, *, replace: bool) -> None:
         raise UserError(f"{path}: there is no model card to write the results into ({error}).") from error
     results = {} if replace else card.get("results", {})
     card["results"] = results | {name: round(value, 4) for name, value in figures.items()}
-    path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+    _write(path, card)
+
+
+def _write(path: Path, content: dict[str, object]) -> None:
+    """A JSON file, as a whole or not at all."""
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(path)

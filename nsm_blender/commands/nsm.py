@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..training.episodes.library import Tally
     from ..training.nsm import Settings, Trainer
 
+Keep = Callable[[dict[str, float], dict[str, object]], None]
+
 KINDS = ("walk", "sit", "carry", "open", "climb", "avoid")
 """Of episodes that can be composed."""
 DATA = "data.json"
@@ -41,8 +43,9 @@ _ABLE = {"sit": ["sit"], "carry": ["pick_up", "put_down"], "open": ["open"], "cl
 """Actions of keys that episodes of each kind teach."""
 
 
-def evaluated(args: argparse.Namespace) -> tuple[dict[str, float], dict[str, object]]:
-    """The figures, and what they were measured on. Raises UserError."""
+def evaluated(args: argparse.Namespace, keep: Keep) -> tuple[dict[str, float], dict[str, object]]:
+    """The figures, and what they were measured on; `keep` is told both so far whenever a table is done. Raises
+    UserError."""
     from ..evaluation.nsm import TABLES, evaluate, picture
     from ..evaluation.nsm_ablations import hashes, trained_alike
 
@@ -61,7 +64,14 @@ def evaluated(args: argparse.Namespace) -> tuple[dict[str, float], dict[str, obj
             raise UserError("--ablations is for the table of that name; add ablations to --tables.")
         trained_alike(args.ablations)
         told["ablations"] = hashes(args.ablations)
-    return evaluate(weights, tables=args.tables or TABLES, ablations=args.ablations), told
+    figures = evaluate(
+        weights,
+        tables=args.tables or TABLES,
+        processes=args.processes,
+        ablations=args.ablations,
+        keep=lambda so_far: keep(so_far, told),
+    )
+    return figures, told
 
 
 def weights_of(args: argparse.Namespace) -> Path:

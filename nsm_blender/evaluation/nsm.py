@@ -8,7 +8,7 @@ and rooms; `development` names others that nothing was trained on either, for ch
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -73,6 +73,7 @@ _LOW_PERCENTILE = 99
 
 Figures = dict[str, float]
 Log = Callable[[str], None]
+Keep = Callable[[Figures], None]
 
 
 @dataclass(frozen=True)
@@ -269,46 +270,67 @@ def evaluate(
     tables: Collection[str] = TABLES,
     processes: int = 2,
     ablations: Path | None = None,
+    keep: Keep | None = None,
 ) -> Figures:
     """All figures of `tables`; `quick` takes a tenth of the trials. processes: that measure at the same time.
 
     ablations: folder of networks that were trained alike, see `nsm_ablations.TRAINED`; None: parts are left out of the
-    rollout of the network that is measured.
+    rollout of the network that is measured. keep: is told the figures so far whenever a table is done.
     """
     network = load(weights)
     every = _jobs(actions_of(network.card), quick, development)
+    shared = None if ablations is None else trained_alike(ablations)
     if ablations is not None:
-        shared = trained_alike(ablations)
         every = {name: job for name, job in every.items() if job.table != "ablations"}
         every |= _trained_jobs(ablations, quick, development)
     jobs = {name: job for name, job in every.items() if job.table in tables}
     results: dict[str, Any] = {}
+    out: Figures = {}
     # Fresh processes, so that none inherits threads of ours.
-    with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_prepare, initargs=(weights,)) as pool:
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=_prepare, initargs=(weights,))
+    try:
         waiting = {pool.submit(_measured, job.measure, job.arguments): name for name, job in jobs.items()}
         for number, future in enumerate(as_completed(waiting), 1):
             results[waiting[future]] = future.result()
             log(f"{number}/{len(jobs)} {waiting[future]}")
+            table = jobs[waiting[future]].table
+            names = [name for name, job in jobs.items() if job.table == table]
+            if results.keys() >= set(names):
+                found = _figures(table, {name: results[name] for name in names}, shared, log)
+                for key, value in found.items():
+                    log(f"{key} {value:.3f}")
+                out |= found
+                if keep is not None:
+                    keep(out)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return out
+
+
+def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] | None, log: Log) -> Figures:
+    """The figures of a table from what its jobs found, by their names. shared: of networks that were trained alike."""
 
     def of(kind: str) -> list[Any]:
-        return [one for name in jobs if name.startswith(f"{kind} ") for one in results[name]]
+        return [one for name, found in results.items() if name.startswith(f"{kind} ") for one in found]
 
-    out: Figures = dict(results.get("response", {}))
-    if "endurance" in results:
+    out: Figures = {}
+    if table == "response":
+        out |= results["response"]
+    elif table == "endurance":
         out |= figures_of(results["endurance"])
-    out |= success_figures(found, log) if (found := of("room")) else {}
-    for task in ("sit", "carry"):
-        out |= precision_figures(task, found, log) if (found := of(task)) else {}
-    if ablations is None:
+    elif table == "success":
+        out |= success_figures(of("room"), log)
+    elif table == "precision":
+        for task in ("sit", "carry"):
+            out |= precision_figures(task, found, log) if (found := of(task)) else {}
+    elif shared is None:
         for ablation in LEFT_OUT:
-            out |= left_out_figures(ablation, found) if (found := of(ablation)) else {}
-    elif "ablations" in tables:
+            out |= left_out_figures(ablation, of(ablation))
+    else:
         out |= settings_figures(shared)
         for task in ABLATED:
             rows = {name: of(f"{name} {task}") for name in TRAINED}
             out |= trained_figures(task, rows, log) if all(rows.values()) else {}
-    for key, value in out.items():
-        log(f"{key} {value:.3f}")
     return out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +123,25 @@ def test_all_networks_do_the_same_trials(shipped: Path) -> None:
     assert figures["nsm.ablation.full.finished"] == 1.0
     assert figures["nsm.ablation.no_bidirectional.motion_detail_deg"] != figures["nsm.ablation.full.motion_detail_deg"]
     assert figures["nsm.ablation.trained.epochs"] == 7 and not any("carry" in name for name in figures)
+
+
+def test_what_is_measured_before_a_failure_is_kept(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("CHAIRS", "STARTS"):
+        monkeypatch.setattr(f"nsm_blender.evaluation.nsm.{name}", 1)
+    for name in NETWORKS:
+        write(folder, name, {"actions": ["sit"], **card(name)})
+    weights, out = tmp_path / "own.safetensors", tmp_path / "figures.json"
+    shutil.copy(weights_folder() / FILE, weights)
+    told = json.loads((weights_folder() / FILE).with_suffix(".json").read_text())
+    earlier = {"nsm.success.rate": 0.5, "nsm.precision.sit.finished": 0.0}
+    write(tmp_path, "own", {**told, "actions": ["sit"], "results": earlier})
+    asked = ["--tables", "ablations", "precision", "--ablations", str(folder), "--processes", "1"]
+    # What the networks in the folder hold is no weights: the second table fails.
+    assert main(["evaluate", "nsm", "--weights", str(weights), *asked, "--card", "--json", str(out)]) == 1
+    assert "full.safetensors" in capsys.readouterr().err
+    figures = json.loads(out.read_text())
+    assert figures["nsm.precision.sit.finished"] == 1.0 and figures["meta"]["system"] == "nsm"
+    results = json.loads((tmp_path / "own.json").read_text())["results"]
+    assert results["nsm.precision.sit.finished"] == 1.0 and results["nsm.success.rate"] == 0.5
