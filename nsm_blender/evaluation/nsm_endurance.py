@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..control.check import check
 from ..control.errands import UNFINISHED
+from ..control.floor import Footprints
 from ..control.goals import ActionKey, Goal
 from ..control.scene_bake import SceneBake
 from ..control.scene_network import actions_of
 from ..control.shot import Shot
+from ..geometry.colliders import Collider, Surroundings
+from ..geometry.footing import CLIMBABLE
 from ..geometry.rooms import Room, random_room
 from ..models.nsm import ACTIONS, FPS, NSM
 from ..motion.filters import runs, velocity
@@ -51,14 +55,15 @@ def wander(network: NSM, development: bool = False) -> Wandering:
     """FRAMES frames of random keys in a room in which nothing else is measured."""
     seed = seeds(ROOMS + 1, development)[-1]
     shot = random_shot(random_room(seed), actions_of(network.card), np.random.default_rng([35, seed]))
-    return judged(SceneBake(shot, network).motion())
+    return judged(SceneBake(shot, network).motion(), shot.colliders)
 
 
-def judged(motion: Motion) -> Wandering:
-    """What a motion at 60 fps on level ground looks like."""
+def judged(motion: Motion, colliders: Sequence[Collider] = ()) -> Wandering:
+    """What a motion at 60 fps looks like on the floor at z = 0 and on those of the colliders that carry a body."""
     places = motion.positions.astype(float)
     standing = MODEL_SKELETON.rest_positions()[_FEET, 2] - MODEL_SKELETON.rest_positions()[:, 2].min()
-    low = (places[:, _FEET, 2] - motion.root[:, None, 2] - standing).min(axis=1)
+    feet = places[:, _FEET]
+    low = (feet[..., 2] - _ground(feet[..., :2], colliders) - standing).min(axis=1)
     still = np.linalg.norm(velocity(places, FPS), axis=2).max(axis=1) < FROZEN
     resting = (motion.actions[:, _RESTING] > 0.5).any(axis=1)
     sits = motion.actions[:, ACTIONS.index("sit")] > 0.5
@@ -86,6 +91,14 @@ def figures_of(found: Wandering) -> dict[str, float]:
 
 def _longest(on: Array) -> float:
     return max((end - start for start, end in runs(on)), default=0) / FPS
+
+
+def _ground(places: Array, colliders: Sequence[Collider]) -> Array:
+    """Height (T, N) of the floor, or of the top that is there, under places (T, N, 2). The tops stand still."""
+    tops = Footprints.of(Surroundings([one for one in colliders if one.role in CLIMBABLE]).at(0))
+    on = tops.distances(places.reshape(-1, 2)) <= 0
+    out: Array = np.where(on, tops.high, 0.0).max(axis=1, initial=0.0).reshape(places.shape[:2])
+    return out
 
 
 def random_shot(room: Room, able: tuple[str, ...], rng: np.random.Generator, keys: int = KEYS) -> Shot:
