@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from time import perf_counter
@@ -38,6 +38,8 @@ _COPIED = 2_000_000
 """Elements of windows that are copied for one product: less makes the BLAS start too often, more misses the cache."""
 _MANY_ROWS = 200
 """Rows of a product from which the BLAS is as fast as with any more."""
+_LINE = 16
+"""Numbers in a line of the cache."""
 _TRIALS = 5
 
 
@@ -163,6 +165,25 @@ class Rows:
             self.blocks = matrix.reshape(-1, n)
             self.multiply = _einsum_rows
         self.shape = self.blocks.shape[:-1]
+
+
+def padded_rows(rows: int, n: int) -> int:
+    """The least number from `rows` on of which `Rows` makes large blocks, for matrices (rows, n)."""
+    limit = min(rows, max(1, _ONE_THREAD_ELEMENTS // n))
+    return min(-(-rows // block) * block for block in range(limit // 2 + 1, limit + 1))
+
+
+def side_by_side(arrays: Mapping[str, Float32]) -> dict[str, Float32]:
+    """Copies, each C-contiguous, in one piece of memory: for 4 MiB and more NumPy asks the system for large pages,
+    without which the processor is busy finding out where the weights lie."""
+    starts = np.cumsum([0, *(-(-array.size // _LINE) * _LINE for array in arrays.values())])
+    room = np.empty(starts[-1] + _LINE, dtype=np.float32)
+    room = room[-(room.ctypes.data // room.itemsize) % _LINE :]
+    out = {}
+    for (name, array), start in zip(arrays.items(), starts[:-1].tolist(), strict=True):
+        out[name] = room[start : start + array.size].reshape(array.shape)
+        out[name][...] = array
+    return out
 
 
 def _divisor(size: int, limit: int) -> int:

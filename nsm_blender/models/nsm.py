@@ -7,6 +7,7 @@ root on the ground, x to the character's left, y backward (the character faces -
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -16,9 +17,9 @@ import numpy as np
 
 from ..errors import WeightsError
 from ..motion.skeleton import MODEL_SKELETON
-from .contract import Float32, Rows
+from .contract import Float32, Rows, padded_rows, side_by_side
 from .layout import Layout
-from .pfnn import elu
+from .pfnn import IntArray, elu
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
 JOINTS = len(MODEL_SKELETON)
@@ -101,6 +102,10 @@ GATING_SIZES: Mapping[Gating, int] = {"kronecker": 2 * _CONDITION, "concatenatio
 LAYERS = 3
 NEGLIGIBLE = 1e-3
 """An expert with a smaller gate is left out of a prediction."""
+
+_CORNERS = [0, *((CELLS - 1) * CELLS**i for i in (2, 1, 0))]
+"""Cells at the near end of the volume, and at the far end along each axis."""
+_ZERO, _ONE = np.zeros((), dtype=np.float32), np.ones((), dtype=np.float32)
 
 Inputs = Mapping[str, Any]
 """Name of an encoder -> its input, normalised, (N, size)."""
@@ -217,11 +222,12 @@ def shapes(gating: Gating = "kronecker") -> dict[str, tuple[int | str, ...]]:
 class NSM:
     """A trained network, ready to predict frame after frame for one character.
 
-    A frame is limited by reading the weights from memory: experts with a gate below NEGLIGIBLE are not read, an
-    encoding is kept while its input stays the same, the normalisation is folded into the first and last layers, the
-    vectors of the interaction volume enter as the twelve numbers that determine them, empty spheres are passed over.
+    A frame is limited by reading the weights from memory: they lie side by side, each layer's experts are multiplied
+    at once, experts with a gate below NEGLIGIBLE are not read, the normalisation is folded into the first and last
+    layers, the vectors of the interaction volume enter as the twelve numbers that determine them, empty spheres are
+    passed over.
 
-    One object serves one thread and one character, as its buffers and encodings are used again in every frame.
+    One object serves one thread, as its buffers are used again in every frame.
 
     omega: (K,) gates of the last prediction. card: the model card. hash: of the weights file. output_mean: (m,).
     """
@@ -232,22 +238,20 @@ class NSM:
         self.gating: Gating = (
             "kronecker" if tensors["gating_w0"].shape[1] == GATING_SIZES["kronecker"] else "concatenation"
         )
-        self.output_mean, scale = tensors["output_mean"], tensors["output_scale"]
+        self.output_mean = tensors["output_mean"]
         self.omega = np.zeros(len(tensors["gating_w2"]), dtype=np.float32)
-        self._encoders = [_Encoder(tensors, name) for name in ENCODERS]
-        self._gating = [_Dense(*_folded(tensors, "gating"))]
-        self._gating += [_Dense(tensors[f"gating_w{i}"], tensors[f"gating_b{i}"]) for i in range(1, LAYERS)]
-        layers = [(tensors[f"w{i}"], tensors[f"b{i}"]) for i in range(LAYERS - 1)]
-        layers.append((tensors["w2"] * scale[:, None], tensors["b2"] * scale + self.output_mean))
-        self._experts = [[_Dense(w[k], b[k]) for k in range(len(w))] for w, b in layers]
+        ready = side_by_side(_ready(tensors))
+        self._encoders = _Encoders(ready)
+        self._gates = _Gates(ready, self.gating)
+        self._experts = [_Experts(ready[f"w{i}"], ready[f"b{i}"]) for i in range(LAYERS)]
 
     @staticmethod
     def load(path: Path | str) -> NSM:
         """Read a weights file and the card beside it. Raises WeightsError."""
         tensors = read_tensors(path)
         first = tensors.get("gating_w0")
-        side_by_side = first is not None and first.shape[-1:] == (GATING_SIZES["concatenation"],)
-        sizes = check_shapes(tensors, shapes("concatenation" if side_by_side else "kronecker"), path)
+        joined = first is not None and first.shape[-1:] == (GATING_SIZES["concatenation"],)
+        sizes = check_shapes(tensors, shapes("concatenation" if joined else "kronecker"), path)
         if sizes["n"] != sum(sizes[f"h_{name}"] for name in ENCODERS):
             raise WeightsError(f"{path}: the experts do not take what the encoders give; train the weights again.")
         for name in (*ENCODERS, "gating", "output"):
@@ -260,99 +264,193 @@ class NSM:
     ) -> Float32:
         """The next frame, as OUTPUT, from FRAME, GOAL, INTERACTION and ENVIRONMENT in natural units, float32, and the
         phase in radians."""
-        inputs = (frame, goal, interaction, environment)
-        h = np.concatenate([encoder.encode(x) for encoder, x in zip(self._encoders, inputs, strict=True)])
-        condition = gating_input(frame[None], goal[None], np.array([phase], dtype=np.float32), self.gating)[0]
-        self.omega = self._gates(condition)
-        active = np.flatnonzero(self.omega >= NEGLIGIBLE)
-        shares = self.omega[active] / self.omega[active].sum()
+        self.omega = self._gates(frame, goal, phase)
+        active = (self.omega >= NEGLIGIBLE).nonzero()[0]
+        shares = self.omega[active]
+        shares /= shares.sum()
+        h = self._encoders(frame, goal, interaction, environment)
         for layer, experts in enumerate(self._experts):
-            h = shares @ np.stack([experts[k](h) for k in active.tolist()])
+            h = experts(h, active, shares)
             if layer < LAYERS - 1:
-                h = _elu(h)
-        return h
+                _elu(h)
+        return h[: OUTPUT.size]
 
-    def _gates(self, condition: Float32) -> Float32:
-        h = condition
-        for layer, dense in enumerate(self._gating):
-            h = dense(h) if layer == LAYERS - 1 else _elu(dense(h))
-        powers = np.exp(h - h.max())
-        out: Float32 = powers / powers.sum()
+
+def _ready(tensors: Mapping[str, Float32]) -> dict[str, Float32]:
+    """All that a prediction reads, as it reads it: for inputs and outputs in natural units."""
+    out = {name: value for name, value in tensors.items() if not name.endswith(("_mean", "_scale"))}
+    for name in (*ENCODERS, "gating"):
+        out[f"{name}_w0"] = tensors[f"{name}_w0"] / tensors[f"{name}_scale"]
+        out[f"{name}_b0"] = out[f"{name}_b0"] - out[f"{name}_w0"] @ tensors[f"{name}_mean"]
+    scale = tensors["output_scale"]
+    out["w2"], out["b2"] = out["w2"] * scale[:, None], out["b2"] * scale + tensors["output_mean"]
+    for layer in range(LAYERS):
+        w, b = out[f"w{layer}"], out[f"b{layer}"]
+        more = padded_rows(*w.shape[1:]) - w.shape[1]
+        out[f"w{layer}"] = np.pad(w, ((0, 0), (0, more), (0, 0)))
+        out[f"b{layer}"] = np.pad(b, ((0, 0), (0, more)))
+    out["environment_w0"] = out["environment_w0"].T
+    out["interaction_w0"] = _of_volume(out["interaction_w0"])
+    return out
+
+
+def _of_volume(w: Float32) -> Float32:
+    """Weights (h, cells * 4) of the interaction volume -> (h, cells + 12), of the occupancies, of the first cell's
+    vector to the root and of the edges of a cell along the volume's axes: v = v_0 - i e_x - j e_y - k e_z."""
+    cells = w.reshape(-1, *INTERACTION.shape("cell"))
+    index = np.indices((CELLS,) * 3, dtype=np.float32).reshape(3, -1)
+    edges = np.einsum("ac,hcd->had", -index / (CELLS - 1), cells[:, :, TO_ROOT])
+    vectors = np.concatenate((cells[:, :, TO_ROOT].sum(1)[:, None], edges), axis=1)
+    return np.concatenate((cells[:, :, OCCUPANCY], vectors.reshape(len(w), -1)), axis=1)
+
+
+class _Encoders:
+    """All encoders (eq. 2), layer by layer, into one vector."""
+
+    def __init__(self, ready: Mapping[str, Float32]) -> None:
+        self._b = [np.concatenate([ready[f"{name}_b{i}"] for name in ENCODERS]) for i in range(LAYERS)]
+        self._h = [np.empty_like(b) for b in self._b]
+        parts = Layout(**{name: ready[f"{name}_b0"].shape for name in ENCODERS})
+        first = self._h[0]
+        self._frame = _Product(ready["frame_w0"], first[parts.frame])
+        self._goal = _Product(ready["goal_w0"], first[parts.goal])
+        self._interaction = _Volume(ready["interaction_w0"], first[parts.interaction])
+        self._environment = _Sparse(ready["environment_w0"], first[parts.environment])
+        self._deep = [
+            [
+                (
+                    _Product(ready[f"{name}_w{i}"], self._h[i][getattr(parts, name)]),
+                    self._h[i - 1][getattr(parts, name)],
+                )
+                for name in ENCODERS
+            ]
+            for i in range(1, LAYERS)
+        ]
+
+    def __call__(self, frame: Float32, goal: Float32, interaction: Float32, environment: Float32) -> Float32:
+        """(n,), good until the next call, of the inputs in natural units."""
+        self._frame(frame)
+        self._goal(goal)
+        self._interaction(interaction)
+        self._environment(environment)
+        for layer, (h, b) in enumerate(zip(self._h, self._b, strict=True)):
+            for product, below in self._deep[layer - 1] if layer else ():
+                product(below)
+            h += b
+            _elu(h)
+        return self._h[-1]
+
+
+class _Gates:
+    """The gating network (eq. 5 to 8) for one frame."""
+
+    def __init__(self, ready: Mapping[str, Float32], gating: Gating) -> None:
+        self._gating = gating
+        self._condition = np.empty(_CONDITION, dtype=np.float32)
+        labels = GOAL.shape("action")
+        # What `gating_input` joins: the frame's labels, the goal's, times the distance, and times the angle.
+        self._labels = self._condition[: -3 * SAMPLES * labels[1]]
+        self._asked = self._condition[len(self._labels) :].reshape(3, *labels)
+        self._x = np.empty(GATING_SIZES[gating], dtype=np.float32)
+        self._h = [np.empty(len(ready[f"gating_b{i}"]), dtype=np.float32) for i in range(LAYERS)]
+        self._b = [ready[f"gating_b{i}"] for i in range(LAYERS)]
+        self._products = [_Product(ready[f"gating_w{i}"], h) for i, h in enumerate(self._h)]
+
+    def __call__(self, frame: Float32, goal: Float32, phase: float) -> Float32:
+        """omega (K,) of a frame and a goal in natural units."""
+        x = self._input(frame, goal, phase)
+        for layer, (product, h, b) in enumerate(zip(self._products, self._h, self._b, strict=True)):
+            product(x)
+            h += b
+            if layer < LAYERS - 1:
+                _elu(h)
+            x = h
+        powers = np.exp(x - x.max())
+        powers /= powers.sum()
+        return powers
+
+    def _input(self, frame: Float32, goal: Float32, phase: float) -> Float32:
+        """`gating_input` of one frame, in a buffer."""
+        self._labels[:] = frame[FRAME.trajectory_action]
+        action, by_distance, by_angle = self._asked
+        action[:] = goal[GOAL.action].reshape(action.shape)
+        position = goal[GOAL.position].reshape(GOAL.shape("position"))
+        heading = goal[GOAL.direction].reshape(GOAL.shape("direction"))
+        np.multiply(action, np.hypot(position[:, :1], position[:, 1:2]), out=by_distance)
+        np.multiply(action, np.arctan2(heading[:, :1], -heading[:, 1:]), out=by_angle)
+        sine, cosine = math.sin(phase), math.cos(phase)
+        if self._gating == "concatenation":
+            self._x[:2] = sine, cosine
+            self._x[2:] = self._condition
+        else:
+            np.multiply(self._condition, np.float32(sine), out=self._x[:_CONDITION])
+            np.multiply(self._condition, np.float32(cosine), out=self._x[_CONDITION:])
+        return self._x
+
+
+class _Experts:
+    """One layer of all experts, w (K, rows, n) and b (K, rows), the rows padded."""
+
+    def __init__(self, w: Float32, b: Float32) -> None:
+        self._rows, self._b = Rows(w), b
+        self._each = len(self._rows.blocks) // len(w)
+        self._out = np.empty(self._rows.shape, dtype=np.float32)
+
+    def __call__(self, h: Float32, active: IntArray, shares: Float32) -> Float32:
+        """(rows,), what the active ones give, blended by their shares."""
+        outputs, b = self._out.reshape(self._b.shape), self._b
+        if len(active) == len(b):
+            self._rows.multiply(self._rows.blocks, h, self._out)
+        else:
+            for k in active.tolist():
+                blocks = slice(k * self._each, (k + 1) * self._each)
+                self._rows.multiply(self._rows.blocks[blocks], h, self._out[blocks])
+            outputs, b = outputs[active], b[active]
+        out: Float32 = shares @ outputs
+        out += shares @ b
         return out
 
 
-class _Dense:
-    """One layer, w (rows, n) and b (rows,), kept ready for products on one thread."""
+class _Product:
+    """w (rows, n) times a vector, on one thread, into `out` (rows,)."""
 
-    def __init__(self, w: Float32, b: Float32) -> None:
-        self._rows, self._b = Rows(np.ascontiguousarray(w)), b
+    def __init__(self, w: Float32, out: Float32) -> None:
+        rows = Rows(w)
+        self._multiply, self._blocks, self._out = rows.multiply, rows.blocks, out.reshape(rows.shape)
 
-    def __call__(self, x: Float32) -> Float32:
-        out = np.empty(self._rows.shape, dtype=np.float32)
-        self._rows.multiply(self._rows.blocks, x, out)
-        result: Float32 = out.reshape(-1)
-        result += self._b
-        return result
-
-
-class _Encoder:
-    """One encoder, which keeps its last input and result."""
-
-    def __init__(self, tensors: Mapping[str, Float32], name: str) -> None:
-        first = _Volume if name == "interaction" else _Sparse if name == "environment" else _Dense
-        self._first = first(*_folded(tensors, name))
-        self._deep = [_Dense(tensors[f"{name}_w{i}"], tensors[f"{name}_b{i}"]) for i in range(1, LAYERS)]
-        self._last: Float32 | None = None
-        self._encoded = np.zeros(0, dtype=np.float32)
-
-    def encode(self, x: Float32) -> Float32:
-        """(h,) of the input in natural units."""
-        if self._last is None or not np.array_equal(x, self._last):
-            h = _elu(self._first(x))
-            for dense in self._deep:
-                h = _elu(dense(h))
-            self._last, self._encoded = x.copy(), h
-        return self._encoded
+    def __call__(self, x: Float32) -> None:
+        self._multiply(self._blocks, x, self._out)
 
 
 class _Sparse:
-    """A layer whose input is mostly zeros: only the weights of the others are read."""
+    """The product with an input that is mostly zeros, into `out` (rows,): only the weights of the others are read.
+    columns: (n, rows)."""
 
-    def __init__(self, w: Float32, b: Float32) -> None:
-        self._columns, self._b = np.ascontiguousarray(w.T), b
+    def __init__(self, columns: Float32, out: Float32) -> None:
+        self._columns, self._out = columns, out
 
-    def __call__(self, x: Float32) -> Float32:
-        used = np.flatnonzero(x)
-        out: Float32 = self._b + np.einsum("i,ij->j", x[used], self._columns[used])
-        return out
+    def __call__(self, x: Float32) -> None:
+        used = (x != 0).nonzero()[0]
+        np.einsum("i,ij->j", x[used], self._columns.take(used, 0), out=self._out)
 
 
 class _Volume:
-    """The layer over the interaction volume. The vectors of all cells to the root follow from that of the first cell
-    and the edges of a cell along the volume's axes: v = v_0 - i e_x - j e_y - k e_z."""
+    """The product with the interaction volume, into `out` (rows,). w: (rows, cells + 12), see `_of_volume`."""
 
-    def __init__(self, w: Float32, b: Float32) -> None:
-        cells = w.T.reshape(*INTERACTION.shape("cell"), -1)
-        index = np.indices((CELLS,) * 3).reshape(3, -1).astype(np.float32)
-        self._corners = [0, *(int(np.flatnonzero(index[a] == CELLS - 1)[0]) for a in range(3))]
-        edges = np.einsum("ac,cdh->adh", index, cells[:, TO_ROOT])
-        self._vectors = np.concatenate((cells[:, TO_ROOT].sum(0)[None], -edges)).reshape(-1, len(b))
-        self._occupancy = _Sparse(cells[:, OCCUPANCY].T, b)
+    def __init__(self, w: Float32, out: Float32) -> None:
+        self._product, self._x, self._out = _Product(w, out), np.empty(w.shape[1], dtype=np.float32), out
 
-    def __call__(self, x: Float32) -> Float32:
+    def __call__(self, x: Float32) -> None:
         cells = x.reshape(INTERACTION.shape("cell"))
-        vectors = cells[self._corners, TO_ROOT]
-        vectors[1:] = (vectors[0] - vectors[1:]) / (CELLS - 1)
-        out: Float32 = self._occupancy(cells[:, OCCUPANCY]) + vectors.reshape(-1) @ self._vectors
-        return out
+        self._x[: len(cells)] = cells[:, OCCUPANCY]
+        first, *ends = cells[_CORNERS, TO_ROOT]
+        self._x[len(cells) :] = np.concatenate((first, *(first - end for end in ends)))
+        self._product(self._x)
 
 
-def _folded(tensors: Mapping[str, Float32], name: str) -> tuple[Float32, Float32]:
-    """A network's first layer, taking natural units."""
-    w = tensors[f"{name}_w0"] / tensors[f"{name}_scale"]
-    return w, tensors[f"{name}_b0"] - w @ tensors[f"{name}_mean"]
-
-
-def _elu(x: Float32) -> Float32:
-    out: Float32 = np.maximum(x, np.exp(np.minimum(x, 0)) - 1)
-    return out
+def _elu(x: Float32) -> None:
+    """elu(x), in place, as the larger of x and exp(min(x, 0)) - 1."""
+    below = np.minimum(x, _ZERO)
+    np.exp(below, below)
+    np.subtract(below, _ONE, below)
+    np.maximum(x, below, x)

@@ -65,6 +65,22 @@ def test_a_convolution_sums_the_products_with_the_rows_around(shape: tuple[int, 
     np.testing.assert_allclose(contract.convolve(x, kernel, before), expected, atol=1e-3)
 
 
+@pytest.mark.parametrize(("rows", "n"), [(579, 256), (256, 704), (1, 5), (7, 20_000), (31, 9000), (127, 100)])
+def test_padded_rows_lie_in_few_blocks(rows: int, n: int) -> None:
+    padded = contract.padded_rows(rows, n)
+    assert rows <= padded < 1.1 * rows + 1
+    most = max(1, contract._ONE_THREAD_ELEMENTS // n)
+    assert contract._divisor(padded, most) > min(rows, most) // 2
+
+
+def test_arrays_side_by_side_are_the_same() -> None:
+    arrays = {"a": random(5, 7), "b": random(9, 4).T, "c": random(3)}
+    together = contract.side_by_side(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(together[name], array)
+        assert together[name].flags.c_contiguous
+
+
 def test_a_matrix_in_another_order_is_refused() -> None:
     with pytest.raises(ValueError, match="C-contiguous"):
         contract.Rows(random(8, 6).T)

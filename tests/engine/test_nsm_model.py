@@ -86,7 +86,7 @@ def test_the_fast_prediction_is_the_formula(gating: Gating) -> None:
         assert model.omega.sum() == pytest.approx(1)
 
 
-def test_a_kept_encoding_does_not_outlive_its_input() -> None:
+def test_an_input_that_changes_in_place_counts() -> None:
     tensors = network()
     model, x = NSM(tensors), one_frame(3)
     first = model.predict(x["frame"], x["goal"], x["interaction"], x["environment"], 1.0)
@@ -95,6 +95,16 @@ def test_a_kept_encoding_does_not_outlive_its_input() -> None:
     assert np.abs(changed - first).max() > 1e-3
     fresh = NSM(tensors).predict(x["frame"], x["goal"], x["interaction"], x["environment"], 1.0)
     np.testing.assert_array_equal(changed, fresh)
+
+
+def test_a_result_outlives_the_next_prediction() -> None:
+    model, x, y = NSM(network()), one_frame(1), one_frame(2)
+    first = model.predict(x["frame"], x["goal"], x["interaction"], x["environment"], 1.0)
+    kept, gates = first.copy(), model.omega
+    gates_kept = gates.copy()
+    model.predict(y["frame"], y["goal"], y["interaction"], y["environment"], 2.0)
+    np.testing.assert_array_equal(first, kept)
+    np.testing.assert_array_equal(gates, gates_kept)
 
 
 def test_torch_gives_the_same_as_numpy() -> None:
