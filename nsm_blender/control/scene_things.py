@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import copy
+import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,12 +30,14 @@ class Scenery:
         self.moved: dict[str, Array] = {}
         self._rate = fps / FPS
         self._colliders = {collider.name: collider for collider in surroundings.colliders}
-        self._carrying = [collider.name for collider in surroundings.colliders if collider.role in CLIMBABLE]
+        self._known = dict[str, _Where]()
+        carrying = [collider for collider in surroundings.colliders if collider.role in CLIMBABLE]
+        self._carrying = Surroundings(carrying) if carrying else None
 
     def fork(self) -> Scenery:
         """Another one that goes on from here on its own."""
         out = copy.copy(self)
-        out.moved = dict(self.moved)
+        out.moved, out._known = dict(self.moved), dict(self._known)
         return out
 
     def collider(self, name: str) -> Collider:
@@ -48,10 +52,13 @@ class Scenery:
 
     def near(self, frame: float, place: Array, reach: float) -> Placed:
         """The cuboids of what may have a part within `reach` metres of a place (3,)."""
-        placed = self.surroundings.near(frame * self._rate, place, reach)
-        if not self.moved:
+        moved = [self._where(name) for name in self.moved]
+        without = [where.number for where in moved]
+        placed = self.surroundings.near(frame * self._rate, place, reach, without)
+        parts = [where.placed for where in moved if math.dist(where.middle, place.tolist()) <= where.radius + reach]
+        if not parts:
             return placed
-        parts = [placed.without(list(self.moved)), *(self.placed(name, frame) for name in self.moved)]
+        parts.insert(0, placed)
         return Placed(
             np.concatenate([part.rotation for part in parts]),
             np.concatenate([part.centre for part in parts]),
@@ -60,14 +67,26 @@ class Scenery:
             placed.names,
         )
 
+    def _where(self, name: str) -> _Where:
+        """Where a thing is that was moved."""
+        pose = self.moved[name]
+        known = self._known.get(name)
+        if known is None or known.pose is not pose:
+            placed = self.placed(name, 0, pose)
+            known = self._known[name] = _Where.of(self.surroundings.names.index(name), pose, placed)
+        return known
+
     def ground(self, frame: float, places: Array, floor: float) -> Array:
         """Height (N,) of the ground under places (N, 2): the floor's, or that of what carries a body there."""
         out = np.full(len(places), floor)
-        if self._carrying:
+        if self._carrying is not None:
+            names = self._carrying.names
+            moved = [name for name in self.moved if name in names]
             middle = np.append(places.mean(axis=0), floor)
             reach = float(np.linalg.norm(places - middle[:2], axis=1).max()) + _CLIMBABLE_REACH
-            near = self.near(frame, middle, reach)
-            out = np.maximum(out, ground_under(near.of(self._carrying), places))
+            still = self._carrying.near(frame * self._rate, middle, reach, [names.index(name) for name in moved])
+            for part in (still, *(self._where(name).placed for name in moved)):
+                out = np.maximum(out, ground_under(part, places))
         return out
 
     def placed(self, name: str, frame: float, pose: Array | None = None) -> Placed:
@@ -81,6 +100,24 @@ class Scenery:
         return Placed(
             np.broadcast_to(turn, (count, 3, 3)), centre, cuboids.half, np.full(count, number), self.surroundings.names
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Where:
+    """A thing that was moved. number: of its collider. pose: (7,). A ball holds it: middle x, y, z, radius, metres."""
+
+    number: int
+    pose: Array
+    placed: Placed
+    middle: tuple[float, ...]
+    radius: float
+
+    @staticmethod
+    def of(number: int, pose: Array, placed: Placed) -> _Where:
+        """Where its cuboids are."""
+        middle = placed.centre.mean(0) if len(placed) else pose[PLACE]
+        away = np.linalg.norm(placed.centre - middle, axis=1) + placed.bound
+        return _Where(number, pose, placed, tuple(middle.tolist()), float(away.max(initial=0.0)))
 
 
 def pose_at(collider: Collider, frame: float) -> Array:
@@ -108,9 +145,7 @@ def blended(a: Array, b: Array, share: Array) -> Array:
 
 def to_world(points: Array, pose: Array) -> Array:
     """Points (..., 3) of a thing's frame in the world, its pose being (..., 7)."""
-    shape = np.broadcast_shapes(points.shape[:-1], pose.shape[:-1])
-    turn = np.broadcast_to(pose[..., QUATERNION], (*shape, 4))
-    return rotate(turn, np.broadcast_to(points, (*shape, 3))) + pose[..., PLACE]
+    return rotate(pose[..., QUATERNION], points) + pose[..., PLACE]
 
 
 def turned_about(pose: Array, point: Array, axis: Array, angle: float) -> Array:

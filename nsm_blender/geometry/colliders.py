@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -145,19 +145,22 @@ class Placed:
 
     def of(self, owners: Iterable[int | str]) -> Placed:
         """The cuboids of these colliders only, by number or name. Raises ColliderError for a name that is not there."""
-        return self._only(np.isin(self.owner, self._numbers(owners)))
+        return self._only(self._among(owners))
 
     def without(self, owners: Iterable[int | str]) -> Placed:
         """All cuboids but those of these colliders. Raises ColliderError for a name that is not there."""
-        return self._only(~np.isin(self.owner, self._numbers(owners)))
+        return self._only(~self._among(owners))
 
-    def _numbers(self, owners: Iterable[int | str]) -> list[int]:
-        numbers = []
+    def _among(self, owners: Iterable[int | str]) -> Array:
+        numbers = list[int]()
         for owner in owners:
             if isinstance(owner, str) and owner not in self.names:
                 raise ColliderError(f"There is no collider named '{owner}'.")
             numbers.append(self.names.index(owner) if isinstance(owner, str) else owner)
-        return numbers
+        # By a table: np.isin takes ten times as long for so few.
+        out = np.zeros(1 + max(int(self.owner.max(initial=0)), *numbers, 0), dtype=bool)
+        out[numbers] = True
+        return out[self.owner]
 
     def _only(self, chosen: Array) -> Placed:
         return Placed(self.rotation[chosen], self.centre[chosen], self.half[chosen], self.owner[chosen], self.names)
@@ -183,7 +186,9 @@ class Surroundings:
         self._frames = max((len(collider.poses) for collider in colliders), default=1)
         self._poses = _poses([colliders[number] for number in self._moving], self._frames)
         self._rotations = to_matrix(self._poses[..., QUATERNION])
-        self._still = self._placed(self._turned, self._first[:, PLACE]) if not len(self._moving) else None
+        still = not len(self._moving)
+        self._still = self._placed(self._turned, self._first[:, PLACE]) if still else None
+        self._still_balls = self._balls_at(self._turned, self._first[:, PLACE]) if still else None
 
     def __len__(self) -> int:
         return len(self.colliders)
@@ -195,15 +200,27 @@ class Surroundings:
         """
         return self._placed(*self._frames_at(frame)) if self._still is None else self._still
 
-    def near(self, frame: float, place: Array, reach: float) -> Placed:
+    def near(self, frame: float, place: Array, reach: float, without: Sequence[int] = ()) -> Placed:
         """As `at`, but only the colliders that may have a part within `reach` metres of a place (3,).
 
-        The quick way to what sensors feel: what is far is not even placed.
+        The quick way to what sensors feel: what is far is not even placed. without: numbers of colliders to leave out.
         """
         rotation, places = self._frames_at(frame)
-        away = np.einsum("nij,nj->ni", rotation, self._ball) + places - place
+        balls = self._still_balls if self._still_balls is not None else self._balls_at(rotation, places)
+        away = balls - place
         near = np.einsum("ij,ij->i", away, away) <= (self._radius + reach) ** 2
-        return self._placed(rotation, places, np.flatnonzero(near[self._owner]))
+        if without:
+            near[without] = False
+        chosen = near[self._owner].nonzero()[0]
+        if self._still is None:
+            return self._placed(rotation, places, chosen)
+        still = self._still
+        return Placed(still.rotation[chosen], still.centre[chosen], self._half[chosen], self._owner[chosen], self.names)
+
+    def _balls_at(self, rotation: Array, places: Array) -> Array:
+        """Middles (M, 3) in the world of balls that hold the colliders."""
+        out: Array = np.einsum("nij,nj->ni", rotation, self._ball) + places
+        return out
 
     def _frames_at(self, frame: float) -> tuple[Array, Array]:
         """Rotations (M, 3, 3) and places (M, 3) of all colliders' frames."""

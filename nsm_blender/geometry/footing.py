@@ -15,6 +15,13 @@ RADIUS = 0.24
 _POINTS = 48
 _GOLDEN = np.pi * (3 - np.sqrt(5))
 """Radians from one point to the next: so spread, no two points pass an edge together."""
+_NUMBER = np.arange(_POINTS)
+_AROUND = (
+    RADIUS
+    * np.sqrt((_NUMBER + 0.5) / _POINTS)[:, None]
+    * np.stack((np.cos(_GOLDEN * _NUMBER), np.sin(_GOLDEN * _NUMBER)), axis=1)
+)
+"""Places (48, 2) of the points around one."""
 
 
 def ground_under(climbable: Placed, places: Array) -> Array:
@@ -22,14 +29,18 @@ def ground_under(climbable: Placed, places: Array) -> Array:
 
     It depends on nothing but the place, so that training and a running character see the same.
     """
-    number = np.arange(_POINTS)
-    radius, angle = RADIUS * np.sqrt((number + 0.5) / _POINTS), _GOLDEN * number
-    around = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
-    points = (np.asarray(places)[:, None] + around).reshape(-1, 2)
+    places = np.asarray(places)
+    low, high = places.min(0, initial=np.inf) - RADIUS, places.max(0, initial=-np.inf) + RADIUS
+    bound, middle = climbable.bound[:, None], climbable.centre[:, :2]
+    near = ((middle + bound >= low) & (middle - bound <= high)).all(1).nonzero()[0]
+    if not len(near):
+        return np.zeros(len(places))
+    points = (places[:, None] + _AROUND).reshape(-1, 2)
     height = np.zeros(len(points))
-    for rotation, centre, half in zip(climbable.rotation, climbable.centre, climbable.half, strict=True):
-        local = (points - centre[:2]) @ rotation[:2, :2]
+    for number in near.tolist():
+        centre, half = climbable.centre[number], climbable.half[number]
+        local = (points - centre[:2]) @ climbable.rotation[number, :2, :2]
         on = (np.abs(local) <= half[:2]).all(1)
         height[on] = np.maximum(height[on], centre[2] + half[2])
-    out: Array = height.reshape(-1, len(around)).mean(1)
+    out: Array = height.reshape(-1, _POINTS).mean(1)
     return out

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from .filters import gaussian
-from .rotations import Array, normalize
+from .rotations import Array, normalize, stacked
 from .skeleton import MODEL_SKELETON
 
 FACING_SMOOTHING = 0.2
@@ -38,7 +38,7 @@ def root_track(positions: Array, fps: float) -> Array:
 
 def direction(angle: Array) -> Array:
     """Facing directions [..., 2] in the ground plane for facing angles [...]."""
-    return np.stack((np.sin(angle), -np.cos(angle)), axis=-1)
+    return stacked(np.sin(angle), -np.cos(angle))
 
 
 def angle_of(d: Array) -> Array:
@@ -49,7 +49,8 @@ def angle_of(d: Array) -> Array:
 def to_local(v: Array, angle: Array) -> Array:
     """Turn ground-plane vectors [..., 2] from the world into the frame of a root facing `angle` [...]."""
     c, s = np.cos(angle), np.sin(angle)
-    return np.stack((c * v[..., 0] + s * v[..., 1], -s * v[..., 0] + c * v[..., 1]), axis=-1)
+    x, y = v[..., 0], v[..., 1]
+    return stacked(c * x + s * y, -s * x + c * y)
 
 
 def to_world(v: Array, angle: Array) -> Array:
