@@ -55,7 +55,8 @@ class GroundPath:
         s = np.asarray(s, dtype=np.float64)
         if not self.closed:
             s = np.clip(s, _TANGENT_SPAN, max(self.length - _TANGENT_SPAN, _TANGENT_SPAN))
-        out: Array = angle_of(self.position(s + _TANGENT_SPAN) - self.position(s - _TANGENT_SPAN))
+        before, after = self.position(np.array((s - _TANGENT_SPAN, s + _TANGENT_SPAN)))
+        out: Array = angle_of(after - before)
         return out
 
     def factor(self, s: float) -> float:

@@ -58,6 +58,8 @@ SWINGS_ON = 0.08
 """Share of its angle from which a door that is let go of swings on,"""
 SWING = 1.2
 """rad/s;"""
+WIDE = 1e-9
+"""Radians: a door that lacks less stands as wide open as it goes."""
 SHOVED = 4.0
 """rad/s at most where a body comes through, as long as it is in the way."""
 FOLLOWS = 0.8
@@ -348,6 +350,8 @@ class Hands:
         was, where it swings to, and gives way to one who pushes it."""
         pose, handles, share = self._scenery.pose(grip.name, frame), grip.handles, self.opened(grip.name)
         way, most = float(np.sign(handles.angle)), (1 - share) * abs(handles.angle)
+        if most < WIDE:
+            return
         door = doorway(self._scenery.collider(grip.name), pose)
         turn = min(turn, SWING / FPS)
         if _pulled(grip):

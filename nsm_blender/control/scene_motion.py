@@ -43,7 +43,7 @@ from .scene_hands import (
     palm,
 )
 from .scene_rollout import SceneRecord
-from .scene_things import Scenery, pose_at, to_world
+from .scene_things import pose_at, to_world
 from .seated_feet import keep_feet
 from .stooping import stooped
 
@@ -120,9 +120,9 @@ def posed(
     lower = stooped(record, hands.holds)
     hips[:, 2] -= lower
     places, planted = _planted(record, hips, rotations, contacts, wanted)
-    steps = [collider.name for collider in colliders if collider.role == "climbable"]
-    near = _around(root, colliders, hands, things, rate)
-    if climb := climbing(places, planted, root[:, 3], contacts, near, steps, float(root[0, 2])):
+    steps = Surroundings([collider for collider in colliders if collider.role == "climbable"])
+    near = _around(root, steps, rate)
+    if climb := climbing(places, planted, root[:, 3], contacts, near, steps.names, float(root[0, 2])):
         contacts, rotations = climb.contacts, climb.leaning(rotations)
         hips += climb.hips
         wanted[:, climb.toes] = places[:, climb.toes]
@@ -185,18 +185,9 @@ def _shifted(
     return _planted(record, hips, rotations, contacts, wanted)
 
 
-def _around(
-    root: Array, colliders: Sequence[Collider], hands: Hands, things: dict[str, Array], rate: float
-) -> Callable[[int], Placed]:
-    """What is near the legs at a frame, but what is in the hands then."""
-    scenery = Scenery(Surroundings(list(colliders)), rate * FPS)
-
-    def near(frame: int) -> Placed:
-        scenery.moved = {name: poses[frame] for name, poses in things.items()}
-        held = [h.name for h in hands.holds if h.taken <= frame and (h.left is None or frame < h.left)]
-        return scenery.near(frame, root[frame, :3] + _LEGS_MIDDLE, _LEGS_REACH).without(held)
-
-    return near
+def _around(root: Array, surroundings: Surroundings, rate: float) -> Callable[[int], Placed]:
+    """What is near the legs at a frame."""
+    return lambda frame: surroundings.near(frame * rate, root[frame, :3] + _LEGS_MIDDLE, _LEGS_REACH)
 
 
 def foot_contacts(record: SceneRecord) -> Array:

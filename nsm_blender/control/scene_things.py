@@ -30,6 +30,7 @@ class Scenery:
         self.moved: dict[str, Array] = {}
         self._rate = fps / FPS
         self._colliders = {collider.name: collider for collider in surroundings.colliders}
+        self._poses = {c.name: pose_at(c, 0) for c in surroundings.colliders if len(c.poses) == 1}
         self._known = dict[str, _Where]()
         carrying = [collider for collider in surroundings.colliders if collider.role in CLIMBABLE]
         self._carrying = Surroundings(carrying) if carrying else None
@@ -48,7 +49,8 @@ class Scenery:
         """Pose (7,) of a thing at a frame."""
         if name in self.moved:
             return self.moved[name]
-        return pose_at(self._colliders[name], frame * self._rate)
+        pose = self._poses.get(name)
+        return pose_at(self._colliders[name], frame * self._rate) if pose is None else pose
 
     def near(self, frame: float, place: Array, reach: float) -> Placed:
         """The cuboids of what may have a part within `reach` metres of a place (3,)."""

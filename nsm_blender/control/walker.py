@@ -79,6 +79,8 @@ class Walker:
         self._aside, self._sideways_facing = self._turned(sideways)
         room = np.interp(share, index, np.minimum(clearance, ROOM))
         self._speed = self._profile(SPEEDS[gait] if speed is None else speed, room)
+        self._taken = np.cumsum(_STEP / np.maximum(self._speed, 0.2))
+        self._goes_aside = bool(self._aside.any())
         self.along = 0.0
 
     @property
@@ -99,7 +101,7 @@ class Walker:
         pace: m/s at which one goes now, from which one only gets faster by and by, and not before `rest` seconds; one
         who goes faster than the way allows is held back. None: as fast as the way allows at once.
         """
-        taken = np.cumsum(_STEP / np.maximum(self._speed, 0.2))
+        taken = self._taken
         now = np.interp(self.along, self._s, taken)
         out: Array = np.interp(now + times, taken, self._s)
         if pace is None:
@@ -167,7 +169,7 @@ class Walker:
     def places(self, along: Array) -> Array:
         """Places (N, 2) of the root at arc lengths (N,): on the way, or a little behind it who is turned aside."""
         out: Array = self.path.position(along)
-        if self._aside.any():
+        if self._goes_aside:
             share = np.interp(along, self._s, self._aside)
             out = out - HIPS_BACK * share[:, None] * direction(self.facing(along))
         return out
