@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from ..motion.rotations import Array
 from .floor import Footprints
 from .goals import SLIM
 
@@ -22,6 +22,9 @@ _AROUND = 2.0
 _MOVED = 0.5
 """until one has gone so many along X or Y."""
 _PARALLEL, _EXACT = 1e-6, 1e-9
+
+Vector = tuple[float, float]
+"""x, y."""
 
 
 class Berth:
@@ -38,9 +41,7 @@ class Berth:
         self._centre = np.full(2, np.inf)
         self._near: tuple[Footprints, ...] = self._all
 
-    def allowed(
-        self, x: float, y: float, velocity: tuple[float, float], crouching: bool, sideways: bool = False
-    ) -> tuple[float, float]:
+    def allowed(self, x: float, y: float, velocity: Vector, crouching: bool, sideways: bool = False) -> Vector:
         """What is left at a place of a velocity in m/s, so that it leads no nearer to a thing than one may be, who
         needs less room where he goes sideways."""
         place = np.array([x, y])
@@ -54,25 +55,36 @@ class Berth:
         self._room = min(radius, max(self._room, float(distance.min(initial=math.inf))))
         # What is farther than this hinders nobody, and what one is in has no outside to go to.
         met = (distance > 0) & (distance < self._room + math.hypot(*velocity) / EASE)
-        out = away[met] / distance[met, None]
-        vx, vy = nearest_velocity(np.array(velocity), out, -EASE * np.maximum(distance[met] - self._room, 0.0)).tolist()
-        return vx, vy
+        least = -EASE * np.maximum(distance[met] - self._room, 0.0)
+        return nearest_velocity(velocity, [*zip(*away[met].T / distance[met], least, strict=True)])
 
 
-def nearest_velocity(velocity: Array, out: Array, least: Array) -> Array:
-    """The velocity (2,) nearest to the one asked for of which the parts along unit vectors `out` (N, 2) are no less
-    than `least` (N,), each of which is 0 or less."""
-    lack: Array = least - out @ velocity
-    if (lack <= 0).all():
-        return velocity
-    # It lies on the border of one of these half planes, or where two of them cross.
-    i, j = np.triu_indices(len(out), 1)
-    turn = out[i, 0] * out[j, 1] - out[i, 1] * out[j, 0]
-    crossing = np.abs(turn) > _PARALLEL
-    i, j, turn = i[crossing], j[crossing], turn[crossing]
-    x = (least[i] * out[j, 1] - least[j] * out[i, 1]) / turn
-    y = (least[j] * out[i, 0] - least[i] * out[j, 0]) / turn
-    found = np.concatenate((np.zeros((1, 2)), velocity + lack[:, None] * out, np.stack((x, y), axis=1)))
-    found = found[(found @ out.T >= least - _EXACT).all(1)]
-    best: Array = found[((found - velocity) ** 2).sum(1).argmin()]
+def nearest_velocity(velocity: Vector, limits: Sequence[tuple[float, float, float]]) -> Vector:
+    """The velocity nearest to the one asked for within limits: each a unit vector x, y, and the least that the
+    velocity's part along it may be, which is 0 or less.
+
+    In plain numbers, as the limits are few.
+    """
+    vx, vy = velocity
+    most, wx, wy = 0.0, vx, vy
+    for x, y, least in limits:
+        lack = least - (x * vx + y * vy)
+        if lack > most:
+            most, wx, wy = lack, vx + lack * x, vy + lack * y
+    # It lies on the border of the half plane that is farthest away, or where the borders of two of them cross.
+    if most == 0.0 or _within(wx, wy, limits):
+        return wx, wy
+    best, nearest = (0.0, 0.0), vx * vx + vy * vy
+    for number, (ax, ay, a) in enumerate(limits):
+        for bx, by, b in limits[:number]:
+            turn = ax * by - ay * bx
+            if abs(turn) > _PARALLEL:
+                wx, wy = (a * by - b * ay) / turn, (b * ax - a * bx) / turn
+                away = (wx - vx) ** 2 + (wy - vy) ** 2
+                if away < nearest and _within(wx, wy, limits):
+                    best, nearest = (wx, wy), away
     return best
+
+
+def _within(x: float, y: float, limits: Sequence[tuple[float, float, float]]) -> bool:
+    return all(ax * x + ay * y >= least - _EXACT for ax, ay, least in limits)

@@ -47,9 +47,11 @@ def pick_up_aim(collider: Collider, pose: Array, grasp: Carryable) -> Reach:
     return Reach(grasp_of(grasp, pose)[0], facing, "carry", collider.name, grasp=grasp)
 
 
-def put_down_aim(top: Surface, pose: Array, box: Collider, grasp: Carryable, lying: Array) -> Reach:
+def put_down_aim(
+    top: Surface, pose: Array, box: Collider, grasp: Carryable, lying: Array, ground: float = 0.0
+) -> Reach:
     """Put a box, which lay at `lying` (7,) and is held by a grasp, on a surface whose pose is (7,): near its front
-    edge, square to it."""
+    edge, square to it. ground: height of what one stands on."""
     outward = normalize(rotate(pose[QUATERNION], np.array(top.facing)))
     facing = float(angle_of(-outward[:2]))
     turned = _turned(lying, facing - _angle([-x for x in grasp.facing], lying))
@@ -58,11 +60,17 @@ def put_down_aim(top: Surface, pose: Array, box: Collider, grasp: Carryable, lyi
     near, bottom = float((outline @ outward).max()), float(-outline[:, 2].min())
     place = to_world(np.array(top.place), pose)
     place = place + max(top.depth / 2 - near - FROM_EDGE, 0.0) * outward + np.array([0.0, 0.0, bottom + ABOVE])
-    return Reach(place + _lead(facing, place[2]), facing, "idle", box.name, carried_pose(grasp, turned, place, angle))
+    return Reach(
+        place + _lead(facing, float(place[2]) - ground),
+        facing,
+        "idle",
+        box.name,
+        carried_pose(grasp, turned, place, angle),
+    )
 
 
 def _lead(facing: float, height: float) -> Array:
-    """Metres (3,) by which a place for a box's middle at a height is asked for beyond where it is."""
+    """Metres (3,) by which a place for a box's middle at a height over the ground is asked for beyond where it is."""
     ahead, right, down = np.interp(height, LOW, (1.0, 0.0)) * np.array(SHORT)
     front = direction(np.array(facing))
     return np.array([*(ahead * front + right * np.array([front[1], -front[0]])), -down])

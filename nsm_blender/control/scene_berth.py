@@ -11,7 +11,7 @@ import numpy as np
 from ..geometry.footing import CLIMBABLE
 from ..models.nsm import FPS
 from ..motion.rotations import Array
-from .berth import EASE, HIPS_BACK, SLACK, nearest_velocity
+from .berth import EASE, HIPS_BACK, SLACK, Vector, nearest_velocity
 from .floor import ANKLE, Footprints
 from .goals import RouteOptions
 from .scene_things import Scenery
@@ -41,7 +41,7 @@ class SceneBerth:
         self._seen: tuple[int, Array, frozenset[str]] | None = None
         none = np.zeros((0, 2))
         self._near = Footprints(none, none, none, none[:, 0], none[:, 0], none[:, 0])
-        self._held_back = np.zeros(2)
+        self._held_back: Vector = (0.0, 0.0)
 
     def kept_off(
         self,
@@ -68,29 +68,31 @@ class SceneBerth:
         meets = away[: 1 + len(ahead)].min(0, initial=np.inf) < most
         meets |= away[0] < most + float(np.hypot(*step)) / (EASE * _DT)
         if not meets.any():
-            self._hold_back(before, root, step)
+            self._hold_back(before, root, (float(step[0]), float(step[1])))
             return place
-        things = things[meets]
         free = away[1 + len(ahead) :, meets] - SLACK
-        far = np.linalg.norm(way - before[:2], axis=1)
+        far = np.hypot(*(way - before[:2]).T)
         room = np.minimum(most, (free + COMING * far[:, None]).min(0, initial=np.inf))
-        self._hold_back(before, root, _step(things, room, before[:2], step, EASE * _DT))
-        steps = np.diff(ahead, axis=0)
+        met = _Met(things[meets], room)
+        here: Vector = (float(before[0]), float(before[1]))
+        self._hold_back(before, root, met.step(here, (float(step[0]), float(step[1])), EASE * _DT))
+        steps = ahead[1:] - ahead[:-1]
         # How far from its place one may be foreseen before what is around matters to the step from there.
-        spare = (away[1 : len(ahead), meets] - room).min(1) - np.hypot(steps[:, 0], steps[:, 1])
-        kept, last = np.empty_like(place), root[:2]
-        for k, onward in enumerate(steps):
-            free_to_go = math.dist(last, ahead[k]) < spare[k]
-            last = last + (onward if free_to_go else _step(things, room, last, onward, 1.0))
-            kept[k] = last
-        return kept
+        spare = ((away[1 : len(ahead), meets] - room).min(1) - np.hypot(steps[:, 0], steps[:, 1])).tolist()
+        kept, last = list[Vector](), (float(root[0]), float(root[1]))
+        for (x, y), at, enough in zip(steps.tolist(), ahead.tolist(), spare, strict=False):
+            onward = (x, y) if math.dist(last, at) < enough else met.step(last, (x, y), 1.0)
+            last = (last[0] + onward[0], last[1] + onward[1])
+            kept.append(last)
+        return np.array(kept)
 
-    def _hold_back(self, before: Array, root: Array, allowed: Array) -> None:
-        """Shorten the root's step to the one (2,) that is allowed, in time."""
-        step = root[:2] - before[:2]
-        change = allowed - step - self._held_back
-        most = BRAKES * _DT * _DT
-        self._held_back = self._held_back + change * min(most / max(float(np.hypot(*change)), 1e-12), 1.0)
+    def _hold_back(self, before: Array, root: Array, allowed: Vector) -> None:
+        """Shorten the root's step to the one that is allowed, in time."""
+        (held_x, held_y), most = self._held_back, BRAKES * _DT * _DT
+        x = allowed[0] - float(root[0] - before[0]) - held_x
+        y = allowed[1] - float(root[1] - before[1]) - held_y
+        share = min(most / max(math.hypot(x, y), 1e-12), 1.0)
+        self._held_back = (held_x + share * x, held_y + share * y)
         root[:2] += self._held_back
 
     def _look(self, scenery: Scenery, frame: int, root: Array, used: frozenset[str]) -> None:
@@ -110,14 +112,24 @@ def _walkable(scenery: Scenery, used: Collection[str]) -> list[str]:
     return [*climbed, *used]
 
 
-def _step(things: Footprints, room: Array, place: Array, step: Array, ease: float) -> Array:
-    """What is left at a place (2,) of a step (2,) in metres. room: (N,) metres from each thing. ease: share of what is
-    left of the room that may be gone at once."""
-    away = things.outward(place)
-    distance = np.hypot(away[:, 0], away[:, 1])
-    # What one is in has no outside to go to.
-    met = (distance > 0) & (distance < room + math.hypot(*step) / ease)
-    if not met.any():
-        return step
-    distance, out = distance[met], away[met] / distance[met, None]
-    return nearest_velocity(step, out, -ease * np.maximum(distance - room[met], 0.0))
+class _Met:
+    """Things that are in one's way. room: (N,) metres that one keeps off each."""
+
+    def __init__(self, things: Footprints, room: Array) -> None:
+        self._things = np.concatenate((things.centre, things.half, things.axis, room[:, None]), axis=1).tolist()
+
+    def step(self, place: Vector, step: Vector, ease: float) -> Vector:
+        """What is left at a place of a step in metres. ease: share of what is left of the room that may be gone at
+        once. In plain numbers, as the things are few."""
+        (px, py), reach, limits = place, math.hypot(*step) / ease, []
+        for x, y, long, wide, ax, ay, room in self._things:
+            x, y = px - x, py - y
+            along, aside = x * ax + y * ay, y * ax - x * ay
+            along -= min(max(along, -long), long)
+            aside -= min(max(aside, -wide), wide)
+            distance = math.hypot(along, aside)
+            # What one is in has no outside to go to.
+            if 0 < distance < room + reach:
+                x, y = (along * ax - aside * ay) / distance, (along * ay + aside * ax) / distance
+                limits.append((x, y, -ease * max(distance - room, 0.0)))
+        return nearest_velocity(step, limits)

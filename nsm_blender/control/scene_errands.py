@@ -24,6 +24,7 @@ from .scene_deeds import SETTLED, STILL, Deed, Seating
 from .scene_goals import Reach, Stay, Steer
 from .scene_hands import Hands
 from .scene_rollout import SceneCharacter
+from .scene_things import to_world
 from .scene_ways import Ways, before_edge, before_seat, through_door
 from .shot import Shot
 
@@ -318,7 +319,9 @@ class SceneErrands:
             return pick_up_aim(thing, pose, handles)
         if isinstance(handles, Surface):
             assert hold is not None
-            return put_down_aim(handles, pose, scenery.collider(hold.name), hold.handles, hold.lying)
+            box, ground = scenery.collider(hold.name), float(self.character.root[2])
+            aim = put_down_aim(handles, pose, box, hold.handles, hold.lying, ground)
+            return replace(aim, top=(name, float(to_world(np.array(handles.place), pose)[2])))
         assert isinstance(handles, Seat)
         aim = seat_aim(thing, pose, seat_towards(handles, pose, place) if from_stand else handles)
         return aim if key.facing is None else replace(aim, facing=key.facing)

@@ -75,7 +75,8 @@ class Wish(Protocol):
 class Reach:
     """Be at a place (3,), facing an angle, and do something there.
 
-    pose: (7,) of the thing as it is to be in the end, for what is put down. grasp: by which a thing is taken.
+    pose: (7,) of the thing as it is to be in the end, for what is put down. grasp: by which a thing is taken. top: on
+    which it is put down: the collider's name and the height in the world.
     """
 
     place: Array
@@ -84,6 +85,7 @@ class Reach:
     thing: str = ""
     pose: Array | None = None
     grasp: Carryable | None = None
+    top: tuple[str, float] | None = None
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """The same for all samples."""

@@ -31,6 +31,7 @@ from .asked import only_asked
 from .coming_to_rest import slowed
 from .corners import SIDESTEP, WALKS, round_corner
 from .doorway import Doorway, doorway
+from .hand_servo import stepped
 from .nsm_features import (
     WINDOW,
     places_from_goal,
@@ -82,6 +83,8 @@ BEFORE_SEAT = 0.9
 BACKED = 0.8
 """and radians from its facing, within which who wants to sit is foreseen to sit within a second, as in the training
 data: left to his own labels, one who stopped there stands for seconds, as one who idles."""
+LEVEL = 0.02
+"""Metres over the top on which a thing is put by which what is still the top may rise."""
 NEXT = np.linspace(0.0, 0.8, 9)
 """Metres along a way, from where one is, that are kept free to go."""
 NEARER = np.array([0.0, 0.08, 0.16])
@@ -92,6 +95,7 @@ AT_DOOR = 1.2
 """m/s at which the root is led round it, and off the posts."""
 _SITTING = np.eye(len(ACTIONS))[ACTIONS.index("sit")]
 _SIT, _SITS = ACTIONS.index("sit"), 0.5
+_HANDS = [CONTACTS.index("LeftHand"), CONTACTS.index("RightHand")]
 _POSE_SHARE = 0.5
 """Weight of the predicted places against the last ones moved by the predicted velocities."""
 
@@ -220,7 +224,11 @@ class SceneCharacter:
             return np.zeros(ENVIRONMENT.size, dtype=np.float32)
         middle = self.root[:3] + np.array([0.0, 0.0, sensor.height / 2])
         reach = float(np.hypot(sensor.radius, sensor.height / 2)) + sensor.sphere
-        return sensor.values(self.scenery.near(self.frame, middle, reach), self.root)
+        near, wish = self.scenery.near(self.frame, middle, reach), self.wanted
+        if isinstance(wish, Reach) and wish.top is not None:
+            # The network, which knows few shelves, takes their sides and the boards above for a place near the floor.
+            near = near.below(wish.top[0], wish.top[1] + LEVEL)
+        return sensor.values(near, self.root)
 
     def _world_places(self) -> Array:
         return points_to_world(self._pose[FRAME.joint_position].reshape(JOINTS, 3).astype(float), self.root)
@@ -259,6 +267,8 @@ class SceneCharacter:
             root[:2] += pull * min(fastest / max(float(np.linalg.norm(pull)), 1e-9), 1.0) * _DT
             turn = rate * turn + SQUARE * near * _askew(goal, root[3])
             root[3] += float(np.clip(turn, -FASTEST_TURN - turning, FASTEST_TURN - turning)) * _DT
+        if self._records:
+            root[:2] += stepped(self._goal.wish, self.places, self.rotations, self.contacts[_HANDS]) * _DT
         if isinstance(self._goal.wish, Steer):
             place, heading = led_through(self._goal.wish.walker, before, root, place, heading)
         place = self._through_door(root, self._round_corners(root, place))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One stoops lower for a box on the floor than the network does, as far as the arms are too short for it."""
+"""One stoops lower for a box, and to put it down, than the network does, as far as the arms are too short for it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..geometry.roles import Carryable
 from ..models.nsm import FPS
 from ..motion.filters import eased
 from ..motion.rotations import Array
@@ -27,24 +28,28 @@ _STEP = 0.01
 
 
 def stooped(record: SceneRecord, holds: Sequence[Hold]) -> Array:
-    """Metres (T,) by which the hips go lower than recorded, so that hands reach the boxes that they take."""
+    """Metres (T,) by which the hips go lower than recorded, so that hands reach the boxes that they take, and the
+    places where they put them."""
     out: Array = np.zeros(len(record.root))
     for hold in holds:
-        frame = min(hold.taken, len(out) - 1)
-        weight = eased(len(out), frame - COMES * FPS, frame, frame, frame + GOES * FPS)
-        out = np.maximum(out, weight * _lower(record, hold, frame))
+        reached = [(hold.taken, hold.lying)]
+        if hold.left is not None and hold.goal is not None:
+            reached.append((hold.left - 1, hold.goal))
+        for frame, pose in reached:
+            frame = min(frame, len(out) - 1)
+            weight = eased(len(out), frame - COMES * FPS, frame, frame, frame + GOES * FPS)
+            out = np.maximum(out, weight * _lower(record, hold.handles, pose, frame))
     return out
 
 
-def _lower(record: SceneRecord, hold: Hold, frame: int) -> float:
-    """Metres that are enough at the frame at which a box is taken, or the most."""
+def _lower(record: SceneRecord, handles: Carryable, pose: Array, frame: int) -> float:
+    """Metres that are enough for palms at the faces of a box at a pose (7,) in a frame, or the most."""
     places, rotations = record.places[frame], record.rotations[frame]
-    handles = hold.handles
     sides = {
-        "Left": to_world(np.array(handles.left), hold.lying),
-        "Right": to_world(np.array(handles.right), hold.lying),
+        "Left": to_world(np.array(handles.left), pose),
+        "Right": to_world(np.array(handles.right), pose),
     }
-    middle = grasp_of(handles, hold.lying)[0]
+    middle = grasp_of(handles, pose)[0]
     most = min(MOST, max(float(places[0, 2] - record.root[frame, 2]) - LOWEST, 0.0))
     enough = 0.0
     for side, face in sides.items():

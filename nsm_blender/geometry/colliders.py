@@ -138,6 +138,11 @@ class Placed:
                 np.minimum(nearest, np.einsum("ij,ij->j", gap, gap), out=nearest)
         return nearest
 
+    def below(self, name: str, height: float) -> Placed:
+        """Without those cuboids of a collider that rise above a height."""
+        up = self.centre[:, 2] + np.einsum("ij,ij->i", np.abs(self.rotation[:, 2]), self.half)
+        return self._only(~((self.owner == self.names.index(name)) & (up > height)))
+
     def near(self, place: Array, reach: float) -> Placed:
         """The cuboids that may be within `reach` metres of a place (3,): all that are, and a few more."""
         away = self.centre - place

@@ -82,6 +82,14 @@ def test_colliders_are_chosen_by_name_or_number() -> None:
         placed.of(["lamp"])
 
 
+def test_what_rises_above_a_height_is_left_out_of_one_collider_only() -> None:
+    tall = Cuboids(np.array([[0.0, 0, 0.5], [0, 0, 1.5]]), np.full((2, 3), 0.5))
+    lying = np.append([5.0, 0, 0], [np.sqrt(0.5), np.sqrt(0.5), 0, 0])[None]
+    placed = Surroundings([Collider("shelf", tall), Collider("wall", tall), Collider("beam", tall, lying)]).at(0)
+    assert placed.below("shelf", 1.01).owner.tolist() == [0, 1, 1, 2, 2]
+    assert placed.below("beam", 0.51).owner.tolist() == [0, 0, 1, 1, 2, 2]
+
+
 def test_without_colliders_everything_is_infinitely_far() -> None:
     placed = Surroundings([]).at(3)
     assert len(placed) == 0

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -72,3 +74,13 @@ def test_who_squats_as_low_as_one_may_already_goes_no_lower() -> None:
     body = record()
     body.places[..., 2] += LOWEST - 0.05 - body.places[:, :1, 2]
     np.testing.assert_allclose(stooped(body, hands.holds), 0)
+
+
+def test_one_stoops_to_put_down_what_he_holds_above_its_place() -> None:
+    thing, hands = barbell(0.0)
+    put = hands.holds[0].lying.copy()
+    put[2] -= 0.12
+    hands.holds[0] = replace(hands.holds[0], left=TAKEN + 60, goal=put, key_left=1)
+    after = posed(record(), [], hands, [thing])
+    middle, _ = between_palms(after.places[TAKEN + 59], after.rotations[TAKEN + 59])
+    assert np.linalg.norm(middle - put[:3]) < 0.01

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who thinks that he holds a box from beside it steps nearer; a box is put upright onto a board of a shelf."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nsm_blender.control.goals import ActionKey, Goal
+from nsm_blender.control.hand_servo import CLOSE, FASTEST, stepped
+from nsm_blender.control.scene_bake import SceneBake
+from nsm_blender.control.scene_goals import Reach, Stay
+from nsm_blender.control.scene_hands import between_palms
+from nsm_blender.control.shot import Shot
+from nsm_blender.geometry.colliders import Collider, Cuboids
+from nsm_blender.geometry.roles import Carryable, Surface
+from nsm_blender.motion.rotations import from_yaw
+
+from .test_scene_motion import record
+
+TOUCH = np.ones(2)
+
+
+def off_by(metres: float, action: str = "carry", hands: np.ndarray = TOUCH) -> np.ndarray:
+    body = record()
+    places, rotations = body.places[0], body.rotations[0]
+    middle, _ = between_palms(places, rotations)
+    return stepped(Reach(middle + np.array([metres, 0.0, 0.3]), 0.0, action, "box"), places, rotations, hands)
+
+
+@pytest.mark.parametrize("action", ["carry", "idle"])
+def test_one_steps_to_a_box_that_is_beside_his_hands_and_not_faster_than_a_step(action: str) -> None:
+    near, far = off_by(0.08, action), off_by(0.28, action)
+    assert 0 < near[0] < far[0] <= FASTEST + 1e-9
+    assert near[1] == far[1] == pytest.approx(0)
+
+
+def test_nobody_steps_who_is_on_his_way_or_sits_down_or_stands() -> None:
+    body = record()
+    assert not off_by(CLOSE + 0.05).any()
+    assert not off_by(0.1, hands=np.array([1.0, 0.2])).any()
+    assert not off_by(0.1, "sit").any()
+    assert not stepped(Stay(np.zeros(3), 0.0, "carry", "box"), body.places[0], body.rotations[0], TOUCH).any()
+
+
+def test_a_box_is_put_between_the_boards_of_a_shelf_by_one_who_stays_upright() -> None:
+    def boards(*low_high: list[float]) -> Cuboids:
+        corners = np.array(low_high)
+        return Cuboids((corners[:, :3] + corners[:, 3:]) / 2, (corners[:, 3:] - corners[:, :3]) / 2)
+
+    levels = [[-0.5, -0.18, z - 0.03, 0.5, 0.18, z] for z in (0.08, 0.7, 1.33, 1.95)]
+    sides = [[x - 0.015, -0.18, 0.0, x + 0.015, 0.18, 1.95] for x in (-0.5, 0.5)]
+    shelf = boards(*levels, *sides, [-0.5, 0.165, 0.0, 0.5, 0.18, 1.95])
+    crate, table = boards([-0.2, -0.13, 0.0, 0.2, 0.13, 0.25]), boards([-0.4, -0.3, 0.0, 0.4, 0.3, 0.75])
+    handles = Carryable([0.2, 0.0, 0.125], [-0.2, 0.0, 0.125], [0.0, -1.0, 0.0])
+    turned = [-2.0, -1.8, 0.0, *from_yaw(np.array(np.pi / 2))]
+    top = Surface([0.0, 0.0, 0.7], [0.0, -1.0, 0.0], 0.95, 0.36)
+    colliders = [
+        Collider("table", table, np.array([[0.0, 0.0, 0.0, 1, 0, 0, 0]]), "obstacle"),
+        Collider("crate", crate, np.array([[0.0, -0.14, 0.752, 1, 0, 0, 0]]), "carryable", handles),
+        Collider("shelf", shelf, np.array([turned]), "surface", top),
+    ]
+    goals = [Goal(name, [0.0, 0.0, 0.0], None, name) for name in ("crate", "shelf")]
+    keys = [ActionKey("pick_up", "crate"), ActionKey("put_down", "shelf")]
+    motion = SceneBake(
+        Shot("actor", 30.0, 450, keys=keys, goals=goals, colliders=colliders, start=[0, -1.6, 0, 3])
+    ).motion()
+    taken, put = motion.meta["keys"]
+    assert taken["trouble"] == put["trouble"] == ""
+    necks = motion.positions[taken["done"] : put["done"], motion.names.index("Neck"), 2]
+    assert necks.min() > 1.0
+    box = np.array(motion.meta["things"]["crate"])[-1]
+    assert box[2] == pytest.approx(0.702, abs=0.005)
+    assert abs(box[0] + 2.0) < 0.15 and abs(box[1] + 1.8) < 0.15
+    assert motion.meta["corrections"][1]["raw_cm"] < 15
