@@ -10,7 +10,7 @@ import numpy as np
 
 from ..models.nsm import CELLS, CURRENT, INTERACTION, SAMPLE_FRAMES, SAMPLES, TO_ROOT
 from ..motion.root import direction, to_local, to_world
-from ..motion.rotations import Array, from_matrix, from_yaw, multiply, to_matrix
+from ..motion.rotations import Array, from_matrix, from_yaw, multiply, stacked, to_matrix
 
 WINDOW = (np.arange(SAMPLES) - CURRENT) * SAMPLE_FRAMES
 """Frames from the current one to each trajectory sample."""
@@ -30,7 +30,9 @@ def rotations_of(axes: Array) -> Array:
     up = axes[..., 1, :] - forward * np.sum(forward * axes[..., 1, :], axis=-1, keepdims=True)
     up = up / np.maximum(np.linalg.norm(up, axis=-1, keepdims=True), 1e-8)
     back = -forward
-    return from_matrix(np.stack((np.cross(back, up), back, up), axis=-1))
+    (a, b, c), (x, y, z) = np.moveaxis(back, -1, 0), np.moveaxis(up, -1, 0)
+    left = stacked(b * z - c * y, c * x - a * z, a * y - b * x)
+    return from_matrix(stacked(left, back, up))
 
 
 def points_to_root(points: Array, root: Array) -> Array:

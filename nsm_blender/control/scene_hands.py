@@ -180,7 +180,7 @@ class Hands:
         self._bends = -1, 0
         self._away = np.inf
         self._reaching: tuple[float, ...] = ()
-        self._trail: list[tuple[Array, Array]] = []
+        self._trail: list[Array] = []
 
     def fork(self, scenery: Scenery) -> Hands:
         """Another one that goes on from here on its own."""
@@ -196,7 +196,7 @@ class Hands:
 
     def follow(self, body: Body, frame: int) -> None:
         """Move what is held to where the hands are in this frame."""
-        self._trail = [*self._trail[-TRAIL:], solid(body.places)]
+        self._trail = [*self._trail[-TRAIL:], body.places]
         hold = self.holding
         if hold is not None:
             middle, angle = between_palms(body.places, body.rotations)
@@ -355,10 +355,11 @@ class Hands:
         door = doorway(self._scenery.collider(grip.name), pose)
         turn = min(turn, SWING / FPS)
         if _pulled(grip):
-            points, radii = (np.concatenate(both) for both in zip(*self._trail[::-TRAILED], strict=True))
+            trail = [solid(places) for places in self._trail[::-TRAILED]]
+            points, radii = (np.concatenate(both) for both in zip(*trail, strict=True))
             turn = min(turn, max(door.room(points[:, :2], radii), 0.0))
         else:
-            points, radii = self._trail[-1]
+            points, radii = solid(self._trail[-1])
             turn = max(turn, min(door.way(points[:, :2], radii), SHOVED / FPS))
         turn = min(max(turn, 0.0), max(most, 0.0))
         if turn > 0:

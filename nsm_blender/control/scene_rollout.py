@@ -158,6 +158,7 @@ class SceneCharacter:
         self._future_facing = np.full(FUTURE, self.root[3])
         self._future_action = np.tile(idle, (FUTURE, 1))
         self._records: list[tuple[Array, ...]] = []
+        self._turned: tuple[tuple[Array, ...], Array] | None = None
         self._beside = dict[str, tuple[float, float]]()
 
     @property
@@ -204,8 +205,10 @@ class SceneCharacter:
     @property
     def rotations(self) -> Array:
         """World rotations (J, 4) in the last frame; there must be one."""
-        root, axes = self._records[-1][0], self._records[-1][2]
-        return rotations_to_world(rotations_of(axes), root)
+        if self._turned is None or self._turned[0] is not self._records[-1]:
+            root, axes = self._records[-1][0], self._records[-1][2]
+            self._turned = self._records[-1], rotations_to_world(rotations_of(axes), root)
+        return self._turned[1]
 
     @property
     def contacts(self) -> Array:
@@ -254,7 +257,7 @@ class SceneCharacter:
             share *= max(math.cos(goal.facing[CURRENT] - before[3]), 0.0)
             speed = speed + share * _lacking(speed, y[OUTPUT.trajectory_position].reshape(FUTURE, 2)[-1])
         step = to_world(speed * _DT, before[3])
-        turning = float(np.clip(y[OUTPUT.root_turn][0], -FASTEST_TURN, FASTEST_TURN))
+        turning = min(max(float(y[OUTPUT.root_turn][0]), -FASTEST_TURN), FASTEST_TURN)
         root = before + np.array([step[0], step[1], 0.0, turning * _DT])
         place = to_world(y[OUTPUT.trajectory_position].reshape(FUTURE, 2), root[3]) + root[:2]
         heading = to_world(y[OUTPUT.trajectory_direction].reshape(FUTURE, 2), root[3])
@@ -266,8 +269,8 @@ class SceneCharacter:
             fastest = FASTEST_PULL + (FASTEST_NEAR - FASTEST_PULL) * near
             root[:2] += pull * min(fastest / max(float(np.linalg.norm(pull)), 1e-9), 1.0) * _DT
             turn = rate * turn + SQUARE * near * _askew(goal, root[3])
-            root[3] += float(np.clip(turn, -FASTEST_TURN - turning, FASTEST_TURN - turning)) * _DT
-        if self._records:
+            root[3] += min(max(turn, -FASTEST_TURN - turning), FASTEST_TURN - turning) * _DT
+        if self._records and isinstance(self._goal.wish, Reach):
             root[:2] += stepped(self._goal.wish, self.places, self.rotations, self.contacts[_HANDS]) * _DT
         if isinstance(self._goal.wish, Steer):
             place, heading = led_through(self._goal.wish.walker, before, root, place, heading)
@@ -294,7 +297,7 @@ class SceneCharacter:
         seat = self.scenery.collider(wish.thing).handles if isinstance(wish, Reach) and wish.thing else None
         if not isinstance(wish, Reach) or not isinstance(seat, Seat) or self.action[_SIT] > _SITS:
             return place
-        walks = np.clip((self.speed - WALKS[0]) / (WALKS[1] - WALKS[0]), 0, 1)
+        walks = min(max((self.speed - WALKS[0]) / (WALKS[1] - WALKS[0]), 0.0), 1.0)
         lack = walks * round_corner(seat, wish.place, wish.facing, np.concatenate((root[None, :2], place)))
         length = float(np.linalg.norm(lack[0]))
         root[:2] += lack[0] * min(SIDESTEP * _DT / max(length, 1e-9), 1.0)
@@ -336,7 +339,7 @@ class SceneCharacter:
             ahead = y[OUTPUT.future_joint_position].reshape(shape)
             angle = float(self._future_facing[-1] - self.root[3])
             coming = ahead.copy()
-            coming[:, :2] = to_world(ahead[:, :2], np.array(angle))
+            coming[:, :2] = to_world(ahead[:, :2], angle)
             coming[:, :2] += to_local(self._future_place[-1] - self.root[:2], self.root[3])
             speed = (1 - _DT) * speed + _DT * (coming - predicted)
         last = points_to_world(self._pose[FRAME.joint_position].reshape(shape), before)
@@ -390,7 +393,7 @@ def _nearness(place: Array, wish: Wish) -> float:
     if not isinstance(wish, Reach):
         return 0.0
     away = float(np.linalg.norm(place - wish.place[:2]))
-    return float(np.clip(1 - (away - STANDOFF[wish.action]) / PULL_NEAR, 0, 1))
+    return min(max(1 - (away - STANDOFF[wish.action]) / PULL_NEAR, 0.0), 1.0)
 
 
 def _askew(goal: Samples, facing: float) -> float:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .filters import gaussian
@@ -46,13 +48,14 @@ def angle_of(d: Array) -> Array:
     return np.arctan2(d[..., 0], -d[..., 1])
 
 
-def to_local(v: Array, angle: Array) -> Array:
+def to_local(v: Array, angle: Array | float) -> Array:
     """Turn ground-plane vectors [..., 2] from the world into the frame of a root facing `angle` [...]."""
-    c, s = np.cos(angle), np.sin(angle)
     x, y = v[..., 0], v[..., 1]
+    sine, cosine = (math.sin, math.cos) if isinstance(angle, float) else (np.sin, np.cos)
+    c, s = cosine(angle), sine(angle)
     return stacked(c * x + s * y, -s * x + c * y)
 
 
-def to_world(v: Array, angle: Array) -> Array:
+def to_world(v: Array, angle: Array | float) -> Array:
     """Inverse of `to_local`."""
-    return to_local(v, -np.asarray(angle))
+    return to_local(v, -angle)

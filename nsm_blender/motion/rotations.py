@@ -77,49 +77,17 @@ def to_matrix(q: Array) -> Array:
 def from_matrix(m: Array) -> Array:
     """Rotation matrices [..., 3, 3] to unit quaternions [..., 4], w >= 0."""
     m00, m11, m22 = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    x, y, z = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    xy, xz, yz = m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2]
     # Four ways to write q; the one with the largest leading term is well conditioned.
-    q = np.stack(
-        (
-            np.stack(
-                (
-                    1 + m00 + m11 + m22,
-                    m[..., 2, 1] - m[..., 1, 2],
-                    m[..., 0, 2] - m[..., 2, 0],
-                    m[..., 1, 0] - m[..., 0, 1],
-                ),
-                -1,
-            ),
-            np.stack(
-                (
-                    m[..., 2, 1] - m[..., 1, 2],
-                    1 + m00 - m11 - m22,
-                    m[..., 1, 0] + m[..., 0, 1],
-                    m[..., 0, 2] + m[..., 2, 0],
-                ),
-                -1,
-            ),
-            np.stack(
-                (
-                    m[..., 0, 2] - m[..., 2, 0],
-                    m[..., 1, 0] + m[..., 0, 1],
-                    1 - m00 + m11 - m22,
-                    m[..., 2, 1] + m[..., 1, 2],
-                ),
-                -1,
-            ),
-            np.stack(
-                (
-                    m[..., 1, 0] - m[..., 0, 1],
-                    m[..., 0, 2] + m[..., 2, 0],
-                    m[..., 2, 1] + m[..., 1, 2],
-                    1 - m00 - m11 + m22,
-                ),
-                -1,
-            ),
-        ),
-        axis=-2,
+    largest = (1 + m00 + m11 + m22, 1 + m00 - m11 - m22, 1 - m00 + m11 - m22, 1 - m00 - m11 + m22)
+    q = stacked(
+        stacked(largest[0], x, y, z),
+        stacked(x, largest[1], xy, xz),
+        stacked(y, xy, largest[2], yz),
+        stacked(z, xz, yz, largest[3]),
     )
-    best = np.argmax(np.stack((q[..., 0, 0], q[..., 1, 1], q[..., 2, 2], q[..., 3, 3]), -1), axis=-1)
+    best = np.argmax(stacked(*largest), axis=-1)
     out = normalize(np.take_along_axis(q, best[..., None, None], axis=-2)[..., 0, :])
     return np.where(out[..., :1] < 0, -out, out)
 
