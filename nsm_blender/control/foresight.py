@@ -48,7 +48,8 @@ DOING = {"sit": 2.5, "open": 3.0, "pick_up": 3.0, "put_down": 3.0, "climb": 2.5}
 @dataclass(frozen=True)
 class Foreseen:
     """One key: its way (None where it goes nowhere, or cannot), why it has none, and the frames of the shot at which
-    one will be free for it, set off, and be done, about. free_early, early: when one may be free, and done, already."""
+    one will be free for it, set off, and be done, about. free_early, early: when one may be free, and done, already.
+    idle: whether there is nothing left to do, as a key before has opened the door."""
 
     leg: Leg | None
     trouble: str
@@ -57,6 +58,7 @@ class Foreseen:
     set_off: float
     done: float
     early: float
+    idle: bool = False
 
 
 def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
@@ -66,14 +68,17 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
     x, y, _, facing = shot.start if shot.start is not None else (0.0, 0.0, 0.0, 0.0)
     place, free, doubt = np.array([x, y]), 0.0, 0.0
     held: _Held | None = None
-    out = []
+    out, opened = [], set[str]()
     for key in shot.keys:
         set_off = free if key.start is None else max(free, float(key.start))
         leg, trouble, seconds, end, own = None, "", key.hold, facing, 0.0
+        idle = key.action == "open" and key.goal in opened
         if key.action == "idle":
             asked = planner.facing(key, place, set_off)
             end = facing if asked is None else asked
             seconds += SETTLED + _turning(end - facing)
+        elif idle:
+            seconds = 0.0
         elif key.action in able:
             seconds += DOING.get(key.action, 0.0)
             try:
@@ -89,6 +94,8 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
         if leg is not None and key.action == "open":
             shot, place = _through(shot, key, place, set_off)
             planner = Planner(shot)
+            name = _thing(shot, key)
+            opened |= {goal.name for goal in shot.goals if name and goal.collider == name}
         if leg is not None and key.action in ("pick_up", "put_down"):
             shot, held = _carried(shot, key, leg, set_off, held)
             planner = Planner(shot)
@@ -96,14 +103,19 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
         # One who has to wait for the start of the key makes good what was lost before.
         before = max(doubt - (set_off - free), 0.0)
         after = math.hypot(before, own * shot.fps)
-        out.append(Foreseen(leg, trouble, free, free - doubt, set_off, done, done - after))
+        out.append(Foreseen(leg, trouble, free, free - doubt, set_off, done, done - after, idle))
         free, doubt, facing = done, after, end
     return out
 
 
+def _thing(shot: Shot, key: ActionKey) -> str:
+    """Name of the collider that a key's goal is on, or ""."""
+    return next(goal.collider for goal in shot.goals if goal.name == key.goal)
+
+
 def _through(shot: Shot, key: ActionKey, place: Array, frame: float) -> tuple[Shot, Array]:
     """The shot with the door of a key open, and where one is behind it (2,) who opened it from `place` (2,)."""
-    name = next(goal.collider for goal in shot.goals if goal.name == key.goal)
+    name = _thing(shot, key)
     leaf = next((collider for collider in shot.colliders if collider.name == name), None)
     if leaf is None or not isinstance(leaf.handles, Door):
         return shot, place
@@ -126,7 +138,7 @@ class _Held:
 def _carried(shot: Shot, key: ActionKey, leg: Leg, frame: float, held: _Held | None) -> tuple[Shot, _Held | None]:
     """The shot without the box that a key picks up at the end of a leg, or with it where it puts it down, and what is
     in the hands then."""
-    name = next(goal.collider for goal in shot.goals if goal.name == key.goal)
+    name = _thing(shot, key)
     thing = next((collider for collider in shot.colliders if collider.name == name), None)
     if thing is None or held is None:
         if thing is None or not isinstance(leg.handles, Carryable):

@@ -20,7 +20,7 @@ from .errands import UNFINISHED, Outcome
 from .goals import ActionKey
 from .legs import Leg
 from .scene_aims import open_aim, pick_up_aim, put_down_aim, seat_aim, seat_towards
-from .scene_deeds import SETTLED, STILL, Deed, Seating
+from .scene_deeds import OPEN, SETTLED, STILL, Deed, Seating
 from .scene_goals import Reach, Stay, Steer
 from .scene_hands import Hands
 from .scene_rollout import SceneCharacter
@@ -53,6 +53,8 @@ LONGEST = 15.0
 """Seconds after which what is done with a thing has failed."""
 GETS_ON = 0.1
 """Metres nearer to the end of the way that count as getting on."""
+CAME = 1.5
+"""Metres within which one goes straight back to where one stood before a thing was used."""
 SECOND_TRIES = 1
 PAUSE = 0.8
 """Seconds that one stands before one tries again."""
@@ -99,6 +101,7 @@ class SceneErrands:
         self._tries = self._turns = 0
         self._ways = Ways(shot)
         self._foot: Array | None = None
+        self._came: Array | None = None
         self._leg: Leg | None = None
         self._steer: Steer | None = None
         self._aim: Reach | None = None
@@ -194,6 +197,7 @@ class SceneErrands:
     def _finish(self, trouble: str = "") -> bool:
         self._outcome.trouble = trouble
         self._outcome.done = self._frame
+        self._came = None if trouble or self._leg is None else self._leg.place
         if trouble and not self._seated:
             self._stand(self.character.root[:2], None)
         self.number += 1
@@ -236,6 +240,9 @@ class SceneErrands:
     def _start_leg(self) -> bool:
         """Find the way from where one is, and go; a key without a way is done at once, with the reason."""
         key, place = self._key, self.character.root[:2].copy()
+        if key.action == "open" and self.hands.opened(self._goals[key.goal].collider) >= OPEN:
+            self._outcome.arrived = self._frame
+            return self._finish()
         try:
             self._aim = self._aimed(key, place, self._handles(key))
             if self._aim is not None:
@@ -330,7 +337,7 @@ class SceneErrands:
         """Places (2,) from which the way may lead, best first: where one is, or to which one first goes from a seat,
         down from a height, or back from where there is no room."""
         character = self.character
-        came = [] if self._leg is None else [self._leg.place]
+        came = [] if self._came is None or np.linalg.norm(self._came - place) > CAME else [self._came]
         if self._seated:
             return [before_seat(self.seatings[-1].aim, character.scenery), *came]
         if self._high and self._foot is not None:
@@ -464,6 +471,8 @@ class SceneErrands:
             pace=character.speed,
             rest=GETTING_UP if rising else 0.0,
             door=door,
+            # Nobody is kept off what he still stands in.
+            seat=self.seatings[-1].aim.thing if rising else "",
             free=self._aim is None and not door,
         )
         character.wish(self._steer)

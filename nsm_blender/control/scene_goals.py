@@ -132,7 +132,8 @@ class Steer:
 
     Where one is on the way is kept in the walker. ground: heights (N,) of the ground under places (N, 2); None where
     it is level. pace: m/s of the root. rest: seconds that it takes to get up first. door: name of the one that one
-    goes through, "". free: whether nothing is used at the end: who is to use a thing turns to its way at once.
+    goes through, "". seat: of the one that one gets up from, "". free: whether nothing is used at the end: who is to
+    use a thing turns to its way at once.
     """
 
     walker: Walker
@@ -143,6 +144,7 @@ class Steer:
     pace: float = 0.0
     rest: float = 0.0
     door: str = ""
+    seat: str = ""
     free: bool = False
     seen: tuple[float, Array] | None = None
     """Seconds and root (4,) of the frame before."""

@@ -385,7 +385,7 @@ def _way(wish: Wish) -> Array:
 
 def _used(wish: Wish) -> frozenset[str]:
     """Names of the things that one does not keep off."""
-    return frozenset({wish.thing, wish.door if isinstance(wish, Steer) else ""} - {""})
+    return frozenset({wish.thing, *((wish.door, wish.seat) if isinstance(wish, Steer) else ())} - {""})
 
 
 def _nearness(place: Array, wish: Wish) -> float:

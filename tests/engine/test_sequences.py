@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What one key leaves behind for the next one: a seat to get up from, a door that is open, a way that failed."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from nsm_blender.control.check import check
+from nsm_blender.control.goals import ActionKey, Goal
+from nsm_blender.control.scene_bake import SceneBake
+from nsm_blender.control.scene_network import actions_of, load
+from nsm_blender.control.shot import Shot
+from nsm_blender.geometry.colliders import Collider, Cuboids
+from nsm_blender.geometry.rooms import random_room
+from nsm_blender.models.nsm import CONTACTS, OUTPUT
+from nsm_blender.motion.rotations import Array
+
+from .puppets import Puppet
+from .test_doors import doorway
+from .test_scene_errands import CHAIR, OPTIONS
+
+
+@pytest.mark.parametrize(("seed", "name", "end"), [(100006, "Stool 5", 12), (100026, "Office Chair 6", 7)])
+def test_who_gets_up_from_a_seat_is_away_at_once(seed: int, name: str, end: int) -> None:
+    room = random_room(seed)
+    seat = next(collider for collider in room.colliders if collider.name == name)
+    near = room.free[np.argsort(np.linalg.norm(room.free - seat.poses[0][:2], axis=1))[3]]
+    goals = [Goal("seat", [0.0] * 3, None, name), Goal("far", [*room.free[end].tolist(), 0.0])]
+    keys = [ActionKey("sit", "seat", hold=0.5), ActionKey("walk", "far")]
+    start = [*near.tolist(), 0.0, 0.0]
+    motion = SceneBake(Shot("actor", 30.0, 360, keys=keys, goals=goals, colliders=room.colliders, start=start)).motion()
+    sat, walked = motion.meta["keys"]
+    assert sat["trouble"] == ""
+    gone = np.linalg.norm(motion.root[walked["set_off"] :, :2] - motion.root[walked["set_off"], :2], axis=1) > 0.6
+    assert gone.any() and np.argmax(gone) < 3 * 30
+
+
+def test_a_door_that_is_open_is_left_so_and_the_check_says_it() -> None:
+    goals = [Goal("way out", [0.0] * 3, None, "leaf")]
+    keys = [ActionKey("open", "way out"), ActionKey("open", "way out")]
+    shot = Shot("actor", 30.0, 660, keys=keys, goals=goals, colliders=doorway(), start=[0.3, 2.0, 0.0, 0.0])
+    told = [problem for problem in check(shot, actions_of(load(None).card)) if problem.key == 1]
+    assert len(told) == 1 and "open by then" in told[0].text and not told[0].fatal
+    once, again = SceneBake(shot).motion().meta["keys"]
+    assert once["trouble"] == again["trouble"] == ""
+    assert again["done"] - once["done"] < 5
+
+
+class Tired(Puppet):
+    """Sits down, and cannot walk after that."""
+
+    def predict(self, frame: Array, goal: Array, interaction: Array, environment: Array, phase: float) -> Array:
+        out = super().predict(frame, goal, interaction, environment, phase)
+        if out[OUTPUT.contact][CONTACTS.index("Hips")] > 0.5:
+            self.manners.speed = 0.0
+        return out
+
+
+def test_a_second_try_does_not_lead_straight_through_a_wall() -> None:
+    wall = Collider("wall", Cuboids(np.array([[2.0, -4.0, 1.0]]), np.array([[3.0, 0.1, 1.0]])))
+    goals = [Goal("on chair", [0.0] * 3, None, "chair"), Goal("behind", [2.0, -5.0, 0.0])]
+    keys = [ActionKey("sit", "on chair", hold=0.5), ActionKey("walk", "behind")]
+    shot = Shot("actor", 30.0, 900, keys=keys, goals=goals, colliders=[CHAIR, wall], start=[0.0] * 4)
+    _, walked = SceneBake(shot, Tired(), OPTIONS).motion().meta["keys"]
+    left = re.search(r"([0-9.]+) m before the end", walked["trouble"])
+    # Straight on it is 3 m; round the wall's end more than 6.
+    assert left is not None and float(left[1]) > 6
