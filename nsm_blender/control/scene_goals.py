@@ -44,7 +44,7 @@ TURN_RATE = 1.5
 TURN_AND_GO = 2.0
 """and at which one looks round who then goes: of whom half a turn is asked at once stands for seconds, undecided."""
 
-_WALKING = np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index("walk")]
+_WALKING, _IDLE = (np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index(name)] for name in ("walk", "idle"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +164,8 @@ class Steer:
         beside = walker.places(np.array([walker.along]))[0] - root[:2]
         beside *= min(walker.left / COMING, FARTHEST_OVER / max(float(np.linalg.norm(beside)), 1e-9), 1.0)
         flat = walker.places(along) + INSISTENCE * beside
-        height = np.full(SAMPLES, root[2]) if self.ground is None else self.ground(flat)
-        place = np.concatenate((flat, height[:, None]), axis=1)
+        place = np.empty((SAMPLES, 3))
+        place[:, :2], place[:, 2] = flat, root[2] if self.ground is None else self.ground(flat)
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
         if self.action == "run":
@@ -175,7 +175,7 @@ class Steer:
         if self.action != "carry":
             # One who carries goes on carrying where he stops.
             there = along >= walker.path.length - ARRIVED
-            action[there] = np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index("idle")]
+            action[there] = _IDLE
         facing = walker.facing(along)
         if self.free and looks < 1:
             facing = root[3] + _within(wrap_angle(facing - root[3]), TURN_AND_GO)

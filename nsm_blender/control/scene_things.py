@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..geometry.colliders import PLACE, QUATERNION, Collider, Placed, Surroundings
-from ..geometry.footing import CLIMBABLE, ground_under
+from ..geometry.footing import CLIMBABLE, RADIUS, ground_under
 from ..models.nsm import FPS
 from ..motion.rotations import Array, from_axis_angle, multiply, normalize, rotate, slerp, to_matrix
 
@@ -34,6 +34,7 @@ class Scenery:
         self._known = dict[str, _Where]()
         carrying = [collider for collider in surroundings.colliders if collider.role in CLIMBABLE]
         self._carrying = Surroundings(carrying) if carrying else None
+        self._extents = [_extent(collider) for collider in carrying]
 
     def fork(self) -> Scenery:
         """Another one that goes on from here on its own."""
@@ -84,6 +85,9 @@ class Scenery:
         if self._carrying is not None:
             names = self._carrying.names
             moved = [name for name in self.moved if name in names]
+            (x, y), (far_x, far_y) = places.min(0).tolist(), places.max(0).tolist()
+            if not moved and all(x > d or y > e or far_x < a or far_y < b for a, b, d, e in self._extents):
+                return np.maximum(out, 0.0)
             middle = np.append(places.mean(axis=0), floor)
             reach = float(np.linalg.norm(places - middle[:2], axis=1).max()) + _CLIMBABLE_REACH
             still = self._carrying.near(frame * self._rate, middle, reach, [names.index(name) for name in moved])
@@ -102,6 +106,16 @@ class Scenery:
         return Placed(
             np.broadcast_to(turn, (count, 3, 3)), centre, cuboids.half, np.full(count, number), self.surroundings.names
         )
+
+
+def _extent(collider: Collider) -> tuple[float, float, float, float]:
+    """Lowest x and y, and highest, of places under which the ground may be what carries a body."""
+    if len(collider.poses) > 1:
+        return -math.inf, -math.inf, math.inf, math.inf
+    placed = Surroundings([collider]).at(0)
+    middle, reach = placed.centre[:, :2], placed.bound[:, None] + RADIUS
+    low, high = (middle - reach).min(0, initial=math.inf), (middle + reach).max(0, initial=-math.inf)
+    return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,9 @@ ENVIRONMENT = (4, 22, 16)
 INTERACTION = (8, 8, 8)
 """Cells of the interaction sensor along X, Y and Z of its frame."""
 
+_ALONG, _ACROSS, _HEIGHTS = (np.arange(n) + 0.5 - n / 2 for n in INTERACTION)
+_COLUMNS = np.stack(np.meshgrid(_ALONG, _ACROSS, indexing="ij"), axis=-1).reshape(-1, 2)
+"""Middles of these cells' columns (64, 2), and their heights (8,), in edges of a cell."""
 PLACE, FACING = slice(0, 3), 3
 """Parts of a root frame (4,)."""
 _SMALLEST = 0.01
@@ -132,10 +135,9 @@ class Interaction:
 
     @cached_property
     def _cells(self) -> _Cells:
-        x, y, z = ((np.arange(n) + 0.5 - n / 2) * edge for n, edge in zip(INTERACTION, self.cell, strict=True))
-        columns = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
+        cell = self.cell
         # What touches a cell is no farther from its middle than half its diagonal; more, for what just touches.
-        return _Cells(columns, z, 0.51 * self._diagonal, self.cell / 2)
+        return _Cells(_COLUMNS * cell[:2], _HEIGHTS * cell[2], 0.51 * self._diagonal, cell / 2)
 
 
 def _turn(angle: float) -> Array:
