@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..motion.root import direction
 from ..motion.rotations import Array
 from .scene_goals import Reach, Wish
 from .scene_hands import TOUCHES, between_palms
@@ -15,6 +16,10 @@ FASTEST = 0.2
 """m/s at most,"""
 CLOSE = 0.3
 """where they are off by no more than so many metres: else they are still on their way."""
+UPRIGHT, BENT = 0.1, 0.3
+"""Metres by which hands are over the place of one who stands before it upright, and so many more of one who bends,"""
+FORWARD = 0.14
+"""which brings them forward by so many."""
 
 
 def stepped(wish: Wish, places: Array, rotations: Array, hands: Array) -> Array:
@@ -24,7 +29,9 @@ def stepped(wish: Wish, places: Array, rotations: Array, hands: Array) -> Array:
     """
     if not isinstance(wish, Reach) or wish.action not in ("carry", "idle") or not wish.thing:
         return np.zeros(2)
-    off = wish.place[:2] - between_palms(places, rotations)[0][:2]
+    off = wish.place - between_palms(places, rotations)[0]
+    bends = min(max(-float(off[2]) - UPRIGHT, 0.0) / BENT, 1.0)
+    off = off[:2] - bends * FORWARD * direction(np.array(wish.facing))
     away = float(np.linalg.norm(off))
     if away > CLOSE or (hands < TOUCHES).any():
         return np.zeros(2)

@@ -53,8 +53,8 @@ LONGEST = 15.0
 """Seconds after which what is done with a thing has failed."""
 GETS_ON = 0.1
 """Metres nearer to the end of the way that count as getting on."""
-CAME = 1.5
-"""Metres within which one goes straight back to where one stood before a thing was used."""
+CAME = 1.2
+"""Metres within which one goes straight back to where a way ended, before a thing that was used or was to be."""
 SECOND_TRIES = 1
 PAUSE = 0.8
 """Seconds that one stands before one tries again."""
@@ -337,7 +337,8 @@ class SceneErrands:
         """Places (2,) from which the way may lead, best first: where one is, or to which one first goes from a seat,
         down from a height, or back from where there is no room."""
         character = self.character
-        came = [] if self._came is None or np.linalg.norm(self._came - place) > CAME else [self._came]
+        ends = (self._came, None if self._leg is None else self._leg.place)
+        came = [end for end in ends if end is not None and np.linalg.norm(end - place) < CAME]
         if self._seated:
             return [before_seat(self.seatings[-1].aim, character.scenery), *came]
         if self._high and self._foot is not None:

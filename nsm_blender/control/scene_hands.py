@@ -53,7 +53,10 @@ PASSES = 0.2
 LEAVE_NEAR = 0.1
 """only within so many"""
 STRIVES = 2.0, 2.0
-"""seconds after it came within LEAVE_REACH, and so many more until that is enough."""
+"""seconds after it came within LEAVE_REACH, and so many more until that is enough;"""
+LEAVE_OVER = 0.35
+"""after the first of them also so many metres straight over its place, for which one stoops: else one who does not bend
+stands there for good."""
 SWINGS_ON = 0.08
 """Share of its angle from which a door that is let go of swings on,"""
 SWING = 1.2
@@ -238,8 +241,10 @@ class Hands:
         """Let go of the box that is held when it is where it shall be, `goal` (7,); whether it is."""
         hold = self.holding
         assert hold is not None
-        away = float(np.linalg.norm(self._scenery.pose(hold.name, frame)[PLACE] - goal[PLACE]))
-        if self._bends[0] != key and away < LEAVE_REACH:
+        off = self._scenery.pose(hold.name, frame)[PLACE] - goal[PLACE]
+        away = float(np.linalg.norm(off))
+        over = bool(np.linalg.norm(off[:2]) < LEAVE_NEAR and 0 < off[2] < LEAVE_OVER)
+        if self._bends[0] != key and (over or away < LEAVE_REACH):
             self._bends = key, frame
         late = (frame - self._bends[1]) / FPS - STRIVES[0]
         reach = LEAVE_NEAR + min(max(late / STRIVES[1], 0.0), 1.0) * (LEAVE_REACH - LEAVE_NEAR)
@@ -249,7 +254,7 @@ class Hands:
         near = away < self._away + AS_NEAR or self._waits > GIVES_UP * FPS
         waited = self._waits > NO_NEARER * FPS and near
         released = waited or (self._waits > PASSES * FPS and (contacts[_HANDS] < TOUCHES).all())
-        if self._rests < RESTS_AFTER * FPS and not (released and away < reach):
+        if self._rests < RESTS_AFTER * FPS and not (released and (away < reach or (over and late > 0))):
             return False
         self.holds[-1] = replace(hold, left=frame, goal=goal, key_left=key)
         self._scenery.moved[hold.name] = goal

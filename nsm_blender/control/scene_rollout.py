@@ -44,6 +44,7 @@ from .scene_berth import ROOM, SLIM, SceneBerth
 from .scene_goals import GoalInput, Reach, Samples, Stay, Steer, Wish
 from .scene_things import Scenery
 from .squeezing import led_through
+from .treading import stood
 
 _DT = 1.0 / FPS
 _PAST = -int(WINDOW[0])
@@ -93,6 +94,8 @@ AJAR = 0.05
 """Radians from which a leaf is open, so that one keeps out of its way;"""
 AT_DOOR = 1.2
 """m/s at which the root is led round it, and off the posts."""
+OUT_OF_SEAT = 0.45
+"""Metres of one's way from a seat on which one is not kept off it, standing in it."""
 _SITTING = np.eye(len(ACTIONS))[ACTIONS.index("sit")]
 _SIT, _SITS = ACTIONS.index("sit"), 0.5
 _HANDS = [CONTACTS.index("LeftHand"), CONTACTS.index("RightHand")]
@@ -283,6 +286,7 @@ class SceneCharacter:
         self._future_place, self._future_facing = place, angle_of(heading)
         actions = np.clip(y[OUTPUT.trajectory_action].reshape(FUTURE + 1, -1), 0, 1)
         actions = only_asked(actions, self.action, self._goal.wish)
+        actions = stood(actions, self.action, self._goal.wish, self._history)
         if isinstance(self._goal.wish, Steer):
             actions = slowed(actions, self._goal.wish.walker.left)
         self._future_action = _ready(actions[1:], self._goal.wish, root)
@@ -385,7 +389,10 @@ def _way(wish: Wish) -> Array:
 
 def _used(wish: Wish) -> frozenset[str]:
     """Names of the things that one does not keep off."""
-    return frozenset({wish.thing, *((wish.door, wish.seat) if isinstance(wish, Steer) else ())} - {""})
+    if not isinstance(wish, Steer):
+        return frozenset({wish.thing} - {""})
+    seat = wish.seat if wish.walker.along < OUT_OF_SEAT else ""
+    return frozenset({wish.thing, wish.door, seat} - {""})
 
 
 def _nearness(place: Array, wish: Wish) -> float:

@@ -21,11 +21,11 @@ from .test_scene_motion import record
 TOUCH = np.ones(2)
 
 
-def off_by(metres: float, action: str = "carry", hands: np.ndarray = TOUCH) -> np.ndarray:
+def off_by(metres: float, action: str = "carry", hands: np.ndarray = TOUCH, up: float = 0.1) -> np.ndarray:
     body = record()
     places, rotations = body.places[0], body.rotations[0]
     middle, _ = between_palms(places, rotations)
-    return stepped(Reach(middle + np.array([metres, 0.0, 0.3]), 0.0, action, "box"), places, rotations, hands)
+    return stepped(Reach(middle + np.array([metres, 0.0, up]), 0.0, action, "box"), places, rotations, hands)
 
 
 @pytest.mark.parametrize("action", ["carry", "idle"])
@@ -33,6 +33,15 @@ def test_one_steps_to_a_box_that_is_beside_his_hands_and_not_faster_than_a_step(
     near, far = off_by(0.08, action), off_by(0.28, action)
     assert 0 < near[0] < far[0] <= FASTEST + 1e-9
     assert near[1] == far[1] == pytest.approx(0)
+
+
+def test_who_is_to_bend_keeps_room_before_him() -> None:
+    """He faces -Y; his palms are over a place half a metre lower."""
+    body = record()
+    places, rotations = body.places[0], body.rotations[0]
+    middle, _ = between_palms(places, rotations)
+    back = stepped(Reach(middle - [0.0, 0.0, 0.5], 0.0, "idle", "box"), places, rotations, TOUCH)
+    assert 0.05 < back[1] <= FASTEST and back[0] == pytest.approx(0)
 
 
 def test_nobody_steps_who_is_on_his_way_or_sits_down_or_stands() -> None:
