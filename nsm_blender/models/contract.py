@@ -38,6 +38,8 @@ _COPIED = 2_000_000
 """Elements of windows that are copied for one product: less makes the BLAS start too often, more misses the cache."""
 _MANY_ROWS = 200
 """Rows of a product from which the BLAS is as fast as with any more."""
+_WIDTHS = (16, 8, 4, 2, 1)
+"""Rows of a strip of a matrix: with more, and with numbers that are no powers of two, products take longer."""
 _LINE = 16
 """Numbers in a line of the cache."""
 _TRIALS = 5
@@ -167,10 +169,47 @@ class Rows:
         self.shape = self.blocks.shape[:-1]
 
 
+class Product:
+    """A matrix times vectors, on one thread.
+
+    matrix: as `strips` gives it. out: (..., rows) float32, C-contiguous, where the results go.
+    """
+
+    def __init__(self, matrix: Float32, out: Float32) -> None:
+        *_, n, width = matrix.shape
+        self._by_strips = matmul_is_fast()
+        self._matrix = matrix.reshape(-1, n, width) if self._by_strips else matrix.reshape(-1, width)
+        self._out = out.reshape(-1, width) if self._by_strips else out.reshape(-1)
+
+    def __call__(self, x: Float32) -> None:
+        """The product with x (n,)."""
+        if self._by_strips:
+            np.matmul(x, self._matrix, out=self._out)
+        else:
+            _einsum_rows(self._matrix, x, self._out)
+
+
+def strips(matrix: Float32) -> Float32:
+    """Matrices (..., rows, n) in the order in which products read them fastest.
+
+    With a BLAS (..., S, n, width): strips of some rows, column by column, so that memory is read from end to end. From
+    beyond the caches that takes half the time of reading several rows at once.
+    """
+    rows, n = matrix.shape[-2:]
+    if not matmul_is_fast():
+        return matrix
+    width = next(width for width in _widths(n) if rows % width == 0)
+    return np.swapaxes(matrix.reshape(*matrix.shape[:-2], rows // width, width, n), -1, -2)
+
+
 def padded_rows(rows: int, n: int) -> int:
-    """The least number from `rows` on of which `Rows` makes large blocks, for matrices (rows, n)."""
-    limit = min(rows, max(1, _ONE_THREAD_ELEMENTS // n))
-    return min(-(-rows // block) * block for block in range(limit // 2 + 1, limit + 1))
+    """The least number from `rows` on of which `strips` makes wide strips, for matrices (rows, n)."""
+    width = _widths(n)[0]
+    return -(-rows // width) * width
+
+
+def _widths(n: int) -> list[int]:
+    return [width for width in _WIDTHS if width * n <= _ONE_THREAD_ELEMENTS] or [1]
 
 
 def side_by_side(arrays: Mapping[str, Float32]) -> dict[str, Float32]:

@@ -8,6 +8,7 @@ root on the ground, x to the character's left, y backward (the character faces -
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +18,7 @@ import numpy as np
 
 from ..errors import WeightsError
 from ..motion.skeleton import MODEL_SKELETON
-from .contract import Float32, Rows, padded_rows, side_by_side
+from .contract import Float32, Product, padded_rows, side_by_side, strips
 from .layout import Layout
 from .pfnn import IntArray, elu
 from .weights import check_shapes, file_hash, read_card, read_tensors
@@ -105,6 +106,8 @@ NEGLIGIBLE = 1e-3
 
 _CORNERS = [0, *((CELLS - 1) * CELLS**i for i in (2, 1, 0))]
 """Cells at the near end of the volume, and at the far end along each axis."""
+_WEIGHTS = re.compile(r"(^|_)w\d$")
+"""Names of the matrices that are multiplied with vectors."""
 _ZERO, _ONE = np.zeros((), dtype=np.float32), np.ones((), dtype=np.float32)
 
 Inputs = Mapping[str, Any]
@@ -243,7 +246,7 @@ class NSM:
         ready = side_by_side(_ready(tensors))
         self._encoders = _Encoders(ready)
         self._gates = _Gates(ready, self.gating)
-        self._experts = [_Experts(ready[f"w{i}"], ready[f"b{i}"]) for i in range(LAYERS)]
+        self._experts = [_Experts(ready[f"w{i}"], ready[f"b{i}"], tensors[f"b{i}"].shape[1]) for i in range(LAYERS)]
 
     @staticmethod
     def load(path: Path | str) -> NSM:
@@ -273,7 +276,7 @@ class NSM:
             h = experts(h, active, shares)
             if layer < LAYERS - 1:
                 _elu(h)
-        return h[: OUTPUT.size]
+        return h
 
 
 def _ready(tensors: Mapping[str, Float32]) -> dict[str, Float32]:
@@ -289,9 +292,9 @@ def _ready(tensors: Mapping[str, Float32]) -> dict[str, Float32]:
         more = padded_rows(*w.shape[1:]) - w.shape[1]
         out[f"w{layer}"] = np.pad(w, ((0, 0), (0, more), (0, 0)))
         out[f"b{layer}"] = np.pad(b, ((0, 0), (0, more)))
-    out["environment_w0"] = out["environment_w0"].T
     out["interaction_w0"] = _of_volume(out["interaction_w0"])
-    return out
+    columns = {"environment_w0": out.pop("environment_w0").T}
+    return columns | {name: strips(value) if _WEIGHTS.search(name) else value for name, value in out.items()}
 
 
 def _of_volume(w: Float32) -> Float32:
@@ -312,14 +315,14 @@ class _Encoders:
         self._h = [np.empty_like(b) for b in self._b]
         parts = Layout(**{name: ready[f"{name}_b0"].shape for name in ENCODERS})
         first = self._h[0]
-        self._frame = _Product(ready["frame_w0"], first[parts.frame])
-        self._goal = _Product(ready["goal_w0"], first[parts.goal])
+        self._frame = Product(ready["frame_w0"], first[parts.frame])
+        self._goal = Product(ready["goal_w0"], first[parts.goal])
         self._interaction = _Volume(ready["interaction_w0"], first[parts.interaction])
         self._environment = _Sparse(ready["environment_w0"], first[parts.environment])
         self._deep = [
             [
                 (
-                    _Product(ready[f"{name}_w{i}"], self._h[i][getattr(parts, name)]),
+                    Product(ready[f"{name}_w{i}"], self._h[i][getattr(parts, name)]),
                     self._h[i - 1][getattr(parts, name)],
                 )
                 for name in ENCODERS
@@ -354,7 +357,7 @@ class _Gates:
         self._x = np.empty(GATING_SIZES[gating], dtype=np.float32)
         self._h = [np.empty(len(ready[f"gating_b{i}"]), dtype=np.float32) for i in range(LAYERS)]
         self._b = [ready[f"gating_b{i}"] for i in range(LAYERS)]
-        self._products = [_Product(ready[f"gating_w{i}"], h) for i, h in enumerate(self._h)]
+        self._products = [Product(ready[f"gating_w{i}"], h) for i, h in enumerate(self._h)]
 
     def __call__(self, frame: Float32, goal: Float32, phase: float) -> Float32:
         """omega (K,) of a frame and a goal in natural units."""
@@ -389,37 +392,26 @@ class _Gates:
 
 
 class _Experts:
-    """One layer of all experts, w (K, rows, n) and b (K, rows), the rows padded."""
+    """One layer of all experts, w (K, padded, n) as strips, and b (K, padded), of which the first `rows` count."""
 
-    def __init__(self, w: Float32, b: Float32) -> None:
-        self._rows, self._b = Rows(w), b
-        self._each = len(self._rows.blocks) // len(w)
-        self._out = np.empty(self._rows.shape, dtype=np.float32)
+    def __init__(self, w: Float32, b: Float32, rows: int) -> None:
+        self._rows = rows
+        self._out, self._b = np.empty_like(b), b
+        self._all = Product(w, self._out)
+        self._each = [Product(*expert) for expert in zip(w, self._out, strict=True)]
 
     def __call__(self, h: Float32, active: IntArray, shares: Float32) -> Float32:
         """(rows,), what the active ones give, blended by their shares."""
-        outputs, b = self._out.reshape(self._b.shape), self._b
+        outputs, b = self._out, self._b
         if len(active) == len(b):
-            self._rows.multiply(self._rows.blocks, h, self._out)
+            self._all(h)
         else:
             for k in active.tolist():
-                blocks = slice(k * self._each, (k + 1) * self._each)
-                self._rows.multiply(self._rows.blocks[blocks], h, self._out[blocks])
+                self._each[k](h)
             outputs, b = outputs[active], b[active]
         out: Float32 = shares @ outputs
         out += shares @ b
-        return out
-
-
-class _Product:
-    """w (rows, n) times a vector, on one thread, into `out` (rows,)."""
-
-    def __init__(self, w: Float32, out: Float32) -> None:
-        rows = Rows(w)
-        self._multiply, self._blocks, self._out = rows.multiply, rows.blocks, out.reshape(rows.shape)
-
-    def __call__(self, x: Float32) -> None:
-        self._multiply(self._blocks, x, self._out)
+        return out[: self._rows]
 
 
 class _Sparse:
@@ -435,10 +427,11 @@ class _Sparse:
 
 
 class _Volume:
-    """The product with the interaction volume, into `out` (rows,). w: (rows, cells + 12), see `_of_volume`."""
+    """The product with the interaction volume, into `out` (rows,). w: strips of what `_of_volume` gives."""
 
     def __init__(self, w: Float32, out: Float32) -> None:
-        self._product, self._x, self._out = _Product(w, out), np.empty(w.shape[1], dtype=np.float32), out
+        count = INTERACTION.shape("cell")[0] + 3 * len(_CORNERS)
+        self._product, self._x = Product(w, out), np.empty(count, dtype=np.float32)
 
     def __call__(self, x: Float32) -> None:
         cells = x.reshape(INTERACTION.shape("cell"))

@@ -65,12 +65,23 @@ def test_a_convolution_sums_the_products_with_the_rows_around(shape: tuple[int, 
     np.testing.assert_allclose(contract.convolve(x, kernel, before), expected, atol=1e-3)
 
 
+@pytest.mark.usefixtures("_blas")
+@pytest.mark.parametrize("shape", [(512, 277), (8, 592, 256), (8, 256, 704), (3, 20_000), (24, 6), (1, 1)])
+def test_strips_times_a_vector_is_the_product(shape: tuple[int, ...]) -> None:
+    matrix, vector = random(*shape), random(shape[-1])
+    out = np.full(shape[:-1], np.nan, dtype=np.float32)
+    product = contract.Product(np.ascontiguousarray(contract.strips(matrix)), out)
+    for x in (vector, -vector):
+        product(x)
+        np.testing.assert_allclose(out, matrix.astype(np.float64) @ x.astype(np.float64), atol=1e-3)
+
+
 @pytest.mark.parametrize(("rows", "n"), [(579, 256), (256, 704), (1, 5), (7, 20_000), (31, 9000), (127, 100)])
-def test_padded_rows_lie_in_few_blocks(rows: int, n: int) -> None:
+def test_padded_rows_make_wide_strips(rows: int, n: int) -> None:
     padded = contract.padded_rows(rows, n)
-    assert rows <= padded < 1.1 * rows + 1
-    most = max(1, contract._ONE_THREAD_ELEMENTS // n)
-    assert contract._divisor(padded, most) > min(rows, most) // 2
+    assert rows <= padded < rows + 16
+    assert contract._widths(n)[0] == 1 or padded % contract._widths(n)[0] == 0
+    assert contract._widths(n)[0] * n <= max(n, contract._ONE_THREAD_ELEMENTS)
 
 
 def test_arrays_side_by_side_are_the_same() -> None:
