@@ -11,6 +11,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from nsm_blender.errors import WeightsError
+from nsm_blender.models import contract
 from nsm_blender.models.nsm import (
     CELLS,
     ENCODERS,
@@ -74,8 +75,10 @@ def literal(tensors: dict[str, Array], x: dict[str, Array], phase: float, gating
     return out
 
 
+@pytest.mark.parametrize("blas", [True, False], ids=["with BLAS", "without BLAS"])
 @pytest.mark.parametrize("gating", ["kronecker", "concatenation"])
-def test_the_fast_prediction_is_the_formula(gating: Gating) -> None:
+def test_the_fast_prediction_is_the_formula(gating: Gating, blas: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contract, "matmul_is_fast", lambda: blas)
     tensors = network(gating)
     model = NSM(tensors)
     for seed in range(5):
