@@ -86,7 +86,8 @@ class Planner:
 
     def sides(self, key: ActionKey, frame: float) -> list[list[Stand]]:
         """Where one may stand for a key at a frame: places that are as good, then others, from which the thing is used
-        from another side than its handles say. Raises RouteError where there is no room to use it."""
+        from another side than its handles say. Sides that one can stand straight before come first, in this order.
+        Raises RouteError where there is no room to use it."""
         goal = self._goals[key.goal].at(frame)
         thing, far = self._colliders.get(goal.collider), self._shot.route_options.radius + BEFORE
         places = stands(goal, thing, frame, far)
@@ -98,7 +99,8 @@ class Planner:
         found = [hindrance(side[0], thing, pose, things, self.ground) for side in sides]
         free = [side for side, hinders in zip(sides, found, strict=True) if hinders is None]
         if free:
-            return free
+            ways = self._finder(frame, self.movers)
+            return sorted(free, key=lambda side: _off_straight(side, ways))
         least = min((one for one in found if one is not None), key=lambda one: one.lacking)
         raise RouteError(
             f"There is no room {USED[key.action]} '{thing.name}': '{least.name}' leaves {100 * least.metres:.0f} cm "
@@ -179,3 +181,11 @@ class Planner:
         for first, last, gap in gaps_on(self._still, points, tight, options.radius):
             out[first:last] |= options.sideways and gap.passes(options.slim)
         return wider(points, out, TURNED)
+
+
+def _off_straight(side: list[Stand], ways: Finder) -> float:
+    """Metres aside at which there is first room to stand on a side of a thing; infinite where there is none."""
+    for out, aside in BESIDE:
+        if not all(ways.trouble_at(stand.moved(out, aside)) for stand in side):
+            return abs(aside)
+    return math.inf

@@ -73,6 +73,17 @@ def test_a_box_without_room_on_any_side_is_refused_by_the_name_of_what_is_in_the
     assert len(problem) == 1 and "no room to take 'Parcel'" in problem[0].text and "'Cupboard" in problem[0].text
 
 
+def test_a_box_on_the_edge_of_a_table_is_taken_straight_from_there_though_its_handles_face_the_middle() -> None:
+    aside = Carryable([0.2, 0.0, 0.0], [-0.2, 0.0, 0.0], [0.0, 1.0, 0.0])
+    parcel = box("Parcel", (0.3, 0.85, 0.9), (0.4, 0.3, 0.3), role="carryable", handles=aside)
+    key = ActionKey("pick_up", "Parcel")
+    for start in ((0.0, 3.0), (0.0, -2.0)):
+        leg = Planner(shot(TABLE, parcel, keys=[key])).leg(key, np.array(start), 0)
+        assert isinstance(leg.handles, Carryable) and leg.facing is not None
+        np.testing.assert_allclose(leg.handles.facing[:2], [0, -1], atol=1e-9)
+        assert leg.place[0] == pytest.approx(0.3) and leg.place[1] < 0.65
+
+
 def test_palms_lie_on_opposite_faces_left_and_right_of_the_one_who_looks() -> None:
     assert isinstance(PARCEL.handles, Carryable)
     others = other_grasps(PARCEL.handles, PARCEL.cuboids)
