@@ -16,6 +16,7 @@ from ..geometry.roles import Carryable, Handles, Seat, Surface
 from ..models.nsm import FPS
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
+from .approaches import is_up
 from .errands import UNFINISHED, Outcome
 from .goals import ActionKey
 from .legs import Leg
@@ -25,7 +26,7 @@ from .scene_goals import Reach, Stay, Steer
 from .scene_hands import Hands
 from .scene_rollout import SceneCharacter
 from .scene_things import to_world
-from .scene_ways import Ways, before_edge, before_seat, through_door
+from .scene_ways import Ways, before_edge, before_seat, is_free, through_door
 from .shot import Shot
 
 NEAR = 1.8
@@ -240,9 +241,10 @@ class SceneErrands:
     def _start_leg(self) -> bool:
         """Find the way from where one is, and go; a key without a way is done at once, with the reason."""
         key, place = self._key, self.character.root[:2].copy()
-        if key.action == "open" and self.hands.opened(self._goals[key.goal].collider) >= OPEN:
+        if self._nothing_left(key, place):
             self._outcome.arrived = self._frame
-            return self._finish()
+            self._rest()
+            return self._enter(Stage.HOLD)
         try:
             self._aim = self._aimed(key, place, self._handles(key))
             if self._aim is not None:
@@ -278,6 +280,15 @@ class SceneErrands:
             return self._enter(Stage.TURN)
         self._set_out(leg)
         return self._enter(Stage.GO)
+
+    def _nothing_left(self, key: ActionKey, place: Array) -> bool:
+        """Whether what a key asks for is so already: a door is open, or one is up there, at a place (2,)."""
+        if key.action == "open":
+            return self.hands.opened(self._goals[key.goal].collider) >= OPEN
+        if key.action != "climb" or self._tries:
+            return False
+        name, scenery = self._goals[key.goal].collider, self.character.scenery
+        return is_up(place, scenery.collider(name), scenery.pose(name, self.character.frame))
 
     def _turn(self) -> bool:
         """Turning to the way first."""
@@ -356,7 +367,7 @@ class SceneErrands:
             return self._arrive()
         if self._aim is not None:
             near = left <= NEAR and not self._steer.walker.squeezes
-            from_here = not self._tries and near and self._from_the_right_side(self._aim)
+            from_here = not self._tries and near and self._from_the_right_side(self._aim) and self._straight_on
             if from_here or left <= AT_END:
                 return self._approach()
         if left < self._nearest - GETS_ON:
@@ -382,6 +393,13 @@ class SceneErrands:
         walker = self._steer.walker
         way = float(walker.path.heading(np.array(walker.along)))
         return abs(float(wrap_angle(np.array(way - self.character.root[3])))) > AWAY
+
+    @property
+    def _straight_on(self) -> bool:
+        """Whether nothing is in the way to where one is to stand before the thing."""
+        assert self._leg is not None and self._aim is not None
+        character = self.character
+        return is_free(character.root, self._leg.place, character.scenery, character.frame, self._aim.thing)
 
     def _from_the_right_side(self, aim: Reach) -> bool:
         """Whether one is where those come from who use a thing: before a seat's edge, behind the facing of others."""

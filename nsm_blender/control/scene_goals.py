@@ -148,6 +148,12 @@ class Steer:
     free: bool = False
     seen: tuple[float, Array] | None = None
     """Seconds and root (4,) of the frame before."""
+    mark: tuple[float, float] = (0.0, 0.0)
+    """Seconds, and arc length of the way, at which one last got on,"""
+    led: float = 0.0
+    """m/s at which one is led because he does not,"""
+    led_for: float = 0.0
+    """and seconds for which one was: see `led_on`."""
 
     def fork(self) -> Steer:
         """Another one that goes on from here on its own."""
@@ -159,7 +165,7 @@ class Steer:
         walker.along = walker.path.project(root[:2], walker.along)
         self._notice(root, seconds)
         along = walker.ahead((WINDOW - WINDOW[0]) / FPS, self.pace, max(self.rest - seconds, 0.0))
-        looks = self._looks_along(root)
+        looks = self.looks_along(root)
         along = walker.along + max(looks, TURNING) * (along - walker.along)
         beside = walker.places(np.array([walker.along]))[0] - root[:2]
         beside *= min(walker.left / COMING, FARTHEST_OVER / max(float(np.linalg.norm(beside)), 1e-9), 1.0)
@@ -181,7 +187,7 @@ class Steer:
             facing = root[3] + _within(wrap_angle(facing - root[3]), TURN_AND_GO)
         return Samples(place, facing, action)
 
-    def _looks_along(self, root: Array) -> float:
+    def looks_along(self, root: Array) -> float:
         """0..1, how far one looks along the way already."""
         ahead = float(self.walker.facing(np.array([self.walker.along + SOON]))[0])
         away = abs(float(wrap_angle(np.array(ahead - root[3]))))

@@ -32,6 +32,7 @@ from .coming_to_rest import slowed
 from .corners import SIDESTEP, WALKS, round_corner
 from .doorway import Doorway, doorway
 from .hand_servo import stepped
+from .led_on import led_on
 from .nsm_features import (
     WINDOW,
     places_from_goal,
@@ -277,6 +278,7 @@ class SceneCharacter:
             root[:2] += stepped(self._goal.wish, self.places, self.rotations, self.contacts[_HANDS]) * _DT
         if isinstance(self._goal.wish, Steer):
             place, heading = led_through(self._goal.wish.walker, before, root, place, heading)
+            place = led_on(self._goal.wish, root, place)
         place = self._through_door(root, self._round_corners(root, place))
         wish = self._goal.wish
         room = SLIM if isinstance(wish, Steer) and wish.walker.aside > 0 else ROOM

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..geometry.roles import Carryable, Climbable, Door, Handles, Seat
 from ..models.nsm import FPS
 from ..motion.root import direction
 from ..motion.rotations import Array, normalize
+from .floor import ANKLE, TOLERANCE, Footprints
 from .goals import ActionKey
 from .legs import Leg, Planner
 from .routes import Route
@@ -30,6 +32,9 @@ ASIDE = 0.06
 """Metres from the middle towards the handle, away from a leaf that stands open there."""
 HAND = 0.1
 """Metres that a hand and its elbow need beside a box."""
+CLEAR = 0.25
+"""Metres from the root to things beside a body that goes straight to where it uses one."""
+_HEIGHT, _STEPS = 1.75, 9
 
 
 class Ways:
@@ -89,6 +94,17 @@ class Ways:
         handles, pose = scenery.collider(name).handles, scenery.pose(name, frame)
         assert isinstance(handles, Climbable)
         return _prolonged(leg, [], [to_world(np.array(part), pose)[:2] for part in (handles.edge, handles.landing)])
+
+
+def is_free(root: Array, end: Array, scenery: Scenery, frame: int, thing: str) -> bool:
+    """Whether a body at a root (4,) goes straight to a place (2,) without touching anything but the thing it uses."""
+    way = np.linspace(root[:2], end, _STEPS)
+    reach = float(np.linalg.norm(end - root[:2])) / 2 + CLEAR
+    near = scenery.near(frame, np.append(way.mean(0), root[2] + _HEIGHT / 2), math.hypot(reach, _HEIGHT / 2))
+    things = Footprints.of(near.without([thing] if thing else [])).between(root[2] + ANKLE, root[2] + _HEIGHT)
+    # What is near already, at either end, does not get in the way.
+    allowed = np.minimum(things.distances(way[[0, -1]]).min(0, initial=np.inf), CLEAR)
+    return bool((things.distances(way) >= allowed - TOLERANCE).all())
 
 
 def before_seat(aim: Reach, scenery: Scenery) -> Array:

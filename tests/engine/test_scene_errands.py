@@ -9,6 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from nsm_blender.control.approaches import is_up
+from nsm_blender.control.check import check
 from nsm_blender.control.goals import ActionKey, Goal
 from nsm_blender.control.scene_bake import SceneBake
 from nsm_blender.control.scene_rollout import Options
@@ -102,7 +104,7 @@ def test_the_box_moves_with_the_hands_and_stays_where_it_is_put() -> None:
 
 def test_one_who_gets_nowhere_is_reported_and_goes_on_with_the_next_key() -> None:
     motion = SceneBake(
-        shot(ActionKey("sit", "on chair"), ActionKey("idle")), Puppet(Manners(speed=0.0)), OPTIONS
+        shot(ActionKey("sit", "on chair"), ActionKey("idle"), seconds=30.0), Puppet(Manners(speed=0.0)), OPTIONS
     ).motion()
     stuck, next_one = motion.meta["keys"]
     assert "stop" in stuck["trouble"] and stuck["arrived"] is None
@@ -131,20 +133,49 @@ def test_hands_that_are_empty_or_full_are_found_before_the_bake(keys: list[Actio
         SceneBake(shot(*keys), Puppet())
 
 
-def test_one_climbs_a_flight_and_comes_down_over_its_steps() -> None:
-    steps = np.array([[[-0.6, -1.0, 0.0], [0.6, -0.6, 0.2]], [[-0.6, -2.2, 0.0], [0.6, -1.0, 0.4]]])
-    way = Climbable([0, -1.0, 0.4], [0, -1, 0], [0, -1.35, 0.4], 1.2)
-    flight = Collider("flight", Cuboids(steps.mean(1), (steps[:, 1] - steps[:, 0]) / 2), role="climbable", handles=way)
+STEPS = np.array([[[-0.6, -1.0, 0.0], [0.6, -0.6, 0.2]], [[-0.6, -2.2, 0.0], [0.6, -1.0, 0.4]]])
+FLIGHT = Collider(
+    "flight",
+    Cuboids(STEPS.mean(1), (STEPS[:, 1] - STEPS[:, 0]) / 2),
+    role="climbable",
+    handles=Climbable([0, -1.0, 0.4], [0, -1, 0], [0, -1.35, 0.4], 1.2),
+)
+CLIMBER = ["idle", "walk", "run", "climb"]
+
+
+def climbs(*keys: ActionKey) -> Shot:
     goals = [Goal("top", [0.0, 0.0, 0.0], None, "flight"), Goal("beside", [2.5, -1.5, 0.0])]
-    keys = [ActionKey("climb", "top"), ActionKey("walk", "beside")]
-    motion = SceneBake(
-        Shot("actor", 30.0, 600, keys=keys, goals=goals, colliders=[flight], start=[0.0, 1.0, 0.0, 0.0]),
-        Puppet(actions=["idle", "walk", "run", "climb"]),
-        OPTIONS,
-    ).motion()
+    start = [0.0, 1.0, 0.0, 0.0]
+    return Shot("actor", 30.0, 600, keys=list(keys), goals=goals, colliders=[FLIGHT], start=start)
+
+
+def test_one_climbs_a_flight_and_comes_down_over_its_steps() -> None:
+    both = climbs(ActionKey("climb", "top"), ActionKey("walk", "beside"))
+    motion = SceneBake(both, Puppet(actions=CLIMBER), OPTIONS).motion()
     up, down = motion.meta["keys"]
     assert not up["trouble"] and not down["trouble"]
     assert motion.root[up["arrived"], 2] == pytest.approx(0.4, abs=0.05)
     assert motion.root[down["done"] - 1, 2] == 0.0
     high = motion.root[:, 2] > 0.05
     assert np.abs(motion.root[high, 0]).max() < 0.4
+
+
+def test_who_is_up_there_stays_when_he_is_to_climb_again_and_the_check_says_it() -> None:
+    up = ActionKey("climb", "top")
+    thrice = climbs(up, ActionKey("climb", "top", hold=1.0), ActionKey("walk", "beside"), up)
+    told = [problem for problem in check(thrice, CLIMBER) if "up there by then" in problem.text]
+    assert [(problem.key, problem.fatal) for problem in told] == [(1, False)]
+    motion = SceneBake(thrice, Puppet(actions=CLIMBER), OPTIONS).motion()
+    first, again, down, last = motion.meta["keys"]
+    assert [key["trouble"] for key in motion.meta["keys"]] == [""] * 4
+    assert 30 <= again["done"] - first["done"] < 35
+    stays = motion.root[first["done"] : again["done"]]
+    assert np.linalg.norm(stays[:, :2] - stays[0, :2], axis=1).max() < 0.1
+    # He came down in between.
+    assert motion.root[down["done"] - 1, 2] == 0.0
+    assert last["done"] - down["done"] > 30 and motion.root[last["done"] - 1, 2] == pytest.approx(0.4, abs=0.05)
+
+
+@pytest.mark.parametrize(("y", "up"), [(-0.4, False), (-0.8, False), (-1.1, True), (-2.1, True), (-2.3, False)])
+def test_one_is_up_on_top_and_not_on_a_lower_step(y: float, up: bool) -> None:
+    assert is_up(np.array([0.1, y]), FLIGHT, FLIGHT.poses[0]) is up

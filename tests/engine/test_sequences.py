@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What one key leaves behind for the next one: a seat to get up from, a door that is open, a way that failed."""
+"""What one key leaves behind for the next one: a seat to get up from, a door that is open, a way that failed; and ways
+on which one once stood undecided."""
 
 from __future__ import annotations
 
@@ -68,3 +69,25 @@ def test_a_second_try_does_not_lead_straight_through_a_wall() -> None:
     left = re.search(r"([0-9.]+) m before the end", walked["trouble"])
     # Straight on it is 3 m; round the wall's end more than 6.
     assert left is not None and float(left[1]) > 6
+
+
+@pytest.mark.parametrize("facing", [1.9, 0.0])
+def test_nobody_stands_undecided_before_a_bend_round_the_end_of_a_wall(facing: float) -> None:
+    start = [1.931, -1.012, 0.0, facing]
+    goals = [Goal("behind", [-1.969, -3.512, 0.0])]
+    colliders = random_room(100001).colliders
+    shot = Shot("actor", 30.0, 600, keys=[ActionKey("walk", "behind")], goals=goals, colliders=colliders, start=start)
+    motion = SceneBake(shot).motion()
+    assert motion.meta["keys"][0]["trouble"] == ""
+    np.testing.assert_allclose(motion.root[-1, :2], goals[0].place[:2], atol=0.15)
+    assert np.linalg.norm(np.diff(motion.root[:, :2], axis=0), axis=1).max() * 30 < 2.2
+
+
+def test_one_goes_round_what_stands_between_him_and_the_chair_that_he_wants() -> None:
+    room = random_room(100006)
+    chair = next(collider for collider in room.colliders if collider.name == "Chair 2")
+    near = room.free[np.argsort(np.linalg.norm(room.free - chair.poses[0][:2], axis=1))[3]]
+    keys, goals = [ActionKey("sit", "seat")], [Goal("seat", [0.0] * 3, None, "Chair 2")]
+    start = [*near.tolist(), 0.0, 0.0]
+    motion = SceneBake(Shot("actor", 30.0, 480, keys=keys, goals=goals, colliders=room.colliders, start=start)).motion()
+    assert motion.meta["keys"][0]["trouble"] == ""

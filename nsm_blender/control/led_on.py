@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who looks along his way and yet treads on the spot, undecided before a tight bend, is led on until he walks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..models.nsm import FPS, FUTURE
+from ..motion.rotations import Array
+from .scene_goals import Steer
+
+PATIENCE = 1.5
+"""Seconds in which one"""
+GETS_ON = 0.25
+"""gets on by so many metres of his way, or is led,"""
+PACE = 0.5
+"""at so many m/s,"""
+COMES_IN = 0.5
+"""to which it takes so many seconds, and as many to be left alone again,"""
+MOST = 3.0
+"""and for so many seconds of one way at most: who never walks of himself is stuck."""
+NEAR = 1.2
+"""Metres of way left from which nobody is led: there one comes to a stop."""
+LOOKS = 0.7
+"""How far (0..1) one looks along his way at least, who is led."""
+AHEAD = 0.3
+"""Metres of the way ahead to which one is led."""
+_DT = 1.0 / FPS
+
+
+def led_on(steer: Steer, root: Array, place: Array) -> Array:
+    """Future places (6, 2) of one who is steered, led along his way if he does not get on; so is the root (4,), in
+    place."""
+    walker, seconds = steer.walker, 0.0 if steer.seen is None else steer.seen[0]
+    if walker.along - steer.mark[1] > GETS_ON or walker.left < NEAR or seconds < steer.rest:
+        steer.mark = seconds, walker.along
+    undecided = seconds - steer.mark[0] > PATIENCE and steer.led_for < MOST
+    stalls = undecided and not steer.door and steer.looks_along(root) > LOOKS
+    change = PACE / COMES_IN * _DT
+    steer.led = min(max(steer.led + (change if stalls else -change), 0.0), PACE)
+    if steer.led == 0:
+        return place
+    steer.led_for += _DT
+    way = walker.places(np.array([walker.along + AHEAD]))[0] - root[:2]
+    step = steer.led * way / max(float(np.linalg.norm(way)), 1e-9)
+    root[:2] += step * _DT
+    out: Array = place + step * np.linspace(0.5 / FUTURE, 0.5, FUTURE)[:, None]
+    return out
