@@ -4,19 +4,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..geometry.colliders import Collider
+from ..geometry.colliders import Collider, Surroundings
 from ..geometry.roles import Carryable, Climbable, Door, Handles, Seat, Surface
 from ..geometry.sides import other_grasps, other_seats, other_surfaces
 from ..motion.root import angle_of
 from ..motion.rotations import Array, normalize, rotate
+from .floor import Footprints
 from .goals import Goal
 
 BEFORE = 0.05
 """Metres between the body's outline and the thing that one stands before."""
+LEVEL = 0.05
+"""Metres by which a top may differ in height from the landing of the thing that is climbed."""
 _UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -63,6 +66,17 @@ def other_stands(goal: Goal, collider: Collider, frame: float, distance: float) 
     elif isinstance(collider.handles, Seat):
         others = other_seats(collider.handles, up)
     return [_before(goal, collider, pose, one, distance) for one in others]
+
+
+def is_up(place: Array, thing: Collider, pose: Array) -> bool:
+    """Whether a place (2,) is on top of a thing that is climbed, at a pose (7,): where it is as high as its landing."""
+    handles = thing.handles
+    if not isinstance(handles, Climbable):
+        return False
+    parts = Footprints.of(Surroundings([replace(thing, poses=pose[None])]).at(0))
+    top = parts.high[parts.distances(place[None])[0] <= 0].max(initial=-np.inf)
+    landing = rotate(pose[3:], np.array(handles.landing)) + pose[:3]
+    return bool(abs(top - landing[2]) < LEVEL)
 
 
 def _before(goal: Goal, collider: Collider, pose: Array, handles: Handles, distance: float) -> list[Stand]:

@@ -121,7 +121,10 @@ def _doubtful(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> l
         lacking = math.ceil(seen.done - shot.frames + 1)
         out.append(f"too few frames: the shot ends about {lacking} frames before it is done.")
     if seen.idle:
-        out.append("the door is open by then: nothing is done; take the key out, walk keys lead through it.")
+        if key.action == "open":
+            out.append("the door is open by then: nothing is done; take the key out, walk keys lead through it.")
+        else:
+            out.append("one is up there by then: nothing is done; take the key out.")
     if key.action in LOCOMOTION and key.goal and not _goal(shot, key).collider:
         above = _goal(shot, key).at(seen.set_off).place[2] - planner.ground
         if abs(above) > UPSTAIRS:

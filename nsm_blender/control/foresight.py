@@ -49,7 +49,7 @@ DOING = {"sit": 2.5, "open": 3.0, "pick_up": 3.0, "put_down": 3.0, "climb": 2.5}
 class Foreseen:
     """One key: its way (None where it goes nowhere, or cannot), why it has none, and the frames of the shot at which
     one will be free for it, set off, and be done, about. free_early, early: when one may be free, and done, already.
-    idle: whether there is nothing left to do, as a key before has opened the door."""
+    idle: whether there is nothing left to do, as a key before has opened the door or led up there."""
 
     leg: Leg | None
     trouble: str
@@ -68,18 +68,17 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
     x, y, _, facing = shot.start if shot.start is not None else (0.0, 0.0, 0.0, 0.0)
     place, free, doubt = np.array([x, y]), 0.0, 0.0
     held: _Held | None = None
-    out, opened = [], set[str]()
+    out, opened, up = [], set[str](), ""
     for key in shot.keys:
         set_off = free if key.start is None else max(free, float(key.start))
         leg, trouble, seconds, end, own = None, "", key.hold, facing, 0.0
         idle = key.action == "open" and key.goal in opened
+        idle |= key.action == "climb" and up != "" and _thing(shot, key) == up
         if key.action == "idle":
             asked = planner.facing(key, place, set_off)
             end = facing if asked is None else asked
             seconds += SETTLED + _turning(end - facing)
-        elif idle:
-            seconds = 0.0
-        elif key.action in able:
+        elif not idle and key.action in able:
             seconds += DOING.get(key.action, 0.0)
             try:
                 leg = planner.leg(key, place, set_off)
@@ -91,6 +90,7 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
             unsteady = key.gait == "crouch" or leg.route.crouch.any() or leg.route.sideways.any()
             own = UNSTEADY_DOUBT if unsteady else DOUBT
             place = leg.place
+            up = _thing(shot, key) if key.action == "climb" else ""
         if leg is not None and key.action == "open":
             shot, place = _through(shot, key, place, set_off)
             planner = Planner(shot)
