@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..geometry.colliders import PLACE, QUATERNION, Collider
-from ..geometry.roles import Carryable, Door, Seat, Surface
+from ..geometry.roles import Carryable, Door, Handles, Seat, Surface
 from ..geometry.sides import other_seats
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, conjugate, from_yaw, multiply, normalize, rotate
 from .scene_goals import Reach
-from .scene_hands import carried_pose, grasp_of
+from .scene_hands import Hold, carried_pose, grasp_of
 from .scene_things import to_world
 
 FROM_EDGE = 0.03
@@ -23,6 +25,30 @@ LOW = (0.25, 0.7)
 """at places of the box's middle lower than this, falling to nothing at that height."""
 ABOVE = 0.002
 """Metres over the surface: what lies on it is not in it."""
+
+
+def aim_of(
+    action: str,
+    thing: Collider,
+    pose: Array,
+    handles: Handles | None,
+    root: Array,
+    held: tuple[Hold, Collider] | None,
+    from_stand: bool = False,
+) -> Reach:
+    """What to ask the network for near a thing at a pose (7,), of one who comes from a root (4,) and uses it by these
+    handles. held: what is in the hands. from_stand: the root is where the way to the thing ends."""
+    if action == "open":
+        return open_aim(thing, pose, root[:2])
+    if isinstance(handles, Carryable):
+        return pick_up_aim(thing, pose, handles)
+    if isinstance(handles, Surface):
+        assert held is not None
+        hold, box = held
+        aim = put_down_aim(handles, pose, box, hold.handles, hold.lying, float(root[2]))
+        return replace(aim, top=(thing.name, float(to_world(np.array(handles.place), pose)[2])))
+    assert isinstance(handles, Seat)
+    return seat_aim(thing, pose, seat_towards(handles, pose, root[:2]) if from_stand else handles)
 
 
 def seat_aim(collider: Collider, pose: Array, seat: Seat | None = None) -> Reach:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RouteError
-from ..geometry.roles import Carryable, Handles, Seat, Surface
+from ..geometry.roles import Handles
 from ..models.nsm import FPS
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
@@ -20,12 +20,11 @@ from .approaches import is_up
 from .errands import UNFINISHED, Outcome
 from .goals import ActionKey
 from .legs import Leg
-from .scene_aims import open_aim, pick_up_aim, put_down_aim, seat_aim, seat_towards
+from .scene_aims import aim_of
 from .scene_deeds import OPEN, SETTLED, STILL, Deed, Seating
 from .scene_goals import Reach, Stay, Steer
 from .scene_hands import Hands
 from .scene_rollout import SceneCharacter
-from .scene_things import to_world
 from .scene_ways import Ways, before_edge, before_seat, is_free, through_door
 from .shot import Shot
 
@@ -329,20 +328,11 @@ class SceneErrands:
         if key.action not in _WITH_THINGS:
             return None
         frame, scenery, hold = self.character.frame, self.character.scenery, self.hands.holding
-        name = self._goals[key.goal].collider
-        thing, pose = scenery.collider(name), scenery.pose(name, frame)
-        if key.action == "open":
-            return open_aim(thing, pose, place)
-        if isinstance(handles, Carryable):
-            return pick_up_aim(thing, pose, handles)
-        if isinstance(handles, Surface):
-            assert hold is not None
-            box, ground = scenery.collider(hold.name), float(self.character.root[2])
-            aim = put_down_aim(handles, pose, box, hold.handles, hold.lying, ground)
-            return replace(aim, top=(name, float(to_world(np.array(handles.place), pose)[2])))
-        assert isinstance(handles, Seat)
-        aim = seat_aim(thing, pose, seat_towards(handles, pose, place) if from_stand else handles)
-        return aim if key.facing is None else replace(aim, facing=key.facing)
+        thing = scenery.collider(self._goals[key.goal].collider)
+        box = None if hold is None else (hold, scenery.collider(hold.name))
+        root = np.array([*place, *self.character.root[2:]])
+        aim = aim_of(key.action, thing, scenery.pose(thing.name, frame), handles, root, box, from_stand)
+        return aim if key.facing is None or key.action != "sit" else replace(aim, facing=key.facing)
 
     def _starts(self, place: Array) -> list[Array]:
         """Places (2,) from which the way may lead, best first: where one is, or to which one first goes from a seat,

@@ -87,12 +87,12 @@ class Scenery:
             moved = [name for name in self.moved if name in names]
             (x, y), (far_x, far_y) = places.min(0).tolist(), places.max(0).tolist()
             if not moved and all(x > d or y > e or far_x < a or far_y < b for a, b, d, e in self._extents):
-                return np.maximum(out, 0.0)
+                return out
             middle = np.append(places.mean(axis=0), floor)
             reach = float(np.linalg.norm(places - middle[:2], axis=1).max()) + _CLIMBABLE_REACH
             still = self._carrying.near(frame * self._rate, middle, reach, [names.index(name) for name in moved])
             for part in (still, *(self._where(name).placed for name in moved)):
-                out = np.maximum(out, ground_under(part, places))
+                out = np.maximum(out, ground_under(part, places, floor))
         return out
 
     def placed(self, name: str, frame: float, pose: Array | None = None) -> Placed:

@@ -24,8 +24,8 @@ _AROUND = (
 """Places (48, 2) of the points around one."""
 
 
-def ground_under(climbable: Placed, places: Array) -> Array:
-    """Height (N,) in metres of the ground under places (N, 2): the tops of upright cuboids, 0 beside them.
+def ground_under(climbable: Placed, places: Array, floor: float = 0.0) -> Array:
+    """Height (N,) in metres of the ground under places (N, 2): the tops of upright cuboids, the floor's beside them.
 
     It depends on nothing but the place, so that training and a running character see the same.
     """
@@ -34,9 +34,9 @@ def ground_under(climbable: Placed, places: Array) -> Array:
     bound, middle = climbable.bound[:, None], climbable.centre[:, :2]
     near = ((middle + bound >= low) & (middle - bound <= high)).all(1).nonzero()[0]
     if not len(near):
-        return np.zeros(len(places))
+        return np.full(len(places), floor)
     points = (places[:, None] + _AROUND).reshape(-1, 2)
-    height = np.zeros(len(points))
+    height = np.full(len(points), floor)
     for number in near.tolist():
         centre, half = climbable.centre[number], climbable.half[number]
         local = (points - centre[:2]) @ climbable.rotation[number, :2, :2]

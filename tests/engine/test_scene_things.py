@@ -69,3 +69,10 @@ def test_the_ground_goes_with_a_step_that_moves_or_is_moved() -> None:
     moved = Scenery(Surroundings([STEP]))
     moved.moved["Step"] = pose(2.0, 0.0, 0.1)
     assert moved.ground(0, there, 0.0)[0] == 0.0 and moved.ground(0, here, 0.0)[0] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("floor", [-1.5, 2.0])
+def test_a_floor_at_another_height_is_the_ground_beside_a_step_near_and_far(floor: float) -> None:
+    scenery = Scenery(Surroundings([replace(STEP, poses=pose(5.0, 0.0, floor + 0.1)[None])]))
+    far, near, on = (scenery.ground(0, np.array([[x, 0.0]]), floor)[0] for x in (0.0, 4.2, 5.0))
+    assert (far, near) == (floor, floor) and on == pytest.approx(floor + 0.2)
