@@ -110,7 +110,7 @@ def add_making(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
 
 
 def add_network(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """What `train nsm` leaves out of the network or makes smaller; nothing of it is set by default."""
+    """What `train nsm` begins with, leaves out of the network or makes smaller; nothing of it is set by default."""
     parser.add_argument("--without", nargs="+", choices=SENSORS, metavar="SENSOR",
                         help="leave sensors out, as in the paper's ablations: interaction, environment")  # fmt: skip
     parser.add_argument("--gating", choices=("kronecker", "concatenation"),
@@ -121,16 +121,19 @@ def add_network(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> No
     parser.add_argument("--first-cycle", type=int, metavar="N",
                         help="epochs before the first warm restart; each cycle is twice as long as the one before "
                         "(default 3)")  # fmt: skip
+    parser.add_argument("--rate", type=float, metavar="R", help="the highest learning rate (default 0.001)")
+    parser.add_argument("--from", dest="start", type=Path, metavar="FILE",
+                        help="go on from these weights, of the same sizes, in place of random ones")  # fmt: skip
 
 
 def network_command(args: argparse.Namespace) -> list[str]:
     """The arguments of `add_network` that were given."""
     out: list[str] = []
-    for name in ("without", "gating", "encoders", "batch", "first_cycle"):
+    for name in ("without", "gating", "encoders", "batch", "first_cycle", "rate"):
         value = getattr(args, name)
         if value is not None:
             out += ["--" + name.replace("_", "-"), *map(str, value if isinstance(value, list) else [value])]
-    return out
+    return out if args.start is None else [*out, "--from", f"weights/{args.start.name}"]
 
 
 def compose(args: argparse.Namespace) -> int:
@@ -180,7 +183,8 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
         ],
     }
     settings = _settings(args)
-    trainer = Trainer(data, settings, run, device=device, resume=args.resume)
+    tensors = None if args.start is None else read_tensors(args.start)
+    trainer = Trainer(data, settings, run, device=device, resume=args.resume, tensors=tensors)
     if not args.resume:
         for left in (BEST, PROGRESS):
             (run / left).unlink(missing_ok=True)
@@ -188,8 +192,21 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
     if (run / BEST).exists():
         tensors = read_tensors(run / BEST)
     cards.save_weights(tensors, args.out)
-    told = cards.training_section(command, args.seed, trainer.history, frames=len(data), settings=vars(settings))
+    more = {} if args.start is None else {"begun_with": _begun_with(args.start)}
+    told = cards.training_section(
+        command, args.seed, trainer.history, frames=len(data), settings=vars(settings), **more
+    )
     cards.write_card(args.out, "nsm", PAPER, sources, told, **card)
+
+
+def _begun_with(weights: Path) -> dict[str, Any]:
+    """What a card tells about the weights that a training went on from: which they are, their data and training."""
+    out: dict[str, Any] = {"hash": file_hash(weights)}
+    card = weights.with_suffix(".json")
+    if card.exists():
+        before = json.loads(card.read_text(encoding="utf-8"))
+        out |= {name: before[name] for name in ("data", "training") if name in before}
+    return out
 
 
 def _settings(args: argparse.Namespace) -> Settings:
@@ -204,6 +221,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "encoders": None if args.encoders is None else dict(zip(ENCODED, args.encoders, strict=True)),
         "batch": args.batch,
         "first_cycle": args.first_cycle,
+        "learning_rate": args.rate,
     }
     return Settings(seed=args.seed, **{name: value for name, value in given.items() if value is not None})
 

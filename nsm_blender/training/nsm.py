@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..errors import UserError
 from ..models.nsm import (
     CONTACTS,
     ENCODERS,
@@ -91,7 +92,10 @@ class Settings:
 
 
 class Trainer:
-    """A resumable training run: `run()` trains to the end, writing a checkpoint after each epoch."""
+    """A resumable training run: `run()` trains to the end, writing a checkpoint after each epoch. It begins with random
+    parameters, or with the `tensors` of a weights file, whose statistics are kept, as the network's numbers mean what
+    they meant; a gating that reads something else begins anew. Raises UserError when the tensors are those of a network
+    of other sizes."""
 
     def __init__(
         self,
@@ -101,6 +105,7 @@ class Trainer:
         held_out: Packed | None = None,
         device: str = "cpu",
         resume: bool = False,
+        tensors: Mapping[str, Array] | None = None,
     ) -> None:
         torch.manual_seed(settings.seed)
         self.data, self.held_out, self.settings, self.folder, self.device = data, held_out, settings, folder, device
@@ -108,9 +113,14 @@ class Trainer:
         self._rng = np.random.default_rng(settings.seed)
         self._noise = torch.Generator().manual_seed(settings.seed)
         self.scaling = statistics(data, settings.gating)
+        initial = _initial(settings)
+        if tensors is not None:
+            known = _known(tensors, settings.gating)
+            self.scaling |= _scaling_of(known)
+            _begin_with(initial, known)
         self._weights = _output_weights().to(device)
         self._standoff = torch.tensor([_STANDOFF.get(kind, 0.0) for kind in KINDS], device=device)
-        self.parameters = {name: p.to(device).requires_grad_(True) for name, p in _initial(settings).items()}
+        self.parameters = {name: p.to(device).requires_grad_(True) for name, p in initial.items()}
         biases = [p for name, p in self.parameters.items() if "_b" in name or name.startswith("b")]
         weights = [p for name, p in self.parameters.items() if not ("_b" in name or name.startswith("b"))]
         groups: list[dict[str, Any]] = [{"params": weights}, {"params": biases, "weight_decay": 0.0}]
@@ -300,6 +310,34 @@ def _output_weights() -> torch.Tensor:
     for name, weight in PIECES.items():
         out[getattr(OUTPUT, name)] = weight
     return out / out.mean()
+
+
+def _known(tensors: Mapping[str, Array], gating: Gating) -> dict[str, Array]:
+    """What a training can go on from of a weights file: all, but for a gating that reads something else."""
+    same = tensors["gating_w0"].shape[1] == GATING_SIZES[gating]
+    return {name: value for name, value in tensors.items() if same or not name.startswith("gating")}
+
+
+def _scaling_of(tensors: Mapping[str, Array]) -> dict[str, tuple[Array, Array]]:
+    """Mean and scale, in a weights file, of what training reads and predicts."""
+    out = {}
+    for name in (*ENCODERS, "gating", "output"):
+        if f"{name}_mean" in tensors:
+            out[name] = (tensors[f"{name}_mean"], tensors[f"{name}_scale"])
+    mean, scale = out["interaction"]
+    return out | {"interaction": (mean[INTERACTION_USED], scale[INTERACTION_USED])}
+
+
+def _begin_with(parameters: dict[str, torch.Tensor], tensors: Mapping[str, Array]) -> None:
+    """Put those of a weights file in the place of random ones. Raises UserError when they are of other sizes."""
+    for name in parameters.keys() & tensors.keys():
+        value = tensors[name][:, INTERACTION_USED] if name == "interaction_w0" else tensors[name]
+        if value.shape != tuple(parameters[name].shape):
+            raise UserError(
+                f"The weights to begin with are of another size: {name} is {value.shape}, not "
+                f"{tuple(parameters[name].shape)}; give the same --hidden and --encoders as when they were trained."
+            )
+        parameters[name].copy_(torch.from_numpy(np.array(value, dtype=np.float32)))
 
 
 def _initial(settings: Settings) -> dict[str, torch.Tensor]:

@@ -15,6 +15,7 @@ from nsm_blender.cli import main
 from nsm_blender.control.goals import ActionKey, Goal
 from nsm_blender.control.shot import Shot
 from nsm_blender.models.nsm import ACTIONS, ENCODERS, FPS, NSM
+from nsm_blender.models.weights import file_hash
 from nsm_blender.motion.clip_file import CLIPS_FOLDER
 from nsm_blender.motion.motion import Motion
 from nsm_blender.training.episodes.props import objects_beside
@@ -126,6 +127,17 @@ def test_a_network_without_a_sensor_does_not_see_by_it_and_its_card_says_so(trai
     blind = network.predict(frame, goal, np.zeros_like(seen), around, 1.0)
     np.testing.assert_array_equal(network.predict(frame, goal, seen, around, 1.0), blind)
     assert np.abs(network.predict(frame, goal, seen, np.zeros_like(around), 1.0) - blind).max() > 1e-6
+
+
+def test_the_card_of_a_training_that_went_on_tells_from_what(
+    trained: Path, card: dict[str, Any], tmp_path: Path
+) -> None:
+    weights = trained / "nsm.safetensors"
+    assert train(trained / "run" / "episodes", tmp_path, "--from", str(weights), "--rate", "0.0004") == 0
+    told = json.loads((tmp_path / "nsm.json").read_text())["training"]
+    assert "--rate 0.0004 --from weights/nsm.safetensors" in told["command"]
+    assert told["begun_with"]["hash"] == file_hash(weights)
+    assert told["begun_with"]["training"] == card["training"] and told["begun_with"]["data"] == card["data"]
 
 
 @pytest.mark.parametrize("option", [["--without", "touch"], ["--gating", "sum"], ["--encoders", "12"]])

@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from nsm_blender.errors import UserError  # noqa: E402
 from nsm_blender.models.nsm import ENVIRONMENT, FRAME, GOAL, NSM, OUTPUT, shapes  # noqa: E402
 from nsm_blender.models.weights import check_shapes  # noqa: E402
 from nsm_blender.motion.rotations import Array  # noqa: E402
@@ -94,6 +95,31 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(data: Packed, tmp_path
     assert resumed.epoch == 2
     tensors = resumed.run(quiet)
     assert all(np.array_equal(tensors[name], value) for name, value in whole.items())
+
+
+def test_training_goes_on_from_weights_that_keep_their_meaning_on_other_data(data: Packed, tmp_path: Path) -> None:
+    learned = replace(SETTINGS, epochs=12, first_cycle=12, learning_rate=1e-2)
+    before = Trainer(data, learned, tmp_path / "before").run(quiet)
+    other = replace(data, goal=data.goal * np.float16(2))
+    again = Trainer(other, replace(SETTINGS, epochs=1), tmp_path / "after", tensors=before)
+    kept = again.export()
+    assert all(np.array_equal(kept[name], value) for name, value in before.items() if name != "interaction_w0")
+    fresh = Trainer(data, SETTINGS, tmp_path / "fresh")
+    assert Trainer(data, SETTINGS, tmp_path / "same", tensors=before).loss(data) < 0.5 * fresh.loss(data)
+    assert any(not np.array_equal(value, before[name]) for name, value in again.run(quiet).items())
+
+
+def test_another_gating_begins_anew_on_weights_that_are_there(data: Packed, tmp_path: Path) -> None:
+    before = Trainer(data, SETTINGS, tmp_path / "before").export()
+    after = Trainer(data, replace(SETTINGS, gating="concatenation"), tmp_path / "after", tensors=before).export()
+    check_shapes(after, shapes("concatenation"), tmp_path)
+    assert np.array_equal(after["w0"], before["w0"]) and np.array_equal(after["output_mean"], before["output_mean"])
+
+
+def test_weights_of_another_size_are_not_gone_on_from(data: Packed, tmp_path: Path) -> None:
+    tensors = Trainer(data, SETTINGS, tmp_path).export()
+    with pytest.raises(UserError, match="--hidden"):
+        Trainer(data, replace(SETTINGS, hidden=24), tmp_path, tensors=tensors)
 
 
 def test_a_displaced_goal_keeps_its_thing_about_it() -> None:
