@@ -46,17 +46,18 @@ COMES_NEARER = 0.005
 """by so many metres"""
 WITHIN = 5
 """in so many frames."""
+LEAVE_NEAR = 0.06
+"""Metres from its place within which a box is let go"""
+LEAVE_AFTER = 0.4
+"""seconds after it last came nearer,"""
+LENIENT = 0.06
+"""and so many more each second from then on,"""
 LEAVE_REACH = 0.25
-"""Metres from its place within which a box is let go, when the hands do,"""
-PASSES = 0.2
-"""and when it came no nearer for so many seconds;"""
-LEAVE_NEAR = 0.1
-"""only within so many"""
-STRIVES = 2.0, 2.0
-"""seconds after it came within LEAVE_REACH, and so many more until that is enough;"""
-LEAVE_OVER = 0.35
-"""after the first of them also so many metres straight over its place, for which one stoops: else one who does not bend
-stands there for good."""
+"""up to here;"""
+LEAVING = 3.0
+"""those seconds count so many times while the hands' labels say that they let go,"""
+LOWERED = 0.7
+"""and metres straight over the place count by this share, as one stoops for them."""
 SWINGS_ON = 0.08
 """Share of its angle from which a door that is let go of swings on,"""
 SWING = 1.2
@@ -78,16 +79,6 @@ SLIPS = 0.05
 """Metres that a lever may be out of the arm's reach before the hand lets go,"""
 GAP = round(0.6 * FPS)
 """or frames for which its label says so."""
-RESTING = 0.06
-"""Metres from its place, at which a box that is held"""
-RESTS_AFTER = 0.4
-"""for so many seconds is let go, whatever the labels;"""
-NO_NEARER = 1.5
-"""seconds, too, in which it came no nearer, within LEAVE_REACH, and then where it is nearest,"""
-AS_NEAR = 0.02
-"""but for this many metres,"""
-GIVES_UP = 3.0
-"""and after so many seconds wherever it is then."""
 _HANDS = [CONTACTS.index("LeftHand"), CONTACTS.index("RightHand")]
 
 
@@ -179,9 +170,9 @@ class Hands:
         self.holds: list[Hold] = []
         self.grips: list[Grip] = []
         self.tracks: list[dict[str, Array]] = []
-        self._waits = self._rests = self._touching = 0
+        self._waits, self._touching = 0.0, 0
         self._bends = -1, 0
-        self._away = np.inf
+        self._asked, self._away = -1, np.inf
         self._reaching: tuple[float, ...] = ()
         self._trail: list[Array] = []
 
@@ -233,8 +224,7 @@ class Hands:
         if not touches or (nearer and self._touching < CLOSES_AFTER * FPS):
             return False
         self.holds.append(Hold(name, handles, pose, frame, key))
-        self._waits = self._rests = self._touching = 0
-        self._away, self._reaching = np.inf, ()
+        self._touching, self._reaching = 0, ()
         return True
 
     def leave(self, goal: Array, contacts: Array, frame: int, key: int) -> bool:
@@ -242,23 +232,15 @@ class Hands:
         hold = self.holding
         assert hold is not None
         off = self._scenery.pose(hold.name, frame)[PLACE] - goal[PLACE]
-        away = float(np.linalg.norm(off))
-        over = bool(np.linalg.norm(off[:2]) < LEAVE_NEAR and 0 < off[2] < LEAVE_OVER)
-        if self._bends[0] != key and (over or away < LEAVE_REACH):
-            self._bends = key, frame
-        late = (frame - self._bends[1]) / FPS - STRIVES[0]
-        reach = LEAVE_NEAR + min(max(late / STRIVES[1], 0.0), 1.0) * (LEAVE_REACH - LEAVE_NEAR)
-        self._rests = self._rests + 1 if away < RESTING else 0
-        nearer = away < self._away - AS_NEAR / 4
-        self._away, self._waits = (away, 0) if nearer else (self._away, self._waits + 1)
-        near = away < self._away + AS_NEAR or self._waits > GIVES_UP * FPS
-        waited = self._waits > NO_NEARER * FPS and near
-        released = waited or (self._waits > PASSES * FPS and (contacts[_HANDS] < TOUCHES).all())
-        if self._rests < RESTS_AFTER * FPS and not (released and (away < reach or (over and late > 0))):
+        away = float(np.linalg.norm(off * np.array([1.0, 1.0, LOWERED if off[2] > 0 else 1.0])))
+        if self._asked != key or away < self._away - COMES_NEARER:
+            self._asked, self._away, self._waits = key, away, 0.0
+        self._waits += (LEAVING if (contacts[_HANDS] < TOUCHES).all() else 1.0) / FPS
+        late = self._waits - LEAVE_AFTER
+        if late < 0 or away > min(LEAVE_NEAR + LENIENT * late, LEAVE_REACH):
             return False
         self.holds[-1] = replace(hold, left=frame, goal=goal, key_left=key)
         self._scenery.moved[hold.name] = goal
-        self._away = np.inf
         return True
 
     def grip(self, name: str, body: Body, frame: int, anyway: bool = False) -> bool:

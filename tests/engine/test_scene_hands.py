@@ -122,19 +122,45 @@ def test_who_comes_no_nearer_is_content_in_the_end() -> None:
     assert any(mine.take("box", half_way, frame, 0) for frame in range(round(10 * FPS)))
 
 
-@pytest.mark.parametrize(("off", "seconds"), [(0.04, 0.4), (0.15, 2.6)])
-def test_a_box_that_stays_near_its_place_is_let_go(off: float, seconds: float) -> None:
+@pytest.mark.parametrize(
+    ("off", "label", "seconds"),
+    [
+        (beside(0.04), 1.0, (0.3, 0.6)),
+        (beside(0.15), 1.0, (1.2, 2.5)),
+        (beside(0.15), 0.0, (0.3, 1.2)),
+        (np.array([0.0, 0, 0.15]), 1.0, (0.6, 1.6)),
+        (beside(0.3), 0.0, (8.0, 9.0)),
+    ],
+    ids=["there", "near", "hands let go", "over it", "elsewhere"],
+)
+def test_a_box_is_let_go_the_sooner_the_nearer_it_stays_to_its_place(
+    off: Array, label: float, seconds: tuple[float, float]
+) -> None:
     mine, goal = hands(BOX), GOAL
     frame, body = 0, Body().around(LYING[:3])
     while not mine.take("box", body, frame, 0):
         frame += 1
-    body = Body().around(goal[:3] + beside(off))
-    for first in range(240):
+    body = Body().around(goal[:3] + off)
+    body.contacts[:] = label
+    for first in range(round(8 * FPS)):
         mine.follow(body, frame + first)
         if mine.leave(goal, body.contacts, frame + first, 1):
+            assert mine.holding is None
             break
-    assert seconds <= (first + 1) / FPS < seconds + 0.4
-    assert mine.holding is None
+    else:
+        first += 1
+    assert seconds[0] <= first / FPS <= seconds[1]
+
+
+def test_a_box_that_found_no_rest_at_one_place_is_not_dropped_on_the_way_to_the_next() -> None:
+    mine, frame, body = hands(BOX), 0, Body().around(LYING[:3])
+    while not mine.take("box", body, frame, 0):
+        frame += 1
+    for key, off, count in ((1, beside(0.4), 300), (2, beside(0.2), 10)):
+        for _ in range(count):
+            mine.follow(Body().around(GOAL[:3] + off), frame)
+            assert not mine.leave(GOAL, body.contacts, frame, key)
+            frame += 1
 
 
 def test_a_box_that_is_carried_past_its_place_is_kept() -> None:
