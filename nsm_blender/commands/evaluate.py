@@ -112,7 +112,7 @@ def _pfnn(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
 
 def _nsm(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
     """The paper's protocols on unseen furniture and rooms. Each table's figures are written once it is done: all of
-    them take half an hour."""
+    them take some minutes, those of other networks for the ablations some more."""
     from . import nsm
 
     card = card_path(nsm.weights_of(args))

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import RouteError
 from ..geometry.roles import Handles
 from ..models.nsm import FPS
-from ..motion.root import angle_of, direction
+from ..motion.root import angle_of
 from ..motion.rotations import Array, wrap_angle
 from .approaches import is_up
 from .errands import UNFINISHED, Outcome
@@ -25,14 +25,11 @@ from .scene_deeds import OPEN, SETTLED, STILL, Deed, Seating
 from .scene_goals import Reach, Stay, Steer
 from .scene_hands import Hands
 from .scene_rollout import SceneCharacter
-from .scene_ways import Ways, before_edge, before_seat, is_free, through_door
+from .scene_ways import Ways, before_seat, in_sector, is_free, through_door
 from .shot import Shot
 
 NEAR = 1.8
 """Metres of way left at which the goal itself is asked for: the network was trained on such approaches."""
-SECTOR = {"sit": math.radians(80), "carry": math.radians(60), "idle": math.radians(40), "open": math.radians(60)}
-"""Angles from straight before the thing, within which such approaches lie, by the goal's action ("idle" is putting
-down: with a box before one, one gets stuck at a corner)."""
 AT_HAND = 1.2
 """Metres from a goal within which no way to it is looked for."""
 AT_END = 0.2
@@ -252,7 +249,7 @@ class SceneErrands:
                 near = np.linalg.norm(self._aim.place[:2] - place) < AT_HAND
                 # Who tries again goes to where one stands before the thing first; before a door there may be a corner.
                 straight = key.action != "open" and not self._tries and not self._seated
-                if near and straight and self._from_the_right_side(self._aim):
+                if near and straight and self._in_sector(self._aim):
                     return self._approach()
             hold, character = self.hands.holding, self.character
             held = "" if hold is None else hold.name
@@ -357,7 +354,7 @@ class SceneErrands:
             return self._arrive()
         if self._aim is not None:
             near = left <= NEAR and not self._steer.walker.squeezes
-            from_here = not self._tries and near and self._from_the_right_side(self._aim) and self._straight_on
+            from_here = not self._tries and near and self._in_sector(self._aim) and self._straight_on
             if from_here or left <= AT_END:
                 return self._approach()
         if left < self._nearest - GETS_ON:
@@ -391,14 +388,8 @@ class SceneErrands:
         character = self.character
         return is_free(character.root, self._leg.place, character.scenery, character.frame, self._aim.thing)
 
-    def _from_the_right_side(self, aim: Reach) -> bool:
-        """Whether one is where those come from who use a thing: before a seat's edge, behind the facing of others."""
-        place, front = self.character.root[:2], direction(np.array(aim.facing))
-        if aim.action == "sit":
-            away = before_edge(aim, self.character.scenery, place)
-        else:
-            away, front = place - aim.place[:2], -front
-        return float(away @ front) > math.cos(SECTOR[aim.action]) * float(np.linalg.norm(away))
+    def _in_sector(self, aim: Reach) -> bool:
+        return in_sector(aim, self.character.scenery, self.character.root[:2])
 
     def _arrive(self) -> bool:
         """At the end of a way, where nothing but standing is asked for."""

@@ -34,6 +34,9 @@ HAND = 0.1
 """Metres that a hand and its elbow need beside a box."""
 CLEAR = 0.25
 """Metres from the root to things beside a body that goes straight to where it uses one."""
+SECTOR = {"sit": math.radians(80), "carry": math.radians(60), "idle": math.radians(40), "open": math.radians(60)}
+"""Angles from straight before a thing, within which approaches lie that the network was trained on, by the goal's
+action ("idle" is putting down: with a box before one, one gets stuck at a corner)."""
 _HEIGHT, _STEPS = 1.75, 9
 
 
@@ -124,6 +127,14 @@ def before_edge(aim: Reach, scenery: Scenery, place: Array) -> Array:
     away = place - aim.place[:2] - seat.depth / 2 * front
     out: Array = away - float(np.clip(away @ left, -seat.width / 2, seat.width / 2)) * left
     return out
+
+
+def in_sector(aim: Reach, scenery: Scenery, place: Array) -> bool:
+    """Whether a place (2,) is where those come from who use a thing: before a seat's edge, behind the facing of
+    others."""
+    front = direction(np.array(aim.facing))
+    away, front = (before_edge(aim, scenery, place), front) if aim.action == "sit" else (place - aim.place[:2], -front)
+    return float(away @ front) > math.cos(SECTOR[aim.action]) * float(np.linalg.norm(away))
 
 
 def is_pushed(aim: Reach, scenery: Scenery) -> bool:

@@ -62,9 +62,7 @@ STAYING = 0.5
 SECONDS = {"sit": 12.0, "carry": 12.0}
 """After which a trial is not finished."""
 ABLATED = {"sit": ("sit", CHAIRS), "carry": ("pick_up", LOADS)}
-"""Action and number of things of each task of the networks that were trained for the ablations;"""
-_ABLATED_TRIALS = 30
-"""the things are come to from as many starts as make so many trials."""
+"""Action and number of things of each task of the networks that were trained for the ablations."""
 TABLES = ("precision", "ablations", "response", "endurance", "success")
 DEVELOPMENT = 100001
 """First of the seeds, in steps of 5, that are neither trained on nor reported on."""
@@ -369,7 +367,7 @@ def _trained_jobs(folder: Path, quick: bool, development: bool) -> dict[str, _Jo
         weights = network_file(folder, name)
         able = actions_of(read_card(weights))
         for task, (action, things) in ABLATED.items():
-            starts = 1 if quick else _ABLATED_TRIALS // things
+            starts = 1 if quick else STARTS
             if action not in able:
                 continue
             for n in range(1 if quick else things):
