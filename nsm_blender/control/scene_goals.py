@@ -44,6 +44,8 @@ TURN_RATE = 1.5
 TURN_AND_GO = 2.0
 """and at which one looks round who then goes: of whom half a turn is asked at once stands for seconds, undecided."""
 
+STANDOFF = {"sit": 0.0, "carry": 0.45, "open": 0.45, "idle": 0.45}
+"""Metres from the goal at which one is who uses it, by the goal's action ("idle" is putting down)."""
 _WALKING, _IDLE = (np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index(name)] for name in ("walk", "idle"))
 
 

@@ -27,7 +27,7 @@ from ..models.nsm import (
 )
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
-from .asked import only_asked
+from .asked import only_asked, ready
 from .coming_to_rest import slowed
 from .corners import SIDESTEP, WALKS, round_corner
 from .doorway import Doorway, doorway
@@ -42,7 +42,7 @@ from .nsm_features import (
     rotations_to_world,
 )
 from .scene_berth import ROOM, SLIM, SceneBerth
-from .scene_goals import GoalInput, Reach, Samples, Stay, Steer, Wish
+from .scene_goals import STANDOFF, GoalInput, Reach, Samples, Stay, Steer, Wish
 from .scene_things import Scenery
 from .squeezing import led_through
 from .treading import stood
@@ -60,15 +60,15 @@ FASTEST_PULL = 0.5
 FASTEST_NEAR = 2.5
 """but where one uses a thing: with 0.5 there too, 24 grasps on development furniture ended 4.6 cm off instead of 3.1,
 and 3 of 36 sits took longer than 12 s."""
-STANDOFF = {"sit": 0.0, "carry": 0.45, "open": 0.45, "idle": 0.45}
-"""Metres from the goal at which one is who uses it, by the goal's action ("idle" is putting down),"""
 PULL_NEAR = 0.4
-"""and metres from there at which the stronger pull has faded out."""
+"""Metres from where one is who uses a thing at which the stronger pull has faded out."""
 SQUARE = 2.0
 """1/s at which one who comes to use a thing turns to it, the last bit of the way: the goal's frame as the network
 predicts it leaves 2 to 3 degrees."""
 ASKEW = 0.35
 """Radians: who is turned away by more is busy with turning, and left to it."""
+STANDS = 0.1
+"""m/s: who is slower stands, the more the slower."""
 SETTING_OFF = 0.5
 """Share of the speed that one lacks for where one will be in a second by one's own prediction, which is added to that
 of the root where one is steered: a network that stands foresees a walk long before it dares a step (stops of up to 5 s
@@ -80,11 +80,6 @@ ENDS = (0.4, 1.0)
 stop."""
 FASTEST_TURN = 4.5
 """rad/s: one frame in a thousand of the training data turns faster; who spins, feeds his own spin."""
-BEFORE_SEAT = 0.9
-"""Metres from the place of the hips,"""
-BACKED = 0.8
-"""and radians from its facing, within which who wants to sit is foreseen to sit within a second, as in the training
-data: left to his own labels, one who stopped there stands for seconds, as one who idles."""
 LEVEL = 0.02
 """Metres over the top on which a thing is put by which what is still the top may rise."""
 NEXT = np.linspace(0.0, 0.8, 9)
@@ -97,8 +92,7 @@ AT_DOOR = 1.2
 """m/s at which the root is led round it, and off the posts."""
 OUT_OF_SEAT = 0.45
 """Metres of one's way from a seat on which one is not kept off it, standing in it."""
-_SITTING = np.eye(len(ACTIONS))[ACTIONS.index("sit")]
-_SIT, _SITS = ACTIONS.index("sit"), 0.5
+_SIT, _IDLE, _SITS = ACTIONS.index("sit"), ACTIONS.index("idle"), 0.5
 _HANDS = [CONTACTS.index("LeftHand"), CONTACTS.index("RightHand")]
 _POSE_SHARE = 0.5
 """Weight of the predicted places against the last ones moved by the predicted velocities."""
@@ -291,11 +285,15 @@ class SceneCharacter:
         actions = stood(actions, self.action, self._goal.wish, self._history)
         if isinstance(self._goal.wish, Steer):
             actions = slowed(actions, self._goal.wish.walker.left)
-        self._future_action = _ready(actions[1:], self._goal.wish, root)
+        self._future_action = ready(actions[1:], self._goal.wish, root, self._idles(actions[0]))
         self._history.append(root)
         self._actions.append(actions[0])
         self.phase = (self.phase + max(float(y[OUTPUT.phase_change][0]), 0.0) * _DT) % (2 * np.pi)
         self._set_pose(y, before)
+
+    def _idles(self, action: Array) -> float:
+        """0..1, how far one stands whose labels are (7,), and idles."""
+        return float(action[_IDLE]) * max(1 - self.speed / STANDS, 0.0)
 
     def _round_corners(self, root: Array, place: Array) -> Array:
         """Future places (6, 2) of the root, led round the seat that one walks to; so is the root (4,), in place."""
@@ -366,17 +364,6 @@ class SceneCharacter:
         """All steps so far."""
         root, places, axes, *others = (np.array(column) for column in zip(*self._records, strict=True))
         return SceneRecord(root, places, rotations_to_world(rotations_of(axes), root), *others)
-
-
-def _ready(actions: Array, wish: Wish, root: Array) -> Array:
-    """Future labels (6, 7) of one who may stand before the seat that is asked for, his back to it, and think on."""
-    if not isinstance(wish, Reach) or wish.action != "sit":
-        return actions
-    away = float(np.linalg.norm(wish.place[:2] - root[:2]))
-    near = min(max((BEFORE_SEAT - away) / PULL_NEAR, 0.0), 1.0)
-    turned = min(max(1 - abs(float(wrap_angle(np.array(wish.facing - root[3])))) / BACKED, 0.0), 1.0)
-    share = (near * turned * _SHARE)[:, None]
-    return (1 - share) * actions + share * _SITTING
 
 
 def _way(wish: Wish) -> Array:
