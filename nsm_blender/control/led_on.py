@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who looks along his way and yet treads on the spot, undecided before a tight bend, is led on until he walks."""
+"""Who looks along his way and yet treads on the spot, undecided before a tight bend or short of the end, is
+led on until he walks."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ COMES_IN = 0.5
 """to which it takes so many seconds, and as many to be left alone again,"""
 MOST = 3.0
 """and for so many seconds of one way at most: who never walks of himself is stuck."""
-NEAR = 1.2
-"""Metres of way left from which nobody is led: there one comes to a stop."""
+NEAR = 0.25
+"""Metres of way left from which nobody is led: there one has come as near as one stops."""
 LOOKS = 0.7
 """How far (0..1) one looks along his way at least, who is led."""
 AHEAD = 0.3

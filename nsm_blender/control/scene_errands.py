@@ -400,7 +400,8 @@ class SceneErrands:
             return self._finish()
         # Who climbed stands as he came, if nothing else is asked for.
         faces = self._leg.facing is not None and (self._key.action != "climb" or self._key.facing is not None)
-        if faces or not isinstance(self.character.wanted, Steer):
+        if faces or self.hands.holding is not None or not isinstance(self.character.wanted, Steer):
+            # Who goes on carrying would tread on the spot, where he is not asked to stand.
             self._stand(self._leg.place, self._leg.facing)
         # Else one is steered on to the end of the way, and stands there.
         return self._enter(Stage.SETTLE)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who stands on his way and looks along it is led on; who walks, looks elsewhere or has come to the end is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nsm_blender.control.led_on import MOST, PACE, PATIENCE, led_on
+from nsm_blender.control.scene_goals import Steer
+from nsm_blender.models.nsm import FPS, FUTURE
+
+from .test_walker import walker
+
+
+def led(seconds: float, start: float = 0.0, facing: float = 0.0, speed: float = 0.0, door: str = "") -> np.ndarray:
+    """Metres (F,) along a way of 8 m along -Y of one who begins `start` m along it and goes on at `speed` m/s."""
+    steer, root, out = Steer(walker(), door=door), np.array([0.0, -start, 0.0, facing]), []
+    for frame in range(round(seconds * FPS)):
+        steer.samples(root, frame / FPS)
+        root = root - np.array([0.0, speed / FPS, 0.0, 0.0])
+        led_on(steer, root, np.zeros((FUTURE, 2)))
+        out.append(-root[1])
+    return np.array(out)
+
+
+@pytest.mark.parametrize("start", [0.0, 4.0, 7.2], ids=["at the start", "on the way", "short of the end"])
+def test_one_who_stands_is_led_on_after_a_while_no_faster_than_a_step(start: float) -> None:
+    along = led(PATIENCE + 1.5, start)
+    assert along[round(PATIENCE * FPS) - 1] == start
+    assert along[-1] > start + 0.3 and np.diff(along).max() * FPS <= PACE + 1e-6
+
+
+def test_one_is_led_up_to_the_end_and_not_over_it() -> None:
+    assert 7.65 < led(8.0, 7.2)[-1] < 8.0
+
+
+def test_one_who_never_walks_of_himself_is_given_up() -> None:
+    assert led(30.0)[-1] < (MOST + PATIENCE) * PACE
+
+
+@pytest.mark.parametrize(("facing", "speed", "door"), [(2.5, 0.0, ""), (0.0, 1.0, ""), (0.0, 0.0, "door")])
+def test_who_turns_first_or_walks_or_opens_a_door_is_left_alone(facing: float, speed: float, door: str) -> None:
+    along = led(4.0, 0.0, facing, speed, door)
+    np.testing.assert_allclose(along, speed * np.arange(1, len(along) + 1) / FPS, atol=1e-9)
