@@ -30,6 +30,7 @@ class NSM_OT_show_routes(KeyOperation):
             if seen.trouble:
                 raise RouteError(f"Key {number}, {keys.label(key)}: {seen.trouble}")
         shown = own = 0
+        narrow = []
         for number, (key, seen) in enumerate(listed, start=1):
             if routes.is_own(key.route):
                 own += 1
@@ -39,8 +40,11 @@ class NSM_OT_show_routes(KeyOperation):
                 points = seen.leg.route.points * gathered.rig.scale
                 routes.show(context, armature, key, f"Route {armature.name} {number}", points)
                 shown += 1
+            if seen.leg is not None:
+                ways = (("crouches", seen.leg.route.crouch), ("goes sideways", seen.leg.route.sideways))
+                narrow += [f"; key {number} {does}" for does, where in ways if where.any() and not where.all()]
         kept = f"; {own} of your own stay" if own else ""
-        self.report({"INFO"}, f"{shown} routes{kept}")
+        self.report({"INFO"}, f"{shown} routes{kept}{''.join(narrow)}")
 
 
 class NSM_OT_forget_route(OnOneKey):

@@ -52,6 +52,24 @@ def test_a_route_leads_round_the_wall_as_a_curve(rig, polyline):
     assert distance_from_wall(way) > 0.25
 
 
+@pytest.mark.parametrize(
+    ("location", "scale", "told"),
+    [((-5.25, -2, 1), (8, 0.2, 2), "key 1 goes sideways"), ((-4.8, -2, 1.9), (8, 0.2, 1), "key 1 crouches")],
+)
+def test_where_one_crouches_or_goes_sideways_is_told(rig, capfd, location, scale, told):
+    """The only way past the wall leads through a gap, or under a beam."""
+    for where, size in ((location, scale), ((5.5, -2, 1), (8, 0.2, 2))):
+        bpy.ops.mesh.primitive_cube_add(size=1, location=where, scale=size)
+        bpy.ops.nsm.wrap_collider(role="obstacle")
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.nsm.show_routes()
+    assert told in capfd.readouterr().out
+    bpy.data.objects.remove(bpy.data.objects["Cube"])
+    bpy.data.objects.remove(bpy.data.objects["Cube.001"])
+    bpy.ops.nsm.show_routes()
+    assert "key" not in capfd.readouterr().out
+
+
 def test_a_route_that_was_found_is_no_command(rig, gathered):
     bpy.ops.nsm.show_routes()
     assert gathered(rig)[0].route == []
