@@ -37,6 +37,7 @@ from .nsm_ablations import (
     left_out_figures,
     network_file,
     settings_figures,
+    told_aside,
     trained_alike,
     trained_figures,
 )
@@ -184,11 +185,18 @@ def _until_done(shot: Shot, network: NSM, options: Options | None) -> Motion:
 
 
 def trials(
-    network: NSM, task: str, number: int, starts: int, development: bool = False, options: Options | None = None
+    network: NSM,
+    task: str,
+    number: int,
+    starts: int,
+    development: bool = False,
+    options: Options | None = None,
+    aside: float = 0.0,
 ) -> list[Trial]:
-    """Table 3: sitting down on, or picking up, one unseen thing, from several starts."""
+    """Table 3: sitting down on, or picking up, one unseen thing, from several starts. aside: see
+    `nsm_ablations.told_aside`."""
     kinds, shot_of = (SEATS, sit_shot) if task == "sit" else (BOXES, carry_shot)
-    piece = pieces(kinds, number + 1, development)[number]
+    piece = told_aside(pieces(kinds, number + 1, development)[number], aside)
     rng = np.random.default_rng([31, number, int(development)])
     return [trial(shot_of(piece, rng), network, task, options)[0] for _ in range(starts)]
 
@@ -363,7 +371,7 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
 def _trained_jobs(folder: Path, quick: bool, development: bool) -> dict[str, _Job]:
     """The same trials for each of the networks in a folder, of what they were taught."""
     out: dict[str, _Job] = {}
-    for name, (_, options) in TRAINED.items():
+    for name, row in TRAINED.items():
         weights = network_file(folder, name)
         able = actions_of(read_card(weights))
         for task, (action, things) in ABLATED.items():
@@ -371,7 +379,7 @@ def _trained_jobs(folder: Path, quick: bool, development: bool) -> dict[str, _Jo
             if action not in able:
                 continue
             for n in range(1 if quick else things):
-                arguments = (weights, task, n, starts, development, options)
+                arguments = (weights, task, n, starts, development, row.options, row.aside)
                 out[f"{name} {task} {n}"] = _Job("ablations", _trials_of, arguments)
     return out
 

@@ -16,7 +16,8 @@ from nsm_blender.cli import main
 from nsm_blender.control.scene_network import FILE, load
 from nsm_blender.errors import UserError
 from nsm_blender.evaluation.nsm import Trial, evaluate
-from nsm_blender.evaluation.nsm_ablations import TRAINED, trained_alike, trained_figures
+from nsm_blender.evaluation.nsm_ablations import TRAINED, told_aside, trained_alike, trained_figures
+from nsm_blender.geometry.furniture import make
 from nsm_blender.paths import weights_folder
 
 NETWORKS = {
@@ -96,6 +97,18 @@ def test_errors_are_compared_with_the_full_network_where_both_finished() -> None
     assert figures["nsm.ablation.no_interaction.farther_than_full_cm.standard_error"] == pytest.approx(0.0)
 
 
+@pytest.mark.parametrize(("kind", "left"), [("chair", [1.0, 0.0, 0.0]), ("crate", [-1.0, 0.0, 0.0])])
+def test_a_place_is_told_to_the_left_of_who_uses_it(kind: str, left: list[float]) -> None:
+    """Furniture has its front to -Y: who sits on it looks there, who takes it looks to +Y."""
+    piece = make(kind, 100001)
+    told = told_aside(piece, 0.1)
+    assert told.boxes is piece.boxes
+    names = ["place"] if kind == "chair" else ["left", "right"]
+    for name in names:
+        was, is_ = (np.array(getattr(one.handles, name)) for one in (piece, told))
+        np.testing.assert_allclose(is_ - was, 0.1 * np.array(left), atol=1e-9)
+
+
 @pytest.fixture
 def shipped(folder: Path) -> Path:
     """The shipped network in the place of all, the sensors taken from those that lack them."""
@@ -122,6 +135,7 @@ def test_all_networks_do_the_same_trials(shipped: Path) -> None:
         assert figures[f"nsm.ablation.full.{figure}"] == figures[f"nsm.ablation.concatenation.{figure}"]
     assert figures["nsm.ablation.full.finished"] == 1.0
     assert figures["nsm.ablation.no_bidirectional.motion_detail_deg"] != figures["nsm.ablation.full.motion_detail_deg"]
+    assert figures["nsm.ablation.told_aside.pe_cm"] != figures["nsm.ablation.full.pe_cm"]
     assert figures["nsm.ablation.trained.epochs"] == 7 and not any("carry" in name for name in figures)
 
 
