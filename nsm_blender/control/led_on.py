@@ -11,9 +11,9 @@ from ..motion.rotations import Array
 from .scene_goals import Steer
 
 PATIENCE = 1.5
-"""Seconds in which one"""
-GETS_ON = 0.25
-"""gets on by so many metres of his way, or is led,"""
+"""Seconds in which one gets on"""
+SLOWEST, LEAST = 0.4, 0.5
+"""at so many m/s, or at this share of the speed that is asked for where the way is free, or is led,"""
 PACE = 0.5
 """at so many m/s,"""
 COMES_IN = 0.5
@@ -22,7 +22,7 @@ MOST = 3.0
 """and for so many seconds of one way at most: who never walks of himself is stuck."""
 NEAR = 0.25
 """Metres of way left from which nobody is led: there one has come as near as one stops."""
-LOOKS = 0.7
+LOOKS = 0.5
 """How far (0..1) one looks along his way at least, who is led."""
 AHEAD = 0.3
 """Metres of the way ahead to which one is led."""
@@ -33,7 +33,8 @@ def led_on(steer: Steer, root: Array, place: Array) -> Array:
     """Future places (6, 2) of one who is steered, led along his way if he does not get on; so is the root (4,), in
     place."""
     walker, seconds = steer.walker, 0.0 if steer.seen is None else steer.seen[0]
-    if walker.along - steer.mark[1] > GETS_ON or walker.left < NEAR or seconds < steer.rest:
+    gets_on = PATIENCE * min(SLOWEST, LEAST * walker.top)
+    if walker.along - steer.mark[1] > gets_on or walker.left < NEAR or seconds < steer.rest:
         steer.mark = seconds, walker.along
     undecided = seconds - steer.mark[0] > PATIENCE and steer.led_for < MOST
     stalls = undecided and not steer.door and steer.looks_along(root) > LOOKS

@@ -150,6 +150,11 @@ class Walker:
         return self._at(self.along)
 
     @property
+    def top(self) -> float:
+        """m/s that the way allows where it allows most."""
+        return float(self._speed.max())
+
+    @property
     def squeezes(self) -> bool:
         """Whether one is in a gap, or has one before him, that one goes sideways through."""
         return bool((self._aside[self._s >= self.along] > 0.5).any())

@@ -13,9 +13,18 @@ from nsm_blender.models.nsm import FPS, FUTURE
 from .test_walker import walker
 
 
-def led(seconds: float, start: float = 0.0, facing: float = 0.0, speed: float = 0.0, door: str = "") -> np.ndarray:
-    """Metres (F,) along a way of 8 m along -Y of one who begins `start` m along it and goes on at `speed` m/s."""
-    steer, root, out = Steer(walker(), door=door), np.array([0.0, -start, 0.0, facing]), []
+def led(
+    seconds: float,
+    start: float = 0.0,
+    facing: float = 0.0,
+    speed: float = 0.0,
+    door: str = "",
+    asked: float | None = None,
+) -> np.ndarray:
+    """Metres (F,) along a way of 8 m along -Y of one who begins `start` m along it, goes on at `speed` m/s, and is to
+    go at `asked` m/s, or as usual."""
+    steer, root, out = Steer(walker(speed=asked), door=door), np.array([0.0, -start, 0.0, facing]), []
+    steer.walker.along, steer.mark = start, (0.0, start)
     for frame in range(round(seconds * FPS)):
         steer.samples(root, frame / FPS)
         root = root - np.array([0.0, speed / FPS, 0.0, 0.0])
@@ -37,6 +46,11 @@ def test_one_is_led_up_to_the_end_and_not_over_it() -> None:
 
 def test_one_who_never_walks_of_himself_is_given_up() -> None:
     assert led(30.0)[-1] < (MOST + PATIENCE) * PACE
+
+
+def test_one_who_only_treads_on_is_led_too_but_not_one_who_is_to_go_slowly() -> None:
+    assert led(6.0, speed=0.2)[-1] > 6 * 0.2 + 0.3
+    assert led(6.0, speed=0.2, asked=0.3)[-1] == pytest.approx(6 * 0.2)
 
 
 @pytest.mark.parametrize(("facing", "speed", "door"), [(2.5, 0.0, ""), (0.0, 1.0, ""), (0.0, 0.0, "door")])

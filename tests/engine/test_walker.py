@@ -13,9 +13,9 @@ from nsm_blender.control.walker import GAINING, SPEEDS, Walker
 TIMES = np.linspace(0, 2, 13)
 
 
-def walker(metres: float = 8.0) -> Walker:
+def walker(metres: float = 8.0, speed: float | None = None) -> Walker:
     points = np.array([[0.0, -y, 0.0] for y in np.linspace(0, metres, 81)])
-    return Walker(Route(points, *np.zeros((2, 81), dtype=bool)), "walk", None, np.full(81, 9.0))
+    return Walker(Route(points, *np.zeros((2, 81), dtype=bool)), "walk", speed, np.full(81, 9.0))
 
 
 def squeezing(before: float = 0.0) -> Walker:
