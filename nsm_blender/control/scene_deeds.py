@@ -17,9 +17,11 @@ from .scene_rollout import SceneCharacter
 from .scene_ways import is_pushed
 
 STILL = 0.12
-"""m/s of the root below which one stands or sits still,"""
+"""m/s of the root below which one stands still,"""
 SETTLED = 0.4
-"""for so many seconds."""
+"""for so many seconds;"""
+ROCKS = 0.05
+"""metres within which the root of one who sits stays meanwhile: he may rock there for good, faster than that."""
 SEATED_WITHIN = 0.3
 """Metres from the hips to their place on the seat."""
 LIFTING = 0.8
@@ -65,6 +67,7 @@ class Deed:
         self.aim, self.since = aim, since
         self.off: tuple[float, float] | None = None
         self._number, self._still, self._opening = number, since, since
+        self._sat = np.full(2, np.inf)
         self._is_done = {
             "sit": self._sits,
             "pick_up": self._picked_up,
@@ -83,8 +86,9 @@ class Deed:
     def _sits(self, character: SceneCharacter, hands: Hands) -> bool:
         hips = sitting_place(character.places[0], character.places[HIP_JOINTS]) - self.aim.place
         sitting = character.action[_SIT] > TOUCHES and character.contacts[_HIPS] > TOUCHES
-        if not sitting or character.speed > STILL or np.linalg.norm(hips) > SEATED_WITHIN:
-            self._still = character.frame
+        moved = np.linalg.norm(character.root[:2] - self._sat) > ROCKS
+        if not sitting or moved or np.linalg.norm(hips) > SEATED_WITHIN:
+            self._still, self._sat = character.frame, character.root[:2].copy()
         if character.frame - self._still < SETTLED * FPS:
             return False
         self.off = float(np.linalg.norm(hips)), self.aim.facing - float(character.root[3])
