@@ -41,7 +41,7 @@ class Sitter:
 def sits_after(way: Any, label: float = 1.0) -> float:
     """Seconds after which one sits whose place beside the middle of the seat is `way(seconds)` (2,), at most 5."""
     deed: Any = Deed(0, "sit", Reach(SEAT, 0.0, "sit", "chair"), 0)
-    for frame in range(5 * FPS):
+    for frame in range(round(5 * FPS)):
         if deed.done(Sitter(frame, np.array(way(frame / FPS)), label), None):
             return frame / FPS
     return 5.0
