@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who looks along his way and yet treads on the spot, undecided before a tight bend or short of the end, is
-led on until he walks."""
+"""Who looks along his way and yet treads on the spot, undecided before a tight bend or short of the end, is led on
+until he walks; who stands beside the place where he is to stand with a box is led there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..models.nsm import FPS, FUTURE
 from ..motion.rotations import Array
-from .scene_goals import Steer
+from .scene_goals import Stay, Steer
 
 PATIENCE = 1.5
 """Seconds in which one gets on"""
@@ -26,7 +26,12 @@ LOOKS = 0.5
 """How far (0..1) one looks along his way at least, who is led."""
 AHEAD = 0.3
 """Metres of the way ahead to which one is led."""
+STEP = 0.2
+"""m/s at which one who is to stand with a box in his hands comes nearer to his place,"""
+BESIDE = (0.03, 0.4)
+"""from so many metres off it on, and up to so many: else he is still on his way."""
 _DT = 1.0 / FPS
+_AHEAD = np.linspace(0.5 / FUTURE, 0.5, FUTURE)[:, None]
 
 
 def led_on(steer: Steer, root: Array, place: Array) -> Array:
@@ -46,5 +51,17 @@ def led_on(steer: Steer, root: Array, place: Array) -> Array:
     way = walker.places(np.array([walker.along + AHEAD]))[0] - root[:2]
     step = steer.led * way / max(float(np.linalg.norm(way)), 1e-9)
     root[:2] += step * _DT
-    out: Array = place + step * np.linspace(0.5 / FUTURE, 0.5, FUTURE)[:, None]
+    out: Array = place + step * _AHEAD
+    return out
+
+
+def led_there(stay: Stay, root: Array, place: Array) -> Array:
+    """Future places (6, 2) of one who is to stand somewhere, led nearer to it if he holds something; so is the root (4,), in place."""
+    off = stay.place[:2] - root[:2]
+    away = float(np.linalg.norm(off))
+    if not stay.thing or not BESIDE[0] < away < BESIDE[1]:
+        return place
+    step = off * min(STEP / away, 1.0)
+    root[:2] += step * _DT
+    out: Array = place + step * _AHEAD
     return out

@@ -32,7 +32,7 @@ from .coming_to_rest import slowed
 from .corners import SIDESTEP, WALKS, round_corner
 from .doorway import Doorway, doorway
 from .hand_servo import stepped
-from .led_on import led_on
+from .led_on import led_on, led_there
 from .nsm_features import (
     WINDOW,
     places_from_goal,
@@ -273,6 +273,8 @@ class SceneCharacter:
         if isinstance(self._goal.wish, Steer):
             place, heading = led_through(self._goal.wish.walker, before, root, place, heading)
             place = led_on(self._goal.wish, root, place)
+        if isinstance(self._goal.wish, Stay):
+            place = led_there(self._goal.wish, root, place)
         place = self._through_door(root, self._round_corners(root, place))
         wish = self._goal.wish
         room = SLIM if isinstance(wish, Steer) and wish.walker.aside > 0 else ROOM

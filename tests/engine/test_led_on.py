@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.led_on import MOST, PACE, PATIENCE, led_on
-from nsm_blender.control.scene_goals import Steer
+from nsm_blender.control.led_on import BESIDE, MOST, PACE, PATIENCE, STEP, led_on, led_there
+from nsm_blender.control.scene_goals import Stay, Steer
 from nsm_blender.models.nsm import FPS, FUTURE
 
 from .test_walker import walker
@@ -57,3 +57,22 @@ def test_one_who_only_treads_on_is_led_too_but_not_one_who_is_to_go_slowly() -> 
 def test_who_turns_first_or_walks_or_opens_a_door_is_left_alone(facing: float, speed: float, door: str) -> None:
     along = led(4.0, 0.0, facing, speed, door)
     np.testing.assert_allclose(along, speed * np.arange(1, len(along) + 1) / FPS, atol=1e-9)
+
+
+def stood(off: float, thing: str) -> np.ndarray:
+    """Metres (F,) from his place of one who is to stand there for two seconds."""
+    stay, root, out = Stay(np.zeros(3), None, "carry", thing), np.array([off, 0.0, 0.0, 0.0]), []
+    for _ in range(round(2 * FPS)):
+        led_there(stay, root, np.zeros((FUTURE, 2)))
+        out.append(float(np.hypot(*root[:2])))
+    return np.array(out)
+
+
+def test_one_who_holds_a_box_beside_his_place_comes_to_it_step_by_step() -> None:
+    away = stood(0.25, "box")
+    assert away[-1] <= BESIDE[0] and -np.diff(away).min() * FPS <= STEP + 1e-6
+
+
+@pytest.mark.parametrize(("off", "thing"), [(0.25, ""), (0.6, "box"), (0.02, "box")], ids=["no box", "far", "there"])
+def test_nobody_else_who_is_to_stand_is_moved(off: float, thing: str) -> None:
+    np.testing.assert_array_equal(stood(off, thing), off)
