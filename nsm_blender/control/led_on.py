@@ -56,7 +56,8 @@ def led_on(steer: Steer, root: Array, place: Array) -> Array:
 
 
 def led_there(stay: Stay, root: Array, place: Array) -> Array:
-    """Future places (6, 2) of one who is to stand somewhere, led nearer to it if he holds something; so is the root (4,), in place."""
+    """Future places (6, 2) of one who is to stand somewhere, led nearer to it if he holds something; so is the root
+    (4,), in place."""
     off = stay.place[:2] - root[:2]
     away = float(np.linalg.norm(off))
     if not stay.thing or not BESIDE[0] < away < BESIDE[1]:

@@ -60,9 +60,9 @@ def test_who_turns_first_or_walks_or_opens_a_door_is_left_alone(facing: float, s
 
 
 def stood(off: float, thing: str) -> np.ndarray:
-    """Metres (F,) from his place of one who is to stand there for two seconds."""
+    """Metres (F,) from his place of one who is to stand there for three seconds."""
     stay, root, out = Stay(np.zeros(3), None, "carry", thing), np.array([off, 0.0, 0.0, 0.0]), []
-    for _ in range(round(2 * FPS)):
+    for _ in range(round(3 * FPS)):
         led_there(stay, root, np.zeros((FUTURE, 2)))
         out.append(float(np.hypot(*root[:2])))
     return np.array(out)
