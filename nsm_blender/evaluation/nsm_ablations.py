@@ -51,9 +51,12 @@ TRAINED: Mapping[str, Row] = {
     "no_environment": Row("no_environment"),
     "concatenation": Row("concatenation"),
     "told_aside": Row(FULL, aside=ASIDE),
+    "hidden_interaction": Row(FULL, Options(interaction=False)),
+    "hidden_environment": Row(FULL, Options(environment=False)),
 }
-"""Rows for networks that are trained alike. Telling places aside is not the paper's; errors are then those to what was
-told."""
+"""Rows for networks that are trained alike. The last three are not the paper's: places that are told aside, where errors
+are those to what was told, and sensors that see nothing in a network that was taught with them. They show what the full
+network goes by, of which another may learn to do without."""
 _OWN: Mapping[str, tuple[list[str], str]] = {
     FULL: ([], "kronecker"),
     "no_interaction": (["interaction"], "kronecker"),
