@@ -54,9 +54,9 @@ TRAINED: Mapping[str, Row] = {
     "hidden_interaction": Row(FULL, Options(interaction=False)),
     "hidden_environment": Row(FULL, Options(environment=False)),
 }
-"""Rows for networks that are trained alike. The last three are not the paper's: places that are told aside, where errors
-are those to what was told, and sensors that see nothing in a network that was taught with them. They show what the full
-network goes by, of which another may learn to do without."""
+"""Rows for networks that are trained alike. The last three are not the paper's: places that are told aside, with errors
+to what was told, and sensors that see nothing in a network that was taught with them. They show what the full network
+goes by, of which another may learn to do without."""
 _OWN: Mapping[str, tuple[list[str], str]] = {
     FULL: ([], "kronecker"),
     "no_interaction": (["interaction"], "kronecker"),
