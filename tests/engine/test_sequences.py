@@ -11,6 +11,7 @@ import pytest
 
 from nsm_blender.control.check import check
 from nsm_blender.control.goals import ActionKey, Goal
+from nsm_blender.control.led_on import MOST, PACE
 from nsm_blender.control.scene_bake import SceneBake
 from nsm_blender.control.scene_network import actions_of, load
 from nsm_blender.control.shot import Shot
@@ -67,8 +68,8 @@ def test_a_second_try_does_not_lead_straight_through_a_wall() -> None:
     shot = Shot("actor", 30.0, 900, keys=keys, goals=goals, colliders=[CHAIR, wall], start=[0.0] * 4)
     _, walked = SceneBake(shot, Tired(), OPTIONS).motion().meta["keys"]
     left = re.search(r"([0-9.]+) m before the end", walked["trouble"])
-    # Straight on it is 3 m; round the wall's end more than 6.
-    assert left is not None and float(left[1]) > 6
+    # Straight on it is 3 m; round the wall's end more than 6, over some of which one who does not walk is led.
+    assert left is not None and float(left[1]) > 6 - MOST * PACE
 
 
 @pytest.mark.parametrize("facing", [1.9, 0.0])
