@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shots that the naturalness table bakes, and what is known about each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ...control.shot import Shot
+from ...geometry.mesh import TriangleMesh
+
+DEVELOPMENT_SEEDS = tuple(range(100_000, 100_200))
+"""Seeds of the 200 cases of each kind on which settings may be chosen."""
+
+UNSEEN_SEEDS = tuple(range(900_000, 900_200))
+"""Seeds of the 200 cases of each kind that are reported; nothing is tuned on them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One shot to be baked and measured.
+
+    kind: of the table's cases, such as "sofa behind a coffee table". seed: of the case. shot: what is
+    baked. meshes: the true meshes of the shot's colliders by
+    name, in the collider's frame, each as its loose parts; without them the cuboids count. turning: radians of turning
+    that the way itself asks for; None where it is to be read from the way. refusal: words that the refusal must hold,
+    "" where the shot must bake. network: of the bake, as for `scene_bake.bake_of`.
+    """
+
+    kind: str
+    seed: int
+    shot: Shot
+    meshes: Mapping[str, list[TriangleMesh]] = field(default_factory=dict)
+    turning: float | None = None
+    refusal: str = ""
+    network: Literal["auto", "pfnn", "nsm"] = "auto"
