@@ -19,22 +19,41 @@ from .shot import PathFollow, VelocityFollow
 
 AHEAD = np.arange(1, FUTURE) * (SAMPLE_FRAMES / FPS)
 """Seconds from now to the five future samples."""
-_STAND, _WALK, _JOG = GAITS.index("stand"), GAITS.index("walk"), GAITS.index("jog")
+_STAND, _WALK, _JOG, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "crouch"))
 _ONE_HOT = np.eye(len(GAITS))
 MOVING = 0.05
 """m/s; a slower command means standing."""
 CAME_TO_REST = 0.2
-"""m/s; one who was told to stop and is slower than this keeps to the place where that was."""
-TURN_TO_STEP = math.radians(20)
-"""A standing character steps round when its facing is further off than this."""
+"""m/s of the mean velocity, below which a character that is told to stand keeps to the place where it is."""
+TURN_TO_STEP = math.radians(30)
+"""Radians between the root's facing and the asked one at which standing feet step round: legs twist comfortably by
+about 30 to 40 degrees against the pelvis."""
+LEAST_STEP = math.radians(12)
+"""Radians off an asked facing that no longer changes, above which the feet step too; less is turned in the hips."""
 TURNED = math.radians(5)
-"""It stops stepping once it is nearer than this, and"""
+"""Radians off the asked facing at which the stepping ends."""
 LAST_STEP = 0.5
-"""seconds later: the second foot has to follow the first."""
-BRAKING = 1.5
-"""m/s^2 with which a character comes to rest at the end of a path."""
-ARRIVED = 0.05
-"""Metres before the end of a path at which it is walked to its end."""
+"""Seconds of stepping after the facing is reached, in which the second foot follows the first."""
+UNCHANGING = 0.3
+"""Seconds without change after which an asked facing counts as reached by its keys."""
+UNCHANGED = math.radians(0.05)
+"""Radians between two frames up to which an asked facing counts as unchanged."""
+TURN_RATE = 1.7
+"""rad/s of turning on the spot; asked for more, the network swings wide around the place."""
+INSISTENCE = 5.0
+"""Gain on the offset from the place to stand at, in the places asked for: the network alone stays where it is."""
+BRAKING = {"walk": 0.9, "jog": 1.3, "crouch": 0.6}
+"""Comfortable deceleration in m/s^2 before the end of a path, by gait."""
+LAST_PACE = 0.4
+"""m/s of the last steps to the end of a path: a trajectory that is asked for more slowly makes the network stop."""
+ARRIVED = 0.04
+"""Metres before the end of a path at which the character stands there."""
+LAST = 1.0
+"""Metres before the end of a path from which a crouching character comes upright; half of a shorter path."""
+JOGGING = 1.9
+"""m/s on the way to a stop, below which a jog is a walk."""
+END_FEEDBACK = 1.0
+"""Metres before the end of a path over which the feedback on the speed fades in, so that the stop is met."""
 WALK_FEEDBACK = 0.3
 """Share of the difference between commanded and present velocity that is added to the command: the
 network alone falls back to the speeds at which it was recorded, and starts as leisurely."""
@@ -94,8 +113,7 @@ class VelocityCommands:
         self._facing = np.asarray(follow.facings, dtype=np.float64)
         self._gait = np.array([GAITS.index(g) for g in follow.gaits])
         self._fps = fps
-        self._turn = TurnInPlace()
-        self._rest: Array | None = None
+        self._standing: Standing | None = None
 
     def future(self, state: State) -> Future:
         """The command as it is now, held; a pad cannot be read ahead of time."""
@@ -103,35 +121,67 @@ class VelocityCommands:
         velocity, facing = self._velocity[now], self._facing[now]
         speed = math.hypot(velocity[0], velocity[1])
         gait = int(self._gait[now])
-        if speed > MOVING:
-            lack = velocity - np.array(state.velocity)
-            lack *= min(1.0, LARGEST_LACK * speed / max(math.hypot(lack[0], lack[1]), 1e-6))
-            velocity = velocity + (RUN_FEEDBACK if gait == _JOG else WALK_FEEDBACK) * lack
-            self._rest = None
-        elif self._rest is None and math.hypot(*state.velocity) < CAME_TO_REST:
-            self._rest = np.array([state.x, state.y])
-        stepping = self._turn.steps(facing - state.angle, state.time)
-        gait = actual_gait(gait, speed, stepping)
+        if speed <= MOVING:
+            self._standing = self._standing or Standing()
+            return self._standing.future(state, facing, gait)
+        self._standing = None
+        lack = velocity - np.array(state.velocity)
+        lack *= min(1.0, LARGEST_LACK * speed / max(math.hypot(lack[0], lack[1]), 1e-6))
+        velocity = velocity + (RUN_FEEDBACK if gait == _JOG else WALK_FEEDBACK) * lack
         return Future(
-            None if self._rest is None else np.tile(self._rest, (FUTURE - 1, 1)),
+            None,
             np.tile(velocity, (FUTURE - 1, 1)),
             np.tile(direction(facing), (FUTURE - 1, 1)),
-            np.tile(_ONE_HOT[gait], (FUTURE, 1)),
+            np.tile(_ONE_HOT[actual_gait(gait, speed, stepping=False)], (FUTURE, 1)),
         )
 
 
-class TurnInPlace:
-    """Whether a standing character steps round, remembered, so that both feet come to rest under the body."""
+class Standing:
+    """Standing at a place, facing as asked; the feet step round when the facing leaves their comfortable range.
 
-    def __init__(self) -> None:
+    Between steps the root keeps its facing, so that a facing that is keyed slowly is followed in bursts of steps.
+    place: (2,) metres, or None: where the character comes to rest.
+    """
+
+    def __init__(self, place: Array | None = None) -> None:
+        self._place = place
+        self._held: float | None = None
+        self._facing = 0.0
+        self._changed = 0.0
         self._until = -1.0
+        self._came_to_rest = False
 
-    def steps(self, turn: float, time: float) -> bool:
-        """True while the facing is `turn` radians off, and a step longer than that; `time` in seconds."""
-        off = abs(math.remainder(turn, 2 * math.pi))
-        if off > TURN_TO_STEP or (time < self._until and off > TURNED):
-            self._until = time + LAST_STEP
-        return time < self._until
+    def future(self, state: State, facing: float, gait: int = _STAND) -> Future:
+        """The trajectory asked for, facing the angle `facing` in radians; gait: "crouch" stays low."""
+        here = np.array([state.x, state.y])
+        self._came_to_rest |= math.hypot(*state.velocity) < CAME_TO_REST
+        if self._place is None and self._came_to_rest:
+            self._place = here
+        place = here if self._place is None else self._place + INSISTENCE * (self._place - here)
+        turn = math.remainder(self._asked(state, facing) - state.angle, 2 * math.pi)
+        stepping = self._came_to_rest and state.time < self._until
+        return Future(
+            np.tile(place, (FUTURE - 1, 1)),
+            np.zeros((FUTURE - 1, 2)),
+            direction(state.angle + np.clip(turn, -TURN_RATE * AHEAD, TURN_RATE * AHEAD)),
+            np.tile(_ONE_HOT[actual_gait(gait, 0.0, stepping)], (FUTURE, 1)),
+        )
+
+    def _asked(self, state: State, facing: float) -> float:
+        """The facing to be commanded: the one that is held between steps, the asked one while stepping."""
+        if self._held is None:
+            self._held = self._facing = facing
+            self._changed = state.time - UNCHANGING
+        if abs(facing - self._facing) > UNCHANGED:
+            self._facing, self._changed = facing, state.time
+        settled = state.time - self._changed >= UNCHANGING
+        off = abs(math.remainder(facing - state.angle, 2 * math.pi))
+        stepping = state.time < self._until
+        if off > (TURN_TO_STEP if not settled else LEAST_STEP) or (stepping and off > TURNED):
+            self._until = state.time + LAST_STEP
+        if stepping or settled:
+            self._held = facing
+        return self._held
 
 
 def actual_gait(gait: int, speed: float, stepping: bool) -> int:
@@ -158,57 +208,84 @@ class PathCommands:
         self._offset = np.unwrap(np.asarray(follow.facing_offsets, dtype=np.float64))
         self._fps = fps
         self._times = np.arange(len(self._gait)) / fps
-        self._turn = TurnInPlace()
         self._along = 0.0
         self._target = 0.0
         self._time = 0.0
-        # Remembered, as one who stands sways and would set off again for a centimetre.
+        self._last = min(LAST, 0.5 * self.path.length)
+        # Remembered, as a standing character sways and would set off again for a centimetre.
         self._arrived = False
-        # Where one came to rest: asked for the place where one is, a crouching character walks off.
-        self._rest: Array | None = None
+        self._standing: Standing | None = None
         self._frames_ahead = np.concatenate(([0.0], AHEAD))
 
     def future(self, state: State) -> Future:
         """Places and headings on the path at the speeds keyed for the coming second."""
         place = np.array([state.x, state.y])
         self._along = self.path.project(place, self._along)
-        self._arrived |= not self.path.closed and self.path.length - self._along <= ARRIVED
+        self._arrived |= self._left(self._along) <= ARRIVED
         self._target += (state.time - self._time) * self._speed_at(state.time) * self.path.factor(self._target)
         self._time = state.time
         if not self.path.closed:
             self._target = min(self._target, self.path.length)
         # A character that cannot keep up (a blocked or very fast path) does not chase a target far away.
         self._target = min(self._target, self._along + 1.0)
-        lag = self._target - self._along
+        frame = np.minimum(((state.time + self._frames_ahead) * self._fps + 0.5).astype(int), len(self._gait) - 1)
+        offset = self._offset[frame]
+        along, speeds = self._ahead(state)
+        if self._arrived or speeds.max() <= MOVING:
+            if self._standing is None:
+                self._standing = Standing(self.path.position(np.array(self.path.length)) if self._arrived else None)
+            heading = float(self.path.heading(np.array(self._along))) + offset[0]
+            return self._standing.future(state, heading, _STAND if self._arrived else int(self._gait[frame[0]]))
+        self._standing = None
+        position = self.path.position(np.concatenate(([self._along], along)))
+        gait = [self._gait_at(f, v, s) for f, v, s in zip(frame, speeds, (self._along, *along), strict=True)]
+        return Future(
+            position[1:],
+            np.diff(position, axis=0) * (FPS / SAMPLE_FRAMES),
+            direction(self.path.heading(along) + offset[1:]),
+            _ONE_HOT[gait],
+        )
 
-        s, along = self._along, np.empty(FUTURE - 1)
-        speeds = np.empty(FUTURE)
+    def _ahead(self, state: State) -> tuple[Array, Array]:
+        """Arc lengths (5,) of the samples AHEAD, and speeds in m/s (6,) asked for now and there."""
+        lag = self._target - self._along
+        s, along, speeds = self._along, np.empty(FUTURE - 1), np.empty(FUTURE)
+        lack = 0.0
         for k in range(FUTURE):
             time = state.time + self._frames_ahead[k]
             speed = self._speed_at(time) * self.path.factor(s)
             if speed > MOVING:
                 speed += min(max(CATCH_UP * lag, -CATCH_UP_SHARE * speed), CATCH_UP_SHARE * speed)
-            if not self.path.closed:
-                left = 0.0 if self._arrived else self.path.length - s
-                speed = min(speed, math.sqrt(2 * BRAKING * left)) if left > ARRIVED else 0.0
+                speed = min(speed, self._stopping(s, time))
+            if k == 0:
+                near = min(max(1 - self._left(s) / END_FEEDBACK, 0.0), 1.0)
+                pace = math.hypot(*state.velocity)
+                lack = near * WALK_FEEDBACK * min(max(speed - pace, -speed), speed)
             speeds[k] = speed
             if k < FUTURE - 1:
-                s += speed * (SAMPLE_FRAMES / FPS)
+                s += max(speed + lack, 0.0) * (SAMPLE_FRAMES / FPS)
                 along[k] = s
-        frame = np.minimum(((state.time + self._frames_ahead) * self._fps + 0.5).astype(int), len(self._gait) - 1)
-        offset = self._offset[frame]
-        position = self.path.position(along)
-        heading = self.path.heading(along)
-        heading_now = float(self.path.heading(np.array(self._along))) + offset[0]
-        stepping = self._turn.steps(heading_now - state.angle, state.time)
-        gait = np.array([actual_gait(int(self._gait[f]), v, stepping) for f, v in zip(frame, speeds, strict=True)])
-        step = np.diff(np.vstack((self.path.position(np.array([self._along])), position)), axis=0)
-        if speeds.max() > MOVING:
-            self._rest = None
-        else:
-            self._rest = place if self._rest is None else self._rest
-            position = np.tile(self._rest, (FUTURE - 1, 1))
-        return Future(position, step * (FPS / SAMPLE_FRAMES), direction(heading + offset[1:]), _ONE_HOT[gait])
+        return along, speeds
+
+    def _left(self, s: float) -> float:
+        """Metres from the arc length s to the end of the path; infinite on a closed one."""
+        return math.inf if self.path.closed else self.path.length - s
+
+    def _stopping(self, s: float, time: float) -> float:
+        """The speed in m/s at the arc length s from which the character comes to rest at the path's end."""
+        brake = BRAKING.get(GAITS[self._gait_keyed(time)], BRAKING["walk"])
+        left = self._left(s)
+        return max(math.sqrt(2 * brake * max(left, 0.0)), LAST_PACE) if left < math.inf else left
+
+    def _gait_at(self, frame: int, speed: float, s: float) -> int:
+        """The keyed gait, which becomes a walk on the way to the stop at the path's end."""
+        gait = actual_gait(int(self._gait[frame]), speed, stepping=False)
+        left = self._left(s)
+        slowing = gait == _JOG and speed < JOGGING and left * 2 * BRAKING["jog"] < JOGGING**2
+        return _WALK if slowing or (gait == _CROUCH and left < self._last) else gait
+
+    def _gait_keyed(self, time: float) -> int:
+        return int(self._gait[min(int(time * self._fps + 0.5), len(self._gait) - 1)])
 
     def _speed_at(self, time: float) -> float:
         return float(self._speed[min(int(time * self._fps + 0.5), len(self._speed) - 1)])

@@ -15,12 +15,10 @@ import numpy as np
 
 from ..errors import RouteError
 from ..geometry.colliders import Surroundings
-from ..models.pfnn import FPS, FUTURE
-from ..motion.gait import GAITS
-from ..motion.root import direction
+from ..models.pfnn import FPS
 from ..motion.rotations import Array, wrap_angle
 from .berth import Berth
-from .commands import AHEAD, CAME_TO_REST, Future, State, TurnInPlace, actual_gait
+from .commands import CAME_TO_REST, Future, Standing, State
 from .floor import ANKLE, Footprints
 from .goals import ActionKey
 from .legs import Leg, Planner
@@ -31,12 +29,6 @@ TURN_FIRST = math.radians(40)
 """One who stands and has to go elsewhere than this from where he looks turns first; within"""
 TURNED_ENOUGH = math.radians(15)
 """he goes."""
-TURN_RATE = 2.5
-"""rad/s at which one turns on the spot: faster, and the network swings wide round the place;"""
-INSISTENCE = 5.0
-"""the place that one stands at is asked for by this much more than one is off it, for the same reason."""
-CALM = 0.25
-"""m/s: one who arrives faster comes to rest first and turns then."""
 FACING = math.radians(3)
 """How exactly one turns to the facing that is asked for."""
 SETTLED = 0.4
@@ -57,8 +49,6 @@ _ALONG = np.arange(0.0, 4.01, 0.2)
 _LOOKS = 6
 """Frames between two such looks."""
 UNFINISHED = "The shot ends before this is done."
-_ONE_HOT = np.eye(len(GAITS))
-_STAND = GAITS.index("stand")
 
 
 class Stage(Enum):
@@ -94,33 +84,6 @@ class Outcome:
     trouble: str = ""
 
 
-class Standing:
-    """Standing at a place (2,) with a facing angle: stepping round when it is another than one's own."""
-
-    def __init__(self, place: Array, facing: float) -> None:
-        self.place = np.asarray(place, dtype=np.float64)
-        self.facing = facing
-        self._turn = TurnInPlace()
-        self._came_to_rest = False
-
-    def future(self, state: State) -> Future:
-        """The trajectory asked for: the place, and the facing."""
-        self._came_to_rest |= math.hypot(*state.velocity) < CALM
-        turn = self.turn(state) if self._came_to_rest else 0.0
-        gait = actual_gait(_STAND, 0.0, self._turn.steps(turn, state.time))
-        back = self.place - (state.x, state.y)
-        return Future(
-            np.tile(self.place + INSISTENCE * back, (FUTURE - 1, 1)),
-            np.zeros((FUTURE - 1, 2)),
-            direction(state.angle + np.clip(turn, -TURN_RATE * AHEAD, TURN_RATE * AHEAD)),
-            np.tile(_ONE_HOT[gait], (FUTURE, 1)),
-        )
-
-    def turn(self, state: State) -> float:
-        """Radians to turn by to the facing that is asked for, counter-clockwise from above."""
-        return float(wrap_angle(np.array(self.facing - state.angle)))
-
-
 class ErrandCommands:
     """The commands for a shot with action keys; `outcomes` tells, key by key, what became of them."""
 
@@ -133,7 +96,8 @@ class ErrandCommands:
         self.outcomes = [Outcome(key.action, key.goal) for key in shot.keys]
         self._number = 0
         self._stage = Stage.WAIT
-        self._standing = Standing(np.array(start[:2]), start[3])
+        self._standing = Standing(np.array(start[:2]))
+        self._facing = start[3]
         self._walker: Walker | None = None
         self._leg: Leg | None = None
         self._berth: Berth | None = None
@@ -151,7 +115,7 @@ class ErrandCommands:
             assert self._walker is not None
             future = self._walker.future(state, self._stop)
         else:
-            future = self._standing.future(state)
+            future = self._standing.future(state, self._facing)
         return replace(future, berth=self._berth)
 
     @property
@@ -167,7 +131,7 @@ class ErrandCommands:
         if self._stage is Stage.WAIT:
             return self._set_off(state)
         if self._stage is Stage.TURN:
-            return abs(self._standing.turn(state)) < TURNED_ENOUGH and self._enter(Stage.WALK, state)
+            return abs(self._turn(state)) < TURNED_ENOUGH and self._enter(Stage.WALK, state)
         if self._stage is Stage.WALK:
             return self._walk(state)
         if self._stage is Stage.SETTLE:
@@ -193,7 +157,7 @@ class ErrandCommands:
         if key.action == "idle":
             facing = self._planner.facing(key, place, state.time * self._fps)
             self._outcome.facing = facing
-            self._standing = Standing(self._standing.place, self._standing.facing if facing is None else facing)
+            self._facing = self._facing if facing is None else facing
             return self._enter(Stage.SETTLE, state)
         try:
             return self._go(self._planner.leg(key, place, state.time * self._fps), state)
@@ -220,16 +184,23 @@ class ErrandCommands:
             return self._enter(Stage.SETTLE, state)
         self._walker = self._planner.walker(self._key, leg.route)
         if abs(float(wrap_angle(np.array(self._walker.heading() - state.angle)))) > TURN_FIRST:
-            self._standing = Standing(np.array([state.x, state.y]), self._walker.heading())
+            self._stand(np.array([state.x, state.y]), self._walker.heading())
             return self._enter(Stage.TURN, state)
         return self._enter(Stage.WALK, state)
+
+    def _stand(self, place: Array, facing: float) -> None:
+        self._standing, self._facing = Standing(place), facing
+
+    def _turn(self, state: State) -> float:
+        """Radians to turn by to the facing that is asked for, counter-clockwise from above."""
+        return float(wrap_angle(np.array(self._facing - state.angle)))
 
     def _stand_at_end(self, state: State) -> None:
         assert self._leg is not None
         facing = self._leg.facing
         if facing is None:
             facing = state.angle if self._walker is None else self._walker.heading()
-        self._standing = Standing(self._leg.place, facing)
+        self._stand(self._leg.place, facing)
 
     def _walk(self, state: State) -> bool:
         walker = self._walker
@@ -247,7 +218,7 @@ class ErrandCommands:
 
     def _settle(self, state: State) -> bool:
         """Standing still, turned as asked, or out of patience."""
-        moving = math.hypot(*state.velocity) > CAME_TO_REST or abs(self._standing.turn(state)) > FACING
+        moving = math.hypot(*state.velocity) > CAME_TO_REST or abs(self._turn(state)) > FACING
         if moving:
             self._still = state.time
         if state.time - self._still < SETTLED and state.time - self._since < PATIENCE:

@@ -20,6 +20,10 @@ from .pose import LEGS, decode, hip_joint, joint_places, limit_elbows, reach_ank
 
 _SHORTEST = 3
 """Frames: shorter contacts and gaps are flicker of the label."""
+HEEL_LIFTED = 0.015
+"""Metres that the ankle of a foot that rolls off is higher above the ball than that of a flat foot."""
+TOE_LIFTED = 0.012
+"""Metres above its median height in a contact at which the ball of the foot has left the ground."""
 _LONGEST_GLIDE = 24
 """Frames over which an offset fades to nothing when the next contact is far away."""
 _FOOT_GLIDE = 8
@@ -27,9 +31,23 @@ _FOOT_GLIDE = 8
 
 
 def contact_labels(record: Record) -> Array:
-    """Contacts (T, 4), 0 or 1, of CONTACT_JOINTS: the network's labels without flicker."""
+    """Contacts (T, 4), 0 or 1, of CONTACT_JOINTS: the network's labels without flicker and without what is lifted.
+
+    The labels were found by speed and height, and stay on while a foot slowly rolls off the ground.
+    """
     raw = record.y[:, OUTPUT.contact] > 0.5
-    return np.stack([without_short_runs(c, _SHORTEST, _SHORTEST) for c in raw.T], axis=1).astype(np.float32)
+    heights = record.y[:, OUTPUT.joint_position].reshape(len(raw), -1, 3)[..., 2]
+    out = np.empty(raw.shape, dtype=np.float32)
+    for side in LEGS:
+        heel, toe = heights[:, MODEL_SKELETON.indices([side + "Foot", side + "Toe"])].T
+        heel_column, toe_column = (CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe"))
+        down = raw[:, heel_column] & (heel - toe < ANKLE_HEIGHT - TOE_HEIGHT + HEEL_LIFTED)
+        out[:, heel_column] = without_short_runs(down, _SHORTEST, _SHORTEST)
+        down = without_short_runs(raw[:, toe_column], _SHORTEST, _SHORTEST)
+        for start, stop in runs(down):
+            down[start:stop] = toe[start:stop] < np.median(toe[start:stop]) + TOE_LIFTED
+        out[:, toe_column] = without_short_runs(down, _SHORTEST, _SHORTEST)
+    return out
 
 
 def lock_feet(

@@ -13,7 +13,8 @@ from ..errors import RouteError
 from ..geometry.colliders import Collider, Surroundings
 from ..geometry.roles import Carryable, Door, Surface
 from ..motion.rotations import Array, wrap_angle
-from .errands import FACING, SETTLED, TURN_FIRST, TURN_RATE, TURNED_ENOUGH
+from .commands import TURN_RATE
+from .errands import FACING, SETTLED, TURN_FIRST, TURNED_ENOUGH
 from .goals import LOCOMOTION, ActionKey
 from .legs import Leg, Planner
 from .routes import Route
