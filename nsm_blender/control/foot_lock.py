@@ -62,7 +62,8 @@ def lock_feet(
     contacts = contact_labels(record)
     if undersides is not None:
         hips[:, 2] -= sinking(predicted[:, MODEL_SKELETON.index("Head"), 2], undersides)
-    places, rotations = plant_feet(hips, limit_elbows(rotations), predicted, contacts, ground)
+    rotations = limit_elbows(rotations)
+    places, rotations = plant_feet(hips, rotations, joint_places(hips, rotations), contacts, ground)
     return places, rotations, contacts
 
 
