@@ -11,8 +11,11 @@ from pathlib import Path
 from ..errors import UserError
 from ..models.weights import card_path, file_hash
 from ..paths import weights_folder
+from . import naturalness
 
 Figures = dict[str, float]
+
+SYSTEMS = ("nsm", "pfnn", "manifold", "errands", "proposals", "rigs", "naturalness")
 
 CARDS = {
     "manifold.reconstruction.": ("autoencoder",),
@@ -30,7 +33,7 @@ CARDS = {
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand to the command line."""
     parser = subparsers.add_parser("evaluate", help="the papers' tables on the shipped weights")
-    parser.add_argument("system", choices=("nsm", "pfnn", "manifold", "errands", "proposals", "rigs"))
+    parser.add_argument("system", choices=SYSTEMS)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as one flat object")
     parser.add_argument(
         "--weights",
@@ -68,11 +71,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--tables", nargs="+", metavar="NAME",
                         help="nsm: some of precision, ablations, response, endurance, success")  # fmt: skip
     parser.add_argument("--processes", type=int, default=2, metavar="N",
-                        help="nsm: that measure at the same time (default 2)")  # fmt: skip
+                        help="nsm, naturalness: that measure at the same time (default 2)")  # fmt: skip
     parser.add_argument("--ablations", type=Path, metavar="FOLDER",
                         help="nsm: ablations of networks in FOLDER, trained alike: full, no_interaction, "
                         "no_environment, concatenation (.safetensors)")  # fmt: skip
     parser.add_argument("--picture", type=Path, metavar="FILE.png", help="nsm: also draw the gates over the phase")
+    naturalness.add_arguments(parser)
     parser.set_defaults(handler=run)
 
 
@@ -80,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the tables; write the figures where asked."""
     if args.filters is not None:
         return _draw_filters(args)
+    if args.recordings is not None:
+        return _compute_recorded(args)
     started = time.perf_counter()
     measures = {
         "nsm": _nsm,
@@ -88,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
         "errands": _errands,
         "proposals": _proposals,
         "rigs": _rigs,
+        "naturalness": _naturalness,
     }
     measure = measures[args.system]
     figures, weights = measure(args)
@@ -156,6 +163,18 @@ def _rigs(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
     if args.weights is not None or args.card or args.data is not None:
         raise UserError("Rigs are evaluated with the shipped weights; leave --weights, --card and --data out.")
     return rigs.evaluated(args.rig, args.sheets)
+
+
+def _naturalness(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
+    """Bakes of many cases against recorded people. What is measured so far is written once a minute."""
+    return naturalness.evaluated(args, lambda figures, told: _into_json(args, figures, told))
+
+
+def _compute_recorded(args: argparse.Namespace) -> int:
+    if args.system != "naturalness":
+        raise UserError("Only naturalness is measured against recorded percentiles; leave --recordings out.")
+    naturalness.recordings(args.recordings)
+    return 0
 
 
 def _manifold(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -59,7 +60,8 @@ def measure(motion: Motion, case: Case | None = None, action: str = "") -> Measu
     action: of the whole motion, such as "strike"; "" where it is to be found.
     """
     track = track_of(motion)
-    found = measure_track(track, uses_of(motion), action)
+    keys = motion.meta.get("keys", [])
+    found = measure_track(track, uses_of(motion), action, any(key["action"] == "sit" for key in keys))
     asked = None if case is None else case.turning
     found.whole["excess_turning_deg"] = excess_turning(track, _legs(motion), asked)
     if case is not None:
@@ -67,9 +69,10 @@ def measure(motion: Motion, case: Case | None = None, action: str = "") -> Measu
     return found
 
 
-def measure_track(track: Track, uses: Sequence[Use] = (), action: str = "") -> Measured:
-    """The figures that need the joints alone. action: of the whole track, "" where it is to be found."""
-    found = pieces(action, [(0, len(track))]) if action else segments(track, uses)
+def measure_track(track: Track, uses: Sequence[Use] = (), action: str = "", sits: bool = True) -> Measured:
+    """The figures that need the joints alone. action: of the whole track, "" where it is to be found. sits: whether
+    seats may be used."""
+    found = pieces(action, [(0, len(track))]) if action else segments(track, uses, sits)
     curves = _Curves.of(track)
     parts = [(segment, _of_segment(track, curves, segment)) for segment in found]
     whole = {"excess_turning_deg": excess_turning(track, [(0, len(track) - 1)])}
@@ -169,9 +172,9 @@ def _steps(track: Track, curves: _Curves, s: slice) -> Figures:
             flat = np.percentile(track.foot_pitch[track.planted[:, side], side], 10)
             out["heel_off_deg"] = max(out.get("heel_off_deg", 0.0), float(np.degrees(pitch[on, side].max() - flat)))
     strikes.sort()
-    ankles, velocity = track.parts["feet"][s], track.velocity[s]
+    ankles, velocity = track.parts["feet"][s], track.course[s]
     widths = []
-    for (frame, side), (_, other) in zip(strikes[1:], strikes[:-1], strict=True):
+    for (_, other), (frame, side) in pairwise(strikes):
         speed = float(np.linalg.norm(velocity[frame]))
         if side == other or speed < 0.3:
             continue
@@ -180,7 +183,7 @@ def _steps(track: Track, curves: _Curves, s: slice) -> Figures:
         widths.append(sign * float((ankles[frame, side, :2] - ankles[frame, other, :2]) @ left))
     if widths:
         out["step_width_cm"] = 100 * float(np.median(widths)) / track.scale
-    if len(strikes) >= 3 and all(a[1] != b[1] for a, b in zip(strikes[1:], strikes[:-1], strict=True)):
+    if len(strikes) >= 3 and all(a[1] != b[1] for a, b in pairwise(strikes)):
         seconds = (strikes[-1][0] - strikes[0][0]) / FPS
         cadence = 60 * (len(strikes) - 1) / seconds
         way = float(curves.speed[s][strikes[0][0] : strikes[-1][0]].mean()) * seconds
@@ -261,7 +264,7 @@ def _legs(motion: Motion) -> list[tuple[int, int]]:
     edges = [0, *(min(end, last) for end in ends)]
     if not ends or last - edges[-1] > FPS:
         edges.append(last)
-    return [(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+    return [(a, b) for a, b in pairwise(edges) if b > a]
 
 
 def _of_case(case: Case, motion: Motion) -> Figures:

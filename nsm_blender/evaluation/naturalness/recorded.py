@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How recorded people move: percentiles of each action's measures, computed from a data folder and kept as JSON.
 
-The JSON holds no recording. It rests on held-out performers where these have enough of an action, else on all, and says
-which; key-pose reconstructions, joined by cubics, count for accelerations, jerks and tremble only where nothing else is.
+The JSON holds no recording. It rests on held-out performers where these have enough of an action, else on all, and
+says which; key-pose reconstructions, joined by cubics, count for accelerations, jerks and tremble only where nothing
+else is.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _ODD = {
 }
 """Tags of clips whose walking is no everyday walking; styles are left out too."""
 _TORN, _SPUN = 115.0, 600.0
-"""m/s^2 of a joint and degrees a second of the facing above which a recording is damaged; almost all runs stay below."""
+"""m/s^2 of a joint and degrees a second of the facing above which a recording is damaged; most runs stay below."""
 _HOLDS = {"carry", "box", "suitcase", "pickup", "putdown"}
 _STRIKES = {"kick", "punch"}
 _LOCOMOTION = ("walk", "jog", "start", "stop", "turn", "idle", "sideways", "backward")
@@ -154,7 +155,7 @@ def _kind(entry: LibraryEntry) -> str:
 
 
 _TAKEN = {
-    "plain": _LOCOMOTION + ("crouch", "whole"),
+    "plain": (*_LOCOMOTION, "crouch", "whole"),
     "run": ("jog",),
     "sit": ("sit", "seated", "rise"),
     "use": ("pick_up", "put_down"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -108,8 +109,9 @@ def uses_of(motion: Motion) -> list[Use]:
     return out
 
 
-def segments(track: Track, uses: Sequence[Use] = ()) -> list[Segment]:
-    """All segments, in order of time. Each frame is in one at most."""
+def segments(track: Track, uses: Sequence[Use] = (), sits: bool = True) -> list[Segment]:
+    """All segments, in order of time. Each frame is in one at most. sits: seats may be used at all; without, a body
+    that is low crouches."""
     if len(track) < SHORTEST * FPS:
         return []
     free = np.ones(len(track), dtype=bool)
@@ -128,7 +130,7 @@ def segments(track: Track, uses: Sequence[Use] = ()) -> list[Segment]:
             take(pieces("open", _within(free, s.start, s.stop)))
     climbing = _climbing(track)
     take(pieces("climb", _runs(free & climbing)))
-    seated = _seated(track) & ~climbing
+    seated = _seated(track) & ~climbing & sits
     take([s for a, b in runs(seated) if (s := _sitting_down(track, a)) is not None])
     take([s for a, b in runs(seated) if (s := _rising(track, b)) is not None])
     take(pieces("seated", _runs(free & seated)))
@@ -160,7 +162,7 @@ def pieces(action: str, spans: Sequence[Span]) -> list[Segment]:
     for a, b in spans:
         count = max(int(np.ceil((b - a) / (LONGEST * FPS))), 1)
         edges = np.linspace(a, b, count + 1).round().astype(int).tolist()
-        out += [Segment(action, c, d) for c, d in zip(edges[:-1], edges[1:], strict=True)]
+        out += [Segment(action, c, d) for c, d in pairwise(edges)]
     return out
 
 

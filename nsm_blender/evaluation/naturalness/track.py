@@ -114,6 +114,11 @@ class Track:
         return smooth(derivative(self.hips[:, :2]), 0.05)
 
     @cached_property
+    def course(self) -> Array:
+        """(T, 2) the same over 0.3 s, without the sway of the hips from step to step."""
+        return smooth(derivative(self.hips[:, :2]), 0.3)
+
+    @cached_property
     def support(self) -> Array:
         """(T,) height of the ground in metres under the feet, from the lowest toe around each frame."""
         lowest = self.places[:, _TOES, 2].min(axis=1) - TOE_HEIGHT * self.scale
@@ -281,7 +286,7 @@ def _extended(x: Array, count: int) -> Array:
 
 
 def smooth(x: Array, seconds: float) -> Array:
-    """Gaussian low-pass of `x` (T, ...) at 60 fps; ends are mirrored through the end points, so that they keep going."""
+    """Gaussian low-pass of `x` (T, ...) at 60 fps; the track is mirrored through its end points."""
     sigma = seconds * FPS
     radius = int(np.ceil(3 * sigma))
     weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The naturalness table: bakes of many cases, each action's measures against recorded percentiles."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...control.scene_bake import bake_of
+from ...control.shot import Shot
+from ...errors import UserError
+from ...motion.motion import Motion
+from ..bench import ONE_THREAD
+from .case import DEVELOPMENT_SEEDS, UNSEEN_SEEDS, Case
+from .measures import measure
+from .mesh_contact import mesh_contact
+from .recorded import Row, recorded
+
+MODULES = ("plain_cases", "locomotion_cases")
+"""Files of this package with a dictionary `CASES`, a kind's name -> the case of a seed."""
+
+ACTIONS = ("walk", "jog", "start", "stop", "turn", "idle", "sit", "rise", "pick_up", "put_down", "open", "climb")
+MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob")
+"""Actions and measures whose ratio to the recorded 99th percentile has a fixed name in the JSON."""
+
+GATES = {"hips_bob": 90.0, "head_drop_cm": 90.0, "hand_height": 95.0, "hand_aside": 95.0}
+"""Percentile at which cases and recordings are compared, for measures for which it is not the 99th."""
+SYNTHESIS_KINDS = ("strike", "synthesis")
+STRIKE_GATE = 99.9
+"""Percentile at which strikes are compared: a kick is a rare thing."""
+BOTH_SIDES = ("seconds", "step_width_cm", "cadence_per_min", "step_length_cm", "walk_ratio_mm_min", "heel_off_deg")
+"""Measures that can be too small as well: their median has to lie between the recorded 5th and 95th percentiles."""
+
+LIMITS = {
+    "excess_turning_deg": 90.0,
+    "planted_twist_deg": 45.0,
+    "path_end_cm": 5.0,
+    "body_max_cm": 3.0,
+    "carried_max_cm": 1.0,
+    "placed_height_mm": 2.0,
+    "synthesis_tremble_mm": 0.5,
+}
+"""Largest value of figures of whole motions, over all cases, that passes."""
+
+NAMES = {
+    "excess_turning_deg": "excess_turning_deg.max",
+    "planted_twist_deg": "planted_twist_deg.max",
+    "path_end_cm": "path_end_cm.max",
+    "placed_height_mm": "placed_height_mm.max",
+    "body_p99_cm": "mesh_penetration_cm.body.p99",
+    "body_max_cm": "mesh_penetration_cm.body.max",
+    "carried_p99_cm": "mesh_penetration_cm.carried.p99",
+    "carried_max_cm": "mesh_penetration_cm.carried.max",
+    "synthesis_tremble_mm": "synthesis_tremble_mm",
+}
+"""Names in the JSON of figures of whole motions: the largest over the cases, of placed_height_mm in absolute value."""
+
+Figures = dict[str, float]
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one case. state: "baked", "refused" (as expected), "refused wrongly", "accepted wrongly", "crashed".
+    text: of the refusal or the exception. values: of each segment, (action, measure, value). whole: of all of it."""
+
+    kind: str
+    seed: int
+    state: str
+    text: str = ""
+    values: list[tuple[str, str, float]] = field(default_factory=list)
+    whole: Figures = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table. gate: what is compared, in words. worst: case with the largest value."""
+
+    name: str
+    count: int
+    median: float
+    highest: float
+    people: Row | None
+    gate: str
+    passes: bool | None
+    worst: str
+
+
+@dataclass
+class Table:
+    """All outcomes so far."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def lines(self) -> list[Line]:
+        """The rows: actions' measures, then figures of whole motions."""
+        rows, out = recorded(), []
+        grouped: dict[tuple[str, str], list[tuple[float, str]]] = {}
+        whole: dict[str, list[tuple[float, str]]] = {}
+        for one in self.outcomes:
+            case = f"{one.kind} {one.seed}"
+            for action, name, value in one.values:
+                grouped.setdefault((action, name), []).append((value, case))
+            for name, value in one.whole.items():
+                if name == "head_tremble_mm":
+                    if one.kind.startswith(SYNTHESIS_KINDS):
+                        whole.setdefault("synthesis_tremble_mm", []).append((value, case))
+                else:
+                    whole.setdefault(name, []).append((value, case))
+        for (action, name), found in sorted(grouped.items()):
+            out.append(_line(action, name, found, rows.get((action, name))))
+        for name, found in sorted(whole.items()):
+            values = np.abs([value for value, _ in found])
+            limit = LIMITS.get(name)
+            out.append(
+                Line(
+                    name,
+                    len(found),
+                    float(np.median(values)),
+                    float(values.max()),
+                    rows.get(("whole", "head_tremble_mm" if name == "synthesis_tremble_mm" else name)),
+                    "" if limit is None else f"max <= {limit:g}",
+                    None if limit is None else bool(values.max() <= limit),
+                    found[int(values.argmax())][1],
+                )
+            )
+        return out
+
+    def figures(self) -> Figures:
+        """The fixed names of the JSON, and p50, p99 and the number of segments of each row beside each ratio."""
+        out: Figures = {}
+        for line in self.lines():
+            base = f"naturalness.{line.name}"
+            if "." in line.name:
+                out |= {f"{base}.p50": line.median, f"{base}.p99": line.highest, f"{base}.count": float(line.count)}
+                if line.people is not None and line.people.at(99.0) > 0:
+                    out[f"{base}.ratio"] = line.highest / line.people.at(99.0)
+            else:
+                out[f"naturalness.{NAMES.get(line.name, line.name + '.max')}"] = line.highest
+        for state, name in _STATES.items():
+            out[f"naturalness.{name}"] = float(sum(one.state == state for one in self.outcomes))
+        out["naturalness.cases"] = float(len(self.outcomes))
+        judged = [line.passes for line in self.lines() if line.passes is not None]
+        out["naturalness.rows"], out["naturalness.rows_passed"] = float(len(judged)), float(sum(judged))
+        return out
+
+    def kinds(self) -> dict[str, dict[str, float]]:
+        """Of each kind of case: how many came to what, and the mean seconds a case."""
+        out: dict[str, dict[str, float]] = {}
+        for one in self.outcomes:
+            counts = out.setdefault(one.kind, {"cases": 0.0, "seconds": 0.0})
+            counts["cases"] += 1
+            counts["seconds"] += one.seconds
+            counts[one.state] = counts.get(one.state, 0.0) + 1
+        return out
+
+    def troubles(self) -> list[str]:
+        """Crashes and wrong refusals, in words."""
+        return [
+            f"{one.kind} {one.seed} {one.state}: {one.text}"
+            for one in self.outcomes
+            if one.state in ("crashed", "refused wrongly", "accepted wrongly")
+        ]
+
+    def told(self, log: Log) -> None:
+        """Print the table, the kinds and the troubles."""
+        log(f"{'row':34s} {'n':>5s} {'median':>8s} {'p99/max':>8s} | {'people: q1':>10s} {'q2':>7s} {'q3':>7s} "
+            f"{'p99':>7s} {'of':>10s} | {'gate':16s} worst")  # fmt: skip
+        for line in self.lines():
+            people = f"{'':10s} {'':7s} {'':7s} {'':7s} {'':10s}"
+            if line.people is not None:
+                q = [line.people.at(p) for p in (25.0, 50.0, 75.0, 99.0)]
+                of = "held out" if line.people.of == "held out" else "all"
+                of += "*" if line.people.reconstructed else ""
+                people = f"{q[0]:10.3g} {q[1]:7.3g} {q[2]:7.3g} {q[3]:7.3g} {of:>10s}"
+            verdict = {None: "", True: "pass ", False: "FAIL "}[line.passes]
+            log(f"{line.name:34s} {line.count:5d} {line.median:8.3g} {line.highest:8.3g} | {people} | "
+                f"{verdict + line.gate:16s} {line.worst}")  # fmt: skip
+        log("* with reconstructions from key poses, as there is no exact capture of it")
+        for kind, counts in self.kinds().items():
+            states = ", ".join(f"{n:.0f} {state}" for state, n in counts.items() if state not in ("cases", "seconds"))
+            log(f"{kind}: {counts['cases']:.0f} cases, {states}, {counts['seconds'] / counts['cases']:.1f} s a case")
+        for text in self.troubles():
+            log(text)
+
+
+_STATES = {
+    "crashed": "crashes",
+    "refused wrongly": "refused_wrongly",
+    "accepted wrongly": "accepted_wrongly",
+    "refused": "refused",
+    "baked": "baked",
+}
+
+
+def _line(action: str, name: str, found: Sequence[tuple[float, str]], people: Row | None) -> Line:
+    values = np.array([value for value, _ in found])
+    median, highest = float(np.median(values)), float(np.percentile(values, 99))
+    worst = found[int(values.argmax())][1]
+    gate, passes = "", None
+    if people is not None and name in BOTH_SIDES:
+        low, high = people.at(5.0), people.at(95.0)
+        gate, passes = f"{low:.3g}..{high:.3g}", bool(low <= median <= high)
+    elif people is not None:
+        at = STRIKE_GATE if action == "strike" else GATES.get(name, 99.0)
+        gate, passes = f"p{at:g}", bool(np.percentile(values, at) <= people.at(at))
+    return Line(f"{action}.{name}", len(values), median, highest, people, gate, passes, worst)
+
+
+def cases_of() -> dict[str, Callable[[int], Case]]:
+    """All kinds of cases."""
+    out: dict[str, Callable[[int], Case]] = {}
+    for module in MODULES:
+        out |= importlib.import_module(f".{module}", __package__).CASES
+    return out
+
+
+def kinds_of_cases() -> list[str]:
+    """Names of all kinds of cases, in order."""
+    return list(cases_of())
+
+
+def carried_out(case: Case) -> Outcome:
+    """Bake a case and measure it; an exception that is no UserError is a crash."""
+    started = time.perf_counter()
+
+    def outcome(state: str, text: str = "", **more: Any) -> Outcome:
+        return Outcome(case.kind, case.seed, state, text, **more, seconds=time.perf_counter() - started)
+
+    try:
+        motion = bake_of(case.shot, case.network).motion()
+    except UserError as error:
+        expected = case.refusal and case.refusal.lower() in str(error).lower()
+        return outcome("refused" if expected else "refused wrongly", str(error))
+    except Exception:  # noqa: BLE001 a crash of one case is a figure of the table
+        return outcome("crashed", traceback.format_exc(limit=-3))
+    values, whole = _measured(motion, case)
+    state = "accepted wrongly" if case.refusal else "baked"
+    return outcome(state, values=values, whole=whole)
+
+
+def _measured(motion: Motion, case: Case | None, action: str = "") -> tuple[list[tuple[str, str, float]], Figures]:
+    found = measure(motion, case, action)
+    values = [(s.action, name, value) for s, figures in found.parts for name, value in figures.items()]
+    whole = dict(found.whole)
+    if case is not None and case.shot.colliders:
+        whole |= mesh_contact(case, motion)
+    return values, whole
+
+
+def of_motion(motion: Motion, kind: str, seed: int) -> Outcome:
+    """A finished motion, measured."""
+    action = "strike" if kind.startswith("strike") else ""
+    values, whole = _measured(motion, None, action)
+    return Outcome(kind, seed, "baked", values=values, whole=whole)
+
+
+def of_files(shots: Sequence[Path], motions: Sequence[Path]) -> Table:
+    """Shot files, baked, and motion files, measured; their number takes the seed's place. Raises UserError."""
+    loaded = [Case(path.stem, number, Shot.load(path)) for number, path in enumerate(shots)]
+    table = Table([carried_out(case) for case in loaded])
+    for number, path in enumerate(motions):
+        table.outcomes.append(of_motion(Motion.load(path), path.stem, number))
+    return table
+
+
+def tabulated(
+    kinds: Sequence[str],
+    count: int,
+    unseen: bool = False,
+    processes: int = 2,
+    log: Log = print,
+    keep: Callable[[Table], None] = lambda table: None,
+) -> Table:
+    """Bake and measure `count` cases of each kind, one thread a process. keep: is given the table after each kind and
+    every minute."""
+    seeds = (UNSEEN_SEEDS if unseen else DEVELOPMENT_SEEDS)[:count]
+    table = Table()
+    os.environ |= ONE_THREAD
+    pool = ProcessPoolExecutor(processes, get_context("spawn"))
+    try:
+        for kind in kinds:
+            started = kept = time.perf_counter()
+            waiting = {pool.submit(_of_seed, kind, seed): seed for seed in seeds}
+            for future in as_completed(waiting):
+                try:
+                    table.outcomes.append(future.result())
+                except BrokenProcessPool:
+                    table.outcomes.append(Outcome(kind, waiting[future], "crashed", "The process died."))
+                    pool = ProcessPoolExecutor(processes, get_context("spawn"))
+                if time.perf_counter() - kept > 60:
+                    kept = time.perf_counter()
+                    keep(table)
+            crashes = sum(one.state == "crashed" for one in table.outcomes if one.kind == kind)
+            log(f"{kind}: {len(seeds)} cases in {time.perf_counter() - started:.0f} s, {crashes} crashed")
+            keep(table)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    table.outcomes.sort(key=lambda one: (list(kinds).index(one.kind), one.seed))
+    return table
+
+
+def _of_seed(kind: str, seed: int) -> Outcome:
+    try:
+        case = cases_of()[kind](seed)
+    except Exception:  # noqa: BLE001 a case that cannot be made counts, too
+        return Outcome(kind, seed, "crashed", traceback.format_exc(limit=-3))
+    found = carried_out(case)
+    return Outcome(kind, seed, found.state, found.text, found.values, found.whole, found.seconds)
+
+
+def finite(figures: Figures) -> Figures:
+    """Without what is not a number, which JSON does not know."""
+    return {name: value for name, value in figures.items() if math.isfinite(value)}
