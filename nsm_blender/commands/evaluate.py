@@ -147,10 +147,11 @@ def _errands(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
 def _proposals(args: argparse.Namespace) -> tuple[Figures, dict[str, object]]:
     """The handles that are proposed for held-out furniture; no weights take part."""
     from ..evaluation import proposals
+    from ..evaluation.real_furniture import judging
 
     if args.weights is not None or args.card or args.data is not None:
         raise UserError("Handles are proposed without weights; leave --weights, --card and --data out.")
-    figures = proposals.evaluate(proposals.SETS)
+    figures = proposals.evaluate(proposals.SETS) | judging.evaluate()
     for name, value in figures.items():
         print(f"{name} {value:.4g}")
     return figures, {"seeds": list(proposals.SETS)}
