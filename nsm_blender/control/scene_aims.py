@@ -23,8 +23,8 @@ SHORT = 0.04, 0.02, 0.05
 over is asked for"""
 LOW = (0.25, 0.7)
 """at places of the box's middle lower than this, falling to nothing at that height."""
-ABOVE = 0.002
-"""Metres over the surface: what lies on it is not in it."""
+ABOVE = 0.0005
+"""Metres over a surface at which a thing is put down: what lies on it is not in it."""
 
 
 def aim_of(

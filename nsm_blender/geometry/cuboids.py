@@ -14,8 +14,16 @@ from .voxels import SIZE, Voxels, voxelise
 
 
 def cuboids_of(mesh: TriangleMesh, size: float = SIZE) -> Cuboids:
-    """The mesh as cuboids: voxels of edge length `size` metres, merged. Raises ColliderError; see `voxelise`."""
-    return merge(voxelise(mesh, size))
+    """The mesh as cuboids: voxels of edge length `size` metres, merged. Raises ColliderError; see `voxelise`.
+
+    They end where the mesh ends on all six sides, so that a thing stands and lies on its own lowest points, not on the
+    corners of voxels.
+    """
+    cuboids = merge(voxelise(mesh, size))
+    used = np.asarray(mesh.vertices, dtype=float)[np.asarray(mesh.triangles).reshape(-1)]
+    low = np.clip(cuboids.centre - cuboids.half, used.min(axis=0), used.max(axis=0))
+    high = np.clip(cuboids.centre + cuboids.half, used.min(axis=0), used.max(axis=0))
+    return Cuboids((low + high) / 2, (high - low) / 2)
 
 
 def merge(voxels: Voxels) -> Cuboids:

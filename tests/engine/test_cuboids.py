@@ -105,3 +105,11 @@ def test_a_mesh_of_one_box_is_one_cuboid() -> None:
     cuboids = cuboids_of(SOLIDS["cuboid"]().mesh, 0.05)
     assert cuboids.centre == pytest.approx(np.zeros((1, 3)), abs=1e-9)
     assert cuboids.half == pytest.approx(np.array([[0.45, 0.3, 0.6]]))
+
+
+@pytest.mark.parametrize("name", SOLIDS)
+def test_cuboids_end_where_the_mesh_ends(name: str) -> None:
+    mesh = turned(SOLIDS[name](), 3).mesh
+    cuboids = cuboids_of(mesh, SIZE)
+    np.testing.assert_allclose((cuboids.centre - cuboids.half).min(axis=0), mesh.vertices.min(axis=0), atol=1e-9)
+    np.testing.assert_allclose((cuboids.centre + cuboids.half).max(axis=0), mesh.vertices.max(axis=0), atol=1e-9)
