@@ -40,7 +40,6 @@ _SENSED = {True: (1.0, 0.45, 0.1), False: (0.2, 0.6, 1.0)}
 _OPAQUE = 0.5
 """Opacity of a sensor's cell whose value is 1."""
 _FAINT = (1.0, 1.0, 1.0, 0.12)
-_NO_COLOUR = np.zeros((1, 4), np.float32)
 
 _OPTIONS: set[str] = set()
 
@@ -92,7 +91,8 @@ CLASSES = (NSM_PG_overlay,)
 
 @dataclass(eq=False)
 class _Drawn:
-    """What something became on the graphics card. key: when it differs from the thing's, it is old."""
+    """What something became on the graphics card. key: when it differs from the thing's, it is old. batch: None where
+    there is nothing to draw."""
 
     key: Any
     batch: Any
@@ -173,9 +173,9 @@ class Overlay:
                     for k, each in zip(key, lines, strict=True)
                 ]
                 corners, pairs = _joined(lines, [_rigid(place) @ scale for place in places])
-                batch = _batch(smooth, "LINES", pairs, pos=corners, color=np.concatenate([_NO_COLOUR, *colours]))
-                self._all_boxes = _Drawn(key, batch)
-            self._all_boxes.batch.draw(smooth)
+                colour = np.concatenate([np.zeros((0, 4), np.float32), *colours])
+                self._all_boxes = _Drawn(key, _batch(smooth, "LINES", pairs, pos=corners, color=colour))
+            _draw(self._all_boxes.batch, smooth)
         if settings.show_handles:
             key = [
                 (obj.session_uid, _told(obj), place)
@@ -192,7 +192,7 @@ class Overlay:
             gpu.state.depth_test_set("NONE")
             flat.bind()
             flat.uniform_float("color", _HANDLES)
-            self._all_sketches.batch.draw(flat)
+            _draw(self._all_sketches.batch, flat)
             gpu.state.depth_test_set("LESS_EQUAL")
         there = {obj.session_uid for obj in shown}
         for kept in (self._boxes, self._sketches, self.shapes):
@@ -241,8 +241,8 @@ class Overlay:
             solid, dots = drawn.batch
             flat.bind()
             flat.uniform_float("color", _FAINT)
-            dots.draw(flat)
-            solid.draw(smooth)
+            _draw(dots, flat)
+            _draw(solid, smooth)
 
 
 def start() -> None:
@@ -274,10 +274,9 @@ def _told(obj: bpy.types.Object) -> tuple[str, str, float]:
 
 
 def _joined(lines: list[_Lines], frames: list[Matrix]) -> tuple[Array, Array]:
-    """Corners in the world and pairs of all lines, each given in its frame; the first corner belongs to none, since
-    the graphics card takes no empty batch."""
-    corners, pairs = [np.zeros((1, 3), np.float32)], [np.zeros((0, 2), np.int32)]
-    count = 1
+    """Corners (V, 3) in the world and pairs of them (N, 2) of all lines, each given in its frame."""
+    corners, pairs = [np.zeros((0, 3), np.float32)], [np.zeros((0, 2), np.int32)]
+    count = 0
     for each, frame in zip(lines, frames, strict=True):
         matrix = np.array(frame, dtype=np.float32)
         corners.append(each.corners @ matrix[:3, :3].T + matrix[:3, 3])
@@ -287,10 +286,19 @@ def _joined(lines: list[_Lines], frames: list[Matrix]) -> tuple[Array, Array]:
 
 
 def _batch(shader: Any, kind: Any, indices: Any = None, **attributes: Any) -> Any:
-    """Arrays on the graphics card; an attribute (V, n) float32 each, and what they are joined to."""
+    """Arrays on the graphics card; an attribute (V, n) float32 each, and what they are joined to. None where there is
+    nothing to draw: the `gpu` module refuses buffers without elements."""
+    if any(len(values) == 0 for values in (*attributes.values(), *(() if indices is None else (indices,)))):
+        return None
     from gpu_extras.batch import batch_for_shader
 
     return batch_for_shader(shader, kind, attributes, indices=indices)
+
+
+def _draw(batch: Any, shader: Any) -> None:
+    """Draw what `_batch` made, if anything."""
+    if batch is not None:
+        batch.draw(shader)
 
 
 def _colour(obj: bpy.types.Object) -> tuple[float, float, float, float]:

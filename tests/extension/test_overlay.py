@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 
 import bpy
@@ -114,6 +115,48 @@ def test_a_damaged_collider_does_not_stop_the_viewport(sensed):
     other.nsm.collider.revision += 1
     obj.location.x = 1
     assert sensed() == []
+
+
+class Graphics:
+    """Stands for the `gpu` module, which needs a window; like it, refuses buffers without elements."""
+
+    def __init__(self, monkeypatch):
+        self.drawn = []
+        state = SimpleNamespace(**{
+            name: lambda *_: None for name in ("blend_set", "depth_test_set", "depth_mask_set", "point_size_set")
+        })  # fmt: skip
+        shader = SimpleNamespace(bind=lambda: None, uniform_float=lambda *_: None)
+        fake = SimpleNamespace(state=state, shader=SimpleNamespace(from_builtin=lambda _: shader))
+        monkeypatch.setitem(sys.modules, "gpu", fake)
+        monkeypatch.setitem(sys.modules, "gpu_extras.batch", SimpleNamespace(batch_for_shader=self.batch))
+
+    def batch(self, _shader, kind, content, indices=None):
+        """A batch that notes that it was drawn."""
+        counts = [len(values) for values in content.values()] + ([] if indices is None else [len(indices)])
+        if not all(counts):
+            raise ValueError("an empty buffer")
+        return SimpleNamespace(draw=lambda _: self.drawn.append((kind, counts[-1])))
+
+
+@pytest.mark.parametrize(("away", "kinds"), [(5.0, ["POINTS"]), (0.8, ["POINTS", "TRIS"])])
+def test_the_sensor_is_drawn_also_where_nothing_is_near(sensed, extension_module, monkeypatch, away, kinds):
+    wrap(box(1.0), "obstacle")
+    probe = bpy.data.objects.new("Probe", None)
+    bpy.context.scene.collection.objects.link(probe)
+    overlay = bpy.context.scene.nsm.overlay
+    overlay.source, overlay.show_environment = probe, True
+    probe.location.x = away
+    sensed()
+    graphics = Graphics(monkeypatch)
+    extension_module("scene.overlays").Overlay.running._draw_cells()
+    assert [kind for kind, _ in graphics.drawn] == kinds
+
+
+def test_a_scene_without_colliders_draws_nothing(extension_module, monkeypatch):
+    graphics = Graphics(monkeypatch)
+    overlay = extension_module("scene.overlays").Overlay()
+    overlay._draw_colliders(bpy.context, bpy.context.scene.nsm.overlay)
+    assert graphics.drawn == []
 
 
 def test_cuboids_become_boxes_of_twelve_edges(extension_module):
