@@ -82,7 +82,7 @@ class NSM_OT_add_goal(Operation):
             return goals.add(context, place, facing, None)
         if given:
             facing = facing if self.properties.is_property_set("facing") else None
-            return goals.add(context, self.location, facing, uses)
+            return goals.add(context, self.location, facing, uses, by_place=True)
         return goals.add_on(context, uses)
 
     def _collider(self, context: bpy.types.Context) -> bpy.types.Object | None:

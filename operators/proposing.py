@@ -18,11 +18,14 @@ from ..scene import colliders, curves, handles, meshes
 
 @dataclass(frozen=True, eq=False)
 class Use:
-    """What a thing is for. handles: in the collider's frame. warnings: what is odd about them."""
+    """What a thing is for. handles: in the collider's frame. warnings: what is odd about them. also: handles of its
+    other parts of the same use; None leaves those that are known.
+    """
 
     role: str
     handles: Handles | None = None
     warnings: list[str] = field(default_factory=list)
+    also: list[Handles] | None = None
 
 
 def mesh_of(context: bpy.types.Context, obj: bpy.types.Object) -> TriangleMesh:
@@ -48,7 +51,7 @@ def propose(
     from ..nsm_blender.geometry import proposals
 
     found = proposals.propose(role, mesh, _around(context, obj, also), pose=pose_of(context, obj))
-    return Use(role, found.handles, list(found.warnings))
+    return Use(role, found.handles, list(found.warnings), found.also)
 
 
 def check(context: bpy.types.Context, obj: bpy.types.Object, mesh: TriangleMesh, now: Handles | None) -> Use:
@@ -69,6 +72,8 @@ def put(context: bpy.types.Context, obj: bpy.types.Object, use: Use) -> None:
     settings.role = use.role
     settings.warnings = "\n".join(use.warnings)
     handles.store(obj, use.handles)
+    if use.also is not None:
+        handles.store_others(obj, use.also)
     if use.handles is None:
         handles.hide(obj)
     else:

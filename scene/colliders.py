@@ -124,6 +124,11 @@ class NSM_PG_collider(bpy.types.PropertyGroup):
     handles: StringProperty(
         description="The role's handles in the object's frame, as JSON", options=_FIXED, override=_OVERRIDE
     )
+    also: StringProperty(
+        description="Handles of the other parts that are used alike, in the object's frame, as JSON",
+        options=_FIXED,
+        override=_OVERRIDE,
+    )
     warnings: StringProperty(
         description="What is odd about the handles, a line each", options=_FIXED, override=_OVERRIDE
     )
@@ -297,7 +302,9 @@ def gather(context: bpy.types.Context, frames: Array) -> list[Collider]:
         shapes[obj] = cuboids_of(surface.mesh(), of(obj).size, obj.name)
     held = {obj: handles.read(graph, obj) for obj in objects}
     where = poses(context, objects, frames)
-    return [Collider(name_of(obj), shapes[obj], where[obj], of(obj).role, held[obj]) for obj in objects]
+    return [
+        Collider(name_of(obj), shapes[obj], where[obj], of(obj).role, held[obj], handles.others(obj)) for obj in objects
+    ]
 
 
 def around(context: bpy.types.Context, obj: bpy.types.Object) -> list[Collider]:

@@ -122,5 +122,6 @@ def _goals(context: bpy.types.Context, armature: bpy.types.Object, frames: Array
         facings = [goals.facing_of(matrix) for matrix in world]
         moves = [[*place, facing or 0.0] for place, facing in zip(places.tolist(), facings, strict=True)]
         used = "" if uses is None else colliders.name_of(uses)
-        out.append(Goal(obj.name_full, moves[0][:3], facings[0], used, moves if len(moves) > 1 else []))
+        by_place = goals.is_by_place(context, obj, tracks[obj].basis[:, :3, 3])
+        out.append(Goal(obj.name_full, moves[0][:3], facings[0], used, moves if len(moves) > 1 else [], by_place))
     return out

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import bpy
 import numpy as np
-from bpy.props import BoolProperty, PointerProperty
+from bpy.props import BoolProperty, FloatVectorProperty, PointerProperty
 from mathutils import Vector
 
 from ..nsm_blender.geometry.roles import KINDS
@@ -26,6 +26,8 @@ _SIZE = 0.5
 """Metres of the arrow."""
 _STEP = 0.5
 """Metres before a thing at which its goal is put."""
+_MOVED = 0.02
+"""Metres beyond which a goal has been moved from where it was added to a collider."""
 _UPRIGHT = 0.2
 """An arrow with less than this share of its length along the ground has no facing."""
 
@@ -36,8 +38,13 @@ class NSM_PG_goal(bpy.types.PropertyGroup):
     is_goal: BoolProperty(name="Goal", description="Offered as the goal of action keys", options=set())
     uses: PointerProperty(
         name="Uses",
-        description="The collider that is used here: its handles say where exactly",
+        description="The collider that is used: at its handles, or, where the goal is moved away from where it was "
+        "added, at the seat or surface nearest to it",
         type=bpy.types.Object,
+    )
+    has_home: BoolProperty(description="Whether `home` is known", options=set())
+    home: FloatVectorProperty(
+        description="The location at which the goal was added to a collider whose handles say where it is used", size=3
     )
 
 
@@ -52,12 +59,16 @@ def is_goal(obj: bpy.types.Object | None) -> bool:
 
 
 def add(
-    context: bpy.types.Context, place: Vector, facing: float | None, uses: bpy.types.Object | None
+    context: bpy.types.Context,
+    place: Vector,
+    facing: float | None,
+    uses: bpy.types.Object | None,
+    by_place: bool = False,
 ) -> bpy.types.Object:
     """Add a goal to the active collection and return it; the selection stays.
 
     place: in the world, Blender units. facing: angle about +Z, 0 along -Y; None leaves it open. uses: a collider,
-    whose child the goal becomes.
+    whose child the goal becomes. by_place: the part of the collider that is nearest to the place is used.
     """
     goal = bpy.data.objects.new(NAME if uses is None else f"{NAME} {uses.name}", None)
     (context.collection or context.scene.collection).objects.link(goal)
@@ -68,6 +79,8 @@ def add(
         goal.matrix_parent_inverse = uses.matrix_world.inverted_safe()
         of_goal(goal).uses = uses
     goal.location = place
+    if uses is not None and not by_place:
+        of_goal(goal).home, of_goal(goal).has_home = place, True
     turn(goal, facing)
     return goal
 
@@ -110,6 +123,22 @@ def facing_of(world: Array) -> float | None:
     if length == 0 or np.linalg.norm(arrow[:2]) < _UPRIGHT * length:
         return None
     return float(angle_of(arrow[:2]))
+
+
+def is_by_place(context: bpy.types.Context, goal: bpy.types.Object, locations: Array) -> bool:
+    """Whether a goal says where on its collider that is used: it was moved away from where it was added.
+
+    locations: (F, 3) of its own channels over the shot, Blender units.
+    """
+    settings = of_goal(goal)
+    if settings.uses is None or settings.uses.nsm.collider.role not in KINDS:
+        return False
+    metres = metres_per_unit(context.scene)
+    if settings.has_home:
+        moved = np.linalg.norm(locations - np.array(settings.home), axis=1).max()
+    else:
+        moved = (goal.matrix_world.translation - _top(settings.uses)).length
+    return bool(moved * metres > _MOVED)
 
 
 def in_scene(scene: bpy.types.Scene) -> list[bpy.types.Object]:

@@ -8,6 +8,7 @@ as they were last seen: a copy without the empties, or a linked object, still ha
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,6 +64,28 @@ def store(obj: bpy.types.Object, handles: roles.Handles | None) -> None:
         settings.angle = handles.angle
     elif isinstance(handles, roles.Carryable):
         settings.weight = handles.weight
+
+
+def store_others(obj: bpy.types.Object, also: Sequence[roles.Handles]) -> None:
+    """Keep the handles of the object's other parts, for goals that point at these."""
+    obj.nsm.collider.also = json.dumps([roles.to_data(part) for part in also]) if also else ""
+
+
+def others(obj: bpy.types.Object) -> list[roles.Handles]:
+    """The handles of the object's other parts; none when they are of the role that it had before.
+
+    Raises ColliderError when they are damaged.
+    """
+    settings = obj.nsm.collider
+    if not settings.also:
+        return []
+    try:
+        found = [roles.from_data(settings.role, part) for part in json.loads(settings.also)]
+    except TypeError:
+        return []
+    except ValueError:
+        raise ColliderError(f"The handles of '{obj.name}' are damaged; propose them again.") from None
+    return [part for part in found if part is not None]
 
 
 def stored(obj: bpy.types.Object) -> roles.Handles | None:

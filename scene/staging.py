@@ -116,7 +116,7 @@ def _goals(
     """The goals as empties, by their names in the shot."""
     made = {}
     for goal in shot.goals:
-        obj = goals.add(context, Vector(goal.place) * size, goal.facing, used.get(goal.collider))
+        obj = goals.add(context, Vector(goal.place) * size, goal.facing, used.get(goal.collider), goal.by_place)
         obj.name = goal.name
         made[goal.name] = obj
     return made

@@ -11,10 +11,12 @@ import numpy as np
 from ..geometry.colliders import Collider, Surroundings
 from ..geometry.roles import Carryable, Climbable, Door, Handles, Seat, Surface
 from ..geometry.sides import other_grasps, other_seats, other_surfaces
+from ..geometry.spots import abreast, at_spot
 from ..motion.root import angle_of
 from ..motion.rotations import Array, normalize, rotate
 from .floor import Footprints
 from .goals import Goal
+from .scene_things import pose_at
 
 BEFORE = 0.05
 """Metres between the body's outline and the thing that one stands before."""
@@ -49,22 +51,32 @@ def stands(goal: Goal, collider: Collider | None, frame: float, distance: float)
     """
     if collider is None or collider.handles is None:
         return [Stand(np.array(goal.place[:2], dtype=np.float64), goal.facing, np.zeros(2))]
-    pose = np.asarray(collider.poses, dtype=np.float64)[min(max(round(frame), 0), len(collider.poses) - 1)]
-    return _before(goal, collider, pose, collider.handles, distance)
+    pose = pose_at(collider, frame)
+    return _before(goal, collider, pose, used_handles(goal, collider, pose), distance)
+
+
+def used_handles(goal: Goal, collider: Collider, pose: Array) -> Handles | None:
+    """The handles by which a thing at a pose (7,) is used for a goal: of the part at which the goal points, else the
+    thing's own."""
+    if collider.handles is None or not goal.by_place:
+        return collider.handles
+    back = pose[3:] * [1.0, -1, -1, -1]
+    return at_spot(collider.handles, collider.also, rotate(back, np.array(goal.place) - pose[:3]), rotate(back, _UP))
 
 
 def other_stands(goal: Goal, collider: Collider, frame: float, distance: float) -> list[list[Stand]]:
     """Where a body may stand, too, that uses a thing otherwise than its handles say: takes a box, or puts one on a
     surface, from another side, or sits down on a stool looking another way. As `stands`, for each way to use it."""
-    pose = np.asarray(collider.poses, dtype=np.float64)[min(max(round(frame), 0), len(collider.poses) - 1)]
+    pose = pose_at(collider, frame)
     up = rotate(pose[3:] * [1.0, -1, -1, -1], _UP)
     others: Sequence[Handles] = []
-    if isinstance(collider.handles, Carryable):
-        others = other_grasps(collider.handles, collider.cuboids)
-    elif isinstance(collider.handles, Surface):
-        others = other_surfaces(collider.handles, collider.cuboids, up)
-    elif isinstance(collider.handles, Seat):
-        others = other_seats(collider.handles, up)
+    handles = used_handles(goal, collider, pose)
+    if isinstance(handles, Carryable):
+        others = other_grasps(handles, collider.cuboids)
+    elif isinstance(handles, Surface):
+        others = other_surfaces(handles, collider.cuboids, up)
+    elif isinstance(handles, Seat):
+        others = other_seats(handles, up)
     return [_before(goal, collider, pose, one, distance) for one in others]
 
 
@@ -111,7 +123,7 @@ def _sides(handles: Handles, distance: float) -> list[tuple[Array, Array]]:
         return [(middle + ways[side], normalize(ways[side])) for side in handles.approaches]
     if isinstance(handles, Surface):
         front = normalize(np.array(handles.facing))
-        return [(np.array(handles.place) + (0.5 * handles.depth + distance) * front, front)]
+        return [(abreast(handles, _UP) + (0.5 * handles.depth + distance) * front, front)]
     if isinstance(handles, Climbable):
         back = -normalize(np.array(handles.facing))
         return [(np.array(handles.edge) + distance * back, back)]

@@ -13,6 +13,7 @@ from ..errors import ShotError
 from ..geometry.roles import Climbable, Surface
 from ..motion.rotations import normalize
 from . import scene_network
+from .approaches import used_handles
 from .floor import ANKLE, TOLERANCE, Footprints
 from .foresight import Foreseen, foresee
 from .goals import LOCOMOTION, ActionKey, Goal
@@ -139,7 +140,9 @@ def _too_high(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen, held
     if key.action != "climb" or thing is None or not isinstance(thing.handles, Climbable):
         return []
     pose = pose_at(thing, seen.set_off)
-    edge, landing = (to_world(np.array(part), pose)[:2] for part in (thing.handles.edge, thing.handles.landing))
+    climb = used_handles(_goal(shot, key).at(seen.set_off), thing, pose)
+    assert isinstance(climb, Climbable)
+    edge, landing = (to_world(np.array(part), pose)[:2] for part in (climb.edge, climb.landing))
     before = edge - RUN_UP * normalize(landing - edge)
     steps = Footprints.of(planner.surroundings.at(seen.set_off).of([thing.name]))
     under = steps.distances(np.linspace(before, landing, 100)) <= 0
@@ -161,7 +164,10 @@ def _out_of_reach(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) 
     thing = next((c for c in shot.colliders if c.name == _goal(shot, key).collider), None) if key.goal else None
     if key.action != "put_down" or thing is None or not isinstance(thing.handles, Surface):
         return []
-    high = float(to_world(np.array(thing.handles.place), pose_at(thing, seen.set_off))[2]) - planner.ground
+    pose = pose_at(thing, seen.set_off)
+    top = used_handles(_goal(shot, key).at(seen.set_off), thing, pose)
+    assert isinstance(top, Surface)
+    high = float(to_world(np.array(top.place), pose)[2]) - planner.ground
     if high <= LIFTED:
         return []
     return [f"'{thing.name}' is {high:.2f} m high; things are lifted to about {LIFTED:.2f} m; take a lower one."]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..geometry.colliders import Collider, Placed
 from ..geometry.roles import Carryable, Seat, Surface
+from ..geometry.spots import abreast
 from ..motion.rotations import Array, normalize, rotate
 from .approaches import Stand
 from .scene_aims import corners
@@ -35,6 +36,7 @@ APART, SHIN = 0.1, 0.05
 """to either side, and about them."""
 BENEATH = 0.05
 """Metres under a thing within which is what it stands on."""
+_UP = np.array([0.0, 0.0, 1.0])
 _REACH = 2.0
 """Metres around a thing in which others matter."""
 
@@ -62,7 +64,7 @@ def hindrance(stand: Stand, thing: Collider, pose: Array, things: Placed, ground
     if isinstance(stand.handles, Carryable):
         parts = _taking(stand, stand.handles, pose, ground)
     elif isinstance(stand.handles, Surface):
-        edge = to_world(np.array(stand.handles.place), pose)[:2] + stand.handles.depth / 2 * stand.outward
+        edge = to_world(abreast(stand.handles, _UP), pose)[:2] + stand.handles.depth / 2 * stand.outward
         parts = [(_columns(edge + BEFORE_EDGE * stand.outward, ground), TRUNK)]
     elif isinstance(stand.handles, Seat):
         parts = _sitting(stand.handles, pose, ground)

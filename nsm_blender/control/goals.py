@@ -20,7 +20,8 @@ class Goal:
     """A place to go to or a thing to use.
 
     place: x, y, z in world metres. facing: angle about +Z in radians (0 faces -Y) at the end, or None: as one arrives.
-    collider: name of the collider that is used, "" for a free goal; then the role's handles say where exactly.
+    collider: name of the collider that is used, "" for a free goal. by_place: the part of the collider that is nearest
+    to the place is used, such as another cushion or board; otherwise its handles alone say where.
     moves: x, y, z and facing angle at each frame of the shot, for a goal that is animated; empty for one that stays.
     """
 
@@ -29,13 +30,15 @@ class Goal:
     facing: float | None = None
     collider: str = ""
     moves: list[list[float]] = field(default_factory=list)
+    by_place: bool = False
 
     def at(self, frame: float) -> Goal:
         """The goal as it is at a frame of the shot, where it stays; before and after the shot as at its ends."""
         if not self.moves:
             return self
         x, y, z, facing = self.moves[min(max(round(frame), 0), len(self.moves) - 1)]
-        return Goal(self.name, [x, y, z], None if self.facing is None else facing, self.collider)
+        facing_then = None if self.facing is None else facing
+        return Goal(self.name, [x, y, z], facing_then, self.collider, by_place=self.by_place)
 
 
 @dataclass

@@ -55,7 +55,8 @@ def seat_aim(collider: Collider, pose: Array, seat: Seat | None = None) -> Reach
     """Sit on a seat whose pose is (7,), by its own handles or others."""
     used = collider.handles if seat is None else seat
     assert isinstance(used, Seat)
-    return Reach(to_world(np.array(used.place), pose), _angle(used.facing, pose), "sit", collider.name)
+    place = to_world(np.array(used.place), pose)
+    return Reach(place, _angle(used.facing, pose), "sit", collider.name, seat=used)
 
 
 def seat_towards(seat: Seat, pose: Array, place: Array) -> Seat:
@@ -76,16 +77,21 @@ def pick_up_aim(collider: Collider, pose: Array, grasp: Carryable) -> Reach:
 def put_down_aim(
     top: Surface, pose: Array, box: Collider, grasp: Carryable, lying: Array, ground: float = 0.0
 ) -> Reach:
-    """Put a box, which lay at `lying` (7,) and is held by a grasp, on a surface whose pose is (7,): near its front
-    edge, square to it. ground: height of what one stands on."""
+    """Put a box, which lay at `lying` (7,) and is held by a grasp, on a surface whose pose is (7,): square to its front
+    edge, near that or at the surface's spot, as near as the box lies on the area. ground: height under the feet."""
     outward = normalize(rotate(pose[QUATERNION], np.array(top.facing)))
     facing = float(angle_of(-outward[:2]))
     turned = _turned(lying, facing - _angle([-x for x in grasp.facing], lying))
     middle, angle = grasp_of(grasp, turned)
     outline = corners(box, turned) - middle
     near, bottom = float((outline @ outward).max()), float(-outline[:, 2].min())
+    left = np.array([-outward[1], outward[0], 0.0])
+    wide = float((outline @ left).max())
     place = to_world(np.array(top.place), pose)
-    place = place + max(top.depth / 2 - near - FROM_EDGE, 0.0) * outward + np.array([0.0, 0.0, bottom + ABOVE])
+    away = to_world(np.array(top.spot), pose) - place if top.spot else top.depth * outward
+    out, aside = max(top.depth / 2 - near - FROM_EDGE, 0.0), max(top.width / 2 - wide, 0.0)
+    place = place + np.clip(away @ outward, -out, out) * outward + np.clip(away @ left, -aside, aside) * left
+    place[2] += bottom + ABOVE
     return Reach(
         place + _lead(facing, float(place[2]) - ground),
         facing,

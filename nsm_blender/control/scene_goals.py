@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..geometry.roles import Carryable
+from ..geometry.roles import Carryable, Seat
 from ..geometry.sensors import Interaction
 from ..models.nsm import FPS, GOAL, GOAL_ACTIONS, INTERACTION, OCCUPANCY, SAMPLES
 from ..motion.root import angle_of, direction
@@ -78,7 +78,7 @@ class Reach:
     """Be at a place (3,), facing an angle, and do something there.
 
     pose: (7,) of the thing as it is to be in the end, for what is put down. grasp: by which a thing is taken. top: on
-    which it is put down: the collider's name and the height in the world.
+    which it is put down: the collider's name and the height in the world. seat: that is sat on, in the thing's frame.
     """
 
     place: Array
@@ -88,6 +88,7 @@ class Reach:
     pose: Array | None = None
     grasp: Carryable | None = None
     top: tuple[str, float] | None = None
+    seat: Seat | None = None
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """The same for all samples."""

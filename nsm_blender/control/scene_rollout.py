@@ -300,7 +300,7 @@ class SceneCharacter:
     def _round_corners(self, root: Array, place: Array) -> Array:
         """Future places (6, 2) of the root, led round the seat that one walks to; so is the root (4,), in place."""
         wish = self._goal.wish
-        seat = self.scenery.collider(wish.thing).handles if isinstance(wish, Reach) and wish.thing else None
+        seat = wish.seat if isinstance(wish, Reach) else None
         if not isinstance(wish, Reach) or not isinstance(seat, Seat) or self.action[_SIT] > _SITS:
             return place
         walks = min(max((self.speed - WALKS[0]) / (WALKS[1] - WALKS[0]), 0.0), 1.0)

@@ -94,7 +94,7 @@ class Ways:
     def _climbed(self, leg: Leg, key: ActionKey, frame: int, scenery: Scenery) -> Leg:
         """The leg that goes on over the edge to the landing."""
         name = self._goals[key.goal].collider
-        handles, pose = scenery.collider(name).handles, scenery.pose(name, frame)
+        handles, pose = leg.handles, scenery.pose(name, frame)
         assert isinstance(handles, Climbable)
         return _prolonged(leg, [], [to_world(np.array(part), pose)[:2] for part in (handles.edge, handles.landing)])
 
@@ -112,7 +112,7 @@ def is_free(root: Array, end: Array, scenery: Scenery, frame: int, thing: str) -
 
 def before_seat(aim: Reach, scenery: Scenery) -> Array:
     """Where one stands (2,) who got up from the seat of an aim."""
-    seat = scenery.collider(aim.thing).handles
+    seat = aim.seat or scenery.collider(aim.thing).handles
     assert isinstance(seat, Seat)
     out: Array = aim.place[:2] + direction(np.array(aim.facing)) * (seat.depth / 2 + IN_FRONT)
     return out
@@ -120,7 +120,7 @@ def before_seat(aim: Reach, scenery: Scenery) -> Array:
 
 def before_edge(aim: Reach, scenery: Scenery, place: Array) -> Array:
     """From the part of the front edge of an aim's seat that is nearest to a place (2,), to that place, (2,)."""
-    seat = scenery.collider(aim.thing).handles
+    seat = aim.seat or scenery.collider(aim.thing).handles
     assert isinstance(seat, Seat)
     front = direction(np.array(aim.facing))
     left = np.array([-front[1], front[0]])

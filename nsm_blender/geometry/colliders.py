@@ -46,6 +46,7 @@ class Collider:
     The collider's frame is the object's, with its scale (and shear) applied to the cuboids: metres, rigid.
     poses: (1, 7) or (F, 7), one per scene frame: place x, y, z and quaternion w, x, y, z of the frame in the world.
     role: one of roles.ROLES. handles: what belongs to the role, in the collider's frame; None for an obstacle.
+    also: handles of the thing's other parts of the same use, for goals that point at these.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Collider:
     poses: Array = field(default_factory=lambda: STILL)
     role: str = "obstacle"
     handles: Handles | None = None
+    also: list[Handles] = field(default_factory=list)
 
     def to_data(self) -> dict[str, Any]:
         """The collider as JSON's plain data."""
@@ -63,6 +65,7 @@ class Collider:
             "poses": np.asarray(self.poses).tolist(),
             "role": self.role,
             "handles": to_data(self.handles),
+            "also": [to_data(handles) for handles in self.also],
         }
 
     @staticmethod
@@ -76,6 +79,7 @@ class Collider:
             np.array(data["poses"], dtype=float).reshape(-1, 7),
             data["role"],
             from_data(data["role"], data["handles"]),
+            [held for part in data.get("also", []) if (held := from_data(data["role"], part)) is not None],
         )
 
 

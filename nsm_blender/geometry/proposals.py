@@ -51,6 +51,7 @@ def propose(
     floor = form.floor if ground is None else ground
     found.warnings += _check(moved(found.handles, form.world, np.zeros(3)), None, floor, surroundings)
     found.handles = moved(found.handles, form.turn, form.shift)
+    found.also = [moved(part, form.turn, form.shift) for part in found.also]
     return found
 
 

@@ -73,13 +73,18 @@ class Carryable:
 
 @dataclass
 class Surface:
-    """Where a thing is put down. place: the middle of the free area, facing: towards the one who puts it there,
-    width, depth: metres across and along the facing."""
+    """Where a thing is put down.
+
+    place: the middle of the free area. facing: unit vector towards the character that puts it there. width, depth:
+    metres of the area across and along the facing. spot: where in the area, as near as the thing fits; empty: near
+    the front edge.
+    """
 
     place: list[float]
     facing: list[float]
     width: float
     depth: float
+    spot: list[float] = field(default_factory=list)
 
 
 @dataclass
@@ -107,15 +112,19 @@ KINDS: dict[str, type[Handles]] = {
 
 @dataclass
 class Proposal:
-    """Handles that were found on a thing, None when none were; what is wrong with them, in words; how sure, 0 to 1."""
+    """Handles that were found on a thing, None when none were; what is wrong with them, in words; how sure, 0 to 1.
+
+    also: handles of its other parts of the same use: other boards of a shelf, the other wing of a corner sofa.
+    """
 
     handles: Handles | None
     warnings: list[str] = field(default_factory=list)
     confidence: float = 0.0
+    also: list[Handles] = field(default_factory=list)
 
 
 _DIRECTIONS = ("facing", "axis")
-_PLACES = ("place", "arm_rests", "hinge", "handle", "left", "right", "edge", "landing")
+_PLACES = ("place", "spot", "arm_rests", "hinge", "handle", "left", "right", "edge", "landing")
 
 
 def moved(handles: Handles, rotation: Array, shift: Array) -> Handles:

@@ -25,7 +25,8 @@ def scaled(collider: Collider, factor: float) -> Collider:
     poses[:, POSE_PLACE] *= factor
     cuboids = Cuboids(np.asarray(collider.cuboids.centre) * factor, np.asarray(collider.cuboids.half) * factor)
     handles = None if collider.handles is None else scaled_handles(collider.handles, factor)
-    return replace(collider, cuboids=cuboids, poses=poses, handles=handles)
+    also = [scaled_handles(part, factor) for part in collider.also]
+    return replace(collider, cuboids=cuboids, poses=poses, handles=handles, also=also)
 
 
 def scaled_handles(handles: Handles, factor: float) -> Handles:

@@ -107,4 +107,4 @@ def _from_side(
     if depth < _NARROWEST:
         return None
     middle = place + (edge - depth / 2) * side
-    return Surface(middle.tolist(), side.tolist(), across, depth)
+    return Surface(middle.tolist(), side.tolist(), across, depth, surface.spot)
