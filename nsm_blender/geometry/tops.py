@@ -10,28 +10,46 @@ from .around import distance, standing_room
 from .colliders import Placed
 from .form import SIDES, Form, Level, largest_rectangle
 from .reach import CLIMB_HEIGHTS, LANDING, PUT_DEPTH, PUT_HEIGHTS, STANDING
-from .roles import Climbable, Proposal, Surface
+from .roles import Climbable, Handles, Proposal, Surface
 
 _EASY_HEIGHT = 0.9
+_NARROWEST, _OTHER = 0.12, 0.2
+"""Meters that the free area of a thing's best surface, and of its other ones, has to be wide and deep."""
 _ROOM_ABOVE = 0.2
 """Metres of free space that a thing needs which is put down."""
 
 
 def propose_surface(form: Form, around: Placed | None) -> Proposal:
-    """A free area to put a thing down, in the form's aligned frame; none when no level place is large enough."""
-    best, most = None, 0.0
+    """A free area to put a thing down, in the form's aligned frame; none when no level place is large enough.
+
+    The other areas, such as a shelf's other boards, are those of the proposal's `also`.
+    """
+    areas = []
     for level in form.levels(clearance=_ROOM_ABOVE, area=0.03):
         low, high = _free_area(form, level)
-        size = high - low
-        if size.min() < 0.12:
+        if (high - low).min() < _NARROWEST:
             continue
         likely = 0.02 + np.exp(-(((level.height - form.floor - _EASY_HEIGHT) / 0.35) ** 2))
-        merit = float(likely * min(np.prod(size), 0.3))
-        if merit > most:
-            best, most = (level, low, high), merit
-    if best is None:
+        areas.append((float(likely * min(np.prod(high - low), 0.3)), level, low, high))
+    if not areas:
         return Proposal(None, ["No level place to put things on was found: give the object another role."])
-    level, low, high = best
+    areas.sort(key=lambda area: -area[0])
+    _, best, low, high = areas[0]
+    surface, open_ = _surface(form, best, low, high, around)
+    warnings = [] if open_ else ["Every side of the surface is closed: nothing can be put down there."]
+    lean = np.rad2deg(form.slope(best))
+    if lean > 5:
+        warnings.append(f"The surface leans by {lean:.0f} degrees: things would slide off it.")
+    also: list[Handles] = []
+    for _, level, low, high in areas[1:]:
+        if PUT_HEIGHTS[0] <= level.height - form.floor <= PUT_HEIGHTS[1] and (high - low).min() >= _OTHER:
+            other, free = _surface(form, level, low, high, around)
+            also += [other] if free else []
+    return Proposal(surface, warnings, 0.9 if open_ else 0.3, also)
+
+
+def _surface(form: Form, level: Level, low: Array, high: Array, around: Placed | None) -> tuple[Surface, bool]:
+    """The part of a free area that is within reach of its best side, and whether that side is open."""
     side, open_ = _user_side(form, level, low, high, around)
     along, sign = (1 if side % 2 == 0 else 0), float(SIDES[side].sum())
     place = np.array([*(low + high) / 2, level.height])
@@ -41,12 +59,7 @@ def propose_surface(form: Form, around: Placed | None) -> Proposal:
         edge = high[along] if sign > 0 else low[along]
         place[along] = edge - sign * PUT_DEPTH / 2
         depth = PUT_DEPTH
-    surface = Surface(place.tolist(), [*SIDES[side].tolist(), 0.0], float((high - low)[1 - along]), depth)
-    warnings = [] if open_ else ["Every side of the surface is closed: nobody can put a thing down there."]
-    lean = np.rad2deg(form.slope(level))
-    if lean > 5:
-        warnings.append(f"The surface leans by {lean:.0f} degrees: things would slide off it.")
-    return Proposal(surface, warnings, 0.9 if open_ else 0.3)
+    return Surface(place.tolist(), [*SIDES[side].tolist(), 0.0], float((high - low)[1 - along]), depth), open_
 
 
 def check_surface(surface: Surface, form: Form | None, floor: float, around: Placed | None) -> list[str]:
