@@ -52,7 +52,9 @@ def stands(goal: Goal, collider: Collider | None, frame: float, distance: float)
     if collider is None or collider.handles is None:
         return [Stand(np.array(goal.place[:2], dtype=np.float64), goal.facing, np.zeros(2))]
     pose = pose_at(collider, frame)
-    return _before(goal, collider, pose, used_handles(goal, collider, pose), distance)
+    used = used_handles(goal, collider, pose)
+    assert used is not None
+    return _before(goal, collider, pose, used, distance)
 
 
 def used_handles(goal: Goal, collider: Collider, pose: Array) -> Handles | None:
