@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measures of naturalness give what was put into a motion, and recordings and bakes are cut by the same rules."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nsm_blender.cli import main
+from nsm_blender.control.goals import ActionKey, Goal
+from nsm_blender.control.shot import Shot
+from nsm_blender.evaluation.naturalness import recorded, table
+from nsm_blender.evaluation.naturalness.case import Case
+from nsm_blender.evaluation.naturalness.measures import excess_turning, measure, measure_track
+from nsm_blender.evaluation.naturalness.segments import segments
+from nsm_blender.evaluation.naturalness.track import (
+    FPS,
+    Track,
+    derivative,
+    high_passed,
+    resampled,
+    sample_times,
+    smooth,
+    track_of,
+    track_of_clip,
+    turning_points,
+)
+from nsm_blender.motion.gait import GAITS
+from nsm_blender.motion.motion import Motion
+from nsm_blender.motion.rotations import Array, from_yaw, rotate
+from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
+
+from .synthetic import Performance, perform, stand
+
+FEET = MODEL_SKELETON.indices(["LeftFoot", "LeftToe", "RightFoot", "RightToe"])
+
+
+def motion_of(performance: Performance) -> Motion:
+    positions, rotations = performance.clip.world()
+    count = len(positions)
+    return Motion(
+        MODEL_SKELETON.names,
+        MODEL_SKELETON.parents,
+        positions.astype(np.float32),
+        rotations.astype(np.float32),
+        performance.root.astype(np.float32),
+        np.repeat(performance.down, 2, axis=1).astype(np.float32),
+        CONTACT_JOINTS,
+        np.zeros(count, np.float32),
+        np.zeros((count, len(GAITS)), np.float32),
+        GAITS,
+        FPS,
+    )
+
+
+def still(seconds: float = 3.0) -> Track:
+    """Standing without any movement."""
+    positions, _ = stand(seconds).clip.world()
+    places = np.repeat(positions[:1].astype(float), len(positions), axis=0)
+    return track(places)
+
+
+def track(places: Array, fps: float = FPS) -> Track:
+    count = len(places)
+    return Track(places, np.tile([0.0, -1.0, 0.0], (count, 1)), fps, np.zeros(count, dtype=bool))
+
+
+def turned(places: Array, angle: Array) -> Array:
+    """Places (T, J, 3) turned about the vertical through the hips by an angle (T,)."""
+    middle = places[:, :1] * [1, 1, 0]
+    spin = np.repeat(from_yaw(angle)[:, None], places.shape[1], axis=1)
+    return rotate(spin, places - middle) + middle
+
+
+@pytest.mark.parametrize(("fps", "within"), [(60.0, 0.02), (30.0, 0.04)])
+def test_acceleration_of_a_swaying_body_is_that_of_the_sine_at_any_rate(fps: float, within: float) -> None:
+    t = np.arange(round(4 * fps)) / fps
+    hz, amplitude = 3.0, 0.05
+    places = np.repeat(still().raw[:1], len(t), axis=0)
+    places[..., 0] += amplitude * np.sin(2 * np.pi * hz * t)[:, None]
+    swaying = track(resampled(places, sample_times(len(t), fps)), fps)
+    found = measure_track(swaying, action="idle").values()
+    low_passed = np.exp(-0.5 * (2 * np.pi * hz * 0.02) ** 2)
+    true = amplitude * (2 * np.pi * hz) ** 2 * low_passed
+    for part in ("hips", "hands", "feet", "head"):
+        assert max(found["idle", f"{part}_acceleration"]) == pytest.approx(true, rel=within + 0.02)
+        assert max(found["idle", f"{part}_jerk"]) == pytest.approx(true * 2 * np.pi * hz, rel=within + 0.05)
+
+
+def test_tremble_is_what_lies_above_10_hz() -> None:
+    t = np.arange(300) / FPS
+    walking, trembling = 0.1 * np.sin(2 * np.pi * 2 * t), 0.002 * np.sin(2 * np.pi * 15 * t)
+    inner = slice(30, -30)
+    assert np.sqrt(np.square(high_passed(walking + trembling)[inner]).mean()) == pytest.approx(
+        0.002 / np.sqrt(2), rel=0.1
+    )
+    assert np.abs(high_passed(walking + 3.0 * t)[inner]).max() < 1e-4
+
+
+def test_tremble_of_a_slow_source_is_not_told() -> None:
+    assert "head_tremble_mm" in measure_track(still()).whole
+    assert "head_tremble_mm" not in measure_track(track(still().raw, 30.0)).whole
+
+
+def test_smoothing_keeps_a_straight_line() -> None:
+    line = 2.0 * np.arange(50) / FPS
+    assert np.allclose(derivative(smooth(line, 0.2)), 2.0)
+
+
+def test_planted_feet_are_twisted_by_as_much_as_the_body_turns() -> None:
+    standing = still(4.0)
+    places = turned(standing.raw, np.radians(60) * np.linspace(0, 1, len(standing)))
+    places[:, FEET] = standing.raw[:, FEET]
+    out = measure_track(track(places)).whole["planted_twist_deg"]
+    assert out == pytest.approx(60, abs=6)
+    assert measure_track(track(turned(standing.raw, np.full(len(standing), 1.0)))).whole["planted_twist_deg"] < 10
+
+
+def test_a_lunge_is_measured_at_its_speed_and_stays_part_of_the_walk() -> None:
+    walk = motion_of(perform(1.2))
+    extra = np.zeros(len(walk))
+    extra[120:150] = 1.8 / FPS
+    walk.positions[..., 1] -= np.cumsum(extra)[:, None]
+    found = measure(walk).values()
+    assert max(found["walk", "root_speed"]) > 2.6
+    assert ("jog", "root_speed") not in found
+    assert max(measure(motion_of(perform(1.2))).values()["walk", "root_speed"]) == pytest.approx(1.2, abs=0.05)
+
+
+def test_a_spin_is_more_than_the_way_asks_and_a_corner_is_not() -> None:
+    straight, corner, spin = np.zeros(300), np.zeros(300), np.zeros(300)
+    corner[120:180] = np.pi / 2
+    spin[100:200] = 2 * np.pi / (100 / FPS)
+    excess = [
+        excess_turning(track_of(motion_of(p)), [(0, 299)])
+        for p in (perform(1.2, 5, turn=straight), perform(1.2, 5, turn=corner), perform(0.0, 5, turn=spin))
+    ]
+    assert excess[0] < 5 and excess[1] < 30
+    assert excess[2] == pytest.approx(360, abs=15)
+
+
+def test_turning_that_is_asked_for_is_no_excess() -> None:
+    spin = np.zeros(300)
+    spin[100:200] = 2 * np.pi / (100 / FPS)
+    assert excess_turning(track_of(motion_of(perform(0.0, 5, turn=spin))), [(0, 299)], asked=2 * np.pi) < 10
+
+
+def test_sway_is_no_turning() -> None:
+    sway = np.radians(10) * np.sin(np.arange(600) / 10)
+    assert np.abs(np.diff(turning_points(sway, np.radians(25)))).sum() < np.radians(21)
+    there_and_back = np.radians(90) * np.sin(np.linspace(0, np.pi, 600)) + sway
+    assert np.abs(np.diff(turning_points(there_and_back, np.radians(25)))).sum() == pytest.approx(np.pi, abs=0.7)
+
+
+def test_a_walk_has_a_start_and_a_stop() -> None:
+    speed = np.concatenate((np.zeros(60), np.full(180, 1.3), np.zeros(60)))
+    actions = [s.action for s in segments(track_of(motion_of(perform(speed, 5.0))))]
+    assert actions[0] in ("idle", "start") and "start" in actions and "stop" in actions and "walk" in actions
+    assert actions.index("start") < actions.index("walk") < actions.index("stop")
+
+
+@pytest.mark.parametrize(("speed", "toward", "action"), [
+    (1.2, 0.0, "walk"), (3.2, 0.0, "jog"), (0.8, np.pi, "backward"), (0.8, np.pi / 2, "sideways"), (0.0, 0.0, "idle"),
+])  # fmt: skip
+def test_steady_motion_is_what_it_is(speed: float, toward: float, action: str) -> None:
+    performance = stand(4.0) if speed == 0 else perform(speed, toward=toward, cycle=0.7 if speed > 2 else 0.9)
+    assert {s.action for s in segments(track_of(motion_of(performance)))} == {action}
+
+
+def test_recordings_and_bakes_are_measured_alike() -> None:
+    performance = perform(1.3)
+    of_clip = measure_track(track_of_clip(performance.clip)).values()
+    of_motion = measure(motion_of(performance)).values()
+    assert of_clip.keys() == of_motion.keys()
+    for key, values in of_clip.items():
+        # Positions of a motion are float32: a hundredth of a micrometre, differentiated three times.
+        assert of_motion[key] == pytest.approx(values, rel=0.02, abs=0.5), key
+
+
+def test_hips_that_bob_are_measured_from_lowest_to_highest() -> None:
+    walk = motion_of(perform(1.2))
+    t = np.arange(len(walk)) / FPS
+    walk.positions[..., 2] += 0.03 * np.sin(2 * np.pi * 1.8 * t)[:, None]
+    assert max(measure(walk).values()["walk", "hips_bob"]) == pytest.approx(6.0, abs=1.2)
+
+
+def test_a_raised_hand_is_told_but_not_that_of_a_carrier() -> None:
+    raised = still()
+    raised.raw[:, MODEL_SKELETON.index("LeftHand"), 2] = HIPS_HEIGHT + 0.5
+    found = measure_track(raised).values()
+    assert min(found["idle", "hand_height"]) > 0.5
+    carrier = Track(raised.raw, raised.look, FPS, np.ones(len(raised), dtype=bool))
+    assert ("idle", "hand_height") not in measure_track(carrier).values()
+
+
+def test_percentiles_of_recordings_ship_for_every_action_and_measure_of_the_table() -> None:
+    rows = recorded.recorded()
+    for action in table.ACTIONS:
+        for name in table.MEASURES:
+            row = rows[action, name]
+            assert row.count >= 10 and row.of in ("held out", "all")
+            assert list(row.values) == sorted(row.values)
+
+
+def test_the_table_tells_ratios_crashes_and_refusals() -> None:
+    free = Shot("free", 30.0, 60, keys=[ActionKey("walk", "there")], goals=[Goal("there", [0.0, -1.0, 0.0])])
+    impossible = Shot("none", 30.0, 60, keys=[ActionKey("open", "there")], goals=[Goal("there", [0.0, -1.0, 0.0])])
+    baked = table.carried_out(Case("walk", 1, free))
+    expected = table.carried_out(Case("door", 2, impossible, refusal="door"))
+    wrong = table.carried_out(Case("door", 3, impossible))
+    crashed = table.Outcome("chair", 4, "crashed", "IndexError: list index out of range")
+    assert [one.state for one in (baked, expected, wrong)] == ["baked", "refused", "refused wrongly"]
+    found = table.Table([baked, expected, wrong, crashed])
+    figures = found.figures()
+    assert figures["naturalness.crashes"] == 1 and figures["naturalness.refused_wrongly"] == 1
+    actions = {action for action, _, _ in baked.values}
+    assert actions and all(f"naturalness.{action}.root_speed.ratio" in figures for action in actions)
+    assert any("chair 4 crashed" in text for text in found.troubles())
+
+
+def test_motions_are_measured_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    motion_of(perform(1.3)).save(tmp_path / "walk.npz")
+    out = tmp_path / "figures.json"
+    assert main(["evaluate", "naturalness", "--motions", str(tmp_path / "walk.npz"), "--json", str(out)]) == 0
+    figures = json.loads(out.read_text())
+    assert figures["naturalness.walk.root_speed.p50"] == pytest.approx(1.3, abs=0.05)
+    assert figures["meta"]["system"] == "naturalness"
+    assert "walk.root_speed" in capsys.readouterr().out
+
+
+def test_an_unknown_kind_of_case_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "naturalness", "--kinds", "flying"]) == 1
+    assert "flying" in capsys.readouterr().err
