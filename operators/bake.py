@@ -44,10 +44,11 @@ class NSM_OT_bake(JobOperation):
             self.report({"INFO" if note in job.infos else "WARNING"}, note)
         report = job.report
         goals = "" if report.goal_error_cm is None else f", {report.goal_error_cm:.1f} cm from the goal"
+        odd = next((f"; {one.text}" for one in report.findings if not one.natural), "")
         self.report(
             {"INFO"},
             f"Baked {report.frames} frames; rig error {report.rig_error_mm_max:.2f} mm, "
-            f"foot slide {report.foot_slide_cm_per_s:.1f} cm/s{goals}",
+            f"foot slide {report.foot_slide_cm_per_s:.1f} cm/s{goals}{odd}",
         )
         return {"FINISHED"}
 

@@ -163,6 +163,8 @@ class NSM_PT_result(_Panel):
             split = column.split(factor=0.45)
             split.label(text=name)
             split.label(text=value)
+        for finding in report.findings:
+            _draw_text(layout, finding.text, "ERROR" if finding.ratio > 1 else "CHECKMARK")
         for note in report.notes.splitlines():
             _draw_text(layout, note, "INFO")
         column = layout.column(align=True)

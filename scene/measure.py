@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 import bpy
 import numpy as np
 
 from ..nsm_blender.control.bodies import depth
+from ..nsm_blender.evaluation.naturalness.findings import Finding, findings
 from ..nsm_blender.geometry.colliders import Surroundings
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array
@@ -34,6 +35,8 @@ _EVERY, _FRAMES = 2, 24
 """Of the measured frames, the depth in colliders is taken at every second one, so many at a time."""
 _ACTIVE = 0.2
 """An action whose label is above this is being done."""
+
+_FINDING = ("measure", "value", "ratio", "text")
 
 _NAMES = {
     "seconds_rollout": "seconds.rollout",
@@ -62,11 +65,13 @@ class Report:
     goal_error_deg: float | None = None
     penetration_cm_max: float | None = None
     goals: list[arrivals.Arrival] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def to_json(self) -> str:
-        """One JSON object with the design's names, flat but for the list of goals."""
+        """One JSON object with the design's names, flat but for the lists of goals and of findings."""
         values = {_NAMES.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
+        values["findings"] = [asdict(one) | {"natural": one.natural} for one in self.findings]
         return json.dumps(values | {"goals": arrivals.plain(self.goals)}, indent=1)
 
     def save(self, path: Path | str) -> None:
@@ -81,6 +86,11 @@ class Report:
             if name == "notes":
                 value = "\n".join(value)
             setattr(stored, name, -1.0 if value is None else value)
+        stored.findings.clear()
+        for one in self.findings:
+            kept = stored.findings.add()
+            for name in _FINDING:
+                setattr(kept, name, getattr(one, name))
         arrivals.store(armature, self.goals)
 
     @staticmethod
@@ -93,6 +103,7 @@ class Report:
         for name in ("goal_error_cm", "goal_error_deg", "path_error_cm", "penetration_cm_max"):
             if getattr(stored, name) < 0:
                 setattr(report, name, None)
+        report.findings = [Finding(*(getattr(kept, name) for name in _FINDING)) for kept in stored.findings]
         report.goals = arrivals.stored(armature)
         return report
 
@@ -121,6 +132,7 @@ def measure(
     _fill_in(gathered, motion, places, report)
     for share in _measure_depth(gathered, motion, places, report):
         yield 0.8 + 0.2 * share
+    report.findings = findings(motion, report.penetration_cm_max)
 
 
 def measure_together(
@@ -302,4 +314,4 @@ def _goal_error(gathered: Gathered, hips: Array) -> float | None:
 
 
 def _stored_names() -> list[str]:
-    return [f.name for f in fields(Report) if f.name != "goals"]
+    return [f.name for f in fields(Report) if f.name not in ("goals", "findings")]

@@ -42,6 +42,15 @@ def _is_curve(_settings: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool
     return obj.type == "CURVE"
 
 
+class NSM_PG_finding(bpy.types.PropertyGroup):
+    """One figure of a bake in plain words. Of a ratio above 1 it is not how people move."""
+
+    measure: StringProperty(options=_FIXED)
+    value: FloatProperty(options=_FIXED)
+    ratio: FloatProperty(options=_FIXED)
+    text: StringProperty(options=_FIXED)
+
+
 class NSM_PG_report(bpy.types.PropertyGroup):
     """The measurements of the last bake, on the armature. Negative: not applicable."""
 
@@ -91,6 +100,9 @@ class NSM_PG_report(bpy.types.PropertyGroup):
     )
     frames_measured: IntProperty(
         name="Frames Measured", description="Frames at which the rig was measured", options=_FIXED
+    )
+    findings: CollectionProperty(
+        type=NSM_PG_finding, name="Naturalness", description="What is farthest from how recorded people move"
     )
     notes: StringProperty(name="Notes", description="What the bake had to decide by itself", options=_FIXED)
 
@@ -191,6 +203,7 @@ CLASSES = (
     keys.NSM_PG_routes,
     keys.NSM_PG_action_key,
     keys.NSM_PG_armature,
+    NSM_PG_finding,
     NSM_PG_report,
     NSM_PG_object,
     NSM_PG_scene,

@@ -14,6 +14,7 @@ from nsm_blender.control.goals import ActionKey, Goal
 from nsm_blender.control.shot import Shot
 from nsm_blender.evaluation.naturalness import recorded, table
 from nsm_blender.evaluation.naturalness.case import Case
+from nsm_blender.evaluation.naturalness.findings import FINDINGS, findings
 from nsm_blender.evaluation.naturalness.measures import excess_turning, measure, measure_track
 from nsm_blender.evaluation.naturalness.segments import segments
 from nsm_blender.evaluation.naturalness.track import (
@@ -194,6 +195,22 @@ def test_a_raised_hand_is_told_but_not_that_of_a_carrier() -> None:
     assert min(found["idle", "hand_height"]) > 0.5
     carrier = Track(raised.raw, raised.look, FPS, np.ones(len(raised), dtype=bool))
     assert ("idle", "hand_height") not in measure_track(carrier).values()
+
+
+def test_findings_name_the_figures_that_are_farthest_from_people() -> None:
+    walk = motion_of(perform(1.2))
+    t = np.arange(len(walk)) / FPS
+    walk.positions[..., 2] += 0.15 * np.sin(2 * np.pi * 1.8 * t)[:, None]
+    found = findings(walk, depth_cm=30.0)
+    assert len(found) == FINDINGS == len({one.measure for one in found})
+    assert found == sorted(found, key=lambda one: -one.ratio)
+    assert found[0].text == "Deepest in a thing 30.0 cm" and not found[0].natural
+    assert any(one.text.startswith("Hips bob 3") and not one.natural for one in found)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 20, 45])
+def test_very_short_motions_can_be_measured(count: int) -> None:
+    assert all(np.isfinite(one.value) for one in findings(motion_of(perform(1.2)).sampled(np.arange(count))))
 
 
 def test_percentiles_of_recordings_ship_for_every_action_and_measure_of_the_table() -> None:

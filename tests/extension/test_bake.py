@@ -448,6 +448,22 @@ def test_the_report_has_the_designs_names(engine, tmp_path):
     assert report["goal_error_deg"] is None
 
 
+def test_the_report_names_the_five_figures_that_are_farthest_from_how_people_move(engine, tmp_path):
+    rig, _ = build.shot(engine, frames=90)
+    bpy.ops.nsm.bake()
+    stored = rig.nsm.report.findings
+    ratios = [finding.ratio for finding in stored]
+    assert len(stored) == 5 and ratios == sorted(ratios, reverse=True)
+    assert len({finding.measure for finding in stored}) == 5 and all(finding.text for finding in stored)
+    path = tmp_path / "report.json"
+    bpy.ops.nsm.save_report(filepath=str(path))
+    told = json.loads(path.read_text())["findings"]
+    assert [one["text"] for one in told] == [finding.text for finding in stored]
+    assert all(one["natural"] == (one["ratio"] <= 1) for one in told)
+    bpy.ops.nsm.remove_bake()
+    assert not rig.nsm.report.findings
+
+
 def test_every_bake_leaves_its_report_in_the_users_folder(engine):
     build.shot(engine)
     bpy.ops.nsm.bake()

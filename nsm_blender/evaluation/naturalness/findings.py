@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The most telling figures of one motion, in plain words, against recorded people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...motion.motion import Motion
+from .measures import Measured, measure
+from .recorded import Table, recorded
+from .track import PARTS
+
+FINDINGS = 5
+"""Figures that a report of a bake names."""
+TURNING_LIMIT = 90.0
+"""Degrees that a motion may turn more than its way asks: about one look around."""
+DEPTH_LIMIT = 3.0
+"""Centimetres that a body may be in a thing: less than flesh and upholstery give way."""
+
+_DOING = {
+    "walk": "walking",
+    "jog": "running",
+    "start": "setting off",
+    "stop": "stopping",
+    "turn": "turning",
+    "idle": "standing",
+    "sit": "sitting down",
+    "seated": "sitting",
+    "rise": "getting up",
+    "pick_up": "picking up",
+    "put_down": "putting down",
+    "open": "opening",
+    "climb": "climbing",
+    "sideways": "stepping sideways",
+    "backward": "walking backward",
+    "crouch": "crouching",
+    "strike": "striking",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One figure. measure: its name, with the action before it where it is of one. value: in the measure's unit.
+    ratio: of what people do at most, or of what is tolerated; above 1 it is not natural. text: a short sentence."""
+
+    measure: str
+    value: float
+    ratio: float
+    text: str
+
+    @property
+    def natural(self) -> bool:
+        """Whether recorded people do so, too."""
+        return self.ratio <= 1.0
+
+
+def findings(motion: Motion, depth_cm: float | None = None) -> list[Finding]:
+    """The `FINDINGS` figures of a motion that are farthest from what people do, the farthest first.
+
+    depth_cm: how deep the body was in a thing, None where nothing stands around. A motion shorter than half a second
+    has none of the figures that are taken from segments.
+    """
+    measured, people = measure(motion), recorded()
+    found = [*_of_actions(measured, people), *_of_whole(measured, people)]
+    if depth_cm is not None:
+        found.append(Finding("depth_cm", depth_cm, depth_cm / DEPTH_LIMIT, f"Deepest in a thing {depth_cm:.1f} cm"))
+    best: dict[str, Finding] = {}
+    for one in found:
+        family = one.measure.rpartition(".")[2]
+        family = "jerk" if family.endswith("_jerk") else family
+        if family not in best or one.ratio > best[family].ratio:
+            best[family] = one
+    return sorted(best.values(), key=lambda one: -one.ratio)[:FINDINGS]
+
+
+def _of_actions(measured: Measured, people: Table) -> Iterator[Finding]:
+    """Figures of segments, the largest of each action."""
+    for (action, name), values in measured.values().items():
+        row = people.get((action, name))
+        if row is None:
+            continue
+        doing, value = _DOING[action], max(values)
+        most = row.at(99.0)
+        if name == "root_speed":
+            text = f"Fastest while {doing} {value:.1f} m/s (people up to {most:.1f})"
+        elif name == "yaw_speed":
+            text = f"Fastest turn while {doing} {value:.0f} degrees/s (people up to {most:.0f})"
+        elif name in (f"{part}_jerk" for part in PARTS):
+            text = f"Jerkiest: {name.removesuffix('_jerk')} while {doing}, {value / most:.1f} times people's"
+        elif name == "knee_pop":
+            text = f"Knees snap by {value:.0f} degrees/s while {doing} (people up to {most:.0f})"
+        elif name == "hips_bob" and action in ("walk", "jog"):
+            most = row.at(90.0)
+            text = f"Hips bob {value:.1f} cm while {doing} (people {row.at(10.0):.1f} to {most:.1f})"
+        elif name == "head_drop_cm":
+            most = row.at(90.0)
+            text = f"Head drops {value:.1f} cm when setting off (people up to {most:.1f})"
+        elif name == "seconds":
+            value, most = min(values), row.at(5.0)
+            text = f"{doing.capitalize()} takes {value:.1f} s (people {most:.1f} to {row.at(95.0):.1f})"
+            yield Finding(f"{action}.{name}", value, most / value, text)
+            continue
+        else:
+            continue
+        yield Finding(f"{action}.{name}", value, value / most, text)
+
+
+def _of_whole(measured: Measured, people: Table) -> Iterator[Finding]:
+    """Figures of the whole motion."""
+    value = measured.whole["excess_turning_deg"]
+    yield Finding("excess_turning_deg", value, value / TURNING_LIMIT,
+                  f"Turned {value:.0f} degrees more than the way asks")  # fmt: skip
+    name = "planted_twist_deg"
+    if name in measured.whole:
+        value, most = measured.whole[name], people["whole", name].at(99.0)
+        yield Finding(name, value, value / most, f"Planted feet twist {value:.0f} degrees (people up to {most:.0f})")
