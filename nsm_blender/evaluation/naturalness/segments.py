@@ -7,7 +7,7 @@ Only moments at which a thing is used need a hint, as a recorded thing leaves no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -127,7 +127,8 @@ def segments(track: Track, uses: Sequence[Use] = (), sits: bool = True) -> list[
     take([s for s in used if s is not None and s.action != "open"])
     for s in used:
         if s is not None and s.action == "open":
-            take(pieces("open", _within(free, s.start, s.stop)))
+            parts = pieces("open", _within(free, s.start, s.stop))
+            take([replace(part, event=_event(part, s.event)) for part in parts])
     climbing = _climbing(track)
     take(pieces("climb", _runs(free & climbing)))
     seated = _seated(track) & ~climbing & sits
@@ -164,6 +165,11 @@ def pieces(action: str, spans: Sequence[Span]) -> list[Segment]:
         edges = np.linspace(a, b, count + 1).round().astype(int).tolist()
         out += [Segment(action, c, d) for c, d in pairwise(edges)]
     return out
+
+
+def _event(part: Segment, event: int | None) -> int | None:
+    """The event of the whole, if it is in this part."""
+    return event if event is not None and part.start <= event < part.stop else None
 
 
 def _within(free: Array, start: int, stop: int) -> list[Span]:

@@ -10,7 +10,6 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -37,6 +36,8 @@ MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration"
 
 GATES = {"hips_bob": 90.0, "head_drop_cm": 90.0, "hand_height": 95.0, "hand_aside": 95.0}
 """Percentile at which cases and recordings are compared, for measures for which it is not the 99th."""
+JUDGED_FROM = 10
+"""Recorded segments with which a row is judged, at least."""
 SYNTHESIS_KINDS = ("strike", "synthesis")
 STRIKE_GATE = 99.9
 """Percentile at which strikes are compared: a kick is a rare thing."""
@@ -211,10 +212,12 @@ def _line(action: str, name: str, found: Sequence[tuple[float, str]], people: Ro
     median, highest = float(np.median(values)), float(np.percentile(values, 99))
     worst = found[int(values.argmax())][1]
     gate, passes = "", None
-    if people is not None and name in BOTH_SIDES:
+    if people is None or people.count < JUDGED_FROM:
+        return Line(f"{action}.{name}", len(values), median, highest, people, gate, passes, worst)
+    if name in BOTH_SIDES:
         low, high = people.at(5.0), people.at(95.0)
         gate, passes = f"{low:.3g}..{high:.3g}", bool(low <= median <= high)
-    elif people is not None:
+    else:
         at = STRIKE_GATE if action == "strike" else GATES.get(name, 99.0)
         gate, passes = f"p{at:g}", bool(np.percentile(values, at) <= people.at(at))
     return Line(f"{action}.{name}", len(values), median, highest, people, gate, passes, worst)
@@ -294,13 +297,9 @@ def tabulated(
     try:
         for kind in kinds:
             started = kept = time.perf_counter()
-            waiting = {pool.submit(_of_seed, kind, seed): seed for seed in seeds}
+            waiting = [pool.submit(_of_seed, kind, seed) for seed in seeds]
             for future in as_completed(waiting):
-                try:
-                    table.outcomes.append(future.result())
-                except BrokenProcessPool:
-                    table.outcomes.append(Outcome(kind, waiting[future], "crashed", "The process died."))
-                    pool = ProcessPoolExecutor(processes, get_context("spawn"))
+                table.outcomes.append(future.result())
                 if time.perf_counter() - kept > 60:
                     kept = time.perf_counter()
                     keep(table)
