@@ -10,7 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,9 @@ from .recorded import Row, recorded
 MODULES = ("plain_cases", "locomotion_cases")
 """Files of this package with a dictionary `CASES`, a kind's name -> the case of a seed."""
 
+MOTIONS = {"strike": "strike_motions", "synthesis": "synthesis_motions"}
+"""Kinds of motions by the manifold: the function of `manifold_cases` that makes those of some seeds."""
+
 ACTIONS = ("walk", "jog", "start", "stop", "turn", "idle", "sit", "rise", "pick_up", "put_down", "open", "climb")
 MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob")
 """Actions and measures whose ratio to the recorded 99th percentile has a fixed name in the JSON."""
@@ -38,7 +41,6 @@ GATES = {"hips_bob": 90.0, "head_drop_cm": 90.0, "hand_height": 95.0, "hand_asid
 """Percentile at which cases and recordings are compared, for measures for which it is not the 99th."""
 JUDGED_FROM = 10
 """Recorded segments with which a row is judged, at least."""
-SYNTHESIS_KINDS = ("strike", "synthesis")
 STRIKE_GATE = 99.9
 """Percentile at which strikes are compared: a kick is a rare thing."""
 BOTH_SIDES = ("seconds", "step_width_cm", "cadence_per_min", "step_length_cm", "walk_ratio_mm_min", "heel_off_deg")
@@ -117,7 +119,7 @@ class Table:
                 grouped.setdefault((action, name), []).append((value, case))
             for name, value in one.whole.items():
                 if name == "head_tremble_mm":
-                    if one.kind.startswith(SYNTHESIS_KINDS):
+                    if one.kind.startswith(tuple(MOTIONS)):
                         whole.setdefault("synthesis_tremble_mm", []).append((value, case))
                 else:
                     whole.setdefault(name, []).append((value, case))
@@ -156,7 +158,7 @@ class Table:
         out["naturalness.cases"] = float(len(self.outcomes))
         judged = [line.passes for line in self.lines() if line.passes is not None]
         out["naturalness.rows"], out["naturalness.rows_passed"] = float(len(judged)), float(sum(judged))
-        return out
+        return {name: value for name, value in out.items() if math.isfinite(value)}
 
     def kinds(self) -> dict[str, dict[str, float]]:
         """Of each kind of case: how many came to what, and the mean seconds a case."""
@@ -233,7 +235,7 @@ def cases_of() -> dict[str, Callable[[int], Case]]:
 
 def kinds_of_cases() -> list[str]:
     """Names of all kinds of cases, in order."""
-    return list(cases_of())
+    return [*cases_of(), *MOTIONS]
 
 
 def carried_out(case: Case) -> Outcome:
@@ -245,12 +247,12 @@ def carried_out(case: Case) -> Outcome:
 
     try:
         motion = bake_of(case.shot, case.network).motion()
+        values, whole = _measured(motion, case)
     except UserError as error:
         expected = case.refusal and case.refusal.lower() in str(error).lower()
         return outcome("refused" if expected else "refused wrongly", str(error))
     except Exception:  # noqa: BLE001 a crash of one case is a figure of the table
         return outcome("crashed", traceback.format_exc(limit=-3))
-    values, whole = _measured(motion, case)
     state = "accepted wrongly" if case.refusal else "baked"
     return outcome(state, values=values, whole=whole)
 
@@ -296,31 +298,34 @@ def tabulated(
     pool = ProcessPoolExecutor(processes, get_context("spawn"))
     try:
         for kind in kinds:
+            before = len(table.outcomes)
             started = kept = time.perf_counter()
             waiting = [pool.submit(_of_seed, kind, seed) for seed in seeds]
             for future in as_completed(waiting):
-                table.outcomes.append(future.result())
+                table.outcomes += future.result()
                 if time.perf_counter() - kept > 60:
                     kept = time.perf_counter()
                     keep(table)
-            crashes = sum(one.state == "crashed" for one in table.outcomes if one.kind == kind)
-            log(f"{kind}: {len(seeds)} cases in {time.perf_counter() - started:.0f} s, {crashes} crashed")
+            crashes = sum(one.state == "crashed" for one in table.outcomes[before:])
+            log(f"{kind}: {len(seeds)} seeds in {time.perf_counter() - started:.0f} s, {crashes} crashed")
+            table.outcomes[before:] = sorted(table.outcomes[before:], key=lambda one: (one.kind, one.seed))
             keep(table)
     finally:
         pool.shutdown(cancel_futures=True)
-    table.outcomes.sort(key=lambda one: (list(kinds).index(one.kind), one.seed))
     return table
 
 
-def _of_seed(kind: str, seed: int) -> Outcome:
+def _of_seed(kind: str, seed: int) -> list[Outcome]:
+    """What comes of the cases of a kind and a seed: one of most kinds, several motions of the manifold's."""
     try:
-        case = cases_of()[kind](seed)
+        if kind in MOTIONS:
+            return [of_motion(motion, name, number) for name, number, motion in _manifold(kind)([seed])]
+        found = carried_out(cases_of()[kind](seed))
     except Exception:  # noqa: BLE001 a case that cannot be made counts, too
-        return Outcome(kind, seed, "crashed", traceback.format_exc(limit=-3))
-    found = carried_out(case)
-    return Outcome(kind, seed, found.state, found.text, found.values, found.whole, found.seconds)
+        return [Outcome(kind, seed, "crashed", traceback.format_exc(limit=-3))]
+    return [replace(found, kind=kind, seed=seed)]
 
 
-def finite(figures: Figures) -> Figures:
-    """Without what is not a number, which JSON does not know."""
-    return {name: value for name, value in figures.items() if math.isfinite(value)}
+def _manifold(kind: str) -> Callable[[Sequence[int]], list[tuple[str, int, Motion]]]:
+    module = importlib.import_module(".manifold_cases", __package__)
+    return getattr(module, MOTIONS[kind])
