@@ -17,6 +17,7 @@ from .bodies import RADII, bone_points, may_touch
 from .body_clear import ASIDE, EVERY, ON_SEAT, BodyClear, Pin
 from .clearance import FOOT, LEG_RADII, REACH, leg_points
 from .floor import CROUCHED
+from .held_off import Carried
 from .scene_deeds import Seating
 from .scene_hands import ARMS, Hands
 from .scene_rollout import SceneRecord
@@ -64,7 +65,13 @@ class Room:
         found = self._around(slice(None, None, EVERY), balls, used, record.root[keys, 2] + CROUCHED, _REACH)
         return BodyClear(found, facing, _pins(hands, places))
 
-    def _around(self, frames: slice, balls: Balls, used: Sequence[str], low: Array, reach: float) -> Around:
+    def around_held(self, carried: Carried, frames: Array, reach: float) -> Around:
+        """What is within `reach` metres of a thing in the hands at frames (K,), but itself."""
+        radius = np.array([np.linalg.norm(carried.half)])
+        balls = Balls(carried.middle[:, None], radius, np.zeros((len(frames), 1), dtype=bool))
+        return self._around(frames, balls, (), np.full(len(frames), np.inf), reach)
+
+    def _around(self, frames: slice | Array, balls: Balls, used: Sequence[str], low: Array, reach: float) -> Around:
         poses = [poses if len(poses) == 1 else poses[frames] for poses in self._poses]
         return around(self._colliders, poses, self._there[frames], used, balls, low, reach)
 

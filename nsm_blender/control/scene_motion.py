@@ -17,7 +17,7 @@ import numpy as np
 from ..geometry.colliders import PLACE, Collider, Cuboids, Placed, Surroundings
 from ..geometry.roles import Carryable
 from ..models.nsm import CONTACTS, FPS
-from ..motion.filters import eased, runs, velocity, without_short_runs
+from ..motion.filters import eased, gaussian, runs, velocity, without_short_runs
 from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
@@ -26,7 +26,7 @@ from .clearance import Legs
 from .climbing import climbing
 from .ducking import sinking
 from .floor import CROUCHED, Footprints
-from .held_off import held_off
+from .held_off import EVERY, REACH, Carried, held_off, kept_out
 from .planting import plant_feet
 from .pose import limit_elbows
 from .scene_deeds import HIP_JOINTS, Seating, sitting_place
@@ -59,6 +59,8 @@ REST_REACH = 0.12
 """Metres from an arm rest within which a hand that touches something lies on it."""
 OVERHEAD = 0.1
 """Metres beside the head's joint within which something above is in its way."""
+SMOOTH = 0.05 * FPS
+"""Frames over which a carried box's moves out of other things are smoothed."""
 _COMES_FREE = round(0.3 * FPS)
 """Frames after it was taken in which a box comes to where it does not touch the body, and before it is put down."""
 _HAND_BLEND = 0.5
@@ -140,7 +142,7 @@ def posed(
     places, rotations = clear.above(places, planted)
     targets = _Targets(places, rotations)
     for hold in hands.holds:
-        targets.hold(hold, things[hold.name], by_name[hold.name].cuboids, root[:, 3])
+        targets.hold(hold, things[hold.name], by_name[hold.name].cuboids, root[:, 3], room)
     for seating in seatings:
         targets.rest(seating, by_name[seating.aim.thing], record.contacts, rate)
     for grip in hands.grips:
@@ -328,9 +330,9 @@ class _Targets:
         self._shift = {side: np.zeros((len(places), 3)) for side in ARMS}
         self._weight = {side: np.zeros(len(places)) for side in ARMS}
 
-    def hold(self, hold: Hold, poses: Array, cuboids: Cuboids, facing: Array) -> None:
+    def hold(self, hold: Hold, poses: Array, cuboids: Cuboids, facing: Array, room: Room) -> None:
         """Put the palms on a box while it is held, and the box, in place, where it was taken and where it is left, and
-        between them before the body, which faces these angles (T,)."""
+        between them before the body, which faces these angles (T,), and out of other things."""
         count = len(poses)
         last = count if hold.left is None else hold.left
         blend = min(SPREAD * FPS, (last - hold.taken) / 2)
@@ -352,7 +354,42 @@ class _Targets:
         off[frames] = held_off(poses[frames], cuboids, self._places[frames], facing[frames])
         off *= free[:, None]
         poses[:, PLACE] += off
+        aside = self._kept_out(hold, poses, cuboids, facing, room)
+        poses[:, PLACE] += aside
+        off += aside
         self._press(hold, poses, last, near, off)
+
+    def _kept_out(self, hold: Hold, poses: Array, cuboids: Cuboids, facing: Array, room: Room) -> Array:
+        """Metres (T, 3) by which a box is to be moved besides, out of the things around it."""
+        count = len(poses)
+        last = count if hold.left is None else hold.left
+        keys = np.append(np.arange(hold.taken, last - 1, EVERY), last - 1)
+        angle = grasp_of(hold.handles, poses)[1]
+        carried = Carried.of(poses[keys], cuboids, angle[keys])
+        ends = np.stack((hold.lying, hold.lying if hold.goal is None else hold.goal))
+        arms = np.zeros((len(keys), 2, 4))
+        for number, (side, limb) in enumerate(ARMS.items()):
+            upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+            face = to_world(np.array(hold.handles.left if side == "Left" else hold.handles.right), poses[keys])
+            wrist = face - palm(self._places[keys], self._rotations[keys], side) + self._places[keys, end]
+            arms[:, number, :3] = wrist - self._places[keys, upper]
+            arms[:, number, 3] = np.linalg.norm(MODEL_SKELETON.offsets[[middle, end]], axis=1).sum()
+        moved = kept_out(
+            carried,
+            room.around_held(carried, keys, REACH),
+            Carried.of(ends, cuboids, grasp_of(hold.handles, ends)[1]),
+            self._places[keys],
+            facing[keys],
+            arms,
+            hold.goal is not None,
+        )
+        out = np.zeros((count, 3))
+        if moved.any():
+            frames = np.arange(hold.taken, last)
+            out[frames] = np.stack([np.interp(frames, keys, column) for column in moved.T], axis=1)
+            out = gaussian(out, SMOOTH)
+            out[: hold.taken], out[last:] = 0.0, 0.0
+        return out
 
     def _press(self, hold: Hold, poses: Array, last: int, near: Array, held: Array) -> None:
         """The palms onto the faces: across the box as far as needed, along them no farther than a correction may.

@@ -4,7 +4,8 @@
 import numpy as np
 import pytest
 
-from nsm_blender.control.held_off import FARTHEST, held_off
+from nsm_blender.control.around import Around
+from nsm_blender.control.held_off import FARTHEST, Carried, held_off, kept_out
 from nsm_blender.geometry.colliders import Cuboids
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON
@@ -59,3 +60,57 @@ def test_a_box_that_arms_let_hang_into_the_hips_is_held_before_them() -> None:
     moved = held_off(_poses(0.05, 0.8), BOX, standing, np.zeros(FRAMES))
     # The pelvis begins 0.11 m before the hips, thighs 0.07 m before the joints.
     assert (0.05 - moved[:, 1] - HALF >= 0.1).all()
+
+
+MOMENTS = 60
+
+
+def _moved_into(things: list[tuple[Array, Array]], lifted: float) -> Array:
+    """Places (K, 3) of a box that comes straight ahead (-Y) over 1.2 m into things (centre, half), `lifted` metres
+    below where it lies in the end, with the moves that it is given."""
+    around = np.column_stack((np.zeros(MOMENTS), np.linspace(0.2, -1.0, MOMENTS), np.full(MOMENTS, 1.0)))
+    share = np.clip((np.arange(MOMENTS) - MOMENTS + 10) / 9, 0, 1)
+    around[:, 2] -= lifted * (1 - share)
+    carried = Carried(around, np.zeros(MOMENTS), np.full(3, HALF))
+    centre, half = (np.array(part) for part in zip(*things, strict=True))
+    count = len(centre)
+    near = Around(
+        np.repeat(np.arange(MOMENTS), count),
+        np.zeros(MOMENTS * count, dtype=int),
+        np.broadcast_to(np.eye(3), (MOMENTS * count, 3, 3)),
+        np.tile(centre, (MOMENTS, 1)),
+        np.tile(half, (MOMENTS, 1)),
+        np.full(MOMENTS * count, 0.3),
+    )
+    standing = np.tile(MODEL_SKELETON.rest_positions() + np.array([0.0, 1.0, HIPS_HEIGHT]), (MOMENTS, 1, 1))
+    arms = np.tile([0.0, -0.3, 0.0, 0.7], (MOMENTS, 2, 1))
+    ends = Carried(around[[0, -1]], np.zeros(2), np.full(3, HALF))
+    moved = kept_out(carried, near, ends, standing, np.zeros(MOMENTS), arms, True)
+    return np.asarray(around + moved)
+
+
+def _depth_in(place: Array, centre: Array, half: Array) -> float:
+    """Deepest metres of the box at places (K, 3) in a thing along its axes."""
+    gap = np.abs(place - centre) - half - HALF
+    return float(np.maximum(-gap.max(axis=1), 0).max())
+
+
+def test_a_box_that_is_carried_too_low_is_lifted_over_the_edge_of_what_it_is_put_on() -> None:
+    cupboard = np.array([0.0, -1.0, 0.425]), np.array([0.6, 0.4, 0.425])
+    place = _moved_into([cupboard], 0.2)
+    assert _depth_in(place, *cupboard) < 0.01
+    assert np.abs(np.diff(place[:, 2])).max() < 0.08
+    np.testing.assert_allclose(place[[0, -1]], [[0.0, 0.2, 0.8], [0.0, -1.0, 1.0]])
+
+
+def test_it_goes_into_a_compartment_between_its_boards() -> None:
+    boards = [(np.array([0.0, -1.0, z]), np.array([0.6, 0.4, 0.01])) for z in (0.835, 1.235)]
+    place = _moved_into(boards, 0.12)
+    assert max(_depth_in(place, *board) for board in boards) < 0.01
+    inside = place[:, 1] < -0.5
+    assert (place[inside, 2] > 0.84 + HALF - 0.01).all() and (place[inside, 2] < 1.23 - HALF + 0.01).all()
+
+
+def test_what_touches_nothing_is_carried_as_it_was() -> None:
+    low = np.array([0.0, -1.0, 0.2]), np.array([0.6, 0.4, 0.2])
+    np.testing.assert_allclose(_moved_into([low], 0.2)[: MOMENTS // 2, 2], 0.8)
