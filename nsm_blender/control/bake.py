@@ -19,7 +19,7 @@ from ..paths import weights_folder
 from .check import refuse
 from .commands import Commands, Future, PathCommands, State, VelocityCommands, start_of
 from .errands import ErrandCommands
-from .foot_lock import contact_labels, lock_feet
+from .foot_lock import contacts_of, lock_feet
 from .goals import LOCOMOTION
 from .locomotion import Locomotion, Record
 from .path import GroundPath
@@ -112,7 +112,8 @@ class Bake:
         """The motion at 60 fps as the network made it, before the feet are locked; for comparison."""
         record = self._character.record()
         hips, rotations, _ = decode(record, self._network.rotation_reference)
-        return self._as_motion(record, joint_places(hips, rotations), rotations, contact_labels(record))
+        places = joint_places(hips, rotations)
+        return self._as_motion(record, places, rotations, contacts_of(record, places))
 
     def _finish(self) -> Motion:
         record = self._character.record()

@@ -34,7 +34,7 @@ _STRIDE = 0.5
 _BLUNT = 0.006
 """Metres over which the floor begins to push a foot up."""
 _LARGEST_DROP = 0.12
-_DROP_SPREAD = 0.08
+_DROP_SPREAD = 0.3
 """Seconds to both sides over which the hips sink for a foot that is out of reach."""
 _SIDES = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
 

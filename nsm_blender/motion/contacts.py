@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .filters import gaussian, velocity, without_short_runs
+from .filters import gaussian, runs, velocity, without_short_runs
 from .rotations import Array
 from .skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
@@ -13,6 +13,12 @@ SPEED_LIMIT = 0.4
 """m/s below which a foot joint counts as planted; a swinging toe moves at 2 m/s and more."""
 HEIGHT_LIMIT = {"Foot": ANKLE_HEIGHT + 0.03, "Toe": TOE_HEIGHT + 0.025}
 """Metres above which a joint is not on flat ground, however slow it is."""
+HEEL_LIFTED = 0.015
+"""Metres by which the ankle rises over the ball of the foot, against a flat foot, when the heel leaves the ground."""
+BALL_LIFTED = 0.012
+"""Metres above its median height in a contact at which the ball of the foot leaves the ground."""
+STEPPING = 0.6
+"""m/s over the ground at which a foot steps, whatever its label: feet that networks hold still slide at 0.1 to 0.3."""
 _SHORTEST = 0.05
 
 
@@ -28,4 +34,26 @@ def foot_contacts(positions: Array, fps: float) -> Array:
         speed = np.linalg.norm(velocity(place, fps), axis=-1)
         low = place[:, 2] < HEIGHT_LIMIT[name.removeprefix("Left").removeprefix("Right")]
         out[:, column] = without_short_runs((speed < SPEED_LIMIT) & low, shortest, shortest)
+    return out
+
+
+def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
+    """Contacts (T, 4), 0 or 1, of CONTACT_JOINTS on which a foot can be locked.
+
+    labels: (T, 4), above 0.5 in contact, as a network predicts them. positions: (T, J, 3) world, joints of the model
+    skeleton. Flicker goes, and so do contacts of a foot that rolls off the ground or is moved over it.
+    """
+    out = np.zeros((len(labels), len(CONTACT_JOINTS)), dtype=np.float32)
+    shortest = max(round(_SHORTEST * fps), 2)
+    for side in ("Left", "Right"):
+        heel, ball = (CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe"))
+        ankle, toe = (positions[:, MODEL_SKELETON.index(side + part)].astype(np.float64) for part in ("Foot", "Toe"))
+        down = labels[:, [heel, ball]] > 0.5
+        down[:, 0] &= ankle[:, 2] - toe[:, 2] < ANKLE_HEIGHT - TOE_HEIGHT + HEEL_LIFTED
+        for start, stop in runs(down[:, 1]):
+            height = toe[start:stop, 2]
+            down[start:stop, 1] = height < np.median(height) + BALL_LIFTED
+        down &= (np.linalg.norm(velocity(toe[:, :2], fps), axis=1) < STEPPING)[:, None]
+        for column, mask in zip((heel, ball), down.T, strict=True):
+            out[:, column] = without_short_runs(mask, shortest, shortest)
     return out
