@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,6 +26,10 @@ _AFTERWARD = 10
 """Frames after a contact in which a foot takes up its own speed, and before one in which it gives it up."""
 _STRETCH = 0.985
 """Share of its length to which a standing leg may stretch; beyond, its knee would snap straight and back."""
+_ROLL_STRETCH = 0.992
+"""Share of its length that a leg comes to at most while its heel rolls off: the foot rolls further instead."""
+_LARGEST_ROLL = math.radians(40)
+"""Radians by which a heel is raised at most, beyond how the motion has it, so that the leg reaches."""
 _SLACK = 0.95
 """Share of its length beyond which a swinging leg stretches ever less."""
 _CLEARANCE = 0.015
@@ -35,7 +40,7 @@ _BLUNT = 0.006
 """Metres over which the floor begins to push a foot up."""
 _LARGEST_DROP = 0.12
 _DROP_SPREAD = 0.3
-"""Seconds to both sides over which the hips sink for a foot that is out of reach."""
+"""Seconds to both sides, about half a step, over which the hips sink for a foot that is out of reach."""
 _SIDES = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
 
 
@@ -92,7 +97,7 @@ class Stances:
         # A stance of a single frame has no change inside.
         coming = values[np.minimum(first + 1, last)] - values[first]
         leaving = values[last] - values[np.maximum(last - 1, first)]
-        short = gap.whole <= 2 * longest
+        short = (gap.whole <= 2 * longest) & gap.has_before & gap.has_after
         share = _ease(gap.since / (gap.whole + 1))
         fade_out = gap.has_before * np.where(short, 1 - share, _ease(np.clip(1 - gap.since / longest, 0, 1)))
         fade_in = gap.has_after * np.where(short, share, _ease(np.clip(1 - gap.until / longest, 0, 1)))
@@ -170,6 +175,7 @@ def plant_feet(
     out = rotations.reshape(-1, *rotations.shape[2:]).copy()
     ankles: dict[str, Array] = {}
     stances: dict[str, Stances] = {}
+    flat: dict[str, Array] = {}
     for side, limb in _SIDES.items():
         upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
         heel_on, toe_on = (contacts[..., CONTACT_JOINTS.index(side + part)] > 0 for part in ("Foot", "Toe"))
@@ -187,13 +193,19 @@ def plant_feet(
         height = _own_heights(place, on_toe, standing) if own_heights else _heights(ground, place, standing)
         moved = ankle + _offset(ankle, place, on_toe, standing, height)
         lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
-        moved[:, 2] = np.where(standing.mask, np.maximum(moved[:, 2], lowest), _blunt_maximum(moved[:, 2], lowest))
+        moved[:, 2] = _blunt_maximum(moved[:, 2], lowest, _BLUNT * _freedom(standing))
         ankles[side] = moved
-    flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, stances, shape)
+        flat[side] = heel_on.reshape(-1)
+    flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, flat, shape)
     for side, limb in _SIDES.items():
-        upper, middle = MODEL_SKELETON.indices([limb.upper, limb.middle])
+        upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
         origin = flat_hips + _bone(out[:, 0], upper)
-        target = _within_reach(origin, ankles[side], limb, stances[side])
+        bone = _bone(out[:, foot], toe)
+        roll = _roll_off(origin, ankles[side], bone, limb, Stances((stances[side].mask & ~flat[side]).reshape(shape)))
+        roll[flat[side]] = 0
+        out[:, foot] = multiply(from_exponential_map(roll), out[:, foot])
+        out[:, toe] = out[:, foot]
+        target = _within_reach(origin, ankles[side] + bone - _bone(out[:, foot], toe), limb, stances[side])
         out[:, upper], out[:, middle], _ = solve_limb(limb, origin, target, out[:, upper], out[:, middle])
     places = MODEL_SKELETON.positions(flat_hips, out)
     return places.reshape(*shape, -1, 3), out.reshape(rotations.shape)
@@ -209,6 +221,12 @@ def _chain(hips: Array, rotations: Array, joints: tuple[int, ...]) -> Array:
     out = hips
     for joint in joints:
         out = out + _bone(rotations[:, MODEL_SKELETON.parents[joint]], joint)
+    return out
+
+
+def _distance(v: Array) -> Array:
+    """Lengths (M,) of vectors (M, 3)."""
+    out: Array = np.sqrt(np.einsum("ij,ij->i", v, v))
     return out
 
 
@@ -285,20 +303,44 @@ def _lowest_ankle(
     return np.maximum(under_toe + TOE_HEIGHT - 0.005 + clear - bone[:, 2], under_heel + ANKLE_HEIGHT - 0.015)
 
 
-def _blunt_maximum(x: Array, lowest: Array) -> Array:
-    """The larger (M,) of two, without a kink where they cross."""
-    out: Array = 0.5 * (x + lowest + np.sqrt((x - lowest) ** 2 + _BLUNT**2))
+def _blunt_maximum(x: Array, lowest: Array, blunt: Array) -> Array:
+    """The larger (M,) of two, without a kink where they cross; `blunt` (M,) metres more at most."""
+    out: Array = 0.5 * (x + lowest + np.sqrt((x - lowest) ** 2 + blunt**2))
+    return out
+
+
+def _soft(distance: Array, start: float, end: float) -> Array:
+    """Distances (M,) that grow ever less beyond `start` and never reach `end`."""
+    beyond = np.maximum(distance - start, 0) / (end - start)
+    out: Array = np.where(beyond > 0, start + (end - start) * (1 - np.exp(-beyond)), distance)
+    return out
+
+
+def _roll_off(origin: Array, ankle: Array, bone: Array, limb: Limb, rolling: Stances) -> Array:
+    """Rotation vectors (M, 3) about the ball of the foot that raise the heel until the leg reaches the ankle (M, 3).
+
+    origin: (M, 3) of the leg. bone: (M, 3) from the ankle to the ball. rolling: where the ball alone is down; from
+    there the rotation fades.
+    """
+    length = _length(limb)
+    leg, foot = origin - ankle - bone, -bone
+    distance = _soft(_distance(origin - ankle), _STRETCH * length, _ROLL_STRETCH * length)
+    far, near = _distance(leg), _distance(foot)
+    wanted = np.arccos(np.clip((far**2 + near**2 - distance**2) / (2 * far * near), -1, 1))
+    now = np.arccos(np.clip(np.einsum("ij,ij->i", leg, foot) / (far * near), -1, 1))
+    axis = np.cross(foot, leg)
+    axis /= np.maximum(_distance(axis), 1e-9)[:, None]
+    out: Array = axis * (np.clip(now - wanted, 0, _LARGEST_ROLL) * rolling.mask)[:, None]
+    rolling.glide(out, _FOOT_GLIDE)
     return out
 
 
 def _within_reach(origin: Array, ankle: Array, limb: Limb, stances: Stances) -> Array:
     """Places (M, 3) of an ankle that keep a swinging leg from snapping straight: it stretches ever less."""
     length = _length(limb)
-    start, rest = _SLACK * length, (REACH - _SLACK) * length
     v = ankle - origin
-    distance = np.sqrt(np.einsum("ij,ij->i", v, v))
-    beyond = np.maximum(distance - start, 0)
-    soft = np.where(beyond > 0, start + rest * (1 - np.exp(-beyond / rest)), distance)
+    distance = _distance(v)
+    soft = _soft(distance, _SLACK * length, REACH * length)
     free = _freedom(stances)
     share = 1 + free * (soft / np.maximum(distance, 1e-6) - 1)
     return origin + v * share[:, None]
@@ -319,16 +361,19 @@ def _length(limb: Limb) -> float:
 
 
 def _hips_drop(
-    hips: Array, rotations: Array, ankles: dict[str, Array], stances: dict[str, Stances], shape: tuple[int, ...]
+    hips: Array, rotations: Array, ankles: dict[str, Array], flat: dict[str, Array], shape: tuple[int, ...]
 ) -> Array:
-    """How far (M,) the hips must sink, smoothly, so that planted feet stay within reach of the legs."""
+    """How far (M,) the hips must sink, smoothly, so that heels that are down stay within reach of the legs.
+
+    They sink for a whole step and do not bob: the need is greatest where they are lowest.
+    """
     need = np.zeros(len(hips))
     for side, limb in _SIDES.items():
         length = _length(limb) * _STRETCH
         v = ankles[side] - hips - _bone(rotations[:, 0], MODEL_SKELETON.index(limb.upper))
         aside = np.minimum(np.sqrt(v[:, 0] ** 2 + v[:, 1] ** 2), length * 0.95)
         lack = -v[:, 2] - np.sqrt(length * length - aside * aside)
-        need = np.maximum(need, np.where(stances[side].mask, lack, 0))
+        need = np.maximum(need, np.where(flat[side], lack, 0))
     need = np.clip(need, 0, _LARGEST_DROP).reshape(shape).T
     radius = int(_DROP_SPREAD * FPS)
     return gaussian(highest_around(need, radius), radius / 2).T.reshape(-1)
