@@ -309,7 +309,7 @@ def _blunt_maximum(x: Array, lowest: Array, blunt: Array) -> Array:
     return out
 
 
-def _soft(distance: Array, start: float, end: float) -> Array:
+def _soft(distance: Array, start: Array | float, end: Array | float) -> Array:
     """Distances (M,) that grow ever less beyond `start` and never reach `end`."""
     beyond = np.maximum(distance - start, 0) / (end - start)
     out: Array = np.where(beyond > 0, start + (end - start) * (1 - np.exp(-beyond)), distance)
@@ -340,9 +340,10 @@ def _within_reach(origin: Array, ankle: Array, limb: Limb, stances: Stances) -> 
     length = _length(limb)
     v = ankle - origin
     distance = _distance(v)
-    soft = _soft(distance, _SLACK * length, REACH * length)
     free = _freedom(stances)
-    share = 1 + free * (soft / np.maximum(distance, 1e-6) - 1)
+    start = length * (_STRETCH + free * (_SLACK - _STRETCH))
+    end = length * (_ROLL_STRETCH + free * (REACH - _ROLL_STRETCH))
+    share = np.where(stances.mask, 1, _soft(distance, start, end) / np.maximum(distance, 1e-6))
     return origin + v * share[:, None]
 
 
