@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where to stand before a thing that is used: by its role and handles, in the world."""
+"""Approach poses: where to stand before a thing that is used, by its role and handles, in the world."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..geometry.colliders import Collider, Surroundings
-from ..geometry.roles import Carryable, Climbable, Door, Handles, Seat, Surface
+from ..geometry.roles import SIDES, Carryable, Climbable, Door, Handles, Seat, Surface
 from ..geometry.sides import other_grasps, other_seats, other_surfaces
 from ..geometry.spots import abreast, at_spot
 from ..motion.root import angle_of
@@ -20,6 +20,13 @@ from .scene_things import pose_at
 
 BEFORE = 0.05
 """Metres between the body's outline and the thing that one stands before."""
+AISLE = (0.3, 0.25, 0.2, 0.16, 0.12)
+"""Meters from a seat's front edge at which the root may stand, its back to the seat, where a thing before the seat
+leaves no more room than for shins."""
+ALONG_SEAT = (0.0, 0.2, -0.2)
+"""Meters beside the seat's middle at which it may stand there."""
+RISES = 0.08
+"""Meters over a seat by which a part of it must rise to be a back or an arm rest, over which nobody sits down."""
 LEVEL = 0.05
 """Metres by which a top may differ in height from the landing of the thing that is climbed."""
 _UP = np.array([0.0, 0.0, 1.0])
@@ -30,13 +37,14 @@ class Stand:
     """A place (2,) to stand, and the facing angle that one has there or None: as one arrives.
 
     outward: unit vector (2,) away from the thing that one stands before; zero where it is none. handles: of the thing
-    as it is used from here, in its own frame.
+    as it is used from here, in its own frame. sideways: the body comes there sideways, between the thing and another.
     """
 
     place: Array
     facing: float | None
     outward: Array
     handles: Handles | None = None
+    sideways: bool = False
 
     def moved(self, out: float, aside: float) -> Array:
         """The place (2,) so many metres further out from the thing and aside."""
@@ -68,7 +76,7 @@ def used_handles(goal: Goal, collider: Collider, pose: Array) -> Handles | None:
 
 def other_stands(goal: Goal, collider: Collider, frame: float, distance: float) -> list[list[Stand]]:
     """Where a body may stand, too, that uses a thing otherwise than its handles say: takes a box, or puts one on a
-    surface, from another side, or sits down on a stool looking another way. As `stands`, for each way to use it."""
+    surface, from another side. As `stands`, for each way to use it."""
     pose = pose_at(collider, frame)
     up = rotate(pose[3:] * [1.0, -1, -1, -1], _UP)
     others: Sequence[Handles] = []
@@ -77,9 +85,63 @@ def other_stands(goal: Goal, collider: Collider, frame: float, distance: float) 
         others = other_grasps(handles, collider.cuboids)
     elif isinstance(handles, Surface):
         others = other_surfaces(handles, collider.cuboids, up)
-    elif isinstance(handles, Seat):
-        others = other_seats(handles, up)
     return [_before(goal, collider, pose, one, distance) for one in others]
+
+
+def seat_stands(goal: Goal, collider: Collider, frame: float, distance: float) -> list[list[list[Stand]]]:
+    """Where a body may stand that sits down: tiers of lists as those of `other_stands`, the best tier first.
+
+    Before the seat's front; at all sides that its handles name, as it is or, where it is open all around, as its sitter
+    looks another way; in the aisle along its front edge (see AISLE); at sides that its handles do not name, but that
+    neither a back nor an arm rest closes. Arguments as for `stands`.
+    """
+    pose = pose_at(collider, frame)
+    up = rotate(pose[3:] * [1.0, -1, -1, -1], _UP)
+    used = used_handles(goal, collider, pose)
+    assert isinstance(used, Seat)
+    seats: list[Seat] = [used, *other_seats(used, up)]
+
+    def before(seat: Seat, sides: Sequence[str]) -> list[list[Stand]]:
+        places = _before(goal, collider, pose, replace(seat, approaches=list(sides)), distance) if sides else []
+        return [[replace(stand, handles=seat) for stand in places]] if places else []
+
+    own, named = seats[0], seats[0].approaches
+    others = [side for side in _open_sides(own, collider, up) if side not in named]
+    return [
+        before(own, ["front"] if "front" in named else []),
+        [side for seat in seats for side in before(seat, seat.approaches)],
+        [side for seat in seats for side in _in_aisle(goal, seat, pose)],
+        before(own, others),
+    ]
+
+
+def _in_aisle(goal: Goal, seat: Seat, pose: Array) -> list[list[Stand]]:
+    """Places along a seat's front edge, the back to it, the nearest to its middle first, and of each the one farthest
+    from the edge first. pose: (7,) of the thing."""
+    place, front = rotate(pose[3:], np.array(seat.place)) + pose[:3], rotate(pose[3:], np.array(seat.facing))
+    out = normalize(front[:2])
+    facing = float(angle_of(out)) if goal.facing is None else goal.facing
+    edge = Stand(place[:2] + seat.depth / 2 * out, facing, out, seat, sideways=True)
+    asides = [aside for aside in ALONG_SEAT if abs(aside) < seat.width / 2]
+    return [[replace(edge, place=edge.moved(far, aside)) for far in AISLE] for aside in asides]
+
+
+def _open_sides(seat: Seat, collider: Collider, up: Array) -> list[str]:
+    """The front, left and right of a seat, as far as no part of the thing rises there over which nobody sits down."""
+    front, place = normalize(np.array(seat.facing)), np.array(seat.place)
+    left = np.cross(up, front)
+    away, half = collider.cuboids.centre - place, collider.cuboids.half
+    rises = away @ up + half @ np.abs(up) > RISES
+    along, aside = (np.abs(away @ way) - half @ np.abs(way) for way in (front, left))
+    out = []
+    for name, way, reach, beside, width in (
+        ("front", front, seat.depth / 2, aside, seat.width / 2),
+        ("left", left, seat.width / 2, along, seat.depth / 2),
+        ("right", -left, seat.width / 2, along, seat.depth / 2),
+    ):
+        closed = rises & (beside < width - RISES) & (away @ way + half @ np.abs(way) > reach - RISES)
+        out += [] if closed.any() else [name]
+    return out
 
 
 def is_up(place: Array, thing: Collider, pose: Array) -> bool:
@@ -122,7 +184,7 @@ def _sides(handles: Handles, distance: float) -> list[tuple[Array, Array]]:
         left = np.cross(_UP, front)
         deep, wide = 0.5 * handles.depth + distance, 0.5 * handles.width + distance
         ways = {"front": deep * front, "back": -deep * front, "left": wide * left, "right": -wide * left}
-        return [(middle + ways[side], normalize(ways[side])) for side in handles.approaches]
+        return [(middle + ways[side], normalize(ways[side])) for side in handles.approaches or SIDES]
     if isinstance(handles, Surface):
         front = normalize(np.array(handles.facing))
         return [(abreast(handles, _UP) + (0.5 * handles.depth + distance) * front, front)]

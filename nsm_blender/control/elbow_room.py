@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from ..geometry.roles import Carryable, Seat, Surface
 from ..geometry.spots import abreast
 from ..motion.rotations import Array, normalize, rotate
 from .approaches import Stand
+from .floor import ANKLE, Footprints
 from .scene_aims import corners
 from .scene_things import to_world
 
@@ -28,6 +30,9 @@ BESIDE_PALM, HAND = 0.05, 0.04
 """Metres beside a face at which the hand on it is, and about it."""
 SITS, BACK = (0.4, 0.6, 0.8), 0.1
 """Metres over a seat at which the back and the head of its sitter are, and about them;"""
+BELLY, SLIDES_IN = (0.2, 0.3, 0.4), 0.2
+"""Meters over a seat at which a table's edge meets the belly, and before the hips that this needs more than the back,
+as thighs and knees turn in beneath the edge;"""
 LEANS = 0.35
 """before the hips at which his head is when he sits down;"""
 KNEES, BEYOND_SEAT = 0.45, 0.08
@@ -36,9 +41,13 @@ APART, SHIN = 0.1, 0.05
 """to either side, and about them."""
 BENEATH = 0.05
 """Metres under a thing within which is what it stands on."""
-_UP = np.array([0.0, 0.0, 1.0])
+COMFORTABLE, ROUND = 0.45, 0.05
+"""Meters before a seat that are asked for where there is no room to sit down, in such steps."""
+_RAY = 0.005
+"""Meters between the points of a ray."""
 _REACH = 2.0
 """Metres around a thing in which others matter."""
+_UP = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,35 @@ def hindrance(stand: Stand, thing: Collider, pose: Array, things: Placed, ground
     return worst if worst is not None and worst.lacking > 0 else None
 
 
+def no_room_to_sit(stand: Stand, thing: Collider, pose: Array, things: Placed, ground: float) -> str:
+    """A sentence about what stands before, over or beside a seat, whose pose is (7,), so that nobody sits down on it
+    from any side, and what to do. things: as for `hindrance`."""
+    seat = stand.handles
+    assert isinstance(seat, Seat)
+    around = things.near(pose[:3], _REACH).without({thing.name, *_under(thing, pose, things)} & set(things.names))
+    sitting = to_world(np.array(seat.place), pose)
+    front = normalize(rotate(pose[3:], np.array(seat.facing)) * [1.0, 1.0, 0.0])
+    left = np.array([-front[1], front[0], 0.0])
+    # Rays from over the seat's back to what is first met before it, seen from above.
+    met = Footprints.of(around).between(ground + ANKLE, sitting[2] + SITS[-1])
+    out = np.arange(-seat.depth / 2, COMFORTABLE + _RAY, _RAY)
+    aside = np.linspace(-1.0, 1.0, 5) * min(seat.width / 2, TRUNK)
+    rays = sitting + (seat.depth / 2 + out)[:, None, None] * front + aside[:, None] * left
+    away = met.distances(rays[..., :2].reshape(-1, 2)).reshape(len(out), -1, len(met.low)).min(1)
+    name, nearest = "", COMFORTABLE
+    if (away <= 0).any():
+        first = int((away <= 0).any(1).argmax())
+        name, nearest = things.names[met.owner[int(away[first].argmin())]], float(out[first])
+    if not name:
+        return f"There is no room to sit down on '{thing.name}'. Free the floor before it, or beside it."
+    where = f"stands {100 * nearest:.0f} cm before it" if nearest > _RAY else "reaches over it"
+    back = math.ceil((COMFORTABLE - nearest) / ROUND) * ROUND
+    return (
+        f"There is no room to sit down on '{thing.name}': '{name}' {where}. "
+        f"Move '{thing.name}' back, or '{name}' away, by about {100 * back:.0f} cm."
+    )
+
+
 def _taking(stand: Stand, grasp: Carryable, pose: Array, ground: float) -> list[tuple[Array, float]]:
     """Points (P, 3) of one who takes a box, and the room about them."""
     left, right = to_world(np.array(grasp.left), pose), to_world(np.array(grasp.right), pose)
@@ -95,7 +133,8 @@ def _sitting(seat: Seat, pose: Array, ground: float) -> list[tuple[Array, float]
     front = normalize(rotate(pose[3:], np.array(seat.facing)) * [1.0, 1.0, 0.0])
     left = np.array([-front[1], front[0], 0.0])
     up = np.array([0.0, 0.0, 1.0])
-    trunk = np.vstack((place + np.multiply.outer(np.array(SITS), up), place + LEANS * front + SITS[1] * up))
+    back, belly = (place + np.multiply.outer(np.array(heights), up) for heights in (SITS, BELLY))
+    trunk = np.vstack((back, belly + SLIDES_IN * front, place + LEANS * front + SITS[1] * up))
     shins = place + max(KNEES, seat.depth / 2 + BEYOND_SEAT) * front + APART * np.array([[1.0], [-1.0]]) * left
     heights = np.linspace(ground + SHIN, place[2], 3)
     legs = np.array([[*shin[:2], height] for shin in shins for height in heights])

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -30,6 +31,11 @@ CROUCH_COST = 3.0
 """A metre of crouching costs as many of walking, beside what the walking costs."""
 SIDEWAYS_COST = 6.0
 """The same for a metre of going sideways through a gap."""
+THIGHS = 0.7
+"""Height over the ground, in meters, below which a thing is met by the legs alone: hips and hands are above it."""
+LEGS = 0.12
+"""Meters from the root to a thing lower than THIGHS that a body needs which goes sideways past it: an aisle of 24 cm
+between a sofa and a coffee table is the narrowest that people shuffle along."""
 TOLERANCE = 0.01
 """Metres that a body's radius may be missed by."""
 BLOCKED = 1e5
@@ -39,7 +45,8 @@ BLOCKED = 1e5
 @dataclass(frozen=True, eq=False)
 class Footprints:
     """N cuboids from above, as rectangles: centre, half (N, 2) metres, axis (N, 2) unit vector of the first edge;
-    low, high (N,) height of their undersides and tops; owner (N,) collider."""
+    low, high (N,) height of their undersides and tops; owner (N,) collider; spare (N,) meters by which each counts as
+    farther away than it is, as a narrower part of the body meets it."""
 
     centre: Array
     half: Array
@@ -47,6 +54,7 @@ class Footprints:
     low: Array
     high: Array
     owner: Array
+    spare: Array | None = None
 
     @staticmethod
     def of(placed: Placed) -> Footprints:
@@ -71,7 +79,17 @@ class Footprints:
             self.low[chosen],
             self.high[chosen],
             self.owner[chosen],
+            None if self.spare is None else self.spare[chosen],
         )
+
+    def for_legs(self, ground: float, options: RouteOptions) -> Footprints:
+        """The same as a body meets them that goes sideways: low things with the legs, tall ones with hips and arms."""
+        return replace(self, spare=np.where(self.high < ground + THIGHS, max(options.slim - LEGS, 0.0), 0.0))
+
+    @property
+    def bare(self) -> Footprints:
+        """The same where they are, for all heights of the body alike."""
+        return replace(self, spare=None)
 
     def between(self, low: float, high: float) -> Footprints:
         """Those that reach into the heights between `low` and `high`."""
@@ -89,7 +107,7 @@ class Footprints:
         u = np.abs(v[..., 0] * self.axis[:, 0] + v[..., 1] * self.axis[:, 1]) - self.half[:, 0]
         w = np.abs(v[..., 1] * self.axis[:, 0] - v[..., 0] * self.axis[:, 1]) - self.half[:, 1]
         out: Array = np.hypot(np.maximum(u, 0), np.maximum(w, 0))
-        return out
+        return out if self.spare is None else np.where(out > 0, out + self.spare, 0.0)
 
     def distance(self, points: Array) -> Array:
         """Metres (P,) from points (P, 2) to the nearest rectangle; infinite without any."""
@@ -103,6 +121,8 @@ class Footprints:
         along -= np.clip(along, -self.half[:, 0], self.half[:, 0])
         aside -= np.clip(aside, -self.half[:, 1], self.half[:, 1])
         out: Array = along[:, None] * self.axis + aside[:, None] * side
+        if self.spare is not None:
+            out = out * (1 + self.spare / np.maximum(np.hypot(along, aside), 1e-9))[:, None]
         return out
 
     def nearest(self, point: Array) -> int | None:
@@ -121,6 +141,7 @@ class Floor:
         self, things: Footprints, options: RouteOptions, ground: float, lowest: Array, highest: Array, cell: float
     ) -> None:
         self.radius = options.radius
+        self.slim = options.slim
         self.cell = cell
         self._origin = np.asarray(lowest, dtype=np.float64)
         size = np.maximum(np.ceil((highest - self._origin) / cell).astype(int) + 1, 3)
@@ -132,6 +153,13 @@ class Floor:
         self.all = np.minimum(self.low, self._clearance(self.standing[self.standing.low >= ground + CROUCHED], size))
         if not options.crouch:
             self.low = self.all
+        self.beside = self.standing.for_legs(ground, options)
+        """What is in the way of a body that goes sideways."""
+
+    @cached_property
+    def aside(self) -> Array:
+        """As `all`, for a body that goes sideways."""
+        return self._clearance(self.beside, np.array(self.shape))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -164,15 +192,15 @@ class Floor:
         return 0.71 * self.cell
 
     def costs(self, slim: float | None = None) -> Array:
-        """What a metre costs at each point, in metres of free walking. slim: metres to either side that one needs who
-        goes sideways where a body's radius does not fit; None: nobody does."""
+        """What a meter costs at each point, in meters of free walking. slim: meters to either side that the body needs
+        which goes sideways where its radius does not fit; None: it never does."""
         clear = np.where(self.upright, self.all, self.low)
         tight = np.clip((self.radius + TIGHT - clear) / TIGHT, 0, 1)
         cost = 1 + TIGHT_COST * tight + np.where(self.upright, 0, CROUCH_COST)
         if slim is None:
             return np.where(self.free, cost, BLOCKED / self.cell)
         cost = np.where(self.free, cost, 1 + TIGHT_COST + SIDEWAYS_COST)
-        return np.where(self.free | (self.all >= slim - self._slack), cost, BLOCKED / self.cell)
+        return np.where(self.free | (self.aside >= slim - self._slack), cost, BLOCKED / self.cell)
 
     def cost_to(self, ends: Array, costs: Array) -> Array:
         """What the cheapest way from each point to one of the points `ends` (E, 2) costs; infinite without a way.
@@ -233,5 +261,7 @@ class Floor:
                 along = np.abs(np.add.outer(ax * dx, ay * dy)) - u
                 aside = np.abs(np.add.outer(-ay * dx, ax * dy)) - w
                 squared = np.maximum(along, 0) ** 2 + np.maximum(aside, 0) ** 2
+            if things.spare is not None and things.spare[n] > 0:
+                squared = np.where(squared > 0, (np.sqrt(squared) + things.spare[n]) ** 2, 0.0)
             np.minimum(out[window], squared, out=out[window])
         return np.sqrt(out)

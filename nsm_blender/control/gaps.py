@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,8 @@ TURNED = 0.25
 """Metres before and behind a gap in which one already, and still, goes sideways."""
 BEFORE = 1.5
 """Metres of a way before and behind a gap that may be replaced by going straight through."""
+_FITS = 0.03
+"""Meters to either side of a body that is led through the middle of a passage: ways on a grid are not so exact."""
 _STEP = 0.02
 _BESIDE = 0.2
 _SHARES = (-1.0, -0.5, 0.5, 1.0)
@@ -31,7 +33,7 @@ class Gap:
 
     middle: (2,) metres. along: (2,) unit vector straight through. reach: metres from the middle to where it begins
     (negative) and ends; infinite where that is too far. width: metres where it is narrowest. sides: the two things, by
-    their owners' numbers.
+    their owners' numbers. spare: metres by which these count as farther apart than they are, see `Footprints.spare`.
     """
 
     middle: Array
@@ -39,15 +41,23 @@ class Gap:
     reach: tuple[float, float]
     width: float
     sides: tuple[int, int]
+    spare: float = 0.0
 
     @property
     def length(self) -> float:
         """Metres, the corners included."""
         return self.reach[1] - self.reach[0]
 
+    def between(self, points: Array, first: int, last: int) -> Gap:
+        """The part of it in which a way of points (N, 2) is, from `first` up to `last`: of one in which it begins or
+        ends, the rest does not matter."""
+        t = (points[[first, last - 1]] - self.middle) @ self.along
+        begin, end = self.reach
+        return replace(self, reach=(t[0] if first == 0 else begin, t[1] if last == len(points) else end))
+
     def passes(self, slim: float) -> bool:
-        """Whether one gets through sideways who needs `slim` metres to either side."""
-        return self.width >= 2 * (slim - TOLERANCE) and self.length <= LONGEST
+        """Whether a body gets through sideways that needs `slim` meters to either side."""
+        return self.width + self.spare >= 2 * (slim - TOLERANCE) and self.length <= LONGEST
 
     def inside(self, points: Array) -> Array:
         """Whether points (N, 2) of a way are in it."""
@@ -94,8 +104,8 @@ def gaps_on(things: Footprints, points: Array, tight: Array, radius: float) -> l
         at = first + int(things.distance(points[first:last]).argmin())
         gap = gap_at(things, points[at], points[min(last, len(points) - 1)] - points[max(first - 1, 0)], radius)
         # Elsewhere the way only cuts a corner.
-        if gap is not None and gap.width < 2 * radius:
-            out.append((first, last, gap))
+        if gap is not None and gap.width < 2 * (radius + _FITS):
+            out.append((first, last, gap.between(points, first, last)))
     return out
 
 
@@ -109,25 +119,33 @@ def gap_at(things: Footprints, place: Array, towards: Array, radius: float) -> G
             return None
         place = 0.5 * (pair[0] + pair[1])
     assert pair is not None
-    a, b, sides = pair
-    across = b - a
-    along = np.array([-across[1], across[0]]) / np.hypot(*across)
+    a, b, sides, spare = pair
+    apart, across = float(np.hypot(*(b - a))), (b - a) / np.hypot(*(b - a))
+    along = np.array([-across[1], across[0]])
     along = along if along @ towards >= 0 else -along
     t = np.arange(-LONGEST, LONGEST + _STEP, _STEP)
-    clear = things.distance(place + t[:, None] * along)
+    whole = things.bare
     # Behind a passage along a wall there is more room beside its middle line.
-    side = (radius - 0.5 * float(np.hypot(*across))) * across / np.hypot(*across)
-    beside = [things.distance(place + share * side + t[:, None] * along) for share in _SHARES]
-    free = np.max([clear, *beside], axis=0) >= radius - 0.5 * TOLERANCE
+    side = (radius - 0.5 * (apart - spare)) * across
+    free = np.max([whole.distance(place + share * side + t[:, None] * along) for share in (0.0, *_SHARES)], axis=0)
+    free = free >= radius - 0.5 * TOLERANCE
     begin = float(t[free & (t < 0)].max(initial=-np.inf))
     end = float(t[free & (t > 0)].min(initial=np.inf))
-    width = min(2 * float(clear[(t > begin) & (t < end)].min(initial=np.inf)), float(np.hypot(*across)))
-    return Gap(place, along, (begin, end), width, sides)
+    inside = place + t[(t > begin) & (t < end), None] * along
+    width = min(2 * float(things.distance(inside).min(initial=np.inf)), apart) - spare
+    return Gap(place, along, (begin, end), width, sides, spare)
 
 
-def _either_side(things: Footprints, place: Array) -> tuple[Array, Array, tuple[int, int]] | None:
-    """The nearest points (2,) of the things on either side of a place (2,), and their owners; None where there is
-    nothing on one of the sides, or the place is in a thing."""
+def is_between(things: Footprints, place: Array, radius: float) -> bool:
+    """Whether a place (2,) is in a gap that a body of `radius` meters does not fit into but sideways."""
+    gap = gap_at(things, place, np.zeros(2), radius)
+    return gap is not None and gap.width < 2 * (radius + _FITS)
+
+
+def _either_side(things: Footprints, place: Array) -> tuple[Array, Array, tuple[int, int], float] | None:
+    """The nearest points (2,) of the things on either side of a place (2,), their owners, and the meters by which the
+    points are farther apart than the things; None where there is nothing on one of the sides, or the place is in a
+    thing."""
     out = things.outward(place)
     away = np.hypot(*out.T)
     if not len(away) or away.min() == 0:
@@ -137,4 +155,6 @@ def _either_side(things: Footprints, place: Array) -> tuple[Array, Array, tuple[
     if not opposite.any():
         return None
     second = int(np.where(opposite, away, np.inf).argmin())
-    return place - out[first], place - out[second], (int(things.owner[first]), int(things.owner[second]))
+    sides = (int(things.owner[first]), int(things.owner[second]))
+    spare = 0.0 if things.spare is None else float(things.spare[first] + things.spare[second])
+    return place - out[first], place - out[second], sides, spare

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
 import numpy as np
 
 from ..errors import RouteError
-from ..geometry.colliders import Collider, Surroundings
+from ..geometry.colliders import Collider, Placed, Surroundings
 from ..geometry.roles import Handles
 from ..motion.rotations import Array
-from .approaches import BEFORE, Stand, other_stands, stands
+from .approaches import BEFORE, Stand, other_stands, seat_stands, stands
 from .berth import Berth
-from .elbow_room import hindrance
+from .elbow_room import hindrance, no_room_to_sit
 from .floor import ANKLE, CROUCHED, TOLERANCE, Footprints
 from .gaps import TURNED, gaps_on
 from .goals import ActionKey
@@ -30,7 +30,7 @@ _OUT, _ASIDE = (0.0, 0.1, 0.2, 0.3), (0.0, -0.2, 0.2, -0.4, 0.4, -0.6, 0.6)
 BESIDE = sorted(((out, aside) for out in _OUT for aside in _ASIDE), key=lambda by: math.hypot(*by))
 """Metres further out and aside from where its handles say that one stands before a thing, the nearest first: the thing
 may be wider than they tell, or others stand close by."""
-USED = {"sit": "to sit on", "pick_up": "to take", "put_down": "to put things on"}
+USED = {"sit": "to sit down on", "pick_up": "to take", "put_down": "to put things on"}
 """Actions for which a body needs room where the thing is used."""
 MOVES = 1e-3
 """A collider whose poses differ by more than this, in metres or in the quaternion, moves."""
@@ -58,6 +58,10 @@ def movers(colliders: list[Collider]) -> list[str]:
     return [c.name for c in colliders if len(c.poses) > 1 and np.ptp(np.asarray(c.poses), axis=0).max() > MOVES]
 
 
+class _NoRoomError(RouteError):
+    """There is nowhere to stand before a thing."""
+
+
 class Planner:
     """Finds the legs of one shot."""
 
@@ -79,9 +83,11 @@ class Planner:
         for passable in ((), self.movers) if self.movers else ((),):
             for places in sides:
                 try:
-                    return self._found(key, places, self._finder(frame, passable), start)
+                    return self._found(key, places, self._finder(frame, passable), start, frame)
                 except RouteError as reason:
                     errors.append(reason)
+        # Where there is room to stand, what hinders the way there is the reason.
+        errors = [reason for reason in errors if not isinstance(reason, _NoRoomError)] or errors
         raise errors[-1] if self.movers else errors[0]
 
     def sides(self, key: ActionKey, frame: float) -> list[list[Stand]]:
@@ -90,21 +96,25 @@ class Planner:
         Raises RouteError where there is no room to use it."""
         goal = self._goals[key.goal].at(frame)
         thing, far = self._colliders.get(goal.collider), self._shot.route_options.radius + BEFORE
-        places = stands(goal, thing, frame, far)
         if key.action not in USED or thing is None or thing.handles is None:
-            return [places]
-        others = other_stands(goal, thing, frame, far)
-        sides = [places, *others] if key.action == "sit" else [[one] for one in chain(places, *others)]
-        things, pose = self.surroundings.at(frame).without(self.movers), pose_at(thing, frame)
-        found = [hindrance(side[0], thing, pose, things, self.ground) for side in sides]
-        free = [side for side, hinders in zip(sides, found, strict=True) if hinders is None]
-        if free:
+            return [stands(goal, thing, frame, far)]
+        if key.action == "sit":
+            tiers = seat_stands(goal, thing, frame, far)
+        else:
+            tiers = [[[one] for one in chain(stands(goal, thing, frame, far), *other_stands(goal, thing, frame, far))]]
+        things, pose = self._around(frame), pose_at(thing, frame)
+        sides = [side for tier in tiers for side in tier]
+        found = {id(side): hindrance(side[0], thing, pose, things, self.ground) for side in sides}
+        if any(one is None for one in found.values()):
             ways = self._finder(frame, self.movers)
-            return sorted(free, key=lambda side: _off_straight(side, ways))
-        least = min((one for one in found if one is not None), key=lambda one: one.lacking)
+            free = [[side for side in tier if found[id(side)] is None] for tier in tiers]
+            return [side for tier in free for side in sorted(tier, key=lambda side: _off_straight(side, ways))]
+        if key.action == "sit":
+            raise RouteError(no_room_to_sit(sides[0][0], thing, pose, things, self.ground))
+        least = min((one for one in found.values() if one is not None), key=lambda one: one.lacking)
         raise RouteError(
             f"There is no room {USED[key.action]} '{thing.name}': '{least.name}' leaves {100 * least.metres:.0f} cm "
-            f"where a body needs {100 * least.needed:.0f} cm; move one of them away from the other."
+            f"where the body needs {100 * least.needed:.0f} cm. Move one of them away from the other."
         )
 
     def walker(self, key: ActionKey, route: Route) -> Walker:
@@ -146,23 +156,38 @@ class Planner:
         """Metres (N,) from the points of a route to the nearest thing that stands still, less the body's radius."""
         return self._still.distance(route.points[:, :2]) - self._shot.route_options.radius
 
+    def _around(self, frame: float) -> Placed:
+        """The things that do not move, at a frame."""
+        return self.surroundings.at(frame).without(self.movers)
+
     def _finder(self, frame: float, passable: Collection[str]) -> Finder:
         """Finds routes between things where they are at the frame."""
         return finder(self.surroundings, self._shot.route_options, frame, self.ground, passable)
 
-    def _found(self, key: ActionKey, places: list[Stand], ways: Finder, start: Array) -> Leg:
+    def _found(self, key: ActionKey, places: list[Stand], ways: Finder, start: Array, frame: float) -> Leg:
         """The leg to one of `places`, or to the nearest place beside them that has room. Raises RouteError."""
-        for out, aside in BESIDE:
+        sideways = places[0].sideways
+        if sideways:
+            # In an aisle only the distance to the seat's edge differs.
+            places = [stand for stand in places if not ways.trouble_at(stand.place, sideways=True)][:1] or places
+        for out, aside in BESIDE[:1] if sideways else BESIDE:
             ends = np.array([stand.moved(out, aside) for stand in places])
-            if all(ways.trouble_at(end) for end in ends):
+            if all(ways.trouble_at(end, sideways) for end in ends):
                 if not any(stand.outward.any() for stand in places):
                     raise RouteError(ways.trouble_at(ends[0]))
                 continue
-            route = ways.route(start, ends)
+            route = ways.route(start, ends, sideways)
             chosen = places[route.end]
+            if sideways:
+                route = replace(route, facings=(None, chosen.facing))
             return Leg(route, chosen.facing if key.facing is None else key.facing, chosen.handles)
-        thing = self._goals[key.goal].collider
-        raise RouteError(f"There is no room to stand before '{thing}'; free the floor on one of its sides.")
+        name = self._goals[key.goal].collider
+        if key.action == "sit":
+            thing = self._colliders[name]
+            raise _NoRoomError(
+                no_room_to_sit(places[0], thing, pose_at(thing, frame), self._around(frame), self.ground)
+            )
+        raise _NoRoomError(f"There is no room to stand before '{name}'. Free the floor on one of its sides.")
 
     def _given(self, key: ActionKey, start: Array, stand: Stand) -> Leg:
         """The animator's own way, from where one is to where the goal is."""
@@ -186,6 +211,6 @@ class Planner:
 def _off_straight(side: list[Stand], ways: Finder) -> float:
     """Metres aside at which there is first room to stand on a side of a thing; infinite where there is none."""
     for out, aside in BESIDE:
-        if not all(ways.trouble_at(stand.moved(out, aside)) for stand in side):
+        if not all(ways.trouble_at(stand.moved(out, aside), stand.sideways) for stand in side):
             return abs(aside)
     return math.inf

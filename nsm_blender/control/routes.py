@@ -16,7 +16,7 @@ from ..errors import RouteError
 from ..geometry.colliders import Surroundings
 from ..motion.rotations import Array
 from .floor import ANKLE, BLOCKED, CELL, CROUCH_COST, MOST_CELLS, REACH, TOLERANCE, Floor, Footprints
-from .gaps import LONGEST, Gap, gaps_on
+from .gaps import LONGEST, Gap, gaps_on, is_between
 from .goals import RouteOptions
 
 SPACING = 0.1
@@ -43,12 +43,14 @@ _CELLS_AROUND = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, 
 @dataclass(frozen=True, eq=False)
 class Route:
     """A way to walk. points: (N, 3) world metres, about SPACING apart, z on the ground. crouch, sideways: (N,) whether
-    one goes crouching there, or sideways. end: which of the ends asked for it leads to."""
+    one goes crouching there, or sideways. end: which of the ends asked for it leads to. facings: angles at its first
+    and its last point of a body that goes sideways there; None: whichever suits the way."""
 
     points: Array
     crouch: Array
     sideways: Array
     end: int = 0
+    facings: tuple[float | None, float | None] = (None, None)
 
     @property
     def length(self) -> float:
@@ -92,11 +94,12 @@ class Finder:
         self._options = options
         self._ground = ground
 
-    def route(self, start: Array, ends: Array) -> Route:
-        """The cheapest way from `start` (2,) to one of `ends` (E, 2). Raises RouteError."""
+    def route(self, start: Array, ends: Array, sideways: bool = False) -> Route:
+        """The cheapest way from `start` (2,) to one of `ends` (E, 2). sideways: the body comes to them, and stands
+        there, sideways between what is around. Raises RouteError."""
         chosen, reasons = [], []
         for n, end in enumerate(ends):
-            reason = self.trouble_at(end)
+            reason = self.trouble_at(end, sideways)
             chosen += [] if reason else [n]
             reasons += [reason]
         if not chosen:
@@ -110,13 +113,16 @@ class Finder:
             last = area
             floor = self._floor(low, high)
             search = _Search(floor, start, ends[chosen])
-            if search.first is None or floor.crouching.distance(start[None])[0] == 0:
+            between = self._options.sideways and self._between(start)
+            if floor.crouching.distance(start[None])[0] == 0 or (search.first is None and not between):
                 raise RouteError(f"The start lies inside {self._name(start)}; move it out.")
-            found = search.route()
+            found = None if sideways or between else search.route()
+            if (sideways or between) and self._options.sideways:
+                found = _Search(floor, start, ends[chosen], self._options.slim).route()
             if found is not None:
                 break
         straight = float(np.linalg.norm(ends[chosen] - start, axis=1).min())
-        if self._options.sideways and (found is None or found.price > straight + DETOUR):
+        if self._options.sideways and search.first is not None and (found is None or found.price > straight + DETOUR):
             narrow = _Search(floor, start, ends[chosen], self._options.slim).route()
             if narrow is not None and (found is None or (narrow.gaps and narrow.price < found.price)):
                 found = narrow
@@ -127,7 +133,7 @@ class Finder:
         return Route(np.hstack((found.points, z)), found.crouch, found.sideways, chosen[found.end])
 
     def _narrowest(self, search: _Search) -> str:
-        """A sentence about the gap that one would get through who was thin; empty where there is none."""
+        """A sentence about the gap that only a thinner body would get through; empty where there is none."""
         gap = search.too_narrow()
         if gap is None:
             return ""
@@ -135,15 +141,26 @@ class Finder:
         between = f" Between {names} there are {100 * gap.width:.0f} cm"
         if not self._options.sideways:
             return f"{between}, but the body needs {200 * self._options.radius:.0f} cm."
-        if gap.width < 2 * (self._options.slim - TOLERANCE):
-            return f"{between}, but one who goes sideways needs {200 * self._options.slim:.0f} cm."
+        if gap.width + gap.spare < 2 * (self._options.slim - TOLERANCE):
+            need = 2 * self._options.slim - gap.spare
+            return f"{between}, but the character needs {100 * need:.0f} cm to go sideways."
         if gap.length > LONGEST:
             return f"{between} for more than {LONGEST:.1f} m, too far to go sideways."
         return ""
 
-    def trouble_at(self, end: Array) -> str:
-        """Why a body cannot stand at `end`; empty when it can."""
+    def _between(self, place: Array) -> bool:
+        """Whether a place (2,) is in a gap in which a body only stands sideways."""
+        if not self.trouble_at(place) or self.trouble_at(place, sideways=True):
+            return False
+        return is_between(self._things.for_legs(self._ground, self._options), place, self._options.radius)
+
+    def trouble_at(self, end: Array, sideways: bool = False) -> str:
+        """Why a body cannot stand at `end`, or stand there sideways; empty when it can."""
         clear = self._clearance(end, self._things)
+        if sideways:
+            legs = self._clearance(end, self._things.for_legs(self._ground, self._options))
+            if clear > 0 and legs >= self._options.slim - TOLERANCE:
+                return ""
         if clear >= self._options.radius - TOLERANCE:
             return ""
         if clear == 0:
@@ -223,7 +240,10 @@ class _Search:
                     self._close(shut)
                     continue
             points = resampled(self._relax(points, gaps), SPACING)
-            tight = self._floor.crouching.distance(points) < self._need(points, gaps) - TOLERANCE
+            need = self._need(points, gaps)
+            aside = self._floor.beside.distance(points)
+            clear = np.where(need < self._floor.radius, aside, self._floor.crouching.distance(points))
+            tight = clear < need - TOLERANCE
             if not tight.any():
                 if not self._at_home(self._start):
                     points = resampled(np.vstack((self._start, points)), SPACING)
@@ -262,7 +282,7 @@ class _Search:
 
     def _gaps(self, points: Array) -> list[tuple[int, int, Gap]]:
         """The gaps on a way of points (N, 2): from which point up to which, the last ones first."""
-        return gaps_on(self._floor.standing, points, self._tight(points), self._floor.radius)
+        return gaps_on(self._floor.beside, points, self._tight(points), self._floor.radius)
 
     def _through_gaps(self, points: Array) -> tuple[Array, list[Gap], Array | None]:
         """A way (N, 2) that goes straight through its gaps, the gaps, and the points (P, 2) in one that is too narrow,
@@ -291,7 +311,10 @@ class _Search:
         index = self._floor.indices(place)
         reach = math.ceil(BESIDE / self._floor.cell)
         low = np.maximum(index - reach, 0)
-        window = self._floor.free[low[0] : index[0] + reach + 1, low[1] : index[1] + reach + 1]
+        # From between two things, and to there, the body goes sideways.
+        between = self._slim is not None and is_between(self._floor.beside, place, self._floor.radius)
+        open_ = self._costs < BLOCKED / self._floor.cell if between else self._floor.free
+        window = open_[low[0] : index[0] + reach + 1, low[1] : index[1] + reach + 1]
         free = np.argwhere(window) + low
         away = np.linalg.norm(self._floor.points(free) - place, axis=1)
         if not len(free) or away.min() > BESIDE:

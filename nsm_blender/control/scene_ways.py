@@ -83,13 +83,7 @@ class Ways:
             upright = replace(shot.route_options, sideways=False)
             wide = replace(upright, radius=max(_half_width(scenery.collider(held)), upright.radius))
             return [Planner(replace(shot, route_options=options)) for options in (wide, upright)]
-        usual = Planner(shot) if scenery.moved else self.still
-        name = self._goals[key.goal].collider if key.goal else ""
-        seat = next((c.handles for c in now if c.name == name), None)
-        if key.action != "sit" or not isinstance(seat, Seat) or seat.approaches == ["front"]:
-            return [usual]
-        front = [replace(c, handles=replace(seat, approaches=["front"])) if c.name == name else c for c in now]
-        return [Planner(replace(self._shot, colliders=front, goals=goals)), usual]
+        return [Planner(shot) if scenery.moved else self.still]
 
     def _climbed(self, leg: Leg, key: ActionKey, frame: int, scenery: Scenery) -> Leg:
         """The leg that goes on over the edge to the landing."""

@@ -76,7 +76,7 @@ class Walker:
         last = self._s > self.path.length - LAST
         sideways = np.interp(share, index, route.sideways.astype(float)) > 0.5
         self._crouch = (crouching | (gait == "crouch")) & ~(last & ~crouching) & ~sideways
-        self._aside, self._sideways_facing = self._turned(sideways)
+        self._aside, self._sideways_facing = self._turned(sideways, route.facings)
         room = np.interp(share, index, np.minimum(clearance, ROOM))
         self._speed = self._profile(SPEEDS[gait] if speed is None else speed, room)
         self._taken = np.cumsum(_STEP / np.maximum(self._speed, 0.2))
@@ -179,10 +179,11 @@ class Walker:
             out = out - HIPS_BACK * share[:, None] * direction(self.facing(along))
         return out
 
-    def _turned(self, sideways: Array) -> tuple[Array, Array]:
+    def _turned(self, sideways: Array, facings: tuple[float | None, float | None]) -> tuple[Array, Array]:
         """How far one is turned aside at each of the arc lengths, 0..1, and the facing angle of one who is.
 
-        sideways: where one goes sideways. One turns to the side that is nearer to how one comes and goes on.
+        sideways: where one goes sideways. One turns to the side that is nearer to how one comes and goes on: `facings`
+        are the angles of a body that comes from between things, and of one that stays there.
         """
         share, facing = np.zeros(len(self._s)), np.zeros(len(self._s))
         edges = np.flatnonzero(np.diff(sideways, prepend=False, append=False))
@@ -190,6 +191,10 @@ class Walker:
             begin, end = self._s[first], self._s[last - 1]
             places = np.array([0.5 * (begin + end), begin - TURN_ASIDE, end + TURN_ASIDE])
             way, before, after = self.path.heading(places)
+            if first == 0 and facings[0] is not None:
+                before = after = facings[0]
+            if last == len(self._s) and facings[1] is not None:
+                before = after = facings[1]
             sides = way + 0.5 * np.pi * np.array([1.0, -1.0])
             turning = np.abs(wrap_angle(sides - before)) + np.abs(wrap_angle(sides - after))
             away = np.maximum(np.maximum(begin - self._s, self._s - end), 0)

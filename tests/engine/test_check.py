@@ -93,7 +93,7 @@ def test_a_seat_without_handles_cannot_be_sat_on() -> None:
 def test_a_thing_that_is_crowded_in_is_named() -> None:
     things = [CHAIR, box("Pile", (1.0, -1.25, 0.5), (3.0, 1.9, 1.0))]  # before its only free side, the front
     (problem,) = problems(ActionKey("walk", "on Chair"), things=things)
-    assert problem.text == "There is no room to stand before 'Chair'; free the floor on one of its sides."
+    assert problem.text == "There is no room to stand before 'Chair'. Free the floor on one of its sides."
     assert problem.fatal
 
 

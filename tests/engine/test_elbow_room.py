@@ -133,7 +133,7 @@ def test_a_stool_is_sat_on_with_the_knees_away_from_a_wall_and_a_chair_that_face
     assert isinstance(leg.handles, Seat) and leg.handles.facing[1] > -0.5
     facing = shot(seat(["front", "left", "right"]), wall, keys=[key])
     facing.start = [2.5, 2.5, 0.0, 0.0]
-    assert ["no room to sit on 'Seat': 'Wall'" in one.text for one in fatal(facing)] == [True]
+    assert ["no room to sit down on 'Seat': 'Wall'" in one.text for one in fatal(facing)] == [True]
 
 
 def test_a_box_that_lies_before_a_table_can_be_put_on_it() -> None:

@@ -113,7 +113,8 @@ def test_a_gap_between_things_of_unlike_depth_is_gone_through(low: float, high: 
 
 
 def test_a_gap_that_nobody_gets_through_is_refused_with_its_width() -> None:
-    with pytest.raises(RouteError, match="'Low' and 'High' there are 30 cm, but one who goes sideways needs 42 cm"):
+    sentence = "'Low' and 'High' there are 30 cm, but the character needs 42 cm to go sideways"
+    with pytest.raises(RouteError, match=sentence):
         way(parted(0.3))
     with pytest.raises(RouteError, match="there are 45 cm, but the body needs 60 cm"):
         way(parted(0.45), options=FORWARD)

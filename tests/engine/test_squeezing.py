@@ -56,5 +56,5 @@ def test_one_sits_down_behind_a_narrow_gap() -> None:
 
 
 def test_a_gap_that_is_too_narrow_is_refused_before_the_bake() -> None:
-    with pytest.raises(ShotError, match="there are 30 cm, but one who goes sideways needs 42 cm"):
+    with pytest.raises(ShotError, match="there are 30 cm, but the character needs 42 cm to go sideways"):
         SceneBake(squeeze(0.3, [-2.0, 0.0, 0.0, math.pi / 2], 8))
