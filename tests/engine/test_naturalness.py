@@ -16,7 +16,7 @@ from nsm_blender.evaluation.naturalness import recorded, table
 from nsm_blender.evaluation.naturalness.case import Case
 from nsm_blender.evaluation.naturalness.findings import FINDINGS, findings
 from nsm_blender.evaluation.naturalness.measures import excess_turning, measure, measure_track
-from nsm_blender.evaluation.naturalness.segments import segments
+from nsm_blender.evaluation.naturalness.segments import Use, segments
 from nsm_blender.evaluation.naturalness.track import (
     FPS,
     Track,
@@ -161,6 +161,35 @@ def test_a_walk_has_a_start_and_a_stop() -> None:
     actions = [s.action for s in segments(track_of(motion_of(perform(speed, 5.0))))]
     assert actions[0] in ("idle", "start") and "start" in actions and "stop" in actions and "walk" in actions
     assert actions.index("start") < actions.index("walk") < actions.index("stop")
+
+
+def seated(seconds: float) -> Track:
+    """Standing, sitting down within some seconds, sitting for 2 s, rising in as many; the feet stay."""
+    t = np.arange(round((6 + 2 * seconds) * FPS)) / FPS
+    down = np.interp(t, [2, 2 + seconds, 4 + seconds, 4 + 2 * seconds], [0, 1, 1, 0])
+    down = (1 - np.cos(np.pi * down)) / 2
+    places = np.repeat(still().raw[:1], len(t), axis=0)
+    upper = [j for j in range(len(MODEL_SKELETON)) if j not in FEET]
+    places[:, upper, 1] += 0.4 * down[:, None]
+    places[:, upper, 2] -= 0.42 * down[:, None]
+    return track(places)
+
+
+def test_sitting_down_and_rising_take_as_long_as_they_do() -> None:
+    found = {s.action: s for s in segments(seated(1.2))}
+    assert found["sit"].start < found["seated"].start < found["rise"].start
+    assert found["sit"].seconds == pytest.approx(1.2, abs=0.3)
+    assert found["rise"].seconds == pytest.approx(1.2, abs=0.3)
+    assert "sit" not in {s.action for s in segments(seated(1.2), sits=False)}
+
+
+def test_the_moment_of_a_grasp_is_when_the_hand_is_farthest_out() -> None:
+    reaching = still(4.0)
+    out = np.sin(np.clip((np.arange(len(reaching)) / FPS - 1) / 1.0, 0, 1) * np.pi)
+    reaching.raw[:, MODEL_SKELETON.index("LeftHand"), 1] -= 0.6 * out
+    (used,) = [s for s in segments(reaching, [Use("pick_up", 30, 200)]) if s.action == "pick_up"]
+    assert used.event == pytest.approx(1.5 * FPS, abs=3)
+    assert used.stop - used.start == pytest.approx(2 * FPS, abs=2)
 
 
 @pytest.mark.parametrize(("speed", "toward", "action"), [
