@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -190,6 +191,18 @@ def test_the_moment_of_a_grasp_is_when_the_hand_is_farthest_out() -> None:
     (used,) = [s for s in segments(reaching, [Use("pick_up", 30, 200)]) if s.action == "pick_up"]
     assert used.event == pytest.approx(1.5 * FPS, abs=3)
     assert used.stop - used.start == pytest.approx(2 * FPS, abs=2)
+
+
+@pytest.mark.parametrize("action", ["pick_up", "put_down", "open"])
+def test_keys_that_use_a_thing_have_their_segments(action: str) -> None:
+    motion = motion_of(stand(6.0))
+    out = np.sin(np.clip(np.arange(len(motion)) / FPS - 3, 0, 1) * np.pi)
+    motion.positions[:, MODEL_SKELETON.index("LeftHand"), 1] -= 0.6 * out
+    key = {"action": action, "set_off": 0, "arrived": 260, "done": 260}
+    found = measure(replace(motion, meta={"keys": [key]}))
+    (event,) = [s.event for s, _ in found.parts if s.event is not None]
+    assert event == pytest.approx(3.5 * FPS, abs=5)
+    assert any("head_off_deg" in figures for s, figures in found.parts if s.action == action)
 
 
 @pytest.mark.parametrize(("speed", "toward", "action"), [

@@ -73,6 +73,11 @@ AROUND_USE = 1.0
 LEAD = 0.5
 """Seconds before the descent that belong to sitting down, and after the ascent to rising."""
 
+BEFORE_DONE = 1.5
+"""Seconds before a key that uses a thing is done within which it was taken or let go: it is done 0.8 s later."""
+LABELLED = 0.5
+"""An action whose label is above this is being done."""
+
 Span = tuple[int, int]
 
 
@@ -105,7 +110,12 @@ def uses_of(motion: Motion) -> list[Use]:
         if key["action"] not in USES or key.get("arrived") is None:
             continue
         last = key["done"] if key.get("done") is not None else len(motion) - 1
-        out.append(Use(key["action"], round(key["arrived"] * rate), round(last * rate)))
+        first = min(key["arrived"], last - BEFORE_DONE * motion.fps)
+        if key["action"] == "open" and "open" in motion.action_names:
+            opens = motion.actions[:, motion.action_names.index("open")] > LABELLED
+            opens[: key["set_off"] or 0], opens[last + 1 :] = False, False
+            first = min([first, *np.flatnonzero(opens)[:1].tolist()])
+        out.append(Use(key["action"], max(round(first * rate), 0), round(last * rate)))
     return out
 
 
