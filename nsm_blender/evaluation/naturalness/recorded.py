@@ -28,7 +28,7 @@ FILE = Path(__file__).with_name("recorded.json")
 
 PERCENTILES = (1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
 
-ENOUGH, PERFORMERS = 20, 2
+ENOUGH, PERFORMERS = 15, 2
 """Segments, and people, that a row of held-out performers rests on at least; with fewer it is of all performers."""
 ENOUGH_EXACT = 10
 """Segments of exact capture, at least, for a row to leave out reconstructions."""
