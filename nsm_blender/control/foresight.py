@@ -15,6 +15,7 @@ from ..geometry.roles import Carryable, Door, Surface
 from ..motion.rotations import Array, wrap_angle
 from .commands import TURN_RATE
 from .errands import FACING, SETTLED, TURN_FIRST, TURNED_ENOUGH
+from .fit import misfit
 from .goals import LOCOMOTION, ActionKey
 from .legs import Leg, Planner
 from .routes import Route
@@ -98,6 +99,7 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
             name = _thing(shot, key)
             opened |= {goal.name for goal in shot.goals if name and goal.collider == name}
         if leg is not None and key.action in ("pick_up", "put_down"):
+            trouble = _too_large(planner, shot, key, leg, set_off, held)
             shot, held = _carried(shot, key, leg, set_off, held)
             planner = Planner(shot)
         done = set_off + seconds * shot.fps
@@ -153,6 +155,18 @@ def _carried(shot: Shot, key: ActionKey, leg: Leg, frame: float, held: _Held | N
     assert put is not None
     there = replace(held.box, poses=put[None])
     return replace(shot, colliders=[there if c.name == there.name else c for c in shot.colliders]), None
+
+
+def _too_large(planner: Planner, shot: Shot, key: ActionKey, leg: Leg, frame: float, held: _Held | None) -> str:
+    """A sentence about what is in the hands and does not fit where a key puts it down; "" where it fits."""
+    thing = next((collider for collider in shot.colliders if collider.name == _thing(shot, key)), None)
+    if thing is None or held is None or not isinstance(leg.handles, Surface):
+        return ""
+    pose = pose_at(thing, frame)
+    put = put_down_aim(leg.handles, pose, held.box, held.grasp, held.lying).pose
+    assert put is not None
+    loose = [one.name for one in shot.colliders if one.role == "carryable"]
+    return misfit(held.box, put, thing, pose, leg.handles, planner.around(frame).without(loose))
 
 
 def plan(shot: Shot) -> list[Route | None]:

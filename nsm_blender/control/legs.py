@@ -102,7 +102,7 @@ class Planner:
             tiers = seat_stands(goal, thing, frame, far)
         else:
             tiers = [[[one] for one in chain(stands(goal, thing, frame, far), *other_stands(goal, thing, frame, far))]]
-        things, pose = self._around(frame), pose_at(thing, frame)
+        things, pose = self.around(frame), pose_at(thing, frame)
         sides = [side for tier in tiers for side in tier]
         found = {id(side): hindrance(side[0], thing, pose, things, self.ground) for side in sides}
         if any(one is None for one in found.values()):
@@ -156,7 +156,7 @@ class Planner:
         """Metres (N,) from the points of a route to the nearest thing that stands still, less the body's radius."""
         return self._still.distance(route.points[:, :2]) - self._shot.route_options.radius
 
-    def _around(self, frame: float) -> Placed:
+    def around(self, frame: float) -> Placed:
         """The things that do not move, at a frame."""
         return self.surroundings.at(frame).without(self.movers)
 
@@ -184,9 +184,7 @@ class Planner:
         name = self._goals[key.goal].collider
         if key.action == "sit":
             thing = self._colliders[name]
-            raise _NoRoomError(
-                no_room_to_sit(places[0], thing, pose_at(thing, frame), self._around(frame), self.ground)
-            )
+            raise _NoRoomError(no_room_to_sit(places[0], thing, pose_at(thing, frame), self.around(frame), self.ground))
         raise _NoRoomError(f"There is no room to stand before '{name}'. Free the floor on one of its sides.")
 
     def _given(self, key: ActionKey, start: Array, stand: Stand) -> Leg:

@@ -160,3 +160,50 @@ def test_who_is_to_climb_high_with_full_hands_is_told(height: float, said: bool)
     keys = [ActionKey("pick_up", "Parcel"), ActionKey("climb", "Block")]
     found = check(shot(PARCEL, block, keys=keys), (*ABLE, "climb"))
     assert any("hands are full" in problem.text and not problem.fatal for problem in found) == said
+
+
+def compartment(depth: float, width: float, height: float) -> Collider:
+    """A sideboard, open to -Y, whose compartment has this size and its floor at 0.5 m."""
+    board, back = 0.03, 0.02
+    x, y, low, high = width / 2, depth / 2, 0.5, 0.5 + height
+    parts = [[-x - board, -y, 0.0, x + board, y + back, low], [-x - board, y, low, x + board, y + back, high]]
+    parts += [[-x - board, -y, low, -x, y, high], [x, -y, low, x + board, y, high]]
+    parts += [[-x - board, -y, high, x + board, y + back, high + board]]
+    a, b = np.array(parts)[:, :3], np.array(parts)[:, 3:]
+    pose = np.array([[0.0, 2.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
+    top = Surface([0.0, 0.0, 0.5], [0.0, -1.0, 0.0], width, depth)
+    return Collider("Sideboard", Cuboids((a + b) / 2, (b - a) / 2), pose, "surface", top)
+
+
+@pytest.mark.parametrize(
+    ("size", "sentence"),
+    [
+        ((0.45, 0.6, 0.4), ""),
+        (
+            (0.22, 0.6, 0.4),
+            "'Parcel' is 30 cm deep and does not fit into 'Sideboard', whose compartment is 22 cm deep.",
+        ),
+        (
+            (0.45, 0.34, 0.4),
+            "'Parcel' is 40 cm wide and does not fit into 'Sideboard', whose compartment is 34 cm wide.",
+        ),
+        (
+            (0.45, 0.6, 0.2),
+            "'Parcel' is 30 cm high and does not fit into 'Sideboard', whose compartment is 20 cm high.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("angle", [0.0, 0.5])
+def test_what_does_not_fit_into_a_compartment_is_refused_with_both_sizes(
+    size: tuple[float, float, float], sentence: str, angle: float
+) -> None:
+    keys = [ActionKey("pick_up", "Parcel"), ActionKey("put_down", "Sideboard")]
+    parcel = box("Parcel", (0.0, 0.0, 0.15), (0.4, 0.3, 0.3), angle, role="carryable", handles=PARCEL.handles)
+    texts = [one.text for one in fatal(shot(parcel, compartment(*size), keys=keys))]
+    assert [text[: len(sentence)] for text in texts] == ([sentence] if sentence else [])
+
+
+def test_a_box_deeper_than_an_open_top_may_reach_over_its_edge() -> None:
+    top = Surface([0.0, 0.0, 0.2], [0.0, -1.0, 0.0], 1.2, 0.25)
+    bench = box("Bench", (0.0, 2.0, 0.2), (1.2, 0.25, 0.4), role="surface", handles=top)
+    assert fatal(shot(PARCEL, bench, keys=[ActionKey("pick_up", "Parcel"), ActionKey("put_down", "Bench")])) == []
