@@ -22,10 +22,10 @@ def dining_chair(rng: np.random.Generator) -> Model:
     splay, leg = rng.uniform(0.0, 0.05), rng.uniform(0.032, 0.045)
     for x in (-1, 1):
         for y in (low + 0.04, high - 0.04):
-            top = (x * (wide / 2 - 0.045), y, height - 0.05)
-            foot = (top[0] + x * splay, y + np.sign(y) * splay, 0.0)
-            round_leg = forms.rod([foot, top], [0.55 * leg / 2, leg / 2], 14)
-            model.add(round_leg if rng.random() < 0.5 else forms.square_leg(top, foot, leg, 0.6 * leg))
+            knee = (x * (wide / 2 - 0.045), y, height - 0.05)
+            foot = (knee[0] + x * splay, y + np.sign(y) * splay, 0.0)
+            round_leg = forms.rod([foot, knee], [0.55 * leg / 2, leg / 2], 14)
+            model.add(round_leg if rng.random() < 0.5 else forms.square_leg(knee, foot, leg, 0.6 * leg))
     lean, top = rng.uniform(0.05, 0.12), height + rng.uniform(0.36, 0.48)
     shell = rng.random() < 0.3
     if shell:
@@ -125,7 +125,8 @@ def office_chair(rng: np.random.Generator) -> Model:
 
 def bar_stool(rng: np.random.Generator) -> Model:
     """A high round seat on splayed legs with a foot ring, or on a column with a trumpet base; any way is its front."""
-    height, radius = rng.uniform(0.58, 0.80), rng.uniform(0.16, 0.20)
+    # Between the two, a seat is about as high as people sit down on.
+    height, radius = rng.uniform(*((0.58, 0.63), (0.68, 0.80))[int(rng.integers(2))]), rng.uniform(0.16, 0.20)
     model = Model(role="seat")
     if rng.random() < 0.5:
         model.add(forms.puck((0, 0), radius, height - 0.035, height, 0.014))

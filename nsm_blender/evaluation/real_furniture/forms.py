@@ -176,8 +176,8 @@ def top_at(parts: Sequence[TriangleMesh], place: Point, about: float = 0.0) -> f
     flat = corners[..., :2] - np.asarray(place, dtype=float)[:2]
     near = (flat.min(1) <= about).all(1) & (flat.max(1) >= -about).all(1)
     corners, flat = corners[near], flat[near]
-    offsets = about * np.stack(np.meshgrid([-1, -0.5, 0, 0.5, 1], [-1, -0.5, 0, 0.5, 1]), axis=-1).reshape(-1, 2)
-    return max(_top(corners, flat - offset) for offset in (offsets if about > 0 else offsets[:1]))
+    offsets = about * np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1]), axis=-1).reshape(-1, 2)
+    return max(_top(corners, flat - offset) for offset in (offsets if about > 0 else np.zeros((1, 2))))
 
 
 def _top(corners: Array, flat: Array) -> float:

@@ -16,6 +16,9 @@ from .model import Model
 BESIDE = 0.24
 """Metres to either side of the middle of a place that a sitter takes: half the breadth of the hips and thighs."""
 
+_BED_DEPTHS = (0.22, 0.28, 0.34)
+"""Meters from the edge of a bed at which the hips come down as well as at others."""
+
 _EVERY = 0.06
 """Metres between the places of a long seat that count as right."""
 
@@ -32,8 +35,8 @@ def sofa(rng: np.random.Generator) -> Model:
     model.add(forms.rounded_box((-outer + 0.01, high - 0.09, 0.10), (outer - 0.01, high, top - 0.05), 0.03, 3))
     round_arms = rng.random() < 0.4
     for side in (-1, 1):
-        x = sorted((side * inner / 2, side * outer))
-        _arm(model, x[0], x[1], low - 0.01, high - 0.03, rest, round_arms)
+        ends = sorted((side * inner / 2, side * outer))
+        _arm(model, ends[0], ends[1], low - 0.01, high - 0.03, rest, round_arms)
     gap = 0.004
     for number in range(seats):
         x = -inner / 2 + number * each
@@ -164,12 +167,12 @@ def bed(rng: np.random.Generator) -> Model:
     truths: list[Handles] = []
     top = side_seat(model, height)
     for facing, inward in (((1.0, 0.0), np.array([-1.0, 0.0])), ((-1.0, 0.0), np.array([1.0, 0.0]))):
-        for y in np.arange(low + 0.25, high - 0.6, 0.1):
-            for deep in (0.25, 0.30):
+        for y in np.arange(low + 0.25, high - 0.6, 0.07):
+            for deep in _BED_DEPTHS:
                 px = -inward[0] * x + inward[0] * deep
                 truths.append(_edge_seat(top, px, float(y), facing, long_, 2 * deep))
-    for px in np.arange(-x + 0.25, x - 0.25 + 1e-6, 0.1):
-        for deep in (0.25, 0.30):
+    for px in np.arange(-x + 0.25, x - 0.25 + 1e-6, 0.07):
+        for deep in _BED_DEPTHS:
             truths.append(_edge_seat(top, float(px), low + deep, (0.0, -1.0), float(wide), 2 * deep))
     model.truths = truths
     return model

@@ -152,9 +152,9 @@ def _stairs(rng: np.random.Generator, with_risers: bool) -> Model:
         over = np.clip(line + rise + 0.05, 0.12, top + 0.03)
         model.add(forms.slab(np.column_stack([ys, below]), np.column_stack([ys, over]), x[0], x[1], 3))
     if rng.random() < 0.4:
-        x = float(rng.choice([-1, 1])) * (wide / 2 + 0.015)
-        model.add(forms.rod([(x, start, rise + 0.9), (x, end, top + 0.9)], 0.022))
+        rail = float(rng.choice([-1, 1])) * (wide / 2 + 0.015)
+        model.add(forms.rod([(rail, start, rise + 0.9), (rail, end, top + 0.9)], 0.022))
         for number in range(0, STEPS + 1, 2):
             y, z = start + number * tread, number * rise
-            model.add(forms.rod([(x, y, z), (x, y, z + rise + 0.88)], 0.012, 8))
+            model.add(forms.rod([(rail, y, z), (rail, y, z + rise + 0.88)], 0.012, 8))
     return model

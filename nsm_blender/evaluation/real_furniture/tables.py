@@ -140,9 +140,7 @@ def sideboard(rng: np.random.Generator) -> Model:
     for x in (-wide / 2 + 0.05, wide / 2 - 0.05):
         for y in (low + 0.05, high - 0.05):
             model.add(forms.rod([(x, y, 0.0), (x, y, foot + 0.01)], [0.012, 0.019], 14))
-    truths = _around(wide, deep, height)[:1]
-    if wide / 2 <= PUT_DEPTH:
-        truths = _around(wide, deep, height)
+    truths = _around(wide, deep, height)
     closed = int(rng.integers(0, bays))
     for number in range(bays):
         left, right = -wide / 2 + 0.01 + number * each + board / 2, -wide / 2 + 0.01 + (number + 1) * each - board / 2
