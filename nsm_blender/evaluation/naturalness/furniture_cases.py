@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -45,14 +46,14 @@ FPS = 30.0
 NEAREST, FARTHEST = 1.2, 3.0
 """Meters from the used thing at which a shot starts."""
 
-PACE = 0.8
+PACE = 0.65
 """m/s of the way, detours and starts included, that the length of a shot reckons with."""
 
 DOING = {"sit": 2.8, "rise": 2.2, "pick_up": 3.0, "put_down": 3.0, "open": 3.5, "climb": 3.0}
 """Seconds that each action takes at most, as the length of a shot reckons with."""
 
-SPARE = 2.5
-"""Seconds by which a shot is longer than its way and its actions."""
+SPARE, SETTLING = 2.5, 1.0
+"""Seconds by which a shot is longer than its way and its actions, and of each key for turning and coming to rest."""
 
 TORSO = 0.30
 """Meters between a chair's back and the edge of a table that a sitting body needs at least: a chest is 22 to 26 cm
@@ -214,7 +215,7 @@ def room(seed: int) -> Case:
         used = {key.goal for key in keys}
         goals = [goal for goal in goals if goal.name in used]
         stops = [start, *(np.array(next(g for g in goals if g.name == key.goal).place[:2]) for key in keys)]
-        way = 1.2 * sum(float(np.linalg.norm(b - a)) for a, b in zip(stops[:-1], stops[1:], strict=True))
+        way = 1.2 * sum(float(np.linalg.norm(b - a)) for a, b in pairwise(stops))
         return _case("room", seed, setting, colliders, keys, goals, _start(rng, start), way)
     raise AssertionError(f"room {seed}: no setting was found")
 
@@ -417,7 +418,7 @@ def _case(
     kind: str, seed: int, setting: Setting, colliders: list[Collider], keys: list[ActionKey], goals: list[Goal],
     start: list[float], way: float, refusal: str = "",
 ) -> Case:  # fmt: skip
-    seconds = SPARE + way / PACE + sum(key.hold + DOING.get(key.action, 0.0) for key in keys)
+    seconds = SPARE + way / PACE + sum(SETTLING + key.hold + DOING.get(key.action, 0.0) for key in keys)
     if any(key.action == "sit" for key in keys[:-1]):
         seconds += DOING["rise"]
     shot = Shot(kind, FPS, math.ceil(seconds * FPS), keys=keys, goals=goals, colliders=colliders, start=start)
