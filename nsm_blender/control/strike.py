@@ -21,7 +21,7 @@ from ..motion.filters import without_short_runs
 from ..motion.ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
 from ..motion.motion import Motion
 from ..motion.root import angle_of, to_local, to_world
-from ..motion.rotations import Array, make_continuous, multiply
+from ..motion.rotations import Array, conjugate, make_continuous, multiply, normalize, rotate
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..paths import weights_folder
 from .planting import plant_feet
@@ -43,8 +43,14 @@ _PIN_WIDTH = 7.0
 _LEAN_WIDTH = 14.0
 """Frames: standard deviations of the last correction of the limb, and of the body where the limb is too short."""
 _FARTHEST_LEAN = 0.3
+_STRIDE = 0.05
+"""Metres: a shorter stride to a hit is not made longer than to this."""
 _LEANS = 3
 """How often the body comes nearer: planted feet take some of it back."""
+_STRIKING_BEND = np.radians(30.0)
+"""Radians of knee or elbow at a hit: recorded kicks hit with 22 to 24 degrees, punches with 32 to 37 (medians)."""
+_ROUNDS = 4
+"""How often a limb is bent anew to its target, as foot or hand turn with it."""
 _LIFTED = 24
 """Frames before and after a kick in which its foot does not stand."""
 _POLE = (0.0, 1.0, 0.0)
@@ -252,13 +258,18 @@ class StrikeSynthesis:
 
     def _finish(self) -> Motion:
         best = min(self._tries, key=lambda t: t.worst)
-        hips, posed, turned = best.hips, best.places, best.turned
+        away = self._distanced(best)
+        root, hips = best.root.copy(), best.hips + away
+        root[:, :2] += away[:, :2]
+        # Before the feet are planted: the network's own limbs bend smoothly even where no leg could fold so far.
+        _, rotations = self._pinned(MODEL_SKELETON.positions(hips, best.rotations), best.rotations)
+        posed, turned = self._planted(hips, rotations, best.contacts)
         for _ in range(_LEANS):
             lean = self._lean(posed)
             if not lean.any():
                 break
             hips = hips + lean
-            posed, turned = self._planted(hips, best.rotations, best.contacts)
+            posed, turned = self._planted(hips, rotations, best.contacts)
         posed, rotations = self._pinned(posed, turned)
         self._errors = _lengths(best.lacks), _lengths(self._lacks(posed))
         actions = np.zeros((self._count, len(ACTIONS)), dtype=np.float32)
@@ -272,7 +283,7 @@ class StrikeSynthesis:
             parents=MODEL_SKELETON.parents,
             positions=posed.astype(np.float32),
             rotations=make_continuous(rotations).astype(np.float32),
-            root=best.root.astype(np.float32),
+            root=root.astype(np.float32),
             contacts=best.contacts,
             contact_names=CONTACT_JOINTS,
             phase=np.zeros(self._count, dtype=np.float32),
@@ -303,6 +314,34 @@ class StrikeSynthesis:
                 down[max(hit - _LIFTED, 0) : hit + _LIFTED, side : side + 2] = False
         return down.astype(np.float32)
 
+    def _distanced(self, made: _Try) -> Array:
+        """Way (T, 3) over the ground by which the body keeps the distance from which limbs strike.
+
+        The network moves the root too near, and its limbs hit folded; each stride up to a hit is shortened, or
+        lengthened, so that the limb hits nearly straight. It never becomes a step back.
+        """
+        out = np.zeros((self._count, 3))
+        times, speed = np.arange(self._count), np.diff(made.root[:, :2], axis=0, append=made.root[-1:, :2])
+        for k, (hit, effector) in enumerate(zip(self._hits, self._effectors, strict=True)):
+            limb = _LIMBS[effector]
+            upper, middle, end, tip = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, EFFECTORS[effector]])
+            a = float(np.linalg.norm(MODEL_SKELETON.offsets[middle]))
+            start = made.root[max(hit - STRIKE_FRAMES, 0), :2] + out[max(hit - STRIKE_FRAMES, 0), :2]
+            ahead = normalize(self._places[k, :2] - start)
+            # What the tip adds to the lower bone, and how far its line is off that bone in the bend.
+            thigh = made.places[hit, middle] - made.places[hit, upper]
+            shin, far = (made.places[hit, joint] - made.places[hit, middle] for joint in (end, tip))
+            b = float(np.linalg.norm(far))
+            bend = max(_STRIKING_BEND - _angle(thigh, shin) + _angle(thigh, far), 0.0)
+            arm = self._places[k] - made.places[hit, upper] - out[hit]
+            onward = float(arm[:2] @ ahead)
+            reach = a * a + b * b + 2 * a * b * np.cos(bend) - float(arm @ arm) + onward * onward
+            stride = np.cumsum(strike_window(times - hit) * (speed @ ahead))
+            stride[1:], stride[0] = stride[:-1].copy(), 0.0
+            share = stride / max(float(stride[hit]), _STRIDE)
+            out[:, :2] += max(onward - np.sqrt(max(reach, 0.0)), -float(stride[hit])) * ahead * share[:, None]
+        return out
+
     def _lean(self, places: Array) -> Array:
         """How the hips (T, 3) come nearer to a target that is out of the limb's reach."""
         out = np.zeros((len(places), 3))
@@ -325,19 +364,29 @@ class StrikeSynthesis:
             upper, middle, end, tip = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, EFFECTORS[effector]])
             share = _bump(len(places), hit, _PIN_WIDTH)[:, None]
             near = np.flatnonzero(share[:, 0] > 1e-3)
-            wanted = places[near, end] + share[near] * (self._places[k] - places[hit, tip])
-            out[near, upper], out[near, middle], _ = solve_limb(
-                limb, places[near, upper], wanted, out[near, upper], out[near, middle]
-            )
-            if tip == end:  # the hand goes with the forearm, the foot stays as it is
-                turn = multiply(out[near, middle], rotations[near, middle] * np.array([1, -1, -1, -1]))
+            now = int(np.flatnonzero(near == hit)[0])
+            bone, lack = MODEL_SKELETON.offsets[tip], self._places[k] - places[hit, tip]
+            for _ in range(_ROUNDS):
+                wanted = places[near, end] + share[near] * lack
+                out[near, upper], out[near, middle], reached = solve_limb(
+                    limb, places[near, upper], wanted, rotations[near, upper], rotations[near, middle]
+                )
+                # Hand and foot go with the bone that they are on.
+                turn = multiply(out[near, middle], conjugate(rotations[near, middle]))
                 out[near, end] = multiply(turn, rotations[near, end])
+                hits = reached[now] if tip == end else reached[now] + rotate(out[hit, end], bone)
+                lack = lack + self._places[k] - hits
         return MODEL_SKELETON.positions(places[:, 0], out), out
 
 
 def _bump(count: int, hit: int, width: float) -> Array:
     """1 at frame `hit`, falling to both sides: (count,)."""
     return np.exp(-0.5 * ((np.arange(count) - hit) / width) ** 2)
+
+
+def _angle(a: Array, b: Array) -> float:
+    """Radians between two vectors (3,)."""
+    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
 
 
 def _lengths(vectors: Array) -> Array:

@@ -7,11 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .rotations import Array, between, multiply, normalize, rotate
+from .rotations import Array, between, conjugate, multiply, normalize, rotate, wrap_angle
 from .skeleton import MODEL_SKELETON, Skeleton
 
 REACH = 0.998
 """A limb is never stretched beyond this share of its length: a straight knee has no bending plane."""
+_UNSURE, _SURE = np.sin(np.radians(10.0)), np.sin(np.radians(25.0))
+"""Sines of a limb's bend: below the first its pose does not tell the plane in which it bends, and a knee may even be
+overstretched by an error of that size; above the second the pose tells the plane for certain."""
+_OPPOSITE, _DOUBT = np.radians(120.0), np.radians(30.0)
+"""Radians about the upper bone from the limb's pole: a middle joint farther round than the first bends the wrong way,
+and its plane counts less and less over the second before that."""
+FOLD = np.radians(160.0)
+"""Radians: a limb is never bent further; recorded knees bend up to 153 degrees, and a shin inside its thigh has no
+bending plane either."""
+_FOLDING, _FOLDED = np.cos(np.radians(120.0)), np.cos(np.radians(155.0))
+"""Cosines of a limb's bend as solved: beyond the first the middle joint stays where it is more and more, and beyond
+the second alone, instead of in the bending plane."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +56,13 @@ def solve_limb(
     """Bend a limb so that its end reaches `target`, keeping the plane in which it bends.
 
     origin: (..., 3) world place of the upper joint. target: (..., 3) world place wanted of the end. upper, middle:
-    (..., 4) world rotations of the two bones now. pole: (..., 3) where in the world the middle joint points, in place
-    of the limb's own pole. reach: (..., 1) share of its length up to which it is stretched. Returns their new world
-    rotations and the place (..., 3) of the end, which differs from the target where that is out of reach.
+    (..., 4) world rotations of the two bones now; the axis before the last is time where there is one. pole: (..., 3)
+    where in the world the middle joint points, in place of where it points now. reach: (..., 1) share of its length
+    up to which it is stretched. Returns their new world rotations and the place (..., 3) of the end, which differs
+    from the target where that is out of reach.
+
+    Where the limb is bent, its present plane is kept. Where it is nearly straight, the plane is carried over from the
+    frames before and after in which it is bent, relative to the upper bone, or is the limb's own if there are none.
     """
     upper_bone = skeleton.offsets[skeleton.index(limb.middle)].astype(origin.dtype)
     lower_bone = skeleton.offsets[skeleton.index(limb.end)].astype(origin.dtype)
@@ -54,10 +70,12 @@ def solve_limb(
     to_target = target - origin
     distance = np.sqrt(np.sum(to_target * to_target, axis=-1, keepdims=True))
     along = to_target / np.maximum(distance, 1e-6)
-    distance = np.clip(distance, abs(a - b) + 1e-3, (a + b) * reach)
-    # The bending plane holds the line to the target and the pole as the pose has it.
+    distance = np.clip(distance, float(np.sqrt(a * a + b * b + 2 * a * b * np.cos(FOLD))), (a + b) * reach)
     if pole is None:
-        pole = rotate(upper, np.broadcast_to(np.asarray(limb.pole, dtype=origin.dtype), origin.shape))
+        pole = _bend(limb, upper, middle, upper_bone / a, lower_bone / b, along)
+        # A folded limb keeps the direction of its upper bone: the line between its ends turns by any angle.
+        folded = np.clip((_FOLDING - (distance * distance - a * a - b * b) / (2 * a * b)) / (_FOLDING - _FOLDED), 0, 1)
+        pole = (1 - folded) * pole + folded * normalize(rotate(upper, np.broadcast_to(upper_bone, along.shape)))
     pole = normalize(pole - along * np.sum(pole * along, axis=-1, keepdims=True))
     forward = (a * a - b * b + distance * distance) / (2 * distance)
     aside = np.sqrt(np.maximum(a * a - forward * forward, 0))
@@ -66,6 +84,50 @@ def solve_limb(
     new_upper = _turn(upper, upper_bone, knee)
     new_middle = _turn(middle, lower_bone, end - knee)
     return new_upper, new_middle, origin + end
+
+
+def _bend(limb: Limb, upper: Array, middle: Array, bone: Array, lower: Array, along: Array) -> Array:
+    """Where the middle joint points (..., 3) when the limb's ends lie in the directions `along` (..., 3).
+
+    upper, middle: (..., 4) world rotations. bone, lower: (3,) directions of the two bones in their own frames. The
+    limb turns about the same axis as now, as far as that is at right angles to `along`.
+    """
+    ahead = np.asarray(limb.pole, dtype=bone.dtype)
+    ahead = normalize(ahead - bone * (bone @ ahead))
+    left = np.cross(bone, ahead)
+    seen = rotate(conjugate(upper), rotate(middle, np.broadcast_to(lower, along.shape)))
+    # The lower bone leaves the upper one's line to the side away from which the middle joint points.
+    angle = np.arctan2(-(seen @ left), -(seen @ ahead))
+    straight = seen @ bone
+    bent = np.sqrt(np.maximum(1 - straight * straight, 0))
+    sure = np.clip((bent - _UNSURE) / (_SURE - _UNSURE), 0, 1) * np.clip((_OPPOSITE - np.abs(angle)) / _DOUBT, 0, 1)
+    angle = carried(angle, sure)[..., None]
+    aside = rotate(upper, np.cos(angle) * ahead + np.sin(angle) * left)
+    thigh = rotate(upper, np.broadcast_to(bone, along.shape))
+    onward = np.sum(along * thigh, axis=-1, keepdims=True)
+    out: Array = aside * onward - thigh * np.sum(along * aside, axis=-1, keepdims=True)
+    return out
+
+
+def carried(angle: Array, sure: Array) -> Array:
+    """Angles (..., T) in radians where `sure` (..., T) is 1, and between these on the short way where it is less.
+
+    Where none is sure, 0 takes their place. A partly sure angle counts as far as it is sure.
+    """
+    if not angle.ndim:
+        return np.asarray(angle * sure)
+    frame = np.arange(angle.shape[-1])
+    known = sure >= 1
+    before = np.maximum.accumulate(np.where(known, frame, -1), axis=-1)
+    after = np.minimum.accumulate(np.where(known, frame, len(frame))[..., ::-1], axis=-1)[..., ::-1]
+    first, last = np.where(before < 0, after, before), np.where(after == len(frame), before, after)
+    none = last < 0
+    first, last = np.where(none, 0, first), np.where(none, 0, last)
+    start, stop = np.take_along_axis(angle, first, -1), np.take_along_axis(angle, last, -1)
+    share = np.clip((frame - first) / np.maximum(last - first, 1), 0, 1)
+    filled = np.where(none, 0.0, start + share * wrap_angle(stop - start))
+    out: Array = filled + sure * wrap_angle(angle - filled)
+    return out
 
 
 def _turn(rotation: Array, bone: Array, direction: Array) -> Array:
