@@ -18,7 +18,7 @@ import numpy as np
 from ..editing.frames import to_world_positions
 from ..editing.rotations_from_positions import rotations_of
 from ..errors import ShotError
-from ..models.manifold import FPS, FRAME, Autoencoder
+from ..models.manifold import DECODER_REACH, FPS, FRAME, Autoencoder
 from ..models.synthesis import (
     FEED_FORWARD_REACH,
     FOOTSTEPS_REACH,
@@ -40,7 +40,6 @@ from .course import Course, course_of
 from .planting import Heights, plant_feet
 from .shot import Shot
 
-DECODER_REACH = 12
 REACH_FRAMES = 2 * ((FEED_FORWARD_REACH + DECODER_REACH + 1) // 2)
 """Frames to either side of a change of the trajectory or the contacts in which the motion may change."""
 _MARGIN = REACH_FRAMES + 2 * ((FOOTSTEPS_REACH + 1) // 2)

@@ -38,6 +38,24 @@ UNITS = 256
 _HALF = WIDTH // 2
 _TAPS = _HALF + 1
 """Taps of the decoder at half rate: 25 filter taps over pairs of frames that hold the same value."""
+_SMOOTHING_RADIUS = 6
+"""Frames: half the length of the unpooling's kernel."""
+_CUTOFF = 8.0
+"""Hertz above which the unpooling lets little pass: a hidden unit is the larger of two frames, which says nothing of
+faster changes, and held for both of them it trembles by 3 mm. Recorded motion of the head has 0.4 mm above 10 Hz."""
+DECODER_REACH = _HALF + _SMOOTHING_RADIUS
+"""Frames to either side of a pair of frames that its hidden units change."""
+
+
+def _low_pass() -> Float32:
+    """Kernel (2 _SMOOTHING_RADIUS + 1,) of a windowed sinc, with sum 1."""
+    frame = np.arange(-_SMOOTHING_RADIUS, _SMOOTHING_RADIUS + 1)
+    kernel = np.sinc(2 * _CUTOFF / FPS * frame) * np.kaiser(len(frame), 5.0)
+    out: Float32 = (kernel / kernel.sum()).astype(np.float32)
+    return out
+
+
+_SMOOTHING = _low_pass()
 
 SHAPES: Mapping[str, tuple[int | str, ...]] = {
     "w": (UNITS, FRAME.size, WIDTH),
@@ -52,7 +70,8 @@ class Autoencoder:
     """The motion manifold: `encode` is Phi (eq. 1), `decode` is Phi-dagger (eq. 2), for any even length.
 
     Features are in physical units outside and normalised as (x - mean) / scale inside. Borders are
-    padded with zeros, that is with the mean pose.
+    padded with zeros, that is with the mean pose. Unpooling spreads hidden units over time by a smooth kernel; the
+    paper's random choice of one frame of each pair is for training, and spreading them evenly makes motion tremble.
     """
 
     def __init__(self, tensors: Mapping[str, Float32], card: Mapping[str, Any] | None = None, hash: str = "") -> None:
@@ -84,16 +103,16 @@ class Autoencoder:
     def decode(self, hidden: Float32) -> Float32:
         """Frames (T, d) in physical units of hidden units (T / 2, UNITS)."""
         out = self.decode_linear(hidden)
-        out += self.offset(2 * len(hidden))
+        out += _smoothed(self.offset(2 * len(hidden)))
         return out
 
     def decode_linear(self, hidden: Float32) -> Float32:
         """The part of `decode` that is linear in the hidden units, in physical units (T, d)."""
-        return convolve(hidden, self._decode, _TAPS // 2).reshape(2 * len(hidden), FRAME.size)
+        return _smoothed(convolve(hidden, self._decode, _TAPS // 2).reshape(2 * len(hidden), FRAME.size))
 
     def decode_transposed(self, gradient: Float32) -> Float32:
         """Gradient of a cost with respect to the hidden units (T / 2, UNITS), from that w.r.t. the frames (T, d)."""
-        half = gradient.astype(np.float32, copy=False).reshape(len(gradient) // 2, 2 * FRAME.size)
+        half = _smoothed(gradient).reshape(len(gradient) // 2, 2 * FRAME.size)
         reflected = self._decode.reshape(_TAPS, UNITS, 2 * FRAME.size)[::-1].transpose(0, 2, 1)
         return convolve(half, reflected.reshape(-1, UNITS), _TAPS // 2)
 
@@ -102,8 +121,8 @@ class Autoencoder:
 
         The same except near the ends, where hidden units beyond the motion take part as well.
         """
-        half = gradient.astype(np.float32, copy=False).reshape(len(gradient) // 2, 2 * FRAME.size)
-        return convolve(half, self._covariance, _TAPS - 1).reshape(gradient.shape)
+        half = _smoothed(gradient).reshape(len(gradient) // 2, 2 * FRAME.size)
+        return _smoothed(convolve(half, self._covariance, _TAPS - 1).reshape(gradient.shape))
 
     @cached_property
     def _covariance(self) -> Float32:
@@ -117,7 +136,7 @@ class Autoencoder:
         return out.reshape(-1, 2 * FRAME.size)
 
     def offset(self, frames: int) -> Float32:
-        """What `decode` gives for hidden units of zero: (frames, d), the same but near the ends."""
+        """The mean and what -b0 gives through the filters: (frames, d), the same in all frames but near the ends."""
         # Only frames that exist count: near the ends the first or the last taps of a frame lie beyond them.
         frame = np.arange(frames)
         first = np.maximum(frame + _TAPS - frames, 0)
@@ -132,19 +151,41 @@ class Autoencoder:
         return (self.mean - sums * self.scale).astype(np.float32)
 
 
+def _smoothed(frames: Float32) -> Float32:
+    """Frames (T, d) as the unpooling's kernel spreads them; mirrored beyond the ends, so that it is symmetric."""
+    radius, count = _SMOOTHING_RADIUS, len(frames)
+    padded = np.pad(frames.astype(np.float32, copy=False), ((radius, radius), (0, 0)), mode="symmetric")
+    out: Float32 = padded[radius : radius + count] * _SMOOTHING[radius]
+    for lag in range(1, radius + 1):
+        pair = padded[radius - lag : radius - lag + count] + padded[radius + lag : radius + lag + count]
+        pair *= _SMOOTHING[radius + lag]
+        out += pair
+    return out
+
+
+def smoothed_filters(w: Float32) -> Float32:
+    """The filters (UNITS, d, WIDTH + 2 _SMOOTHING_RADIUS) that decode with smooth unpooling in one convolution."""
+    out = np.zeros((*w.shape[:2], w.shape[2] + 2 * _SMOOTHING_RADIUS), dtype=np.float32)
+    for lag, share in enumerate(_SMOOTHING):
+        out[..., lag : lag + w.shape[2]] += share * w
+    return out
+
+
 def half_rate_kernel(w: Float32) -> Float32:
-    """The decoder folded to half rate: (13 * UNITS, 2 * d), from hidden neighbours to two frames at once.
+    """The decoder folded to half rate, from hidden neighbours to two frames at once.
+
+    w: (UNITS, d, width). Returns ((width // 2 + 1) * UNITS, 2 * d).
 
     Unpooling spreads each hidden value evenly over its two frames (half to each); frame n then sums
     w[:, :, k] over the frames n - k + 12, so pairs of taps act on one hidden value.
     """
     units, size, width = w.shape
-    half = width // 2
-    out = np.zeros((_TAPS, units, 2, size), dtype=np.float32)
+    half, taps = width // 2, width // 2 + 1
+    out = np.zeros((taps, units, 2, size), dtype=np.float32)
     for parity in range(2):
         for k in range(width):
             # Decoded frame 2 t + parity reads the unpooled frame 2 t + parity + half - k ... reflected in time.
             source = parity + k - half
-            tap = source // 2 + _TAPS // 2
+            tap = source // 2 + taps // 2
             out[tap, :, parity] += 0.5 * w[:, :, width - 1 - k]
-    return out.reshape(_TAPS * units, 2 * size)
+    return out.reshape(taps * units, 2 * size)

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..models.manifold import FPS, FRAME
+from ..models.manifold import DECODER_REACH, FPS, FRAME
 from ..models.synthesis import FEED_FORWARD_REACH, REACH, STRIKE_FRAMES, EndEffectors, strike_inputs, strike_window
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from .strike_data import EFFECTOR_JOINTS, REACH_PIECES, Fight, Strike, end_effector_constants, strike_examples
 from .synthesis import (
-    DECODER_REACH,
     WINDOW,
     FeedForwardTraining,
     Settings,

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from ..models.manifold import FPS, FRAME, UNITS, half_rate_kernel
+from ..models.manifold import DECODER_REACH, FPS, FRAME, UNITS, WIDTH, half_rate_kernel, smoothed_filters
 from ..models.synthesis import (
     FEED_FORWARD_REACH,
     FOOTSTEPS_REACH,
@@ -32,8 +32,6 @@ from .synthesis_data import SMOOTHINGS, Walk
 
 WINDOW = 240
 """Frames of a training window on which the cost is taken (section 4)."""
-DECODER_REACH = 12
-"""Frames to either side of a hidden unit that decoding touches."""
 _EXTENSION = WINDOW // 2
 """Frames by which an example is extended at both ends, so that short ones fill a window."""
 _SMOOTHINGS = 4
@@ -300,10 +298,14 @@ def decode(kernel: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
 
 
 def decoder_kernel(w: Array, pooling: bool = True) -> torch.Tensor:
-    """The decoder as a convolution: (2 d, UNITS, 13), two frames at once; without pooling (d, UNITS, 25)."""
+    """The decoder as a convolution (2 d, UNITS, taps), two frames at once; without pooling (d, UNITS, taps).
+
+    Both reach DECODER_REACH frames, without pooling the outer taps are zero.
+    """
     if not pooling:
-        return torch.from_numpy(np.ascontiguousarray(w.transpose(1, 0, 2)[:, :, ::-1])).float()
-    kernel = half_rate_kernel(w).reshape(-1, UNITS, 2 * FRAME.size).transpose(2, 1, 0)
+        wide = np.pad(w, ((0, 0), (0, 0), (DECODER_REACH - WIDTH // 2,) * 2))
+        return torch.from_numpy(np.ascontiguousarray(wide.transpose(1, 0, 2)[:, :, ::-1])).float()
+    kernel = half_rate_kernel(smoothed_filters(w)).reshape(-1, UNITS, 2 * FRAME.size).transpose(2, 1, 0)
     return torch.from_numpy(np.ascontiguousarray(kernel))
 
 
