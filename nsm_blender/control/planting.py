@@ -206,7 +206,10 @@ def plant_feet(
         out[:, foot] = multiply(from_exponential_map(roll), out[:, foot])
         out[:, toe] = out[:, foot]
         target = _within_reach(origin, ankles[side] + bone - _bone(out[:, foot], toe), limb, stances[side])
-        out[:, upper], out[:, middle], _ = solve_limb(limb, origin, target, out[:, upper], out[:, middle])
+        # Each character by itself: a straight leg takes its plane from before and after.
+        each = (part.reshape(*shape, -1) for part in (origin, target, out[:, upper], out[:, middle]))
+        thigh, shin, _ = solve_limb(limb, *each)
+        out[:, upper], out[:, middle] = thigh.reshape(-1, 4), shin.reshape(-1, 4)
     places = MODEL_SKELETON.positions(flat_hips, out)
     return places.reshape(*shape, -1, 3), out.reshape(rotations.shape)
 

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..editing.frames import to_world_positions
+from ..editing.frames import mirror_frames, to_world_positions
 from ..editing.rotations_from_positions import rotations_of
 from ..errors import ShotError
 from ..models.manifold import FPS, FRAME, Autoencoder
 from ..models.synthesis import EFFECTORS, STRIKE_FRAMES, EndEffectors, nearest_strike, strike_inputs, strike_window
 from ..motion.filters import without_short_runs
 from ..motion.ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
+from ..motion.mirror import mirror_vectors
 from ..motion.motion import Motion
 from ..motion.root import angle_of, to_local, to_world
 from ..motion.rotations import Array, conjugate, make_continuous, multiply, normalize, rotate
@@ -39,7 +40,7 @@ _FARTHEST_SHIFT = 0.3
 """Metres beside the target that it may be asked for; farther off, the network has not learned to go."""
 _BETWEEN = 0.5
 """Seconds between two strikes at least."""
-_PIN_WIDTH = 7.0
+_PIN_WIDTH = 9.0
 _LEAN_WIDTH = 14.0
 """Frames: standard deviations of the last correction of the limb, and of the body where the limb is too short."""
 _FARTHEST_LEAN = 0.3
@@ -61,6 +62,10 @@ _LIMBS = (
     RIGHT_LEG,
 )
 """What reaches, for each of EFFECTORS."""
+_MIRRORED = (1, 0, 3, 2)
+"""The same limb of the other side, for each of EFFECTORS."""
+_NEAR = 12
+"""Frames before and after a hit in which its limb should not be folded."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +158,8 @@ class StrikeSynthesis:
         # How far beside the targets the network is asked to hit, for it to hit them; corrected with every try.
         self._shifts = np.zeros_like(self._places)
         self._tries: list[_Try] = []
+        # The network is better at kicks of the left leg: of the shot and its mirror image it makes the better one.
+        self._mirrored: bool | None = None
         self._motion: Motion | None = None
         self._errors: tuple[Array, Array] | None = None
 
@@ -215,6 +222,18 @@ class StrikeSynthesis:
 
     def _try(self) -> None:
         """Hidden units from the paths asked for; remember how well they hit, and ask better next time."""
+        sides = (False, True) if self._mirrored is None else (self._mirrored,)
+        tries = [self._made(mirrored) for mirrored in sides]
+        bends = [max(self._bends(one)) for one in tries]
+        best = int(np.argmin(bends))
+        self._mirrored = sides[best]
+        self._tries.append(tries[best])
+        self._shifts = self._shifts + _CORRECTION * self._tries[-1].lacks
+        size = np.linalg.norm(self._shifts, axis=1, keepdims=True)
+        self._shifts *= np.minimum(1, _FARTHEST_SHIFT / np.maximum(size, 1e-9))
+
+    def _made(self, mirrored: bool) -> _Try:
+        """What the network makes of the paths asked for, or (mirrored) of their mirror image."""
         long = self._count + 2 * REACH_FRAMES
         hits = [hit + REACH_FRAMES for hit in self._hits]
         nearest, since = nearest_strike(long, hits)
@@ -224,13 +243,25 @@ class StrikeSynthesis:
             asked = self._around(self._places[k] + self._shifts[k], before)
             mine = np.flatnonzero((nearest == k) & (np.abs(since) <= STRIKE_FRAMES))
             path[mine] = self._network.path(effector, asked)[since[mine] + STRIKE_FRAMES]
-        made = self._autoencoder.decode(self._network.hidden(strike_inputs(path, hits, self._effectors)))
+        effectors = self._effectors
+        if mirrored:
+            path, effectors = mirror_vectors(path), [_MIRRORED[effector] for effector in effectors]
+        made = self._autoencoder.decode(self._network.hidden(strike_inputs(path, hits, effectors)))
+        if mirrored:
+            made = mirror_frames(made)
         root = self._root(made, strike_window(since))[REACH_FRAMES:-REACH_FRAMES]
-        made = made[REACH_FRAMES:-REACH_FRAMES]
-        self._tries.append(self._posed(made, root))
-        self._shifts = self._shifts + _CORRECTION * self._tries[-1].lacks
-        size = np.linalg.norm(self._shifts, axis=1, keepdims=True)
-        self._shifts *= np.minimum(1, _FARTHEST_SHIFT / np.maximum(size, 1e-9))
+        return self._posed(made[REACH_FRAMES:-REACH_FRAMES], root)
+
+    def _bends(self, made: _Try) -> list[float]:
+        """Radians by which each limb is bent at most around its hit."""
+        out = []
+        for hit, effector in zip(self._hits, self._effectors, strict=True):
+            limb = _LIMBS[effector]
+            upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+            near = made.places[max(hit - _NEAR, 0) : hit + _NEAR]
+            first, second = normalize(near[:, middle] - near[:, upper]), normalize(near[:, end] - near[:, middle])
+            out.append(float(np.arccos(np.clip(np.sum(first * second, axis=-1), -1, 1)).max()))
+        return out
 
     def _posed(self, made: Array, root: Array) -> _Try:
         """The network's frames as a rig shows them."""
@@ -366,11 +397,13 @@ class StrikeSynthesis:
             near = np.flatnonzero(share[:, 0] > 1e-3)
             now = int(np.flatnonzero(near == hit)[0])
             bone, lack = MODEL_SKELETON.offsets[tip], self._places[k] - places[hit, tip]
-            for _ in range(_ROUNDS):
+            for turns in range(_ROUNDS, -1, -1):
                 wanted = places[near, end] + share[near] * lack
                 out[near, upper], out[near, middle], reached = solve_limb(
                     limb, places[near, upper], wanted, rotations[near, upper], rotations[near, middle]
                 )
+                if not turns:  # the last time the foot stays, so that it meets its target
+                    break
                 # Hand and foot go with the bone that they are on.
                 turn = multiply(out[near, middle], conjugate(rotations[near, middle]))
                 out[near, end] = multiply(turn, rotations[near, end])

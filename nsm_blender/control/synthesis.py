@@ -288,7 +288,7 @@ def pose(
     if ground is not None:
         root[..., 2] = gaussian(ground(courses[..., :2]).T, _GROUND_SMOOTHING * FPS).T
     places = to_world_positions(frames[:, inner].reshape(-1, FRAME.size), root.reshape(-1, 4))
-    rotations = rotations_of(places).reshape(count, length, -1, 4)
+    rotations = rotations_of(places, motions=count).reshape(count, length, -1, 4)
     planted, rotations = plant_feet(places[:, 0].reshape(count, length, 3), rotations, contacts, ground)
     return planted, rotations, root
 

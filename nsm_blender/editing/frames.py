@@ -7,14 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.manifold import FPS, FRAME
+from ..motion.mirror import mirror_vectors
 from ..motion.root import to_local, to_world
 from ..motion.rotations import Array, from_yaw, normalize, rotate
-from ..motion.skeleton import MODEL_SKELETON
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, mirror_indices
 
 Float32 = NDArray[np.float32]
 
 _POINT = 1e-6
 """Metres: a shorter bone has no direction."""
+_OTHER_SIDE, _OTHER_FEET = mirror_indices(MODEL_SKELETON.names), mirror_indices(CONTACT_JOINTS)
 
 
 def to_frames(positions: Array, root: Array, contacts: Array) -> Float32:
@@ -41,6 +43,17 @@ def around_root(positions: Array, root: Array) -> Array:
     """World joint places (T, J, 3) relative to the root and turned into its facing."""
     back = np.broadcast_to(from_yaw(-root[:, 3])[:, None], (*positions.shape[:2], 4))
     return rotate(back, positions - root[:, None, :3])
+
+
+def mirror_frames(frames: Float32) -> Float32:
+    """Frames (T, FRAME.size) of the motion as seen in a mirror."""
+    out = frames.copy()
+    places = frames[:, FRAME.joint_position].reshape(-1, *FRAME.shape("joint_position"))
+    out[:, FRAME.joint_position] = mirror_vectors(places[:, _OTHER_SIDE]).reshape(len(frames), -1)
+    out[:, FRAME.root_velocity.start] *= -1
+    out[:, FRAME.root_turn] *= -1
+    out[:, FRAME.contact] = frames[:, FRAME.contact][:, _OTHER_FEET]
+    return out
 
 
 def joint_places(frames: Array) -> Array:

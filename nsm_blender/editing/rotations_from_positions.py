@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..motion.ik import carried
 from ..motion.rotations import (
     Array,
     between,
@@ -25,8 +26,12 @@ _FORWARD, _BACKWARD = (0.0, -1.0, 0.0), (0.0, 1.0, 0.0)
 """Where a knee points in the frame of the upper leg, and an elbow in the frame of the upper arm."""
 _STEEP, _LEVEL = 0.5, 0.9
 """Cosines of a foot's slopes: steeper than the first its roll is the leg's, flatter than the second the ground's."""
-_OPPOSITE = np.radians(120)
-"""A twist by more than this is a limb that bends the wrong way, not one that is twisted."""
+_FOLDED, _FOLDING = np.cos(np.radians(165)), np.cos(np.radians(145))
+"""Cosines of a limb's bend: beyond the first it is folded so far that it shows no plane, up to the second it does."""
+_OPPOSITE, _TWISTED = np.radians(140), np.radians(110)
+"""Radians of twist beyond the first are a limb that bends the wrong way, up to the second one that is twisted."""
+_UPSIDE_DOWN = np.radians(120)
+"""Radians of roll up to which a foot is levelled."""
 
 # (joint, what its own frame's z axis runs along: from, to)
 _TRUNK = (("Spine", "Spine1"), ("Spine1", "Spine2"), ("Spine2", "Neck"), ("Neck", "Head"))
@@ -43,25 +48,28 @@ _LIMBS = tuple(
 )
 
 
-def rotations_of(places: Array, reference: Array | None = None) -> Array:
+def rotations_of(places: Array, reference: Array | None = None, motions: int = 1) -> Array:
     """World rotations (T, J, 4) of MODEL_SKELETON that point its bones as the joint places do.
 
     places: (T, J, 3) world, metres; bones need not have their exact lengths. reference: (T, J, 4) world
-    rotations of a similar motion, or None. Pelvis and chest follow from hip and shoulder joints; limbs from
-    their direction and the plane in which knee and elbow bend. What places do not tell (the twist of
-    straight limbs, the rotation of head, hands and toes) is as in the reference relative to the parent, or
-    as in the rest pose. Places that a reference gives by forward kinematics give the reference back.
+    rotations of a similar motion, or None. motions: how many motions of one length `places` holds, one after another.
+
+    Pelvis and chest follow from hip and shoulder joints; limbs from their direction and the plane in which knee and
+    elbow bend. While a limb is straight, or folded, its twist goes over from that before to that after. What places do
+    not tell (the twist of limbs that are never bent, the rotation of head, hands and toes) is as in the reference
+    relative to the parent, or as in the rest pose. Places that a reference gives by forward kinematics give the
+    reference back.
     The rotations are continuous over time where the places are.
     """
     found = _Pose(places.astype(np.float64, copy=False))
     if reference is None:
-        out = _with_limbs(found, found.trunk(), None)
+        out = _with_limbs(found, found.trunk(), None, motions)
     else:
         known = reference.astype(np.float64)
         # The reference turned as a whole has the same shape: its own trunk frames tell what they leave out.
         before = _Pose(MODEL_SKELETON.positions(np.zeros((*known.shape[:-2], 3)), known))
         offset = multiply(conjugate(before.trunk()), known)
-        out = _with_limbs(found, multiply(found.trunk(), offset), _Reference(before, known))
+        out = _with_limbs(found, multiply(found.trunk(), offset), _Reference(before, known), motions)
     return make_continuous(out).astype(places.dtype)
 
 
@@ -83,6 +91,12 @@ class _Pose:
         square = np.maximum(_dot(whole, whole), 1e-8)
         out: Array = part - whole * _dot(whole, part) / square
         return out
+
+    def certainty(self, upper: str, middle: str, end: str) -> Array:
+        """How far (T, 1), 0..1, the plane in which a limb bends can be trusted."""
+        aside, start, stop = self.aside(upper, middle, end), self.bone(upper, middle), self.bone(middle, end)
+        straight = _dot(start, stop) / np.maximum(np.sqrt(_dot(start, start) * _dot(stop, stop)), 1e-8)
+        return _rise(np.sqrt(_dot(aside, aside)), _STRAIGHT, _BENT) * _rise(straight, _FOLDED, _FOLDING)
 
     def trunk(self) -> Array:
         """Rotations (T, J, 4) of the pelvis and what the places alone say of the spine; identity elsewhere."""
@@ -112,12 +126,12 @@ class _Reference:
 
     def pole(self, upper: str, middle: str, end: str) -> tuple[Array, Array]:
         """Where the limb bends, (T, 3) in the upper bone's frame, and how certain that is, (T, 1)."""
-        aside = self._pose.aside(upper, middle, end)
+        aside, sure = self._pose.aside(upper, middle, end), self._pose.certainty(upper, middle, end)
         back = conjugate(self._rotations[:, MODEL_SKELETON.index(upper)])
-        return rotate(back, normalize(aside)), _certainty(aside)
+        return rotate(back, normalize(aside)), sure
 
 
-def _with_limbs(pose: _Pose, rotations: Array, reference: _Reference | None) -> Array:
+def _with_limbs(pose: _Pose, rotations: Array, reference: _Reference | None, motions: int) -> Array:
     """Complete the trunk's `rotations` (T, J, 4), from the inside out."""
     out = rotations
 
@@ -135,11 +149,11 @@ def _with_limbs(pose: _Pose, rotations: Array, reference: _Reference | None) -> 
             out[:, MODEL_SKELETON.index(shoulder)] = point(shoulder, upper)
         turned = point(upper, middle)
         aside = pose.aside(upper, middle, end)
-        pole, sure = np.broadcast_to(natural, aside.shape), _certainty(aside)
+        pole, sure = np.broadcast_to(natural, aside.shape), pose.certainty(upper, middle, end)
         if reference is not None:
             pole, also = reference.pole(upper, middle, end)
             sure = np.minimum(sure, also)
-        out[:, MODEL_SKELETON.index(upper)] = _twist(turned, pose.bone(upper, middle), pole, aside, sure)
+        out[:, MODEL_SKELETON.index(upper)] = _twist(turned, pose.bone(upper, middle), pole, aside, sure, motions)
         out[:, MODEL_SKELETON.index(middle)] = point(middle, end)
         if tip is None:
             out[:, MODEL_SKELETON.index(end)] = follow(end)
@@ -152,21 +166,22 @@ def _with_limbs(pose: _Pose, rotations: Array, reference: _Reference | None) -> 
     return out
 
 
-def _certainty(aside: Array) -> Array:
-    """How far (T, 1), 0..1, a limb's plane can be trusted."""
-    return _rise(np.sqrt(_dot(aside, aside)), _STRAIGHT, _BENT)
-
-
 def _aim(rotation: Array, bone: Array, child: str) -> Array:
     """Turn `rotation` (T, 4) the shortest way so that the rest bone to `child` points along `bone` (T, 3)."""
     rest = np.broadcast_to(MODEL_SKELETON.offsets[MODEL_SKELETON.index(child)], bone.shape)
     return multiply(between(rotate(rotation, rest), bone), rotation)
 
 
-def _twist(rotation: Array, bone: Array, pole: Array, aside: Array, share: Array) -> Array:
-    """Twist `rotation` (T, 4) about `bone` (T, 3) so that its `pole` (T, 3, own frame) points `aside` by `share`."""
+def _twist(rotation: Array, bone: Array, pole: Array, aside: Array, sure: Array, motions: int) -> Array:
+    """Twist `rotation` (T, 4) about `bone` (T, 3) so that its `pole` (T, 3, own frame) points `aside` (T, 3).
+
+    That counts as far as it is `sure` (T, 1), and is no turn to the opposite side; else the twist is carried over.
+    """
     axis = normalize(bone)
-    return _turn_about(axis, rotation, normalize(_across(rotate(rotation, pole), axis)), aside, share)
+    angle = _angle_about(axis, normalize(_across(rotate(rotation, pole), axis)), aside)
+    sure = sure[:, 0] * _rise(-np.abs(angle), -_OPPOSITE, -_TWISTED)
+    twist = carried(angle.reshape(motions, -1), sure.reshape(motions, -1))
+    return multiply(from_axis_angle(axis, twist.reshape(-1)), rotation)
 
 
 def _level(rotation: Array, bone: Array) -> Array:
@@ -175,17 +190,17 @@ def _level(rotation: Array, bone: Array) -> Array:
     now = rotate(rotation, np.broadcast_to([1.0, 0.0, 0.0], bone.shape))
     flat = np.sqrt(np.maximum(1 - axis[:, 2:] ** 2, 0))
     across = np.cross(np.broadcast_to([0.0, 0.0, 1.0], bone.shape), axis)
-    return _turn_about(axis, rotation, now, across, _rise(flat, _STEEP, _LEVEL))
-
-
-def _turn_about(axis: Array, rotation: Array, now: Array, wanted: Array, share: Array) -> Array:
-    """Turn `rotation` (T, 4) about the unit `axis` (T, 3) by `share` (T, 1) of the angle from `now` to `wanted`.
-
-    Both directions are (T, 3). Where they are nearly opposite, neither way round is right, and none is gone.
-    """
-    angle = np.arctan2(_dot(axis, np.cross(now, wanted)), _dot(now, wanted))[:, 0]
-    share = share[:, 0] * _rise(-np.abs(angle), -np.pi, -_OPPOSITE)
+    share = _rise(flat, _STEEP, _LEVEL)[:, 0]
+    angle = _angle_about(axis, now, across)
+    # Where both are nearly opposite, neither way round is right, and none is gone.
+    share = share * _rise(-np.abs(angle), -np.pi, -_UPSIDE_DOWN)
     return multiply(from_axis_angle(axis, share * angle), rotation)
+
+
+def _angle_about(axis: Array, now: Array, wanted: Array) -> Array:
+    """Radians (T,) about the unit `axis` (T, 3) from `now` to `wanted` (T, 3)."""
+    out: Array = np.arctan2(_dot(axis, np.cross(now, wanted)), _dot(now, wanted))[:, 0]
+    return out
 
 
 def _rise(x: Array, start: float, stop: float) -> Array:

@@ -50,13 +50,53 @@ def test_the_knee_points_to_the_front_of_the_thigh() -> None:
     assert (aside[:, 1] < 0).all()  # the figure faces -y
 
 
-def test_the_knee_stays_in_the_plane_it_had() -> None:
+def test_a_straight_leg_bends_about_the_axis_of_its_own_knee() -> None:
     origin, target = targets()
     turned = from_exponential_map(np.random.default_rng(1).normal(0, 0.3, (len(origin), 3)))
     knee, _, _ = leg(LEFT_LEG, origin, target, turned, turned)
-    pole = rotate(turned, np.broadcast_to([0.0, -1.0, 0.0], origin.shape))
-    normal = normalize(np.cross(target - origin, pole))
-    np.testing.assert_allclose(np.sum((knee - origin) * normal, axis=-1), 0, atol=1e-7)
+    along = normalize(target - origin)
+    hinge = rotate(turned, np.broadcast_to([1.0, 0.0, 0.0], origin.shape))
+    across = hinge - along * np.sum(hinge * along, axis=-1, keepdims=True)
+    np.testing.assert_allclose(np.sum((knee - origin) * across, axis=-1), 0, atol=1e-7)
+
+
+def bent(upper: Array, radians: Array, twist: Array) -> tuple[Array, Array, Array]:
+    """Thighs twisted by `twist` (T,) under shins that bend backward by `radians` (T,) all the same; and the ankles."""
+    middle = multiply(upper, from_exponential_map(radians[:, None] * [1.0, 0.0, 0.0]))
+    ankle = rotate(upper, np.tile([0, 0, -THIGH], (len(upper), 1)))
+    ankle = ankle + rotate(middle, np.tile([0, 0, -SHIN], (len(upper), 1)))
+    return multiply(upper, from_exponential_map(twist[:, None] * [0.0, 0.0, 1.0])), middle, ankle
+
+
+def test_a_twisted_thigh_does_not_move_the_knee() -> None:
+    rng = np.random.default_rng(3)
+    upper = from_exponential_map(rng.normal(0, 0.3, (200, 3)))
+    twisted, middle, ankle = bent(upper, rng.uniform(0.5, 2.0, 200), rng.uniform(-1.4, 1.4, 200))
+    origin = np.zeros((200, 3))
+    knee, _, _ = leg(LEFT_LEG, origin, ankle + rng.normal(0, 0.02, (200, 3)), twisted, middle)
+    before = rotate(upper, np.tile([0, 0, -THIGH], (200, 1)))
+    assert np.linalg.norm(knee - before, axis=-1).max() < 0.15
+
+
+def test_a_knee_that_goes_through_straight_keeps_its_side() -> None:
+    """The leg straightens and bends again while its thigh is twisted by 70 degrees; noise of the pose must not show."""
+    rng = np.random.default_rng(4)
+    bend = 0.7 * np.abs(np.cos(np.linspace(0, np.pi, 120))) + rng.normal(0, 0.03, 120)
+    upper = np.tile(IDENTITY, (120, 1))
+    twisted, middle, ankle = bent(upper, bend, np.full(120, 1.2))
+    knee, _, _ = leg(LEFT_LEG, np.zeros((120, 3)), ankle * 0.97, twisted, middle)
+    assert (knee[:, 1] < 0).all()
+    assert np.abs(np.diff(np.arctan2(knee[:, 0], -knee[:, 1]))).max() < 0.3
+
+
+def test_a_knee_stays_in_front_while_the_ankle_passes_the_hip() -> None:
+    """No leg folds so far; the knee must not be thrown about by where the ankle is to be."""
+    count = 60
+    upper = np.tile(from_exponential_map(np.array([-0.8, 0.0, 0.0])), (count, 1))
+    twisted, middle, _ = bent(upper, np.full(count, 2.6), np.zeros(count))
+    target = np.linspace([-0.12, 0.03, -0.05], [0.12, 0.05, -0.02], count)
+    knee, _, _ = leg(LEFT_LEG, np.zeros((count, 3)), target, twisted, middle)
+    assert np.linalg.norm(np.diff(knee, axis=0), axis=-1).max() < 0.05
 
 
 def test_a_target_out_of_reach_straightens_the_leg_towards_it() -> None:

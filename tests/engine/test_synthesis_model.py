@@ -94,6 +94,34 @@ def test_training_computes_what_the_engine_computes():
     np.testing.assert_allclose(made, whole[border:-border], atol=2e-3)
 
 
+def random_manifold(seed: int = 4):
+    from nsm_blender.models.manifold import SHAPES, Autoencoder
+
+    return Autoencoder(tensors(SHAPES, seed))
+
+
+def test_the_transposed_decoder_is_the_gradient_of_the_decoder():
+    network, rng = random_manifold(), np.random.default_rng(5)
+    hidden, gradient = (rng.normal(0, 1, (40, 256)).astype("f4"), rng.normal(0, 1, (80, FRAME.size)).astype("f4"))
+    one = float(np.vdot(network.decode_linear(hidden), gradient))
+    assert one == pytest.approx(float(np.vdot(hidden, network.decode_transposed(gradient))), rel=1e-4)
+
+
+def test_unpooling_does_not_let_frames_tremble():
+    """Hidden units change at half the rate: above 10 Hz, what they make has less than a tenth of all that moves."""
+    hidden = np.abs(np.random.default_rng(6).normal(0, 1, (600, 256))).astype("f4")
+    frames = random_manifold().decode(hidden)[60:-60].astype(float)
+    power = (np.abs(np.fft.rfft((frames - frames.mean(0)) * np.hanning(len(frames))[:, None], axis=0)) ** 2).sum(1)
+    high = np.fft.rfftfreq(len(frames), 1 / 60) > 10
+    assert power[high].sum() < 0.1 * power.sum()
+
+
+def test_hidden_units_that_rest_make_frames_that_rest():
+    hidden = np.repeat(np.abs(np.random.default_rng(7).normal(0, 1, (1, 256))), 60, axis=0).astype("f4")
+    frames = random_manifold().decode(hidden)[40:-40]
+    np.testing.assert_allclose(frames[1:], np.broadcast_to(frames[:1], frames[1:].shape), atol=0.05 * frames.std())
+
+
 def test_only_feet_that_leave_their_place_slide():
     torch = pytest.importorskip("torch")
     from nsm_blender.editing.frames import to_frames
