@@ -207,8 +207,8 @@ def plant_feet(
         out[:, toe] = out[:, foot]
         target = _within_reach(origin, ankles[side] + bone - _bone(out[:, foot], toe), limb, stances[side])
         # Each character by itself: a straight leg takes its plane from before and after.
-        each = (part.reshape(*shape, -1) for part in (origin, target, out[:, upper], out[:, middle]))
-        thigh, shin, _ = solve_limb(limb, *each)
+        now = [part.reshape(*shape, -1) for part in (origin, target, out[:, upper], out[:, middle])]
+        thigh, shin, _ = solve_limb(limb, now[0], now[1], now[2], now[3])
         out[:, upper], out[:, middle] = thigh.reshape(-1, 4), shin.reshape(-1, 4)
     places = MODEL_SKELETON.positions(flat_hips, out)
     return places.reshape(*shape, -1, 3), out.reshape(rotations.shape)

@@ -18,9 +18,9 @@ overstretched by an error of that size; above the second the pose tells the plan
 _OPPOSITE, _DOUBT = np.radians(120.0), np.radians(30.0)
 """Radians about the upper bone from the limb's pole: a middle joint farther round than the first bends the wrong way,
 and its plane counts less and less over the second before that."""
-FOLD = np.radians(160.0)
-"""Radians: a limb is never bent further; recorded knees bend up to 153 degrees, and a shin inside its thigh has no
-bending plane either."""
+_FOLD = np.radians(165.0)
+"""Radians: a limb is never bent further. Recorded knees and elbows stay below 162 degrees in 9,999 of 10,000 frames,
+and a limb that is folded wholly has no bending plane either."""
 _FOLDING, _FOLDED = np.cos(np.radians(120.0)), np.cos(np.radians(155.0))
 """Cosines of a limb's bend as solved: beyond the first the middle joint stays where it is more and more, and beyond
 the second alone, instead of in the bending plane."""
@@ -63,6 +63,7 @@ def solve_limb(
 
     Where the limb is bent, its present plane is kept. Where it is nearly straight, the plane is carried over from the
     frames before and after in which it is bent, relative to the upper bone, or is the limb's own if there are none.
+    Where the target folds the limb, the middle joint stays where it is instead.
     """
     upper_bone = skeleton.offsets[skeleton.index(limb.middle)].astype(origin.dtype)
     lower_bone = skeleton.offsets[skeleton.index(limb.end)].astype(origin.dtype)
@@ -70,7 +71,7 @@ def solve_limb(
     to_target = target - origin
     distance = np.sqrt(np.sum(to_target * to_target, axis=-1, keepdims=True))
     along = to_target / np.maximum(distance, 1e-6)
-    distance = np.clip(distance, float(np.sqrt(a * a + b * b + 2 * a * b * np.cos(FOLD))), (a + b) * reach)
+    distance = np.clip(distance, float(np.sqrt(a * a + b * b + 2 * a * b * np.cos(_FOLD))), (a + b) * reach)
     if pole is None:
         pole = _bend(limb, upper, middle, upper_bone / a, lower_bone / b, along)
         # A folded limb keeps the direction of its upper bone: the line between its ends turns by any angle.
