@@ -44,6 +44,10 @@ TURN_RATE = 1.5
 TURN_AND_GO = 2.0
 """and at which one looks round who then goes: of whom half a turn is asked at once stands for seconds, undecided."""
 
+SAME_SIDE = 0.5
+"""Radians over half a turn that are turned to the side that was chosen, before the other one is taken: a goal behind
+the character is else asked for to the left and to the right by turns."""
+
 STANDOFF = {"sit": 0.0, "carry": 0.45, "open": 0.45, "idle": 0.45}
 """Metres from the goal at which one is who uses it, by the goal's action ("idle" is putting down)."""
 _WALKING, _IDLE = (np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index(name)] for name in ("walk", "idle"))
@@ -51,11 +55,17 @@ _WALKING, _IDLE = (np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index(name)] for name 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """A goal at the SAMPLES trajectory samples, in the world. place: (13, 3). facing: (13,). action: (13, 6)."""
+    """A goal at the SAMPLES trajectory samples, in the world. place: (13, 3). facing: (13,). action: (13, 6).
+
+    turn_rate: rad/s at which the facings come nearer from the present one to those that are asked for. turned: the facing
+    that is asked for now, on the side to which is turned.
+    """
 
     place: Array
     facing: Array
     action: Array
+    turn_rate: float = math.inf
+    turned: float = 0.0
 
 
 class Wish(Protocol):
@@ -185,10 +195,7 @@ class Steer:
             # One who carries goes on carrying where he stops.
             there = along >= walker.path.length - ARRIVED
             action[there] = _IDLE
-        facing = walker.facing(along)
-        if self.free and looks < 1:
-            facing = root[3] + _within(wrap_angle(facing - root[3]), TURN_AND_GO)
-        return Samples(place, facing, action)
+        return Samples(place, walker.facing(along), action, TURN_AND_GO if self.free and looks < 1 else math.inf)
 
     def looks_along(self, root: Array) -> float:
         """0..1, how far one looks along the way already."""
@@ -217,18 +224,15 @@ class Stay:
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """The same place for all samples; the facing comes within the next two seconds."""
-        turn = 0.0 if self.facing is None else float(wrap_angle(np.array(self.facing - root[3])))
+        facing = float(root[3]) if self.facing is None else self.facing
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
-        facing = root[3] + _within(np.array(turn), TURN_RATE)
-        return Samples(np.tile(self.place, (SAMPLES, 1)), facing, action)
+        return Samples(np.tile(self.place, (SAMPLES, 1)), np.full(SAMPLES, facing), action, TURN_RATE)
 
 
-def _within(turn: Array, rate: float) -> Array:
-    """Turns (13,), or one for all, by which one looks round at the SAMPLES samples, at no more than `rate` rad/s."""
-    most = rate * (WINDOW - WINDOW[0]) / FPS
-    out: Array = np.clip(turn, -most, most)
-    return out
+def _whole_turns(angle: float) -> float:
+    """The multiple of a whole turn that is nearest to an angle in radians."""
+    return 2 * math.pi * round(angle / (2 * math.pi))
 
 
 def _nearest(places: Array, along: Array, here: Array) -> float:
@@ -251,6 +255,7 @@ class GoalInput:
         self._scenery = scenery
         self._volumes: dict[str, tuple[Array, float, _Volume]] = {}
         self._wishes: list[tuple[Wish, int]] = [(wish, -round(RAMP * FPS))]
+        self._sides = dict[Wish, float]()
         self._known: tuple[int, Array, list[tuple[Wish, Samples, float]]] | None = None
 
     @property
@@ -261,6 +266,7 @@ class GoalInput:
     def change(self, wish: Wish, frame: int) -> None:
         """Want something else from `frame` on."""
         self._wishes, self._known = [self._wishes[-1], (wish, frame)], None
+        self._sides = {one: self._sides[one] for one, _ in self._wishes if one in self._sides}
 
     def samples(self, root: Array, frame: int) -> Samples:
         """The goal in the world, in whose frames what the network predicts is understood.
@@ -276,11 +282,11 @@ class GoalInput:
         if not newer:
             return first
         _, second, part = newer[0]
-        towards = share * direction(first.facing) + part * direction(second.facing)
         return Samples(
             share * first.place + part * second.place,
-            angle_of(towards),
+            share * first.facing + part * second.facing,
             share * first.action + part * second.action,
+            turned=second.turned,
         )
 
     def values(self, root: Array, frame: int) -> tuple[Array, Array]:
@@ -301,18 +307,32 @@ class GoalInput:
             share = min(max((frame - self._wishes[-1][1] + 1) / (RAMP * FPS), 0.0), 1.0)
             shares = [share] if len(self._wishes) == 1 else [1 - share, share]
             asked = [
-                (wish, wish.samples(root, (frame - since) / FPS), part)
+                (wish, self._unrolled(wish, wish.samples(root, (frame - since) / FPS), float(root[3])), part)
                 for (wish, since), part in zip(self._wishes, shares, strict=True)
                 if part > 0
             ]
             self._known = frame, root, asked
         return self._known[2]
 
+    def _unrolled(self, wish: Wish, samples: Samples, yaw: float) -> Samples:
+        """The samples with facings that lead from a root's present one to those that are asked for by the side that was
+        chosen for this wish: the shorter one, and kept to while it is not much longer than the other."""
+        facing = np.unwrap(samples.facing)
+        before = self._sides.get(wish, yaw)
+        facing += _whole_turns(before - facing[0])
+        if abs(facing[0] - yaw) > math.pi + SAME_SIDE:
+            facing += _whole_turns(yaw - facing[0])
+        self._sides[wish] = float(facing[0])
+        most = samples.turn_rate * (WINDOW - WINDOW[0]) / FPS if math.isfinite(samples.turn_rate) else math.inf
+        return replace(samples, facing=yaw + np.clip(facing - yaw, -most, most), turned=float(facing[0]))
+
     def fork(self, scenery: Scenery) -> GoalInput:
         """Another one that goes on from here on its own."""
         out = copy.copy(self)
         out._scenery, out._volumes, out._known = scenery, dict(self._volumes), None
-        out._wishes = [(wish.fork() if isinstance(wish, Steer) else wish, since) for wish, since in self._wishes]
+        forked = {wish: wish.fork() if isinstance(wish, Steer) else wish for wish, _ in self._wishes}
+        out._wishes = [(forked[wish], since) for wish, since in self._wishes]
+        out._sides = {forked[wish]: side for wish, side in self._sides.items()}
         return out
 
     def _volume(self, wish: Wish, facing: float, root: Array, frame: int) -> Array:

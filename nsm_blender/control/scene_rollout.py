@@ -41,6 +41,7 @@ from .nsm_features import (
     rotations_of,
     rotations_to_world,
 )
+from .root_limits import RootMotion, moved_along
 from .scene_berth import ROOM, SLIM, SceneBerth
 from .scene_goals import STANDOFF, GoalInput, Reach, Samples, Stay, Steer, Wish
 from .scene_things import Scenery
@@ -78,8 +79,14 @@ MOST_LACKING = 0.6
 ENDS = (0.4, 1.0)
 """Metres before the end of a way at which nothing is added any more, and from which less is: there one comes to a
 stop."""
-FASTEST_TURN = 4.5
-"""rad/s: one frame in a thousand of the training data turns faster; who spins, feeds his own spin."""
+TOP = 1.6, 3.2
+"""m/s of a root that walks and of one that jogs."""
+BRAKING = 0.4
+"""m/s^2 with which a root comes to where a thing is used,"""
+AT_THING = 0.5
+"""at so many m/s of the last bit."""
+WAY, TURNS = 0.9, 0.4
+"""Meters from where a thing is used up to which a body turns to its way there, and within which it turns to the thing."""
 LEVEL = 0.02
 """Metres over the top on which a thing is put by which what is still the top may rise."""
 NEXT = np.linspace(0.0, 0.8, 9)
@@ -147,6 +154,7 @@ class SceneCharacter:
         self._floor = float(self.root[2])
         self.frame = 0
         self.phase = 0.0
+        self._motion = RootMotion(np.zeros(2))
         self._pose = np.asarray(standing, dtype=np.float32).copy()
         idle = np.zeros(len(ACTIONS), dtype=np.float32)
         idle[ACTIONS.index("idle")] = 1
@@ -255,7 +263,7 @@ class SceneCharacter:
             share *= max(math.cos(goal.facing[CURRENT] - before[3]), 0.0)
             speed = speed + share * _lacking(speed, y[OUTPUT.trajectory_position].reshape(FUTURE, 2)[-1])
         step = to_world(speed * _DT, before[3])
-        turning = min(max(float(y[OUTPUT.root_turn][0]), -FASTEST_TURN), FASTEST_TURN)
+        turning = float(y[OUTPUT.root_turn][0])
         root = before + np.array([step[0], step[1], 0.0, turning * _DT])
         place = to_world(y[OUTPUT.trajectory_position].reshape(FUTURE, 2), root[3]) + root[:2]
         heading = to_world(y[OUTPUT.trajectory_direction].reshape(FUTURE, 2), root[3])
@@ -266,8 +274,7 @@ class SceneCharacter:
             pull *= rate
             fastest = FASTEST_PULL + (FASTEST_NEAR - FASTEST_PULL) * near
             root[:2] += pull * min(fastest / max(float(np.linalg.norm(pull)), 1e-9), 1.0) * _DT
-            turn = rate * turn + SQUARE * near * _askew(goal, root[3])
-            root[3] += min(max(turn, -FASTEST_TURN - turning), FASTEST_TURN - turning) * _DT
+            root[3] += (rate * turn + SQUARE * near * _askew(goal, root[3])) * _DT
         if self._records and isinstance(self._goal.wish, Reach):
             root[:2] += stepped(self._goal.wish, self.places, self.rotations, self.contacts[_HANDS]) * _DT
         if isinstance(self._goal.wish, Steer):
@@ -279,9 +286,12 @@ class SceneCharacter:
         wish = self._goal.wish
         room = SLIM if isinstance(wish, Steer) and wish.walker.aside > 0 else ROOM
         place = self._berth.kept_off(self.scenery, self.frame, before, root, place, _way(wish), _used(wish), room)
+        proposed = root
+        band, towards = _asked_turns(goal, wish, before)
+        self._motion, root = self._motion.limited(before, proposed, _top_speed(wish, before), band, towards)
         root[2] = self.scenery.ground(self.frame, root[None, :2], self._floor)[0]
         self.root = root
-        self._future_place, self._future_facing = place, angle_of(heading)
+        self._future_place, self._future_facing = moved_along(place, angle_of(heading), proposed, root, band)
         actions = np.clip(y[OUTPUT.trajectory_action].reshape(FUTURE + 1, -1), 0, 1)
         actions = only_asked(actions, self.action, self._goal.wish)
         actions = stood(actions, self.action, self._goal.wish, self._history)
@@ -398,6 +408,30 @@ def _askew(goal: Samples, facing: float) -> float:
     """Radians to the goal's facing, as far as they are the last bit."""
     turn = float(wrap_angle(goal.facing[-1] - facing))
     return turn * math.exp(-((turn / ASKEW) ** 2))
+
+
+def _asked_turns(goal: Samples, wish: Wish, root: Array) -> tuple[tuple[float, float], float]:
+    """Radians from the facing of a root (4,) to the farthest that are asked for, to the right (0 or less) and to the
+    left (0 or more), and to the one that is asked for now: before a thing is used, the one of the way there."""
+    turns, now = [0.0, *(goal.facing - root[3]).tolist()], goal.turned - float(root[3])
+    if isinstance(wish, Reach):
+        to = wish.place[:2] - root[:2]
+        near = min(max((WAY - float(np.linalg.norm(to)) + STANDOFF[wish.action]) / TURNS, 0.0), 1.0)
+        if near < 1:
+            way = float(wrap_angle(angle_of(to) - root[3]))
+            turns.append(way)
+            now = near * now + (1 - near) * way
+    return (min(turns), max(turns)), now
+
+
+def _top_speed(wish: Wish, root: Array) -> float:
+    """m/s of a root (4,) at most: on a way its gait's, near a thing less."""
+    if isinstance(wish, Steer):
+        return TOP[wish.action == "run"]
+    if not isinstance(wish, Reach):
+        return TOP[0]
+    away = max(float(np.linalg.norm(wish.place[:2] - root[:2])) - STANDOFF[wish.action], 0.0)
+    return min(AT_THING + math.sqrt(2 * BRAKING * away), TOP[0])
 
 
 def _lacking(speed: Array, ahead: Array) -> Array:
