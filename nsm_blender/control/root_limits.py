@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.nsm import FPS, FUTURE
-from ..motion.root import direction, to_local, to_world
+from ..models.nsm import FPS
+from ..motion.root import to_local, to_world
 from ..motion.rotations import Array, wrap_angle
 
 _DT = 1.0 / FPS
@@ -90,9 +90,11 @@ def _allowed_turn(left: float) -> float:
     return min(LIMITS.sway + math.sqrt(2 * LIMITS.turn_braking * left), LIMITS.turn)
 
 
-def moved_along(place: Array, facing: Array, proposed: Array, root: Array, band: tuple[float, float]) -> tuple[Array, Array]:
-    """Future places (6, 2) and facings (6,) of a root that came to `root` (4,) in place of `proposed` (4,): as seen from
-    the root, with facings inside the band of those that are asked for, see `RootMotion.limited`."""
+def moved_along(
+    place: Array, facing: Array, proposed: Array, root: Array, band: tuple[float, float]
+) -> tuple[Array, Array]:
+    """Future places (6, 2) and facings (6,) of a root that came to `root` (4,) in place of `proposed` (4,): the same as
+    seen from the root, with facings inside the band of those that are asked for, see `RootMotion.limited`."""
     local = to_local(place - proposed[:2], float(proposed[3]))
     out = to_world(local, float(root[3])) + root[:2]
     ahead = np.asarray(wrap_angle(facing - proposed[3]))

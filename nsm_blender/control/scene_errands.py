@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import RouteError
 from ..geometry.roles import Handles
 from ..models.nsm import FPS
-from ..motion.root import angle_of
+from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
 from .approaches import is_up
 from .errands import UNFINISHED, Outcome
@@ -22,7 +22,7 @@ from .goals import ActionKey
 from .legs import Leg
 from .scene_aims import aim_of
 from .scene_deeds import OPEN, SETTLED, STILL, Deed, Seating
-from .scene_goals import Reach, Stay, Steer
+from .scene_goals import STANDOFF, Reach, Stay, Steer
 from .scene_hands import Hands
 from .scene_rollout import SceneCharacter
 from .scene_ways import Ways, before_seat, in_sector, is_free, through_door
@@ -249,7 +249,7 @@ class SceneErrands:
                 near = np.linalg.norm(self._aim.place[:2] - place) < AT_HAND
                 # Who tries again goes to where one stands before the thing first; before a door there may be a corner.
                 straight = key.action != "open" and not self._tries and not self._seated
-                if near and straight and self._in_sector(self._aim):
+                if near and straight and self._in_sector(self._aim) and self._is_free(self._stand_before(self._aim)):
                     return self._approach()
             hold, character = self.hands.holding, self.character
             held = "" if hold is None else hold.name
@@ -384,9 +384,21 @@ class SceneErrands:
     @property
     def _straight_on(self) -> bool:
         """Whether nothing is in the way to where one is to stand before the thing."""
-        assert self._leg is not None and self._aim is not None
+        assert self._leg is not None
+        return self._is_free(self._leg.place)
+
+    def _is_free(self, end: Array) -> bool:
+        """Whether nothing but the thing that is used is on the straight way to a place (2,)."""
+        assert self._aim is not None
         character = self.character
-        return is_free(character.root, self._leg.place, character.scenery, character.frame, self._aim.thing)
+        return is_free(character.root, end, character.scenery, character.frame, self._aim.thing)
+
+    def _stand_before(self, aim: Reach) -> Array:
+        """Place (2,) of the root of a body that begins to use the thing of an aim."""
+        if aim.action == "sit":
+            return before_seat(aim, self.character.scenery)
+        out: Array = aim.place[:2] - STANDOFF[aim.action] * direction(np.array(aim.facing))
+        return out
 
     def _in_sector(self, aim: Reach) -> bool:
         return in_sector(aim, self.character.scenery, self.character.root[:2])

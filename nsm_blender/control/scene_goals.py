@@ -14,7 +14,7 @@ import numpy as np
 from ..geometry.roles import Carryable, Seat
 from ..geometry.sensors import Interaction
 from ..models.nsm import FPS, GOAL, GOAL_ACTIONS, INTERACTION, OCCUPANCY, SAMPLES
-from ..motion.root import angle_of, direction
+from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
 from .nsm_features import WINDOW, points_to_root
 from .scene_things import Scenery
@@ -57,8 +57,8 @@ _WALKING, _IDLE = (np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index(name)] for name 
 class Samples:
     """A goal at the SAMPLES trajectory samples, in the world. place: (13, 3). facing: (13,). action: (13, 6).
 
-    turn_rate: rad/s at which the facings come nearer from the present one to those that are asked for. turned: the facing
-    that is asked for now, on the side to which is turned.
+    turn_rate: rad/s at which the facings lead from the present one to those that are asked for. turned: the facing that
+    is asked for now; it is farther from the present one than half a turn where the character turns the other way round.
     """
 
     place: Array

@@ -27,6 +27,7 @@ from ..models.nsm import (
 )
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
+from ..motion.skeleton import MODEL_SKELETON
 from .asked import only_asked, ready
 from .coming_to_rest import slowed
 from .corners import SIDESTEP, WALKS, round_corner
@@ -68,6 +69,9 @@ SQUARE = 2.0
 predicts it leaves 2 to 3 degrees."""
 ASKEW = 0.35
 """Radians: who is turned away by more is busy with turning, and left to it."""
+HANGING = 0.3
+"""Share a frame by which the fed back arms of a character that idles come to hang as at the start of a rollout: left to
+its own pose, the network that raised them once while idling holds them raised for as long as it stands."""
 STANDS = 0.1
 """m/s: who is slower stands, the more the slower."""
 SETTING_OFF = 0.5
@@ -80,13 +84,15 @@ ENDS = (0.4, 1.0)
 """Metres before the end of a way at which nothing is added any more, and from which less is: there one comes to a
 stop."""
 TOP = 1.6, 3.2
-"""m/s of a root that walks and of one that jogs."""
+"""Greatest speed of the root in m/s in a walk and in a jog on a way."""
+AT_THING = 0.4
+"""Greatest speed of the root in m/s where a thing is used: people sit down, open and rise at 0.9 at most."""
 BRAKING = 0.4
-"""m/s^2 with which a root comes to where a thing is used,"""
-AT_THING = 0.5
-"""at so many m/s of the last bit."""
-WAY, TURNS = 0.9, 0.4
-"""Meters from where a thing is used up to which a body turns to its way there, and within which it turns to the thing."""
+"""Deceleration in m/s^2 with which the root comes to where a thing is used: at 1.8 m it may still jog."""
+WAY = 0.9
+"""Distance in meters from where a thing is used down to which the body faces its way there."""
+TURNS = 0.4
+"""Distance in meters within which it turns from there to face as the thing is used."""
 LEVEL = 0.02
 """Metres over the top on which a thing is put by which what is still the top may rise."""
 NEXT = np.linspace(0.0, 0.8, 9)
@@ -101,6 +107,7 @@ OUT_OF_SEAT = 0.45
 """Metres of one's way from a seat on which one is not kept off it, standing in it."""
 _SIT, _IDLE, _SITS = ACTIONS.index("sit"), ACTIONS.index("idle"), 0.5
 _HANDS = [CONTACTS.index("LeftHand"), CONTACTS.index("RightHand")]
+_ARMS = MODEL_SKELETON.indices([side + part for side in ("Left", "Right") for part in ("Arm", "ForeArm", "Hand")])
 _POSE_SHARE = 0.5
 """Weight of the predicted places against the last ones moved by the predicted velocities."""
 
@@ -155,7 +162,8 @@ class SceneCharacter:
         self.frame = 0
         self.phase = 0.0
         self._motion = RootMotion(np.zeros(2))
-        self._pose = np.asarray(standing, dtype=np.float32).copy()
+        self._standing = np.asarray(standing, dtype=np.float32)
+        self._pose = self._standing.copy()
         idle = np.zeros(len(ACTIONS), dtype=np.float32)
         idle[ACTIONS.index("idle")] = 1
         self._history = [self.root.copy() for _ in range(_PAST + 1)]
@@ -364,6 +372,11 @@ class SceneCharacter:
         moved = carried + speed * _DT
         self._pose[FRAME.joint_position] = (_POSE_SHARE * predicted + (1 - _POSE_SHARE) * moved).ravel()
         self._pose[FRAME.joint_rotation] = y[OUTPUT.joint_rotation]
+        if isinstance(self._goal.wish, Stay) and not self._goal.wish.thing:
+            share = HANGING * self._idles(self.action)
+            for part in (FRAME.joint_position, FRAME.joint_rotation):
+                pose, hanging = (values[part].reshape(JOINTS, -1) for values in (self._pose, self._standing))
+                pose[_ARMS] += share * (hanging[_ARMS] - pose[_ARMS])
         self._pose[FRAME.joint_velocity] = speed.ravel()
 
     def _record(self, y: Array) -> None:

@@ -133,7 +133,9 @@ def _headings(points: Array) -> Array:
     if along[-1] < _SPAN:
         return np.zeros(0)
     begin = np.arange(0.0, along[-1] - _SPAN + 1e-9, _STEP)
-    far, near = (np.stack([np.interp(at, along, points[:, i]) for i in (0, 1)], axis=1) for at in (begin + _SPAN, begin))
+    far, near = (
+        np.stack([np.interp(at, along, points[:, i]) for i in (0, 1)], axis=1) for at in (begin + _SPAN, begin)
+    )
     return np.asarray(angle_of(far - near))
 
 
