@@ -46,13 +46,13 @@ FPS = 30.0
 NEAREST, FARTHEST = 1.2, 3.0
 """Meters from the used thing at which a shot starts."""
 
-PACE = 0.65
+PACE = 0.75
 """m/s of the way, detours and starts included, that the length of a shot reckons with."""
 
 DOING = {"sit": 2.8, "rise": 2.2, "pick_up": 3.0, "put_down": 3.0, "open": 3.5, "climb": 3.0}
 """Seconds that each action takes at most, as the length of a shot reckons with."""
 
-SPARE, SETTLING = 2.5, 1.0
+SPARE, SETTLING = 2.0, 0.7
 """Seconds by which a shot is longer than its way and its actions, and of each key for turning and coming to rest."""
 
 TORSO = 0.30
@@ -73,6 +73,9 @@ TOO_BIG = 0.04
 
 ROOM = (0.08, 0.02, 0.08)
 """Meters by which the space for a thing is larger across (for the hands), along, and above it."""
+
+BEFORE = 0.8
+"""Meters from the middle of a used thing to the nearest place that a body must be able to walk to in a room."""
 
 HIGHEST = 1.05
 """Meters over the floor up to which things are put down."""
@@ -153,7 +156,7 @@ def open_door(seed: int) -> Case:
         if start is None or end is None:
             continue
         keys = [ActionKey("open", "door"), ActionKey("walk", "away", hold=0.5)]
-        goals = [_goal("door", setting, colliders, "Door"), _free("away", end)]
+        goals = [_goal("door", colliders, "Door"), _free("away", end)]
         return _case(
             "open", seed, setting, colliders, keys, goals, _start(rng, start), float(np.linalg.norm(start)) + 2.4
         )
@@ -167,7 +170,7 @@ def climb(seed: int) -> Case:
         piece = make(("step_stool", "podium")[int(rng.integers(2))], _furniture_seed(seed, number))
         setting = Setting([stood("Step", piece, np.zeros(2), _angle(rng))], {"Step"})
         colliders = setting.colliders()
-        handles = _handles_of(setting, colliders, "Step")
+        handles = _handles_of(colliders, "Step")
         assert isinstance(handles, Climbable)
         front = float(angle_of(-np.array(handles.facing[:2])))
         start = setting.clear_place(rng, np.array(handles.edge), NEAREST, FARTHEST, front, 1.9, colliders)
@@ -175,7 +178,7 @@ def climb(seed: int) -> Case:
             continue
         keys = [ActionKey("climb", "step", hold=1.0)]
         way = float(np.linalg.norm(start - np.array(handles.edge[:2]))) + 0.6
-        return _case("climb", seed, setting, colliders, keys, [_goal("step", setting, colliders, "Step")],
+        return _case("climb", seed, setting, colliders, keys, [_goal("step", colliders, "Step")],
                      _start(rng, start), way)  # fmt: skip
     raise AssertionError(f"climb {seed}: no start was found")
 
@@ -193,9 +196,9 @@ def room(seed: int) -> Case:
         seat, top = str(rng.choice(seats)), str(rng.choice(tops))
         setting.used = {seat, top, "Crate"}
         colliders = setting.colliders()
-        surface = _handles_of(setting, colliders, top, in_place=False)
+        surface = _handles_of(colliders, top, in_place=False)
         crate = setting.thing("Crate").piece
-        grasp = _handles_of(setting, colliders, "Crate", in_place=False)
+        grasp = _handles_of(colliders, "Crate", in_place=False)
         assert isinstance(surface, Surface) and isinstance(grasp, Carryable)
         if not _fits(crate, grasp, surface, _height_above(setting.thing(top).piece, surface), ROOM):
             continue
@@ -203,14 +206,17 @@ def room(seed: int) -> Case:
         end = setting.clear_place(rng, np.zeros(2), 0.0, 2.2, 0.0, np.pi, colliders)
         if start is None or end is None:
             continue
+        needed = [_goal("", colliders, name).place for name in (seat, top, "Crate")]
+        if not setting.connected(start, [(end, 0.1), *((np.array(place[:2]), BEFORE) for place in needed)]):
+            continue
         carry = [ActionKey("pick_up", "crate"), ActionKey("put_down", "top")]
         rest = [ActionKey("sit", "seat", hold=1.5), ActionKey("walk", "away", hold=0.3)]
         keys = [*carry, *rest] if rng.random() < 0.5 else [rest[0], *carry]
         if keys[0].action == "sit" and rng.random() < 0.5:
             keys = [*keys, rest[1]]
         goals = [
-            _goal("crate", setting, colliders, "Crate"), _goal("top", setting, colliders, top),
-            _goal("seat", setting, colliders, seat), _free("away", end),
+            _goal("crate", colliders, "Crate"), _goal("top", colliders, top),
+            _goal("seat", colliders, seat), _free("away", end),
         ]  # fmt: skip
         used = {key.goal for key in keys}
         goals = [goal for goal in goals if goal.name in used]
@@ -340,7 +346,7 @@ def _sat(
 ) -> Case | None:
     """Sit down on a thing of the setting, stay for 1.5 s, rise, and walk to a free place."""
     colliders = setting.colliders()
-    seat = _handles_of(setting, colliders, name)
+    seat = _handles_of(colliders, name)
     assert isinstance(seat, Seat)
     place, front = np.array(seat.place), float(angle_of(np.array(seat.facing[:2])))
     # The goal to walk to when up again lies 1.5 m before the edge of the seat, or where there is room.
@@ -352,14 +358,14 @@ def _sat(
     if start is None or end is None:
         return None
     keys = [ActionKey("sit", "seat", hold=1.5), ActionKey("walk", "away", hold=0.3)]
-    goals = [_goal("seat", setting, colliders, name), _free("away", end)]
+    goals = [_goal("seat", colliders, name), _free("away", end)]
     way = float(np.linalg.norm(start - place[:2]) + np.linalg.norm(end - place[:2]))
     return _case(kind, seed, setting, colliders, keys, goals, _start(rng, start), 1.2 * way, refusal)
 
 
 def _carried_away(setting: Setting, rng: np.random.Generator, seed: int) -> Case | None:
     colliders = setting.colliders()
-    grasp = _handles_of(setting, colliders, "Load")
+    grasp = _handles_of(colliders, "Load")
     assert isinstance(grasp, Carryable)
     middle = (np.array(grasp.left) + np.array(grasp.right)) / 2
     front = float(angle_of(np.array(grasp.facing[:2])))
@@ -368,7 +374,7 @@ def _carried_away(setting: Setting, rng: np.random.Generator, seed: int) -> Case
     if start is None or end is None:
         return None
     keys = [ActionKey("pick_up", "load"), ActionKey("walk", "away", hold=0.5)]
-    goals = [_goal("load", setting, colliders, "Load"), _free("away", end)]
+    goals = [_goal("load", colliders, "Load"), _free("away", end)]
     way = float(np.linalg.norm(start - middle[:2]) + np.linalg.norm(end - middle[:2]))
     return _case("pick_up", seed, setting, colliders, keys, goals, _start(rng, start), way)
 
@@ -393,7 +399,7 @@ def _put(seed: int, kind: str, fitting: bool) -> Case:
         ):
             continue
         colliders = setting.colliders()
-        grasp = _handles_of(setting, colliders, "Load", in_place=False)
+        grasp = _handles_of(colliders, "Load", in_place=False)
         assert isinstance(grasp, Carryable)
         load, above = setting.thing("Load").piece, _height_above(top.piece, chosen)
         fits = _fits(load, grasp, chosen, above, ROOM)
@@ -402,12 +408,12 @@ def _put(seed: int, kind: str, fitting: bool) -> Case:
         target_place = in_world(top, chosen.place)
         front = float(angle_of(np.array(handles_in_world(top, chosen).facing[:2])))  # type: ignore[union-attr]
         stand = target_place[:2] + (chosen.depth / 2 + 0.4) * direction(np.array(front))
-        load_place = np.array(_handles_of(setting, colliders, "Load").left[:2])  # type: ignore[union-attr]
+        load_place = np.array(_handles_of(colliders, "Load").left[:2])  # type: ignore[union-attr]
         start = setting.clear_place(rng, load_place, NEAREST, 2.5, front, np.pi, colliders)
         if start is None:
             continue
         keys = [ActionKey("pick_up", "load"), ActionKey("put_down", "top", hold=0.5)]
-        goals = [_goal("load", setting, colliders, "Load"), _goal("top", setting, colliders, "Target")]
+        goals = [_goal("load", colliders, "Load"), _goal("top", colliders, "Target")]
         way = float(np.linalg.norm(start - load_place) + np.linalg.norm(stand - load_place))
         return _case(kind, seed, setting, colliders, keys, goals, _start(rng, start), 1.1 * way,
                      "" if fitting else "fit")  # fmt: skip
@@ -425,9 +431,9 @@ def _case(
     return Case(kind, seed, shot, setting.meshes(), refusal=refusal, network="nsm")
 
 
-def _goal(name: str, setting: Setting, colliders: Sequence[Collider], thing: str) -> Goal:
+def _goal(name: str, colliders: Sequence[Collider], thing: str) -> Goal:
     """A goal on a thing, where the extension puts it: at its handles."""
-    handles = _handles_of(setting, colliders, thing)
+    handles = _handles_of(colliders, thing)
     match handles:
         case Seat() | Surface():
             place = handles.place
@@ -444,11 +450,10 @@ def _free(name: str, place: Array) -> Goal:
     return Goal(name, [float(place[0]), float(place[1]), 0.0])
 
 
-def _handles_of(setting: Setting, colliders: Sequence[Collider], name: str, in_place: bool = True) -> Handles:
+def _handles_of(colliders: Sequence[Collider], name: str, in_place: bool = True) -> Handles:
     """Handles of a collider, in the world or in its own frame."""
     collider = next(one for one in colliders if one.name == name)
     assert collider.handles is not None
-    del setting
     if not in_place:
         return collider.handles
     pose = collider.poses[0]

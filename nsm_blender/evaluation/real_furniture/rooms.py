@@ -36,6 +36,12 @@ CLEAR = 0.36
 _BODY = (0.1, 0.4, 0.7, 1.0, 1.4)
 """Heights in meters at which a standing character is clear."""
 
+SIDEWAYS = 0.23
+"""Meters to either side of a body's middle that it needs to go sideways."""
+
+_LOW_BODY, _CELL = (0.15, 0.45, 0.75, 1.05), 0.07
+"""Heights in meters at which a way is looked for, and the edge of the raster's cells."""
+
 _POINTS = 1500
 """Points of a piece's surface by which an overlap is noticed."""
 
@@ -96,6 +102,32 @@ class Setting:
             if around.distance(np.array([[*place, z] for z in _BODY])).min() > CLEAR:
                 return np.asarray(place)
         return None
+
+    def connected(self, start: Array, places: Sequence[tuple[Array, float]]) -> bool:
+        """Whether a body that goes sideways where it must gets from `start` (2,) to within so many meters of each of
+        the places (2,), round everything that stands there."""
+        around = Surroundings([collider_of(thing, None) for thing in self.things]).at(0)
+        every = np.array([start, *(place for place, _ in places)])
+        low, high = every.min(0) - 1.0, every.max(0) + 1.0
+        x, y = (np.arange(a, b, _CELL) for a, b in zip(low, high, strict=True))
+        cells = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1)
+        at = [np.concatenate([cells, np.full((*cells.shape[:2], 1), z)], axis=-1).reshape(-1, 3) for z in _LOW_BODY]
+        free = np.min([around.distance(level) for level in at], axis=0).reshape(cells.shape[:2]) > SIDEWAYS
+        seen = free & (np.linalg.norm(cells - start, axis=-1) < 2 * _CELL)
+        while True:
+            grown = seen.copy()
+            grown[1:] |= seen[:-1]
+            grown[:-1] |= seen[1:]
+            grown[:, 1:] |= seen[:, :-1]
+            grown[:, :-1] |= seen[:, 1:]
+            grown &= free
+            if np.array_equal(grown, seen):
+                break
+            seen = grown
+        reached = cells[seen]
+        return len(reached) > 0 and all(
+            float(np.linalg.norm(reached - place, axis=1).min()) < near + _CELL for place, near in places
+        )
 
 
 def collider_of(thing: Furnishing, handles: Handles | None) -> Collider:
