@@ -26,7 +26,7 @@ leaves no more room than for shins."""
 ALONG_SEAT = (0.0, 0.2, -0.2)
 """Meters beside the seat's middle at which it may stand there."""
 RISES = 0.08
-"""Meters over a seat by which a part of it must rise to be a back or an arm rest, over which nobody sits down."""
+"""Meters over a seat by which a part of it must rise to be a back or an arm rest."""
 LEVEL = 0.05
 """Metres by which a top may differ in height from the landing of the thing that is climbed."""
 _UP = np.array([0.0, 0.0, 1.0])
@@ -93,22 +93,23 @@ def seat_stands(goal: Goal, collider: Collider, frame: float, distance: float) -
 
     Before the seat's front; at all sides that its handles name, as it is or, where it is open all around, as its sitter
     looks another way; in the aisle along its front edge (see AISLE); at sides that its handles do not name, but that
-    neither a back nor an arm rest closes. Arguments as for `stands`.
+    neither a back nor an arm rest closes. Handles that name no side leave all open ones. Arguments as for `stands`.
     """
     pose = pose_at(collider, frame)
     up = rotate(pose[3:] * [1.0, -1, -1, -1], _UP)
     used = used_handles(goal, collider, pose)
     assert isinstance(used, Seat)
-    seats: list[Seat] = [used, *other_seats(used, up)]
+    open_sides = _open_sides(used, collider, up)
+    own = replace(used, approaches=used.approaches or open_sides)
+    seats: list[Seat] = [own, *other_seats(own, up)]
 
     def before(seat: Seat, sides: Sequence[str]) -> list[list[Stand]]:
         places = _before(goal, collider, pose, replace(seat, approaches=list(sides)), distance) if sides else []
         return [[replace(stand, handles=seat) for stand in places]] if places else []
 
-    own, named = seats[0], seats[0].approaches
-    others = [side for side in _open_sides(own, collider, up) if side not in named]
+    others = [side for side in open_sides if side not in own.approaches and side != "back"]
     return [
-        before(own, ["front"] if "front" in named else []),
+        before(own, ["front"] if "front" in own.approaches else []),
         [side for seat in seats for side in before(seat, seat.approaches)],
         [side for seat in seats for side in _in_aisle(goal, seat, pose)],
         before(own, others),
@@ -127,7 +128,7 @@ def _in_aisle(goal: Goal, seat: Seat, pose: Array) -> list[list[Stand]]:
 
 
 def _open_sides(seat: Seat, collider: Collider, up: Array) -> list[str]:
-    """The front, left and right of a seat, as far as no part of the thing rises there over which nobody sits down."""
+    """The SIDES of a seat at which no part of the thing rises that is in the way of sitting down."""
     front, place = normalize(np.array(seat.facing)), np.array(seat.place)
     left = np.cross(up, front)
     away, half = collider.cuboids.centre - place, collider.cuboids.half
@@ -138,6 +139,7 @@ def _open_sides(seat: Seat, collider: Collider, up: Array) -> list[str]:
         ("front", front, seat.depth / 2, aside, seat.width / 2),
         ("left", left, seat.width / 2, along, seat.depth / 2),
         ("right", -left, seat.width / 2, along, seat.depth / 2),
+        ("back", -front, seat.depth / 2, aside, seat.width / 2),
     ):
         closed = rises & (beside < width - RISES) & (away @ way + half @ np.abs(way) > reach - RISES)
         out += [] if closed.any() else [name]

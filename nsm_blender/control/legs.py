@@ -117,9 +117,10 @@ class Planner:
             f"where the body needs {100 * least.needed:.0f} cm. Move one of them away from the other."
         )
 
-    def walker(self, key: ActionKey, route: Route) -> Walker:
-        """Who walks a route as the key says."""
+    def walker(self, key: ActionKey, route: Route, facing: float | None = None) -> Walker:
+        """The walker of a route as the key says. facing: angle of the body as it sets off."""
         gait = "jog" if key.action == "run" and key.gait == "walk" else key.gait
+        route = replace(route, facings=(facing, route.facings[1]))
         return Walker(route, gait, key.speed, self._clearance(route))
 
     def facing(self, key: ActionKey, place: Array, frame: float) -> float | None:

@@ -477,7 +477,7 @@ class SceneErrands:
         floor, scenery, frame = self._ways.still.ground, character.scenery, character.frame
         rising = bool(self.seatings) and self.seatings[-1].left == frame
         self._steer = Steer(
-            planner.walker(key, leg.route),
+            planner.walker(key, leg.route, float(character.root[3])),
             action,
             held,
             ground=lambda places: scenery.ground(frame, places, floor),

@@ -98,3 +98,10 @@ def test_the_way_from_between_sofa_and_table_leads_out_sideways() -> None:
     leg = planner.leg(ActionKey("walk", "away"), np.array([0.0, EDGE - 0.2]), 0)
     assert leg.route.sideways[0] and not leg.route.sideways[-1]
     assert math.dist(leg.place, (2.5, 1.5)) < 1e-6
+
+
+def test_a_stool_without_named_sides_is_sat_on_looking_away_from_what_stands_before_it() -> None:
+    seat = Seat([0.0, 0.0, 0.2], [0.0, -1.0, 0.0], 0.4, 0.4, approaches=[])
+    stool = box("Stool", (0.0, 0.0, 0.2), (0.4, 0.4, 0.4), role="seat", handles=seat)
+    leg = leg_to(stool, box("Table", (0.0, -0.55, 0.2), (1.4, 0.6, 0.4)))
+    assert isinstance(leg.handles, Seat) and leg.handles.facing[1] > -0.5
