@@ -67,7 +67,9 @@ def still(seconds: float = 3.0) -> Track:
 
 def track(places: Array, fps: float = FPS) -> Track:
     count = len(places)
-    return Track(places, np.tile([0.0, -1.0, 0.0], (count, 1)), fps, np.zeros(count, dtype=bool))
+    return Track(
+        places, np.tile([0.0, -1.0, 0.0], (count, 1)), fps, np.zeros(count, dtype=bool), np.ones(count, dtype=bool)
+    )
 
 
 def turned(places: Array, angle: Array) -> Array:
@@ -130,6 +132,13 @@ def test_a_lunge_is_measured_at_its_speed_and_stays_part_of_the_walk() -> None:
     assert max(found["walk", "root_speed"]) > 2.6
     assert ("jog", "root_speed") not in found
     assert max(measure(motion_of(perform(1.2))).values()["walk", "root_speed"]) == pytest.approx(1.2, abs=0.05)
+
+
+def test_speed_is_a_run_only_where_a_run_is_labelled() -> None:
+    fast = motion_of(perform(3.2, cycle=0.7))
+    labelled = replace(fast, actions=np.ones_like(fast.actions))
+    assert "jog" not in {s.action for s, _ in measure(fast).parts}
+    assert {s.action for s, _ in measure(labelled).parts} == {"jog"}
 
 
 def test_a_spin_is_more_than_the_way_asks_and_a_corner_is_not() -> None:
@@ -210,7 +219,7 @@ def test_keys_that_use_a_thing_have_their_segments(action: str) -> None:
 ])  # fmt: skip
 def test_steady_motion_is_what_it_is(speed: float, toward: float, action: str) -> None:
     performance = stand(4.0) if speed == 0 else perform(speed, toward=toward, cycle=0.7 if speed > 2 else 0.9)
-    assert {s.action for s in segments(track_of(motion_of(performance)))} == {action}
+    assert {s.action for s in segments(track_of_clip(performance.clip))} == {action}
 
 
 def test_recordings_and_bakes_are_measured_alike() -> None:
@@ -235,7 +244,7 @@ def test_a_raised_hand_is_told_but_not_that_of_a_carrier() -> None:
     raised.raw[:, MODEL_SKELETON.index("LeftHand"), 2] = HIPS_HEIGHT + 0.5
     found = measure_track(raised).values()
     assert min(found["idle", "hand_height"]) > 0.5
-    carrier = Track(raised.raw, raised.look, FPS, np.ones(len(raised), dtype=bool))
+    carrier = replace(raised, carrying=np.ones(len(raised), dtype=bool))
     assert ("idle", "hand_height") not in measure_track(carrier).values()
 
 

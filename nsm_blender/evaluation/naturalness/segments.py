@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...motion.filters import runs, without_short_runs
+from ...motion.filters import highest_around, runs, without_short_runs
 from ...motion.motion import Motion
 from ...motion.rotations import Array, wrap_angle
 from .track import FPS, Track, derivative, smooth
@@ -47,6 +47,8 @@ WALKING = 0.6
 """m/s that the hips reach within a second of setting off to walk; a step to turn or to shift weight is slower."""
 JOGGING = 2.1
 """m/s of the hips, over 0.4 s, above which it jogs. A lunge of a few frames within a walk stays part of the walk."""
+JOG_ENDS = 0.7
+"""Seconds before and after a run in which speed is gained or lost; they are no walk."""
 CROUCHED = 0.87
 """Share of the height of straight legs below which the hips of a crouch are."""
 SEATED_HEIGHT = 0.8
@@ -148,17 +150,18 @@ def segments(track: Track, uses: Sequence[Use] = (), sits: bool = True) -> list[
 
     speed = np.linalg.norm(smooth(derivative(track.hips[:, :2]), 0.25), axis=-1)
     stands = without_short_runs(speed < STANDING, int(0.2 * FPS), int(0.2 * FPS))
-    jogs = np.linalg.norm(smooth(derivative(track.hips[:, :2]), 0.4), axis=-1) > JOGGING
+    jogs = (np.linalg.norm(smooth(derivative(track.hips[:, :2]), 0.4), axis=-1) > JOGGING) & track.may_jog
+    near_jog = highest_around(jogs[:, None], round(JOG_ENDS * FPS))[:, 0]
     low = smooth(track.height, 0.3) < CROUCHED
     sideways, backward = _directions(track, stands)
-    take(_starts_and_stops(speed, stands, jogs | low | sideways | backward | ~free))
+    take(_starts_and_stops(speed, stands, near_jog | low | sideways | backward | ~free))
     turning = _turning(track) & ~jogs & ~low
     take(pieces("turn", _runs(free & turning)))
     take(pieces("jog", _runs(free & jogs & ~sideways & ~backward)))
     take(pieces("crouch", _runs(free & low & ~stands)))
     take(pieces("backward", _runs(free & backward & ~low)))
     take(pieces("sideways", _runs(free & sideways & ~low)))
-    take(pieces("walk", _runs(free & ~stands & ~low & ~sideways & ~backward)))
+    take(pieces("walk", _runs(free & ~stands & ~near_jog & ~low & ~sideways & ~backward)))
     take(pieces("idle", _runs(free & stands & ~low)))
     return sorted(out, key=lambda s: s.start)
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ...motion.clip import Clip
-from ...motion.filters import runs
+from ...motion.filters import highest_around, runs
 from ...motion.motion import Motion
 from ...motion.root import facing_angle
 from ...motion.rotations import Array, normalize, rotate, wrap_angle
@@ -38,6 +38,9 @@ _PLANTED_SECONDS = 0.1
 _SUPPORT_WINDOW = 0.75
 """Seconds before and after a frame of which the lowest toe tells the height of the ground."""
 
+_LABELLED, _JOG_NEAR = 0.5, 0.7
+"""Label above which an action is being done, and seconds around the label of a run within which speed is a run's."""
+
 _L, _R = 0, 1
 _HIPS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 _KNEES = MODEL_SKELETON.indices(["LeftLeg", "RightLeg"])
@@ -57,13 +60,15 @@ class Track:
     """A motion over T frames at 60 fps, in the world (Z up, metres), lightly low-passed (`LOW_PASS`).
 
     raw: (T, 22, 3) joints of the model skeleton's names, resampled, not low-passed. look: (T, 3) unit direction of
-    the face. source_fps: rate before resampling. carrying: (T,) frames in which something is in the hands.
+    the face. source_fps: rate before resampling. carrying: (T,) frames in which something is in the hands. may_jog:
+    (T,) frames in which fast movement is a run, as it was asked for; elsewhere it is a lunge.
     """
 
     raw: Array
     look: Array
     source_fps: float
     carrying: Array
+    may_jog: Array
 
     def __len__(self) -> int:
         return len(self.raw)
@@ -234,26 +239,40 @@ class Track:
 
 
 def track_of(motion: Motion) -> Track:
-    """The track of a bake. Frames with the label "carry" count as carrying."""
+    """The track of a bake. Labels of its actions tell where it carries, and where it may run; a motion without labels
+    of gaits may run anywhere."""
     joints = [motion.names.index(name) for name in MODEL_SKELETON.names]
-    carrying = np.zeros(len(motion), dtype=bool)
-    if "carry" in motion.action_names:
-        carrying = motion.actions[:, motion.action_names.index("carry")] > 0.5
-    return _track(motion.positions[:, joints], motion.rotations[:, joints], motion.fps, carrying)
+    carrying, runs_ = _labelled(motion, "carry"), _labelled(motion, "run") | _labelled(motion, "jog")
+    near = highest_around(runs_[:, None], round(_JOG_NEAR * motion.fps))[:, 0]
+    may_jog = near if {"run", "jog"} & {*motion.action_names} else np.ones(len(motion), dtype=bool)
+    return _track(motion.positions[:, joints], motion.rotations[:, joints], motion.fps, carrying, may_jog)
+
+
+def _labelled(motion: Motion, action: str) -> Array:
+    """(T,) whether a frame of a bake has the label of an action."""
+    if action not in motion.action_names:
+        return np.zeros(len(motion), dtype=bool)
+    out: Array = motion.actions[:, motion.action_names.index(action)] > _LABELLED
+    return out
 
 
 def track_of_clip(clip: Clip, carrying: bool = False) -> Track:
     """The track of a recording, on the performer's own bones."""
     positions, rotations = clip.world()
-    return _track(positions, rotations, clip.fps, np.full(len(positions), carrying))
+    anywhere = np.ones(len(positions), dtype=bool)
+    return _track(positions, rotations, clip.fps, anywhere & carrying, anywhere)
 
 
-def _track(positions: Array, rotations: Array, fps: float, carrying: Array) -> Track:
+def _track(positions: Array, rotations: Array, fps: float, carrying: Array, may_jog: Array) -> Track:
     look = rotate(rotations[:, _HEAD].astype(np.float64), np.array([0.0, -1.0, 0.0]))
     times = sample_times(len(positions), fps)
     nearest = np.clip(np.round(times).astype(int), 0, len(positions) - 1)
     return Track(
-        resampled(positions.astype(np.float64), times), normalize(resampled(look, times)), fps, carrying[nearest]
+        resampled(positions.astype(np.float64), times),
+        normalize(resampled(look, times)),
+        fps,
+        carrying[nearest],
+        may_jog[nearest],
     )
 
 
