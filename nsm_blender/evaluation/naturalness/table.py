@@ -27,7 +27,7 @@ from .measures import measure
 from .mesh_contact import mesh_contact
 from .recorded import Row, recorded
 
-MODULES = ("plain_cases", "locomotion_cases")
+MODULES = ("locomotion_cases", "furniture_cases", "approach_cases")
 """Files of this package with a dictionary `CASES`, a kind's name -> the case of a seed."""
 
 MOTIONS = {"strike": "strike_motions", "synthesis": "synthesis_motions"}
@@ -39,6 +39,7 @@ MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration"
 
 GATES = {"hips_bob": 90.0, "head_drop_cm": 90.0, "hand_height": 95.0, "hand_aside": 95.0}
 """Percentile at which cases and recordings are compared, for measures for which it is not the 99th."""
+_COMMANDED = ("root_speed", "cadence_per_min")
 JUDGED_FROM = 10
 """Recorded segments with which a row is judged, at least."""
 STRIKE_GATE = 99.9
@@ -267,9 +268,11 @@ def _measured(motion: Motion, case: Case | None, action: str = "") -> tuple[list
 
 
 def of_motion(motion: Motion, kind: str, seed: int) -> Outcome:
-    """A finished motion, measured."""
+    """A finished motion, measured. How fast a synthesis goes is commanded, and not the motion's own."""
     action = "strike" if kind.startswith("strike") else ""
     values, whole = _measured(motion, None, action)
+    if kind.startswith("synthesis"):
+        values = [one for one in values if one[1] not in _COMMANDED]
     return Outcome(kind, seed, "baked", values=values, whole=whole)
 
 
