@@ -36,6 +36,8 @@ _CLEARANCE = 0.015
 """Metres above its height on the ground that a toe passes at least, in the middle of a step."""
 _STRIDE = 0.5
 """Metres over the ground of a step that has all of this clearance."""
+_UNROLLED = 0.005
+"""Metres of the ball's rise while the foot rolls off, of which half are taken for noise and left out."""
 _BLUNT = 0.006
 """Metres over which the floor begins to push a foot up."""
 _LARGEST_DROP = 0.12
@@ -190,12 +192,12 @@ def plant_feet(
         ankle: Array = place - _bone(out[:, foot], toe)
         standing = stances[side] = Stances(heel_on | toe_on)
         on_toe = toe_on.reshape(-1)
+        flat[side] = heel_on.reshape(-1)
         height = _own_heights(place, on_toe, standing) if own_heights else _heights(ground, place, standing)
-        moved = ankle + _offset(ankle, place, on_toe, standing, height)
+        moved = ankle + _offset(ankle, place, flat[side], on_toe, standing, height)
         lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
         moved[:, 2] = _blunt_maximum(moved[:, 2], lowest, _BLUNT * _freedom(standing))
         ankles[side] = moved
-        flat[side] = heel_on.reshape(-1)
     flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, flat, shape)
     for side, limb in _SIDES.items():
         upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
@@ -264,8 +266,9 @@ def _steady(rotation: Array, bone: Array, stances: Stances) -> Array:
     return multiply(from_exponential_map(turn), rotation)
 
 
-def _offset(heel: Array, toe: Array, toe_on: Array, stances: Stances, height: Array) -> Array:
+def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, stances: Stances, height: Array) -> Array:
     """Offset (M, 3) that keeps the supporting point of one foot still and on the ground at `height` (M,)."""
+    rolling = toe_on & ~heel_on
     offset = np.zeros_like(toe)
     if not len(stances):
         return offset
@@ -275,10 +278,17 @@ def _offset(heel: Array, toe: Array, toe_on: Array, stances: Stances, height: Ar
     drift = np.cumsum(step, axis=0)
     drift -= drift[stances.starts][stances.last]
     offset[:] = stances.mean(drift)[stances.last] - drift
-    offset[:, 2] = _lift(height + TOE_HEIGHT - toe[:, 2], toe_on, stances)
+    offset[:, 2] = _lift(height + TOE_HEIGHT - toe[:, 2] + _rise(toe[:, 2], toe_on, rolling, stances), toe_on, stances)
     offset[~stances.mask] = 0
     stances.glide(offset)
     return offset
+
+
+def _rise(toe: Array, toe_on: Array, rolling: Array, stances: Stances) -> Array:
+    """Metres (M,) that the ball at heights (M,) rises over its stance's own while the foot rolls off over the toes."""
+    stood = stances.mean(_lift(toe, toe_on, stances)[:, None])[stances.last, 0]
+    rise = np.maximum(toe - stood, 0)
+    return np.where(rolling, rise * rise / (rise + _UNROLLED), 0)
 
 
 def _lift(lift: Array, toe_on: Array, stances: Stances) -> Array:
