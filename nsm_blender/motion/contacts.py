@@ -19,6 +19,8 @@ BALL_LIFTED = 0.012
 """Metres above its median height in a contact at which the ball of the foot leaves the ground."""
 STEPPING = 0.6
 """m/s over the ground at which a foot steps, whatever its label: feet that networks hold still slide at 0.1 to 0.3."""
+PIVOT = np.radians(12)
+"""Radians from its mean direction in a contact at which a foot pivots on its ball, and its heel leaves the place."""
 _SHORTEST = 0.05
 
 
@@ -41,7 +43,7 @@ def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
     """Contacts (T, 4), 0 or 1, of CONTACT_JOINTS on which a foot can be locked.
 
     labels: (T, 4), above 0.5 in contact, as a network predicts them. positions: (T, J, 3) world, joints of the model
-    skeleton. Flicker goes, and so do contacts of a foot that rolls off the ground or is moved over it.
+    skeleton. Flicker goes, and so do contacts of a foot that rolls off the ground, pivots on its ball or is moved.
     """
     out = np.zeros((len(labels), len(CONTACT_JOINTS)), dtype=np.float32)
     shortest = max(round(_SHORTEST * fps), 2)
@@ -49,7 +51,12 @@ def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
         heel, ball = (CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe"))
         ankle, toe = (positions[:, MODEL_SKELETON.index(side + part)].astype(np.float64) for part in ("Foot", "Toe"))
         down = labels[:, [heel, ball]] > 0.5
+        pointing = toe[:, :2] - ankle[:, :2]
+        pointing /= np.maximum(np.linalg.norm(pointing, axis=1, keepdims=True), 1e-6)
         down[:, 0] &= ankle[:, 2] - toe[:, 2] < ANKLE_HEIGHT - TOE_HEIGHT + HEEL_LIFTED
+        for start, stop in runs(down[:, 0]):
+            mean = pointing[start:stop].mean(axis=0)
+            down[start:stop, 0] = pointing[start:stop] @ mean > np.cos(PIVOT) * np.linalg.norm(mean)
         for start, stop in runs(down[:, 1]):
             height = toe[start:stop, 2]
             down[start:stop, 1] = height < np.median(height) + BALL_LIFTED
