@@ -38,7 +38,7 @@ UNCHANGING = 0.3
 """Seconds without change after which an asked facing counts as reached by its keys."""
 UNCHANGED = math.radians(0.05)
 """Radians between two frames up to which an asked facing counts as unchanged."""
-TURN_RATE = 1.7
+TURN_RATE = 1.4
 """rad/s of turning on the spot; asked for more, the network swings wide around the place."""
 INSISTENCE = 5.0
 """Gain on the offset from the place to stand at, in the places asked for: the network alone stays where it is."""

@@ -19,7 +19,7 @@ BALL_LIFTED = 0.012
 """Metres above its median height in a contact at which the ball of the foot leaves the ground."""
 STEPPING = 0.6
 """m/s over the ground at which a foot steps, whatever its label: feet that networks hold still slide at 0.1 to 0.3."""
-PIVOT = np.radians(12)
+PIVOT = np.radians(8)
 """Radians from its mean direction in a contact at which a foot pivots on its ball, and its heel leaves the place."""
 _SHORTEST = 0.05
 
