@@ -42,6 +42,12 @@ TURN_RATE = 1.4
 """rad/s of turning on the spot; asked for more, the network swings wide around the place."""
 INSISTENCE = 5.0
 """Gain on the offset from the place to stand at, in the places asked for: the network alone stays where it is."""
+PULL = 1.5
+"""1/s: share of the offset from the place to stand at that the root makes up for, while the weight shifts on to it."""
+LARGEST_PULL = 0.06
+"""m/s of that at most: less than the hips sway in standing."""
+PULL_RISE = 0.5
+"""Seconds after coming to rest over which the pull sets in."""
 BRAKING = {"walk": 0.9, "jog": 1.3, "crouch": 0.6}
 """Comfortable deceleration in m/s^2 before the end of a path, by gait."""
 LAST_PACE = 0.4
@@ -87,7 +93,8 @@ class Future:
 
     position: (5, 2) places, or None where only velocities are asked for. velocity: (5, 2) m/s.
     direction: (5, 2) facing. gait: (6, 5) weights at now and the five samples. berth: what one keeps off on the way.
-    sideways: one goes sideways now, where there is less room.
+    sideways: one goes sideways now, where there is less room. pull: x, y m/s that the root is moved by in addition to
+    what the network predicts.
     """
 
     position: Array | None
@@ -96,6 +103,7 @@ class Future:
     gait: Array
     berth: Berth | None = None
     sideways: bool = False
+    pull: tuple[float, float] = (0.0, 0.0)
 
 
 class Commands(Protocol):
@@ -149,22 +157,27 @@ class Standing:
         self._facing = 0.0
         self._changed = 0.0
         self._until = -1.0
-        self._came_to_rest = False
+        self._came_to_rest = math.inf
 
     def future(self, state: State, facing: float, gait: int = _STAND) -> Future:
         """The trajectory asked for, facing the angle `facing` in radians; gait: "crouch" stays low."""
         here = np.array([state.x, state.y])
-        self._came_to_rest |= math.hypot(*state.velocity) < CAME_TO_REST
-        if self._place is None and self._came_to_rest:
+        if math.hypot(*state.velocity) < CAME_TO_REST:
+            self._came_to_rest = min(self._came_to_rest, state.time)
+        rested = state.time - self._came_to_rest
+        if self._place is None and rested >= 0:
             self._place = here
-        place = here if self._place is None else self._place + INSISTENCE * (self._place - here)
+        back = np.zeros(2) if self._place is None else self._place - here
+        pull = PULL * min(max(rested / PULL_RISE, 0.0), 1.0) * back
+        pull *= min(1.0, LARGEST_PULL / max(math.hypot(*pull), 1e-9))
         turn = math.remainder(self._asked(state, facing) - state.angle, 2 * math.pi)
-        stepping = self._came_to_rest and state.time < self._until
+        stepping = rested >= 0 and state.time < self._until
         return Future(
-            np.tile(place, (FUTURE - 1, 1)),
+            np.tile(here + (1 + INSISTENCE) * back, (FUTURE - 1, 1)),
             np.zeros((FUTURE - 1, 2)),
             direction(state.angle + np.clip(turn, -TURN_RATE * AHEAD, TURN_RATE * AHEAD)),
             np.tile(_ONE_HOT[actual_gait(gait, 0.0, stepping)], (FUTURE, 1)),
+            pull=(float(pull[0]), float(pull[1])),
         )
 
     def _asked(self, state: State, facing: float) -> float:

@@ -177,7 +177,7 @@ class Locomotion:
         if standing:
             share = min(max((math.hypot(vx, vy) - DRIFT) / DRIFT, 0.0), 1.0)
             vx, vy = share * vx, share * vy
-        world = c * vx - s * vy, s * vx + c * vy
+        world = c * vx - s * vy + future.pull[0], s * vx + c * vy + future.pull[1]
         if future.berth is not None:
             crouching = bool(future.gait[0, _CROUCH] > 0.5)
             world = future.berth.allowed(self.x, self.y, world, crouching, future.sideways)
