@@ -21,7 +21,7 @@ from ..motion.filters import without_short_runs
 from ..motion.ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
 from ..motion.mirror import mirror_vectors
 from ..motion.motion import Motion
-from ..motion.root import angle_of, to_local, to_world
+from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, conjugate, make_continuous, multiply, normalize, rotate
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..paths import weights_folder
@@ -44,8 +44,10 @@ _PIN_WIDTH = 9.0
 _LEAN_WIDTH = 14.0
 """Frames: standard deviations of the last correction of the limb, and of the body where the limb is too short."""
 _FARTHEST_LEAN = 0.3
-_STRIDE = 0.05
-"""Metres: a shorter stride to a hit is not made longer than to this."""
+_GLIDE = 0.1
+"""m/s that every stride to a hit has at least, so that even one that the network leaves out can be scaled."""
+_PASSING = 18
+"""Frames after a hit within which the root goes on at the network's own speed again."""
 _LEANS = 3
 """How often the body comes nearer: planted feet take some of it back."""
 _STRIKING_BEND = np.radians(30.0)
@@ -357,8 +359,7 @@ class StrikeSynthesis:
             limb = _LIMBS[effector]
             upper, middle, end, tip = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, EFFECTORS[effector]])
             a = float(np.linalg.norm(MODEL_SKELETON.offsets[middle]))
-            start = made.root[max(hit - STRIKE_FRAMES, 0), :2] + out[max(hit - STRIKE_FRAMES, 0), :2]
-            ahead = normalize(self._places[k, :2] - start)
+            ahead = direction(made.root[hit, 3])
             # What the tip adds to the lower bone, and how far its line is off that bone in the bend.
             thigh = made.places[hit, middle] - made.places[hit, upper]
             shin, far = (made.places[hit, joint] - made.places[hit, middle] for joint in (end, tip))
@@ -367,10 +368,12 @@ class StrikeSynthesis:
             arm = self._places[k] - made.places[hit, upper] - out[hit]
             onward = float(arm[:2] @ ahead)
             reach = a * a + b * b + 2 * a * b * np.cos(bend) - float(arm @ arm) + onward * onward
-            stride = np.cumsum(strike_window(times - hit) * (speed @ ahead))
-            stride[1:], stride[0] = stride[:-1].copy(), 0.0
-            share = stride / max(float(stride[hit]), _STRIDE)
-            out[:, :2] += max(onward - np.sqrt(max(reach, 0.0)), -float(stride[hit])) * ahead * share[:, None]
+            since = times - hit
+            pace = (np.maximum(speed @ ahead, 0) + _GLIDE / FPS) * strike_window(since)
+            pace *= 1 - np.clip(since / _PASSING, 0, 1) ** 2 * (3 - 2 * np.clip(since / _PASSING, 0, 1))
+            stride = np.concatenate(([0.0], np.cumsum(pace[:-1])))
+            nearer = max(onward - np.sqrt(max(reach, 0.0)), -float(stride[hit]))
+            out[:, :2] += nearer * ahead * (stride / max(float(stride[hit]), 1e-6))[:, None]
         return out
 
     def _lean(self, places: Array) -> Array:
