@@ -26,6 +26,8 @@ CAPSULES = (
 """Bones from joint to joint, and their radii in metres."""
 SITTING = ("Hips", "LeftUpLeg", "RightUpLeg")
 """Bones that lie on what one sits on, and hands rest on it; arms touch what is carried or opened."""
+GIVE = 0.05
+"""Metres by which these parts may be in what is used: flesh and upholstery give way."""
 _SHARES = np.array([0.1, 0.4, 0.7, 1.0])
 _REACH = 1.6
 _ENDS = np.array([MODEL_SKELETON.indices(bone[:2]) for bone in CAPSULES])
@@ -44,17 +46,20 @@ def depth(
     """Deepest metres by which a body with joints at `places` (J, 3) is in a thing, outside intended contacts.
 
     frame: of the things' poses. used: names of the things that are used: while one sits, the parts that one sits with
-    may touch them, and while one handles things, the arms. Measured from points on the bones: a point inside counts
-    with its radius.
+    may press by GIVE into them, and while one handles things, the arms. Measured from points on the bones: a point
+    inside of a cuboid counts with its radius and its way out.
     """
     points = bone_points(places)
     near = surroundings.near(frame, places[0], _REACH)
     if not len(near):
         return 0.0
-    allowed = may_touch(np.array(sits), np.array(handles))
-    others = np.maximum(RADII - near.without(used).distance(points), 0)
-    own = np.where(allowed, 0.0, np.maximum(RADII - near.of(used).distance(points), 0))
-    return float(max(others.max(), own.max()))
+    off = np.einsum("pni,nij->pnj", points[:, None] - near.centre, near.rotation)
+    gap = np.abs(off) - near.half
+    away = np.linalg.norm(np.maximum(gap, 0), axis=-1) + np.minimum(gap.max(axis=-1), 0)
+    deep = RADII[:, None] - away
+    own = np.isin(near.owner, [near.names.index(name) for name in used])
+    deep -= GIVE * (may_touch(np.array(sits), np.array(handles))[:, None] & own)
+    return max(float(deep.max()), 0.0)
 
 
 def bone_points(places: Array) -> Array:

@@ -17,18 +17,24 @@ def block(place: list[float], half: list[float], name: str = "block") -> Collide
     return Collider(name, Cuboids(np.zeros((1, 3)), np.array([half])), np.array([[*place, 1.0, 0, 0, 0]]))
 
 
-@pytest.mark.parametrize(("distance", "expected"), [(0.5, 0.0), (0.05, 0.06), (-0.2, 0.11)])
+@pytest.mark.parametrize(("distance", "expected"), [(0.5, 0.0), (0.05, 0.06), (-0.2, 0.21)])
 def test_depth_is_how_far_the_trunk_reaches_into_a_wall_before_it(distance: float, expected: float) -> None:
     wall = block([0, -distance - 1.0, 1.2], [0.1, 1.0, 0.1])
     found = depth(STANDING, 0.0, Surroundings([wall]), [], sits=False, handles=False)
     assert found == pytest.approx(expected, abs=0.035)
 
 
-def test_what_is_used_may_be_touched_by_the_parts_that_use_it() -> None:
-    around = Surroundings([block([0, 0, HIPS_HEIGHT], [0.15, 0.15, 0.05])])
-    assert depth(STANDING, 0.0, around, ["block"], sits=False, handles=False) > 0.05
+def test_what_is_used_may_be_pressed_a_little_by_the_parts_that_use_it() -> None:
+    # Before the trunk, 3 cm in its capsule.
+    around = Surroundings([block([0, -0.18, HIPS_HEIGHT + 0.15], [0.02, 0.1, 0.1])])
+    assert depth(STANDING, 0.0, around, ["block"], sits=False, handles=False) == pytest.approx(0.03, abs=0.02)
     assert depth(STANDING, 0.0, around, ["block"], sits=True, handles=False) == 0
-    assert depth(STANDING, 0.0, around, [], sits=True, handles=False) > 0.05
+    assert depth(STANDING, 0.0, around, [], sits=True, handles=False) == pytest.approx(0.03, abs=0.02)
+
+
+def test_a_body_that_sits_in_the_middle_of_a_seat_is_in_it() -> None:
+    around = Surroundings([block([0, 0, HIPS_HEIGHT + 0.1], [0.3, 0.3, 0.3])])
+    assert depth(STANDING, 0.0, around, ["block"], sits=True, handles=False) > 0.1
 
 
 def test_nothing_near_is_no_depth() -> None:
