@@ -51,16 +51,15 @@ def box(low: list[float], high: list[float]) -> Surroundings:
 
 def test_a_wall_through_the_body_is_deep_and_one_beside_it_is_none() -> None:
     through, beside = box([-2, -2, 0.8], [2, 2, 1.2]), box([2.0, -2, 0], [2.2, 2, 2])
-    assert penetration(standing(), through, []).min() == pytest.approx(0.11)
+    assert penetration(standing(), through, []).min() > 0.2
     assert penetration(standing(), beside, []).max() == 0
 
 
-def test_who_sits_may_touch_the_seat_with_what_one_sits_with() -> None:
-    hips = HIPS_HEIGHT + float(MODEL_SKELETON.offsets[MODEL_SKELETON.index("LeftUpLeg")][2])
-    seat = box([-0.3, -0.3, hips - 0.1], [0.3, 0.3, hips + 0.01])
-    assert penetration(standing("sit"), seat, ["thing"]).max() == 0
-    assert penetration(standing("walk"), seat, ["thing"]).min() > 0.05
-    assert penetration(standing("sit"), seat, []).min() > 0.05
+def test_the_parts_that_sit_may_press_into_the_seat() -> None:
+    back = box([-0.3, 0.08, HIPS_HEIGHT + 0.1], [0.3, 0.3, HIPS_HEIGHT + 0.3])
+    assert penetration(standing("sit"), back, ["thing"]).max() == 0
+    assert penetration(standing("walk"), back, ["thing"]).min() > 0.02
+    assert penetration(standing("sit"), back, []).min() > 0.02
 
 
 def test_motion_detail_is_the_joints_own_turning() -> None:
