@@ -28,11 +28,11 @@ BEGINNING = 0.3
 """Seconds until one who stands begins to turn towards his way."""
 SETTLING = 1.3
 """Seconds from the end of the way until one has come to rest there and stood still for a while;"""
-TURNING_AT_END = 3.2
+TURNING_AT_END = 2.2
 """rad/s of turning to the facing that is asked for there, which begins while one still comes to rest."""
 TURNING = 0.6
 """Seconds that turning on the spot takes whatever the angle, and"""
-TURNING_RATE = 2.0
+TURNING_RATE = 1.6
 """rad/s of the angle."""
 DOUBT = 0.6
 """Seconds by which nine of ten walks are done at most sooner or later than foreseen, and"""
