@@ -134,7 +134,7 @@ class Form:
 
     def part(self, level: Level, mask: Array) -> Level:
         """The part of a level that `mask` (X, Y) covers."""
-        low, high = _extent(mask)
+        low, high = extent_of(mask)
         size, origin = self.voxels.size, self.voxels.origin[:2]
         return Level(level.height, mask, origin + low * size, origin + high * size, float(mask.sum()) * size**2)
 
@@ -155,7 +155,7 @@ class Form:
         for side in range(4):
             # Turned so that the side in question is the one with the lowest second index.
             mask, heights = np.rot90(level.mask, -side), np.rot90(rise, -side)
-            low, high = _extent(mask)
+            low, high = extent_of(mask)
             edge = int(low[1])
             spare = int(0.2 * (high[0] - low[0]))
             strip = heights[int(low[0]) + spare : int(high[0]) - spare, max(edge - outer, 0) : edge + inner]
@@ -287,7 +287,7 @@ def _free_above(filled: Array) -> Array:
     return above - np.arange(filled.shape[2]) - 1
 
 
-def _extent(mask: Array) -> tuple[Array, Array]:
+def extent_of(mask: Array) -> tuple[Array, Array]:
     """Lowest and highest (exclusive) cells (2,), without rows that hold less than a third of the fullest."""
     low, high = np.zeros(2), np.zeros(2)
     for axis in (0, 1):

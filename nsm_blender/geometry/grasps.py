@@ -8,26 +8,37 @@ import numpy as np
 from ..motion.rotations import Array, normalize
 from .around import standing_room
 from .colliders import Placed
-from .form import SIDES, Form
+from .form import SIDES, Form, extent_of
 from .reach import LIFT_HEIGHT, SPAN
 from .roles import Carryable, Proposal
 
 _EASY = 0.4
 """Metres between the palms, about the shoulders' width, that are held most easily."""
-_PALM = 0.06
-"""Metres: half the size of the patch that a palm lies on."""
+_PALM, _PALM_WIDE = 0.06, 0.1
+"""Metres: half the height and half the breadth of the part of a side that is looked at for a palm."""
+_CELLS = 8
+"""Cells along each edge of that part."""
+_FLAP = 0.05
+"""Metres by which the outline of a body differs at its heights; where it differs more there are flaps or a lid."""
 _FULL = 300.0
 """kg of a cubic metre of what people carry: cartons, crates, sacks, with what is in them."""
 _CLASSES = ((8.0, "light"), (20.0, "medium"), (np.inf, "heavy"))
 """kg up to which a thing is of a weight class."""
 _TOO_HEAVY = 60.0
+_PORTABLE, _NARROW, _BULKY = 0.8, 0.52, 0.14
+"""Metres that portable things measure at most, and across at their narrower side, and their volume in cubic metres."""
+_MOST = 0.45
+"""Share of a thing's height, breadth and depth that its body has at least: what is less is a column or a drawer."""
+_HAND, _SIDES = 0.08, 0.8
+"""Metres of a cell of a side, and the share of such cells that are closed on a box, a case or a basket: furniture on
+legs is open below."""
 
 
 def propose_grasp(form: Form, around: Placed | None) -> Proposal:
     """Two palms on opposite sides, in the form's aligned frame; none when all sides are too far apart."""
-    low, high = np.quantile(form.points, [0.002, 0.998], axis=0)
+    low, high = body(form)
     middle = (low + high) / 2
-    grasps = [(across, _palms(form.points, middle, across)) for across in (0, 1)]
+    grasps = [(across, _palms(form.points, low, high, across)) for across in (0, 1)]
     widths = [float(palms[1] - palms[0]) for _, palms in grasps]
     fitting = [grasp for grasp, width in zip(grasps, widths, strict=True) if SPAN[0] <= width <= SPAN[1]]
     if not fitting:
@@ -80,17 +91,82 @@ def check_grasp(grasp: Carryable, form: Form | None, floor: float) -> list[str]:
     return out
 
 
-def _palms(points: Array, middle: Array, across: int) -> Array:
-    """Lowest and highest coordinate (2,) of the surface on the line through the middle along an axis."""
-    along = 1 - across
-    for patch in (_PALM, 2 * _PALM, 4 * _PALM):
-        near = (np.abs(points[:, along] - middle[along]) < patch) & (np.abs(points[:, 2] - middle[2]) < patch)
-        if near.sum() < 20:
-            continue
-        coordinate = points[near, across]
-        if coordinate.min() < middle[across] < coordinate.max():
-            return np.quantile(coordinate, [0.01, 0.99])
-    return np.quantile(points[:, across], [0.01, 0.99])
+def body(form: Form) -> tuple[Array, Array]:
+    """Low and high corner (3,) of a thing's body in its aligned frame: without carrying handles, lids and flaps.
+
+    The body is where the thing is closed around, at most heights: an open box counts as what it holds.
+    """
+    filled, size, origin = form.voxels.filled, form.voxels.size, form.voxels.origin
+    inside = filled.copy()
+    for axis in (0, 1):
+        before = np.maximum.accumulate(filled, axis=axis)
+        after = np.flip(np.maximum.accumulate(np.flip(filled, axis), axis=axis), axis)
+        inside = inside & before & after if axis else before & after
+    layers = np.flatnonzero(inside.any(axis=(0, 1)))
+    if len(layers) == 0:
+        low, high = np.quantile(form.points, [0.002, 0.998], axis=0)
+        return low, high
+    ends = np.array([np.concatenate(extent_of(inside[:, :, layer])) for layer in layers])
+    area = inside.sum(axis=(0, 1))[layers]
+    usual = np.median(ends[area >= 0.5 * np.median(area)], axis=0)
+    alike = layers[(np.abs(ends - usual).max(axis=1) * size < _FLAP) | (area >= 0.7 * np.median(area))]
+    low = np.array([*(origin[:2] + size * usual[:2]), origin[2] + size * alike[0]])
+    high = np.array([*(origin[:2] + size * usual[2:]), origin[2] + size * (alike[-1] + 1)])
+    points = form.points
+    within = (points > low - size).all(axis=1) & (points < high + size).all(axis=1)
+    # To the surface itself, which a voxel only surrounds.
+    return (low, high) if not within.any() else tuple(np.quantile(points[within], [0.002, 0.998], axis=0))
+
+
+def is_portable(form: Form) -> bool:
+    """Whether a thing looks as if it were carried between two hands: a box, case or bag of such a size, with sides."""
+    size = np.ptp(form.points, axis=0)
+    low, high = body(form)
+    extent = high - low
+    return bool(
+        extent.max() <= _PORTABLE
+        and extent[:2].min() <= _NARROW
+        and float(np.prod(extent)) <= _BULKY
+        and (extent >= _MOST * size).all()
+        and _walled(form, low, high) > _SIDES
+    )
+
+
+def _walled(form: Form, low: Array, high: Array) -> float:
+    """Share of a body's upright sides, in cells about as large as a hand, on which there is something."""
+    points, found = form.points, []
+    for across in (0, 1):
+        along = 1 - across
+        count = np.maximum(np.round((high - low)[[along, 2]] / _HAND), 1).astype(int)
+        at = (points[:, [along, 2]] - low[[along, 2]]) / (high - low)[[along, 2]] * count
+        cell = np.clip(np.floor(at).astype(int), 0, count - 1) @ [count[1], 1]
+        third = (high - low)[across] / 3
+        for near in (points[:, across] < low[across] + third, points[:, across] > high[across] - third):
+            inside = near & (at >= 0).all(axis=1) & (at <= count).all(axis=1)
+            found.append(len(np.unique(cell[inside])) / float(np.prod(count)))
+    return min(found)
+
+
+def _palms(points: Array, low: Array, high: Array, across: int) -> Array:
+    """Lowest and highest coordinate (2,) along an axis of a body between two corners, where palms lie on its sides.
+
+    That of most of a side counts, so that a carrying handle or a hinge that sticks out does not.
+    """
+    along, middle = 1 - across, (low + high) / 2
+    patch = np.minimum([_PALM_WIDE, _PALM], 0.5 * (high - low)[[along, 2]])
+    away = points[:, [along, 2]] - middle[[along, 2]]
+    near = (np.abs(away) <= patch).all(axis=1)
+    if near.sum() < 20:
+        return np.array([low[across], high[across]])
+    cell = np.floor((away[near] + patch) / (2 * patch + 1e-9) * _CELLS).astype(int) @ [_CELLS, 1]
+    coordinate = points[near, across]
+    out = []
+    for sign in (-1.0, 1.0):
+        ends = np.full(_CELLS**2, -np.inf)
+        np.maximum.at(ends, cell, sign * coordinate)
+        ends = ends[np.isfinite(ends) & (ends > sign * middle[across])]
+        out.append(sign * float(np.median(ends)) if len(ends) else (low if sign < 0 else high)[across])
+    return np.array(out)
 
 
 def _carrier_side(form: Form, across: int, middle: Array, around: Placed | None) -> int:

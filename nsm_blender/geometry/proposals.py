@@ -12,12 +12,16 @@ from ..motion.rotations import Array, to_matrix
 from .colliders import STILL, Placed
 from .doors import check_door, propose_door
 from .form import Form
-from .grasps import check_grasp, propose_grasp
+from .grasps import check_grasp, is_portable, propose_grasp
 from .mesh import TriangleMesh
 from .reach import CLIMB_HEIGHTS, SIT_HEIGHTS
 from .roles import KINDS, Carryable, Climbable, Door, Handles, Proposal, Seat, Surface, moved
-from .seats import check_seat, propose_seat
+from .seats import check_seat, is_backed, is_open, propose_seat
+from .stairs import flight
 from .tops import check_climb, check_surface, propose_climb, propose_surface
+
+_TABLE, _STAGE = 0.3, 0.78
+"""Meters: a top lower than the first is no table, one that is as wide and deep as the second but low is a stage."""
 
 _PROPOSE = {
     "seat": propose_seat,
@@ -85,37 +89,49 @@ def guess_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> str:
     door = propose_door(form, None).handles
     if isinstance(door, Door) and 1.7 <= size[2] <= 2.6 and 0.5 <= door.width <= 1.5 and size[:2].min() < 0.25:
         return "door"
+    steps = flight(form)
+    if steps is not None and len(steps.treads) > 2:
+        return "climbable"
     if size[2] > 1.5 and size[:2].max() > 3.0:
         return "obstacle"
+    if is_portable(form):
+        return "carryable"
     found = propose_seat(form, None)
     seat = found.handles
-    if isinstance(seat, Seat) and found.confidence > 0.9 and min(seat.width, seat.depth) > 0.25:
+    if not isinstance(seat, Seat) or not is_open(seat, form):
+        return _role_of_top(form, None, size, steps is not None)
+    if min(seat.width, seat.depth) > 0.25 and (found.confidence > 0.9 or is_backed(seat, form)):
         return "seat"
-    if size.max() <= 0.65 and size[:2].min() <= 0.45 and form.voxels.volume() > 0.35 * float(np.prod(size)):
-        return "carryable"
-    return _role_of_top(form, seat if isinstance(seat, Seat) else None, size)
+    return _role_of_top(form, seat, size, steps is not None)
 
 
-def _role_of_top(form: Form, seat: Seat | None, size: Array) -> str:
-    """The role of a thing that is neither door nor chair, by the height and the area of its top."""
-    solid = form.voxels.volume() > 0.8 * float(np.prod(size))
+def _role_of_top(form: Form, seat: Seat | None, size: Array, steps: bool) -> str:
+    """The role of a thing that is neither door nor chair, by the height and the area of its top. steps: whether a
+    lower tread leads up to it."""
     climb = propose_climb(form, None).handles
-    if isinstance(climb, Climbable) and solid and CLIMB_HEIGHTS[0] < climb.edge[2] - form.floor < 0.6:
-        return "climbable"
+    if isinstance(climb, Climbable):
+        high = climb.edge[2] - form.floor
+        broad = size[:2].min() >= _STAGE
+        if CLIMB_HEIGHTS[0] < high < (_TABLE if not broad and not steps else 0.6):
+            return "climbable"
     surface = propose_surface(form, None).handles
-    height = surface.place[2] - form.floor if isinstance(surface, Surface) else 0.0
-    if (
-        seat is not None
-        and size[2] < SIT_HEIGHTS[1]
-        and SIT_HEIGHTS[0] < seat.place[2] - form.floor
-        and seat.depth < 0.5
-    ):
+    if seat is not None and SIT_HEIGHTS[0] < seat.place[2] - form.floor and _is_stool(form, seat, size):
         return "seat"
-    if isinstance(surface, Surface) and 0.3 < height < 1.3 and min(surface.width, surface.depth) > 0.2:
+    height = surface.place[2] - form.floor if isinstance(surface, Surface) else 0.0
+    if isinstance(surface, Surface) and _TABLE <= height < 1.3 and min(surface.width, surface.depth) > 0.2:
         return "surface"
     if isinstance(climb, Climbable) and CLIMB_HEIGHTS[0] < climb.edge[2] - form.floor < CLIMB_HEIGHTS[1]:
         return "climbable"
     return "obstacle"
+
+
+def _is_stool(form: Form, seat: Seat, size: Array) -> bool:
+    """Whether a seat without a back is the top of a stool or a bench: as high as people sit, and not deep; or a bar
+    stool: higher, small, and mostly air below."""
+    if size[2] < SIT_HEIGHTS[1]:
+        return seat.depth < 0.5
+    small = max(seat.width, seat.depth) < 0.45 and size[2] < 0.9
+    return small and form.voxels.volume() < 0.3 * float(np.prod(size))
 
 
 def _looking(handles: Handles) -> float | None:

@@ -6,26 +6,39 @@ from __future__ import annotations
 import numpy as np
 
 from ..motion.rotations import Array
+from .arm_rests import arm_rest
 from .around import distance, standing_room
 from .colliders import Placed
 from .form import SIDES, Form, Level, largest_rectangle
-from .reach import ARM_REST, SIT_HEIGHTS, STANDING
-from .roles import Proposal, Seat, moved
+from .reach import SIT_HEIGHTS, STANDING
+from .roles import Handles, Proposal, Seat, moved
 
 _USUAL = 0.45
 _LOW_BACK = 0.08
 """Metres that something beside a seat must rise on average to be a back or an arm rest."""
-_DEEP, _EDGE = 0.8, 0.3
+_WING = 0.4
+"""Meters that a corner sofa's other wing is wide and deep at least."""
+_MARGIN, _BACK = 0.1, 0.01
+"""Meters beyond the heights at which people sit usually, and the share of a seat's surface that a back rest has at
+least, for what is a seat by its back rest."""
+_TRUNK, _IN_THE_WAY = 0.14, 0.002
+"""Meters to all sides of the hips that a trunk needs, and the share of a thing's surface that may be there."""
+_DEEP, _EDGE = 0.8, 0.25
 """Metres: a seat deeper than the first is sat on at its edge, with the hips so far from it."""
 _LONG = 1.35
 """How many times as long as deep a seat is on which one only sits across."""
 
 
 def propose_seat(form: Form, around: Placed | None) -> Proposal:
-    """A seat in the form's aligned frame; none when no level place is large enough."""
-    level = _sitting_level(form)
-    if level is None:
+    """A seat in the form's aligned frame; none when no level place is large enough.
+
+    The other places to sit, such as a corner sofa's other wing or a bed's other edges, are those of the proposal's
+    `also`.
+    """
+    whole = _sitting_level(form)
+    if whole is None:
         return Proposal(None, ["No level place to sit on was found: give the object another role."])
+    level = _without_corners(form, whole)
     lean = _back_direction(form, level)
     if form.aligned < 0.3 and lean is not None:
         # A round seat shows no sides, but what rises beside it does.
@@ -34,20 +47,81 @@ def propose_seat(form: Form, around: Placed | None) -> Proposal:
         return _turned_back(found, turned, form)
     walls = np.minimum(form.walls(level), 0.5)
     side, backed = _facing(form, level, walls, around)
-    along = 1 if side % 2 == 0 else 0
-    place, width, depth = level.middle, level.extent[1 - along], level.extent[along]
-    if depth > _DEEP:
-        # On a bed one sits at its edge.
-        place[:2] += SIDES[side] * (depth / 2 - _EDGE)
-        depth = 2 * _EDGE
-    facing = [*SIDES[side].tolist(), 0.0]
-    arms = [arm for turn in (1, 3) if (arm := _arm_rest(form, level, (side + turn) % 4)) is not None]
-    seat = Seat(place.tolist(), facing, float(width), float(depth), arms, _approaches(form, level, side, walls, around))
+    seat = _seat(form, level, side, walls, around)
     warnings = []
     if np.rad2deg(form.slope(level)) > 8:
         warnings.append(f"The seat leans by {np.rad2deg(form.slope(level)):.0f} degrees: is the object tilted?")
     sure = (0.95 if backed else 0.6) * (1.0 if SIT_HEIGHTS[0] <= level.height - form.floor <= SIT_HEIGHTS[1] else 0.5)
-    return Proposal(seat, warnings, sure)
+    also: list[Handles] = []
+    if level.extent[1 if side % 2 == 0 else 0] > _DEEP:
+        edges = [other for other in range(4) if other != side and walls[other] < _LOW_BACK]
+        also += [_seat(form, level, other, walls, around) for other in edges]
+    also += [wing for wing in _wings(form, whole, level, around) if wing.approaches]
+    return Proposal(seat, warnings, sure, also)
+
+
+def is_backed(seat: Seat, form: Form) -> bool:
+    """Whether something rises behind a seat in the form's aligned frame, and people sit at about its height."""
+    low, high = SIT_HEIGHTS
+    if not low - _MARGIN <= seat.place[2] - form.floor <= high + _MARGIN:
+        return False
+    away = form.points - np.array(seat.place)
+    facing = np.array(seat.facing)
+    back, rise = -(away @ facing), away[:, 2]
+    beside = np.abs(away @ np.cross([0.0, 0.0, 1.0], facing)) < seat.width / 3
+    behind = beside & (back > seat.depth / 2 - 0.08) & (back < seat.depth / 2 + 0.3) & (rise > 0.15) & (rise < 0.8)
+    return bool(behind.sum() > _BACK * len(away))
+
+
+def is_open(seat: Seat, form: Form) -> bool:
+    """Whether a body has room on a seat in the form's aligned frame: above its middle and before it nothing of the
+    thing itself is in the way, as in a cupboard or between the boards of a shelf."""
+    away = form.points - np.array(seat.place)
+    facing = np.array(seat.facing)
+    front, beside, rise = away @ facing, np.abs(away @ np.cross([0.0, 0.0, 1.0], facing)), away[:, 2]
+    above = (np.abs(front) < _TRUNK) & (beside < _TRUNK) & (rise > 0.5) & (rise < 1.2)
+    before = (front > seat.depth / 2 - 0.05) & (front < seat.depth / 2 + 0.3) & (beside < _TRUNK)
+    before &= (rise > 0.15) & (rise < 0.8)
+    return bool(max(above.sum(), before.sum()) < _IN_THE_WAY * len(away))
+
+
+def _seat(form: Form, level: Level, side: int, walls: Array, around: Placed | None) -> Seat:
+    """The seat on a level whose sitter looks to a side, between its arm rests."""
+    along = 1 if side % 2 == 0 else 0
+    across = 1 - along
+    place, width, depth = level.middle, float(level.extent[across]), float(level.extent[along])
+    if depth > _DEEP:
+        # On a bed one sits at its edge.
+        place[:2] += SIDES[side] * (depth / 2 - _EDGE)
+        depth = 2 * _EDGE
+    arms, ends = [], [float(level.low[across]), float(level.high[across])]
+    for turn in (1, 3):
+        beside = (side + turn) % 4
+        found = arm_rest(form, level, beside)
+        if found is not None:
+            arms.append(found[0])
+            low = SIDES[beside][across] < 0
+            ends[0 if low else 1] = max(ends[0], found[1]) if low else min(ends[1], found[1])
+    if arms:
+        place[across], width = (ends[0] + ends[1]) / 2, ends[1] - ends[0]
+    facing = [*SIDES[side].tolist(), 0.0]
+    return Seat(place.tolist(), facing, width, depth, arms, _approaches(form, level, side, walls, around))
+
+
+def _wings(form: Form, whole: Level, used: Level, around: Placed | None) -> list[Seat]:
+    """Seats on what is left of a level beside the rectangle that is used, such as the other wing of a corner sofa."""
+    out = []
+    left = whole.mask & ~used.mask
+    while True:
+        x0, y0, x1, y1 = largest_rectangle(left)
+        if min(x1 - x0, y1 - y0) * form.voxels.size < _WING:
+            return out
+        mask = np.zeros_like(left)
+        mask[x0:x1, y0:y1] = True
+        left &= ~mask
+        part = form.part(whole, mask)
+        walls = np.minimum(form.walls(part), 0.5)
+        out.append(_seat(form, part, _facing(form, part, walls, around)[0], walls, around))
 
 
 def check_seat(seat: Seat, form: Form | None, floor: float, around: Placed | None) -> list[str]:
@@ -94,17 +168,22 @@ def _sitting_level(form: Form) -> Level | None:
         backed = 1.5 if form.walls(level).max() > 0.2 else 1.0
         if likely * large * backed > most:
             best, most = level, float(likely * large * backed)
-    return None if best is None else _without_corners(form, best)
+    return best
 
 
 def _without_corners(form: Form, level: Level) -> Level:
-    """The largest rectangle of a level that is no single one, such as that of a corner sofa; else the level."""
-    if level.area > 0.7 * float(np.prod(level.extent)):
-        return level
-    x0, y0, x1, y1 = largest_rectangle(level.mask)
+    """The rectangle of a level that is sat on: what its extent covers, or, where that is far from full, the largest
+    rectangle on it, as on a corner sofa with wings of the same length."""
+    low, high = (
+        np.round((end - form.voxels.origin[:2]) / form.voxels.size).astype(int) for end in (level.low, level.high)
+    )
     mask = np.zeros_like(level.mask)
-    mask[x0:x1, y0:y1] = True
-    return form.part(level, mask)
+    mask[low[0] : high[0], low[1] : high[1]] = True
+    if (level.mask & mask).sum() < 0.7 * mask.sum():
+        mask[:] = False
+        x0, y0, x1, y1 = largest_rectangle(level.mask)
+        mask[x0:x1, y0:y1] = True
+    return form.part(level, level.mask & mask)
 
 
 def _facing(form: Form, level: Level, walls: Array, around: Placed | None) -> tuple[int, bool]:
@@ -152,30 +231,10 @@ def _back_direction(form: Form, level: Level) -> Array | None:
 def _turned_back(found: Proposal, turned: Form, form: Form) -> Proposal:
     """A proposal made in one aligned frame, in the aligned frame of the other form."""
     if found.handles is not None:
-        found.handles = moved(found.handles, form.world.T @ turned.world, np.zeros(3))
+        into = form.world.T @ turned.world
+        found.handles = moved(found.handles, into, np.zeros(3))
+        found.also = [moved(part, into, np.zeros(3)) for part in found.also]
     return found
-
-
-def _arm_rest(form: Form, level: Level, side: int) -> list[float] | None:
-    """The middle of the arm rest on a side of the seat, if there is one."""
-    across = 0 if side % 2 else 1
-    sign = SIDES[side][across]
-    edge = level.middle[across] + sign * level.extent[across] / 2
-    points = form.points
-    out = (points[:, across] - edge) * sign
-    along = np.abs(points[:, 1 - across] - level.middle[1 - across])
-    rise = points[:, 2] - level.height
-    near = (out > -0.05) & (out < 0.28) & (along < 0.42 * level.extent[1 - across]) & (rise > 0.08) & (rise < 0.38)
-    if near.sum() < 20:
-        return None
-    # The top of what rises there; a rest is level, so its top holds many points.
-    top = float(np.quantile(rise[near], 0.97))
-    rest = points[near & (np.abs(rise - top) < 0.02)]
-    if np.ptp(rest[:, 1 - across]) < 0.12 or np.ptp(rest[:, across]) < 0.02:
-        return None
-    place = (rest.max(axis=0) + rest.min(axis=0)) / 2
-    place[2] = float(np.median(rest[:, 2]))
-    return None if abs(place[across] - level.middle[across]) > ARM_REST else [float(v) for v in place]
 
 
 def _against_form(place: Array, form: Form) -> list[str]:

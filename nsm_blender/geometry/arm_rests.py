@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Arm rests beside a seat: long in the seat's direction, level, no broader than an arm needs, at elbow height."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..motion.rotations import Array
+from .form import SIDES, Form, Level
+from .reach import ARM_REST
+
+RISE = (0.08, 0.38)
+"""Meters over the seat between which the tops of arm rests lie; what rises higher is a back or a wing."""
+BROADEST = 0.32
+"""Meters across an arm rest at most: what is broader is a pillow or a table."""
+_BESIDE = 0.30
+"""Meters beyond the seat's edge within which its arm rests end."""
+_SHARE, _SHORTEST = 0.4, 0.16
+"""Of the seat's depth, and meters, that an arm rest is long at least."""
+_LEVEL = 0.035
+"""Meters by which the top of an arm rest changes over its length at most."""
+
+
+def arm_rest(form: Form, level: Level, side: int) -> tuple[list[float], float] | None:
+    """The middle of the top of the arm rest on a side of a seat, and the coordinate of its inner face across the seat.
+
+    side: one of SIDES, across the facing. None where there is no rest, or where it is out of reach of a sitter in the
+    middle. All in the form's aligned frame.
+    """
+    across = 0 if side % 2 else 1
+    sign = float(SIDES[side][across])
+    tops = _tops(form, level, across, sign)
+    if tops is None:
+        return None
+    heights, first = tops
+    size = form.voxels.size
+    rows = max(_SHARE * len(heights), _SHORTEST / size)
+    # A column of cells along the seat belongs to a rest where a long enough part of it rises so far.
+    counts = ((heights > RISE[0]) & (heights < RISE[1])).sum(axis=0)
+    for start, stop in reversed(_runs(counts >= rows)):
+        rise = heights[:, start:stop].max(axis=1)
+        part = _longest_level(np.where((rise > RISE[0]) & (rise < RISE[1]), rise, np.nan))
+        if part is None or part.stop - part.start < rows or (stop - start) * size > BROADEST:
+            continue
+        crest = np.median(heights[part, start:stop], axis=0)
+        high = np.flatnonzero(crest > crest.max() - 0.02)
+        out = first + size * (start + (high[0] + high[-1] + 1) / 2)
+        place = np.empty(3)
+        place[across] = level.middle[across] + sign * out
+        place[1 - across] = level.low[1 - across] + size * (part.start + part.stop) / 2
+        place = _on_crest(form, level, place, across, size * (part.stop - part.start))
+        if abs(place[across] - level.middle[across]) > ARM_REST:
+            return None
+        return place.tolist(), float(level.middle[across] + sign * (first + size * start))
+    return None
+
+
+def _tops(form: Form, level: Level, across: int, sign: float) -> tuple[Array, float] | None:
+    """Heights (rows along the seat, columns outwards) in meters over a seat of what stands beside its middle and up to
+    _BESIDE beyond its edge, as far as it rises at all; and the distance of the first column from the middle."""
+    size, origin, filled = form.voxels.size, form.voxels.origin, form.voxels.filled
+    base = round((level.height + 0.5 * size - origin[2]) / size)
+    band = filled[:, :, base : base + round(1.0 / size)]
+    if band.shape[2] == 0:
+        return None
+    # From the seat up to the first gap of two hands: a rest on posts counts, a lamp over it does not.
+    rise = np.where(band.any(axis=2), band.shape[2] - np.argmax(band[:, :, ::-1], axis=2), 0) * size
+    along = slice(*(np.array([level.low, level.high])[:, 1 - across] - origin[1 - across]).astype(float) / size)
+    rows = slice(max(round(along.start), 0), round(along.stop))
+    middle = (level.middle[across] - origin[across]) / size
+    reach = round((level.extent[across] / 2 + _BESIDE) / size)
+    turned = rise if across == 0 else rise.T
+    cells = np.floor(middle).astype(int) + int(sign) * np.arange(reach)
+    cells = cells[(cells >= 0) & (cells < turned.shape[0])]
+    if len(cells) == 0:
+        return None
+    first = size * (cells[0] + (0.0 if sign > 0 else 1.0) - middle) * sign
+    return turned[cells, rows].T, float(first)
+
+
+def _on_crest(form: Form, level: Level, place: Array, across: int, length: float) -> Array:
+    """A place (3,) near the crest of a rest, moved to the middle of its top as the surface itself has it."""
+    points, along = form.points, 1 - across
+    rise = points[:, 2] - level.height
+    near = (np.abs(points[:, across] - place[across]) < 0.08) & (np.abs(points[:, along] - place[along]) < length / 2)
+    near &= (rise > RISE[0]) & (rise < RISE[1] + 0.02)
+    out = place.copy()
+    out[2] = level.height + (np.quantile(rise[near], 0.97) if near.any() else RISE[0])
+    top = near & (points[:, 2] > out[2] - 0.01)
+    if top.any():
+        out[across] = points[top, across].min() / 2 + points[top, across].max() / 2
+    return out
+
+
+def _runs(mask: Array) -> list[tuple[int, int]]:
+    """First and last (exclusive) of each run of True."""
+    edge = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(int), [0]])))
+    return list(zip(edge[::2].tolist(), edge[1::2].tolist(), strict=True))
+
+
+def _longest_level(rise: Array) -> slice | None:
+    """The longest stretch of rows whose tops differ by at most _LEVEL from their median; NaN breaks it."""
+    best = None
+    for start, stop in _runs(~np.isnan(rise)):
+        level = np.abs(rise[start:stop] - np.median(rise[start:stop])) <= _LEVEL
+        for a, b in _runs(level):
+            if best is None or b - a > best.stop - best.start:
+                best = slice(start + a, start + b)
+    return best

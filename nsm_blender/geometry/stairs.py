@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flights of steps: level treads that lead up one after the other, evenly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..motion.rotations import Array
+from .form import SIDES, Form, Level
+from .reach import CLIMB_HEIGHTS, LANDING
+from .roles import Climbable
+
+RISES, RUNS = (0.09, 0.29), (0.16, 0.46)
+"""Meters by which the treads of a flight lie above one another, and by which their front edges lie behind one
+another."""
+_UNEVEN = 0.05
+"""Meters by which the rises of a flight differ at most."""
+_ABREAST = 0.6
+"""Share of the narrower tread's width that two treads must have in common."""
+_STEEP = (0.3, 1.4)
+"""Rise over run between which a landing that lies above its edge is reached by stairs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flight:
+    """Treads from the lowest to the highest, and the side of SIDES to which the lowest one faces."""
+
+    treads: list[Level]
+    side: int
+
+    def front(self, number: int) -> Array:
+        """Middle (3,) of the front edge of a tread."""
+        tread, along = self.treads[number], 1 if self.side % 2 == 0 else 0
+        out = tread.middle
+        out[along] += SIDES[self.side][along] * tread.extent[along] / 2
+        return out
+
+    def climb(self) -> Climbable:
+        """From the front edge of the lowest tread to a place on the highest one."""
+        up, along = np.array([*-SIDES[self.side], 0.0]), 1 if self.side % 2 == 0 else 0
+        landing = self.front(-1) + min(LANDING, float(self.treads[-1].extent[along]) / 2) * up
+        width = min(float(tread.extent[1 - along]) for tread in self.treads)
+        return Climbable(self.front(0).tolist(), up.tolist(), landing.tolist(), width)
+
+
+def flight(form: Form) -> Flight | None:
+    """The longest flight of two or more steps of a thing; None where there is none."""
+    levels = [level for level in form.levels(clearance=0.6, area=0.03) if level.extent.min() > 0.5 * RUNS[0]]
+    levels.sort(key=lambda level: level.height)
+    found = [_from(level, levels, side, form.floor) for side in range(4) for level in levels]
+    best = max((one for one in found if one is not None), key=lambda one: len(one.treads), default=None)
+    return best if best is not None and len(best.treads) > 1 else None
+
+
+def is_flight(climb: Climbable, up: Array) -> bool:
+    """Whether stairs lead from a climb's edge to its landing. up: (3,) in the climb's frame."""
+    way = np.array(climb.landing) - climb.edge
+    ahead, rise = float(way @ np.array(climb.facing)), float(way @ up)
+    return rise > RISES[1] and _STEEP[0] * ahead < rise < _STEEP[1] * ahead
+
+
+def too_high(climb: Climbable, up: Array, floor_to_edge: float) -> float | None:
+    """Meters from the floor to the landing of stairs that are higher than what is climbed in one go, else None."""
+    high = floor_to_edge + float((np.array(climb.landing) - climb.edge) @ up)
+    return high if is_flight(climb, up) and high > CLIMB_HEIGHTS[1] else None
+
+
+def _from(first: Level, levels: list[Level], side: int, floor: float) -> Flight | None:
+    """The flight whose lowest tread is `first` and faces a side; None where that is too high or too low for one."""
+    rise = first.height - floor
+    if not RISES[0] <= rise <= RISES[1]:
+        return None
+    out = Flight([first], side)
+    while True:
+        last = out.front(-1)
+        after = [level for level in levels if _leads_on(out, level, last, rise)]
+        if not after:
+            return out
+        out.treads.append(min(after, key=lambda level: abs(level.height - last[2] - rise)))
+
+
+def _leads_on(flight: Flight, level: Level, last: Array, rise: float) -> bool:
+    """Whether a level is the next tread of a flight whose rises are `rise` and whose last front edge is at `last`."""
+    before, side = flight.treads[-1], flight.side
+    along = 1 if side % 2 == 0 else 0
+    edge = Flight([level], side).front(0)
+    run = float((last - edge)[:2] @ SIDES[side])
+    step = level.height - last[2]
+    across = 1 - along
+    common = min(before.high[across], level.high[across]) - max(before.low[across], level.low[across])
+    narrow = min(before.extent[across], level.extent[across])
+    return (
+        RISES[0] <= step <= RISES[1]
+        and abs(step - rise) <= _UNEVEN
+        and RUNS[0] <= run <= RUNS[1]
+        and common >= _ABREAST * narrow
+    )
