@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ShotError
+from ..geometry.colliders import QUATERNION
 from ..geometry.roles import Climbable, Surface
-from ..motion.rotations import normalize
+from ..geometry.stairs import is_flight, stairs_text
+from ..motion.rotations import conjugate, normalize, rotate
 from . import scene_network
 from .approaches import used_handles
 from .floor import ANKLE, TOLERANCE, Footprints
@@ -142,7 +144,10 @@ def _too_high(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen, held
     pose = pose_at(thing, seen.set_off)
     climb = used_handles(_goal(shot, key).at(seen.set_off), thing, pose)
     assert isinstance(climb, Climbable)
-    edge, landing = (to_world(np.array(part), pose)[:2] for part in (climb.edge, climb.landing))
+    edge, landing = (to_world(np.array(part), pose) for part in (climb.edge, climb.landing))
+    if is_flight(climb, rotate(conjugate(pose[QUATERNION]), np.array([0.0, 0.0, 1.0]))):
+        return [(f"'{thing.name}': {stairs_text(float(landing[2]) - planner.ground)}", True)]
+    edge, landing = edge[:2], landing[:2]
     before = edge - RUN_UP * normalize(landing - edge)
     steps = Footprints.of(planner.surroundings.at(seen.set_off).of([thing.name]))
     under = steps.distances(np.linspace(before, landing, 100)) <= 0

@@ -17,16 +17,23 @@ from .roles import Door, Proposal
 OPENING = np.pi / 2
 """Radians that a door opens unless something is in its way."""
 
+_PLAIN = (0.1, 0.42)
+"""Shares of a door's height between which a leaf has no handle."""
+_SLICE, _THICKER = 0.015, 0.03
+"""Metres of a slice in which a door's thickness is measured, and by which a frame is thicker than its leaf."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Leaf:
-    """A leaf along one of the aligned axes. wide, thin: the axes' indices. low, high: (3,) metres, without handles."""
+    """A leaf along one of the aligned axes. wide, thin: the axes' indices. low, high: (3,) metres, without handles.
+    beside: points (P, 3) on what sticks out of it. framed: whether the mesh holds its frame, too."""
 
     wide: int
     thin: int
     low: Array
     high: Array
     beside: Array
+    framed: bool
 
     @property
     def middle(self) -> Array:
@@ -60,6 +67,11 @@ def propose_door(form: Form, around: Placed | None) -> Proposal:
     )
     door.angle = _opening(door, form, around)
     warnings = []
+    if leaf.framed:
+        warnings.append(
+            "Leaf and frame are one mesh, and the frame would turn with the leaf: separate them (in Edit Mode, P) and "
+            "wrap each."
+        )
     if not sure:
         warnings.append(
             "Nothing shows on which side the hinges are: this side is a guess, turn it over if it is wrong."
@@ -103,11 +115,52 @@ def _leaf(form: Form) -> _Leaf | None:
     wide = 1 - thin
     if spread[thin] > 0.3 * spread[wide] or spread[2] < 0.8 * spread[wide] or spread[2] < 0.6:
         return None
+    inside = _in_frame(points, wide, thin)
+    points = points[inside]
     faces = np.quantile(points[:, thin], [0.04, 0.96])
     within = (points[:, thin] > faces[0] - 0.012) & (points[:, thin] < faces[1] + 0.012)
     low, high = np.quantile(points[within], [0.001, 0.999], axis=0)
     low[thin], high[thin] = faces
-    return _Leaf(wide, thin, low, high, points[~within])
+    return _Leaf(wide, thin, low, high, points[~within], not inside.all())
+
+
+def _in_frame(points: Array, wide: int, thin: int) -> Array:
+    """Which points (P,) belong to a leaf and not to a frame around it: a frame is thicker and stands at both ends."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    heights = low[2] + np.array(_PLAIN) * (high[2] - low[2])
+    plain = (points[:, 2] > heights[0]) & (points[:, 2] < heights[1])
+    posts = _thick_ends(points[plain], wide, thin, low[wide], high[wide])
+    everything: Array = np.ones(len(points), dtype=bool)
+    if (
+        posts is None
+        or posts[1] - posts[0] < 0.5 * (high[wide] - low[wide])
+        or low[wide] in posts
+        or high[wide] in posts
+    ):
+        return everything
+    out = (points[:, wide] > posts[0]) & (points[:, wide] < posts[1])
+    ends = _thick_ends(points[out], 2, thin, low[2], high[2])
+    return out if ends is None else out & (points[:, 2] < ends[1])
+
+
+def _thick_ends(points: Array, along: int, thin: int, low: float, high: float) -> tuple[float, float] | None:
+    """Coordinates along an axis between which a thing is as thin as in its middle; its ends where it is so there, too.
+    None where there are too few points to say."""
+    count = max(round((high - low) / _SLICE), 8)
+    at = np.clip(((points[:, along] - low) / (high - low) * count).astype(int), 0, count - 1)
+    ends = np.full((2, count), -np.inf)
+    for row, sign in enumerate((1.0, -1.0)):
+        np.maximum.at(ends[row], at, sign * points[:, thin])
+    thick = ends.sum(axis=0)
+    if not np.isfinite(thick).any():
+        return None
+    usual = float(np.median(thick[np.isfinite(thick)]))
+    frame = np.flatnonzero(np.isfinite(thick) & (thick > usual + _THICKER))
+    first, last = frame[frame < count / 4], frame[frame >= count - count / 4]
+    return (
+        low + (high - low) * (first[-1] + 1 if len(first) else 0) / count,
+        low + (high - low) * (last[0] if len(last) else count) / count,
+    )
 
 
 def _hinge_side(form: Form, leaf: _Leaf, around: Placed | None) -> tuple[int, Array | None, bool]:

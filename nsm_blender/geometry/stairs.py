@@ -61,10 +61,12 @@ def is_flight(climb: Climbable, up: Array) -> bool:
     return rise > RISES[1] and _STEEP[0] * ahead < rise < _STEEP[1] * ahead
 
 
-def too_high(climb: Climbable, up: Array, floor_to_edge: float) -> float | None:
-    """Meters from the floor to the landing of stairs that are higher than what is climbed in one go, else None."""
-    high = floor_to_edge + float((np.array(climb.landing) - climb.edge) @ up)
-    return high if is_flight(climb, up) and high > CLIMB_HEIGHTS[1] else None
+def stairs_text(height: float) -> str:
+    """The sentence that says what to do with stairs of so many meters, which no climb key leads up."""
+    return (
+        f"These are stairs, {height:.2f} m high: climb keys lead up {CLIMB_HEIGHTS[1]:.0f} m at most. "
+        "Draw a curve over the steps and let the character follow it."
+    )
 
 
 def _from(first: Level, levels: list[Level], side: int, floor: float) -> Flight | None:

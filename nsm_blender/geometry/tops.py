@@ -11,10 +11,12 @@ from .colliders import Placed
 from .form import SIDES, Form, Level, largest_rectangle
 from .reach import CLIMB_HEIGHTS, LANDING, PUT_DEPTH, PUT_HEIGHTS, STANDING
 from .roles import Climbable, Handles, Proposal, Surface
+from .stairs import flight, is_flight, stairs_text
 
 _EASY_HEIGHT = 0.9
 _NARROWEST, _OTHER = 0.12, 0.2
 """Meters that the free area of a thing's best surface, and of its other ones, has to be wide and deep."""
+_UP = np.array([0.0, 0.0, 1.0])
 _ROOM_ABOVE = 0.2
 """Metres of free space that a thing needs which is put down."""
 
@@ -91,7 +93,14 @@ def check_surface(surface: Surface, form: Form | None, floor: float, around: Pla
 
 
 def propose_climb(form: Form, around: Placed | None) -> Proposal:
-    """The edge to climb over and the landing, in the form's aligned frame; none when there is no top to stand on."""
+    """The edge to climb over and the landing, in the form's aligned frame; none when there is no top to stand on.
+
+    Of stairs that are higher than what is climbed in one go the edge is that of the lowest step, and the landing lies
+    on the highest one.
+    """
+    steps = flight(form)
+    if steps is not None and steps.treads[-1].height - form.floor > CLIMB_HEIGHTS[1]:
+        return Proposal(steps.climb(), [], 0.9)
     levels = form.levels(clearance=0.6, area=0.05)
     tops = [level for level in levels if level.extent.min() >= 0.18]
     if not tops:
@@ -122,7 +131,9 @@ def check_climb(climb: Climbable, form: Form | None, floor: float, around: Place
     ahead = float((landing - edge) @ facing)
     if ahead < 0.1:
         out.append("The landing does not lie behind the edge as the facing looks: turn the facing or move the landing.")
-    if abs(landing[2] - edge[2]) > 0.15:
+    if is_flight(climb, _UP):
+        out.append(stairs_text(float(landing[2]) - floor))
+    elif abs(landing[2] - edge[2]) > 0.15:
         out.append("The landing is not at the height of the edge: move it onto the top.")
     if standing_room(around, landing) < STANDING:
         out.append("There is no room to stand on the landing.")

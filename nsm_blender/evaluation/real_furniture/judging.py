@@ -85,8 +85,8 @@ def evaluate(
 
 def _fits(piece: Piece) -> bool:
     """Whether a person uses the piece as it is: a frame that hangs on the leaf cannot turn, a bar stool may be too
-    high to sit down on."""
-    if piece.kind == "door_in_frame":
+    high to sit down on, and stairs are too high for one climb."""
+    if piece.kind in ("door_in_frame", "closed_stairs", "open_stairs"):
         return False
     if not isinstance(piece.handles, Seat):
         return True

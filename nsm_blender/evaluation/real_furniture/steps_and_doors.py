@@ -132,9 +132,9 @@ def _door_frame(rng: np.random.Generator, half: float, height: float) -> list[Tr
 
 
 def _stairs(rng: np.random.Generator, with_risers: bool) -> Model:
-    """A straight flight up along +Y. It is ground to walk on: too high to be climbed at once, and no seat."""
+    """A straight flight up along +Y: climbed from its lowest step to the top, but too high to be climbed at once."""
     wide, rise, tread = rng.uniform(0.8, 1.2), rng.uniform(0.16, 0.19), rng.uniform(0.26, 0.29)
-    model = Model(role="ground")
+    model = Model(role="climbable")
     board, nose = rng.uniform(0.03, 0.045), 0.02
     start = -STEPS * tread / 2
     for number in range(STEPS):
@@ -157,4 +157,7 @@ def _stairs(rng: np.random.Generator, with_risers: bool) -> Model:
         for number in range(0, STEPS + 1, 2):
             y, z = start + number * tread, number * rise
             model.add(forms.rod([(rail, y, z), (rail, y, z + rise + 0.88)], 0.012, 8))
+    last = start + (STEPS - 1) * tread - nose
+    landing = [0.0, float(last + min(LANDING, (tread + nose + 0.01) / 2)), float(top)]
+    model.truths = [Climbable([0.0, float(start - nose), float(rise)], [0.0, 1.0, 0.0], landing, float(wide))]
     return model
