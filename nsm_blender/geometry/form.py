@@ -26,6 +26,8 @@ _CELLS = 160
 _ROUND = 0.15
 """Things whose sides show less clearly than this are round."""
 _POINTS = 20_000
+_SMALLEST = 0.03
+"""Square metres of the smallest level top that is looked for."""
 _WINDOW = 2
 """Cells above and below a level that still belong to it, for surfaces that are not quite even."""
 
@@ -64,6 +66,7 @@ class Form:
 
     def __init__(self, mesh: TriangleMesh, pose: Array = STILL[0], yaw: float | None = None) -> None:
         self._mesh, self._pose = mesh, pose
+        self._levels: dict[float, list[Level]] = {}
         stand = to_matrix(np.asarray(pose[3:], dtype=float))
         place = np.asarray(pose[:3], dtype=float)
         standing = TriangleMesh(mesh.vertices @ stand.T + place, mesh.triangles)
@@ -100,10 +103,16 @@ class Form:
         return np.clip(at, 0, np.array(self.voxels.filled.shape) - 1)
 
     def levels(self, clearance: float, area: float) -> list[Level]:
-        """Level tops with `clearance` metres of the thing's own free space above them, of `area` m2 or more.
+        """Level tops with `clearance` metres of the thing's own free space above them, of `area` m2 or more, but none
+        smaller than _SMALLEST.
 
         A top is a set of columns that hang together and whose heights differ by little.
         """
+        if clearance not in self._levels:
+            self._levels[clearance] = self._found_levels(clearance)
+        return [level for level in self._levels[clearance] if level.area >= area]
+
+    def _found_levels(self, clearance: float) -> list[Level]:
         filled, size = self.voxels.filled, self.voxels.size
         tops = filled & (_free_above(filled) >= clearance / size)
         left = np.concatenate([tops, np.zeros((*tops.shape[:2], 1), dtype=bool)], axis=2)
@@ -111,14 +120,14 @@ class Form:
         while True:
             count = np.convolve(left.sum(axis=(0, 1)), np.ones(2 * _WINDOW + 1), mode="same")
             k = int(np.argmax(count))
-            if count[k] * size**2 < area:
+            if count[k] * size**2 < _SMALLEST:
                 return out
             near = slice(max(k - _WINDOW, 0), k + _WINDOW + 1)
             columns = _closed(left[:, :, near].any(axis=2))
             labels = components(columns)
             for label in np.unique(labels[labels >= 0]):
                 mask = labels == label
-                if mask.sum() * size**2 >= area:
+                if mask.sum() * size**2 >= _SMALLEST:
                     out.append(self._level(mask, tops, near))
             left[:, :, near] = False
 

@@ -138,7 +138,7 @@ def _walled(form: Form, low: Array, high: Array) -> float:
     for across in (0, 1):
         along = 1 - across
         count = np.maximum(np.round((high - low)[[along, 2]] / _HAND), 1).astype(int)
-        at = (points[:, [along, 2]] - low[[along, 2]]) / (high - low)[[along, 2]] * count
+        at = (points[:, [along, 2]] - low[[along, 2]]) / np.maximum((high - low)[[along, 2]], 1e-9) * count
         cell = np.clip(np.floor(at).astype(int), 0, count - 1) @ [count[1], 1]
         third = (high - low)[across] / 3
         for near in (points[:, across] < low[across] + third, points[:, across] > high[across] - third):

@@ -16,6 +16,8 @@ from .roles import Handles, Proposal, Seat, moved
 _USUAL = 0.45
 _LOW_BACK = 0.08
 """Metres that something beside a seat must rise on average to be a back or an arm rest."""
+_ROUNDED = 0.12
+"""Meters within which the edge of a cushion or a mattress is rounded off."""
 _WING = 0.4
 """Meters that a corner sofa's other wing is wide and deep at least."""
 _MARGIN, _BACK = 0.1, 0.01
@@ -23,7 +25,7 @@ _MARGIN, _BACK = 0.1, 0.01
 least, for what is a seat by its back rest."""
 _TRUNK, _IN_THE_WAY = 0.14, 0.002
 """Meters to all sides of the hips that a trunk needs, and the share of a thing's surface that may be there."""
-_DEEP, _EDGE = 0.8, 0.25
+_DEEP, _EDGE = 0.8, 0.28
 """Metres: a seat deeper than the first is sat on at its edge, with the hips so far from it."""
 _LONG = 1.35
 """How many times as long as deep a seat is on which one only sits across."""
@@ -91,8 +93,8 @@ def _seat(form: Form, level: Level, side: int, walls: Array, around: Placed | No
     across = 1 - along
     place, width, depth = level.middle, float(level.extent[across]), float(level.extent[along])
     if depth > _DEEP:
-        # On a bed one sits at its edge.
-        place[:2] += SIDES[side] * (depth / 2 - _EDGE)
+        # On a bed the sitter is at its edge.
+        place[along] = _outer_edge(form, level, side) - SIDES[side][along] * _EDGE
         depth = 2 * _EDGE
     arms, ends = [], [float(level.low[across]), float(level.high[across])]
     for turn in (1, 3):
@@ -106,6 +108,17 @@ def _seat(form: Form, level: Level, side: int, walls: Array, around: Placed | No
         place[across], width = (ends[0] + ends[1]) / 2, ends[1] - ends[0]
     facing = [*SIDES[side].tolist(), 0.0]
     return Seat(place.tolist(), facing, width, depth, arms, _approaches(form, level, side, walls, around))
+
+
+def _outer_edge(form: Form, level: Level, side: int) -> float:
+    """Coordinate across an edge of a level of what is outermost there: edges of cushions are rounded off."""
+    along = 1 if side % 2 == 0 else 0
+    sign, points = SIDES[side][along], form.points
+    edge = level.middle[along] + sign * level.extent[along] / 2
+    out = (points[:, along] - edge) * sign
+    near = (np.abs(out) < _ROUNDED) & (np.abs(points[:, 2] - level.height + _ROUNDED / 2) < _ROUNDED / 2 + 0.01)
+    near &= np.abs(points[:, 1 - along] - level.middle[1 - along]) < 0.3 * level.extent[1 - along]
+    return float(edge + sign * np.quantile(out[near], 0.98)) if near.sum() > 20 else float(edge)
 
 
 def _wings(form: Form, whole: Level, used: Level, around: Placed | None) -> list[Seat]:
