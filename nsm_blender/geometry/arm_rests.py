@@ -82,7 +82,10 @@ def _on_crest(form: Form, level: Level, place: Array, across: int, length: float
     """A place (3,) near the crest of a rest, moved to the middle of its top as the surface itself has it."""
     points, along = form.points, 1 - across
     rise = points[:, 2] - level.height
-    near = (np.abs(points[:, across] - place[across]) < 0.08) & (np.abs(points[:, along] - place[along]) < length / 2)
+    # Not quite to the ends, where a wing may begin.
+    near = (np.abs(points[:, across] - place[across]) < 0.08) & (
+        np.abs(points[:, along] - place[along]) < 0.45 * length
+    )
     near &= (rise > RISE[0]) & (rise < RISE[1] + 0.02)
     out = place.copy()
     out[2] = level.height + (np.quantile(rise[near], 0.97) if near.any() else RISE[0])

@@ -28,8 +28,8 @@ _ROUND = 0.15
 _POINTS = 20_000
 _SMALLEST = 0.03
 """Square metres of the smallest level top that is looked for."""
-_WINDOW = 2
-"""Cells above and below a level that still belong to it, for surfaces that are not quite even."""
+_WINDOW = 0.04
+"""Metres above and below a level that still belong to it, for surfaces that are not quite even."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,12 +117,13 @@ class Form:
         tops = filled & (_free_above(filled) >= clearance / size)
         left = np.concatenate([tops, np.zeros((*tops.shape[:2], 1), dtype=bool)], axis=2)
         out: list[Level] = []
+        window = max(round(_WINDOW / size), 1)
         while True:
-            count = np.convolve(left.sum(axis=(0, 1)), np.ones(2 * _WINDOW + 1), mode="same")
+            count = np.convolve(left.sum(axis=(0, 1)), np.ones(2 * window + 1), mode="same")
             k = int(np.argmax(count))
             if count[k] * size**2 < _SMALLEST:
                 return out
-            near = slice(max(k - _WINDOW, 0), k + _WINDOW + 1)
+            near = slice(max(k - window, 0), k + window + 1)
             columns = _closed(left[:, :, near].any(axis=2))
             labels = components(columns)
             for label in np.unique(labels[labels >= 0]):
@@ -178,7 +179,7 @@ class Form:
         cells = np.argwhere(filled & (_free_above(filled) >= 4))
         places = self.voxels.origin + (cells + 0.5) * size
         ground = np.column_stack([places[:, :2], np.ones(len(places))])
-        on = level.mask[cells[:, 0], cells[:, 1]] & (np.abs(places[:, 2] - level.height) < (_WINDOW + 1) * size)
+        on = level.mask[cells[:, 0], cells[:, 1]] & (np.abs(places[:, 2] - level.height) < _WINDOW + size)
         near = (np.abs(places[:, :2] - level.middle[:2]) < level.extent.max()).all(axis=1)
         plane = np.zeros(3)
         # A leaning surface leaves the level's window: its plane grows from the part that lies inside.

@@ -70,21 +70,28 @@ def stairs_text(height: float) -> str:
 
 
 def _from(first: Level, levels: list[Level], side: int, floor: float) -> Flight | None:
-    """The flight whose lowest tread is `first` and faces a side; None where that is too high or too low for one."""
-    rise = first.height - floor
-    if not RISES[0] <= rise <= RISES[1]:
+    """The flight whose lowest tread is `first` and faces a side; None where that is too high for one.
+
+    The lowest rise may be less than the others: treads without a stringer do not tell where the floor is.
+    """
+    if first.height - floor > RISES[1]:
         return None
-    out = Flight([first], side)
+    out, rise = Flight([first], side), None
     while True:
         last = out.front(-1)
         after = [level for level in levels if _leads_on(out, level, last, rise)]
         if not after:
-            return out
-        out.treads.append(min(after, key=lambda level: abs(level.height - last[2] - rise)))
+            break
+        usual = first.height - floor if rise is None else rise
+        out.treads.append(min(after, key=lambda level: abs(level.height - last[2] - usual)))
+        rise = out.treads[1].height - first.height
+    even = rise is not None and abs(first.height - floor - rise) <= _UNEVEN
+    return out if even or len(out.treads) > 2 else None
 
 
-def _leads_on(flight: Flight, level: Level, last: Array, rise: float) -> bool:
-    """Whether a level is the next tread of a flight whose rises are `rise` and whose last front edge is at `last`."""
+def _leads_on(flight: Flight, level: Level, last: Array, rise: float | None) -> bool:
+    """Whether a level is the next tread of a flight whose last front edge is at `last`. rise: of its treads, None where
+    there is but one."""
     before, side = flight.treads[-1], flight.side
     along = 1 if side % 2 == 0 else 0
     edge = Flight([level], side).front(0)
@@ -95,7 +102,7 @@ def _leads_on(flight: Flight, level: Level, last: Array, rise: float) -> bool:
     narrow = min(before.extent[across], level.extent[across])
     return (
         RISES[0] <= step <= RISES[1]
-        and abs(step - rise) <= _UNEVEN
+        and (rise is None or abs(step - rise) <= _UNEVEN)
         and RUNS[0] <= run <= RUNS[1]
         and common >= _ABREAST * narrow
     )

@@ -122,7 +122,10 @@ def check_climb(climb: Climbable, form: Form | None, floor: float, around: Place
     edge, facing, landing = (np.array(v, dtype=float) for v in (climb.edge, climb.facing, climb.landing))
     height = edge[2] - floor
     out = []
-    if height > CLIMB_HEIGHTS[1]:
+    stairs = is_flight(climb, _UP)
+    if stairs:
+        out.append(stairs_text(float(landing[2]) - floor))
+    elif height > CLIMB_HEIGHTS[1]:
         out.append(f"The edge is {height:.2f} m high: people climb up to {CLIMB_HEIGHTS[1]:.1f} m in one go.")
     elif height < CLIMB_HEIGHTS[0]:
         out.append(f"The edge is only {100 * height:.0f} cm high: one walks over it, it needs no climbing.")
@@ -131,9 +134,7 @@ def check_climb(climb: Climbable, form: Form | None, floor: float, around: Place
     ahead = float((landing - edge) @ facing)
     if ahead < 0.1:
         out.append("The landing does not lie behind the edge as the facing looks: turn the facing or move the landing.")
-    if is_flight(climb, _UP):
-        out.append(stairs_text(float(landing[2]) - floor))
-    elif abs(landing[2] - edge[2]) > 0.15:
+    if not stairs and abs(landing[2] - edge[2]) > 0.15:
         out.append("The landing is not at the height of the edge: move it onto the top.")
     if standing_room(around, landing) < STANDING:
         out.append("There is no room to stand on the landing.")

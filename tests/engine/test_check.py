@@ -153,3 +153,13 @@ def test_what_is_too_high_to_climb_is_said(tops: list[float], sentence: str, fat
     shot = Shot("Walker", 30.0, 600, keys=keys, goals=goals, colliders=[platform], start=[0.0, -4.0, 0.0, 0.0])
     found = check(shot, ["idle", "walk", "climb"])
     assert [(p.text[: len(sentence)], p.fatal) for p in found] == ([(sentence, fatal)] if sentence else [])
+
+
+def test_stairs_are_refused_by_name_with_what_to_do_instead() -> None:
+    steps = [((0.0, 0.28 * i, 0.085 * (i + 1)), (0.5, 0.14, 0.085 * (i + 1))) for i in range(12)]
+    cuboids = Cuboids(np.array([low for low, _ in steps]), np.array([half for _, half in steps]))
+    handles = Climbable([0, -0.14, 0.17], [0, 1, 0], [0, 3.08, 2.04], 1.0)
+    stairs = Collider("Stairs", cuboids, role="climbable", handles=handles)
+    (problem,) = problems(ActionKey("climb", "on Stairs"), things=[stairs])
+    assert problem.fatal and problem.text.startswith("'Stairs': These are stairs, 2.04 m high")
+    assert "Draw a curve over the steps" in problem.text

@@ -14,6 +14,7 @@ from nsm_blender.errors import ColliderError
 from nsm_blender.evaluation import proposals
 from nsm_blender.evaluation.oddities import enlarged, raised, subdivided, tilted
 from nsm_blender.evaluation.proposals import MORE, PIECES, difference, judge, judge_all
+from nsm_blender.evaluation.real_furniture import forms, judging
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.furniture import make
 from nsm_blender.geometry.mesh import TriangleMesh
@@ -83,6 +84,113 @@ def test_roles_are_guessed_from_the_form():
         ("shelf", "surface"), ("crate", "carryable"), ("stairs", "climbable"), ("beam", "obstacle"),
     ):  # fmt: skip
         assert guess_role(make(kind, 1).mesh) == role
+
+
+def boxes(*corners):
+    return TriangleMesh.joined([block(low, high).mesh for low, high in corners])
+
+
+def flight_of(count, rise, run, width=0.9, board=0.04):
+    """Open treads that lead up along +Y, without a stringer."""
+    tops = rise * np.arange(1, count + 1)
+    return boxes(
+        *(((-width / 2, i * run, z - board), (width / 2, (i + 1) * run, z)) for i, z in enumerate(tops.tolist()))
+    )
+
+
+@pytest.mark.parametrize(("count", "rise", "run"), [(12, 0.17, 0.28), (8, 0.20, 0.24), (15, 0.14, 0.32)])
+def test_stairs_lead_from_the_lowest_step_to_the_highest_and_are_called_stairs(count, rise, run):
+    mesh = flight_of(count, rise, run)
+    assert guess_role(mesh) == "climbable"
+    found = propose("climbable", mesh)
+    np.testing.assert_allclose(found.handles.facing, [0, 1, 0], atol=0.02)
+    np.testing.assert_allclose(found.handles.edge, [0, 0, rise], atol=0.04)
+    assert found.handles.landing[2] == pytest.approx(count * rise, abs=0.03)
+    assert (count - 1) * run < found.handles.landing[1] < count * run
+    assert said(found.warnings, "stairs", "Draw a curve") and len(found.warnings) == 1
+
+
+def test_a_few_steps_are_climbed_at_once_and_shelves_and_chairs_are_no_stairs():
+    low = propose("climbable", flight_of(3, 0.2, 0.3))
+    assert low.handles.edge[2] == pytest.approx(0.6, abs=0.03) and low.warnings == []
+    boards = boxes(*(((-0.5, 0.0, z), (0.5, 0.3, z + 0.03)) for z in np.arange(0.2, 1.9, 0.2)))
+    assert guess_role(boards) != "climbable"
+    assert guess_role(make("chair", 3).mesh) == "seat"
+
+
+def armchair(*more, wings=False):
+    """A block with two arms that rise 18 cm over the seat and a high back, its sitter looking along -Y."""
+    parts = [
+        ((-0.28, -0.3, 0.1), (0.28, 0.3, 0.44)), ((-0.45, -0.3, 0.1), (-0.28, 0.4, 0.62)),
+        ((0.28, -0.3, 0.1), (0.45, 0.4, 0.62)), ((-0.45, 0.3, 0.1), (0.45, 0.42, 1.05)),
+    ]  # fmt: skip
+    if wings:
+        parts += [((x, 0.1, 0.62), (x + 0.06, 0.4, 0.95)) for x in (-0.36, 0.3)]
+    return TriangleMesh.joined([boxes(*parts), *more])
+
+
+@pytest.mark.parametrize("wings", [False, True])
+def test_arm_rests_are_found_beside_wings_and_pillows_are_none(wings):
+    leaning = forms.moved(forms.throw_pillow(0.4, 0.14), (0.0, 0.22, 0.62), 0.0, -0.25)
+    for more in ([], [leaning]):
+        found = propose("seat", armchair(*more, wings=wings))
+        assert sorted(round(rest[0], 1) for rest in found.handles.arm_rests) == [-0.4, 0.4]
+        assert [rest[2] for rest in found.handles.arm_rests] == pytest.approx([0.62] * 2, abs=0.03)
+    bench = boxes(((-0.8, -0.25, 0.0), (0.8, 0.25, 0.44)), ((-0.8, 0.25, 0.0), (0.8, 0.35, 0.9)))
+    side = forms.moved(forms.throw_pillow(0.4, 0.14), (0.5, 0.0, 0.51), 0.0, np.pi / 2)
+    assert propose("seat", TriangleMesh.joined([bench, side])).handles.arm_rests == []
+
+
+def test_an_upholstered_armchair_is_a_seat_however_low_or_puffed_its_cushion_is():
+    for height in (0.26, 0.34, 0.42):
+        cushion = forms.cushion((-0.28, -0.34, 0.1), (0.28, 0.3, height), 0.06, 0.05)
+        assert guess_role(armchair(cushion)) == "seat"
+
+
+def test_the_other_wing_of_a_corner_sofa_and_the_edges_of_a_bed_are_known():
+    corner = [((-1.2, -0.3, 0.0), (1.2, 0.3, 0.42)), ((-1.2, -1.5, 0.0), (-0.6, -0.3, 0.42))]
+    backs = [((-1.2, 0.3, 0.0), (1.2, 0.5, 0.85)), ((-1.4, -1.5, 0.0), (-1.2, 0.5, 0.85))]
+    (wing,) = propose("seat", boxes(*corner, *backs)).also
+    np.testing.assert_allclose(wing.facing, [1, 0, 0], atol=0.05)
+    assert -1.5 < wing.place[1] < -0.3 and -1.2 < wing.place[0] < -0.6
+    bed = boxes(((-0.8, -1.0, 0.0), (0.8, 1.0, 0.5)), ((-0.8, 1.0, 0.0), (0.8, 1.05, 1.1)))
+    edges = propose("seat", bed).also
+    assert sorted(round(edge.facing[0]) for edge in edges) == [-1, 1]
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_leaf_is_found_in_the_frame_of_the_same_mesh_and_the_animator_is_told(side):
+    leaf = [((-0.45, -0.02, 0.01), (0.45, 0.02, 2.0))]
+    lever = [((-side * 0.38 - 0.05, y, 1.0), (-side * 0.38 + 0.05, y + 0.02, 1.03)) for y in (-0.07, 0.05)]
+    posts = [((x, -0.07, 0.0), (x + 0.06, 0.07, 2.06)) for x in (-0.515, 0.455)]
+    found = propose("door", boxes(*leaf, *lever, *posts, ((-0.515, -0.07, 2.005), (0.515, 0.07, 2.06))))
+    np.testing.assert_allclose(found.handles.hinge[:2], [side * 0.45, 0], atol=0.04)
+    assert found.handles.width == pytest.approx(0.9, abs=0.05)
+    assert said(found.warnings, "one mesh", "separate")
+    assert propose("door", boxes(*leaf, *lever)).warnings == []
+
+
+def test_open_boxes_and_cases_with_handles_are_carried_by_their_walls():
+    walls = [((x, -0.15, 0.0), (x + 0.01, 0.15, 0.3)) for x in (-0.2, 0.19)]
+    walls += [((-0.2, y, 0.0), (0.2, y + 0.01, 0.3)) for y in (-0.15, 0.14)]
+    flaps = [((0.2, -0.15, 0.29), (0.38, 0.15, 0.3)), ((-0.2, -0.34, 0.29), (0.2, -0.15, 0.3))]
+    grip = [((-0.05, 0.15, 0.14), (0.05, 0.19, 0.16))]
+    for more in ([], flaps, grip):
+        mesh = boxes(*walls, ((-0.2, -0.15, 0.0), (0.2, 0.15, 0.01)), *more)
+        assert guess_role(mesh) == "carryable"
+        grasp = propose("carryable", mesh).handles
+        middle = (np.array(grasp.left) + grasp.right) / 2
+        np.testing.assert_allclose(middle, [0, 0, 0.15], atol=0.03)
+        assert np.linalg.norm(np.subtract(grasp.left, grasp.right)) == pytest.approx(
+            0.4 if abs(grasp.facing[1]) > 0.5 else 0.3, abs=0.03
+        )
+
+
+def test_the_boards_of_a_shelf_are_all_known():
+    boards = [((-0.5, -0.2, z), (0.5, 0.2, z + 0.03)) for z in (0.4, 0.8, 1.2)]
+    found = propose("surface", boxes(*boards, ((-0.53, -0.2, 0.0), (-0.5, 0.2, 1.23))))
+    heights = sorted(top.place[2] for top in (found.handles, *found.also))
+    assert heights == pytest.approx([0.43, 0.83, 1.23], abs=0.01)
 
 
 # Surroundings
@@ -266,6 +374,7 @@ def test_the_command_tells_how_many_pieces_are_right_and_which_are_not(monkeypat
     # A box too wide to grasp then counts as one that ought to be usable: it is warned of, so it is not right.
     monkeypatch.setattr(proposals, "UNFIT", set())
     monkeypatch.setattr(proposals, "SETS", (5,))
+    monkeypatch.setattr(judging, "evaluate", dict)
     out = tmp_path / "figures.json"
     assert main(["evaluate", "proposals", "--json", str(out)]) == 0
     figures = json.loads(out.read_text())
