@@ -76,9 +76,12 @@ LEAD = 0.5
 """Seconds before the descent that belong to sitting down, and after the ascent to rising."""
 
 BEFORE_DONE = 1.5
-"""Seconds before a key that uses a thing is done within which it was taken or let go: it is done 0.8 s later."""
-LABELLED = 0.5
-"""An action whose label is above this is being done."""
+"""Seconds before a key that uses a thing is done within which it was used, where the thing does not tell by moving."""
+TAKING, LETTING_GO = 0.5, 0.3
+"""Seconds before a thing begins to move, or after it stops, and on the other side of that moment, within which the hand
+is farthest out."""
+MOVING = 0.02
+"""Change of a pose in a second, in metres or in a quaternion's parts, above which a thing moves."""
 
 Span = tuple[int, int]
 
@@ -105,19 +108,32 @@ class Use:
 
 
 def uses_of(motion: Motion) -> list[Use]:
-    """The uses of things in a bake, from what its keys report; frames at 60 fps."""
+    """The uses of things in a bake, from its keys and from when things move; frames at 60 fps."""
     out: list[Use] = []
-    rate = FPS / motion.fps
+    rate, fps, moving = FPS / motion.fps, motion.fps, _moving(motion)
     for key in motion.meta.get("keys", []):
         if key["action"] not in USES or key.get("arrived") is None:
             continue
-        last = key["done"] if key.get("done") is not None else len(motion) - 1
-        first = min(key["arrived"], last - BEFORE_DONE * motion.fps)
-        if key["action"] == "open" and "open" in motion.action_names:
-            opens = motion.actions[:, motion.action_names.index("open")] > LABELLED
-            opens[: key["set_off"] or 0], opens[last + 1 :] = False, False
-            first = min([first, *np.flatnonzero(opens)[:1].tolist()])
+        done = key["done"] if key.get("done") is not None else len(motion) - 1
+        moved = np.flatnonzero(moving[: done + 1])
+        moved = moved[moved >= (key.get("set_off") or 0)].tolist()
+        first, last = done - BEFORE_DONE * fps, float(done)
+        if moved and key["action"] == "pick_up":
+            first, last = moved[0] - TAKING * fps, moved[0] + LETTING_GO * fps
+        elif moved and key["action"] == "put_down":
+            first, last = moved[-1] - LETTING_GO * fps, moved[-1] + TAKING * fps
+        elif moved:
+            first = moved[0] - TAKING * fps
         out.append(Use(key["action"], max(round(first * rate), 0), round(last * rate)))
+    return out
+
+
+def _moving(motion: Motion) -> Array:
+    """(T,) whether a thing of the scene moves from the frame before."""
+    out = np.zeros(len(motion), dtype=bool)
+    for poses in motion.meta.get("things", {}).values():
+        steps = np.abs(np.diff(np.array(poses, dtype=float), axis=0)).max(axis=1) * motion.fps > MOVING
+        out[1 : len(steps) + 1] |= steps[: len(out) - 1]
     return out
 
 
