@@ -30,13 +30,14 @@ BESIDE_PALM, HAND = 0.05, 0.04
 """Metres beside a face at which the hand on it is, and about it."""
 SITS, BACK = (0.4, 0.6, 0.8), 0.1
 """Metres over a seat at which the back and the head of its sitter are, and about them;"""
-BELLY, SLIDES_IN = (0.2, 0.3, 0.4), 0.2
-"""Meters over a seat at which a table's edge meets the belly, and before the hips that this needs more than the back,
-as thighs and knees turn in beneath the edge;"""
+BELLY = (0.2, 0.3, 0.4)
+"""Meters over a seat at which a table's edge meets the belly."""
+CHEST = 0.33
+"""Meters from a seat's back to a table's edge that a body needs to slide in between."""
 LEANS = 0.35
-"""before the hips at which his head is when he sits down;"""
-KNEES, BEYOND_SEAT = 0.45, 0.08
-"""before the hips at which his shins are at least, before the edge of the seat,"""
+"""Meters before the hips at which the head is while a body sits down;"""
+KNEES, BEYOND_SEAT = 0.43, 0.08
+"""Meters before the hips at which the knees are, and before the edge of the seat at which the feet are, at least;"""
 APART, SHIN = 0.1, 0.05
 """to either side, and about them."""
 BENEATH = 0.05
@@ -103,7 +104,7 @@ def no_room_to_sit(stand: Stand, thing: Collider, pose: Array, things: Placed, g
     out = np.arange(-seat.depth / 2, COMFORTABLE + _RAY, _RAY)
     aside = np.linspace(-1.0, 1.0, 5) * min(seat.width / 2, TRUNK)
     rays = sitting + (seat.depth / 2 + out)[:, None, None] * front + aside[:, None] * left
-    away = met.distances(rays[..., :2].reshape(-1, 2)).reshape(len(out), -1, len(met.low)).min(1)
+    away = met.distances(rays[..., :2].reshape(-1, 2)).reshape(len(out), len(aside), len(met.low)).min(1)
     name, nearest = "", COMFORTABLE
     if (away <= 0).any():
         first = int((away <= 0).any(1).argmax())
@@ -134,10 +135,14 @@ def _sitting(seat: Seat, pose: Array, ground: float) -> list[tuple[Array, float]
     left = np.array([-front[1], front[0], 0.0])
     up = np.array([0.0, 0.0, 1.0])
     back, belly = (place + np.multiply.outer(np.array(heights), up) for heights in (SITS, BELLY))
-    trunk = np.vstack((back, belly + SLIDES_IN * front, place + LEANS * front + SITS[1] * up))
-    shins = place + max(KNEES, seat.depth / 2 + BEYOND_SEAT) * front + APART * np.array([[1.0], [-1.0]]) * left
-    heights = np.linspace(ground + SHIN, place[2], 3)
-    legs = np.array([[*shin[:2], height] for shin in shins for height in heights])
+    belly += max(CHEST - BACK - seat.depth / 2, 0.0) * front
+    trunk = np.vstack((back, belly, place + LEANS * front + SITS[1] * up))
+    # From the feet, close to the seat, up to the knees.
+    foot, knee = seat.depth / 2 + BEYOND_SEAT, max(KNEES, seat.depth / 2 + BEYOND_SEAT)
+    shin = [(foot, ground + SHIN), ((foot + knee) / 2, (ground + SHIN + place[2]) / 2), (knee, place[2])]
+    legs = np.array(
+        [[*(place + out * front + side * APART * left)[:2], height] for side in (1, -1) for out, height in shin]
+    )
     return [(trunk, BACK), (legs, SHIN)]
 
 

@@ -31,7 +31,7 @@ CROUCH_COST = 3.0
 """A metre of crouching costs as many of walking, beside what the walking costs."""
 SIDEWAYS_COST = 6.0
 """The same for a metre of going sideways through a gap."""
-THIGHS = 0.7
+THIGHS = 0.8
 """Height over the ground, in meters, below which a thing is met by the legs alone: hips and hands are above it."""
 LEGS = 0.12
 """Meters from the root to a thing lower than THIGHS that a body needs which goes sideways past it: an aisle of 24 cm

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,9 +22,11 @@ BEFORE = 1.5
 _FITS = 0.03
 """Meters to either side of a body that is led through the middle of a passage: ways on a grid are not so exact."""
 _STEP = 0.02
+_LINE, _ALIKE = 0.2, 0.9
+"""Meters of middles that tell the line through a gap, and the least cosine between it and the first one."""
 _BESIDE = 0.2
 _SHARES = (-1.0, -0.5, 0.5, 1.0)
-_ROUNDS = 8
+_ROUNDS, _FEW, _PLACES = 8, 3, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +49,6 @@ class Gap:
     def length(self) -> float:
         """Metres, the corners included."""
         return self.reach[1] - self.reach[0]
-
-    def between(self, points: Array, first: int, last: int) -> Gap:
-        """The part of it in which a way of points (N, 2) is, from `first` up to `last`: of one in which it begins or
-        ends, the rest does not matter."""
-        t = (points[[first, last - 1]] - self.middle) @ self.along
-        begin, end = self.reach
-        return replace(self, reach=(t[0] if first == 0 else begin, t[1] if last == len(points) else end))
 
     def passes(self, slim: float) -> bool:
         """Whether a body gets through sideways that needs `slim` meters to either side."""
@@ -102,38 +97,89 @@ def gaps_on(things: Footprints, points: Array, tight: Array, radius: float) -> l
     edges = np.flatnonzero(np.diff(tight, prepend=False, append=False))
     for first, last in reversed(edges.reshape(-1, 2).tolist()):
         at = first + int(things.distance(points[first:last]).argmin())
-        gap = gap_at(things, points[at], points[min(last, len(points) - 1)] - points[max(first - 1, 0)], radius)
+        towards = points[min(last, len(points) - 1)] - points[max(first - 1, 0)]
+        # Of a gap in which the way begins or ends, the rest does not matter.
+        inside = (points[0] if first == 0 else None, points[-1] if last == len(points) else None)
+        gap = gap_at(things, points[at], towards, radius, inside)
         # Elsewhere the way only cuts a corner.
         if gap is not None and gap.width < 2 * (radius + _FITS):
-            out.append((first, last, gap.between(points, first, last)))
+            out.append((first, last, gap))
     return out
 
 
-def gap_at(things: Footprints, place: Array, towards: Array, radius: float) -> Gap | None:
-    """The gap in which one of `radius` metres is at a place (2,) on the way along a vector `towards` (2,); None where
-    there are not things to both sides."""
-    pair = None
-    for _ in range(_ROUNDS):
-        pair = _either_side(things, place)
-        if pair is None:
-            return None
-        place = 0.5 * (pair[0] + pair[1])
-    assert pair is not None
-    a, b, sides, spare = pair
-    apart, across = float(np.hypot(*(b - a))), (b - a) / np.hypot(*(b - a))
-    along = np.array([-across[1], across[0]])
-    along = along if along @ towards >= 0 else -along
+def gap_at(
+    things: Footprints,
+    place: Array,
+    towards: Array,
+    radius: float,
+    inside: tuple[Array | None, Array | None] = (None, None),
+) -> Gap | None:
+    """The gap in which a body of `radius` meters is at a place (2,) on the way along a vector `towards` (2,); None where
+    there are not things to both sides. inside: where the way begins, and ends (2,), as far as it does in the gap."""
+    pair = _middle(things, place)
+    if pair is None:
+        return None
+    first = _straight(things, pair, pair.along, towards, radius, inside)
+    # Jagged outlines turn the line between two points of them: straight is what leads through the middle all along.
+    reach = np.clip(first.reach, -LONGEST, LONGEST)
+    along = np.linspace(*reach, _PLACES + 2)[1:-1]
+    pairs = [_middle(things, first.middle + t * first.along, rounds=_FEW) for t in along]
+    middles = np.array([one.middle for one in pairs if one is not None])
+    if len(middles) < 2 or np.ptp(middles @ first.along) < _LINE:
+        return first
+    line = np.linalg.svd(middles - middles.mean(axis=0))[2][0]
+    centred = _middle(things, middles.mean(axis=0), rounds=1)
+    if centred is None or abs(line @ first.along) < _ALIKE:
+        return first
+    return max(first, _straight(things, centred, line, towards, radius, inside), key=lambda gap: gap.width)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """The nearest points (2,) of the things on either side of a place, the owners, and the meters by which the points
+    are farther apart than the things."""
+
+    a: Array
+    b: Array
+    sides: tuple[int, int]
+    spare: float
+
+    @property
+    def middle(self) -> Array:
+        out: Array = 0.5 * (self.a + self.b)
+        return out
+
+    @property
+    def along(self) -> Array:
+        """Unit vector (2,) between the things."""
+        x, y = (self.b - self.a) / np.hypot(*(self.b - self.a))
+        return np.array([-y, x])
+
+
+def _straight(
+    things: Footprints,
+    pair: _Pair,
+    along: Array,
+    towards: Array,
+    radius: float,
+    inside: tuple[Array | None, Array | None],
+) -> Gap:
+    """The gap through whose middle, that of a pair, a line leads along a unit vector (2,)."""
+    place, along = pair.middle, along if along @ towards >= 0 else -along
+    apart, across = float(np.hypot(*(pair.b - pair.a))), np.array([along[1], -along[0]])
     t = np.arange(-LONGEST, LONGEST + _STEP, _STEP)
     whole = things.bare
     # Behind a passage along a wall there is more room beside its middle line.
-    side = (radius - 0.5 * (apart - spare)) * across
+    side = (radius - 0.5 * (apart - pair.spare)) * across
     free = np.max([whole.distance(place + share * side + t[:, None] * along) for share in (0.0, *_SHARES)], axis=0)
     free = free >= radius - 0.5 * TOLERANCE
     begin = float(t[free & (t < 0)].max(initial=-np.inf))
     end = float(t[free & (t > 0)].min(initial=np.inf))
-    inside = place + t[(t > begin) & (t < end), None] * along
-    width = min(2 * float(things.distance(inside).min(initial=np.inf)), apart) - spare
-    return Gap(place, along, (begin, end), width, sides, spare)
+    first, last = (None if point is None else float((point - place) @ along) for point in inside)
+    begin, end = begin if first is None else first, end if last is None else last
+    points = place + t[(t > begin) & (t < end), None] * along
+    width = min(2 * float(things.distance(points).min(initial=np.inf)), apart) - pair.spare
+    return Gap(place, along, (begin, end), width, pair.sides, pair.spare)
 
 
 def is_between(things: Footprints, place: Array, radius: float) -> bool:
@@ -142,10 +188,20 @@ def is_between(things: Footprints, place: Array, radius: float) -> bool:
     return gap is not None and gap.width < 2 * (radius + _FITS)
 
 
-def _either_side(things: Footprints, place: Array) -> tuple[Array, Array, tuple[int, int], float] | None:
-    """The nearest points (2,) of the things on either side of a place (2,), their owners, and the meters by which the
-    points are farther apart than the things; None where there is nothing on one of the sides, or the place is in a
-    thing."""
+def _middle(things: Footprints, place: Array, rounds: int = _ROUNDS) -> _Pair | None:
+    """The pair of points between which is the middle of the gap that a place (2,) is in; None where there is nothing on
+    one of the sides, or the place is in a thing."""
+    pair = None
+    for _ in range(rounds):
+        pair = _either_side(things, place)
+        if pair is None:
+            return None
+        place = pair.middle
+    return pair
+
+
+def _either_side(things: Footprints, place: Array) -> _Pair | None:
+    """The nearest points of the things on either side of a place (2,); None as for `_middle`."""
     out = things.outward(place)
     away = np.hypot(*out.T)
     if not len(away) or away.min() == 0:
@@ -157,4 +213,4 @@ def _either_side(things: Footprints, place: Array) -> tuple[Array, Array, tuple[
     second = int(np.where(opposite, away, np.inf).argmin())
     sides = (int(things.owner[first]), int(things.owner[second]))
     spare = 0.0 if things.spare is None else float(things.spare[first] + things.spare[second])
-    return place - out[first], place - out[second], sides, spare
+    return _Pair(place - out[first], place - out[second], sides, spare)

@@ -262,7 +262,8 @@ class _Search:
 
     def _cheapest(self) -> tuple[Array, int] | None:
         """Points (N, 2) of the cheapest way over the grid, pulled straight, and the end that it leads to."""
-        assert self.first is not None
+        if self.first is None:
+            return None
         last = np.array([cell for end in self._ends if (cell := self._free_near(end)) is not None])
         if not len(last):
             return None
@@ -298,6 +299,8 @@ class _Search:
 
     def nearest_to_start(self) -> Array:
         """The place (2,) nearest to the start from which an end can be reached."""
+        if self.first is None:
+            return self._start
         reachable = np.argwhere(np.isfinite(self._cost)) if self._cost.size else np.array([self.first])
         places = self._floor.points(reachable)
         return np.asarray(places[np.linalg.norm(places - self._start, axis=1).argmin()])
