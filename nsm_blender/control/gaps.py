@@ -114,8 +114,9 @@ def gap_at(
     radius: float,
     inside: tuple[Array | None, Array | None] = (None, None),
 ) -> Gap | None:
-    """The gap in which a body of `radius` meters is at a place (2,) on the way along a vector `towards` (2,); None where
-    there are not things to both sides. inside: where the way begins, and ends (2,), as far as it does in the gap."""
+    """The gap in which a body of `radius` meters is at a place (2,) on the way along a vector `towards` (2,); None
+    where there are not things to both sides. inside: where the way begins, and ends (2,), as far as it does in the gap.
+    """
     pair = _middle(things, place)
     if pair is None:
         return None

@@ -170,7 +170,7 @@ class Planner:
         sideways = places[0].sideways
         if sideways:
             # In an aisle only the distance to the seat's edge differs.
-            places = [stand for stand in places if not ways.trouble_at(stand.place, sideways=True)][:1] or places
+            places = [max(places, key=lambda stand: ways.room_beside(stand.place))]
         for out, aside in BESIDE[:1] if sideways else BESIDE:
             ends = np.array([stand.moved(out, aside) for stand in places])
             if all(ways.trouble_at(end, sideways) for end in ends):

@@ -154,13 +154,15 @@ class Finder:
             return False
         return is_between(self._things.for_legs(self._ground, self._options), place, self._options.radius)
 
+    def room_beside(self, place: Array) -> float:
+        """Meters from a place (2,) to the nearest thing, as a body meets it that goes sideways."""
+        return self._clearance(place, self._things.for_legs(self._ground, self._options))
+
     def trouble_at(self, end: Array, sideways: bool = False) -> str:
         """Why a body cannot stand at `end`, or stand there sideways; empty when it can."""
         clear = self._clearance(end, self._things)
-        if sideways:
-            legs = self._clearance(end, self._things.for_legs(self._ground, self._options))
-            if clear > 0 and legs >= self._options.slim - TOLERANCE:
-                return ""
+        if sideways and clear > 0 and self.room_beside(end) >= self._options.slim - TOLERANCE:
+            return ""
         if clear >= self._options.radius - TOLERANCE:
             return ""
         if clear == 0:
