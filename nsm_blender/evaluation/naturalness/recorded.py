@@ -54,6 +54,17 @@ _APART = 1.0
 """Seconds between the moments of taking and putting down a thing in one clip, at least."""
 
 
+NOTES = {
+    "open": "a window and boxes on a table, opened while standing; no door was recorded",
+    "sit": "rebuilt from key poses that cubics join: accelerations and jerks are approximate",
+    "rise": "as sit",
+    "climb": "accelerations are one performer's, over boxes with hands and knees; the rest also stairs",
+    "start": "everyday walks that begin and end on the floor of a studio, all performers",
+    "stop": "as start",
+}
+"""What is to be known about the rows of an action; written into the JSON."""
+
+
 @dataclass(frozen=True)
 class Row:
     """Percentiles of one measure of one action. of: "held out" or "all" performers."""
@@ -117,6 +128,7 @@ def compute(data: Path, held_out: Sequence[str], log: Callable[[str], None] = pr
             "low_pass_s": LOW_PASS,
             "fps": FPS,
             "percentiles": list(PERCENTILES),
+            "notes": NOTES,
         },
         "actions": actions,
     }
