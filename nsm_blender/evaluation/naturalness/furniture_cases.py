@@ -80,6 +80,9 @@ BEFORE = 0.8
 HIGHEST = 1.05
 """Meters over the floor up to which things are put down."""
 
+CABINETS = ("sideboard", "bookcase", "kitchen_counter", "desk")
+"""Surfaces that stand at walls."""
+
 _DRAWS = 200
 
 
@@ -304,16 +307,17 @@ def _seat_before_cupboard(rng: np.random.Generator, furniture: int, front: float
     return (None if overlap(seat, thing) else Setting([seat, thing], {"Seat"})), ""
 
 
-def _load(setting: Setting, rng: np.random.Generator, furniture: int, at: Array) -> Array | None:
+def _load(setting: Setting, rng: np.random.Generator, furniture: int, at: Array, beside: float = 0.15) -> Array | None:
     """Put a "Load" on the floor, beside a sideboard, or on a table near its edge, about a place (2,).
 
-    Returns the place (2,) of the load; None where it does not stand free.
+    beside: share of those beside a sideboard at a wall. Returns the place (2,) of the load; None where it does not
+    stand free.
     """
     load = make(LOADS[int(rng.integers(len(LOADS)))], furniture)
     where = rng.random()
     if where < 0.4:
         return at if setting.add_if_free(stood("Load", load, at, _angle(rng))) else None
-    if where < 0.55:
+    if where < 0.4 + beside:
         front = _angle(rng)
         cupboard = stood("Cupboard", make("sideboard", furniture), at, front)
         away = (extents(cupboard.piece)[0] + extents(load)[0]) / 2 + float(rng.uniform(0.06, 0.2))
@@ -394,7 +398,7 @@ def _put(seed: int, kind: str, fitting: bool) -> Case:
         setting.chosen["Target"] = chosen
         away = float(rng.uniform(1.9, 3.0)) + extents(top.piece)[1] / 2
         source = away * direction(np.array(front + float(rng.uniform(-1.3, 1.3))))
-        if _load(setting, rng, furniture, source) is None or any(
+        if _load(setting, rng, furniture, source, beside=0.0) is None or any(
             overlap(top, thing) for thing in setting.things if thing is not top
         ):
             continue
@@ -461,16 +465,20 @@ def _handles_of(colliders: Sequence[Collider], name: str, in_place: bool = True)
 
 
 def _chosen_surface(rng: np.random.Generator, piece: Piece) -> Surface | None:
-    """One of the right places of a piece, no higher than things are lifted; the goal or handle is moved there."""
+    """One of the right places of a piece, no higher than things are lifted; the goal or handle is moved there.
+
+    Cabinets are used from their front, tables from any side.
+    """
     floor = float(piece.mesh.vertices[:, 2].min())
     every = [one for one in (piece.handles, *piece.also) if isinstance(one, Surface)]
-    reached = [one for one in every if one.place[2] - floor <= HIGHEST]
+    if piece.kind in CABINETS:
+        every = [one for one in every if np.dot(one.facing, every[0].facing) > 0.9]
     # Each height as often as another, whatever the number of sides.
-    heights = sorted({round(one.place[2], 3) for one in reached})
+    heights = sorted({round(one.place[2], 3) for one in every if one.place[2] - floor <= HIGHEST})
     if not heights:
         return None
     height = heights[int(rng.integers(len(heights)))]
-    same = [one for one in reached if round(one.place[2], 3) == height]
+    same = [one for one in every if round(one.place[2], 3) == height]
     return same[int(rng.integers(len(same)))]
 
 
