@@ -80,8 +80,11 @@ BEFORE = 0.8
 HIGHEST = 1.05
 """Meters over the floor up to which things are put down."""
 
-CABINETS = ("sideboard", "bookcase", "kitchen_counter", "desk")
+CABINETS = ("sideboard", "bookcase", "shelf", "kitchen_counter", "desk")
 """Surfaces that stand at walls."""
+
+SIDLING = 4.0
+"""Seconds that it takes more to sit down and to leave where there is little room."""
 
 _DRAWS = 200
 
@@ -363,8 +366,10 @@ def _sat(
         return None
     keys = [ActionKey("sit", "seat", hold=1.5), ActionKey("walk", "away", hold=0.3)]
     goals = [_goal("seat", colliders, name), _free("away", end)]
-    way = float(np.linalg.norm(start - place[:2]) + np.linalg.norm(end - place[:2]))
-    return _case(kind, seed, setting, colliders, keys, goals, _start(rng, start), 1.2 * way, refusal)
+    way = 1.2 * float(np.linalg.norm(start - place[:2]) + np.linalg.norm(end - place[:2]))
+    if len(setting.things) > 1:
+        way += PACE * SIDLING
+    return _case(kind, seed, setting, colliders, keys, goals, _start(rng, start), way, refusal)
 
 
 def _carried_away(setting: Setting, rng: np.random.Generator, seed: int) -> Case | None:
@@ -407,7 +412,7 @@ def _put(seed: int, kind: str, fitting: bool) -> Case:
         assert isinstance(grasp, Carryable)
         load, above = setting.thing("Load").piece, _height_above(top.piece, chosen)
         fits = _fits(load, grasp, chosen, above, ROOM)
-        if fits != fitting or (not fitting and not _too_big(load, chosen, above)):
+        if fits != fitting or (not fitting and not _too_big(load, chosen, above, target == "shelf")):
             continue
         target_place = in_world(top, chosen.place)
         front = float(angle_of(np.array(handles_in_world(top, chosen).facing[:2])))  # type: ignore[union-attr]
@@ -510,12 +515,15 @@ def _fits(load: Piece, grasp: Carryable, surface: Surface, above: float, room: t
     return across + room[0] <= surface.width and along + room[1] <= surface.depth and tall + room[2] <= above
 
 
-def _too_big(load: Piece, surface: Surface, above: float) -> bool:
-    """Whether a load, turned either way, is surely too large for the space of a surface."""
+def _too_big(load: Piece, surface: Surface, above: float, is_open: bool) -> bool:
+    """Whether a load, turned either way, is surely too large for the space of a surface. is_open: things may stick out
+    behind and in front."""
     form = Form(load.mesh)
     size = np.sort(np.ptp(form.points[:, :2], axis=0))
     tall = float(np.ptp(form.points[:, 2]))
     space = np.sort([surface.width, surface.depth])
+    if is_open:
+        return bool(size[0] > surface.width + TOO_BIG or tall > above + TOO_BIG)
     return bool((size > space + TOO_BIG).any() or tall > above + TOO_BIG)
 
 
