@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -126,6 +126,12 @@ class SceneBake:
     def keys_done(self) -> bool:
         """All keys are done, whatever became of them; the rest of the shot is staying there."""
         return self._errands.number == len(self.shot.keys)
+
+    def end_here(self) -> None:
+        """End the shot with the frames that are made so far."""
+        if not self.done and self._errands.character.frame > 1:
+            self._frames = self._errands.character.frame
+            self.shot = replace(self.shot, frames=math.floor((self._frames - 1) * self.shot.fps / FPS + 1e-6) + 1)
 
     def record(self) -> SceneRecord:
         """What the network predicted so far, at 60 fps."""

@@ -54,6 +54,18 @@ def test_a_longer_shot_goes_on_from_the_last_key_that_was_begun() -> None:
     assert_same(again.motion(), bake(longer).motion())
 
 
+def test_a_bake_that_is_ended_is_that_of_the_shorter_shot() -> None:
+    ended = bake(shot(*KEYS, seconds=12.0))
+    while ended.progress < 0.5:
+        ended.step()
+    ended.end_here()
+    motion = ended.motion()
+    shorter = bake(replace(shot(*KEYS, seconds=12.0), frames=len(motion))).motion()
+    assert len(shorter) == len(motion) < 0.6 * shot(*KEYS, seconds=12.0).frames
+    np.testing.assert_allclose(motion.positions, shorter.positions, atol=2e-3)
+    assert motion.meta["keys"] == shorter.meta["keys"]
+
+
 def test_a_moved_thing_begins_anew() -> None:
     first = bake(shot(*KEYS, seconds=6.0))
     first.motion()

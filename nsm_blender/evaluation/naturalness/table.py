@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ...control.scene_bake import bake_of
+from ...control.scene_bake import FRAMES_PER_STEP, SceneBake, bake_of
 from ...control.shot import Shot
 from ...errors import UserError
+from ...models.nsm import FPS
 from ...motion.motion import Motion
 from ..bench import ONE_THREAD
 from .case import DEVELOPMENT_SEEDS, UNSEEN_SEEDS, Case
@@ -36,6 +37,9 @@ MOTIONS = {"strike": "strike_motions", "synthesis": "synthesis_motions"}
 ACTIONS = ("walk", "jog", "start", "stop", "turn", "idle", "sit", "rise", "pick_up", "put_down", "open", "climb")
 MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob")
 """Actions and measures whose ratio to the recorded 99th percentile has a fixed name in the JSON."""
+
+AFTERWARDS = 4.0
+"""Seconds after the last key of a shot that are baked and measured: a character that stands may turn and tread."""
 
 GATES = {"hips_bob": 90.0, "head_drop_cm": 90.0, "hand_height": 95.0, "hand_aside": 95.0}
 """Percentile at which cases and recordings are compared, for measures for which it is not the 99th."""
@@ -247,7 +251,7 @@ def carried_out(case: Case) -> Outcome:
         return Outcome(case.kind, case.seed, state, text, **more, seconds=time.perf_counter() - started)
 
     try:
-        motion = bake_of(case.shot, case.network).motion()
+        motion = _baked(case)
         values, whole = _measured(motion, case)
     except UserError as error:
         expected = case.refusal and case.refusal.lower() in str(error).lower()
@@ -256,6 +260,18 @@ def carried_out(case: Case) -> Outcome:
         return outcome("crashed", traceback.format_exc(limit=-3))
     state = "accepted wrongly" if case.refusal else "baked"
     return outcome(state, values=values, whole=whole)
+
+
+def _baked(case: Case) -> Motion:
+    """The case's motion; of the NSM's until `AFTERWARDS` seconds after all keys are done."""
+    bake = bake_of(case.shot, case.network)
+    if isinstance(bake, SceneBake):
+        steps = math.ceil(AFTERWARDS * FPS / FRAMES_PER_STEP)
+        while not bake.done and steps:
+            bake.step()
+            steps -= bake.keys_done
+        bake.end_here()
+    return bake.motion()
 
 
 def _measured(motion: Motion, case: Case | None, action: str = "") -> tuple[list[tuple[str, str, float]], Figures]:
