@@ -18,7 +18,7 @@ from ..errors import ShotError
 from ..models.manifold import FPS, FRAME, Autoencoder
 from ..models.synthesis import EFFECTORS, STRIKE_FRAMES, EndEffectors, nearest_strike, strike_inputs, strike_window
 from ..motion.filters import without_short_runs
-from ..motion.ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
+from ..motion.ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
 from ..motion.mirror import mirror_vectors
 from ..motion.motion import Motion
 from ..motion.root import angle_of, direction, to_local, to_world
@@ -43,6 +43,8 @@ _BETWEEN = 0.5
 _PIN_WIDTH = 9.0
 _LEAN_WIDTH = 14.0
 """Frames: standard deviations of the last correction of the limb, and of the body where the limb is too short."""
+_NEAR_ENOUGH = 0.0005
+"""Metres by which a hit may be off at the end."""
 _FARTHEST_LEAN = 0.3
 _GLIDE = 0.1
 """m/s that every stride to a hit has at least, so that even one that the network leaves out can be scaled."""
@@ -53,7 +55,7 @@ _LEANS = 3
 _STRIKING_BEND = np.radians(30.0)
 """Radians of knee or elbow at a hit: recorded kicks hit with 22 to 24 degrees, punches with 32 to 37 (medians)."""
 _ROUNDS = 4
-"""How often a limb is bent anew to its target, as foot or hand turn with it."""
+"""How often a leg is bent anew to its target, as the foot turns with it."""
 _LIFTED = 24
 """Frames before and after a kick in which its foot does not stand."""
 _POLE = (0.0, 1.0, 0.0)
@@ -297,12 +299,15 @@ class StrikeSynthesis:
         # Before the feet are planted: the network's own limbs bend smoothly even where no leg could fold so far.
         _, rotations = self._pinned(MODEL_SKELETON.positions(hips, best.rotations), best.rotations)
         posed, turned = self._planted(hips, rotations, best.contacts)
+        leant = np.zeros_like(self._places)
         for _ in range(_LEANS):
-            lean = self._lean(posed)
-            if not lean.any():
+            lacks = self._lacks(self._pinned(posed, turned)[0])
+            if _lengths(lacks).max() < _NEAR_ENOUGH:
                 break
-            hips = hips + lean
-            posed, turned = self._planted(hips, rotations, best.contacts)
+            leant += lacks
+            leant *= np.minimum(1, _FARTHEST_LEAN / np.maximum(_lengths(leant), 1e-9))[:, None]
+            bumps = np.stack([_bump(self._count, hit, _LEAN_WIDTH) for hit in self._hits], axis=1)
+            posed, turned = self._planted(hips + bumps @ leant, rotations, best.contacts)
         posed, rotations = self._pinned(posed, turned)
         self._errors = _lengths(best.lacks), _lengths(self._lacks(posed))
         actions = np.zeros((self._count, len(ACTIONS)), dtype=np.float32)
@@ -376,20 +381,6 @@ class StrikeSynthesis:
             out[:, :2] += nearer * ahead * (stride / max(float(stride[hit]), 1e-6))[:, None]
         return out
 
-    def _lean(self, places: Array) -> Array:
-        """How the hips (T, 3) come nearer to a target that is out of the limb's reach."""
-        out = np.zeros((len(places), 3))
-        for k, (hit, effector) in enumerate(zip(self._hits, self._effectors, strict=True)):
-            limb = _LIMBS[effector]
-            upper, middle, end, tip = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, EFFECTORS[effector]])
-            length = float(np.linalg.norm(MODEL_SKELETON.offsets[[middle, end]], axis=1).sum()) * (REACH - 0.004)
-            wanted = self._places[k] - (places[hit, tip] - places[hit, end])
-            way = wanted - places[hit, upper]
-            distance = float(np.linalg.norm(way))
-            lack = min(max(distance - length, 0.0), _FARTHEST_LEAN)
-            out += _bump(len(places), hit, _LEAN_WIDTH)[:, None] * (way / max(distance, 1e-6)) * lack
-        return out
-
     def _pinned(self, places: Array, rotations: Array) -> tuple[Array, Array]:
         """The poses with each limb bent so that it meets its target."""
         out = rotations.copy()
@@ -399,17 +390,19 @@ class StrikeSynthesis:
             share = _bump(len(places), hit, _PIN_WIDTH)[:, None]
             near = np.flatnonzero(share[:, 0] > 1e-3)
             now = int(np.flatnonzero(near == hit)[0])
-            bone, lack = MODEL_SKELETON.offsets[tip], self._places[k] - places[hit, tip]
-            for turns in range(_ROUNDS, -1, -1):
-                wanted = places[near, end] + share[near] * lack
+            # A limb may strike twice: each time from where the last one left it.
+            before, posed = out[near], MODEL_SKELETON.positions(places[near, 0], out[near])
+            bone, lack = MODEL_SKELETON.offsets[tip], self._places[k] - posed[now, tip]
+            for turns in range(1 if tip == end else _ROUNDS, -1, -1):
+                wanted = posed[:, end] + share[near] * lack
                 out[near, upper], out[near, middle], reached = solve_limb(
-                    limb, places[near, upper], wanted, rotations[near, upper], rotations[near, middle]
+                    limb, posed[:, upper], wanted, before[:, upper], before[:, middle]
                 )
                 if not turns:  # the last time the foot stays, so that it meets its target
                     break
                 # Hand and foot go with the bone that they are on.
-                turn = multiply(out[near, middle], conjugate(rotations[near, middle]))
-                out[near, end] = multiply(turn, rotations[near, end])
+                turn = multiply(out[near, middle], conjugate(before[:, middle]))
+                out[near, end] = multiply(turn, before[:, end])
                 hits = reached[now] if tip == end else reached[now] + rotate(out[hit, end], bone)
                 lack = lack + self._places[k] - hits
         return MODEL_SKELETON.positions(places[:, 0], out), out
