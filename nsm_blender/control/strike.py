@@ -68,8 +68,8 @@ _LIMBS = (
 """What reaches, for each of EFFECTORS."""
 _MIRRORED = (1, 0, 3, 2)
 """The same limb of the other side, for each of EFFECTORS."""
-_NEAR = 12
-"""Frames before and after a hit in which its limb should not be folded."""
+_NEAR, _FOLDED = 12, np.radians(110.0)
+"""Frames before and after a hit in which its limb should not be bent farther than this, in radians."""
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,8 @@ class StrikeSynthesis:
         # How far beside the targets the network is asked to hit, for it to hit them; corrected with every try.
         self._shifts = np.zeros_like(self._places)
         self._tries: list[_Try] = []
-        # The network is better at kicks of the left leg: of the shot and its mirror image it makes the better one.
-        self._mirrored: bool | None = None
+        # The network is better at kicks of the left leg: where a limb folds, the shot's mirror image is tried as well.
+        self._mirrored = False
         self._motion: Motion | None = None
         self._errors: tuple[Array, Array] | None = None
 
@@ -226,12 +226,12 @@ class StrikeSynthesis:
 
     def _try(self) -> None:
         """Hidden units from the paths asked for; remember how well they hit, and ask better next time."""
-        sides = (False, True) if self._mirrored is None else (self._mirrored,)
-        tries = [self._made(mirrored) for mirrored in sides]
-        bends = [max(self._bends(one)) for one in tries]
-        best = int(np.argmin(bends))
-        self._mirrored = sides[best]
-        self._tries.append(tries[best])
+        made = self._made(self._mirrored)
+        if not self._tries and max(self._bends(made)) > _FOLDED:
+            other = self._made(mirrored=True)
+            if max(self._bends(other)) < max(self._bends(made)):
+                made, self._mirrored = other, True
+        self._tries.append(made)
         self._shifts = self._shifts + _CORRECTION * self._tries[-1].lacks
         size = np.linalg.norm(self._shifts, axis=1, keepdims=True)
         self._shifts *= np.minimum(1, _FARTHEST_SHIFT / np.maximum(size, 1e-9))
