@@ -123,7 +123,7 @@ def _outer_edge(form: Form, level: Level, side: int) -> float:
 
 def _wings(form: Form, whole: Level, used: Level, around: Placed | None) -> list[Seat]:
     """Seats on what is left of a level beside the rectangle that is used, such as the other wing of a corner sofa."""
-    out = []
+    out: list[Seat] = []
     left = whole.mask & ~used.mask
     while True:
         x0, y0, x1, y1 = largest_rectangle(left)

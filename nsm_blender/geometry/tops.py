@@ -159,8 +159,8 @@ def _free_area(form: Form, level: Level) -> tuple[Array, Array]:
 
 def _user_side(form: Form, level: Level, low: Array, high: Array, around: Placed | None) -> tuple[int, bool]:
     """From which side things are put down, and whether that side is open."""
-    size, origin = form.voxels.size, form.voxels.origin[:2]
-    first, last = (np.round((corner - origin) / size).astype(int) for corner in (low, high))
+    origin = form.voxels.origin[:2]
+    first, last = (np.round((corner - origin) / form.voxels.size).astype(int) for corner in (low, high))
     area = np.zeros_like(level.mask)
     area[first[0] : last[0], first[1] : last[1]] = True
     walls = form.walls(form.part(level, area), above=0.04, reach=_ROOM_ABOVE)
