@@ -124,7 +124,7 @@ class Form:
             if count[k] * size**2 < _SMALLEST:
                 return out
             near = slice(max(k - window, 0), k + window + 1)
-            columns = _closed(left[:, :, near].any(axis=2))
+            columns = closed(left[:, :, near].any(axis=2))
             labels = components(columns)
             for label in np.unique(labels[labels >= 0]):
                 mask = labels == label
@@ -268,17 +268,18 @@ def _swept(labels: Array, axis: int, step: int) -> Array:
     return np.moveaxis(swept[:, ::step], 1, axis)
 
 
-def _closed(mask: Array) -> Array:
+def closed(mask: Array) -> Array:
     """The mask with gaps up to four cells wide filled, such as those between slats."""
     wide = np.pad(mask, 2)
     for _ in range(2):
-        wide = _grown(wide)
+        wide = grown(wide)
     for _ in range(2):
-        wide = ~_grown(~wide)
+        wide = ~grown(~wide)
     return wide[2:-2, 2:-2] | mask
 
 
-def _grown(mask: Array) -> Array:
+def grown(mask: Array) -> Array:
+    """The mask and the cells (X, Y) beside it."""
     out = mask.copy()
     out[1:] |= mask[:-1]
     out[:-1] |= mask[1:]

@@ -10,6 +10,7 @@ from .arm_rests import arm_rest
 from .around import distance, standing_room
 from .colliders import Placed
 from .form import SIDES, Form, Level, largest_rectangle
+from .pillows import with_hidden
 from .reach import SIT_HEIGHTS, STANDING
 from .roles import Handles, Proposal, Seat, moved
 
@@ -18,6 +19,10 @@ _LOW_BACK = 0.08
 """Metres that something beside a seat must rise on average to be a back or an arm rest."""
 _ROUNDED = 0.12
 """Meters within which the edge of a cushion or a mattress is rounded off."""
+_ARMED = 1.4
+"""How many times as likely a level is a seat when it lies between two arms."""
+_FREE = 0.38
+"""Meters that a seat is wide and deep between the pillows on it, for a sitter who leaves these alone."""
 _WING = 0.4
 """Meters that a corner sofa's other wing is wide and deep at least."""
 _MARGIN, _BACK = 0.1, 0.01
@@ -170,17 +175,22 @@ def check_seat(seat: Seat, form: Form | None, floor: float, around: Placed | Non
 
 
 def _sitting_level(form: Form) -> Level | None:
+    """The level on which people most likely sit; what pillows hide of it belongs to it where too little is free."""
     best, most = None, 0.0
-    for level in form.levels(clearance=0.5, area=0.035):
+    for free in form.levels(clearance=0.5, area=0.035):
+        level = with_hidden(form, free)
         height = level.height - form.floor
         likely = 0.02 + np.exp(-(((height - _USUAL) / 0.25) ** 2))
         if height < 0.5 * SIT_HEIGHTS[0]:
             # A foot or a base is far more likely than a seat so low.
             likely *= 0.05
         large = min(level.area, 0.3) / 0.3 * np.clip(level.extent.min() / 0.3, 0, 1) ** 2
-        backed = 1.5 if form.walls(level).max() > 0.2 else 1.0
-        if likely * large * backed > most:
-            best, most = level, float(likely * large * backed)
+        walls = form.walls(level)
+        backed = 1.5 if walls.max() > 0.2 else 1.0
+        # Between two arms there is a seat, on top of them there is none.
+        armed = _ARMED if max(walls[::2].min(), walls[1::2].min()) > _LOW_BACK else 1.0
+        if likely * large * backed * armed > most:
+            best, most = (free if free.extent.min() >= _FREE else level), float(likely * large * backed * armed)
     return best
 
 

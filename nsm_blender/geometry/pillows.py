@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What lies on a seat, such as pillows and blankets, and hides a part of it from above."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..motion.rotations import Array
+from .form import Form, Level, closed, grown
+
+_THICK = (0.04, 0.34)
+"""Meters that a pillow rises over the seat on which it lies or leans."""
+_SAME = 0.02
+"""Meters by which the seat below a pillow may lie above or below the rest of it."""
+_SHARE = 0.4
+"""Part of a seat that pillows leave free: where less is, it is a rim, and what lies within it is the seat."""
+_LINE = 2
+"""Cells to each side by which a hidden surface must be broader than the edge of an upright one."""
+
+
+def with_hidden(form: Form, level: Level) -> Level:
+    """A level together with those of its parts that something covers which lies on it.
+
+    The surface goes on below a pillow, which stands on it as a part of its own; below an arm or a back it does not.
+    """
+    size, origin, filled = form.voxels.size, form.voxels.origin, form.voxels.filled
+    top = filled.shape[2] - 1 - np.argmax(filled[:, :, ::-1], axis=2)
+    rise = origin[2] + size * (top + 1) - level.height
+    cell = form.index(form.points)
+    on = np.abs(form.points[:, 2] - level.height) < _SAME
+    hidden = np.zeros_like(level.mask)
+    hidden[cell[on, 0], cell[on, 1]] = True
+    hidden &= (rise > _THICK[0]) & (rise < _THICK[1]) & ~level.mask
+    mask = level.mask | _touching(_opened(closed(hidden)), level.mask)
+    return form.part(level, mask) if level.mask.sum() >= _SHARE * mask.sum() else level
+
+
+def _opened(mask: Array) -> Array:
+    """The mask without parts that are narrower than 2 _LINE + 1 cells."""
+    out = np.pad(mask, _LINE)
+    for _ in range(_LINE):
+        out = ~grown(~out)
+    for _ in range(_LINE):
+        out = grown(out)
+    return out[_LINE:-_LINE, _LINE:-_LINE] & mask
+
+
+def _touching(mask: Array, to: Array) -> Array:
+    """The cells of a mask that hang together with another one."""
+    out = mask & grown(to)
+    while True:
+        more = mask & grown(out)
+        if (more == out).all():
+            return out
+        out = more
