@@ -190,8 +190,10 @@ def _sitting_level(form: Form) -> Level | None:
         # Between two arms there is a seat, on top of them there is none.
         armed = _ARMED if max(walls[::2].min(), walls[1::2].min()) > _LOW_BACK else 1.0
         if likely * large * backed * armed > most:
-            best, most = (free if free.extent.min() >= _FREE else level), float(likely * large * backed * armed)
-    return best
+            best, most = (free, level), float(likely * large * backed * armed)
+    if best is None:
+        return None
+    return best[0] if _without_corners(form, best[0]).extent.min() >= _FREE else best[1]
 
 
 def _without_corners(form: Form, level: Level) -> Level:

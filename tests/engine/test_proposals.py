@@ -132,7 +132,9 @@ def armchair(*more, wings=False):
 @pytest.mark.parametrize("wings", [False, True])
 def test_arm_rests_are_found_beside_wings_and_pillows_are_none(wings):
     leaning = forms.moved(forms.throw_pillow(0.4, 0.14), (0.0, 0.22, 0.62), 0.0, -0.25)
-    for more in ([], [leaning]):
+    lying = forms.moved(forms.throw_pillow(0.4, 0.14), (0.0, 0.05, 0.5), 0.0, -np.pi / 2)
+    for more in ([], [leaning], [lying]):
+        assert guess_role(armchair(*more, wings=wings)) == "seat"
         found = propose("seat", armchair(*more, wings=wings))
         assert sorted(round(rest[0], 1) for rest in found.handles.arm_rests) == [-0.4, 0.4]
         assert [rest[2] for rest in found.handles.arm_rests] == pytest.approx([0.62] * 2, abs=0.03)
