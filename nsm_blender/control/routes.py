@@ -119,6 +119,8 @@ class Finder:
             found = None if sideways or between else search.route()
             if (sideways or between) and self._options.sideways:
                 found = _Search(floor, start, ends[chosen], self._options.slim).route()
+            if found is None and between and not sideways:
+                found = search.route()
             if found is not None:
                 break
         straight = float(np.linalg.norm(ends[chosen] - start, axis=1).min())
@@ -388,7 +390,8 @@ class _Search:
             clear = np.where(beneath, low_clear, clear)
             slope = np.where(beneath[:, None], low_slope, slope)
             last = n >= _RELAXATIONS - _ROUNDS
-            wanted = need + (0.5 * TOLERANCE if last else ROOMY)
+            need = self._need(inner, gaps) if last and gaps else need
+            wanted = need + (1.5 * TOLERANCE if last else ROOMY)
             push = np.maximum(wanted - clear, 0) * (1.0 if last else 0.3)
             pull = 0.0 if last else 0.25 * (points[:-2] + points[2:] - 2 * inner)
             points[1:-1] = np.where(held, inner, inner + pull + push[:, None] * slope)
