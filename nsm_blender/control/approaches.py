@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,8 @@ BEFORE = 0.05
 AISLE = (0.3, 0.25, 0.2, 0.16, 0.12)
 """Meters from a seat's front edge at which the root may stand, its back to the seat, where a thing before the seat
 leaves no more room than for shins."""
+STRAIGHT = 0.2
+"""Meters aside of straight before a seat from which a body sits down more surely than from the aisle at its edge."""
 ALONG_SEAT = (0.0, 0.2, -0.2)
 """Meters beside the seat's middle at which it may stand there."""
 RISES = 0.08
@@ -38,6 +41,7 @@ class Stand:
 
     outward: unit vector (2,) away from the thing that one stands before; zero where it is none. handles: of the thing
     as it is used from here, in its own frame. sideways: the body comes there sideways, between the thing and another.
+    aside: meters by which it may stand beside the place where that is not free.
     """
 
     place: Array
@@ -45,6 +49,7 @@ class Stand:
     outward: Array
     handles: Handles | None = None
     sideways: bool = False
+    aside: float = math.inf
 
     def moved(self, out: float, aside: float) -> Array:
         """The place (2,) so many metres further out from the thing and aside."""
@@ -92,8 +97,9 @@ def seat_stands(goal: Goal, collider: Collider, frame: float, distance: float) -
     """Where a body may stand that sits down: tiers of lists as those of `other_stands`, the best tier first.
 
     Before the seat's front; at all sides that its handles name, as it is or, where it is open all around, as its sitter
-    looks another way; in the aisle along its front edge (see AISLE); at sides that its handles do not name, but that
-    neither a back nor an arm rest closes. Handles that name no side leave all open ones. Arguments as for `stands`.
+    looks another way; in the aisle along its front edge (see AISLE); farther aside of the sides that its handles name;
+    at sides that they do not name, but that neither a back nor an arm rest closes. Handles that name no side leave all
+    open ones. Arguments as for `stands`.
     """
     pose = pose_at(collider, frame)
     up = rotate(pose[3:] * [1.0, -1, -1, -1], _UP)
@@ -103,15 +109,16 @@ def seat_stands(goal: Goal, collider: Collider, frame: float, distance: float) -
     own = replace(used, approaches=used.approaches or open_sides)
     seats: list[Seat] = [own, *other_seats(own, up)]
 
-    def before(seat: Seat, sides: Sequence[str]) -> list[list[Stand]]:
+    def before(seat: Seat, sides: Sequence[str], aside: float = math.inf) -> list[list[Stand]]:
         places = _before(goal, collider, pose, replace(seat, approaches=list(sides)), distance) if sides else []
-        return [[replace(stand, handles=seat) for stand in places]] if places else []
+        return [[replace(stand, handles=seat, aside=aside) for stand in places]] if places else []
 
     others = [side for side in open_sides if side not in own.approaches and side != "back"]
     return [
-        before(own, ["front"] if "front" in own.approaches else []),
-        [side for seat in seats for side in before(seat, seat.approaches)],
+        before(own, ["front"] if "front" in own.approaches else [], STRAIGHT),
+        [side for seat in seats for side in before(seat, seat.approaches, STRAIGHT)],
         [side for seat in seats for side in _in_aisle(goal, seat, pose)],
+        [side for seat in seats for side in before(seat, seat.approaches)],
         before(own, others),
     ]
 

@@ -172,6 +172,8 @@ class Planner:
             # In an aisle only the distance to the seat's edge differs.
             places = [max(places, key=lambda stand: ways.room_beside(stand.place))]
         for out, aside in BESIDE[:1] if sideways else BESIDE:
+            if abs(aside) > places[0].aside:
+                continue
             ends = np.array([stand.moved(out, aside) for stand in places])
             if all(ways.trouble_at(end, sideways) for end in ends):
                 if not any(stand.outward.any() for stand in places):
