@@ -24,6 +24,9 @@ ROCKS = 0.05
 """metres within which the root of one who sits stays meanwhile: he may rock there for good, faster than that."""
 SEATED_WITHIN = 0.3
 """Metres from the hips to their place on the seat."""
+ON_SEAT = 0.06
+"""Meters from the hips to their place on the seat within which the body sits, whatever the hips' contact label: beside
+other things the network is less sure of it."""
 LIFTING = 0.8
 """Seconds after the grasp at which a box is picked up, after letting go at which it is put down."""
 OPEN = 0.6
@@ -85,13 +88,14 @@ class Deed:
 
     def _sits(self, character: SceneCharacter, hands: Hands) -> bool:
         hips = sitting_place(character.places[0], character.places[HIP_JOINTS]) - self.aim.place
-        sitting = character.action[_SIT] > TOUCHES and character.contacts[_HIPS] > TOUCHES
+        away = float(np.linalg.norm(hips))
+        sitting = character.action[_SIT] > TOUCHES and (character.contacts[_HIPS] > TOUCHES or away < ON_SEAT)
         moved = np.linalg.norm(character.root[:2] - self._sat) > ROCKS
-        if not sitting or moved or np.linalg.norm(hips) > SEATED_WITHIN:
+        if not sitting or moved or away > SEATED_WITHIN:
             self._still, self._sat = character.frame, character.root[:2].copy()
         if character.frame - self._still < SETTLED * FPS:
             return False
-        self.off = float(np.linalg.norm(hips)), self.aim.facing - float(character.root[3])
+        self.off = away, self.aim.facing - float(character.root[3])
         return True
 
     def _picked_up(self, character: SceneCharacter, hands: Hands) -> bool:
