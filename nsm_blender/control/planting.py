@@ -25,9 +25,10 @@ _FOOT_GLIDE = 12
 _AFTERWARD = 10
 """Frames after a contact in which a foot takes up its own speed, and before one in which it gives it up."""
 _STRETCH = 0.985
-"""Share of its length to which a standing leg may stretch; beyond, its knee would snap straight and back."""
-_ROLL_STRETCH = 0.992
-"""Share of its length that a leg comes to at most while its heel rolls off: the foot rolls further instead."""
+"""Share of its length to which a standing leg may stretch, or as far as the motion stretches it; beyond, its knee would
+snap straight and back."""
+_LONGEST_STRETCH = 0.992
+"""Share of its length that a standing leg comes to at most; as its heel rolls off, the foot rolls further instead."""
 _LARGEST_ROLL = math.radians(40)
 """Radians by which a heel is raised at most, beyond how the motion has it, so that the leg reaches."""
 _SLACK = 0.95
@@ -178,6 +179,7 @@ def plant_feet(
     ankles: dict[str, Array] = {}
     stances: dict[str, Stances] = {}
     flat: dict[str, Array] = {}
+    longest: dict[str, Array] = {}
     for side, limb in _SIDES.items():
         upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
         heel_on, toe_on = (contacts[..., CONTACT_JOINTS.index(side + part)] > 0 for part in ("Foot", "Toe"))
@@ -186,6 +188,8 @@ def plant_feet(
             place = _chain(flat_hips, out, (upper, middle, foot)) + bone
         else:
             place = wanted.reshape(-1, len(MODEL_SKELETON), 3)[:, toe]
+        own = _distance(_chain(np.zeros_like(bone), out, (middle, foot))) / _length(limb)
+        longest[side] = _length(limb) * np.clip(own, _STRETCH, _LONGEST_STRETCH)
         out[:, foot] = _steady(out[:, foot], bone, Stances(heel_on & toe_on))
         out[:, toe] = out[:, foot]
         # The toe's place leads: it is the last to leave and carries the foot's roll.
@@ -198,16 +202,19 @@ def plant_feet(
         lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
         moved[:, 2] = _blunt_maximum(moved[:, 2], lowest, _BLUNT * _freedom(standing))
         ankles[side] = moved
-    flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, flat, shape)
+    flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, flat, longest, shape)
     for side, limb in _SIDES.items():
         upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
         origin = flat_hips + _bone(out[:, 0], upper)
         bone = _bone(out[:, foot], toe)
-        roll = _roll_off(origin, ankles[side], bone, limb, Stances((stances[side].mask & ~flat[side]).reshape(shape)))
+        rolling = Stances((stances[side].mask & ~flat[side]).reshape(shape))
+        roll = _roll_off(origin, ankles[side], bone, limb, longest[side], rolling)
         roll[flat[side]] = 0
         out[:, foot] = multiply(from_exponential_map(roll), out[:, foot])
         out[:, toe] = out[:, foot]
-        target = _within_reach(origin, ankles[side] + bone - _bone(out[:, foot], toe), limb, stances[side])
+        target = _within_reach(
+            origin, ankles[side] + bone - _bone(out[:, foot], toe), limb, longest[side], stances[side]
+        )
         # Each character by itself: a straight leg takes its plane from before and after.
         now = [part.reshape(*shape, -1) for part in (origin, target, out[:, upper], out[:, middle])]
         thigh, shin, _ = solve_limb(limb, now[0], now[1], now[2], now[3])
@@ -329,15 +336,14 @@ def _soft(distance: Array, start: Array | float, end: Array | float) -> Array:
     return out
 
 
-def _roll_off(origin: Array, ankle: Array, bone: Array, limb: Limb, rolling: Stances) -> Array:
+def _roll_off(origin: Array, ankle: Array, bone: Array, limb: Limb, longest: Array, rolling: Stances) -> Array:
     """Rotation vectors (M, 3) about the ball of the foot that raise the heel until the leg reaches the ankle (M, 3).
 
     origin: (M, 3) of the leg. bone: (M, 3) from the ankle to the ball. rolling: where the ball alone is down; from
     there the rotation fades.
     """
-    length = _length(limb)
     leg, foot = origin - ankle - bone, -bone
-    distance = _soft(_distance(origin - ankle), _STRETCH * length, _ROLL_STRETCH * length)
+    distance = _soft(_distance(origin - ankle), longest, longest + (REACH - _LONGEST_STRETCH) * _length(limb))
     far, near = _distance(leg), _distance(foot)
     wanted = np.arccos(np.clip((far**2 + near**2 - distance**2) / (2 * far * near), -1, 1))
     now = np.arccos(np.clip(np.einsum("ij,ij->i", leg, foot) / (far * near), -1, 1))
@@ -348,14 +354,15 @@ def _roll_off(origin: Array, ankle: Array, bone: Array, limb: Limb, rolling: Sta
     return out
 
 
-def _within_reach(origin: Array, ankle: Array, limb: Limb, stances: Stances) -> Array:
+def _within_reach(origin: Array, ankle: Array, limb: Limb, longest: Array, stances: Stances) -> Array:
     """Places (M, 3) of an ankle that keep a swinging leg from snapping straight: it stretches ever less."""
     length = _length(limb)
     v = ankle - origin
     distance = _distance(v)
     free = _freedom(stances)
-    start = length * (_STRETCH + free * (_SLACK - _STRETCH))
-    end = length * (_ROLL_STRETCH + free * (REACH - _ROLL_STRETCH))
+    start = longest + free * (_SLACK * length - longest)
+    end = longest + (REACH - _LONGEST_STRETCH) * length
+    end = end + free * (REACH * length - end)
     share = np.where(stances.mask, 1, _soft(distance, start, end) / np.maximum(distance, 1e-6))
     return origin + v * share[:, None]
 
@@ -375,7 +382,12 @@ def _length(limb: Limb) -> float:
 
 
 def _hips_drop(
-    hips: Array, rotations: Array, ankles: dict[str, Array], flat: dict[str, Array], shape: tuple[int, ...]
+    hips: Array,
+    rotations: Array,
+    ankles: dict[str, Array],
+    flat: dict[str, Array],
+    longest: dict[str, Array],
+    shape: tuple[int, ...],
 ) -> Array:
     """How far (M,) the hips must sink, smoothly, so that heels that are down stay within reach of the legs.
 
@@ -383,7 +395,7 @@ def _hips_drop(
     """
     need = np.zeros(len(hips))
     for side, limb in _SIDES.items():
-        length = _length(limb) * _STRETCH
+        length = longest[side]
         v = ankles[side] - hips - _bone(rotations[:, 0], MODEL_SKELETON.index(limb.upper))
         aside = np.minimum(np.sqrt(v[:, 0] ** 2 + v[:, 1] ** 2), length * 0.95)
         lack = -v[:, 2] - np.sqrt(length * length - aside * aside)
