@@ -26,9 +26,9 @@ from .shot import Shot
 
 BEGINNING = 0.3
 """Seconds until one who stands begins to turn towards his way."""
-SETTLING = 1.3
+SETTLING = 1.0
 """Seconds from the end of the way until one has come to rest there and stood still for a while;"""
-TURNING_AT_END = 2.6
+TURNING_AT_END = 1.8
 """rad/s of turning to the facing that is asked for there, which begins while one still comes to rest."""
 TURNING = 0.6
 """Seconds that turning on the spot takes whatever the angle, and"""
