@@ -26,7 +26,7 @@ from .shot import Shot
 
 BEGINNING = 0.3
 """Seconds until one who stands begins to turn towards his way."""
-SETTLING = 1.0
+SETTLING = 1.1
 """Seconds from the end of the way until one has come to rest there and stood still for a while;"""
 TURNING_AT_END = 1.8
 """rad/s of turning to the facing that is asked for there, which begins while one still comes to rest."""
