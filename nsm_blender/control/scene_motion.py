@@ -17,6 +17,7 @@ import numpy as np
 from ..geometry.colliders import PLACE, Collider, Cuboids, Placed, Surroundings
 from ..geometry.roles import Carryable
 from ..models.nsm import CONTACTS, FPS
+from ..motion.contacts import firm_contacts
 from ..motion.filters import eased, gaussian, runs, velocity, without_short_runs
 from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
@@ -111,7 +112,7 @@ def posed(
     out = list[Correction]()
     count = len(record.root)
     hips, rotations, root = record.places[:, 0].copy(), limit_elbows(record.rotations), record.root.copy()
-    contacts = foot_contacts(record)
+    contacts = firm_contacts(foot_contacts(record), record.places, FPS)
     wanted = record.places.copy()
     keep_feet(record, seatings, contacts, wanted, rotations)
     for seating in seatings:
