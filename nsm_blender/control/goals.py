@@ -49,6 +49,7 @@ class ActionKey:
     one sets off, or None: when the previous key is done. hold: seconds to stay when done. gait: "walk", "jog"
     or "crouch" on the way. speed: m/s on the way, None as usual for the gait. facing: angle at the end, None as the
     goal has it.
+    lean: whether a body that sits leans back where a backrest is within reach.
     route: the animator's own way as world places x, y, z, or empty: found around the colliders.
     """
 
@@ -59,6 +60,7 @@ class ActionKey:
     gait: str = "walk"
     speed: float | None = None
     facing: float | None = None
+    lean: bool = True
     route: list[list[float]] = field(default_factory=list)
 
 

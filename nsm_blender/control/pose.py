@@ -7,7 +7,16 @@ import numpy as np
 
 from ..models.pfnn import OUTPUT
 from ..motion.ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
-from ..motion.rotations import Array, between, conjugate, from_exponential_map, from_yaw, multiply, rotate
+from ..motion.rotations import (
+    Array,
+    between,
+    conjugate,
+    from_exponential_map,
+    from_yaw,
+    multiply,
+    rotate,
+    to_exponential_map,
+)
 from ..motion.skeleton import MODEL_SKELETON
 from .locomotion import Record
 
@@ -71,4 +80,31 @@ def reach_ankles(hips: Array, rotations: Array, ankles: dict[str, Array]) -> Arr
         out[:, upper], out[:, middle], _ = solve_limb(
             limb, hip_joint(hips, rotations, side), ankles[side], rotations[:, upper], rotations[:, middle]
         )
+    return out
+
+
+NECK_SHARE = 0.4
+"""Share of a turn of the head that the neck has."""
+GAZE_LIMIT = np.radians(70)
+"""Radians from where the chest points by which the face turns away at most."""
+_AHEAD = np.array([0.0, -1.0, 0.0])
+_NECK, _HEAD, _CHEST = MODEL_SKELETON.indices(["Neck", "Head", "Spine2"])
+
+
+def look_at(places: Array, rotations: Array, targets: Array, weight: Array) -> Array:
+    """World rotations (T, J, 4) with the face turned towards targets (T, 3), as much as weight (T,) says.
+
+    places: (T, J, 3) joints. Neck and head share the turn; the face stays within GAZE_LIMIT of where the chest points.
+    """
+    on = np.flatnonzero(weight > 0)
+    out = rotations.copy()
+    if not len(on):
+        return out
+    chest, face = (rotate(rotations[on, joint], np.broadcast_to(_AHEAD, (len(on), 3))) for joint in (_CHEST, _HEAD))
+    turn = to_exponential_map(between(chest, targets[on] - places[on, _HEAD]))
+    angle = np.linalg.norm(turn, axis=1, keepdims=True)
+    wanted = rotate(from_exponential_map(turn * np.minimum(1, GAZE_LIMIT / np.maximum(angle, 1e-9))), chest)
+    turn = weight[on, None] * to_exponential_map(between(face, wanted))
+    for joint, share in ((_NECK, NECK_SHARE), (_HEAD, 1.0)):
+        out[on, joint] = multiply(from_exponential_map(share * turn), rotations[on, joint])
     return out

@@ -51,13 +51,15 @@ def sitting_place(hips: Array, joints: Array) -> Array:
 @dataclass(frozen=True, eq=False)
 class Seating:
     """A time of sitting. first: frame of the rollout at which one began to sit down, settled: at which one sat, left:
-    at which one was told to get up, None while seated. key: number of the key. aim: place of the hips and facing."""
+    at which one was told to get up, None while seated. key: number of the key. aim: place of the hips and facing.
+    lean: whether the back rests on a backrest that is within reach."""
 
     key: int
     aim: Reach
     first: int
     settled: int
     left: int | None = None
+    lean: bool = True
 
 
 class Deed:
@@ -82,9 +84,9 @@ class Deed:
         """Whether it is done; to be asked once a frame, as hands take and leave things meanwhile."""
         return self._is_done(character, hands)
 
-    def seating(self, frame: int) -> Seating:
-        """The time of sitting that begins with it, for one who sits at a frame."""
-        return Seating(self._number, self.aim, self.since, frame)
+    def seating(self, frame: int, lean: bool) -> Seating:
+        """The time of sitting that begins with it, for a body that sits at a frame. lean: see Seating."""
+        return Seating(self._number, self.aim, self.since, frame, lean=lean)
 
     def _sits(self, character: SceneCharacter, hands: Hands) -> bool:
         hips = sitting_place(character.places[0], character.places[HIP_JOINTS]) - self.aim.place

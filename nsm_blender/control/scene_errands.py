@@ -436,7 +436,7 @@ class SceneErrands:
             self._rest()
         if done:
             if self._key.action == "sit":
-                self.seatings.append(deed.seating(character.frame - 1))
+                self.seatings.append(deed.seating(character.frame - 1, self._key.lean))
             self._outcome.arrived = self._frame
             if self._key.hold > 0:
                 self._rest()

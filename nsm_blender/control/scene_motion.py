@@ -29,7 +29,7 @@ from .ducking import sinking
 from .floor import CROUCHED, Footprints
 from .held_off import EVERY, REACH, Carried, held_off, kept_out
 from .planting import plant_feet
-from .pose import limit_elbows
+from .pose import limit_elbows, look_at
 from .scene_deeds import HIP_JOINTS, Seating, sitting_place
 from .scene_hands import (
     ARMS,
@@ -45,7 +45,7 @@ from .scene_hands import (
 )
 from .scene_rollout import SceneRecord
 from .scene_things import pose_at, to_world
-from .seated_feet import keep_feet
+from .seated_feet import keep_feet, lean_back
 from .stooping import stooped
 
 FARTHEST = 0.03
@@ -64,6 +64,10 @@ SMOOTH = 0.05 * FPS
 """Frames over which a carried box's moves out of other things are smoothed."""
 _COMES_FREE = round(0.3 * FPS)
 """Frames after it was taken in which a box comes to where it does not touch the body, and before it is put down."""
+GAZE = 0.4 * FPS, 0.25 * FPS
+"""Frames before the hands take or leave a thing from which the face is turned to it, and after which it is free."""
+GAZE_BLEND = 0.7 * FPS
+"""Frames in which the face turns there and back."""
 _HAND_BLEND = 0.5
 _SHORTEST = 3
 """Frames: shorter contacts and gaps are flicker of the label."""
@@ -141,7 +145,11 @@ def posed(
     if shifts := Legs(places, planted, contacts, room.around_legs(places)).shifts():
         places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
     places, rotations = clear.above(places, planted)
+    resting = places
+    hips, rotations, lean = lean_back(places, rotations, root[:, 3], seatings, by_name, rate)
+    places = MODEL_SKELETON.positions(hips, rotations)
     targets = _Targets(places, rotations)
+    targets.stay(resting, lean)
     for hold in hands.holds:
         targets.hold(hold, things[hold.name], by_name[hold.name].cuboids, root[:, 3], room)
     for seating in seatings:
@@ -150,6 +158,8 @@ def posed(
         targets.grip(grip, things.get(grip.name))
     before = places, rotations
     places, rotations = clear.arms(*targets.reached())
+    rotations = _looking(places, rotations, hands, things)
+    places = MODEL_SKELETON.positions(places[:, 0], rotations)
     for hold in hands.holds:
         out += _held(hold, before, (places, rotations), lower)
     out.sort(key=lambda one: one.key)
@@ -313,6 +323,28 @@ def _tracks(hands: Hands, colliders: dict[str, Collider], count: int, rate: floa
     }
 
 
+def _looking(places: Array, rotations: Array, hands: Hands, things: dict[str, Array]) -> Array:
+    """World rotations (T, J, 4) with the face turned to what is taken, put down or opened, while that is done."""
+    count = len(places)
+    gazes = [
+        (grasp_of(hold.handles, things[hold.name])[0], moment, moment)
+        for hold in hands.holds
+        for moment in (hold.taken, hold.left)
+        if moment is not None
+    ]
+    gazes += [
+        (to_world(grip.place, things[grip.name]), grip.first, min(grip.last, grip.first + round(GAZE[1])))
+        for grip in hands.grips
+        if grip.name in things
+    ]
+    weight, target = np.zeros(count), np.zeros((count, 3))
+    for place, first, last in gazes:
+        mine = eased(count, first - GAZE[0] - GAZE_BLEND, first - GAZE[0], last + GAZE[1], last + GAZE[1] + GAZE_BLEND)
+        more = mine > weight
+        weight[more], target[more] = mine[more], place[more]
+    return look_at(places, rotations, target, weight)
+
+
 def _missed(
     middle: Array, angle: Array, frame: int, grasp: Carryable, pose: Array, share: Array
 ) -> tuple[Array, Array]:
@@ -415,6 +447,12 @@ class _Targets:
             # Who lets go takes the hands along, wherever he goes.
             off[last:] = off[last - 1]
             self._add(side, off, weight)
+
+    def stay(self, places: Array, weight: Array) -> None:
+        """Keep the wrists where they are at joint places (T, J, 3), as much as weight (T,) says."""
+        for side in ARMS:
+            wrist = MODEL_SKELETON.index(side + "Hand")
+            self._add(side, places[:, wrist] - self._places[:, wrist], weight)
 
     def rest(self, seating: Seating, collider: Collider, contacts: Array, rate: float) -> None:
         """Keep the hands that lie on arm rests still, and on them."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who sits keeps the feet on the ground where they came to stand, until getting up.
+"""A body that sits: its feet stay on the ground where they came to stand, until getting up; its back leans on what is
+behind it.
 
 The network blends recordings of people who sat for long and crossed their legs; what comes out is a leg that hangs in
 the air with its knee turned out.
@@ -11,10 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..geometry.colliders import Collider, Placed, Surroundings
 from ..models.nsm import ACTIONS, CONTACTS, FPS
-from ..motion.filters import runs
-from ..motion.rotations import Array, slerp
+from ..motion.filters import eased, runs
+from ..motion.ik import LEFT_LEG, RIGHT_LEG, solve_limb
+from ..motion.root import direction
+from ..motion.rotations import Array, from_axis_angle, multiply, rotate, slerp
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from .bodies import OWNERS, RADII, bone_points
 from .scene_deeds import Seating
 from .scene_hands import TOUCHES
 from .scene_rollout import SceneRecord
@@ -29,6 +34,21 @@ STEP = round(0.25 * FPS)
 """frames that it is lifted for, else."""
 SWINGS = round(0.4 * FPS)
 """Frames in which a foot that was kept comes back to its own way."""
+FARTHEST_BACK, SLIDES = np.radians(30), 0.12
+"""Radians by which a trunk leans back at most, and metres that the hips slide back on a deep seat meanwhile: what is
+farther behind them is no backrest of this place."""
+UPRIGHT = 0.5
+"""Share of the way back to a backrest after which the hips slide, too."""
+LEANS_IN, LEANS_OUT = 1.2 * FPS, 0.5 * FPS
+"""Frames in which a body that sits leans back, and sits up again when it is told to get up."""
+PRESSES = 0.01
+"""Metres by which a back presses into what it leans on."""
+_TRIED = np.linspace(0.0, 1.0, 41)
+_LOOKS = 0.3
+"""Share of a lean that the head has: it looks on where it did."""
+_BACK = np.isin(OWNERS, ["Hips", "Neck"])
+_HIP_JOINTS, _HEAD = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"]), MODEL_SKELETON.index("Head")
+_UPPER = [n for n, name in enumerate(MODEL_SKELETON.names) if not name.endswith(("Leg", "Foot", "Toe"))]
 _SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
 
 
@@ -45,6 +65,66 @@ def keep_feet(record: SceneRecord, seatings: Sequence[Seating], contacts: Array,
         touch = seating.first + (int(before[-1]) + 1 if len(before) else 0)
         for side in ("Left", "Right"):
             _keep(side, (touch, seating.settled, last), contacts, wanted, turned)
+
+
+def lean_back(
+    places: Array,
+    rotations: Array,
+    facing: Array,
+    seatings: Sequence[Seating],
+    colliders: dict[str, Collider],
+    rate: float,
+) -> tuple[Array, Array, Array]:
+    """Hips (T, 3) and world rotations (T, J, 4) with the back on a backrest while it sits, and how much (T,) of that
+    lean there is, 0 to 1. The feet stay.
+
+    places: (T, J, 3) joints of a body that faces angles (T,). rate: collider poses per frame.
+    """
+    count = len(places)
+    hips, turned, lean = places[:, 0].copy(), rotations.copy(), np.zeros(count)
+    for seating in seatings:
+        if not seating.lean:
+            continue
+        first, last = seating.settled, count - 1 if seating.left is None else seating.left
+        at = np.full(len(_TRIED), min(first + round(LEANS_IN), last))
+        seat = Surroundings([colliders[seating.aim.thing]]).at(float(at[0]) * rate)
+        way = _to_backrest(*_leaned(places[at], rotations[at], facing[at], _TRIED), seat)
+        share = eased(count, first, first + LEANS_IN, last if seating.left is not None else count, last + LEANS_OUT)
+        on = np.flatnonzero(share * way > 0)
+        hips[on], turned[on] = _leaned(places[on], rotations[on], facing[on], share[on] * way)
+        lean[on] = share[on]
+    return hips, turned, lean
+
+
+def _leaned(places: Array, rotations: Array, facing: Array, way: Array) -> tuple[Array, Array]:
+    """Hips (F, 3) and world rotations (F, J, 4) of a body that leans back about its hip joints, and slides, by shares
+    (F,) of the farthest."""
+    ahead = np.append(direction(facing), np.zeros((len(facing), 1)), axis=1)
+    left = np.cross([0.0, 0.0, 1.0], ahead)
+    slide = -SLIDES * np.maximum(way - UPRIGHT, 0)[:, None] / (1 - UPRIGHT) * ahead
+    middle = places[:, _HIP_JOINTS].mean(axis=1)
+    tilt = -FARTHEST_BACK * way
+    hips = middle + rotate(from_axis_angle(left, tilt), places[:, 0] - middle) + slide
+    out = rotations.copy()
+    for joint in _UPPER:
+        share = _LOOKS if joint == _HEAD else 1.0
+        out[:, joint] = multiply(from_axis_angle(left, share * tilt), rotations[:, joint])
+    for limb in (LEFT_LEG, RIGHT_LEG):
+        upper, middle_, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+        out[:, upper], out[:, middle_], _ = solve_limb(
+            limb, places[:, upper] + slide, places[:, end], rotations[:, upper], rotations[:, middle_]
+        )
+    return hips, out
+
+
+def _to_backrest(hips: Array, rotations: Array, seat: Placed) -> float:
+    """The share of _TRIED at which a trunk touches a thing; 0 where it touches nothing on its way. hips: (N, 3),
+    rotations: (N, J, 4) at these."""
+    points = bone_points(MODEL_SKELETON.positions(hips, rotations))[:, _BACK]
+    away = seat.distance(points.reshape(-1, 3)).reshape(len(hips), -1)
+    deep = RADII[_BACK] - away
+    touches = (deep > np.maximum(deep[0], 0) + PRESSES).any(axis=1)
+    return float(_TRIED[max(int(touches.argmax()) - 1, 0)]) if touches.any() else 0.0
 
 
 def _keep(side: str, spans: tuple[int, int, int], contacts: Array, wanted: Array, turned: Array) -> None:
