@@ -108,6 +108,8 @@ def _draw_key(layout: bpy.types.UILayout, key: keys.NSM_PG_action_key) -> None:
     column.prop(key, "use_facing")
     if key.use_facing:
         column.prop(key, "facing")
+    if key.action == "sit":
+        column.prop(key, "lean")
     column.prop(key, "route", text="Own Route" if routes.is_own(key.route) else "Route")
     row = layout.row(align=True)
     row.operator("nsm.jump_to_action_key", text="Jump", icon="TIME")

@@ -98,6 +98,7 @@ def _keys(context: bpy.types.Context, armature: bpy.types.Object, rig: armatures
                 gait=key.gait,
                 speed=speed or None,
                 facing=key.facing if key.use_facing else None,
+                lean=key.lean,
                 route=(routes.own(context, key) / rig.scale).tolist(),
             )
         )

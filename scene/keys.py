@@ -120,6 +120,14 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
         override=OVERRIDE,
         update=_forget_problem,
     )
+    lean: BoolProperty(
+        name="Lean Back",
+        description="Lean on the backrest while sitting, where one is within reach",
+        default=True,
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
     gait: EnumProperty(
         name="Gait",
         description="How to move on the way",
@@ -254,5 +262,5 @@ def label(key: NSM_PG_action_key) -> str:
 
 def copy(source: NSM_PG_action_key, target: NSM_PG_action_key) -> None:
     """Give a key what another asks for, but not its marker nor its route, which was found from another place."""
-    for name in ("action", "goal", "start", "frame", "hold", "gait", "speed", "use_facing", "facing"):
+    for name in ("action", "goal", "start", "frame", "hold", "gait", "speed", "use_facing", "facing", "lean"):
         setattr(target, name, getattr(source, name))

@@ -135,7 +135,7 @@ def _key(
     key.action, key.goal, key.gait = asked.action, places.get(asked.goal), asked.gait
     key.start = "ARRIVAL" if asked.start is None else "FRAME"
     key.frame = context.scene.frame_start + (asked.start or 0)
-    key.hold = asked.hold
+    key.hold, key.lean = asked.hold, asked.lean
     key.speed = (asked.speed or 0.0) * rig.scale
     key.use_facing, key.facing = asked.facing is not None, asked.facing or 0.0
     if asked.route:

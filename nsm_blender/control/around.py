@@ -14,12 +14,12 @@ from ..motion.rotations import Array, normalize, to_matrix
 
 @dataclass(frozen=True, eq=False)
 class Balls:
-    """Balls along a body at K moments. points: (K, P, 3). radii: (P,) metres. allowed: (K, P) whether one may be in
-    things that are used."""
+    """Balls along a body at K moments. points: (K, P, 3). radii: (P,) metres. give: (K, P) metres by which they may be
+    in things that are used."""
 
     points: Array
     radii: Array
-    allowed: Array
+    give: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ def around(
     poses: (1, 7) or (K, 7) of each collider. there: (K, C) whether a collider counts. used: names.
     """
     found = [
-        _near(collider, pose, exists[:, None] & ~(balls.allowed & (collider.name in used)), balls, low, reach)
+        _near(collider, pose, exists, collider.name in used, balls, low, reach)
         for collider, pose, exists in zip(colliders, poses, there.T, strict=True)
     ]
     found = [one for one in found if len(one)]
@@ -108,23 +108,24 @@ def around(
 _EMPTY = (((), int), ((), int), ((3, 3), float), ((3,), float), ((3,), float), ((), float))
 
 
-def _near(collider: Collider, poses: Array, counts: Array, balls: Balls, low: Array, reach: float) -> Around:
-    """The pairs of one thing, for balls that count (K, P)."""
+def _near(collider: Collider, poses: Array, there: Array, used: bool, balls: Balls, low: Array, reach: float) -> Around:
+    """The pairs of one thing, at moments (K,) at which it is there."""
+    radii = np.broadcast_to(balls.radii - balls.give if used else balls.radii, balls.give.shape)
     rotation = to_matrix(normalize(np.asarray(poses[:, QUATERNION], dtype=float)))
     middle, half = np.asarray(collider.cuboids.centre, dtype=float), np.asarray(collider.cuboids.half, dtype=float)
     local = np.einsum("kpi,kij->kpj", balls.points - poses[:, None, PLACE], _each(rotation, len(low)))
     bottom, top = (middle - half).min(axis=0, initial=np.inf), (middle + half).max(axis=0, initial=-np.inf)
     gap = np.abs(local - (bottom + top) / 2) - (top - bottom) / 2
-    near = counts & (gap.max(axis=-1) <= balls.radii + reach)
+    near = there[:, None] & (gap.max(axis=-1) <= radii + reach)
     moment, ball = np.nonzero(near)
     gap = np.abs(local[moment, ball, None] - middle) - half
-    pair, part = np.nonzero(gap.max(axis=-1) <= balls.radii[ball, None] + reach)
+    pair, part = np.nonzero(gap.max(axis=-1) <= radii[moment, ball, None] + reach)
     moment, ball = moment[pair], ball[pair]
     turned = rotation[moment if len(rotation) > 1 else np.zeros(len(moment), dtype=int)]
     place = poses[moment if len(poses) > 1 else np.zeros(len(moment), dtype=int), PLACE]
     centre = np.einsum("nij,nj->ni", turned, middle[part]) + place
     below = centre[:, 2] - np.einsum("ni,ni->n", np.abs(turned[:, 2]), half[part]) < low[moment]
-    return Around(moment, ball, turned, centre, half[part], balls.radii[ball])._of(below, moment[below])
+    return Around(moment, ball, turned, centre, half[part], radii[moment, ball])._of(below, moment[below])
 
 
 def _each(x: Array, count: int) -> Array:

@@ -27,7 +27,9 @@ CAPSULES = (
 SITTING = ("Hips", "LeftUpLeg", "RightUpLeg")
 """Bones that lie on what one sits on, and hands rest on it; arms touch what is carried or opened."""
 GIVE = 0.05
-"""Metres by which these parts may be in what is used: flesh and upholstery give way."""
+"""Metres by which these parts may be in what is used before that counts as depth: flesh and upholstery give way."""
+ARMS_GIVE = 0.015
+"""Metres by which arms may be in what a body sits on: they rest on wood as well."""
 _SHARES = np.array([0.1, 0.4, 0.7, 1.0])
 _REACH = 1.6
 _ENDS = np.array([MODEL_SKELETON.indices(bone[:2]) for bone in CAPSULES])
@@ -58,7 +60,7 @@ def depth(
     away = np.linalg.norm(np.maximum(gap, 0), axis=-1) + np.minimum(gap.max(axis=-1), 0)
     deep = RADII[:, None] - away
     own = np.isin(near.owner, [near.names.index(name) for name in used])
-    deep -= GIVE * (may_touch(np.array(sits), np.array(handles))[:, None] & own)
+    deep -= np.minimum(gives(np.array(sits), np.array(handles)), GIVE)[:, None] * own
     return max(float(deep.max()), 0.0)
 
 
@@ -68,9 +70,12 @@ def bone_points(places: Array) -> Array:
     return np.asarray((first + _SHARES[:, None] * (last - first)).reshape(*places.shape[:-2], -1, 3))
 
 
-def may_touch(sits: Array, handles: Array) -> Array:
-    """Which points (..., P) may be in what is used by one who sits (...), or handles (...) it."""
-    return np.asarray((_SITS & sits[..., None]) | (_ARMS & (sits | handles)[..., None]))
+def gives(sits: Array, handles: Array) -> Array:
+    """Metres (..., P) by which points of a body that sits (...), or handles (...) a thing, are let be in what it uses:
+    infinite for the parts that sit and for arms that handle it."""
+    sits, handles = np.asarray(sits)[..., None], np.asarray(handles)[..., None]
+    free = (sits & _SITS) | (handles & _ARMS)
+    return np.where(free, np.inf, np.where(sits & _ARMS, ARMS_GIVE, 0.0))
 
 
 def solid(places: Array) -> tuple[Array, Array]:

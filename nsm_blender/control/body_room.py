@@ -13,7 +13,7 @@ from ..models.nsm import ACTIONS, FPS
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from .around import Around, Balls, around
-from .bodies import RADII, bone_points, may_touch
+from .bodies import RADII, bone_points, gives
 from .body_clear import ASIDE, EVERY, ON_SEAT, BodyClear, Pin
 from .clearance import FOOT, LEG_RADII, REACH, leg_points
 from .floor import CROUCHED
@@ -47,10 +47,10 @@ class Room:
 
     def around_legs(self, places: Array) -> Around:
         """What is near shins and feet, at every frame; feet may be in what they stand on."""
-        allowed = np.tile(LEG_RADII == FOOT, (len(places), 1))
+        give = np.tile(np.where(LEG_RADII == FOOT, np.inf, 0.0), (len(places), 1))
         underfoot = [collider.name for collider in self._colliders if collider.role in CLIMBABLE]
         high = np.full(len(places), np.inf)
-        return self._around(slice(None), Balls(leg_points(places), LEG_RADII, allowed), underfoot, high, REACH)
+        return self._around(slice(None), Balls(leg_points(places), LEG_RADII, give), underfoot, high, REACH)
 
     def around_body(self, places: Array, facing: Array, seatings: Sequence[Seating]) -> BodyClear:
         """A body with joints at places (T, J, 3) that faces angles (T,), and may touch what it uses."""
@@ -59,7 +59,7 @@ class Room:
         sits, carries, opens = (record.actions[keys, ACTIONS.index(name)] > ACTIVE for name in ("sit", "carry", "open"))
         for one in seatings:
             sits |= (keys >= one.settled) & (keys < (len(places) if one.left is None else one.left))
-        balls = Balls(bone_points(places[keys]), RADII, may_touch(sits, carries | opens))
+        balls = Balls(bone_points(places[keys]), RADII, gives(sits, carries | opens))
         used = [one.aim.thing for one in seatings] + [hold.name for hold in hands.holds]
         used += [grip.name for grip in hands.grips]
         found = self._around(slice(None, None, EVERY), balls, used, record.root[keys, 2] + CROUCHED, _REACH)
@@ -68,7 +68,7 @@ class Room:
     def around_held(self, carried: Carried, frames: Array, reach: float) -> Around:
         """What is within `reach` metres of a thing in the hands at frames (K,), but itself."""
         radius = np.array([np.linalg.norm(carried.half)])
-        balls = Balls(carried.middle[:, None], radius, np.zeros((len(frames), 1), dtype=bool))
+        balls = Balls(carried.middle[:, None], radius, np.zeros((len(frames), 1)))
         return self._around(frames, balls, (), np.full(len(frames), np.inf), reach)
 
     def _around(self, frames: slice | Array, balls: Balls, used: Sequence[str], low: Array, reach: float) -> Around:

@@ -68,6 +68,8 @@ GAZE = 0.4 * FPS, 0.25 * FPS
 """Frames before the hands take or leave a thing from which the face is turned to it, and after which it is free."""
 GAZE_BLEND = 0.7 * FPS
 """Frames in which the face turns there and back."""
+STRETCHED = 0.75, 0.95
+"""Shares of an arm's length up to which a hand stays where it is while the trunk leans back, and does not."""
 _HAND_BLEND = 0.5
 _SHORTEST = 3
 """Frames: shorter contacts and gaps are flicker of the label."""
@@ -420,8 +422,9 @@ class _Targets:
         if moved.any():
             frames = np.arange(hold.taken, last)
             out[frames] = np.stack([np.interp(frames, keys, column) for column in moved.T], axis=1)
-            out = gaussian(out, SMOOTH)
-            out[: hold.taken], out[last:] = 0.0, 0.0
+            blend = 3 * SMOOTH
+            free = eased(count, hold.taken, hold.taken + blend, *_until(last, count, hold.goal is not None, blend))
+            out = gaussian(out, SMOOTH) * free[:, None]
         return out
 
     def _press(self, hold: Hold, poses: Array, last: int, near: Array, held: Array) -> None:
@@ -449,10 +452,17 @@ class _Targets:
             self._add(side, off, weight)
 
     def stay(self, places: Array, weight: Array) -> None:
-        """Keep the wrists where they are at joint places (T, J, 3), as much as weight (T,) says."""
-        for side in ARMS:
-            wrist = MODEL_SKELETON.index(side + "Hand")
-            self._add(side, places[:, wrist] - self._places[:, wrist], weight)
+        """Keep the wrists where they are at joint places (T, J, 3), and as far from the hips, as much as weight (T,)
+        says; arms that would be stretched for it go along with the trunk."""
+        slide = self._places[:, 0] - places[:, 0]
+        slide[:, 2] = 0.0
+        for side, limb in ARMS.items():
+            upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+            length = float(np.linalg.norm(MODEL_SKELETON.offsets[[middle, end]], axis=1).sum())
+            wrist = places[:, end] + slide
+            far = np.linalg.norm(wrist - self._places[:, upper], axis=1) / length
+            bent = np.clip((STRETCHED[1] - far) / (STRETCHED[1] - STRETCHED[0]), 0, 1)
+            self._add(side, wrist - self._places[:, end], weight * bent)
 
     def rest(self, seating: Seating, collider: Collider, contacts: Array, rate: float) -> None:
         """Keep the hands that lie on arm rests still, and on them."""
@@ -509,9 +519,9 @@ class _Targets:
         return MODEL_SKELETON.positions(self._places[:, 0], rotations), rotations
 
 
-def _until(last: int, count: int, put_down: bool) -> tuple[float, float]:
+def _until(last: int, count: int, put_down: bool, ends: float = _COMES_FREE) -> tuple[float, float]:
     """Frames up to which, and at which no more, a box that is held up to frame `last` is free to move."""
-    return (last - 1 - _COMES_FREE, last - 1) if put_down else (count, count + 1)
+    return (last - 1 - ends, last - 1) if put_down else (count, count + 1)
 
 
 def _faded(count: int, start: float, end: float) -> Array:

@@ -34,7 +34,7 @@ STEP = round(0.25 * FPS)
 """frames that it is lifted for, else."""
 SWINGS = round(0.4 * FPS)
 """Frames in which a foot that was kept comes back to its own way."""
-FARTHEST_BACK, SLIDES = np.radians(30), 0.12
+FARTHEST_BACK, SLIDES = np.radians(30), 0.16
 """Radians by which a trunk leans back at most, and metres that the hips slide back on a deep seat meanwhile: what is
 farther behind them is no backrest of this place."""
 UPRIGHT = 0.5
@@ -46,7 +46,7 @@ PRESSES = 0.01
 _TRIED = np.linspace(0.0, 1.0, 41)
 _LOOKS = 0.3
 """Share of a lean that the head has: it looks on where it did."""
-_BACK = np.isin(OWNERS, ["Hips", "Neck"])
+_BACK, _SHINS = np.isin(OWNERS, ["Hips", "Neck"]), np.isin(OWNERS, ["LeftLeg", "RightLeg"])
 _HIP_JOINTS, _HEAD = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"]), MODEL_SKELETON.index("Head")
 _UPPER = [n for n, name in enumerate(MODEL_SKELETON.names) if not name.endswith(("Leg", "Foot", "Toe"))]
 _SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
@@ -118,13 +118,15 @@ def _leaned(places: Array, rotations: Array, facing: Array, way: Array) -> tuple
 
 
 def _to_backrest(hips: Array, rotations: Array, seat: Placed) -> float:
-    """The share of _TRIED at which a trunk touches a thing; 0 where it touches nothing on its way. hips: (N, 3),
-    rotations: (N, J, 4) at these."""
-    points = bone_points(MODEL_SKELETON.positions(hips, rotations))[:, _BACK]
+    """The share of _TRIED at which a trunk touches a thing, or earlier the shins do; 0 where the trunk touches nothing
+    on its way. hips: (N, 3), rotations: (N, J, 4) at these."""
+    points = bone_points(MODEL_SKELETON.positions(hips, rotations))
     away = seat.distance(points.reshape(-1, 3)).reshape(len(hips), -1)
-    deep = RADII[_BACK] - away
-    touches = (deep > np.maximum(deep[0], 0) + PRESSES).any(axis=1)
-    return float(_TRIED[max(int(touches.argmax()) - 1, 0)]) if touches.any() else 0.0
+    deep = RADII - away
+    touches = deep > np.maximum(deep[0], 0) + PRESSES
+    if not touches[:, _BACK].any():
+        return 0.0
+    return float(_TRIED[max(int(touches[:, _BACK | _SHINS].any(axis=1).argmax()) - 1, 0)])
 
 
 def _keep(side: str, spans: tuple[int, int, int], contacts: Array, wanted: Array, turned: Array) -> None:
