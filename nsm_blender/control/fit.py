@@ -13,6 +13,8 @@ from .scene_things import to_world
 
 SNUG = 0.01
 """Meters by which a box may be larger than the compartment: what voxels and bevels make of sizes."""
+SUPPORTED = 0.8
+"""Share of a box that must lie on a top beyond whose edges nothing is: it may reach over them by the rest."""
 RIM = 0.06
 """Meters over a surface from which what rises is the compartment's wall, and lower a rim that a box is put over."""
 _STEP = 0.005
@@ -31,14 +33,17 @@ def misfit(box: Collider, put: Array, thing: Collider, pose: Array, surface: Sur
     size, middle = np.ptp(outline, axis=0), (outline.max(axis=0) + outline.min(axis=0)) / 2
     place = axes @ to_world(np.array(surface.place), pose)
     free = _free(axes, np.array([place[0] + surface.depth / 2, middle[1], place[2]]), size, things)
-    lacking = size - free
-    if lacking.max() <= SNUG:
+    top = np.array([surface.depth, surface.width, np.inf])
+    is_open = np.isinf(free)
+    most = np.where(is_open, top / SUPPORTED, free + SNUG)
+    if (size <= most).all():
         return ""
-    worst = int(lacking.argmax())
-    what = ("deep", "wide", "high")[worst]
+    worst = int(np.where(np.isinf(most), -np.inf, size - most).argmax())
+    how = ("deep", "wide", "high")[worst]
+    into, part, space = ("onto", "top", top) if is_open[worst] else ("into", "compartment", free)
     return (
-        f"'{box.name}' is {100 * size[worst]:.0f} cm {what} and does not fit into '{thing.name}', whose compartment is "
-        f"{100 * free[worst]:.0f} cm {what}. Choose another place."
+        f"'{box.name}' is {100 * size[worst]:.0f} cm {how} and does not fit {into} '{thing.name}', whose {part} is "
+        f"{100 * space[worst]:.0f} cm {how}. Choose another place."
     )
 
 

@@ -203,7 +203,14 @@ def test_what_does_not_fit_into_a_compartment_is_refused_with_both_sizes(
     assert [text[: len(sentence)] for text in texts] == ([sentence] if sentence else [])
 
 
-def test_a_box_deeper_than_an_open_top_may_reach_over_its_edge() -> None:
-    top = Surface([0.0, 0.0, 0.2], [0.0, -1.0, 0.0], 1.2, 0.25)
-    bench = box("Bench", (0.0, 2.0, 0.2), (1.2, 0.25, 0.4), role="surface", handles=top)
-    assert fatal(shot(PARCEL, bench, keys=[ActionKey("pick_up", "Parcel"), ActionKey("put_down", "Bench")])) == []
+@pytest.mark.parametrize(
+    ("depth", "sentence"), [(0.25, ""), (0.2, "does not fit onto 'Bench', whose top is 20 cm deep.")]
+)
+def test_a_box_deeper_than_an_open_top_may_reach_a_little_over_its_edge(depth: float, sentence: str) -> None:
+    top = Surface([0.0, 0.0, 0.2], [0.0, -1.0, 0.0], 1.2, depth)
+    bench = box("Bench", (0.0, 2.0, 0.2), (1.2, depth, 0.4), role="surface", handles=top)
+    texts = [
+        one.text
+        for one in fatal(shot(PARCEL, bench, keys=[ActionKey("pick_up", "Parcel"), ActionKey("put_down", "Bench")]))
+    ]
+    assert len(texts) == bool(sentence) and all(sentence in text for text in texts)
