@@ -93,9 +93,9 @@ def _hands_full(shot: Shot) -> list[str]:
 
 def _beyond_the_hands(key: ActionKey, held: str) -> list[str]:
     if key.action == "put_down" and not held:
-        return ["there is nothing in the hands by then; add a key before it that picks something up."]
+        return ["The hands of the character are empty by then. Add a key before it that picks something up."]
     if key.action in ("pick_up", "open") and held:
-        return [f"the hands are still full, since '{held}'; add a key before it that puts the thing down."]
+        return [f"The character still holds the thing of '{held}'. Add a key before it that puts the thing down."]
     return []
 
 
@@ -104,35 +104,37 @@ def _impossible(shot: Shot, key: ActionKey, seen: Foreseen, able: Collection[str
     if key.action in USES:
         collider = next((c for c in shot.colliders if c.name == _goal(shot, key).collider), None)
         if collider is None or collider.role != USES[key.action]:
-            out.append(f"{DOES[key.action]} needs a {USES[key.action]}; attach the goal '{key.goal}' to one.")
+            out.append(
+                f"{DOES[key.action].capitalize()} needs a {USES[key.action]}. Attach the goal '{key.goal}' to one."
+            )
         elif collider.handles is None:
-            out.append(f"the {USES[key.action]} '{collider.name}' has no handles yet; let them be proposed.")
+            out.append(f"The {USES[key.action]} '{collider.name}' has no handles yet. Press Propose Handles.")
     if key.action not in able:
         network = "the networks that are installed" if set(able) - set(LOCOMOTION) else "the locomotion network"
-        out.append(f"{DOES[key.action]} is beyond {network}; use {', '.join(able)}.")
+        out.append(f"{DOES[key.action].capitalize()} is beyond {network}. Use {', '.join(able)}.")
     return [*out, seen.trouble] if seen.trouble else out
 
 
 def _doubtful(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> list[str]:
     out = []
     if key.start is not None and key.start >= shot.frames:
-        out.append(f"sets off at frame {key.start}, after the end of the shot.")
+        out.append(f"It sets off at frame {key.start}, after the end of the shot.")
     elif key.start is not None and key.start < seen.free_early - 1:
         late = math.ceil(seen.free - key.start)
-        out.append(f"sets off about {late} frames late, as the key before is not done at frame {key.start}.")
+        out.append(f"It sets off about {late} frames late, as the key before is not done at frame {key.start}.")
     if seen.set_off < shot.frames <= seen.early:
         lacking = math.ceil(seen.done - shot.frames + 1)
-        out.append(f"too few frames: the shot ends about {lacking} frames before it is done.")
+        out.append(f"Too few frames: the shot ends about {lacking} frames before it is done.")
     if seen.idle:
         if key.action == "open":
-            out.append("the door is open by then: nothing is done; take the key out, walk keys lead through it.")
+            out.append("The door is open by then: nothing is done. Remove the key; walk keys lead through the doorway.")
         else:
-            out.append("one is up there by then: nothing is done; take the key out.")
+            out.append("The character is up there by then: nothing is done. Remove the key.")
     if key.action in LOCOMOTION and key.goal and not _goal(shot, key).collider:
         above = _goal(shot, key).at(seen.set_off).place[2] - planner.ground
         if abs(above) > UPSTAIRS:
             where = "above" if above > 0 else "below"
-            out.append(f"the goal is {abs(above):.1f} m {where} the ground, where one walks; its place there is taken.")
+            out.append(f"The goal is {abs(above):.1f} m {where} the ground. The character walks to the ground there.")
     return [*out, *_in_the_way(shot, planner, key, seen)]
 
 
@@ -154,13 +156,13 @@ def _too_high(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen, held
     tops = np.where(under, steps.high, planner.ground).max(axis=1) - planner.ground
     high, once = float(tops.max()), float(np.diff(tops).max())
     if high > HIGHEST:
-        return [(f"'{thing.name}' is {high:.2f} m high; no more than {HIGHEST:.0f} m can be climbed.", True)]
+        return [(f"'{thing.name}' is {high:.2f} m high. The character climbs no more than {HIGHEST:.0f} m.", True)]
     if held and once > LADEN:
         much = f"'{thing.name}' goes up {once:.2f} m at once, and the hands are full"
-        return [(f"{much}; put the thing down before, or give it a step in between.", False)]
+        return [(f"{much}. Put the thing down before, or give it a step in between.", False)]
     if once > STEEPEST:
         much = f"'{thing.name}' goes up {once:.2f} m at once, more than the {STEEPEST:.1f} m up to which it looks right"
-        return [(f"{much}; give it a step in between.", False)]
+        return [(f"{much}. Give it a step in between.", False)]
     return []
 
 
@@ -175,7 +177,7 @@ def _out_of_reach(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) 
     high = float(to_world(np.array(top.place), pose)[2]) - planner.ground
     if high <= LIFTED:
         return []
-    return [f"'{thing.name}' is {high:.2f} m high; things are lifted to about {LIFTED:.2f} m; take a lower one."]
+    return [f"'{thing.name}' is {high:.2f} m high. The character lifts things to {LIFTED:.2f} m: choose a lower place."]
 
 
 def _in_the_way(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> list[str]:
@@ -194,7 +196,7 @@ def _in_the_way(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) ->
     owner = near.nearest(points[worst])
     name = "" if owner is None else planner.surroundings.names[owner]
     how = "through" if clear[worst] == 0 else f"{100 * clear[worst]:.0f} cm past"
-    return [f"its route leads {how} '{name}'; the body needs {100 * need[worst]:.0f} cm."]
+    return [f"Its route leads {how} '{name}'. The body needs {100 * need[worst]:.0f} cm."]
 
 
 def _goal(shot: Shot, key: ActionKey) -> Goal:

@@ -115,7 +115,7 @@ class Finder:
             search = _Search(floor, start, ends[chosen])
             between = self._options.sideways and self._between(start)
             if floor.crouching.distance(start[None])[0] == 0 or (search.first is None and not between):
-                raise RouteError(f"The start lies inside {self._name(start)}; move it out.")
+                raise RouteError(f"The start lies inside {self._name(start)}. Move it out.")
             found = None if sideways or between else search.route()
             if (sideways or between) and self._options.sideways:
                 found = _Search(floor, start, ends[chosen], self._options.slim).route()
@@ -168,10 +168,10 @@ class Finder:
         if clear >= self._options.radius - TOLERANCE:
             return ""
         if clear == 0:
-            return f"The goal lies inside {self._name(end)}; move it out."
+            return f"The goal lies inside {self._name(end)}. Move it out."
         return (
             f"The goal is {100 * clear:.0f} cm from {self._name(end)}, but the body needs "
-            f"{100 * self._options.radius:.0f} cm; move it away."
+            f"{100 * self._options.radius:.0f} cm. Move it away."
         )
 
     def _clearance(self, place: Array, things: Footprints) -> float:

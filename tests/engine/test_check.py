@@ -45,10 +45,10 @@ def test_keys_that_work_have_no_problems() -> None:
 @pytest.mark.parametrize(
     ("key", "sentence"),
     [
-        (ActionKey("walk", "inside"), "The goal lies inside 'Chair'; move it out."),
+        (ActionKey("walk", "inside"), "The goal lies inside 'Chair'. Move it out."),
         (ActionKey("walk", "outside"), "There is no way to the goal: 'Side"),
-        (ActionKey("sit", "near"), "sitting down needs a seat; attach the goal 'near' to one."),
-        (ActionKey("open", "on Chair"), "opening a door needs a door; attach the goal 'on Chair' to one."),
+        (ActionKey("sit", "near"), "Sitting down needs a seat. Attach the goal 'near' to one."),
+        (ActionKey("open", "on Chair"), "Opening a door needs a door. Attach the goal 'on Chair' to one."),
     ],
 )
 def test_what_cannot_work_is_fatal(key: ActionKey, sentence: str) -> None:
@@ -62,7 +62,7 @@ def test_an_animators_route_may_lead_through_a_gap_that_is_gone_through_sideways
     key = ActionKey("walk", "near", route=[[-2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     assert problems(key, things=things) == []
     (problem,) = problems(key, things=things, route_options=RouteOptions(sideways=False))
-    assert problem.text.startswith("its route leads 22 cm past '") and problem.text.endswith("needs 30 cm.")
+    assert problem.text.startswith("Its route leads 22 cm past '") and problem.text.endswith("needs 30 cm.")
 
 
 def test_one_who_opened_a_door_is_behind_it_and_may_come_back() -> None:
@@ -82,12 +82,12 @@ def test_what_no_network_that_is_there_can_do_is_fatal() -> None:
     keys = [ActionKey("sit", "on Chair")]
     shot = Shot("Walker", 30.0, 600, keys=keys, goals=[chair], colliders=[CHAIR], start=[-2.0, 0.0, 0.0, 0.0])
     (problem,) = check(shot, LOCOMOTION)
-    assert problem.fatal and problem.text.startswith("sitting down is beyond the locomotion network")
+    assert problem.fatal and problem.text.startswith("Sitting down is beyond the locomotion network")
 
 
 def test_a_seat_without_handles_cannot_be_sat_on() -> None:
     texts = [p.text for p in problems(ActionKey("sit", "on Stool"), things=[BARE])]
-    assert "the seat 'Stool' has no handles yet; let them be proposed." in texts
+    assert "The seat 'Stool' has no handles yet. Press Propose Handles." in texts
 
 
 def test_a_thing_that_is_crowded_in_is_named() -> None:
@@ -100,13 +100,13 @@ def test_a_thing_that_is_crowded_in_is_named() -> None:
 @pytest.mark.parametrize(
     ("keys", "sentence"),
     [
-        ([ActionKey("walk", "near", start=900)], "sets off at frame 900, after the end of the shot."),
-        ([ActionKey("walk", "near", hold=60.0)], "too few frames: the shot ends about"),
-        ([ActionKey("walk", "above")], "the goal is 1.2 m above the ground, where one walks"),
-        ([ActionKey("idle", hold=5.0), ActionKey("walk", "near", start=30)], "sets off about"),
+        ([ActionKey("walk", "near", start=900)], "It sets off at frame 900, after the end of the shot."),
+        ([ActionKey("walk", "near", hold=60.0)], "Too few frames: the shot ends about"),
+        ([ActionKey("walk", "above")], "The goal is 1.2 m above the ground. The character"),
+        ([ActionKey("idle", hold=5.0), ActionKey("walk", "near", start=30)], "It sets off about"),
         (
             [ActionKey("walk", "near", route=[[-2.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 0.0]])],
-            "its route leads through 'Chair'; the body needs 30 cm.",
+            "Its route leads through 'Chair'. The body needs 30 cm.",
         ),
     ],
 )
@@ -124,7 +124,7 @@ def test_frames_that_may_suffice_are_not_said_to_be_too_few() -> None:
     assert problems(key, things=[], frames=math.ceil(seen.done)) == []
     assert problems(key, things=[], frames=math.ceil(seen.early) + 1) == []
     (problem,) = problems(key, things=[], frames=math.floor(seen.early))
-    assert problem.text.startswith("too few frames: the shot ends about")
+    assert problem.text.startswith("Too few frames: the shot ends about")
 
 
 def test_keys_are_checked_from_where_the_ones_before_end() -> None:
@@ -140,7 +140,7 @@ def test_keys_are_checked_from_where_the_ones_before_end() -> None:
         ([0.55], "", False),
         ([0.85], "'Platform' goes up 0.85 m at once, more than the 0.7 m up to which it looks right", False),
         ([0.85, 0.4], "", False),
-        ([1.2, 0.6], "'Platform' is 1.20 m high; no more than 1 m can be climbed.", True),
+        ([1.2, 0.6], "'Platform' is 1.20 m high. The character climbs no more than 1 m.", True),
     ],
 )
 def test_what_is_too_high_to_climb_is_said(tops: list[float], sentence: str, fatal: bool) -> None:

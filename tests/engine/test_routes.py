@@ -191,7 +191,7 @@ def test_things_are_where_they_are_at_the_frame() -> None:
 @pytest.mark.parametrize(
     ("end", "sentence"),
     [
-        ((0.0, 0.1), "The goal lies inside 'Box'; move it out"),
+        ((0.0, 0.1), "The goal lies inside 'Box'. Move it out"),
         ((0.6, 0.0), "The goal is 10 cm from 'Box'.*needs 30 cm"),
     ],
 )

@@ -117,15 +117,15 @@ def test_what_the_end_of_the_shot_cuts_off_is_told() -> None:
 
 
 def test_weights_that_cannot_do_a_key_refuse_it() -> None:
-    with pytest.raises(ShotError, match="sitting down is beyond"):
+    with pytest.raises(ShotError, match="Sitting down is beyond"):
         SceneBake(shot(ActionKey("sit", "on chair")), Puppet(actions=["idle", "walk", "run"]))
 
 
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ([ActionKey("put_down", "on table")], "nothing in the hands"),
-        ([ActionKey("pick_up", "on box"), ActionKey("pick_up", "on box")], "hands are still full"),
+        ([ActionKey("put_down", "on table")], "hands of the character are empty"),
+        ([ActionKey("pick_up", "on box"), ActionKey("pick_up", "on box")], "still holds the thing of"),
     ],
 )
 def test_hands_that_are_empty_or_full_are_found_before_the_bake(keys: list[ActionKey], said: str) -> None:

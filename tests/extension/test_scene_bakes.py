@@ -176,7 +176,7 @@ def test_the_network_can_be_chosen_and_what_it_cannot_do_is_refused(puppet, rig,
     }
     rig.nsm.controller = "PFNN"
     before = snapshot()
-    with pytest.raises(RuntimeError, match="picking things up is beyond the locomotion network"):
+    with pytest.raises(RuntimeError, match="Picking things up is beyond the locomotion network"):
         bpy.ops.nsm.bake()
     assert difference(before, snapshot()) == {}
     while len(rig.nsm.keys) > 1:
