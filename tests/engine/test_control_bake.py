@@ -19,7 +19,7 @@ from nsm_blender.evaluation.metrics import bone_length_error, foot_slide, hinge_
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.root import angle_of, direction
-from nsm_blender.motion.rotations import Array
+from nsm_blender.motion.rotations import Array, rotate, wrap_angle
 from nsm_blender.motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
 SLIDE = 3.0
@@ -190,6 +190,53 @@ def test_the_character_stops_at_the_paths_end_and_stands() -> None:
     assert motion.actions[-1].argmax() == GAITS.index("stand")
     feet = motion.positions[-second:, MODEL_SKELETON.indices(CONTACT_JOINTS)]
     assert np.ptp(feet[-second // 2 :], axis=0).max() < 0.05
+
+
+ENDS = {
+    f"{name} of {length:g} m": along(line(length), speed, length / speed + 7, gait=gait, offset=offset, fps=30)
+    for name, speed, gait, offset in (
+        ("a walk", 1.4, "walk", 0.0),
+        ("a jog", 3.0, "jog", 0.0),
+        ("a crouch", 0.7, "crouch", 0.0),
+        ("a way backward", 0.8, "walk", math.pi),
+        ("a way to the left", 0.7, "walk", -math.pi / 2),
+        ("a way to the right", 0.7, "walk", math.pi / 2),
+    )
+    for length in (0.5, 4.0)
+}
+
+
+@pytest.mark.parametrize("name", list(ENDS))
+def test_every_way_of_going_ends_upright_where_the_path_ends(name: str) -> None:
+    motion = Bake(ENDS[name]).motion()
+    second, end = motion.root[-30:], ENDS[name].path.points[-1]  # type: ignore[union-attr]
+    assert np.linalg.norm(second[:, :2] - end[:2], axis=1).max() < 0.05
+    assert np.abs(np.diff(second[:, :2], axis=0)).max() * motion.fps < 0.05
+    assert motion.actions[-1].argmax() == GAITS.index("stand")
+    assert motion.positions[-30:, 0, 2].min() > 0.9
+
+
+@pytest.mark.parametrize("seconds", [2.0, 5.0, 10.0])
+@pytest.mark.parametrize("degrees", [-330, 90, 180])
+def test_planted_feet_follow_a_facing_that_is_keyed_slowly(degrees: float, seconds: float) -> None:
+    turned = np.radians(degrees) * np.clip(np.arange(round((seconds + 4) * 24) + 1) / 24 / seconds, 0, 1)
+    motion = Bake(along(line(3), 0.0, seconds + 4, offset=turned)).motion()
+    forward = np.array([0.0, -1.0, 0.0])
+    hips = angle_of(rotate(motion.rotations[:, 0], np.broadcast_to(forward, (len(motion), 3)))[:, :2])
+    for side in ("Left", "Right"):
+        foot, toe = MODEL_SKELETON.indices((f"{side}Foot", f"{side}Toe"))
+        pointing = angle_of((motion.positions[:, toe] - motion.positions[:, foot])[:, :2])
+        planted = motion.contacts[:, CONTACT_JOINTS.index(f"{side}Toe")] > 0.5
+        assert np.abs(wrap_angle(pointing - hips)[planted]).max() < np.radians(45 + 10)  # toes point outward
+    assert abs(float(wrap_angle(motion.root[-1, 3] - motion.root[0, 3] - turned[-1]))) < np.radians(5)
+
+
+@pytest.mark.parametrize("name", ["a straight walk", "backward", "sideways"])
+def test_locking_the_feet_does_not_make_the_hips_bob(name: str) -> None:
+    bake = Bake(SHOTS[name])
+    locked, free = bake.motion(), bake.unlocked()
+    bob = [np.ptp(m.positions[int(3 * m.fps) : int(5 * m.fps), 0, 2]) for m in (locked, free)]
+    assert bob[0] < bob[1] + 0.01
 
 
 def test_no_speed_stands_still() -> None:

@@ -12,8 +12,9 @@ from nsm_blender.control.foot_lock import contacts_of, lock_feet
 from nsm_blender.control.pose import decode, joint_places, limit_elbows
 from nsm_blender.evaluation.metrics import bone_length_error, hinge_angles
 from nsm_blender.models.pfnn import OUTPUT
+from nsm_blender.motion.contacts import firm_contacts
 from nsm_blender.motion.filters import gaussian
-from nsm_blender.motion.rotations import Array, from_yaw
+from nsm_blender.motion.rotations import Array, from_yaw, rotate
 from nsm_blender.motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
 from .synthetic import FPS, Performance, Rollout, perform, ramp, rollout, run, stand
@@ -167,3 +168,33 @@ def test_elbows_bent_backward_are_straightened_and_others_left_alone(side: str, 
     np.testing.assert_allclose(hinge_angles(limited)[side + "ForeArm"], [0, 0, 0.7], atol=1e-6)
     np.testing.assert_allclose(limited[1:], rotations[1:], atol=1e-6)
     np.testing.assert_allclose(limited[0, hand], limited[0, forearm], atol=1e-6)
+
+
+def standing_feet() -> Array:
+    """Joint places (T, J, 3) of a second of standing still."""
+    return np.repeat(MODEL_SKELETON.rest_positions()[None], 60, axis=0).astype(np.float64)
+
+
+def test_a_foot_that_stands_is_firm() -> None:
+    places = standing_feet()
+    places[:, :, 2] += TOE_HEIGHT - places[0, MODEL_SKELETON.index("LeftToe"), 2]
+    np.testing.assert_array_equal(firm_contacts(np.ones((60, 4)), places, FPS), 1)
+
+
+def test_a_foot_that_is_moved_is_not_firm_whatever_its_label() -> None:
+    places = standing_feet()
+    left = MODEL_SKELETON.indices(["LeftFoot", "LeftToe"])
+    places[:, left, 1] -= np.clip(np.arange(60) - 25, 0, 12)[:, None] * 1.2 / FPS
+    firm = firm_contacts(np.ones((60, 4)), places, FPS)
+    assert not firm[27:37, :2].any()
+    assert firm[:, 2:].all() and firm[:24].all() and firm[40:].all()
+
+
+def test_a_foot_that_turns_in_its_contact_pivots_on_its_ball() -> None:
+    places = standing_feet()
+    foot, toe = MODEL_SKELETON.indices(["LeftFoot", "LeftToe"])
+    yaw = from_yaw(np.linspace(-0.5, 0.5, 60))
+    places[:, foot] = places[:, toe] + rotate(yaw, places[:, foot] - places[:, toe])
+    firm = firm_contacts(np.ones((60, 4)), places, FPS)
+    assert firm[:, 1].all()
+    assert firm[30, 0] and not firm[:10, 0].any() and not firm[50:, 0].any()

@@ -155,9 +155,10 @@ def start(seed: int) -> Case:
         )
     else:
         way = float(rng.uniform(-math.pi, math.pi))
-        place = [*(direction(np.array(way)) * (speed * 6 + 2)).tolist(), 0.0]
+        place = [*(direction(np.array(way)) * speed * 4).tolist(), 0.0]
         action = ActionKey("walk" if manner == "walk" else "run", "goal", gait=manner, speed=speed)
-        shot = _errand_shot("start", rng, seconds, [ActionKey("idle", hold=wait), action], [Goal("goal", place)])
+        keys = [ActionKey("idle", hold=wait), action]
+        shot = _errand_shot("start", rng, wait + 6 + SPARE, keys, [Goal("goal", place)])
     return Case("start", seed, shot, network="pfnn")
 
 
