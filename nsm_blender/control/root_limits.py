@@ -19,8 +19,8 @@ _DT = 1.0 / FPS
 class RootLimits:
     """How recorded people move their roots: walking, starting, stopping, turning, sitting down and lifting."""
 
-    acceleration: float = 8.0
-    """Acceleration of the root over the ground in m/s^2: the recorded 99th percentile below 1.8 m/s is 5 to 9."""
+    acceleration: float = 6.5
+    """Acceleration of the root over the ground in m/s^2: the recorded 99th percentile below 1.8 m/s is 3 to 9."""
 
     turn: float = 3.0
     """Turning of the root in rad/s: the recorded 99th percentile is 2.2 to 3.0."""

@@ -29,7 +29,6 @@ from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from .asked import only_asked, ready
-from .coming_to_rest import slowed
 from .corners import SIDESTEP, WALKS, round_corner
 from .doorway import Doorway, doorway
 from .hand_servo import stepped
@@ -47,7 +46,6 @@ from .scene_berth import ROOM, SLIM, SceneBerth
 from .scene_goals import STANDOFF, GoalInput, Reach, Samples, Stay, Steer, Wish
 from .scene_things import Scenery
 from .squeezing import led_through
-from .treading import stood
 
 _DT = 1.0 / FPS
 _PAST = -int(WINDOW[0])
@@ -89,9 +87,9 @@ AT_THING = 0.4
 """Greatest speed of the root in m/s where a thing is used: people sit down, open and rise at 0.9 at most."""
 BRAKING = 0.4
 """Deceleration in m/s^2 with which the root comes to where a thing is used: at 1.8 m it may still jog."""
-WAY = 0.9
+WAY = 1.3
 """Distance in meters from where a thing is used down to which the body faces its way there."""
-TURNS = 0.4
+TURNS = 0.5
 """Distance in meters within which it turns from there to face as the thing is used."""
 LEVEL = 0.02
 """Metres over the top on which a thing is put by which what is still the top may rise."""
@@ -302,9 +300,6 @@ class SceneCharacter:
         self._future_place, self._future_facing = moved_along(place, angle_of(heading), proposed, root, band)
         actions = np.clip(y[OUTPUT.trajectory_action].reshape(FUTURE + 1, -1), 0, 1)
         actions = only_asked(actions, self.action, self._goal.wish)
-        actions = stood(actions, self.action, self._goal.wish, self._history)
-        if isinstance(self._goal.wish, Steer):
-            actions = slowed(actions, self._goal.wish.walker.left)
         self._future_action = ready(actions[1:], self._goal.wish, root, self._idles(actions[0]))
         self._history.append(root)
         self._actions.append(actions[0])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from nsm_blender.control.bodies import depth
-from nsm_blender.control.coming_to_rest import slowed
 from nsm_blender.control.floor import Footprints
 from nsm_blender.control.goals import ActionKey, Goal
 from nsm_blender.control.scene_bake import SceneBake
@@ -17,7 +16,7 @@ from nsm_blender.control.scene_berth import BRAKES, ROOM, SceneBerth
 from nsm_blender.control.scene_things import Scenery
 from nsm_blender.control.shot import Shot
 from nsm_blender.geometry.colliders import Collider, Surroundings
-from nsm_blender.models.nsm import ACTIONS, FPS
+from nsm_blender.models.nsm import FPS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
 
@@ -78,12 +77,6 @@ def test_what_one_has_moved_counts_where_it_is() -> None:
         before, root = root, root + np.array([1.0, 0.0, 0.0, 0.0]) / FPS
         berth.kept_off(scenery, frame, before, root, root[:2] + AHEAD * (1.0, 0.0), FREE, frozenset())
     assert root[0] < 1.1 - 0.15 - ROOM + 0.02
-
-
-def test_one_who_runs_is_told_to_walk_the_last_metre() -> None:
-    running = np.eye(len(ACTIONS))[[ACTIONS.index("run")]]
-    np.testing.assert_array_equal(slowed(running, 3.0), running)
-    np.testing.assert_array_equal(slowed(running, 0.5), np.eye(len(ACTIONS))[[ACTIONS.index("walk")]])
 
 
 def run_in_a_pen(facing: float) -> tuple[Shot, Motion]:
