@@ -22,6 +22,9 @@ class RootLimits:
     acceleration: float = 6.5
     """Acceleration of the root over the ground in m/s^2: the recorded 99th percentile below 1.8 m/s is 3 to 9."""
 
+    evasion: float = 12.0
+    """Acceleration in m/s^2 with which the root is led off what is in its way, no less than it is held back there."""
+
     turn: float = 3.0
     """Turning of the root in rad/s: the recorded 99th percentile is 2.2 to 3.0."""
 
@@ -57,32 +60,47 @@ class RootMotion:
     velocity: Array
     turn: float = 0.0
 
-    def limited(
-        self, before: Array, root: Array, top: float, band: tuple[float, float], towards: float
-    ) -> tuple[RootMotion, Array]:
-        """The motion a frame later and the root (4,) that it leads to, for a root that is to go from `before` to
-        `root` (4,).
+    @staticmethod
+    def between(before: Array, root: Array) -> RootMotion:
+        """The motion of a root (4,) that was at `before` (4,) in the last frame."""
+        return RootMotion((root[:2] - before[:2]) * FPS, float(root[3] - before[3]) * FPS)
+
+    def limited(self, before: Array, root: Array, top: float, band: tuple[float, float], towards: float) -> Array:
+        """Where a root (4,) comes that moved like this until `before` (4,) and is to go to `root` (4,) in a frame.
 
         top: greatest speed in m/s. band: radians, none above and none below 0, from the present facing to the farthest
         of those that are asked for to the right and to the left. towards: radians to the one that is asked for now.
         """
-        limits = LIMITS
-        wanted = (root[:2] - before[:2]) * FPS
-        wanted = wanted * min(top / max(float(np.linalg.norm(wanted)), 1e-9), 1.0)
-        change = wanted - self.velocity
-        most = limits.acceleration * _DT
-        velocity = self.velocity + change * min(most / max(float(np.linalg.norm(change)), 1e-9), 1.0)
-        turn = float(root[3] - before[3]) * FPS
+        wanted = RootMotion.between(before, root)
+        velocity = wanted.velocity * min(top / max(float(np.linalg.norm(wanted.velocity)), 1e-9), 1.0)
+        turn, limits = wanted.turn, LIMITS
         asked = math.copysign(min(limits.turn_gain * abs(towards), limits.asked_turn), towards)
         if (asked - turn) * towards > 0:
             turn += limits.follow * (asked - turn)
         turn = min(max(turn, -_allowed_turn(-band[0])), _allowed_turn(band[1]))
         most = limits.turn_acceleration * _DT
-        turn = self.turn + min(max(turn - self.turn, -most), most)
         out = np.array(root)
-        out[:2] = before[:2] + velocity * _DT
-        out[3] = before[3] + turn * _DT
-        return RootMotion(velocity, turn), out
+        out[:2] = before[:2] + self._ramped(velocity, limits.acceleration) * _DT
+        out[3] = before[3] + (self.turn + min(max(turn - self.turn, -most), most)) * _DT
+        return out
+
+    def diverted(self, before: Array, free: Array, root: Array, top: float) -> Array:
+        """Place (2,) of a root that is led from `free` (4,), to which it would come, to `root` (4,) by what is in its
+        way: what leads it so comes first where both together were faster than `top` m/s."""
+        aside, own = (root[:2] - free[:2]) * FPS, (free[:2] - before[:2]) * FPS
+        squared, along = float(own @ own), float(aside @ own)
+        spare = top**2 - float(aside @ aside)
+        share = (math.sqrt(max(along**2 + squared * spare, 0.0)) - along) / max(squared, 1e-9)
+        velocity = aside + min(max(share, 0.0), 1.0) * own
+        out: Array = before[:2] + self._ramped(velocity, LIMITS.evasion) * _DT
+        return out
+
+    def _ramped(self, velocity: Array, acceleration: float) -> Array:
+        """The velocity (2,) a frame later of a root that is to have another one."""
+        change = velocity - self.velocity
+        most = acceleration * _DT
+        out: Array = self.velocity + change * min(most / max(float(np.linalg.norm(change)), 1e-9), 1.0)
+        return out
 
 
 def _allowed_turn(left: float) -> float:

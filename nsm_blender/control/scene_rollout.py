@@ -288,16 +288,18 @@ class SceneCharacter:
             place = led_on(self._goal.wish, root, place)
         if isinstance(self._goal.wish, Stay):
             place = led_there(self._goal.wish, root, place)
-        place = self._through_door(root, self._round_corners(root, place))
         wish = self._goal.wish
+        top, band, towards = _top_speed(wish, before), *_asked_turns(goal, wish, before)
+        free = self._motion.limited(before, root, top, band, towards)
+        place, self._future_facing = moved_along(place, angle_of(heading), root, free, band)
+        root = free.copy()
+        place = self._through_door(root, self._round_corners(root, place))
+        root[:2] = self._motion.diverted(before, free, root, max(top, AT_DOOR))
         room = SLIM if isinstance(wish, Steer) and wish.walker.aside > 0 else ROOM
         place = self._berth.kept_off(self.scenery, self.frame, before, root, place, _way(wish), _used(wish), room)
-        proposed = root
-        band, towards = _asked_turns(goal, wish, before)
-        self._motion, root = self._motion.limited(before, proposed, _top_speed(wish, before), band, towards)
         root[2] = self.scenery.ground(self.frame, root[None, :2], self._floor)[0]
-        self.root = root
-        self._future_place, self._future_facing = moved_along(place, angle_of(heading), proposed, root, band)
+        self._motion = RootMotion.between(before, root)
+        self.root, self._future_place = root, place
         actions = np.clip(y[OUTPUT.trajectory_action].reshape(FUTURE + 1, -1), 0, 1)
         actions = only_asked(actions, self.action, self._goal.wish)
         self._future_action = ready(actions[1:], self._goal.wish, root, self._idles(actions[0]))

@@ -20,8 +20,8 @@ def rolled(step: Array, frames: int, top: float, band: tuple[float, float], towa
     """Roots (frames + 1, 4) of a root that is to go by `step` (4,) in each frame."""
     motion, roots = RootMotion(np.zeros(2)), [np.zeros(4)]
     for _ in range(frames):
-        motion, root = motion.limited(roots[-1], roots[-1] + step, top, band, towards)
-        roots.append(root)
+        roots.append(motion.limited(roots[-1], roots[-1] + step, top, band, towards))
+        motion = RootMotion.between(roots[-2], roots[-1])
     return np.array(roots)
 
 
@@ -43,10 +43,18 @@ def test_a_network_that_hesitates_is_turned_to_the_side_that_is_asked_for(side: 
     motion, root, asked = RootMotion(np.zeros(2)), np.zeros(4), side * 2.5
     for _ in range(round(6 * FPS)):
         left = asked - float(root[3])
-        motion, root = motion.limited(root, root, 1.2, (min(left, 0.0), max(left, 0.0)), left)
+        before, root = root, motion.limited(root, root, 1.2, (min(left, 0.0), max(left, 0.0)), left)
+        motion = RootMotion.between(before, root)
         assert abs(motion.turn) <= LIMITS.turn
         assert root[3] * side >= 0
     assert root[3] == pytest.approx(asked, abs=0.3)
+
+
+def test_what_is_in_the_way_leads_the_root_before_its_own_speed_does() -> None:
+    before, free, root = np.zeros(4), np.array([0.02, 0.0, 0.0, 0.0]), np.array([0.02, 0.015, 0.0, 0.0])
+    place = RootMotion(np.array([0.45, 0.9])).diverted(before, free, root, 1.0)
+    assert place[1] == pytest.approx(0.015, rel=0.05) and 0 < place[0] < free[0]
+    assert np.linalg.norm(place) * FPS <= 1.0 + 1e-6
 
 
 def test_the_future_moves_with_a_root_that_is_held_back() -> None:
