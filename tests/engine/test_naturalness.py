@@ -274,15 +274,18 @@ def test_percentiles_of_recordings_ship_for_every_action_and_measure_of_the_tabl
 
 
 def test_the_table_tells_ratios_crashes_and_refusals() -> None:
-    free = Shot("free", 30.0, 60, keys=[ActionKey("walk", "there")], goals=[Goal("there", [0.0, -1.0, 0.0])])
+    free = Shot("free", 30.0, 150, keys=[ActionKey("walk", "there")], goals=[Goal("there", [0.0, -1.0, 0.0])])
     impossible = Shot("none", 30.0, 60, keys=[ActionKey("open", "there")], goals=[Goal("there", [0.0, -1.0, 0.0])])
     baked = table.carried_out(Case("walk", 1, free))
+    short = table.carried_out(Case("walk", 5, replace(free, frames=15)))
     expected = table.carried_out(Case("door", 2, impossible, refusal="door"))
     wrong = table.carried_out(Case("door", 3, impossible))
     crashed = table.Outcome("chair", 4, "crashed", "IndexError: list index out of range")
-    assert [one.state for one in (baked, expected, wrong)] == ["baked", "refused", "refused wrongly"]
-    found = table.Table([baked, expected, wrong, crashed])
+    states = [one.state for one in (baked, short, expected, wrong)]
+    assert states == ["baked", "not done", "refused", "refused wrongly"]
+    found = table.Table([baked, short, expected, wrong, crashed])
     figures = found.figures()
+    assert figures["naturalness.not_done"] == 1 and figures["naturalness.done.walk"] == 0.5
     assert figures["naturalness.crashes"] == 1 and figures["naturalness.refused_wrongly"] == 1
     actions = {action for action, _, _ in baked.values}
     assert actions and all(f"naturalness.{action}.root_speed.ratio" in figures for action in actions)

@@ -81,8 +81,9 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one case. state: "baked", "refused" (as expected), "refused wrongly", "accepted wrongly", "crashed".
-    text: of the refusal or the exception. values: of each segment, (action, measure, value). whole: of all of it."""
+    """What came of one case. state: "baked", "not done" (baked, but a key ended in trouble), "refused" (as expected),
+    "refused wrongly", "accepted wrongly", "crashed". text: of the trouble, the refusal or the exception. values: of
+    each segment, (action, measure, value). whole: of all of it."""
 
     kind: str
     seed: int
@@ -148,7 +149,8 @@ class Table:
         return out
 
     def figures(self) -> Figures:
-        """The fixed names of the JSON, and p50, p99 and the number of segments of each row beside each ratio."""
+        """The fixed names of the JSON, p50, p99 and the number of segments of each row beside each ratio, and the share
+        of each kind's cases that were done, or refused where they should be."""
         out: Figures = {}
         for line in self.lines():
             base = f"naturalness.{line.name}"
@@ -161,6 +163,9 @@ class Table:
         for state, name in _STATES.items():
             out[f"naturalness.{name}"] = float(sum(one.state == state for one in self.outcomes))
         out["naturalness.cases"] = float(len(self.outcomes))
+        for kind, counts in self.kinds().items():
+            right = counts.get("baked", 0.0) + counts.get("refused", 0.0)
+            out[f"naturalness.done.{kind}"] = right / counts["cases"]
         judged = [line.passes for line in self.lines() if line.passes is not None]
         out["naturalness.rows"], out["naturalness.rows_passed"] = float(len(judged)), float(sum(judged))
         return {name: value for name, value in out.items() if math.isfinite(value)}
@@ -176,11 +181,11 @@ class Table:
         return out
 
     def troubles(self) -> list[str]:
-        """Crashes and wrong refusals, in words."""
+        """Crashes, wrong refusals and keys that were not done, in words."""
         return [
             f"{one.kind} {one.seed} {one.state}: {one.text}"
             for one in self.outcomes
-            if one.state in ("crashed", "refused wrongly", "accepted wrongly")
+            if one.state not in ("baked", "refused")
         ]
 
     def told(self, log: Log) -> None:
@@ -210,6 +215,7 @@ _STATES = {
     "refused wrongly": "refused_wrongly",
     "accepted wrongly": "accepted_wrongly",
     "refused": "refused",
+    "not done": "not_done",
     "baked": "baked",
 }
 
@@ -258,8 +264,10 @@ def carried_out(case: Case) -> Outcome:
         return outcome("refused" if expected else "refused wrongly", str(error))
     except Exception:  # noqa: BLE001 a crash of one case is a figure of the table
         return outcome("crashed", traceback.format_exc(limit=-3))
-    state = "accepted wrongly" if case.refusal else "baked"
-    return outcome(state, values=values, whole=whole)
+    if case.refusal:
+        return outcome("accepted wrongly", values=values, whole=whole)
+    trouble = " ".join(key["trouble"] for key in motion.meta.get("keys", []) if key["trouble"])
+    return outcome("not done" if trouble else "baked", trouble, values=values, whole=whole)
 
 
 def _baked(case: Case) -> Motion:
