@@ -52,6 +52,8 @@ PULL_RISE = 0.5
 """Seconds after coming to rest over which the pull sets in."""
 BRAKING = {"walk": 0.9, "jog": 1.3, "crouch": 0.6}
 """Comfortable deceleration in m/s^2 before the end of a path, by gait."""
+SLOWING = 1.8
+"""Largest deceleration in m/s^2 that a drop of the commanded speed amounts to; people who stop take a step or two."""
 LAST_PACE = 0.4
 """m/s of the last steps to the end of a path: a trajectory that is asked for more slowly makes the network stop."""
 ARRIVED = 0.04
@@ -115,11 +117,23 @@ class Commands(Protocol):
         """The trajectory asked for from `state` on."""
 
 
+def slowing(speed: Array, fps: float) -> Array:
+    """Commanded speeds (F,) in m/s of the scene's frames that drop no faster than SLOWING."""
+    out = speed.copy()
+    for i in range(1, len(out)):
+        out[i] = max(out[i], out[i - 1] - SLOWING / fps)
+    return out
+
+
 class VelocityCommands:
     """A game pad: desired velocity, facing and gait over time."""
 
     def __init__(self, follow: VelocityFollow, fps: float) -> None:
-        self._velocity = np.asarray(follow.velocities, dtype=np.float64)
+        velocity = np.asarray(follow.velocities, dtype=np.float64)
+        speed = np.linalg.norm(velocity, axis=1)
+        # A velocity of nothing has the direction of the last one.
+        last = np.maximum.accumulate(np.where(speed > 0, np.arange(len(speed)), 0))
+        self._velocity = velocity[last] * (slowing(speed, fps) / np.maximum(speed[last], 1e-9))[:, None]
         self._facing = np.asarray(follow.facings, dtype=np.float64)
         self._gait = np.array([GAITS.index(g) for g in follow.gaits])
         self._fps = fps
@@ -218,7 +232,7 @@ class PathCommands:
     def __init__(self, follow: PathFollow, fps: float) -> None:
         points = np.asarray(follow.points, dtype=np.float64)
         self.path = GroundPath(points, follow.closed, np.asarray(follow.speed_factors))
-        self._speed = np.asarray(follow.speeds, dtype=np.float64)
+        self._speed = slowing(np.asarray(follow.speeds, dtype=np.float64), fps)
         self._gait = np.array([GAITS.index(g) for g in follow.gaits])
         self._offset = np.unwrap(np.asarray(follow.facing_offsets, dtype=np.float64))
         self._fps = fps
