@@ -123,7 +123,7 @@ def gap_at(
     first = _straight(things, pair, pair.along, towards, radius, inside)
     # Jagged outlines turn the line between two points of them: straight is what leads through the middle all along.
     reach = np.clip(first.reach, -LONGEST, LONGEST)
-    along = np.linspace(*reach, _PLACES + 2)[1:-1]
+    along = np.linspace(reach[0], reach[1], _PLACES + 2)[1:-1]
     pairs = [_middle(things, first.middle + t * first.along, rounds=_FEW) for t in along]
     middles = np.array([one.middle for one in pairs if one is not None])
     if len(middles) < 2 or np.ptp(middles @ first.along) < _LINE:
