@@ -17,6 +17,8 @@ _BESIDE = 0.30
 """Meters beyond the seat's edge within which its arm rests end."""
 _SHARE, _SHORTEST = 0.4, 0.16
 """Of the seat's depth, and meters, that an arm rest is long at least."""
+_BOW = 2
+"""Cells to either side by which an arm rest may be bowed, as that of a tub chair."""
 _LEVEL = 0.035
 """Meters by which the top of an arm rest changes over its length at most."""
 
@@ -36,7 +38,9 @@ def arm_rest(form: Form, level: Level, side: int) -> tuple[list[float], float] |
     size = form.voxels.size
     rows = max(_SHARE * len(heights), _SHORTEST / size)
     # A column of cells along the seat belongs to a rest where a long enough part of it rises so far.
-    counts = ((heights > RISE[0]) & (heights < RISE[1])).sum(axis=0)
+    beside = np.pad((heights > RISE[0]) & (heights < RISE[1]), ((0, 0), (_BOW, _BOW)))
+    bowed = np.any([np.roll(beside, by, axis=1) for by in range(-_BOW, _BOW + 1)], axis=0)[:, _BOW:-_BOW]
+    counts = np.where(beside[:, _BOW:-_BOW].any(axis=0), bowed.sum(axis=0), 0)
     for start, stop in reversed(_runs(counts >= rows)):
         rise = heights[:, start:stop].max(axis=1)
         part = _longest_level(np.where((rise > RISE[0]) & (rise < RISE[1]), rise, np.nan))
