@@ -186,8 +186,9 @@ class Standing:
         back = np.zeros(2) if self._place is None else self._place - here
         pull = PULL * min(max(rested / PULL_RISE, 0.0), 1.0) * back
         pull *= min(1.0, LARGEST_PULL / max(math.hypot(*pull), 1e-9))
-        turn = TURN_GAIN * math.remainder(self._asked(state, facing) - state.angle, 2 * math.pi)
+        turn = math.remainder(self._asked(state, facing) - state.angle, 2 * math.pi)
         stepping = rested >= 0 and state.time < self._until
+        turn *= TURN_GAIN if stepping else 1.0
         return Future(
             np.tile(here + (1 + INSISTENCE) * back, (FUTURE - 1, 1)),
             np.zeros((FUTURE - 1, 2)),

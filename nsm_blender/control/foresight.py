@@ -28,7 +28,7 @@ BEGINNING = 0.3
 """Seconds until one who stands begins to turn towards his way."""
 SETTLING = 1.1
 """Seconds from the end of the way until one has come to rest there and stood still for a while;"""
-TURNING_AT_END = 1.8
+TURNING_AT_END = 1.7
 """rad/s of turning to the facing that is asked for there, which begins while one still comes to rest."""
 TURNING = 0.6
 """Seconds that turning on the spot takes whatever the angle, and"""
