@@ -214,6 +214,18 @@ def test_keys_that_use_a_thing_have_their_segments(action: str) -> None:
     assert any("head_off_deg" in figures for s, figures in found.parts if s.action == action)
 
 
+@pytest.mark.parametrize("waits", [0.2, 2.5])
+def test_a_wait_before_a_grasp_is_as_long_as_the_body_stands_there(waits: float) -> None:
+    reaching = still(6.0)
+    t = np.arange(len(reaching)) / FPS
+    reaching.raw[..., 1] += 1.3 * np.maximum(2.0 - t, 0)[:, None]
+    # The hand is farthest out half a second after it sets off.
+    out = np.sin(np.clip(t - 2.0 - waits, 0, 1) * np.pi)
+    reaching.raw[:, MODEL_SKELETON.index("LeftHand"), 1] -= 0.6 * out
+    (found,) = [f for s, f in measure_track(reaching, [Use("pick_up", 130, 340)]).parts if s.action == "pick_up"]
+    assert found["wait_s"] == pytest.approx(waits + 0.5, abs=0.1)
+
+
 @pytest.mark.parametrize(("speed", "toward", "action"), [
     (1.2, 0.0, "walk"), (3.2, 0.0, "jog"), (0.8, np.pi, "backward"), (0.8, np.pi / 2, "sideways"), (0.0, 0.0, "idle"),
 ])  # fmt: skip

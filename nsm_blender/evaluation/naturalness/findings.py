@@ -96,6 +96,8 @@ def _of_actions(measured: Measured, people: Table) -> Iterator[Finding]:
         elif name == "head_drop_cm":
             most = row.at(90.0)
             text = f"Head drops {value:.1f} cm when setting off (people up to {most:.1f})"
+        elif name == "wait_s":
+            text = f"Stands {value:.1f} s before {doing} (people up to {most:.1f})"
         elif name == "seconds":
             value, most = min(values), row.at(5.0)
             text = f"{doing.capitalize()} takes {value:.1f} s (people {most:.1f} to {row.at(95.0):.1f})"

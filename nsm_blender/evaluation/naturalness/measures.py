@@ -34,6 +34,8 @@ _STANDING_ACTIONS = ("walk", "jog", "start", "stop", "turn", "idle", "sideways",
 _FREE_HANDS = ("walk", "jog", "start", "stop", "turn", "idle", "rise", "climb", "sideways", "backward")
 _CORNER = 0.25
 """Metres: what a way deviates less than this from a straight line asks for no turning."""
+_ARRIVING = 0.3
+"""m/s of the root below which a body that comes to use a thing has arrived at it."""
 _WALKED = 0.5
 """Metres below which a way asks for no other turning than from its first to its last facing."""
 
@@ -149,6 +151,8 @@ def _of_segment(track: Track, curves: _Curves, segment: Segment) -> Figures:
         out["hips_travel_cm_per_s"] = 100 * float(path.mean())
     if segment.seconds is not None:
         out["seconds"] = segment.seconds
+    if segment.event is not None and (waited := _waited(curves.speed, segment)) is not None:
+        out["wait_s"] = waited
     if segment.event is not None and segment.action in ("pick_up", "put_down", "open"):
         side = int(track.reach[segment.event].argmax())
         out["head_off_deg"] = float(np.degrees(track.head_to(track.parts["hands"][segment.event, side], segment.event)))
@@ -157,6 +161,16 @@ def _of_segment(track: Track, curves: _Curves, segment: Segment) -> Figures:
         if moving.any():
             out["head_off_deg"] = float(np.median(curves.head_off_way[s][moving]))
     return out
+
+
+def _waited(speed: Array, segment: Segment) -> float | None:
+    """Seconds from coming to a stand before a thing to taking or leaving it, or to beginning to sit down; None where
+    the body does not come walking. speed: (T,) m/s of the root."""
+    if segment.action not in ("sit", "pick_up", "put_down", "open") or segment.event is None:
+        return None
+    begins = segment.event if segment.seconds is None else segment.event - round(segment.seconds * FPS)
+    walks = np.flatnonzero(speed[: max(begins, 0)] > _ARRIVING)
+    return None if not len(walks) else (begins - int(walks[-1])) / FPS
 
 
 def _steps(track: Track, curves: _Curves, s: slice) -> Figures:
