@@ -100,11 +100,12 @@ class Stances:
         # A stance of a single frame has no change inside.
         coming = values[np.minimum(first + 1, last)] - values[first]
         leaving = values[last] - values[np.maximum(last - 1, first)]
-        short = (gap.whole <= 2 * longest) & gap.has_before & gap.has_after
+        between = gap.has_before & gap.has_after
+        short = (gap.whole <= 2 * longest) & between
         share = _ease(gap.since / (gap.whole + 1))
         fade_out = gap.has_before * np.where(short, 1 - share, _ease(np.clip(1 - gap.since / longest, 0, 1)))
         fade_in = gap.has_after * np.where(short, share, _ease(np.clip(1 - gap.until / longest, 0, 1)))
-        length = np.minimum(_AFTERWARD, (gap.whole + 1) / 2)
+        length = np.where(between, np.minimum(_AFTERWARD, (gap.whole + 1) / 2), _AFTERWARD)
         going_out = gap.has_before * gap.since * np.clip(1 - gap.since / length, 0, 1) ** 2
         going_in = gap.has_after * gap.until * np.clip(1 - gap.until / length, 0, 1) ** 2
         values[gap.frames] = (
