@@ -17,7 +17,8 @@ from . import keys
 from .gather import Gathered
 
 _BEFORE = 0.2
-"""Seconds before a key is done at which its errors are taken: later one already leans and turns to the next."""
+"""Seconds before a key is done at which its errors are taken: later the character already leans and turns to the next.
+"""
 _SMOOTHED = 0.5
 """Seconds up to then over which the rig's facing is smoothed."""
 
@@ -27,8 +28,9 @@ class Arrival:
     """What became of one key. Frames are the scene's; None where it did not come to that.
 
     error_cm: horizontal distance of the hips from the goal. error_deg: angle from the facing asked for, None when
-    none was. Both just before it was done, or at the last frame. For what is picked up or put down: how far the hands
-    were from the box, or the box from its place.
+    none was. Both just before it was done, or at the last frame; of a sit where the character came to sit, from where
+    the hips slide back on the seat to lean. For what is picked up or put down: how far the hands were from the box, or
+    the box from its place.
     """
 
     key: int
@@ -103,9 +105,11 @@ def _arrival(number: int, told: dict[str, Any], gathered: Gathered, fps: float, 
     # How far the hands or the box were off: no place is told at which one was to stand.
     cm, deg = (told.get("error_cm"), told.get("error_deg")) if told["action"] in _WITH_HANDS else (None, None)
     if told.get("arrived") is not None and told.get("place") is not None:
-        # One who stands there when the shot ends is not done, but as near as he gets.
+        # A character that stands there when the shot ends is not done, but as near as it gets.
         row = len(at) - 1
-        if told.get("done") is not None:
+        if told["action"] == "sit":
+            row = int(np.abs(at - told["arrived"]).argmin())
+        elif told.get("done") is not None:
             row = int(np.abs(at - max(told["arrived"], told["done"] - _BEFORE * fps)).argmin())
         wanted = np.array(told["place"])[:2] * gathered.rig.scale
         cm = float(np.linalg.norm(heads[row, 0, :2] - wanted)) * 100

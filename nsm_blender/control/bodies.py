@@ -43,13 +43,19 @@ _SITS, _ARMS = np.isin(OWNERS, SITTING), np.char.endswith(OWNERS, "Arm")
 
 
 def depth(
-    places: Array, frame: float, surroundings: Surroundings, used: Collection[str], sits: bool, handles: bool
+    places: Array,
+    frame: float,
+    surroundings: Surroundings,
+    used: Collection[str],
+    sits: bool,
+    handles: bool,
+    give: float = GIVE,
 ) -> float:
     """Deepest metres by which a body with joints at `places` (J, 3) is in a thing, outside intended contacts.
 
-    frame: of the things' poses. used: names of the things that are used: while one sits, the parts that one sits with
-    may press by GIVE into them, and while one handles things, the arms. Measured from points on the bones: a point
-    inside of a cuboid counts with its radius and its way out.
+    frame: of the things' poses. used: names of the things that are used: while the body sits, the parts that it sits
+    with may press by `give` meters into them, and while it handles things, the arms. Measured from points on the
+    bones: a point inside of a cuboid counts with its radius and its way out.
     """
     points = bone_points(places)
     near = surroundings.near(frame, places[0], _REACH)
@@ -60,7 +66,7 @@ def depth(
     away = np.linalg.norm(np.maximum(gap, 0), axis=-1) + np.minimum(gap.max(axis=-1), 0)
     deep = RADII[:, None] - away
     own = np.isin(near.owner, [near.names.index(name) for name in used])
-    deep -= np.minimum(gives(np.array(sits), np.array(handles)), GIVE)[:, None] * own
+    deep -= np.minimum(gives(np.array(sits), np.array(handles)), give)[:, None] * own
     return max(float(deep.max()), 0.0)
 
 

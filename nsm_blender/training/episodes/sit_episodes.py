@@ -105,8 +105,9 @@ def _fault(episode: Episode, spans: tuple[int, int, int, int]) -> Fault | None:
     if (fault := unnatural(track)) is not None:
         return fault
     positions, around, seat = track.positions(), episode.surroundings(), [episode.colliders[0].name]
+    # The seat is put under the recorded hips: how far thighs sink into it is the recording's, and no fault.
     deepest = max(
-        depth(positions[f], f, around, seat, spans[0] + _TURNING < f < spans[3] - _TURNING, False)
+        depth(positions[f], f, around, seat, spans[0] + _TURNING < f < spans[3] - _TURNING, False, np.inf)
         for f in range(0, len(track), _EVERY)
     )
     return Fault("the body enters the furniture", deepest) if deepest > DEEPEST else None
