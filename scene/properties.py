@@ -102,7 +102,10 @@ class NSM_PG_report(bpy.types.PropertyGroup):
         name="Frames Measured", description="Frames at which the rig was measured", options=_FIXED
     )
     findings: CollectionProperty(
-        type=NSM_PG_finding, name="Naturalness", description="What is farthest from how recorded people move"
+        type=NSM_PG_finding,
+        name="Naturalness",
+        description="What is farthest from how recorded people move",
+        override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
     )
     notes: StringProperty(name="Notes", description="What the bake had to decide by itself", options=_FIXED)
 
