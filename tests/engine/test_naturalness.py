@@ -32,11 +32,12 @@ from nsm_blender.evaluation.naturalness.track import (
 )
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.motion import Motion
-from nsm_blender.motion.rotations import Array, from_yaw, rotate
+from nsm_blender.motion.rotations import Array, from_axis_angle, from_yaw, rotate
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
 
 from .synthetic import Performance, perform, stand
 
+LEGS = [side + part for side in ("Left", "Right") for part in ("UpLeg", "Leg", "Foot", "Toe")]
 FEET = MODEL_SKELETON.indices(["LeftFoot", "LeftToe", "RightFoot", "RightToe"])
 
 
@@ -212,6 +213,18 @@ def test_keys_that_use_a_thing_have_their_segments(action: str) -> None:
     (event,) = [s.event for s, _ in found.parts if s.event is not None]
     assert event == pytest.approx(3.5 * FPS, abs=5)
     assert any("head_off_deg" in figures for s, figures in found.parts if s.action == action)
+
+
+@pytest.mark.parametrize("bow", [20.0, 90.0])
+def test_a_bow_of_a_body_that_sits_down_is_told(bow: float) -> None:
+    sits = seated(1.2)
+    upper = [j for j in range(len(MODEL_SKELETON)) if MODEL_SKELETON.names[j] not in LEGS]
+    way = np.radians(bow) * np.sin(np.clip(np.arange(len(sits)) / FPS - 2, 0, 1.2) / 1.2 * np.pi)
+    tilt = from_axis_angle(np.array([1.0, 0.0, 0.0]), way)
+    hips = sits.raw[:, MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])].mean(axis=1, keepdims=True)
+    sits.raw[:, upper] = hips + rotate(np.repeat(tilt[:, None], len(upper), axis=1), sits.raw[:, upper] - hips)
+    (found,) = [f for s, f in measure_track(sits).parts if s.action == "sit"]
+    assert found["lean_deg"] == pytest.approx(bow, abs=8)
 
 
 @pytest.mark.parametrize("waits", [0.2, 2.5])

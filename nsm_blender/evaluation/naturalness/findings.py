@@ -96,6 +96,8 @@ def _of_actions(measured: Measured, people: Table) -> Iterator[Finding]:
         elif name == "head_drop_cm":
             most = row.at(90.0)
             text = f"Head drops {value:.1f} cm when setting off (people up to {most:.1f})"
+        elif name == "lean_deg":
+            text = f"Bows by {value:.0f} degrees while {doing} (people up to {most:.0f})"
         elif name == "wait_s":
             text = f"Stands {value:.1f} s before {doing} (people up to {most:.1f})"
         elif name == "seconds":

@@ -146,6 +146,8 @@ def _of_segment(track: Track, curves: _Curves, segment: Segment) -> Figures:
     if segment.action == "start":
         head = track.parts["head"][s, 0, 2]
         out["head_drop_cm"] = 100 * float((np.maximum.accumulate(head) - head).max())
+    if segment.event is not None:
+        out["lean_deg"] = float(np.degrees(track.lean[s].max()))
     if segment.action == "idle":
         path = np.linalg.norm(derivative(smooth(track.hips, 0.1))[s, :2], axis=-1)
         out["hips_travel_cm_per_s"] = 100 * float(path.mean())
