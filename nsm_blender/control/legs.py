@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -13,15 +13,17 @@ import numpy as np
 
 from ..errors import RouteError
 from ..geometry.colliders import Collider, Placed, Surroundings
-from ..geometry.roles import Handles
+from ..geometry.roles import Carryable, Handles, Surface
 from ..motion.rotations import Array
 from .approaches import BEFORE, Stand, other_stands, seat_stands, stands
 from .berth import Berth
 from .elbow_room import hindrance, no_room_to_sit
+from .fit import misfit
 from .floor import ANKLE, CROUCHED, TOLERANCE, Footprints
 from .gaps import TURNED, gaps_on
 from .goals import ActionKey
 from .routes import SPACING, Finder, Route, finder, resampled, wider
+from .scene_aims import put_down_aim
 from .scene_things import pose_at
 from .shot import Shot
 from .walker import Walker
@@ -108,7 +110,12 @@ class Planner:
         if any(one is None for one in found.values()):
             ways = self._finder(frame, self.movers)
             free = [[side for side in tier if found[id(side)] is None] for tier in tiers]
-            return [side for tier in free for side in sorted(tier, key=lambda side: _off_straight(side, ways))]
+            fits = self._fits_next(key, thing, pose, frame)
+            return [
+                side
+                for tier in free
+                for side in sorted(tier, key=lambda side: (not fits(side[0].handles), _off_straight(side, ways)))
+            ]
         if key.action == "sit":
             raise RouteError(no_room_to_sit(sides[0][0], thing, pose, things, self.ground))
         least = min((one for one in found.values() if one is not None), key=lambda one: one.lacking)
@@ -116,6 +123,33 @@ class Planner:
             f"There is no room {USED[key.action]} '{thing.name}': '{least.name}' leaves {100 * least.metres:.0f} cm "
             f"where the body needs {100 * least.needed:.0f} cm. Move one of them away from the other."
         )
+
+    def _fits_next(self, key: ActionKey, box: Collider, pose: Array, frame: float) -> Callable[[Handles | None], bool]:
+        """Tells of the grasps of a box at a pose (7,), which a key takes, whether the box, held so, fits where the next
+        key puts it down; of any other handles, and where that cannot be told, that it does."""
+        keys = self._shot.keys
+        number = next((number for number, other in enumerate(keys) if other is key), len(keys))
+        put = next((other for other in keys[number + 1 :] if other.action in ("pick_up", "put_down")), None)
+        goal = None if put is None else self._goals[put.goal].at(frame)
+        thing = None if goal is None else self._colliders.get(goal.collider)
+        if key.action != "pick_up" or put is None or put.action != "put_down" or goal is None or thing is None:
+            return lambda grasp: True
+        try:
+            top = self.sides(put, frame)[0][0].handles
+        except RouteError:
+            top = None
+        under = pose_at(thing, frame)
+        loose = [one.name for one in self._shot.colliders if one.role == "carryable"]
+        around = self.around(frame).without(loose)
+
+        def fits(grasp: Handles | None) -> bool:
+            if not isinstance(grasp, Carryable) or not isinstance(top, Surface):
+                return True
+            there = put_down_aim(top, under, box, grasp, pose).pose
+            assert there is not None
+            return not misfit(box, there, thing, under, top, around)
+
+        return fits
 
     def walker(self, key: ActionKey, route: Route, facing: float | None = None) -> Walker:
         """The walker of a route as the key says. facing: angle of the body as it sets off."""

@@ -443,7 +443,8 @@ class SceneErrands:
             return self._pass() if self._key.action == "open" else self._enter(Stage.HOLD)
         if character.speed > STILL:
             self._got_on = character.frame
-        if self._seconds(self._got_on) > STUCK or self._seconds(self._since) > LONGEST:
+        # With the thing taken or let go of, only the time of lifting is left to wait for.
+        if deed.off is None and (self._seconds(self._got_on) > STUCK or self._seconds(self._since) > LONGEST):
             assert self._aim is not None
             away = float(np.linalg.norm(character.root[:2] - self._aim.place[:2]))
             what = "sit down on" if self._key.action == "sit" else self._key.action.replace("_", " ")

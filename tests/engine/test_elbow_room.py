@@ -184,8 +184,8 @@ def compartment(depth: float, width: float, height: float) -> Collider:
             "'Parcel' is 30 cm deep and does not fit into 'Sideboard', whose compartment is 22 cm deep.",
         ),
         (
-            (0.45, 0.34, 0.4),
-            "'Parcel' is 40 cm wide and does not fit into 'Sideboard', whose compartment is 34 cm wide.",
+            (0.45, 0.28, 0.4),
+            "'Parcel' is 40 cm wide and does not fit into 'Sideboard', whose compartment is 29 cm wide.",
         ),
         (
             (0.45, 0.6, 0.2),
@@ -201,6 +201,18 @@ def test_what_does_not_fit_into_a_compartment_is_refused_with_both_sizes(
     parcel = box("Parcel", (0.0, 0.0, 0.15), (0.4, 0.3, 0.3), angle, role="carryable", handles=PARCEL.handles)
     texts = [one.text for one in fatal(shot(parcel, compartment(*size), keys=keys))]
     assert [text[: len(sentence)] for text in texts] == ([sentence] if sentence else [])
+
+
+@pytest.mark.parametrize(("size", "turned"), [((0.45, 0.6, 0.4), False), ((0.45, 0.34, 0.4), True)])
+def test_a_box_is_taken_from_the_side_from_which_it_fits_where_it_is_put_down_next(
+    size: tuple[float, float, float], turned: bool
+) -> None:
+    keys = [ActionKey("pick_up", "Parcel"), ActionKey("put_down", "Sideboard")]
+    made = shot(PARCEL, compartment(*size), keys=keys)
+    grasp = Planner(made).sides(made.keys[0], 0)[0][0].handles
+    assert isinstance(grasp, Carryable) and isinstance(PARCEL.handles, Carryable)
+    across = np.array(grasp.left) - np.array(grasp.right), np.array(PARCEL.handles.left) - PARCEL.handles.right
+    assert bool(abs(across[0] @ across[1]) < 1e-6) == turned
 
 
 @pytest.mark.parametrize(
