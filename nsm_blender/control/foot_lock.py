@@ -16,7 +16,7 @@ from ..motion.skeleton import MODEL_SKELETON
 from .ducking import sinking
 from .locomotion import Record
 from .planting import plant_feet
-from .pose import decode, joint_places, limit_elbows
+from .pose import decode, joint_places, limit_elbows, limit_feet
 
 
 def lock_feet(
@@ -28,7 +28,7 @@ def lock_feet(
     joint places (T, J, 3), world rotations (T, J, 4) and contacts (T, 4).
     """
     hips, rotations, predicted = decode(record, rotation_reference)
-    rotations = limit_elbows(rotations)
+    rotations = limit_feet(limit_elbows(rotations), FPS)
     contacts = contacts_of(record, joint_places(hips, rotations))
     if undersides is not None:
         hips[:, 2] -= sinking(predicted[:, MODEL_SKELETON.index("Head"), 2], undersides)

@@ -33,10 +33,12 @@ _LARGEST_ROLL = math.radians(40)
 """Radians by which a heel is raised at most, beyond how the motion has it, so that the leg reaches."""
 _SLACK = 0.95
 """Share of its length beyond which a swinging leg stretches ever less."""
-_CLEARANCE = 0.015
-"""Metres above its height on the ground that a toe passes at least, in the middle of a step."""
-_STRIDE = 0.5
+_CLEARANCE = 0.025
+"""Metres above its height on the ground that a toe passes at least, in a step."""
+_STRIDE = 0.15
 """Metres over the ground of a step that has all of this clearance."""
+_LIFTS = 8
+"""Frames in which a toe comes up to this clearance after a contact, and down from it to the next."""
 _UNROLLED = 0.005
 """Metres of the ball's rise while the foot rolls off, of which half are taken for noise and left out."""
 _BLUNT = 0.006
@@ -116,13 +118,14 @@ class Stances:
         )
 
     def swing(self, values: Array) -> Array:
-        """(N * T,) 0 in stances, up to 1 in the middle between two that are _STRIDE apart in `values` (N * T, d)."""
+        """(N * T,) 0 in stances, up to 1 between two that are _STRIDE apart in `values` (N * T, d)."""
         out = np.zeros(len(self.mask))
         gap = self._gaps()
         if gap is not None:
             start, end = values[self.stops[gap.before] - 1], values[self.starts[gap.after]]
             far = np.clip(np.linalg.norm(end - start, axis=1) / _STRIDE, 0, 1) * gap.has_before * gap.has_after
-            out[gap.frames] = far * np.sin(np.pi * gap.since / (gap.whole + 1)) ** 2
+            lifts = np.minimum(_LIFTS, (gap.whole + 1) / 2)
+            out[gap.frames] = far * _ease(np.clip(np.minimum(gap.since, gap.until) / lifts, 0, 1))
         return out
 
     def _gaps(self) -> _Gaps | None:

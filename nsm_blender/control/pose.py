@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..models.pfnn import OUTPUT
+from ..motion.filters import gaussian
 from ..motion.ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
 from ..motion.rotations import (
     Array,
@@ -16,10 +17,18 @@ from ..motion.rotations import (
     multiply,
     rotate,
     to_exponential_map,
+    wrap_angle,
 )
 from ..motion.skeleton import MODEL_SKELETON
 from .locomotion import Record
 
+COMFORTABLE, FARTHEST_ASIDE = np.radians(25), np.radians(34)
+"""Radians between foot and pelvis, seen from above, up to which a foot stays as it is, and which it never passes: it
+pivots on its ball instead."""
+_LEVEL = 0.5
+"""Share of a foot's length over the ground from which its direction counts in full."""
+_TURNS = 0.05
+"""Seconds over which the pivoting is smoothed."""
 LEGS: dict[str, Limb] = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
 
 
@@ -70,6 +79,40 @@ def limit_elbows(rotations: Array) -> Array:
         out[:, forearm] = multiply(turn, out[:, forearm])
         out[:, hand] = multiply(turn, out[:, hand])
     return out
+
+
+def limit_feet(rotations: Array, fps: float) -> Array:
+    """World rotations (T, J, 4) whose feet point no farther aside from where the pelvis faces than hips turn."""
+    out = rotations.copy()
+    # Both hip joints lie on the pelvis' x-axis, which tells where it faces even while it leans.
+    yaw = _yaw(rotations[:, 0], np.array([1.0, 0.0, 0.0]))[0] - np.pi / 2
+    for side in ("Left", "Right"):
+        foot, toe = MODEL_SKELETON.indices([side + "Foot", side + "Toe"])
+        bone = MODEL_SKELETON.offsets[toe].astype(np.float64)
+        pointing, level = _yaw(rotations[:, foot], bone / np.linalg.norm(bone))
+        aside = wrap_angle(pointing - yaw)
+        beyond = np.maximum(np.abs(aside) - COMFORTABLE, 0) / (FARTHEST_ASIDE - COMFORTABLE)
+        limited = COMFORTABLE + (FARTHEST_ASIDE - COMFORTABLE) * (1 - np.exp(-beyond))
+        turn = np.where(beyond > 0, np.sign(aside) * limited - aside, 0)
+        # A foot that hangs down points nowhere.
+        turn = gaussian(turn * np.clip(level / _LEVEL, 0, 1), _TURNS * fps)
+        out[:, [foot, toe]] = multiply(from_yaw(turn)[:, None], out[:, [foot, toe]])
+    return out
+
+
+def pivoted(places: Array, rotations: Array) -> Array:
+    """Joint places (T, J, 3) whose ankles are where the feet's world rotations (T, J, 4) put them about the balls."""
+    out = places.copy()
+    for side in ("Left", "Right"):
+        foot, toe = MODEL_SKELETON.indices([side + "Foot", side + "Toe"])
+        out[:, foot] = 2 * out[:, toe] - toe_of(out[:, toe], rotations[:, foot], side)
+    return out
+
+
+def _yaw(rotations: Array, direction: Array) -> tuple[Array, Array]:
+    """Angles (T,) about +Z of a direction (3,) under rotations (T, 4), and its share (T,) over the ground."""
+    seen = rotate(rotations, np.broadcast_to(direction, (len(rotations), 3)))
+    return np.arctan2(seen[:, 0], -seen[:, 1]), np.hypot(seen[:, 0], seen[:, 1])
 
 
 def reach_ankles(hips: Array, rotations: Array, ankles: dict[str, Array]) -> Array:

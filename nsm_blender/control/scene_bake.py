@@ -75,7 +75,7 @@ class SceneBake:
         refuse(shot, actions_of(self._network.card))
         self.shot = shot
         self._options = options or Options()
-        self._frames = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
+        self._frames = _rollout_frames(shot)
         self._motion: Motion | None = None
         self._checkpoints: list[_Checkpoint] = []
         kept = None if again is None else again._before_change(self)
@@ -128,10 +128,12 @@ class SceneBake:
         return self._errands.number == len(self.shot.keys)
 
     def end_here(self) -> None:
-        """End the shot with the frames that are made so far."""
-        if not self.done and self._errands.character.frame > 1:
-            self._frames = self._errands.character.frame
-            self.shot = replace(self.shot, frames=math.floor((self._frames - 1) * self.shot.fps / FPS + 1e-6) + 1)
+        """End the shot with the frames that are made so far, and what its last frame still needs."""
+        made = self._errands.character.frame
+        if not self.done and made > 1:
+            frames = math.ceil((made - 1) * self.shot.fps / FPS - 1e-6) + 1
+            self.shot = replace(self.shot, frames=min(frames, self.shot.frames))
+            self._frames = _rollout_frames(self.shot)
 
     def record(self) -> SceneRecord:
         """What the network predicted so far, at 60 fps."""
@@ -209,3 +211,8 @@ class SceneBake:
             return out
 
         return {name: resampled(poses) for name, poses in body.things.items()}
+
+
+def _rollout_frames(shot: Shot) -> int:
+    """Frames at 60 fps that a shot needs."""
+    return math.ceil((shot.frames - 1) / shot.fps * FPS) + 1

@@ -29,7 +29,7 @@ from .ducking import sinking
 from .floor import CROUCHED, Footprints
 from .held_off import EVERY, REACH, Carried, held_off, kept_out
 from .planting import plant_feet
-from .pose import limit_elbows, look_at
+from .pose import limit_elbows, limit_feet, look_at, pivoted
 from .scene_deeds import HIP_JOINTS, Seating, sitting_place
 from .scene_hands import (
     ARMS,
@@ -118,8 +118,9 @@ def posed(
     out = list[Correction]()
     count = len(record.root)
     hips, rotations, root = record.places[:, 0].copy(), limit_elbows(record.rotations), record.root.copy()
-    contacts = firm_contacts(foot_contacts(record), record.places, FPS)
-    wanted = record.places.copy()
+    rotations = limit_feet(rotations, FPS)
+    wanted = pivoted(record.places, rotations)
+    contacts = firm_contacts(foot_contacts(record), wanted, FPS)
     keep_feet(record, seatings, contacts, wanted, rotations)
     for seating in seatings:
         out.append(_seat(seating, hips, rotations, root))

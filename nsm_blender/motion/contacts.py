@@ -15,13 +15,20 @@ HEIGHT_LIMIT = {"Foot": ANKLE_HEIGHT + 0.03, "Toe": TOE_HEIGHT + 0.025}
 """Metres above which a joint is not on flat ground, however slow it is."""
 HEEL_LIFTED = 0.015
 """Metres by which the ankle rises over the ball of the foot, against a flat foot, when the heel leaves the ground."""
-BALL_LIFTED = 0.012
+BALL_LIFTED = 0.008
 """Metres above its median height in a contact at which the ball of the foot leaves the ground."""
 STEPPING = 0.6
 """m/s over the ground at which a foot steps, whatever its label: feet that networks hold still slide at 0.1 to 0.3."""
+LEAPING = 1.0
+"""m/s over the ground that the slower foot has at least while the character leaps, with both feet in the air."""
+HALTED = 0.3
+"""m/s, in space, below which a foot that is said to be off stands while the other is off, too."""
 PIVOT = np.radians(8)
 """Radians from its mean direction in a contact at which a foot pivots on its ball, and its heel leaves the place."""
+_TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _SHORTEST = 0.05
+_STEP = 0.25
+"""Seconds that a step takes at least: a foot that is off for less would dart to its next place."""
 
 
 def foot_contacts(positions: Array, fps: float) -> Array:
@@ -43,11 +50,15 @@ def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
     """Contacts (T, 4), 0 or 1, of CONTACT_JOINTS on which a foot can be locked.
 
     labels: (T, 4), above 0.5 in contact, as a network predicts them. positions: (T, J, 3) world, joints of the model
-    skeleton. Flicker goes, and so do contacts of a foot that rolls off the ground, pivots on its ball or is moved.
+    skeleton. Flicker goes, and so do contacts of a foot that rolls off the ground, pivots on its ball or is moved; but
+    of two feet that move slowly one stands.
     """
     out = np.zeros((len(labels), len(CONTACT_JOINTS)), dtype=np.float32)
     shortest = max(round(_SHORTEST * fps), 2)
-    for side in ("Left", "Right"):
+    motion = np.stack([velocity(positions[:, toe].astype(np.float64), fps) for toe in _TOES], axis=1)
+    speed = np.linalg.norm(motion[..., :2], axis=2)
+    bears = _bearing(labels, speed, np.linalg.norm(motion, axis=2) < HALTED)
+    for number, side in enumerate(("Left", "Right")):
         heel, ball = (CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe"))
         ankle, toe = (positions[:, MODEL_SKELETON.index(side + part)].astype(np.float64) for part in ("Foot", "Toe"))
         down = labels[:, [heel, ball]] > 0.5
@@ -60,7 +71,32 @@ def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
         for start, stop in runs(down[:, 1]):
             height = toe[start:stop, 2]
             down[start:stop, 1] = height < np.median(height) + BALL_LIFTED
-        down &= (np.linalg.norm(velocity(toe[:, :2], fps), axis=1) < STEPPING)[:, None]
+        down[:, 1] |= bears[:, number]
+        down &= ((speed[:, number] < STEPPING) | bears[:, number])[:, None]
         for column, mask in zip((heel, ball), down.T, strict=True):
             out[:, column] = without_short_runs(mask, shortest, shortest)
+        out[np.ix_(_stepping(out[:, [heel, ball]].any(axis=1), round(_STEP * fps)), [heel, ball])] = 0
+    return out
+
+
+def _bearing(labels: Array, speed: Array, halted: Array) -> Array:
+    """Mask (T, 2) of the feet that bear the body while both are said to be off, or move; none when both leap.
+
+    labels: (T, 4) of CONTACT_JOINTS. speed: (T, 2) of the balls of the feet over the ground, in m/s. halted:
+    (T, 2) where they do not move, neither along the ground nor up.
+    """
+    down = (labels.reshape(-1, 2, 2) > 0.5).any(axis=2)
+    unsupported = (~down | (speed >= STEPPING)).all(axis=1, keepdims=True)
+    slower = speed == speed.min(axis=1, keepdims=True)
+    out: Array = unsupported & ((down & slower & (speed < LEAPING)) | halted)
+    return out
+
+
+def _stepping(standing: Array, frames: int) -> Array:
+    """Mask (T,) of the steps between contacts `standing` (T,), each widened to both sides to last `frames`."""
+    out = ~standing
+    for start, stop in runs(~standing):
+        if start > 0 and stop < len(standing):
+            lacking = max(frames - (stop - start), 0)
+            out[max(start - lacking // 2, 0) : stop + (lacking + 1) // 2] = True
     return out
