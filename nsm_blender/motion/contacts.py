@@ -27,7 +27,7 @@ PIVOT = np.radians(8)
 """Radians from its mean direction in a contact at which a foot pivots on its ball, and its heel leaves the place."""
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _SHORTEST = 0.05
-_STEP = 0.25
+_STEP = 0.2
 """Seconds that a step takes at least: a foot that is off for less would dart to its next place."""
 
 
@@ -75,7 +75,10 @@ def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
         down &= ((speed[:, number] < STEPPING) | bears[:, number])[:, None]
         for column, mask in zip((heel, ball), down.T, strict=True):
             out[:, column] = without_short_runs(mask, shortest, shortest)
-        out[np.ix_(_stepping(out[:, [heel, ball]].any(axis=1), round(_STEP * fps)), [heel, ball])] = 0
+    by_side = out.reshape(-1, 2, 2)
+    for number in (0, 1):
+        standing = by_side.any(axis=2)
+        by_side[_stepping(standing[:, number], round(_STEP * fps)), number] = 0
     return out
 
 
