@@ -64,7 +64,9 @@ def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
         down = labels[:, [heel, ball]] > 0.5
         pointing = toe[:, :2] - ankle[:, :2]
         pointing /= np.maximum(np.linalg.norm(pointing, axis=1, keepdims=True), 1e-6)
-        down[:, 0] &= ankle[:, 2] - toe[:, 2] < ANKLE_HEIGHT - TOE_HEIGHT + HEEL_LIFTED
+        pitch = ankle[:, 2] - toe[:, 2] - (ANKLE_HEIGHT - TOE_HEIGHT)
+        down[:, 1] |= down[:, 0] & (pitch > -BALL_LIFTED)
+        down[:, 0] &= pitch < HEEL_LIFTED
         for start, stop in runs(down[:, 0]):
             mean = pointing[start:stop].mean(axis=0)
             down[start:stop, 0] = pointing[start:stop] @ mean > np.cos(PIVOT) * np.linalg.norm(mean)
