@@ -17,7 +17,7 @@ HEEL_LIFTED = 0.015
 """Metres by which the ankle rises over the ball of the foot, against a flat foot, when the heel leaves the ground."""
 BALL_LIFTED = 0.008
 """Metres above its median height in a contact at which the ball of the foot leaves the ground."""
-STEPPING = 0.6
+STEPPING = 0.8
 """m/s over the ground at which a foot steps, whatever its label: feet that networks hold still slide at 0.1 to 0.3."""
 LEAPING = 1.0
 """m/s over the ground that the slower foot has at least while the character leaps, with both feet in the air."""
