@@ -200,8 +200,7 @@ class Steer:
     def looks_along(self, root: Array) -> float:
         """0..1, how far one looks along the way already."""
         ahead = float(self.walker.facing(np.array([self.walker.along + SOON]))[0])
-        away = abs(float(wrap_angle(np.array(ahead - root[3]))))
-        return min(max((LOST - away) / (LOST - ALONG), 0.0), 1.0)
+        return looks_along(float(wrap_angle(np.array(ahead - root[3]))))
 
     def _notice(self, root: Array, seconds: float) -> None:
         """Keep up with how fast one goes, over some frames."""
@@ -228,6 +227,11 @@ class Stay:
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
         return Samples(np.tile(self.place, (SAMPLES, 1)), np.full(SAMPLES, facing), action, TURN_RATE)
+
+
+def looks_along(away: float) -> float:
+    """0..1, how far a character whose way leads `away` radians from where it looks, to either side, looks along it."""
+    return min(max((LOST - abs(away)) / (LOST - ALONG), 0.0), 1.0)
 
 
 def _whole_turns(angle: float) -> float:

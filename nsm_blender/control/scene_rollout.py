@@ -43,7 +43,7 @@ from .nsm_features import (
 )
 from .root_limits import RootMotion, moved_along
 from .scene_berth import ROOM, SLIM, SceneBerth
-from .scene_goals import STANDOFF, GoalInput, Reach, Samples, Stay, Steer, Wish
+from .scene_goals import STANDOFF, GoalInput, Reach, Samples, Stay, Steer, Wish, looks_along
 from .scene_things import Scenery
 from .squeezing import led_through
 
@@ -430,7 +430,8 @@ def _asked_turns(goal: Samples, wish: Wish, root: Array) -> tuple[tuple[float, f
         if near < 1:
             way = float(wrap_angle(angle_of(to) - root[3]))
             turns.append(way)
-            now = near * now + (1 - near) * way
+            far = (1 - near) * looks_along(way)
+            now = (1 - far) * now + far * way
     return (min(turns), max(turns)), now
 
 
