@@ -52,7 +52,6 @@ GETS_ON = 0.1
 """Metres nearer to the end of the way that count as getting on."""
 CAME = 1.2
 """Metres within which one goes straight back to where a way ended, before a thing that was used or was to be."""
-LOOKS = 0.0
 SECOND_TRIES = 1
 PAUSE = 0.8
 """Seconds that one stands before one tries again."""
@@ -354,7 +353,9 @@ class SceneErrands:
         if self._aim is None and left <= AT_END:
             return self._arrive()
         if self._aim is not None:
-            near = left <= NEAR and not self._steer.walker.squeezes and self._steer.looks_along(self.character.root) > LOOKS
+            # Who still looks away from the way there would go backwards in a wide bend.
+            looks = self._steer.looks_along(self.character.root) > 0
+            near = left <= NEAR and looks and not self._steer.walker.squeezes
             from_here = not self._tries and near and self._in_sector(self._aim) and self._straight_on
             if from_here or left <= AT_END:
                 return self._approach()
