@@ -13,7 +13,7 @@ SPEED_LIMIT = 0.4
 """m/s below which a foot joint counts as planted; a swinging toe moves at 2 m/s and more."""
 HEIGHT_LIMIT = {"Foot": ANKLE_HEIGHT + 0.03, "Toe": TOE_HEIGHT + 0.025}
 """Metres above which a joint is not on flat ground, however slow it is."""
-HEEL_LIFTED = 0.015
+HEEL_LIFTED = 0.006
 """Metres by which the ankle rises over the ball of the foot, against a flat foot, when the heel leaves the ground."""
 BALL_LIFTED = 0.008
 """Metres above its median height in a contact at which the ball of the foot leaves the ground."""
