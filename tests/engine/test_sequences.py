@@ -40,6 +40,15 @@ def test_who_gets_up_from_a_seat_is_away_at_once(seed: int, name: str, end: int)
     assert gone.any() and np.argmax(gone) < 3 * 30
 
 
+def test_a_character_that_looks_away_from_a_seat_two_meters_away_sits_within_six_seconds() -> None:
+    goals, keys, sat = [Goal("seat", [0.0] * 3, None, "chair")], [ActionKey("sit", "seat")], 0
+    for aside in (-0.2, 0.0, 0.2):
+        start = [float(CHAIR.poses[0][0]) + aside, float(CHAIR.poses[0][1]) - 2.0, 0.0, 0.0]
+        motion = SceneBake(Shot("actor", 30.0, 180, keys=keys, goals=goals, colliders=[CHAIR], start=start)).motion()
+        sat += not motion.meta["keys"][0]["trouble"]
+    assert sat >= 2
+
+
 def test_a_door_that_is_open_is_left_so_and_the_check_says_it() -> None:
     goals = [Goal("way out", [0.0] * 3, None, "leaf")]
     keys = [ActionKey("open", "way out"), ActionKey("open", "way out")]
