@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.control.foot_lock import contacts_of, lock_feet
-from nsm_blender.control.pose import decode, joint_places, limit_elbows
+from nsm_blender.control.pose import decode, joint_places, limit_elbows, limit_feet
 from nsm_blender.evaluation.metrics import bone_length_error, hinge_angles
 from nsm_blender.models.pfnn import OUTPUT
 from nsm_blender.motion.contacts import firm_contacts
@@ -198,3 +198,26 @@ def test_a_foot_that_turns_in_its_contact_pivots_on_its_ball() -> None:
     firm = firm_contacts(np.ones((60, 4)), places, FPS)
     assert firm[:, 1].all()
     assert firm[30, 0] and not firm[:10, 0].any() and not firm[50:, 0].any()
+
+
+def test_feet_that_point_far_aside_pivot_and_others_stay() -> None:
+    yaw = np.radians([0.0, 15.0, 60.0, 100.0, -80.0])
+    turned = np.tile([1.0, 0.0, 0.0, 0.0], (40 * len(yaw), len(MODEL_SKELETON), 1))
+    foot = MODEL_SKELETON.indices(["LeftFoot", "LeftToe"])
+    turned[:, foot] = from_yaw(np.repeat(yaw, 40))[:, None]
+    limited = limit_feet(turned, 60.0)
+    toe = MODEL_SKELETON.index("LeftToe")
+    bone = rotate(limited[:, foot[0]], np.broadcast_to(MODEL_SKELETON.offsets[toe].astype(float), (len(turned), 3)))
+    pointing = np.arctan2(bone[:, 0], -bone[:, 1])[20::40]
+    assert np.all(np.abs(pointing) < np.radians(45))
+    np.testing.assert_allclose(limited[20], turned[20], atol=1e-6)
+    np.testing.assert_allclose(limited[:, 0], turned[:, 0])
+
+
+def test_one_of_two_feet_that_are_said_to_be_off_and_rest_bears_the_body() -> None:
+    places = np.zeros((60, len(MODEL_SKELETON), 3))
+    places[:, MODEL_SKELETON.index("LeftToe"), 2] = 0.06
+    places[:, MODEL_SKELETON.index("RightToe"), 0] = np.linspace(0.0, 2.0, 60)
+    contacts = firm_contacts(np.zeros((60, 4)), places, 60.0)
+    assert contacts[:, CONTACT_JOINTS.index("LeftToe")].all()
+    assert not contacts[:, CONTACT_JOINTS.index("RightToe")].any()
