@@ -184,8 +184,8 @@ def compartment(depth: float, width: float, height: float) -> Collider:
             "'Parcel' is 30 cm deep and does not fit into 'Sideboard', whose compartment is 22 cm deep.",
         ),
         (
-            (0.45, 0.28, 0.4),
-            "'Parcel' is 40 cm wide and does not fit into 'Sideboard', whose compartment is 29 cm wide.",
+            (0.45, 0.268, 0.4),
+            "'Parcel' is 40 cm wide and does not fit into 'Sideboard', whose compartment is 27 cm wide.",
         ),
         (
             (0.45, 0.6, 0.2),
