@@ -59,7 +59,7 @@ def test_a_foot_passes_beside_what_it_would_swing_through() -> None:
     rolled = record(places)
     swinging = (stride > 0) & (stride < 1)
     rolled.contacts[swinging, CONTACTS.index("LeftFoot")] = 0
-    post = wall([places[0, left[0], 0] + 0.03, places[0, left[0], 1] - 0.25, 0.1], [0.02, 0.02, 0.1])
+    post = wall([places[0, left[0], 0] + 0.03, places[0, left[0], 1] - 0.25, 0.15], [0.02, 0.02, 0.15])
     before, after = posed(rolled, [], NO_HANDS, []), posed(rolled, [], empty_hands(post), [post])
     assert deepest(before.places[120:180], post) > 0.03
     assert deepest(after.places[120:180], post) < 0.02
