@@ -91,8 +91,8 @@ def hindrance(stand: Stand, thing: Collider, pose: Array, things: Placed, ground
 
 
 def no_room_to_sit(stand: Stand, thing: Collider, pose: Array, things: Placed, ground: float) -> str:
-    """A sentence about what stands before, over or beside a seat, whose pose is (7,), so that nobody sits down on it
-    from any side, and what to do. things: as for `hindrance`."""
+    """A sentence about what stands before, over or beside a seat, whose pose is (7,), and leaves no room to sit
+    down on it from any side, and what to do. things: as for `hindrance`."""
     seat = stand.handles
     assert isinstance(seat, Seat)
     around = things.near(pose[:3], _REACH).without({thing.name, *_under(thing, pose, things)} & set(things.names))

@@ -353,7 +353,7 @@ class SceneErrands:
         if self._aim is None and left <= AT_END:
             return self._arrive()
         if self._aim is not None:
-            # Who still looks away from the way there would go backwards in a wide bend.
+            # A character that still looks away from the way there would go backwards in a wide bend.
             looks = self._steer.looks_along(self.character.root) > 0
             near = left <= NEAR and looks and not self._steer.walker.squeezes
             from_here = not self._tries and near and self._in_sector(self._aim) and self._straight_on

@@ -56,10 +56,10 @@ PULL = 3.0
 the less what the network drifts by leaves it off. Chosen on development furniture: with 1 there too, 12 sits ended 4.2
 cm off instead of 2.8, and 8 grasps 8.2 instead of 4.4."""
 FASTEST_PULL = 0.5
-"""m/s: a goal that changes must not drag a body that stands,"""
+"""Greatest speed in m/s of the pull to a goal far from things: a goal that changes must not drag a body that stands."""
 FASTEST_NEAR = 2.5
-"""but where one uses a thing: with 0.5 there too, 24 grasps on development furniture ended 4.6 cm off instead of 3.1,
-and 3 of 36 sits took longer than 12 s."""
+"""The same where a thing is used, before `root_limits` bounds the root's whole speed: with 0.5 there too, 24 grasps on
+development furniture ended 4.6 cm off instead of 3.1, and 3 of 36 sits took longer than 12 s."""
 PULL_NEAR = 0.4
 """Metres from where one is who uses a thing at which the stronger pull has faded out."""
 SQUARE = 2.0

@@ -63,7 +63,7 @@ TORSO_EASY = 0.36
 """Meters with which there is no doubt that a body fits between a back and an edge; cases lie outside of the two."""
 
 LEGS = 0.12
-"""Meters between a seat and a table before it with which nobody sits down: a shin with its foot is longer."""
+"""Meters between a seat and a table before it that is too narrow to sit down: a shin with its foot is longer."""
 
 LEGS_EASY = 0.27
 """Meters between a seat and a table before it with which feet and shins have room."""
