@@ -36,6 +36,8 @@ USED = {"sit": "to sit down on", "pick_up": "to take", "put_down": "to put thing
 """Actions for which a body needs room where the thing is used."""
 MOVES = 1e-3
 """A collider whose poses differ by more than this, in metres or in the quaternion, moves."""
+_STEPS = 12
+"""Points that are looked at between a seat and where a body stands before it, 3 to 8 cm apart."""
 _KNOWN = 0.25
 """Metres: points of an animator's route that are nearer to its ends than this are taken for those."""
 
@@ -205,10 +207,15 @@ class Planner:
         if sideways:
             # In an aisle only the distance to the seat's edge differs.
             places = [max(places, key=lambda stand: ways.room_beside(stand.place))]
+        things = self._between(key, frame)
         for out, aside in BESIDE[:1] if sideways else BESIDE:
             if abs(aside) > places[0].aside:
                 continue
             ends = np.array([stand.moved(out, aside) for stand in places])
+            joined = np.array([self._joined(stand, end, things) for stand, end in zip(places, ends, strict=True)])
+            if not joined.any():
+                continue
+            ends, places = ends[joined], [places[i] for i in np.flatnonzero(joined)]
             if all(ways.trouble_at(end, sideways) for end in ends):
                 if not any(stand.outward.any() for stand in places):
                     raise RouteError(ways.trouble_at(ends[0]))
@@ -223,6 +230,25 @@ class Planner:
             thing = self._colliders[name]
             raise _NoRoomError(no_room_to_sit(places[0], thing, pose_at(thing, frame), self.around(frame), self.ground))
         raise _NoRoomError(f"There is no room to stand before '{name}'. Free the floor on one of its sides.")
+
+    def _between(self, key: ActionKey, frame: float) -> Footprints | None:
+        """What may stand between a seat that a key asks for and a body before it; None for other keys."""
+        if key.action != "sit":
+            return None
+        things = Footprints.of(self.around(frame).without([self._goals[key.goal].collider]))
+        return things.between(self.ground + ANKLE, self.ground + self._shot.route_options.height)
+
+    def _joined(self, stand: Stand, end: Array, things: Footprints | None) -> bool:
+        """Whether none of `things` is between a place (2,) to stand and the edge of the seat that is used from there.
+
+        What reaches over that edge is no matter of the way there: see `hindrance`.
+        """
+        if things is None:
+            return True
+        edge = stand.place - (self._shot.route_options.radius + BEFORE) * stand.outward
+        steps = edge + np.linspace(0.0, 1.0, _STEPS)[:, None] * (end - edge)
+        touches = things.distances(steps) <= 0
+        return not (touches.any(0) & ~touches[0]).any()
 
     def _given(self, key: ActionKey, start: Array, stand: Stand) -> Leg:
         """The animator's own way, from where one is to where the goal is."""

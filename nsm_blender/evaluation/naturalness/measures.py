@@ -36,6 +36,9 @@ _CORNER = 0.25
 """Metres: what a way deviates less than this from a straight line asks for no turning."""
 _ARRIVING = 0.3
 """m/s of the root below which a body that comes to use a thing has arrived at it."""
+_STEADY = 0.8
+"""Length of the mean direction of movement against the facing, 0..1, from which a body goes sideways or backward all
+the way; below, it goes forward and then back onto a seat, and the mean says nothing."""
 _WALKED = 0.5
 """Metres below which a way asks for no other turning than from its first to its last facing."""
 
@@ -245,7 +248,8 @@ def _asked(way: Array, facing: Array) -> float:
     if moving.any():
         steps = np.gradient(way, axis=0)[moving]
         off = np.arctan2(steps[:, 0], -steps[:, 1]) - facing[moving]
-        offset = float(np.arctan2(np.sin(off).mean(), np.cos(off).mean()))
+        mean = complex(np.cos(off).mean(), np.sin(off).mean())
+        offset = float(np.angle(mean)) if abs(mean) > _STEADY else 0.0
     angles = np.concatenate((facing[:1], ways - offset, facing[-1:]))
     return float(np.abs(wrap_angle(np.diff(angles))).sum())
 
