@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who looks along his way and yet treads on the spot, undecided before a tight bend or short of the end, is led on
-until he walks; who stands beside the place where he is to stand with a box is led there."""
+"""A character that looks along its way and yet treads on the spot, undecided before a tight bend or short of the end,
+is led on until it walks; beside the place where it is to stand it is led there."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ LOOKS = 0.5
 AHEAD = 0.3
 """Metres of the way ahead to which one is led."""
 STEP = 0.2
-"""m/s at which one who is to stand with a box in his hands comes nearer to his place,"""
-BESIDE = (0.03, 0.4)
-"""from so many metres off it on, and up to so many: else he is still on his way."""
+"""m/s at which the root is led to the place where the character is to stand, a slow sidestep,"""
+BESIDE = (0.02, 0.4)
+"""from so many meters off it on, and up to so many: farther off the character is still on its way."""
 _DT = 1.0 / FPS
 _AHEAD = np.linspace(0.5 / FUTURE, 0.5, FUTURE)[:, None]
 
@@ -56,11 +56,10 @@ def led_on(steer: Steer, root: Array, place: Array) -> Array:
 
 
 def led_there(stay: Stay, root: Array, place: Array) -> Array:
-    """Future places (6, 2) of one who is to stand somewhere, led nearer to it if he holds something; so is the root
-    (4,), in place."""
+    """Future places (6, 2) of a character that is to stand somewhere, led there; so is the root (4,), in place."""
     off = stay.place[:2] - root[:2]
     away = float(np.linalg.norm(off))
-    if not stay.thing or not BESIDE[0] < away < BESIDE[1]:
+    if not BESIDE[0] < away < BESIDE[1]:
         return place
     step = off * min(STEP / away, 1.0)
     root[:2] += step * _DT

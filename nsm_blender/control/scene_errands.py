@@ -412,12 +412,9 @@ class SceneErrands:
         if self._key.action == "open" and self._key.hold == 0:
             # Nobody stops behind a door who has more to do.
             return self._finish()
-        # Who climbed stands as he came, if nothing else is asked for.
-        faces = self._leg.facing is not None and (self._key.action != "climb" or self._key.facing is not None)
-        if faces or self.hands.holding is not None or not isinstance(self.character.wanted, Steer):
-            # Who goes on carrying would tread on the spot, where he is not asked to stand.
-            self._stand(self._leg.place, self._leg.facing)
-        # Else one is steered on to the end of the way, and stands there.
+        # After a climb the character stands as it came, if nothing else is asked for.
+        faces = self._key.action != "climb" or self._key.facing is not None
+        self._stand(self._leg.place, self._leg.facing if faces else None)
         return self._enter(Stage.SETTLE)
 
     def _approach(self) -> bool:
