@@ -32,16 +32,19 @@ _RADII = np.repeat([radius for _, _, radius in _BONES], len(_SHARES))
 
 EVERY = 3
 """Frames from one moment at which what is carried is looked at among things to the next."""
-UP, BACK, ASIDE = 0.36, 0.24, 0.08
-"""Metres by which a carried thing is moved out of other things at most: up, toward the body, and to either side."""
+UP, BACK, AHEAD, ASIDE = 0.54, 0.24, 0.12, 0.08
+"""Metres by which a carried thing is moved out of other things at most: up, toward the body, away from it, and to
+either side. The network carries a box as low as 0.4 m over the ground to a worktop 0.9 m high; a box that is raised so
+far comes before the face of a character that stoops, unless it is also held farther away."""
 REACH = float(np.linalg.norm([UP, BACK, ASIDE]))
 """Metres from where it is in which a carried thing may come."""
 _UPS, _BACKS, _SIDES = (
-    [0.0, 0.02, 0.04, 0.07, 0.1, 0.14, 0.18, 0.22, 0.26, 0.31, UP],
-    [0.0, 0.03, 0.07, 0.12, 0.18, BACK],
+    [0.0, 0.02, 0.04, 0.07, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3, 0.34, 0.38, 0.42, 0.46, 0.5, UP],
+    [0.0, 0.03, 0.07, 0.12, 0.18, BACK, -0.03, -0.07, -AHEAD],
     [0.0, -ASIDE, ASIDE],
 )
-"""Metres that are tried, in all combinations."""
+"""Metres that are tried, in all combinations. Steps of 4 cm or less: coarser ones cost so much that a box stays a step
+too low."""
 _WORTH, _ALL = 30.0, 0.2
 """Metres that a carried thing may be moved for a metre of depth less in the deepest thing, and the share of this that
 the depths in all others add."""
@@ -54,7 +57,8 @@ _MARGIN = 0.005
 _HOLD = round(0.1 * FPS / EVERY)
 """Moments to both sides for which a depth counts."""
 _MOVES = np.stack(np.meshgrid(_SIDES, _BACKS, _UPS, indexing="ij"), axis=-1).reshape(-1, 3)
-_BODY = np.isin(OWNERS, [bone[0] for bone in _BONES])
+# A box that is raised over an edge may meet the face, too; the arms are bent only afterwards.
+_BODY = np.isin(OWNERS, [*(bone[0] for bone in _BONES), "Neck"])
 _BODY_RADII = RADII[_BODY]
 _CHANGES = _CHANGE * np.sum((_MOVES[:, None] - _MOVES) ** 2, axis=-1)
 
@@ -118,7 +122,8 @@ def kept_out(
     carried: Carried, things: Around, ends: Carried, places: Array, facing: Array, arms: Array, put_down: bool
 ) -> Array:
     """Metres (K, 3) to move a carried thing at K moments so that it is out of other things and out of the body: up over
-    them, back toward the body, or aside; none at the first moment, and none at the last one if it is put down there.
+    them, toward the body or away from it, or aside; none at the first moment, and none at the last one if it is put
+    down there.
 
     things: near it, moments as there. ends: the same thing where it was taken and where it is put: what it is in there,
     it may be in. places: (K, J, 3) joints. facing: (K,) angles of the body. arms: (K, 2, 4) of both, the vector
@@ -142,9 +147,22 @@ def kept_out(
         costs[:, number] += _in_body(body, carried, shift)
         wrist = np.linalg.norm(arms[:, :, :3] + shift[:, None], axis=-1)
         costs[:, number] += _SHORT / _WORTH * np.maximum(wrist - arms[:, :, 3], 0).sum(axis=1)
-    costs = _WORTH * highest_around(costs, _HOLD) + np.linalg.norm(_MOVES, axis=1)
+    costs = _WORTH * _held(costs, put_down) + np.linalg.norm(_MOVES, axis=1)
     chosen = cheapest_way(costs, _CHANGES, ends=put_down)
     return np.asarray(np.einsum("kc,kcd->kd", _MOVES[chosen], axes))
+
+
+def _held(costs: Array, put_down: bool) -> Array:
+    """Costs (K, C) of moves that are held for a while: the largest from some moments before to as many after each.
+
+    Toward an end at which nothing is moved, ever fewer moments count: a thing held high up to there would drop.
+    """
+    out = highest_around(costs, _HOLD)
+    for moments in range(min(_HOLD, len(costs) // 2)):
+        out[moments + 1] = costs[1 : 2 * moments + 2].max(axis=0)
+        if put_down:
+            out[-2 - moments] = costs[len(costs) - 2 * moments - 2 : -1].max(axis=0)
+    return out
 
 
 class _Pairs:

@@ -8,6 +8,7 @@ would be in something is moved out of it besides, see `body_clear`; what is repo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -422,10 +423,12 @@ class _Targets:
         out = np.zeros((count, 3))
         if moved.any():
             frames = np.arange(hold.taken, last)
-            out[frames] = np.stack([np.interp(frames, keys, column) for column in moved.T], axis=1)
-            blend = 3 * SMOOTH
-            free = eased(count, hold.taken, hold.taken + blend, *_until(last, count, hold.goal is not None, blend))
-            out = gaussian(out, SMOOTH) * free[:, None]
+            free = np.stack([np.interp(frames, keys, column) for column in moved.T], axis=1)
+            # Mirrored about the ends, the smooth move is still none there, and next to them as large as is needed for
+            # hands that sink as they take the box, or are still low as they leave it.
+            around = math.ceil(3 * SMOOTH)
+            free = np.pad(free, ((around, around), (0, 0)), mode="reflect", reflect_type="odd")
+            out[frames] = gaussian(free, SMOOTH)[around:-around]
         return out
 
     def _press(self, hold: Hold, poses: Array, last: int, near: Array, held: Array) -> None:
@@ -520,9 +523,9 @@ class _Targets:
         return MODEL_SKELETON.positions(self._places[:, 0], rotations), rotations
 
 
-def _until(last: int, count: int, put_down: bool, ends: float = _COMES_FREE) -> tuple[float, float]:
+def _until(last: int, count: int, put_down: bool) -> tuple[float, float]:
     """Frames up to which, and at which no more, a box that is held up to frame `last` is free to move."""
-    return (last - 1 - ends, last - 1) if put_down else (count, count + 1)
+    return (last - 1 - _COMES_FREE, last - 1) if put_down else (count, count + 1)
 
 
 def _faded(count: int, start: float, end: float) -> Array:

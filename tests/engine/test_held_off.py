@@ -65,11 +65,17 @@ def test_a_box_that_arms_let_hang_into_the_hips_is_held_before_them() -> None:
 MOMENTS = 60
 
 
-def _moved_into(things: list[tuple[Array, Array]], lifted: float) -> Array:
+def _moved_into(
+    things: list[tuple[Array, Array]], lifted: float, face: tuple[Array, Array] | None = None, arrives: int = 9
+) -> Array:
     """Places (K, 3) of a box that comes straight ahead (-Y) over 1.2 m into things (centre, half), `lifted` metres
-    below where it lies in the end, with the moves that it is given."""
+    below where it lies in the end, with the moves that it is given.
+
+    face: joints of the neck and of the head, of a character that stoops. arrives: moments before the last one up to
+    which the box is that low.
+    """
     around = np.column_stack((np.zeros(MOMENTS), np.linspace(0.2, -1.0, MOMENTS), np.full(MOMENTS, 1.0)))
-    share = np.clip((np.arange(MOMENTS) - MOMENTS + 10) / 9, 0, 1)
+    share = np.clip((np.arange(MOMENTS) - MOMENTS + arrives + 1) / arrives, 0, 1)
     around[:, 2] -= lifted * (1 - share)
     carried = Carried(around, np.zeros(MOMENTS), np.full(3, HALF))
     centre, half = (np.array(part) for part in zip(*things, strict=True))
@@ -83,6 +89,8 @@ def _moved_into(things: list[tuple[Array, Array]], lifted: float) -> Array:
         np.full(MOMENTS * count, 0.3),
     )
     standing = np.tile(MODEL_SKELETON.rest_positions() + np.array([0.0, 1.0, HIPS_HEIGHT]), (MOMENTS, 1, 1))
+    if face is not None:
+        standing[:, MODEL_SKELETON.indices(["Neck", "Head"])] = face
     arms = np.tile([0.0, -0.3, 0.0, 0.7], (MOMENTS, 2, 1))
     ends = Carried(around[[0, -1]], np.zeros(2), np.full(3, HALF))
     moved = kept_out(carried, near, ends, standing, np.zeros(MOMENTS), arms, True)
@@ -95,12 +103,31 @@ def _depth_in(place: Array, centre: Array, half: Array) -> float:
     return float(np.maximum(-gap.max(axis=1), 0).max())
 
 
-def test_a_box_that_is_carried_too_low_is_lifted_over_the_edge_of_what_it_is_put_on() -> None:
-    cupboard = np.array([0.0, -1.0, 0.425]), np.array([0.6, 0.4, 0.425])
-    place = _moved_into([cupboard], 0.2)
-    assert _depth_in(place, *cupboard) < 0.01
+CUPBOARD = np.array([0.0, -1.0, 0.425]), np.array([0.6, 0.4, 0.425])
+
+
+@pytest.mark.parametrize("lifted", [0.2, 0.45])
+def test_a_box_that_is_carried_too_low_is_lifted_over_the_edge_of_what_it_is_put_on(lifted: float) -> None:
+    place = _moved_into([CUPBOARD], lifted)
+    assert _depth_in(place, *CUPBOARD) < 0.01
     assert np.abs(np.diff(place[:, 2])).max() < 0.08
-    np.testing.assert_allclose(place[[0, -1]], [[0.0, 0.2, 0.8], [0.0, -1.0, 1.0]])
+    np.testing.assert_allclose(place[[0, -1]], [[0.0, 0.2, 1.0 - lifted], [0.0, -1.0, 1.0]])
+
+
+def test_a_box_that_is_lifted_over_an_edge_is_kept_out_of_the_face() -> None:
+    face = np.array([0.0, 0.0, 1.0]), np.array([0.0, -0.2, 1.05])
+    place = _moved_into([CUPBOARD], 0.45, face)
+    points = face[0] + np.linspace(0, 1, 9)[:, None] * (face[1] - face[0])
+    gap = np.linalg.norm(np.maximum(np.abs(points - place[:, None]) - HALF, 0), axis=-1)
+    # The head's capsule has a radius of 7 cm; where both cannot be, it and the cupboard share the depth.
+    assert gap.min() > 0.07
+    assert _depth_in(place, *CUPBOARD) < 0.035
+
+
+def test_a_box_that_comes_up_only_in_the_end_is_lifted_no_higher_than_it_lies_there() -> None:
+    place = _moved_into([CUPBOARD], 0.1, arrives=3)
+    assert _depth_in(place, *CUPBOARD) < 0.01
+    assert place[-2, 2] < 1.0 + 0.02 and place[-3, 2] < 1.0 + 0.05
 
 
 def test_it_goes_into_a_compartment_between_its_boards() -> None:
