@@ -83,10 +83,13 @@ ENDS = (0.4, 1.0)
 stop."""
 TOP = 1.6, 3.2
 """Greatest speed of the root in m/s in a walk and in a jog on a way."""
-AT_THING = 0.4
-"""Greatest speed of the root in m/s where a thing is used: people sit down, open and rise at 0.9 at most."""
+AT_THING = {"sit": 0.2, "carry": 0.4, "idle": 0.4, "open": 0.4}
+"""Greatest speed of the root in m/s where a thing is used, by the goal's action: people sit down at 0.9 m/s at most, of
+which the bending body takes its share, and reach a box at up to 1.8."""
 BRAKING = 0.4
 """Deceleration in m/s^2 with which the root comes to where a thing is used: at 1.8 m it may still jog."""
+LEAVING = 0.3
+"""Acceleration in m/s^2 with which the root leaves a seat."""
 WAY = 1.3
 """Distance in meters from where a thing is used down to which the body faces its way there."""
 TURNS = 0.5
@@ -438,11 +441,12 @@ def _asked_turns(goal: Samples, wish: Wish, root: Array) -> tuple[tuple[float, f
 def _top_speed(wish: Wish, root: Array) -> float:
     """m/s of a root (4,) at most: on a way its gait's, near a thing less."""
     if isinstance(wish, Steer):
-        return TOP[wish.action == "run"]
+        top = TOP[wish.action == "run"]
+        return min(AT_THING["sit"] + math.sqrt(2 * LEAVING * wish.walker.along), top) if wish.seat else top
     if not isinstance(wish, Reach):
         return TOP[0]
     away = max(float(np.linalg.norm(wish.place[:2] - root[:2])) - STANDOFF[wish.action], 0.0)
-    return min(AT_THING + math.sqrt(2 * BRAKING * away), TOP[0])
+    return min(AT_THING[wish.action] + math.sqrt(2 * BRAKING * away), TOP[0])
 
 
 def _lacking(speed: Array, ahead: Array) -> Array:

@@ -70,14 +70,14 @@ class Walker:
         self.path = GroundPath(route.points)
         self._gait = gait
         self._s = np.arange(0, self.path.length + _STEP, _STEP)
-        share = self._s / self.path.length * (len(route.points) - 1)
-        index = np.arange(len(route.points))
-        crouching = np.interp(share, index, route.crouch.astype(float)) > 0.5
+        # A way that begins on a seat or goes on over an edge has points that are not evenly spaced.
+        at = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(route.points[:, :2], axis=0), axis=1))))
+        crouching = np.interp(self._s, at, route.crouch.astype(float)) > 0.5
         last = self._s > self.path.length - LAST
-        sideways = np.interp(share, index, route.sideways.astype(float)) > 0.5
+        sideways = np.interp(self._s, at, route.sideways.astype(float)) > 0.5
         self._crouch = (crouching | (gait == "crouch")) & ~(last & ~crouching) & ~sideways
         self._aside, self._sideways_facing = self._turned(sideways, route.facings)
-        room = np.interp(share, index, np.minimum(clearance, ROOM))
+        room = np.interp(self._s, at, np.minimum(clearance, ROOM))
         self._speed = self._profile(SPEEDS[gait] if speed is None else speed, room)
         self._taken = np.cumsum(_STEP / np.maximum(self._speed, 0.2))
         self._goes_aside = bool(self._aside.any())
