@@ -22,7 +22,7 @@ from .fit import misfit
 from .floor import ANKLE, CROUCHED, TOLERANCE, Footprints
 from .gaps import TURNED, gaps_on
 from .goals import ActionKey
-from .routes import SPACING, Finder, Route, finder, resampled, wider
+from .routes import SPACING, Finder, Route, finder, led_out, resampled, wider
 from .scene_aims import put_down_aim
 from .scene_things import pose_at
 from .shot import Shot
@@ -169,6 +169,10 @@ class Planner:
             return goal.facing
         away = np.array(goal.place[:2]) - place
         return float(np.arctan2(away[0], -away[1])) if np.linalg.norm(away) > _KNOWN else None
+
+    def led_out(self, place: Array, points: Array) -> int:
+        """Index of the point of a way (N, 2) to which a body goes straight from a place (2,) beside it."""
+        return led_out(self._still, place, points)
 
     def berth(self) -> Berth:
         """What one keeps off wherever one goes: all that stands still."""

@@ -77,6 +77,17 @@ def find_route(
     return ways.route(np.asarray(start, float), np.atleast_2d(np.asarray(end, float)))
 
 
+def led_out(things: Footprints, start: Array, points: Array) -> int:
+    """Index of the point of a way (N, 2) to which a body goes straight that starts beside it, where it has no room: the
+    farthest within BESIDE on the way to which it comes no nearer to anything than it is at the start (2,)."""
+    allowed = float(things.distance(start[None])[0]) - TOLERANCE
+    for index in range(min(round(BESIDE / SPACING), len(points) - 1), 0, -1) if allowed > 0 else ():
+        line = np.linspace(start, points[index], 2 + round(BESIDE / SPACING))
+        if (things.distance(line) >= allowed).all():
+            return index
+    return 0
+
+
 def finder(
     surroundings: Surroundings, options: RouteOptions, frame: float, ground: float, passable: Collection[str]
 ) -> Finder:
@@ -250,7 +261,8 @@ class _Search:
             tight = clear < need - TOLERANCE
             if not tight.any():
                 if not self._at_home(self._start):
-                    points = resampled(np.vstack((self._start, points)), SPACING)
+                    first = led_out(self._floor.crouching, self._start, points)
+                    points = resampled(np.vstack((self._start, points[first:])), SPACING)
                 sideways = _any([gap.beside(points) for gap in gaps], points)
                 return _Way(points, self._crouch(points) & ~sideways, sideways, end, len(gaps))
             self._close(points[tight])

@@ -63,7 +63,8 @@ class Ways:
                 except RouteError as reason:
                     errors.append(reason)
                     continue
-                leg = leg if start is place else _prolonged(leg, [place], [])
+                if start is not place:
+                    leg = _prolonged(_without(leg, planner.led_out(place, leg.route.points[:, :2])), [place], [])
                 return leg if key.action != "climb" else self._climbed(leg, key, frame, scenery)
         raise errors[0]
 
@@ -170,6 +171,13 @@ def _moved(collider: Collider, scenery: Scenery, frame: int) -> Collider:
     if collider.name not in scenery.moved:
         return collider
     return replace(collider, poses=scenery.pose(collider.name, frame)[None])
+
+
+def _without(leg: Leg, count: int) -> Leg:
+    """The leg without its first points."""
+    route = leg.route
+    parts = route.points[count:], route.crouch[count:], route.sideways[count:]
+    return replace(leg, route=replace(route, points=parts[0], crouch=parts[1], sideways=parts[2]))
 
 
 def _prolonged(leg: Leg, before: list[Array], after: list[Array]) -> Leg:
