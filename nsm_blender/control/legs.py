@@ -239,7 +239,8 @@ class Planner:
         """What may stand between a seat that a key asks for and a body before it; None for other keys."""
         if key.action != "sit":
             return None
-        things = Footprints.of(self.around(frame).without([self._goals[key.goal].collider]))
+        seat = self._goals[key.goal].collider
+        things = Footprints.of(self.around(frame).without([seat] if seat else []))
         return things.between(self.ground + ANKLE, self.ground + self._shot.route_options.height)
 
     def _joined(self, stand: Stand, end: Array, things: Footprints | None) -> bool:

@@ -68,11 +68,12 @@ def stood(off: float, thing: str) -> np.ndarray:
     return np.array(out)
 
 
-def test_one_who_holds_a_box_beside_his_place_comes_to_it_step_by_step() -> None:
-    away = stood(0.25, "box")
+@pytest.mark.parametrize("thing", ["box", ""], ids=["with a box", "with empty hands"])
+def test_a_character_beside_the_place_where_it_is_to_stand_comes_to_it_step_by_step(thing: str) -> None:
+    away = stood(0.25, thing)
     assert away[-1] <= BESIDE[0] and -np.diff(away).min() * FPS <= STEP + 1e-6
 
 
-@pytest.mark.parametrize(("off", "thing"), [(0.25, ""), (0.6, "box"), (0.02, "box")], ids=["no box", "far", "there"])
-def test_nobody_else_who_is_to_stand_is_moved(off: float, thing: str) -> None:
+@pytest.mark.parametrize(("off", "thing"), [(0.6, ""), (0.6, "box"), (0.02, "box")], ids=["far", "far, box", "there"])
+def test_a_character_that_is_still_on_its_way_or_there_already_is_not_led(off: float, thing: str) -> None:
     np.testing.assert_array_equal(stood(off, thing), off)

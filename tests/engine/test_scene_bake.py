@@ -80,7 +80,8 @@ def test_what_a_motion_tells_is_kept_on_disk(tmp_path: Path) -> None:
     read = Motion.load(tmp_path / "m.npz")
     assert read.meta == motion.meta
     assert {one["what"] for one in read.meta["corrections"]} == {"hips", "hands", "box"}
-    assert all(one["cm"] <= one["raw_cm"] + 1e-9 for one in read.meta["corrections"])
+    # Hips that sit right give way by as much where the legs would be in the seat.
+    assert all(one["cm"] <= max(one["raw_cm"], 3.0) for one in read.meta["corrections"])
 
 
 @pytest.mark.parametrize("fps", [24.0, 60.0])

@@ -83,7 +83,7 @@ def test_one_sits_on_the_seat_and_gets_up_again() -> None:
     motion = played()
     sat = motion.meta["keys"][1]
     hips = motion.positions[:, motion.names.index("Hips")]
-    np.testing.assert_allclose(hips[sat["arrived"], :2], AT["chair"], atol=0.01)
+    np.testing.assert_allclose(hips[sat["arrived"], :2], AT["chair"], atol=0.03)
     assert hips[sat["arrived"], 2] < 0.7 < hips[sat["done"] + 45, 2]
 
 
