@@ -259,6 +259,9 @@ class _Search:
             aside = self._floor.beside.distance(points)
             clear = np.where(need < self._floor.radius, aside, self._floor.crouching.distance(points))
             tight = clear < need - TOLERANCE
+            if not self._at_home(self._start):
+                # The way out of where there is no room is as wide as it is.
+                tight[: int(tight.argmin())] = False
             if not tight.any():
                 if not self._at_home(self._start):
                     first = led_out(self._floor.crouching, self._start, points)

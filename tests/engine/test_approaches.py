@@ -16,7 +16,7 @@ from nsm_blender.errors import RouteError
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Seat
 
-from .obstacles import box
+from .obstacles import box, wall
 
 ABLE = (*LOCOMOTION, "sit")
 SIT = ActionKey("sit", "seat")
@@ -57,6 +57,18 @@ def test_the_way_to_a_sofa_behind_a_coffee_table_leads_sideways_along_its_edge(
     assert EDGE - gap + 0.1 < leg.place[1] < EDGE - 0.1 and abs(leg.place[0]) < 0.35
     assert leg.route.sideways[-1]
     assert leg.facing == pytest.approx(0.0) and leg.route.facings[1] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("gap", [0.2, 0.3, 0.5])
+def test_nobody_stands_behind_a_wall_to_sit_down_before_it(gap: float) -> None:
+    y = EDGE - gap - 0.05
+    things = sofa(), wall("Wall", (-4.0, y), (4.0, y))
+    try:
+        leg = leg_to(*things, start=(0.2, y - 1.5))
+    except RouteError as error:
+        assert "Wall" in str(error)
+    else:
+        assert leg.place[1] > y
 
 
 def test_a_seat_without_named_sides_is_approached_from_its_front_where_that_is_free() -> None:

@@ -212,6 +212,16 @@ def test_one_who_stands_close_to_a_thing_gets_away_from_it() -> None:
     assert clearance(route, things) >= 0.19
 
 
+@pytest.mark.parametrize("angle", [0.0, 0.3, 0.7, 1.1])
+def test_the_way_from_beside_a_thing_begins_as_it_goes_on(angle: float) -> None:
+    goal = about(np.array([1.5, -1.0]), angle)
+    things = turned([box("Table", (0.0, 0.65, 0.4), (1.6, 1.0, 0.8))], angle)  # 15 cm from the start
+    points = way(things, (0.0, 0.0), tuple(goal)).points[:, :2]
+    steps = np.diff(points, axis=0)
+    angles = np.unwrap(np.arctan2(steps[:, 1], steps[:, 0]))
+    assert np.ptp(angles[: int(1 / SPACING)]) < math.radians(35)
+
+
 def test_of_several_ends_the_nearest_on_foot_is_taken() -> None:
     ends = np.array([[0.5, 0.0], [-1.0, 1.5]])  # the first is nearer through the wall
     route = find_route(Surroundings([*parted(0.0)[4:], *pen()[1:]]), (-0.6, 0.0), ends, OPTIONS)

@@ -43,6 +43,16 @@ def test_one_turns_aside_before_a_gap_goes_slowly_and_turns_back_behind_it() -> 
     )
 
 
+@pytest.mark.parametrize("first", [0.1, 1.0, 3.0])
+def test_a_body_goes_sideways_where_the_gap_is_however_the_points_of_the_way_are_spaced(first: float) -> None:
+    along = np.concatenate(([0.0], np.arange(first, 8.05, 0.1)))
+    points = np.stack((0 * along, -along, 0 * along), axis=1)
+    sideways = (along > 4) & (along < 4.5)
+    walker = Walker(Route(points, 0 * along > 1, sideways), "walk", None, 0 * along + 9.0)
+    turned = np.abs(walker.facing(np.array([0.5, 3.0, 4.25, 5.5])) - walker.path.heading(np.zeros(4)))
+    np.testing.assert_allclose(turned, [0, 0, np.pi / 2, 0], atol=0.02)
+
+
 def test_one_knows_whether_a_gap_is_still_before_him() -> None:
     squeezer, free = squeezing(), walker()
     assert squeezer.squeezes and not free.squeezes
