@@ -105,7 +105,7 @@ AJAR = 0.05
 AT_DOOR = 1.2
 """m/s at which the root is led round it, and off the posts."""
 EVADING = 0.6
-"""Speed in m/s up to which the root is led off what is in its way where it goes more slowly: a quick sidestep."""
+"""Speed in m/s up to which the root is led off what is in its way elsewhere: a quick sidestep."""
 OUT_OF_SEAT = 0.45
 """Metres of one's way from a seat on which one is not kept off it, standing in it."""
 _SIT, _IDLE, _SITS = ACTIONS.index("sit"), ACTIONS.index("idle"), 0.5
@@ -299,7 +299,7 @@ class SceneCharacter:
         place, self._future_facing = moved_along(place, angle_of(heading), root, free, band)
         root = free.copy()
         place = self._through_door(root, self._round_corners(root, place))
-        root[:2] = self._motion.diverted(before, free, root, max(top, EVADING))
+        root[:2] = self._motion.diverted(before, free, root, max(top, AT_DOOR if _at_door(wish) else EVADING))
         room = SLIM if isinstance(wish, Steer) and wish.walker.aside > 0 else ROOM
         place = self._berth.kept_off(self.scenery, self.frame, before, root, place, _way(wish), _used(wish), room)
         root[2] = self.scenery.ground(self.frame, root[None, :2], self._floor)[0]
@@ -409,6 +409,11 @@ def _used(wish: Wish) -> frozenset[str]:
         return frozenset({wish.thing} - {""})
     seat = wish.seat if wish.walker.along < OUT_OF_SEAT else ""
     return frozenset({wish.thing, wish.door, seat} - {""})
+
+
+def _at_door(wish: Wish) -> bool:
+    """Whether a door is opened or gone through."""
+    return bool(wish.door) if isinstance(wish, Steer) else isinstance(wish, Reach) and wish.action == "open"
 
 
 def _nearness(place: Array, wish: Wish) -> float:
