@@ -154,6 +154,13 @@ def test_a_spin_is_more_than_the_way_asks_and_a_corner_is_not() -> None:
     assert excess[2] == pytest.approx(360, abs=15)
 
 
+def test_turning_round_before_a_seat_and_going_back_to_it_is_no_excess() -> None:
+    speed, turn = np.full(300, 1.2), np.zeros(300)
+    speed[120:], speed[200:] = 0.0, -0.5
+    turn[120:200] = np.radians(170) / (80 / FPS)
+    assert excess_turning(track_of(motion_of(perform(speed, 5, turn=turn))), [(0, 299)]) < 30
+
+
 def test_turning_that_is_asked_for_is_no_excess() -> None:
     spin = np.zeros(300)
     spin[100:200] = 2 * np.pi / (100 / FPS)
