@@ -155,9 +155,9 @@ def test_a_spin_is_more_than_the_way_asks_and_a_corner_is_not() -> None:
 
 
 def test_turning_round_before_a_seat_and_going_back_to_it_is_no_excess() -> None:
-    speed, turn = np.full(300, 1.2), np.zeros(300)
-    speed[120:], speed[200:] = 0.0, -0.5
-    turn[120:200] = np.radians(170) / (80 / FPS)
+    speed, turn = np.zeros(300), np.zeros(300)
+    turn[:60], turn[120:180] = np.radians(165), -np.radians(165)
+    speed[60:120], speed[180:] = 1.2, -0.4
     assert excess_turning(track_of(motion_of(perform(speed, 5, turn=turn))), [(0, 299)]) < 30
 
 
