@@ -10,6 +10,7 @@ import numpy as np
 from ..geometry.colliders import Collider
 from ..geometry.footing import CLIMBABLE
 from ..models.nsm import ACTIONS, FPS
+from ..motion.easing import smoothstep
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from .around import Around, Balls, around
@@ -119,5 +120,4 @@ def _pins(hands: Hands, places: Array) -> list[Pin]:
 
 def _bump(frames: Array, first: int, last: int) -> Array:
     """(T,) 1 between two frames and 0 away from them, smoothly."""
-    t = np.clip(1 - np.maximum(first - frames, frames - last) / _PINNED, 0, 1)
-    return np.asarray(t * t * (3 - 2 * t))
+    return smoothstep(1 - np.maximum(first - frames, frames - last) / _PINNED)

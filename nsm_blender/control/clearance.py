@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..motion.easing import smoothstep
 from ..motion.filters import runs
 from ..motion.ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
 from ..motion.rotations import Array, rotate
@@ -158,6 +159,4 @@ def _some(frames: Array, count: int) -> Array:
 
 def _eased(frames: Array, start: float, full: float) -> Array:
     """(F,) 0 up to frame `start`, rising to 1 at `full`, smoothly."""
-    t = np.clip((frames - start) / max(full - start, 1e-6), 0, 1)
-    out: Array = t * t * (3 - 2 * t)
-    return out
+    return smoothstep((frames - start) / max(full - start, 1e-6))

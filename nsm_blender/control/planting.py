@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models.manifold import FPS
+from ..motion.easing import smoothstep
 from ..motion.filters import gaussian, highest_around
 from ..motion.ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
 from ..motion.rotations import Array, between, from_exponential_map, multiply, rotate, to_exponential_map
@@ -104,9 +105,9 @@ class Stances:
         leaving = values[last] - values[np.maximum(last - 1, first)]
         between = gap.has_before & gap.has_after
         short = (gap.whole <= 2 * longest) & between
-        share = _ease(gap.since / (gap.whole + 1))
-        fade_out = gap.has_before * np.where(short, 1 - share, _ease(np.clip(1 - gap.since / longest, 0, 1)))
-        fade_in = gap.has_after * np.where(short, share, _ease(np.clip(1 - gap.until / longest, 0, 1)))
+        share = smoothstep(gap.since / (gap.whole + 1))
+        fade_out = gap.has_before * np.where(short, 1 - share, smoothstep(1 - gap.since / longest))
+        fade_in = gap.has_after * np.where(short, share, smoothstep(1 - gap.until / longest))
         length = np.where(between, np.minimum(_AFTERWARD, (gap.whole + 1) / 2), _AFTERWARD)
         going_out = gap.has_before * gap.since * np.clip(1 - gap.since / length, 0, 1) ** 2
         going_in = gap.has_after * gap.until * np.clip(1 - gap.until / length, 0, 1) ** 2
@@ -125,7 +126,7 @@ class Stances:
             start, end = values[self.stops[gap.before] - 1], values[self.starts[gap.after]]
             far = np.clip(np.linalg.norm(end - start, axis=1) / _STRIDE, 0, 1) * gap.has_before * gap.has_after
             lifts = np.minimum(_LIFTS, (gap.whole + 1) / 2)
-            out[gap.frames] = far * _ease(np.clip(np.minimum(gap.since, gap.until) / lifts, 0, 1))
+            out[gap.frames] = far * smoothstep(np.minimum(gap.since, gap.until) / lifts)
         return out
 
     def _gaps(self) -> _Gaps | None:
@@ -407,9 +408,3 @@ def _hips_drop(
     need = np.clip(need, 0, _LARGEST_DROP).reshape(shape).T
     radius = int(_DROP_SPREAD * FPS)
     return gaussian(highest_around(need, radius), radius / 2).T.reshape(-1)
-
-
-def _ease(t: Array) -> Array:
-    """Smooth step from 0 to 1 without speed at both ends."""
-    out: Array = t * t * (3 - 2 * t)
-    return out

@@ -19,7 +19,8 @@ from ..geometry.colliders import PLACE, Collider, Cuboids, Placed, Surroundings
 from ..geometry.roles import Carryable
 from ..models.nsm import CONTACTS, FPS
 from ..motion.contacts import firm_contacts
-from ..motion.filters import eased, gaussian, runs, velocity, without_short_runs
+from ..motion.easing import eased
+from ..motion.filters import gaussian, runs, velocity, without_short_runs
 from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..geometry.colliders import Collider, Placed, Surroundings
 from ..models.nsm import ACTIONS, CONTACTS, FPS
-from ..motion.filters import eased, runs
+from ..motion.easing import eased, smoothstep
+from ..motion.filters import runs
 from ..motion.ik import LEFT_LEG, RIGHT_LEG, solve_limb
 from ..motion.root import direction
 from ..motion.rotations import Array, from_axis_angle, multiply, rotate, slerp
@@ -155,17 +156,15 @@ def _keep(side: str, spans: tuple[int, int, int], contacts: Array, wanted: Array
     after = max(after, min(end + STEP, len(wanted)))
     away = wanted[kept, toe] - wanted[end - 1, toe]
     wanted[kept:end, toe] = wanted[kept, toe]
-    wanted[end:after, toe] += (1 - _eased(after - end))[:, None] * away
+    wanted[end:after, toe] += (1 - _risen(after - end))[:, None] * away
     # The leg, too, comes back to its own way of bending within that time at least.
     free = max(end, min(last + SWINGS, len(turned)))
     own = turned[last:free, leg].copy()
     turned[kept:free, leg] = turned[kept, leg]
-    share = np.broadcast_to(_eased(len(own))[:, None], own.shape[:2])
+    share = np.broadcast_to(_risen(len(own))[:, None], own.shape[:2])
     turned[last:free, leg] = slerp(turned[last:free, leg], own, share)
 
 
-def _eased(count: int) -> Array:
+def _risen(count: int) -> Array:
     """(count,) rising from near 0 to 1, smoothly."""
-    t = np.arange(1, count + 1) / max(count, 1)
-    out: Array = t * t * (3 - 2 * t)
-    return out
+    return smoothstep(np.arange(1, count + 1) / max(count, 1))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..geometry.roles import Carryable
 from ..models.nsm import FPS
-from ..motion.filters import eased
+from ..motion.easing import eased
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from .scene_hands import ARMS, PALM_THICKNESS, Hold, grasp_of, palm

@@ -17,6 +17,7 @@ from ..editing.rotations_from_positions import rotations_of
 from ..errors import ShotError
 from ..models.manifold import FPS, FRAME, Autoencoder
 from ..models.synthesis import EFFECTORS, STRIKE_FRAMES, EndEffectors, nearest_strike, strike_inputs, strike_window
+from ..motion.easing import smoothstep
 from ..motion.filters import without_short_runs
 from ..motion.ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
 from ..motion.mirror import mirror_vectors
@@ -375,7 +376,7 @@ class StrikeSynthesis:
             reach = a * a + b * b + 2 * a * b * np.cos(bend) - float(arm @ arm) + onward * onward
             since = times - hit
             pace = (np.maximum(speed @ ahead, 0) + _GLIDE / FPS) * strike_window(since)
-            pace *= 1 - np.clip(since / _PASSING, 0, 1) ** 2 * (3 - 2 * np.clip(since / _PASSING, 0, 1))
+            pace *= 1 - smoothstep(since / _PASSING)
             stride = np.concatenate(([0.0], np.cumsum(pace[:-1])))
             nearer = max(onward - np.sqrt(max(reach, 0.0)), -float(stride[hit]))
             out[:, :2] += nearer * ahead * (stride / max(float(stride[hit]), 1e-6))[:, None]

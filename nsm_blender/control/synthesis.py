@@ -29,6 +29,7 @@ from ..models.synthesis import (
     Stepping,
     square_waves,
 )
+from ..motion.easing import smoothstep
 from ..motion.filters import gaussian, highest_around, runs
 from ..motion.gait import GAITS, JOG_SPEED, STAND_SPEED
 from ..motion.motion import Motion
@@ -382,8 +383,7 @@ def _in_step(now: Steps, before: Steps, stepping: Stepping) -> Steps:
     start, stop = int(changed[0]), int(changed[-1]) + 1
     spread = max(_SHORTEST_SPREAD - (stop - start), 0) // 2
     start, stop = max(start - spread, 0), min(stop + spread, shared - 1)
-    rise = np.clip((np.arange(now.angle.shape[1]) - start) / max(stop - start, 1), 0, 1)
-    rise = rise * rise * (3 - 2 * rise)
+    rise = smoothstep((np.arange(now.angle.shape[1]) - start) / max(stop - start, 1))
     angle = now.angle + (before.angle[0, start] - now.angle[0, start])
     angle += wrap_angle(before.angle[0, stop] - angle[0, stop]) * rise
     return Steps(now.trajectory, now.waves, angle, square_waves(angle, now.waves[..., WAVES.threshold], stepping))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..motion.easing import smoothstep
 from ..motion.ik import carried
 from ..motion.rotations import (
     Array,
@@ -205,9 +206,7 @@ def _angle_about(axis: Array, now: Array, wanted: Array) -> Array:
 
 def _rise(x: Array, start: float, stop: float) -> Array:
     """Smooth step from 0 at `start` to 1 at `stop`."""
-    t = np.clip((x - start) / (stop - start), 0, 1)
-    out: Array = t * t * (3 - 2 * t)
-    return out
+    return smoothstep((x - start) / (stop - start))
 
 
 def _dot(a: Array, b: Array) -> Array:

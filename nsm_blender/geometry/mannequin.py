@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..motion.easing import smoothstep
 from ..motion.rotations import Array
 from ..motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, mirror_indices
 
@@ -251,9 +252,8 @@ def _rigid(name: str) -> Weigh:
     return lambda v: np.tile(_one_hot(name), (len(v), 1))
 
 
-def _smoothstep(x: Array, low: float, high: float) -> Array:
-    t = np.clip((x - low) / (high - low), 0, 1)
-    return np.asarray(t * t * (3 - 2 * t))
+def _risen(x: Array, low: float, high: float) -> Array:
+    return smoothstep((x - low) / (high - low))
 
 
 def _chain(axis: str, names: Sequence[str], seams: Sequence[tuple[float, float]]) -> Weigh:
@@ -263,7 +263,7 @@ def _chain(axis: str, names: Sequence[str], seams: Sequence[tuple[float, float]]
         t = v[:, "xyz".index(axis)]
         out = np.tile(_one_hot(names[0]), (len(v), 1))
         for name, (low, high) in zip(names[1:], seams, strict=True):
-            share = _smoothstep(t, low, high)[:, None]
+            share = _risen(t, low, high)[:, None]
             out = out * (1 - share) + _one_hot(name) * share
         return out
 
@@ -274,7 +274,7 @@ def _chest_weights(v: Array) -> Array:
     """The spine, and near each arm its shoulder, so that raised shoulders lift the chest's corners."""
     out = _chain("z", ("Spine1", "Spine2"), ((1.165, 1.260),))(v)
     for side, sign in (("Left", 1), ("Right", -1)):
-        share = (0.85 * _smoothstep(sign * v[:, 0], 0.055, 0.155) * _smoothstep(v[:, 2], 1.270, 1.370))[:, None]
+        share = (0.85 * _risen(sign * v[:, 0], 0.055, 0.155) * _risen(v[:, 2], 1.270, 1.370))[:, None]
         out = out * (1 - share) + _one_hot(f"{side}Shoulder") * share
     return out
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WeightsError
+from ..motion.easing import smoothstep
 from ..motion.skeleton import CONTACT_JOINTS
 from .contract import convolve, matmul
 from .layout import Layout
@@ -165,8 +166,7 @@ def nearest_strike(count: int, frames: Sequence[int]) -> tuple[NDArray[Any], NDA
 
 def strike_window(since: NDArray[Any]) -> Float32:
     """How much (T,), 0..1, of a strike is told `since` (T,) frames from the hit."""
-    t = np.clip((STRIKE_FRAMES - np.abs(since)) / _STRIKE_FADE, 0, 1)
-    out: Float32 = (t * t * (3 - 2 * t)).astype(np.float32)
+    out: Float32 = smoothstep((STRIKE_FRAMES - np.abs(since)) / _STRIKE_FADE).astype(np.float32)
     return out
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .easing import smoothstep
 from .motion import Motion
 from .root import root_track
 from .rotations import Array, from_yaw, make_continuous, multiply, rotate, slerp, wrap_angle
@@ -42,16 +43,10 @@ def blended(
     blended in their parents' frames, so that bones keep their lengths.
     """
     if start is not None and frames_in > 0:
-        motion = _towards(motion, start, 1 - _ease(np.arange(len(motion)) / frames_in))
+        motion = _towards(motion, start, 1 - smoothstep(np.arange(len(motion)) / frames_in))
     if end is not None and frames_out > 0:
-        motion = _towards(motion, end, 1 - _ease(np.arange(len(motion))[::-1] / frames_out))
+        motion = _towards(motion, end, 1 - smoothstep(np.arange(len(motion))[::-1] / frames_out))
     return motion
-
-
-def _ease(t: Array) -> Array:
-    """0 to 1 without a jerk."""
-    t = np.clip(t, 0.0, 1.0)
-    return t * t * (3 - 2 * t)
 
 
 def _towards(motion: Motion, pose: Pose, weights: Array) -> Motion:

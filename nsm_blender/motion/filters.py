@@ -28,16 +28,6 @@ def highest_around(x: Array, frames: int) -> Array:
     return out
 
 
-def eased(count: int, start: float, full: float, full_end: float, end: float) -> Array:
-    """Weight (count,) that rises from frame `start` to `full` and falls from `full_end` to `end`, smoothly."""
-    at = np.arange(count, dtype=float)
-    rise = np.clip((at - start) / max(full - start, 1e-6), 0, 1)
-    fall = np.clip((end - at) / max(end - full_end, 1e-6), 0, 1)
-    t = np.minimum(rise, fall)
-    out: Array = t * t * (3 - 2 * t)
-    return out
-
-
 def velocity(x: Array, fps: float) -> Array:
     """Backward differences of `x` (T, ...) per second; the first frame repeats the second's."""
     v = np.empty_like(x)

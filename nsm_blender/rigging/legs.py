@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..motion.easing import smoothstep
 from ..motion.filters import gaussian, highest_around
 from ..motion.ik import Limb, solve_limb
 from ..motion.retarget import leg_length
 from ..motion.rotations import Array, between, multiply, normalize, rotate
 from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, Skeleton
 from .rest_pose import SIDES, RestPose
-from .stance import Foot, Stance, ease, stances
+from .stance import Foot, Stance, stances
 
 _SMOOTH_HIPS = (0.04, 0.02)
 """Seconds: standard deviations of the filters on what the hips give way at first and then."""
@@ -174,7 +175,9 @@ class Legs:
         low = np.minimum(ankles["Left"][:, 2], ankles["Right"][:, 2])
         height = (hips[:, 2] - low) / self.length
         ahead = np.hypot(away[:, 0], away[:, 1]) / self.length
-        return ease((_STANDING - height) / (_STANDING - _SITTING)) * ease((ahead - _UNDER) / (_BEFORE - _UNDER))
+        return smoothstep((_STANDING - height) / (_STANDING - _SITTING)) * smoothstep(
+            (ahead - _UNDER) / (_BEFORE - _UNDER)
+        )
 
     def _given_way(
         self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], sigma: float

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..motion.easing import smoothstep
 from ..motion.filters import gaussian, runs
 from ..motion.rotations import Array, from_yaw, rotate
 
@@ -77,8 +78,8 @@ def stances(feet: dict[str, Foot], hips: Array, fps: float) -> dict[str, Stance]
         heading, level = _yaw(foot.rotation)
         turning = _ARM * level * np.abs(_rate(heading, fps))
         unturned = _rests(np.maximum(speed[:, 1], turning), fps)
-        kept = _kept(heading, unturned, level * ease(1 - speed[:, 1] / _STILL), fps)
-        both = (_ALONE + np.min([held[other] for other in feet], axis=0)) * ease(1 - speed.min(axis=1) / _SLOW)
+        kept = _kept(heading, unturned, level * smoothstep(1 - speed[:, 1] / _STILL), fps)
+        both = (_ALONE + np.min([held[other] for other in feet], axis=0)) * smoothstep(1 - speed.min(axis=1) / _SLOW)
         whole = _rests(np.maximum(speed.min(axis=1), turning), fps)
         moves = speed * speed + _EQUAL * _EQUAL
         stiller = moves[:, 0] / moves.sum(axis=1)
@@ -89,13 +90,6 @@ def stances(feet: dict[str, Foot], hips: Array, fps: float) -> dict[str, Stance]
             from_yaw(kept),
             from_yaw(_kept(_yaw(hips)[0], whole, both, fps)),
         )
-    return out
-
-
-def ease(t: Array) -> Array:
-    """Smooth step from 0 to 1 of `t` clipped to that range."""
-    t = np.clip(t, 0.0, 1.0)
-    out: Array = t * t * (3 - 2 * t)
     return out
 
 
@@ -137,7 +131,7 @@ def _rests(speed: Array, fps: float) -> list[_Rest]:
     for a, b in runs(speed < _SLOW):
         start = -np.inf if a == 0 else a - _share(speed[a], speed[a - 1])
         stop = np.inf if b == len(speed) else b - 1 + _share(speed[b - 1], speed[b])
-        sure = float(ease(np.asarray(((stop - start) / fps - _SHORT) / (_LONG - _SHORT))))
+        sure = float(smoothstep(np.asarray(((stop - start) / fps - _SHORT) / (_LONG - _SHORT))))
         if sure > 0:
             out.append(_Rest(a, b, start, stop, sure, float(way[a] - way[out[-1].end - 1]) if out else np.inf))
     return out
@@ -153,14 +147,14 @@ def _strength(rests: list[_Rest], count: int, fps: float) -> Array:
     frames, out = np.arange(count), np.zeros(count)
     for rest in rests:
         away = np.maximum(np.maximum(rest.start - frames, frames - rest.stop), 0.0) / fps
-        out = np.maximum(out, rest.sure * ease(1 - away / _LEAVING))
+        out = np.maximum(out, rest.sure * smoothstep(1 - away / _LEAVING))
     return out
 
 
 def _yaw(rotation: Array) -> tuple[Array, Array]:
     """Angle (T,) about +Z of where something looks, and how much (T,) it is level enough to look anywhere."""
     ahead = rotate(rotation, np.broadcast_to(_AHEAD, (len(rotation), 3)))
-    level = ease((np.hypot(ahead[:, 0], ahead[:, 1]) - _STEEP) / (_LEVEL - _STEEP))
+    level = smoothstep((np.hypot(ahead[:, 0], ahead[:, 1]) - _STEEP) / (_LEVEL - _STEEP))
     return np.unwrap(np.arctan2(ahead[:, 0], -ahead[:, 1])), level
 
 

@@ -14,6 +14,7 @@ from ..errors import UserError
 from ..models.manifold import FPS
 from ..models.synthesis import EFFECTORS, REACH, STRIKE_FRAMES, nearest_strike, strike_inputs
 from ..motion.clip_file import LibraryEntry, load_library
+from ..motion.easing import smoothstep
 from ..motion.filters import gaussian, velocity
 from ..motion.mirror import mirror_vectors
 from ..motion.root import root_track, to_local
@@ -145,8 +146,8 @@ def moved(fight: Fight, rng: np.random.Generator) -> Fight:
     positions, root = fight.positions.copy(), fight.root.copy()
     time = np.arange(len(positions))
     for strike in fight.strikes:
-        t = np.clip((time - strike.frame + _STEP_FRAMES[0]) / (_STEP_FRAMES[0] - _STEP_FRAMES[1]), 0, 1)
-        step = (t * t * (3 - 2 * t))[:, None] * rng.normal(0, _STEP, 2)
+        share = smoothstep((time - strike.frame + _STEP_FRAMES[0]) / (_STEP_FRAMES[0] - _STEP_FRAMES[1]))
+        step = share[:, None] * rng.normal(0, _STEP, 2)
         root[:, :2] += step
         positions[..., :2] += step[:, None]
         name = EFFECTORS[strike.effector]

@@ -12,7 +12,7 @@ import numpy as np
 from nsm_blender.models.nsm import FPS
 from nsm_blender.motion.clip import Clip
 from nsm_blender.motion.clip_file import CLIPS_FOLDER, update_library
-from nsm_blender.motion.filters import eased
+from nsm_blender.motion.easing import eased
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from nsm_blender.training.episodes.captures import Capture, load_capture

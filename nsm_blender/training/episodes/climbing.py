@@ -14,6 +14,7 @@ from ...errors import FileFormatError
 from ...geometry.colliders import Cuboids
 from ...models.nsm import FPS
 from ...motion.clip_file import LibraryEntry, load_library
+from ...motion.easing import smoothstep
 from ...motion.filters import gaussian, runs, velocity, without_short_runs
 from ...motion.root import angle_of
 from ...motion.rotations import Array
@@ -130,8 +131,8 @@ class Flight:
             low, high = by_level[before.level], by_level[after.level]
             out[before.start : before.stop] = low
             t = np.linspace(0, 1, after.start - before.stop + 2)[1:-1]
-            t = np.clip(t / _EARLY if high > low else (t - 1 + _EARLY) / _EARLY, 0, 1)
-            out[before.stop : after.start] = low + (high - low) * t * t * (3 - 2 * t)
+            share = smoothstep(t / _EARLY if high > low else (t - 1 + _EARLY) / _EARLY)
+            out[before.stop : after.start] = low + (high - low) * share
         return out
 
     def treads(self, beyond: float, beside: tuple[float, float]) -> Cuboids:

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...geometry.colliders import Cuboids
 from ...models.nsm import FPS
-from ...motion.filters import eased, gaussian
+from ...motion.easing import eased
+from ...motion.filters import gaussian
 from ...motion.root import direction, to_world
 from ...motion.rotations import Array, from_yaw, multiply, normalize, rotate
 from ...motion.skeleton import MODEL_SKELETON

@@ -12,7 +12,7 @@ import numpy as np
 from ...control.bodies import depth
 from ...geometry.colliders import Collider, Surroundings
 from ...models.nsm import CONTACTS, FPS
-from ...motion.filters import eased
+from ...motion.easing import eased
 from ...motion.root import to_local
 from ...motion.rotations import Array
 from .clutter import clutter

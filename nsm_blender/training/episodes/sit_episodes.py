@@ -13,7 +13,7 @@ from ...geometry.colliders import Collider, Cuboids, Placed, Surroundings
 from ...geometry.furniture import Piece, held_out, make
 from ...geometry.roles import Seat
 from ...models.nsm import CONTACTS, FPS
-from ...motion.filters import eased
+from ...motion.easing import eased
 from ...motion.root import angle_of
 from ...motion.rotations import Array, from_yaw, rotate
 from ...motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Easing: how a weight rises from 0 to 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .rotations import Array
+
+
+def smoothstep(t: Array) -> Array:
+    """3 t^2 - 2 t^3 of `t` (...) clipped to 0..1: rises from 0 to 1 without speed at either end."""
+    t = np.clip(t, 0.0, 1.0)
+    out: Array = t * t * (3 - 2 * t)
+    return out
+
+
+def eased(count: int, start: float, full: float, full_end: float, end: float) -> Array:
+    """Weight (count,) that rises from frame `start` to `full` and falls from `full_end` to `end`, as `smoothstep`."""
+    at = np.arange(count, dtype=float)
+    rise = (at - start) / max(full - start, 1e-6)
+    fall = (end - at) / max(end - full_end, 1e-6)
+    return smoothstep(np.minimum(rise, fall))
