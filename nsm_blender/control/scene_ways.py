@@ -151,8 +151,11 @@ def through_door(aim: Reach, root: Array, scenery: Scenery) -> Leg:
     handles, shut = leaf.handles, np.asarray(leaf.poses[0], dtype=float)
     assert isinstance(handles, Door)
     hinge, handle = (to_world(np.array(part), shut)[:2] for part in (handles.hinge, handles.handle))
-    through = direction(np.array(aim.facing))
-    middle = hinge + (handles.width / 2 + ASIDE) * normalize(handle - hinge)
+    # Straight over the threshold, also where the leaf stood open already as the character came.
+    along = normalize(handle - hinge)
+    through = np.array([along[1], -along[0]])
+    through *= np.sign(through @ direction(np.array(aim.facing)))
+    middle = hinge + (handles.width / 2 + ASIDE) * along
     points = [root[:2], middle + BEHIND * through]
     if (root[:2] - middle) @ through < -BEFORE:
         points.insert(1, middle - BEFORE * through)
