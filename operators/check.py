@@ -12,8 +12,8 @@ from ..scene import keys, lookup
 from .key import KeyOperation
 
 if TYPE_CHECKING:
-    from ..nsm_blender.control.check import Problem
-    from ..nsm_blender.control.scene_bake import Model
+    from ..nsm_blender.baking.nsm import Model
+    from ..nsm_blender.planning.validation import Problem
 
 
 _MODELS: dict[str, Model] = {"AUTO": "auto", "PFNN": "pfnn", "NSM": "nsm"}
@@ -29,7 +29,7 @@ class NSM_OT_check_keys(KeyOperation):
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         """Store each key's problem on it. Raises UserError when no shot can be made of them at all."""
-        from ..nsm_blender.control.check import check
+        from ..nsm_blender.planning.validation import check
         from ..scene.errands import gather
 
         problems = check(gather(context, armature).shot, able(armature))
@@ -51,10 +51,10 @@ def model_of(armature: bpy.types.Object) -> Model:
 def able(armature: bpy.types.Object) -> tuple[str, ...] | None:
     """The actions that the chosen network can do; None for all that the installed ones can. Raises ShotError and
     WeightsError when the one that was chosen is not installed."""
-    from ..nsm_blender.control.goals import LOCOMOTION
-    from ..nsm_blender.control.scene_network import FILE, actions_of
     from ..nsm_blender.models.weights import read_card
     from ..nsm_blender.paths import weights_folder
+    from ..nsm_blender.rollout.nsm_network import FILE, actions_of
+    from ..nsm_blender.shot.goals import LOCOMOTION
 
     model = model_of(armature)
     if model == "auto":

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import bpy
 
-from ..nsm_blender.control.bake import Bake
-from ..nsm_blender.control.scene_bake import SceneBake
+from ..nsm_blender.baking.bake import Bake
+from ..nsm_blender.baking.nsm import SceneBake
 
 _MOST = 4
 """Characters whose bakes are kept: each holds a network and all frames."""

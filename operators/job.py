@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import bpy
 import numpy as np
 
-from ..nsm_blender.control.bake import Bake
-from ..nsm_blender.control.scene_bake import SceneBake, bake_of
+from ..nsm_blender.baking.bake import Bake
+from ..nsm_blender.baking.nsm import SceneBake, bake_of
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.models.nsm import FPS
 from ..nsm_blender.motion.motion import Motion
@@ -252,7 +252,7 @@ class BakeJob(MotionJob):
 
 def _refuse_what_cannot_work(armature: bpy.types.Object, gathered: Gathered) -> None:
     """Raise ShotError with what the check finds; what may work nevertheless becomes a note."""
-    from ..nsm_blender.control.check import check
+    from ..nsm_blender.planning.validation import check
 
     problems = check(gathered.shot, able(armature))
     if any(problem.fatal for problem in problems):

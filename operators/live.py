@@ -18,7 +18,7 @@ from .base import Operation, bug_report
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from ..nsm_blender.control.synthesis import Synthesis
+    from ..nsm_blender.manifold.synthesis import Synthesis
 
 _PAUSE = 0.15
 """Seconds without a change of a curve or a ground before it is walked again."""
@@ -93,7 +93,7 @@ class _Live:
         return None
 
     def _synthesise(self) -> None:
-        from ..nsm_blender.control.synthesis import Networks
+        from ..nsm_blender.manifold.synthesis import Networks
         from .synthesis_job import changed_characters, synthesise_again
 
         for armature in changed_characters(bpy.context):

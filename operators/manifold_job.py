@@ -8,10 +8,10 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from ..nsm_blender.editing.constraints import Constraint, FloorHeight
-from ..nsm_blender.editing.edit import Edit
-from ..nsm_blender.editing.tempo import retimed
 from ..nsm_blender.errors import EditError
+from ..nsm_blender.manifold.constraints import Constraint, FloorHeight
+from ..nsm_blender.manifold.edit import Edit
+from ..nsm_blender.manifold.tempo import retimed
 from ..nsm_blender.motion.motion import Motion
 from ..scene import constraints, contact_markers, recording
 from ..scene.gather import Gathered

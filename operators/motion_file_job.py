@@ -13,13 +13,13 @@ from typing import TypeVar
 import bpy
 import numpy as np
 
-from ..nsm_blender.control.shot import Shot
 from ..nsm_blender.errors import FileFormatError, RigError
 from ..nsm_blender.motion.blending import placed
 from ..nsm_blender.motion.feet import level_feet
 from ..nsm_blender.motion.load import load_motion
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.retarget import to_model_skeleton
+from ..nsm_blender.shot.shot import Shot
 from ..scene import actions, armatures, motion_files, recording
 from ..scene.gather import Gathered
 from .job import MotionJob

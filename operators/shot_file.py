@@ -51,7 +51,7 @@ class NSM_OT_load_shot(Operation):
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Read the file, then change the scene."""
-        from ..nsm_blender.control.shot import Shot
+        from ..nsm_blender.shot.shot import Shot
         from ..scene import armatures, staging
         from ..scene.mannequin import add_mannequin
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..nsm_blender.control.strike import StrikeSynthesis
+from ..nsm_blender.manifold.strike import StrikeSynthesis
 from ..scene import strikes
 from .job import MotionJob
 

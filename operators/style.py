@@ -119,7 +119,7 @@ class NSM_OT_load_style(_StyleFile):
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Choose it, when it can be read."""
-        from ..nsm_blender.editing.style import Style
+        from ..nsm_blender.manifold.style import Style
 
         name = Style.load(self.path()).name
         armature = lookup.character(context)

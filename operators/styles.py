@@ -7,9 +7,9 @@ from pathlib import Path
 
 import bpy
 
-from ..nsm_blender.editing.frames import to_frames
-from ..nsm_blender.editing.style import Style, StyleSettings, blend, load_styles
 from ..nsm_blender.errors import EditError
+from ..nsm_blender.manifold.frames import to_frames
+from ..nsm_blender.manifold.style import Style, StyleSettings, blend, load_styles
 from ..nsm_blender.models.manifold import FPS, Autoencoder
 from ..nsm_blender.paths import weights_folder
 from ..scene import recording

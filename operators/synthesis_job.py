@@ -9,8 +9,8 @@ from dataclasses import fields
 import bpy
 import numpy as np
 
-from ..nsm_blender.control.synthesis import Crowd, Networks, Options, Synthesis
 from ..nsm_blender.errors import ShotError
+from ..nsm_blender.manifold.synthesis import Crowd, Networks, Options, Synthesis
 from ..nsm_blender.models.synthesis import Stepping
 from ..nsm_blender.motion.motion import Motion
 from ..scene import actions, crowd, curves, lookup, measure, terrain

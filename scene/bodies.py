@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from ..nsm_blender.control.bodies import as_colliders
 from ..nsm_blender.errors import RigError
+from ..nsm_blender.geometry.body import as_colliders
 from ..nsm_blender.geometry.colliders import Collider
 from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array

@@ -9,9 +9,9 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from ..nsm_blender.editing import constraints as engine
-from ..nsm_blender.editing.frames import around_root
 from ..nsm_blender.errors import EditError
+from ..nsm_blender.manifold import constraints as engine
+from ..nsm_blender.manifold.frames import around_root
 from ..nsm_blender.motion.filters import runs
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.root import root_track

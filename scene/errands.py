@@ -8,11 +8,11 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from ..nsm_blender.control.goals import ActionKey, Goal, RouteOptions
-from ..nsm_blender.control.shot import Shot
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array
+from ..nsm_blender.shot.goals import ActionKey, Goal, RouteOptions
+from ..nsm_blender.shot.shot import Shot
 from . import actions, armatures, bodies, colliders, curves, goals, keys, layers, routes, schedule, things
 from . import gather as path_gather
 from .gather import FASTEST, Gathered, frame_range

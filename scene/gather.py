@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..nsm_blender.control.shot import PathFollow, Shot, per_frame
 from ..nsm_blender.errors import ShotError
+from ..nsm_blender.shot.shot import PathFollow, Shot, per_frame
 from . import actions, armatures, curves
 from .properties import GAIT_ITEMS, of_object, of_scene
 from .things import Thing

@@ -12,8 +12,8 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from ..nsm_blender.control.bodies import depth
 from ..nsm_blender.evaluation.naturalness.findings import Finding, findings
+from ..nsm_blender.geometry.body import depth
 from ..nsm_blender.geometry.colliders import Surroundings
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array

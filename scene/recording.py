@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ..nsm_blender.control.shot import Shot
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.motion.contacts import foot_contacts
 from ..nsm_blender.motion.motion import Motion
@@ -24,6 +23,7 @@ from ..nsm_blender.motion.rotations import (
     normalize,
 )
 from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from ..nsm_blender.shot.shot import Shot
 from . import actions, armatures, curves, locks
 from .gather import Gathered, frame_range
 from .properties import of_scene

@@ -9,11 +9,11 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion, Vector
 
-from ..nsm_blender.control.goals import ActionKey
-from ..nsm_blender.control.shot import PathFollow, Shot
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array
+from ..nsm_blender.shot.goals import ActionKey
+from ..nsm_blender.shot.shot import PathFollow, Shot
 from . import actions, arrivals, curves, errands, goals, keys, pieces, schedule
 from .armatures import Rig
 from .properties import of_object, of_scene

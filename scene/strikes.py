@@ -6,10 +6,10 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..nsm_blender.control.shot import Shot
-from ..nsm_blender.control.strike import StrikeShot, Target
 from ..nsm_blender.errors import ShotError
+from ..nsm_blender.manifold.strike import StrikeShot, Target
 from ..nsm_blender.motion.root import root_track
+from ..nsm_blender.shot.shot import Shot
 from . import actions, armatures, constraints, curves, recording
 from .gather import Gathered, frame_range
 from .manifold import of_character

@@ -152,7 +152,7 @@ class Subject:
     def job(self, motion: Motion) -> Any:
         """The extension's own work from a finished motion to keys and their report."""
         rig = module("scene.armatures").read(bpy.context, self.obj)
-        shot = module("nsm_blender.control.shot").Shot(self.name, motion.fps, len(motion))
+        shot = module("nsm_blender.shot.shot").Shot(self.name, motion.fps, len(motion))
         frames = np.arange(FIRST, FIRST + len(motion))
         gathered = module("scene.gather").Gathered(shot, rig, None, frames)
         return module("operators.job").MotionJob(gathered, self.obj, Finished(motion), self.name)

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..control.bake import Bake
-from ..control.scene_bake import SceneBake, bake_of
-from ..control.shot import Shot
-from ..control.synthesis import Synthesis
+from ..baking.bake import Bake
+from ..baking.nsm import SceneBake, bake_of
 from ..errors import UserError
+from ..manifold.synthesis import Synthesis
+from ..shot.shot import Shot
 
 if TYPE_CHECKING:
     from . import Subparsers

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..control.scene_network import FILE
 from ..errors import UserError
 from ..models.weights import file_hash
 from ..motion.clip_file import INDEX_NAME
 from ..paths import weights_folder
+from ..rollout.nsm_network import FILE
 
 if TYPE_CHECKING:
     from ..training.episodes.library import Tally

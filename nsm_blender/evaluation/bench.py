@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from ..control.commands import PathCommands, start_of
-from ..control.locomotion import Locomotion
-from ..control.shot import PathFollow
 from ..models.contract import matmul, matmul_is_fast
 from ..models.pfnn import FPS, MODES, PFNN
 from ..motion.rotations import Array
+from ..planning.trajectory import PathCommands, start_of
+from ..rollout.pfnn import Locomotion
+from ..shot.shot import PathFollow
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 ONE_THREAD = dict.fromkeys(_THREADS, "1")

@@ -16,8 +16,6 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-from ..control.goals import RouteOptions
-from ..control.routes import find_route
 from ..geometry.colliders import Collider, Cuboids, Surroundings
 from ..geometry.cuboids import cuboids_of
 from ..geometry.furniture import KINDS, make
@@ -25,6 +23,8 @@ from ..geometry.mesh import TriangleMesh
 from ..geometry.rooms import WALL, WALL_HEIGHT, Furnishing
 from ..geometry.sensors import Environment, Interaction
 from ..motion.rotations import Array, from_yaw
+from ..planning.path_search import find_route
+from ..shot.goals import RouteOptions
 from .bench import ONE_THREAD
 
 OBJECTS, ROOM, FRAMES = 60, 10.0, 120

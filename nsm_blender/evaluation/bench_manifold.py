@@ -20,19 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from ..control.course import Course
-from ..control.shot import PathFollow, Shot, per_frame
-from ..control.strike import StrikeShot, StrikeSynthesis, Target
-from ..control.synthesis import Crowd, Networks, Options, Synthesis, footsteps, synthesise
-from ..editing.constraints import Constraint, FloorHeight, FootSkate, KeepTrajectory, PinJoint
-from ..editing.edit import Edit
-from ..editing.frames import to_world_positions
-from ..editing.rotations_from_positions import rotations_of
-from ..editing.style import Style, load_styles
+from ..manifold.constraints import Constraint, FloorHeight, FootSkate, KeepTrajectory, PinJoint
+from ..manifold.edit import Edit
+from ..manifold.frames import to_world_positions
+from ..manifold.rotations_from_positions import rotations_of
+from ..manifold.strike import StrikeShot, StrikeSynthesis, Target
+from ..manifold.style import Style, load_styles
+from ..manifold.synthesis import Crowd, Networks, Options, Synthesis, footsteps, synthesise
+from ..manifold.synthesis_trajectory import Course
 from ..models.manifold import FPS, FRAME, UNITS, WIDTH, Autoencoder
 from ..models.synthesis import LAYERS, STEP_UNITS, STEP_WIDTHS, TRAJECTORY, WAVES, EndEffectors
 from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
+from ..shot.shot import PathFollow, Shot, per_frame
 from .bench import ONE_THREAD, gemm_rate
 
 FILES = ("autoencoder", "footsteps", "locomotion", "end_effectors", "styles")

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..control.scene_aims import seat_aim
-from ..control.scene_network import load, standing_of
-from ..control.scene_rollout import SceneCharacter
-from ..control.scene_things import Scenery
 from ..geometry.colliders import Surroundings
 from ..geometry.rooms import random_room
+from ..geometry.scene_state import Scenery
 from ..models.nsm import ENVIRONMENT, FRAME, GOAL, INTERACTION
+from ..rollout.nsm import SceneCharacter
+from ..rollout.nsm_network import load, standing_of
+from ..tasks.interaction_targets import seat_aim
 from .bench import ONE_THREAD, median_seconds
 
 ROOM = 0

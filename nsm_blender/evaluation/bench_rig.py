@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from ..control.bake import Bake
-from ..control.shot import PathFollow, Shot
+from ..baking.bake import Bake
 from ..models.pfnn import FPS
 from ..motion.motion import Motion
 from ..motion.skeleton import MODEL_SKELETON
 from ..rigging.joints import BoneInfo, RigInfo
 from ..rigging.mapping import Mapping, Match
 from ..rigging.retarget import Retargeter
+from ..shot.shot import PathFollow, Shot
 from .bench import ONE_THREAD
 
 FRAMES = 600

@@ -17,17 +17,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..control.bake import Bake
-from ..control.foresight import foresee
-from ..control.goals import ActionKey, Goal, RouteOptions
-from ..control.legs import Leg
-from ..control.shot import Shot
+from ..baking.bake import Bake
 from ..errors import UserError
 from ..geometry.colliders import Placed, Surroundings
 from ..geometry.furniture import held_out
 from ..geometry.rooms import Room, random_room
 from ..motion.motion import Motion
 from ..motion.rotations import Array
+from ..planning.arrival_times import foresee
+from ..planning.path_planner import Leg
+from ..shot.goals import ActionKey, Goal, RouteOptions
+from ..shot.shot import Shot
 from .metrics import foot_slide
 
 ROOMS = 20

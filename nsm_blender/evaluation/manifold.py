@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..control.synthesis import Networks, Synthesis
-from ..editing.constraints import PinJoint
-from ..editing.edit import Edit
-from ..editing.style import Style, StyleSettings, load_styles
-from ..editing.tempo import retimed
+from ..manifold.constraints import PinJoint
+from ..manifold.edit import Edit
+from ..manifold.style import Style, StyleSettings, load_styles
+from ..manifold.synthesis import Networks, Synthesis
+from ..manifold.tempo import retimed
 from ..models.manifold import FPS
 from ..models.synthesis import EndEffectors
 from ..motion.filters import gaussian

@@ -17,11 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.goals import ActionKey, Goal
-from ..control.scene_bake import FRAMES_PER_STEP, SceneBake
-from ..control.scene_network import actions_of, load
-from ..control.scene_rollout import Options
-from ..control.shot import Shot
+from ..baking.nsm import FRAMES_PER_STEP, SceneBake
 from ..geometry.colliders import Collider, Surroundings
 from ..geometry.furniture import Piece, held_out, make
 from ..geometry.roles import Carryable, Seat
@@ -30,6 +26,10 @@ from ..models.weights import read_card
 from ..motion.motion import Motion
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array
+from ..rollout.nsm import Options
+from ..rollout.nsm_network import actions_of, load
+from ..shot.goals import ActionKey, Goal
+from ..shot.shot import Shot
 from .metrics import foot_slide, low_foot_slide
 from .nsm_ablations import (
     LEFT_OUT,

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..control.scene_rollout import Options
 from ..errors import UserError
 from ..geometry.furniture import Piece
 from ..geometry.roles import Carryable, Seat
 from ..models.weights import card_path, file_hash, read_card
+from ..rollout.nsm import Options
 
 if TYPE_CHECKING:
     from .nsm import Figures, Log, Trial

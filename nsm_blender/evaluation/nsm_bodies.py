@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..control.bodies import depth
+from ..geometry.body import depth
 from ..geometry.colliders import Surroundings
 from ..models.nsm import ACTIONS, FPS
 from ..motion.motion import Motion

@@ -9,13 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..control.check import check
-from ..control.errands import UNFINISHED
-from ..control.floor import Footprints
-from ..control.goals import ActionKey, Goal
-from ..control.scene_bake import SceneBake
-from ..control.scene_network import actions_of
-from ..control.shot import Shot
+from ..baking.nsm import SceneBake
 from ..geometry.colliders import Collider, Surroundings
 from ..geometry.footing import CLIMBABLE
 from ..geometry.rooms import Room, random_room
@@ -24,6 +18,12 @@ from ..motion.filters import runs, velocity
 from ..motion.motion import Motion
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..planning.occupancy_grid import Footprints
+from ..planning.validation import check
+from ..rollout.nsm_network import actions_of
+from ..shot.goals import ActionKey, Goal
+from ..shot.shot import Shot
+from ..tasks.task_machine import UNFINISHED
 from .nsm_rooms import ROOMS, USES, seeds
 
 FRAMES = 10000

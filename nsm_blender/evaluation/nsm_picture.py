@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..control.scene_rollout import SceneRecord
 from ..models.nsm import ACTIONS, FPS
 from ..motion.rotations import Array
+from ..rollout.nsm import SceneRecord
 
 SHOWN = ("walk", "run", "sit", "carry", "open", "climb")
 _BINS = 36

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..control.check import check
-from ..control.foresight import foresee
-from ..control.goals import ActionKey, Goal
-from ..control.scene_bake import SceneBake
-from ..control.scene_network import actions_of
-from ..control.shot import Shot
+from ..baking.nsm import SceneBake
 from ..geometry.colliders import Surroundings
 from ..geometry.furniture import held_out
 from ..geometry.rooms import Room, random_room
 from ..models.nsm import NSM
 from ..motion.rotations import Array
+from ..planning.arrival_times import foresee
+from ..planning.validation import check
+from ..rollout.nsm_network import actions_of
+from ..shot.goals import ActionKey, Goal
+from ..shot.shot import Shot
 from .metrics import foot_slide
 from .nsm_bodies import penetration
 

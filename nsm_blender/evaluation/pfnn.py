@@ -12,17 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ..control.bake import SETTLING, Bake, standing
-from ..control.commands import Future, VelocityCommands
-from ..control.foot_lock import lock_feet
-from ..control.locomotion import Locomotion
-from ..control.pose import decode
-from ..control.shot import BAKEABLE_GAITS, PathFollow, Shot, VelocityFollow
+from ..baking.bake import SETTLING, Bake, standing
+from ..cleanup.pfnn_foot_lock import lock_feet
 from ..models.pfnn import FPS, PFNN
 from ..motion.motion import Motion
 from ..motion.root import direction
 from ..motion.skeleton import MODEL_SKELETON
 from ..paths import weights_folder
+from ..planning.trajectory import Future, VelocityCommands
+from ..rollout.pfnn import Locomotion
+from ..rollout.pose import decode
+from ..shot.shot import BAKEABLE_GAITS, PathFollow, Shot, VelocityFollow
 from .metrics import bone_length_error, foot_slide, hinge_angles, low_foot_slide, settled_speed
 
 BIASES = ((0.5, 2.0), (2.0, 5.0), (5.0, 10.0))

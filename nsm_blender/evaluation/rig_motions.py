@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..control.bake import Bake
-from ..control.shot import PathFollow, Shot
-from ..control.strike import StrikeShot, StrikeSynthesis, Target
+from ..baking.bake import Bake
+from ..manifold.strike import StrikeShot, StrikeSynthesis, Target
 from ..models.pfnn import FPS
 from ..motion.motion import Motion
 from ..motion.rotations import Array, from_axis_angle, multiply, normalize
 from ..motion.skeleton import MODEL_SKELETON
+from ..shot.shot import PathFollow, Shot
 
 FRAMES = 600
 """Of the motion `moves`: 10 s, whose keys are timed."""

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..control.bake import Bake
-from ..control.shot import PathFollow, Shot, VelocityFollow
+from ..baking.bake import Bake
 from ..models.pfnn import FPS
 from ..motion.root import direction
+from ..shot.shot import PathFollow, Shot, VelocityFollow
 from .metrics import foot_slide, settled_speed
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from ..editing.frames import to_frames
+from ..manifold.frames import to_frames
 from ..models.manifold import FPS, FRAME, UNITS, WIDTH
 from ..motion.clip_file import LibraryEntry, load_clip
 from ..motion.feet import level_feet

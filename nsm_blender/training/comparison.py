@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..editing.frames import joint_places
-from ..editing.style import Restyle, Style, StyleSettings
 from ..errors import UserError
 from ..evaluation.bench_manifold import Figures
 from ..evaluation.filters import read_filters, temporal_correlation
 from ..evaluation.manifold import Log, tell
+from ..manifold.frames import joint_places
+from ..manifold.style import Restyle, Style, StyleSettings
 from ..models.contract import convolve
 from ..models.manifold import FPS, FRAME, SHAPES, UNITS, WIDTH, Autoencoder, Float32
 from ..models.synthesis import FEED_FORWARD_SHAPES

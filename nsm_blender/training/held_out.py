@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..control.course import Course
-from ..control.strike import FARTHEST, StrikeShot, StrikeSynthesis, Target
-from ..control.synthesis import REACH_FRAMES, Networks, Options, footsteps, pose, synthesise
-from ..editing.frames import contacts_of, joint_places, to_world_positions
 from ..errors import UserError
 from ..evaluation.bench_manifold import Figures
 from ..evaluation.manifold import SWAY_SMOOTHING, Log, tell
+from ..manifold.frames import contacts_of, joint_places, to_world_positions
+from ..manifold.strike import FARTHEST, StrikeShot, StrikeSynthesis, Target
+from ..manifold.synthesis import REACH_FRAMES, Networks, Options, footsteps, pose, synthesise
+from ..manifold.synthesis_trajectory import Course
 from ..models.manifold import FPS, FRAME, Autoencoder
 from ..models.synthesis import EFFECTORS, STRIKE_FRAMES, EndEffectors
 from ..motion.clip_file import load_library

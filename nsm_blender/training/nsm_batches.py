@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ..control.nsm_features import CORNERS
 from ..models.layout import Layout
 from ..models.nsm import (
     CELLS,
@@ -23,6 +22,7 @@ from ..models.nsm import (
     gating_input,
 )
 from ..motion.rotations import Array
+from ..rollout.nsm_features import CORNERS
 from .nsm_data import OCCUPANCY_STEPS, Packed
 
 _CORNER_CELLS = np.array([0, (CELLS - 1) * CELLS * CELLS, (CELLS - 1) * CELLS, CELLS - 1])

@@ -9,18 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..control.nsm_features import (
-    CORNERS,
-    WINDOW,
-    axes_of,
-    corner_vectors,
-    directions_to_root,
-    places_to_goal,
-    places_to_root,
-    points_to_root,
-    rotations_to_root,
-    vectors_to_root,
-)
 from ..errors import UserError
 from ..geometry.sensors import Environment, Interaction
 from ..models.layout import Layout
@@ -40,6 +28,18 @@ from ..models.nsm import (
 from ..motion.filters import velocity
 from ..motion.root import direction, to_local
 from ..motion.rotations import Array
+from ..rollout.nsm_features import (
+    CORNERS,
+    WINDOW,
+    axes_of,
+    corner_vectors,
+    directions_to_root,
+    places_to_goal,
+    places_to_root,
+    points_to_root,
+    rotations_to_root,
+    vectors_to_root,
+)
 from .episodes.episode import FREE, Episode
 from .episodes.track import blended_actions, goal_actions
 

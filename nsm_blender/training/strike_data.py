@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..editing.frames import around_root, to_frames
 from ..errors import UserError
+from ..manifold.frames import around_root, to_frames
 from ..models.manifold import FPS
 from ..models.synthesis import EFFECTORS, REACH, STRIKE_FRAMES, nearest_strike, strike_inputs
 from ..motion.clip_file import LibraryEntry, load_library

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
-from ..control.planting import plant_feet
-from ..editing.frames import to_frames
-from ..editing.style import Style, gram_matrix, triangle
-from ..editing.tempo import Tempo
 from ..errors import UserError
+from ..manifold.frames import to_frames
+from ..manifold.style import Style, gram_matrix, triangle
+from ..manifold.tempo import Tempo
 from ..models.manifold import FPS, FRAME, Autoencoder, Float32
 from ..motion.clip_file import LibraryEntry, load_clip, load_library
 from ..motion.contacts import foot_contacts
 from ..motion.feet import level_feet
 from ..motion.filters import gaussian
+from ..motion.foot_lock import plant_feet
 from ..motion.retarget import to_model_skeleton
 from ..motion.root import root_track
 from ..motion.rotations import Array
@@ -64,7 +64,7 @@ def build(
 
 
 def write(styles: Sequence[Style], out: Path) -> None:
-    """Write styles of one autoencoder as a weights file with a card, for `editing.style.load_styles`."""
+    """Write styles of one autoencoder as a weights file with a card, for `manifold.style.load_styles`."""
     save_file({style.name: triangle(style.gram) for style in styles}, out)
     card: dict[str, Any] = {
         "model": "styles",

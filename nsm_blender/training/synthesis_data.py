@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..editing.frames import to_frames
+from ..manifold.frames import to_frames
 from ..models.manifold import FPS, FRAME
 from ..models.synthesis import TRAJECTORY, WAVES, threshold_of
 from ..motion.clip_file import LibraryEntry, load_clip, load_library

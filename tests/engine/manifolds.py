@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from nsm_blender.editing.constraints import Base
-from nsm_blender.editing.frames import to_frames
+from nsm_blender.manifold.constraints import Base
+from nsm_blender.manifold.frames import to_frames
 from nsm_blender.models.manifold import FRAME, UNITS, WIDTH, Autoencoder
 from nsm_blender.motion.labels import label
 from nsm_blender.motion.motion import Motion

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from nsm_blender.control.scene_hands import PALM
 from nsm_blender.models.nsm import (
     ACTIONS,
     CONTACTS,
@@ -22,6 +21,7 @@ from nsm_blender.models.nsm import (
 )
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
+from nsm_blender.rollout.held_objects import PALM
 
 STANDING = MODEL_SKELETON.rest_positions() + np.array([0.0, 0.0, HIPS_HEIGHT])
 HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nsm_blender.control.locomotion import Record
 from nsm_blender.motion.clip import Clip
 from nsm_blender.motion.root import direction
 from nsm_blender.motion.rotations import Array, from_axis_angle, from_matrix, from_yaw, multiply, normalize, rotate
 from nsm_blender.motion.skeleton import ANKLE_HEIGHT, HIPS_HEIGHT, MODEL_SKELETON
+from nsm_blender.rollout.pfnn import Record
 from nsm_blender.training.pfnn_data import extract, mean_rotations, prepare, set_rotations
 
 FPS = 60.0

@@ -8,14 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from nsm_blender.control.check import check
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.shot import Shot
 from nsm_blender.evaluation.naturalness.approach_cases import CASES, CLEAR, asked_turning
 from nsm_blender.evaluation.naturalness.case import DEVELOPMENT_SEEDS
 from nsm_blender.geometry.colliders import Collider, Surroundings
 from nsm_blender.geometry.furniture import make
 from nsm_blender.geometry.roles import Seat
+from nsm_blender.planning.validation import check
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 ABLE = ("walk", "sit", "open", "pick_up")
 

@@ -8,13 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from nsm_blender.control.check import check
-from nsm_blender.control.goals import LOCOMOTION, ActionKey, Goal
-from nsm_blender.control.legs import Leg, Planner
-from nsm_blender.control.shot import Shot
 from nsm_blender.errors import RouteError
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Seat
+from nsm_blender.planning.path_planner import Leg, Planner
+from nsm_blender.planning.validation import check
+from nsm_blender.shot.goals import LOCOMOTION, ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 from .obstacles import box, wall
 

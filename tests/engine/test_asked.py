@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.asked import only_asked, ready
-from nsm_blender.control.scene_goals import Reach, Stay, Wish
 from nsm_blender.models.nsm import ACTIONS, FUTURE
+from nsm_blender.rollout.action_label_filter import only_asked, ready
+from nsm_blender.rollout.goal_input import Reach, Stay, Wish
 
 HERE = np.zeros(3)
 SIT, CARRY, WALK = (ACTIONS.index(name) for name in ("sit", "carry", "walk"))

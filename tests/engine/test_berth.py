@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from nsm_blender.control.berth import SLACK, Berth
-from nsm_blender.control.floor import Footprints
 from nsm_blender.geometry.colliders import Collider, Surroundings
 from nsm_blender.motion.rotations import Array
+from nsm_blender.planning.occupancy_grid import Footprints
+from nsm_blender.planning.velocity_constraints import SLACK, Berth
 
 from .obstacles import box, wall
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.bodies import as_colliders, depth
+from nsm_blender.geometry.body import as_colliders, depth
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from nsm_blender.control.body_clear import ASIDE, ON_SEAT
-from nsm_blender.control.cheapest_way import cheapest_way
-from nsm_blender.control.scene_deeds import HIP_JOINTS, Seating, sitting_place
-from nsm_blender.control.scene_goals import Reach
-from nsm_blender.control.scene_hands import Hands, Hold
-from nsm_blender.control.scene_motion import posed
-from nsm_blender.control.scene_things import Scenery
+from nsm_blender.cleanup.body_collision import ASIDE, ON_SEAT
+from nsm_blender.cleanup.cleanup import posed
+from nsm_blender.cleanup.viterbi import cheapest_way
 from nsm_blender.geometry.colliders import Surroundings
 from nsm_blender.geometry.roles import Carryable
+from nsm_blender.geometry.scene_state import Scenery
 from nsm_blender.models.nsm import ACTIONS, CONTACTS, FPS
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON
+from nsm_blender.rollout.goal_input import Reach
+from nsm_blender.rollout.held_objects import Hands, Hold
+from nsm_blender.tasks.task_completion import HIP_JOINTS, Seating, sitting_place
 
 from .test_clearance import deepest, empty_hands, wall
 from .test_scene_motion import COUNT, NO_HANDS, SAT, SEAT, record

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nsm_blender.control.check import Problem, check
-from nsm_blender.control.foresight import foresee
-from nsm_blender.control.goals import LOCOMOTION, ActionKey, Goal, RouteOptions
-from nsm_blender.control.shot import Shot
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Climbable, Door, Seat
+from nsm_blender.planning.arrival_times import foresee
+from nsm_blender.planning.validation import Problem, check
+from nsm_blender.shot.goals import LOCOMOTION, ActionKey, Goal, RouteOptions
+from nsm_blender.shot.shot import Shot
 
 from .obstacles import box, pen, wall
 

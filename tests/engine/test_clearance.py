@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from nsm_blender.control.bodies import depth
-from nsm_blender.control.clearance import FARTHEST
-from nsm_blender.control.corners import round_corner
-from nsm_blender.control.scene_deeds import Seating
-from nsm_blender.control.scene_goals import Reach
-from nsm_blender.control.scene_hands import Hands
-from nsm_blender.control.scene_motion import posed
-from nsm_blender.control.scene_things import Scenery
+from nsm_blender.cleanup.cleanup import posed
+from nsm_blender.cleanup.leg_collision import FARTHEST
+from nsm_blender.geometry.body import depth
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Seat
+from nsm_blender.geometry.scene_state import Scenery
 from nsm_blender.models.nsm import ACTIONS, CONTACTS
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from nsm_blender.rollout.goal_input import Reach
+from nsm_blender.rollout.held_objects import Hands
+from nsm_blender.rollout.seat_corner_avoidance import round_corner
+from nsm_blender.tasks.task_completion import Seating
 
 from .test_scene_motion import COUNT, NO_HANDS, SAT, SEAT, record
 

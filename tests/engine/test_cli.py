@@ -12,8 +12,8 @@ import pytest
 
 from nsm_blender import __version__
 from nsm_blender.cli import COMMANDS, main
-from nsm_blender.control.shot import PathFollow, Shot
 from nsm_blender.motion.motion import Motion
+from nsm_blender.shot.shot import PathFollow, Shot
 
 
 def walk(frames: int = 48) -> Shot:

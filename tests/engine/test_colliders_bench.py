@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from nsm_blender.commands.bench import MEANINGS
-from nsm_blender.control.goals import RouteOptions
-from nsm_blender.control.routes import find_route
 from nsm_blender.evaluation import bench_geometry, bench_rig
 from nsm_blender.geometry.mesh import TriangleMesh
 from nsm_blender.geometry.voxels import voxelise
 from nsm_blender.motion.skeleton import MODEL_SKELETON
+from nsm_blender.planning.path_search import find_route
 from nsm_blender.rigging.retarget import Retargeter
+from nsm_blender.shot.goals import RouteOptions
 
 
 def test_the_figures_have_the_names_of_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nsm_blender.control.bake import Bake
-from nsm_blender.control.path import GroundPath
-from nsm_blender.control.shot import PathFollow, Shot, VelocityFollow, per_frame
+from nsm_blender.baking.bake import Bake
 from nsm_blender.errors import WeightsError
 from nsm_blender.evaluation.metrics import bone_length_error, foot_slide, hinge_angles, settled_speed
 from nsm_blender.motion.gait import GAITS
@@ -21,6 +19,8 @@ from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.root import angle_of, direction
 from nsm_blender.motion.rotations import Array, rotate, wrap_angle
 from nsm_blender.motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from nsm_blender.planning.path import GroundPath
+from nsm_blender.shot.shot import PathFollow, Shot, VelocityFollow, per_frame
 
 SLIDE = 3.0
 """cm/s."""

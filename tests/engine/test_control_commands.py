@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nsm_blender.control.commands import AHEAD, CATCH_UP_SHARE, PathCommands, State, VelocityCommands, start_of
-from nsm_blender.control.shot import PathFollow, VelocityFollow, per_frame
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.root import angle_of
+from nsm_blender.planning.trajectory import AHEAD, CATCH_UP_SHARE, PathCommands, State, VelocityCommands, start_of
+from nsm_blender.shot.shot import PathFollow, VelocityFollow, per_frame
 
 FPS = 24.0
 FRAMES = 240

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from nsm_blender.control.commands import Future
-from nsm_blender.control.locomotion import Locomotion, Record, blend_weights
 from nsm_blender.models.pfnn import CURRENT, INPUT, JOINTS, OUTPUT, PFNN
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.root import direction
 from nsm_blender.motion.rotations import Array
+from nsm_blender.planning.trajectory import Future
+from nsm_blender.rollout.pfnn import Locomotion, Record, blend_weights
 
 BACKGROUND = 100.0
 """Keeps the inputs of the hidden units above zero, where they are linear."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.path import GroundPath
 from nsm_blender.errors import ShotError
 from nsm_blender.motion.rotations import Array
+from nsm_blender.planning.path import GroundPath
 
 CORNER = np.array([[0.0, 0, 0], [0, -2, 1], [3, -2, 5]])
 

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from nsm_blender.control.planting import Stances, plant_feet
+from nsm_blender.motion.foot_lock import Stances, plant_feet
 from nsm_blender.motion.rotations import from_axis_angle, multiply
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nsm_blender.control.bake import Bake
-from nsm_blender.control.goals import ActionKey, Goal, RouteOptions
-from nsm_blender.control.shot import PathFollow, Shot, VelocityFollow, per_frame
+from nsm_blender.baking.bake import Bake
 from nsm_blender.errors import ShotError
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Seat
+from nsm_blender.shot.goals import ActionKey, Goal, RouteOptions
+from nsm_blender.shot.shot import PathFollow, Shot, VelocityFollow, per_frame
 
 FRAMES = 48
 NAN = float("nan")

@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.scene_bake import SceneBake
-from nsm_blender.control.shot import Shot
+from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.evaluation.nsm_bodies import penetration
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.furniture import make
 from nsm_blender.geometry.roles import Door
 from nsm_blender.motion.motion import Motion
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 SEED = 100006
 HIGH = 2.3

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.doorway import BESIDE, LEAVES, SHOULDERS, doorway
-from nsm_blender.control.scene_things import turned_about
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Door
+from nsm_blender.geometry.scene_state import turned_about
 from nsm_blender.motion.rotations import Array
+from nsm_blender.rollout.doorway import BESIDE, LEAVES, SHOULDERS, doorway
 
 WIDTH, RADIUS = 0.8, 0.1
 

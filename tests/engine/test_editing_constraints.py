@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.editing import constraints as module
-from nsm_blender.editing.constraints import (
+from nsm_blender.errors import EditError
+from nsm_blender.manifold import constraints as module
+from nsm_blender.manifold.constraints import (
     Base,
     BoneLengths,
     Constraint,
@@ -19,10 +20,9 @@ from nsm_blender.editing.constraints import (
     PinJoint,
     PoseKey,
 )
-from nsm_blender.editing.frames import to_frames
-from nsm_blender.editing.kinematics import Kinematics
-from nsm_blender.editing.terms import FootSlide, cost_and_gradient
-from nsm_blender.errors import EditError
+from nsm_blender.manifold.frames import to_frames
+from nsm_blender.manifold.kinematics import Kinematics
+from nsm_blender.manifold.terms import FootSlide, cost_and_gradient
 from nsm_blender.models.manifold import FPS, FRAME
 from nsm_blender.motion.labels import label
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.editing.constraints import FloorHeight, FootSkate, KeepTrajectory, LookAt, PinJoint
-from nsm_blender.editing.edit import Edit
-from nsm_blender.editing.frames import to_frames
-from nsm_blender.editing.style import Style
 from nsm_blender.errors import EditError
 from nsm_blender.evaluation.metrics import bone_length_error, foot_slide
+from nsm_blender.manifold.constraints import FloorHeight, FootSkate, KeepTrajectory, LookAt, PinJoint
+from nsm_blender.manifold.edit import Edit
+from nsm_blender.manifold.frames import to_frames
+from nsm_blender.manifold.style import Style
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import rotate
 from nsm_blender.motion.skeleton import MODEL_SKELETON

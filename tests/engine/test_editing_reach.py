@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.editing.constraints import FloorHeight, FootSkate, KeepTrajectory, LookAt, PinJoint, PoseKey
-from nsm_blender.editing.edit import Edit
-from nsm_blender.editing.frames import around_root
 from nsm_blender.errors import EditError
+from nsm_blender.manifold.constraints import FloorHeight, FootSkate, KeepTrajectory, LookAt, PinJoint, PoseKey
+from nsm_blender.manifold.edit import Edit
+from nsm_blender.manifold.frames import around_root
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.skeleton import MODEL_SKELETON
 

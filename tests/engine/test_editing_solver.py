@@ -4,9 +4,9 @@
 import numpy as np
 import pytest
 
-from nsm_blender.editing.constraints import Base, BoneLengths, FootSkate, KeepTrajectory
-from nsm_blender.editing.lbfgs import Lbfgs
-from nsm_blender.editing.solver import Solver
+from nsm_blender.manifold.constraints import Base, BoneLengths, FootSkate, KeepTrajectory
+from nsm_blender.manifold.lbfgs import Lbfgs
+from nsm_blender.manifold.solver import Solver
 from nsm_blender.models.manifold import FRAME
 
 from .manifolds import autoencoder, walk_base

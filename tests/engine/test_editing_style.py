@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nsm_blender.editing.style import Restyle, Style, StyleSettings, blend, gram_matrix, possible
-from nsm_blender.editing.tempo import Tempo
 from nsm_blender.errors import EditError, FileFormatError
+from nsm_blender.manifold.style import Restyle, Style, StyleSettings, blend, gram_matrix, possible
+from nsm_blender.manifold.tempo import Tempo
 
 from .manifolds import autoencoder, walk_base
 
 
 def fast() -> Style:
-    from nsm_blender.editing.frames import to_frames
+    from nsm_blender.manifold.frames import to_frames
 
     from .manifolds import walk
 

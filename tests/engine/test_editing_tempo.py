@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.editing.edit import Edit
-from nsm_blender.editing.frames import to_frames
-from nsm_blender.editing.style import Style, StyleSettings
-from nsm_blender.editing.tempo import Tempo, mixed, retimed
 from nsm_blender.errors import EditError
 from nsm_blender.evaluation.manifold import path_distance
 from nsm_blender.evaluation.metrics import bone_length_error, foot_slide
+from nsm_blender.manifold.edit import Edit
+from nsm_blender.manifold.frames import to_frames
+from nsm_blender.manifold.style import Style, StyleSettings
+from nsm_blender.manifold.tempo import Tempo, mixed, retimed
 from nsm_blender.motion.motion import Motion
 
 from .manifolds import autoencoder, walk

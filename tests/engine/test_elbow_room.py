@@ -6,13 +6,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.check import Problem, check
-from nsm_blender.control.goals import LOCOMOTION, ActionKey, Goal
-from nsm_blender.control.legs import Planner
-from nsm_blender.control.shot import Shot
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import SIDES, Carryable, Climbable, Seat, Surface
 from nsm_blender.geometry.sides import other_grasps, other_surfaces
+from nsm_blender.planning.path_planner import Planner
+from nsm_blender.planning.validation import Problem, check
+from nsm_blender.shot.goals import LOCOMOTION, ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 from .obstacles import box
 

@@ -7,11 +7,11 @@ import math
 
 import pytest
 
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.shot import Shot
 from nsm_blender.evaluation.errands import BODY, FPS, Case, carry_out, cases, rooms
 from nsm_blender.geometry.colliders import Collider
 from nsm_blender.geometry.furniture import held_out
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 from .obstacles import box, pen
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.climbing import climbing
-from nsm_blender.control.footholds import OVER, Footholds
+from nsm_blender.cleanup.climbing import climbing
+from nsm_blender.cleanup.footholds import OVER, Footholds
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT

@@ -6,15 +6,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.hand_servo import CLOSE, FASTEST, stepped
-from nsm_blender.control.scene_bake import SceneBake
-from nsm_blender.control.scene_goals import Reach, Stay
-from nsm_blender.control.scene_hands import between_palms
-from nsm_blender.control.shot import Shot
+from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Carryable, Surface
 from nsm_blender.motion.rotations import from_yaw
+from nsm_blender.rollout.goal_input import Reach, Stay
+from nsm_blender.rollout.grasp_alignment import CLOSE, FASTEST, stepped
+from nsm_blender.rollout.held_objects import between_palms
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 from .test_scene_motion import record
 

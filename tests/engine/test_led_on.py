@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.led_on import BESIDE, MOST, PACE, PATIENCE, STEP, led_on, led_there
-from nsm_blender.control.scene_goals import Stay, Steer
 from nsm_blender.models.nsm import FPS, FUTURE
+from nsm_blender.rollout.goal_input import Stay, Steer
+from nsm_blender.rollout.progress_assist import BESIDE, MOST, PACE, PATIENCE, STEP, led_on, led_there
 
 from .test_walker import walker
 

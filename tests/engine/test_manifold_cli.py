@@ -13,16 +13,16 @@ from safetensors.numpy import save_file
 
 from nsm_blender.cli import main
 from nsm_blender.commands.evaluate import CARDS
-from nsm_blender.control import synthesis
-from nsm_blender.control.shot import Shot, VelocityFollow
-from nsm_blender.editing.style import Style
-from nsm_blender.editing.tempo import Tempo
 from nsm_blender.evaluation import bench_manifold, manifold
+from nsm_blender.manifold import synthesis
+from nsm_blender.manifold.style import Style
+from nsm_blender.manifold.tempo import Tempo
 from nsm_blender.models.manifold import FRAME, Autoencoder
 from nsm_blender.models.synthesis import Footsteps
 from nsm_blender.motion.clip_file import update_library
 from nsm_blender.motion.motion import Motion
 from nsm_blender.paths import weights_folder
+from nsm_blender.shot.shot import Shot, VelocityFollow
 
 from . import manifolds
 from .synthetic import perform

@@ -6,8 +6,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.shot import Shot
 from nsm_blender.evaluation.naturalness.case import Case
 from nsm_blender.evaluation.naturalness.mesh_contact import contact_of, mesh_contact
 from nsm_blender.geometry.colliders import STILL, Collider, Cuboids
@@ -18,6 +16,8 @@ from nsm_blender.models.nsm import ACTIONS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 FPS, FRAMES = 30.0, 60
 

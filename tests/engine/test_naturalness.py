@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from nsm_blender.cli import main
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.shot import Shot
 from nsm_blender.evaluation.naturalness import recorded, table
 from nsm_blender.evaluation.naturalness.case import Case
 from nsm_blender.evaluation.naturalness.findings import FINDINGS, findings
@@ -34,6 +32,8 @@ from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array, from_axis_angle, from_yaw, rotate
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 from .synthetic import Performance, perform, stand
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from nsm_blender.cli import main
-from nsm_blender.control.scene_network import FILE, load
 from nsm_blender.errors import UserError
 from nsm_blender.evaluation.nsm import Trial, evaluate
 from nsm_blender.evaluation.nsm_ablations import TRAINED, told_aside, trained_alike, trained_figures
 from nsm_blender.geometry.furniture import make
 from nsm_blender.paths import weights_folder
+from nsm_blender.rollout.nsm_network import FILE, load
 
 NETWORKS = {
     "full": ([], "kronecker"),

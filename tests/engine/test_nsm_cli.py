@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from nsm_blender.cli import main
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.shot import Shot
 from nsm_blender.models.nsm import ACTIONS, ENCODERS, FPS, NSM
 from nsm_blender.models.weights import file_hash
 from nsm_blender.motion.clip_file import CLIPS_FOLDER
 from nsm_blender.motion.motion import Motion
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 from nsm_blender.training.episodes.props import objects_beside
 
 from .captures import clip_of, keep, sits_down

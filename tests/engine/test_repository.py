@@ -153,7 +153,7 @@ def test_importing_the_engine_loads_neither_torch_nor_weights() -> None:
         "import sys\n"
         "opened = []\n"
         "sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == 'open' else None)\n"
-        "import nsm_blender.control.bake, nsm_blender.control.shot\n"
+        "import nsm_blender.baking.bake, nsm_blender.shot.shot\n"
         "heavy = {'torch', 'scipy', 'bpy', 'safetensors'} & set(sys.modules)\n"
         "read = [name for name in opened if name.endswith('.safetensors')]\n"
         "sys.exit(f'{heavy} {read}' if heavy or read else 0)\n"

@@ -8,12 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from nsm_blender.control.root_limits import LIMITS, RootMotion, moved_along
-from nsm_blender.control.scene_goals import GoalInput, Reach, Stay
-from nsm_blender.control.scene_things import Scenery
 from nsm_blender.geometry.colliders import Surroundings
+from nsm_blender.geometry.scene_state import Scenery
 from nsm_blender.models.nsm import FPS, FUTURE
 from nsm_blender.motion.rotations import Array, wrap_angle
+from nsm_blender.rollout.goal_input import GoalInput, Reach, Stay
+from nsm_blender.rollout.root_limits import LIMITS, RootMotion, moved_along
 
 
 def rolled(step: Array, frames: int, top: float, band: tuple[float, float], towards: float = 0.0) -> Array:

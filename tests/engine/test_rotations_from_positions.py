@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from nsm_blender.editing.rotations_from_positions import rotations_of
+from nsm_blender.manifold.rotations_from_positions import rotations_of
 from nsm_blender.motion.rotations import from_exponential_map, from_yaw, multiply
 from nsm_blender.motion.skeleton import MODEL_SKELETON
 

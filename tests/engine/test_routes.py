@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from nsm_blender.control.goals import RouteOptions
-from nsm_blender.control.routes import SPACING, Route, find_route
 from nsm_blender.errors import RouteError
 from nsm_blender.geometry.colliders import Collider, Surroundings
 from nsm_blender.motion.rotations import Array, from_yaw, rotate
+from nsm_blender.planning.path_search import SPACING, Route, find_route
+from nsm_blender.shot.goals import RouteOptions
 
 from .obstacles import box, pen, sliding, wall
 

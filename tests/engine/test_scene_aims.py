@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.scene_aims import seat_towards
 from nsm_blender.geometry.roles import SIDES, Seat
 from nsm_blender.motion.rotations import from_yaw
+from nsm_blender.tasks.interaction_targets import seat_towards
 
 TURNED = np.concatenate([[2.0, 1.0, 0.0], from_yaw(np.array(np.pi / 2))])
 """A quarter turn to the left: what faces -Y in the thing's frame faces +X."""

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nsm_blender.control.bake import Bake
-from nsm_blender.control.goals import ActionKey
-from nsm_blender.control.scene_bake import SceneBake, bake_of
-from nsm_blender.control.shot import Shot
+from nsm_blender.baking.bake import Bake
+from nsm_blender.baking.nsm import SceneBake, bake_of
 from nsm_blender.errors import ShotError, WeightsError
 from nsm_blender.motion.motion import Motion
+from nsm_blender.shot.goals import ActionKey
+from nsm_blender.shot.shot import Shot
 
 from .puppets import Puppet
 from .test_scene_errands import OPTIONS, played, shot

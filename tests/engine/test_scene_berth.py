@@ -8,17 +8,17 @@ import math
 import numpy as np
 import pytest
 
-from nsm_blender.control.bodies import depth
-from nsm_blender.control.floor import Footprints
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.scene_bake import SceneBake
-from nsm_blender.control.scene_berth import BRAKES, ROOM, SceneBerth
-from nsm_blender.control.scene_things import Scenery
-from nsm_blender.control.shot import Shot
+from nsm_blender.baking.nsm import SceneBake
+from nsm_blender.geometry.body import depth
 from nsm_blender.geometry.colliders import Collider, Surroundings
+from nsm_blender.geometry.scene_state import Scenery
 from nsm_blender.models.nsm import FPS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
+from nsm_blender.planning.occupancy_grid import Footprints
+from nsm_blender.rollout.collision_avoidance import BRAKES, ROOM, SceneBerth
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 from .obstacles import box, pen, wall
 

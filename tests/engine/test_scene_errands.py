@@ -9,16 +9,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from nsm_blender.control.approaches import is_up
-from nsm_blender.control.check import check
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.scene_bake import SceneBake
-from nsm_blender.control.scene_rollout import Options
-from nsm_blender.control.shot import Shot
+from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.errors import ShotError
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Carryable, Climbable, Seat, Surface
 from nsm_blender.motion.motion import Motion
+from nsm_blender.planning.approach_poses import is_up
+from nsm_blender.planning.validation import check
+from nsm_blender.rollout.nsm import Options
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 from .puppets import Manners, Puppet
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.control.errands import UNFINISHED
 from nsm_blender.evaluation.nsm import DEVELOPMENT, seeds
 from nsm_blender.evaluation.nsm_bodies import motion_detail, penetration
 from nsm_blender.evaluation.nsm_endurance import judged
@@ -19,6 +18,7 @@ from nsm_blender.models.nsm import ACTIONS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import from_yaw
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
+from nsm_blender.tasks.task_machine import UNFINISHED
 
 from .test_scene_motion import COUNT, record
 

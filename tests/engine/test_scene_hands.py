@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from nsm_blender.control.bodies import solid
-from nsm_blender.control.scene_hands import LEVER, PALM, WITHIN, Hands
-from nsm_blender.control.scene_things import Scenery, to_world
+from nsm_blender.geometry.body import solid
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Carryable, Door
+from nsm_blender.geometry.scene_state import Scenery, to_world
 from nsm_blender.models.nsm import CONTACTS, FPS
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON
+from nsm_blender.rollout.held_objects import LEVER, PALM, WITHIN, Hands
 
 LEFT, RIGHT = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
 LYING = np.array([0.0, -0.5, 0.8, 1.0, 0, 0, 0])

@@ -9,17 +9,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nsm_blender.control.scene_deeds import HIP_JOINTS, Seating, sitting_place
-from nsm_blender.control.scene_goals import Reach
-from nsm_blender.control.scene_hands import PALM_THICKNESS, Hands, palm
-from nsm_blender.control.scene_motion import FARTHEST, TRUNK, Posed, allowed, foot_contacts, posed
-from nsm_blender.control.scene_rollout import SceneRecord
-from nsm_blender.control.scene_things import Scenery
+from nsm_blender.cleanup.cleanup import FARTHEST, TRUNK, Posed, allowed, foot_contacts, posed
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Carryable, Seat
+from nsm_blender.geometry.scene_state import Scenery
 from nsm_blender.models.nsm import ACTIONS, CONTACTS, FPS
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
+from nsm_blender.rollout.goal_input import Reach
+from nsm_blender.rollout.held_objects import PALM_THICKNESS, Hands, palm
+from nsm_blender.rollout.nsm import SceneRecord
+from nsm_blender.tasks.task_completion import HIP_JOINTS, Seating, sitting_place
 
 COUNT, SAT = 300, 120
 CUBOIDS = Cuboids(np.array([[0.0, 0.0, 0.2]]), np.array([[0.2, 0.2, 0.2]]))

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.control.scene_things import Scenery
 from nsm_blender.geometry.colliders import Surroundings
 from nsm_blender.geometry.footing import ground_under
+from nsm_blender.geometry.scene_state import Scenery
 from nsm_blender.motion.rotations import Array
 
 from .obstacles import box

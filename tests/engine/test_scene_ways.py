@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.scene_aims import open_aim, seat_aim
-from nsm_blender.control.scene_things import Scenery
-from nsm_blender.control.scene_ways import Ways, before_edge, is_pushed, through_door
-from nsm_blender.control.shot import Shot
 from nsm_blender.errors import RouteError
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Carryable, Door, Seat
+from nsm_blender.geometry.scene_state import Scenery
+from nsm_blender.planning.scene_planner import Ways, before_edge, is_pushed, through_door
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.interaction_targets import open_aim, seat_aim
 
 HERE = np.array([0.0, 0.0])
 KEY = ActionKey("walk", "there")

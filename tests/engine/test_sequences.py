@@ -9,16 +9,16 @@ import re
 import numpy as np
 import pytest
 
-from nsm_blender.control.check import check
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.led_on import MOST, PACE
-from nsm_blender.control.scene_bake import SceneBake
-from nsm_blender.control.scene_network import actions_of, load
-from nsm_blender.control.shot import Shot
+from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.rooms import random_room
 from nsm_blender.models.nsm import CONTACTS, OUTPUT
 from nsm_blender.motion.rotations import Array
+from nsm_blender.planning.validation import check
+from nsm_blender.rollout.nsm_network import actions_of, load
+from nsm_blender.rollout.progress_assist import MOST, PACE
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 from .puppets import Puppet
 from .test_doors import doorway

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nsm_blender.control.bodies import depth
+from nsm_blender.geometry.body import depth
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from nsm_blender.training.episodes.episode import Episode

@@ -6,15 +6,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.approaches import stands, used_handles
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.legs import Planner
-from nsm_blender.control.scene_aims import put_down_aim
-from nsm_blender.control.shot import Shot
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Carryable, Climbable, Handles, Seat, Surface
 from nsm_blender.geometry.scaling import scaled
 from nsm_blender.geometry.spots import at_spot
+from nsm_blender.planning.approach_poses import stands, used_handles
+from nsm_blender.planning.path_planner import Planner
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.interaction_targets import put_down_aim
 
 UP = np.array([0.0, 0.0, 1.0])
 SOFA = Seat([0, 0, 0.45], [0, -1, 0], 2.0, 0.5, [[1.1, 0, 0.6]], ["front", "left"])

@@ -8,15 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from nsm_blender.control.bodies import depth
-from nsm_blender.control.goals import ActionKey, Goal
-from nsm_blender.control.scene_bake import SceneBake
-from nsm_blender.control.shot import Shot
+from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.errors import ShotError
 from nsm_blender.evaluation.metrics import foot_slide
+from nsm_blender.geometry.body import depth
 from nsm_blender.geometry.colliders import Surroundings
 from nsm_blender.geometry.furniture import make
 from nsm_blender.geometry.rooms import Furnishing
+from nsm_blender.shot.goals import ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 
 from .obstacles import pen, wall
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.control.scene_hands import PALM_THICKNESS, Hands, Hold, between_palms, palm
-from nsm_blender.control.scene_motion import posed
-from nsm_blender.control.scene_things import Scenery
-from nsm_blender.control.stooping import LOWEST, MOST, stooped
+from nsm_blender.cleanup.cleanup import posed
+from nsm_blender.cleanup.reach_crouch import LOWEST, MOST, stooped
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Carryable
+from nsm_blender.geometry.scene_state import Scenery
 from nsm_blender.motion.rotations import Array
+from nsm_blender.rollout.held_objects import PALM_THICKNESS, Hands, Hold, between_palms, palm
 
 from .test_scene_motion import COUNT, record
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nsm_blender.editing.frames import integrate_root, to_frames, to_world_positions
+from nsm_blender.manifold.frames import integrate_root, to_frames, to_world_positions
 from nsm_blender.models.manifold import FRAME
 from nsm_blender.models.synthesis import EFFECTORS, EndEffectors
 from nsm_blender.motion.root import root_track, to_local

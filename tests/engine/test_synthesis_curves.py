@@ -11,12 +11,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.control.course import BRAKING, course_of
-from nsm_blender.control.planting import plant_feet
-from nsm_blender.control.shot import PathFollow, Shot, VelocityFollow, per_frame
-from nsm_blender.control.strike import FARTHEST, StrikeShot, StrikeSynthesis, Target
-from nsm_blender.control.synthesis import Crowd, Networks, Options, Synthesis
 from nsm_blender.errors import ShotError
+from nsm_blender.manifold.strike import FARTHEST, StrikeShot, StrikeSynthesis, Target
+from nsm_blender.manifold.synthesis import Crowd, Networks, Options, Synthesis
+from nsm_blender.manifold.synthesis_trajectory import BRAKING, course_of
 from nsm_blender.models.manifold import FRAME, UNITS, WIDTH, Autoencoder
 from nsm_blender.models.synthesis import (
     END_EFFECTOR_SHAPES,
@@ -30,6 +28,7 @@ from nsm_blender.models.synthesis import (
     Footsteps,
     Stepping,
 )
+from nsm_blender.motion.foot_lock import plant_feet
 from nsm_blender.motion.mirror import mirror_vectors
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import from_exponential_map, multiply
@@ -42,6 +41,7 @@ from nsm_blender.motion.skeleton import (
     mirror_indices,
 )
 from nsm_blender.paths import weights_folder
+from nsm_blender.shot.shot import PathFollow, Shot, VelocityFollow, per_frame
 
 from .synthetic import perform
 from .test_synthesis_model import tensors

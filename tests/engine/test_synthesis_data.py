@@ -134,7 +134,7 @@ def punching():
 
 
 def test_strikes_are_found_where_the_hand_stops(data):
-    from nsm_blender.editing.frames import around_root
+    from nsm_blender.manifold.frames import around_root
     from nsm_blender.training.strike_data import Fight, profiles_of, strikes_of
 
     positions = punching()
@@ -153,8 +153,8 @@ def test_strikes_are_found_where_the_hand_stops(data):
 
 
 def test_data_without_a_kick_is_refused(data):
-    from nsm_blender.editing.frames import around_root
     from nsm_blender.errors import UserError
+    from nsm_blender.manifold.frames import around_root
     from nsm_blender.training.strike_data import Fight, end_effector_constants, strikes_of
 
     positions = punching()
@@ -165,7 +165,7 @@ def test_data_without_a_kick_is_refused(data):
 
 
 def test_moved_strikes_keep_the_bones_of_the_limb(data):
-    from nsm_blender.editing.frames import around_root
+    from nsm_blender.manifold.frames import around_root
     from nsm_blender.training.strike_data import Fight, moved, strikes_of
 
     positions = punching()

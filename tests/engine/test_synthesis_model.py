@@ -124,7 +124,7 @@ def test_hidden_units_that_rest_make_frames_that_rest():
 
 def test_only_feet_that_leave_their_place_slide():
     torch = pytest.importorskip("torch")
-    from nsm_blender.editing.frames import to_frames
+    from nsm_blender.manifold.frames import to_frames
     from nsm_blender.training.synthesis import slide
 
     done = perform(1.2, 4.0, turn=0.5)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.control.routes import Route
-from nsm_blender.control.scene_goals import Steer
-from nsm_blender.control.walker import GAINING, SPEEDS, Walker
+from nsm_blender.planning.path_search import Route
+from nsm_blender.planning.speed_profile import GAINING, SPEEDS, Walker
+from nsm_blender.rollout.goal_input import Steer
 
 TIMES = np.linspace(0, 2, 13)
 

@@ -342,7 +342,7 @@ def test_cancelling_a_bake_leaves_everything_as_it_was(engine, job, state, progr
 @pytest.mark.parametrize(
     ("module", "place"),
     [
-        ("nsm_blender.control.bake", "Bake.step"),
+        ("nsm_blender.baking.bake", "Bake.step"),
         ("operators.job", "armatures.channels"),
         ("scene.actions", "_enum"),
         ("scene.measure", "_evaluate"),
@@ -374,7 +374,7 @@ def test_an_exception_in_the_middle_leaves_everything_as_it_was(
 def test_an_unexpected_exception_can_be_raised_for_developers(engine, extension_module, monkeypatch):
     build.shot(engine)
     monkeypatch.setenv("NSM_BLENDER_RAISE", "1")
-    monkeypatch.setattr(extension_module("nsm_blender.control.bake").Bake, "step", lambda self: 1 / 0)
+    monkeypatch.setattr(extension_module("nsm_blender.baking.bake").Bake, "step", lambda self: 1 / 0)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         bpy.ops.nsm.bake()
 
@@ -475,7 +475,7 @@ def test_the_saved_shot_repeats_the_bake_without_blender(engine, extension_modul
     rig, _ = build.shot(engine)
     path = tmp_path / "shot.json"
     bpy.ops.nsm.save_shot(filepath=str(path))
-    loaded = extension_module("nsm_blender.control.shot").Shot.load(path)
+    loaded = extension_module("nsm_blender.shot.shot").Shot.load(path)
     assert loaded == extension_module("scene.gather").gather(bpy.context, rig).shot
 
 

@@ -47,7 +47,7 @@ def test_a_synthesis_writes_one_new_action_that_follows_the_curve(engine, extens
 def test_the_step_settings_are_those_of_the_engine(engine, extension_module):
     rig, _ = build.shot(engine)
     found = extension_module("operators.synthesis_job").options(rig)
-    assert found == extension_module("nsm_blender.control.synthesis").Options()
+    assert found == extension_module("nsm_blender.manifold.synthesis").Options()
     rig.nsm.manifold.synthesis.frequency = 1.5
     rig.nsm.manifold.synthesis.sway = 0.0
     found = extension_module("operators.synthesis_job").options(rig)

@@ -103,7 +103,7 @@ def test_enabling_imports_no_torch_and_none_of_the_engines_work(enabling):
     roots = {name.split(".")[0] for name in enabling["NEW"]}
     assert f"{PACKAGE}.operators.bake" in enabling["NEW"]
     assert not roots & {"torch", "safetensors", "scipy"}
-    heavy = ("control", "models", "training", "evaluation")
+    heavy = ("rollout", "cleanup", "tasks", "baking", "manifold", "models", "training", "evaluation")
     assert not [name for name in enabling["NEW"] if name.startswith(tuple(f"{PACKAGE}.nsm_blender.{h}" for h in heavy))]
 
 
@@ -134,5 +134,5 @@ os._exit(0)
 
 def test_the_gait_numbers_in_files_stay_those_of_the_engine(extension_module):
     items = extension_module("scene.properties").GAIT_ITEMS
-    assert tuple(item[0] for item in items) == extension_module("nsm_blender.control.shot").BAKEABLE_GAITS
+    assert tuple(item[0] for item in items) == extension_module("nsm_blender.shot.shot").BAKEABLE_GAITS
     assert [item[3] for item in items] == [0, 1, 2, 3]

@@ -30,8 +30,8 @@ def puppet(repository: Path, extension_module, monkeypatch: pytest.MonkeyPatch) 
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(__import__("sys").modules, "puppets", module)
     spec.loader.exec_module(module)
-    bakes, network = (extension_module(f"nsm_blender.control.{name}") for name in ("scene_bake", "scene_network"))
-    straight = extension_module("nsm_blender.control.scene_rollout").Options(bidirectional=False)
+    bakes, network = (extension_module(f"nsm_blender.{name}") for name in ("baking.nsm", "rollout.nsm_network"))
+    straight = extension_module("nsm_blender.rollout.nsm").Options(bidirectional=False)
     monkeypatch.setattr(bakes, "load", lambda _weights: module.Puppet())
     monkeypatch.setattr(bakes, "Options", lambda: straight)
     monkeypatch.setattr(network, "able", lambda: tuple(module.ALL))
@@ -171,8 +171,7 @@ def test_a_character_of_another_size_is_an_obstacle_of_its_own_size(engine, exte
 def test_the_network_can_be_chosen_and_what_it_cannot_do_is_refused(puppet, rig, extension_module):
     job = extension_module("operators.job").BakeJob
     kinds = {
-        name: extension_module(f"nsm_blender.control.{file}")
-        for name, file in (("Bake", "bake"), ("SceneBake", "scene_bake"))
+        name: extension_module(f"nsm_blender.baking.{file}") for name, file in (("Bake", "bake"), ("SceneBake", "nsm"))
     }
     rig.nsm.controller = "PFNN"
     before = snapshot()

@@ -22,7 +22,7 @@ def test_the_zip_has_what_a_bake_needs(names: set[str], repository: Path) -> Non
     weights = {f"weights/{path.name}" for path in (repository / "weights").glob("*.safetensors")}
     cards = {str(Path(name).with_suffix(".json")) for name in weights}
     assert weights
-    assert names >= {"__init__.py", "blender_manifest.toml", "LICENSE", "nsm_blender/control/bake.py"} | weights | cards
+    assert names >= {"__init__.py", "blender_manifest.toml", "LICENSE", "nsm_blender/baking/bake.py"} | weights | cards
 
 
 def test_the_zip_has_nothing_but_the_extension(names: set[str]) -> None:

@@ -9,21 +9,21 @@ from functools import partial
 
 import numpy as np
 
-from ...control.check import check
-from ...control.foresight import foresee
-from ...control.goals import ActionKey, Goal
-from ...control.legs import Leg
-from ...control.scene_aims import aim_of
-from ...control.scene_things import Scenery
-from ...control.scene_ways import Ways
-from ...control.shot import Shot
 from ...errors import RouteError
 from ...geometry.colliders import Collider, Surroundings
 from ...geometry.furniture import make
 from ...geometry.mesh import TriangleMesh
 from ...geometry.rooms import Furnishing, random_room
+from ...geometry.scene_state import Scenery
 from ...motion.root import angle_of, direction
 from ...motion.rotations import Array, wrap_angle
+from ...planning.arrival_times import foresee
+from ...planning.path_planner import Leg
+from ...planning.scene_planner import Ways
+from ...planning.validation import check
+from ...shot.goals import ActionKey, Goal
+from ...shot.shot import Shot
+from ...tasks.interaction_targets import aim_of
 from .case import DEVELOPMENT_SEEDS, Case
 
 USES: dict[str, tuple[str, str, tuple[str, ...]]] = {

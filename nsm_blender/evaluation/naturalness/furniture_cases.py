@@ -13,14 +13,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...control.goals import ActionKey, Goal
-from ...control.shot import Shot
 from ...geometry.colliders import Collider
 from ...geometry.form import Form
 from ...geometry.furniture import Piece
 from ...geometry.roles import Carryable, Climbable, Door, Handles, Seat, Surface, moved
 from ...motion.root import angle_of, direction
 from ...motion.rotations import Array, to_matrix
+from ...shot.goals import ActionKey, Goal
+from ...shot.shot import Shot
 from ..real_furniture.catalog import LOADS, SEATS, SURFACES, make
 from ..real_furniture.rooms import (
     WALL,

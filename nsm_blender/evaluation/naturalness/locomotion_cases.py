@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...control.goals import ActionKey, Goal
-from ...control.shot import PathFollow, Shot, VelocityFollow
 from ...motion.root import direction
 from ...motion.rotations import Array
+from ...shot.goals import ActionKey, Goal
+from ...shot.shot import PathFollow, Shot, VelocityFollow
 from .case import Case
 
 RATES = (24.0, 25.0, 30.0, 60.0)

@@ -9,17 +9,17 @@ from functools import cache
 
 import numpy as np
 
-from ...control.shot import PathFollow, Shot, per_frame
-from ...control.strike import StrikeShot, StrikeSynthesis, Target
-from ...control.synthesis import Crowd, Networks, Options, Synthesis
-from ...editing.constraints import Constraint, FloorHeight, FootSkate, KeepTrajectory, PinJoint
-from ...editing.edit import Edit
-from ...editing.style import load_styles
+from ...manifold.constraints import Constraint, FloorHeight, FootSkate, KeepTrajectory, PinJoint
+from ...manifold.edit import Edit
+from ...manifold.strike import StrikeShot, StrikeSynthesis, Target
+from ...manifold.style import load_styles
+from ...manifold.synthesis import Crowd, Networks, Options, Synthesis
 from ...models.synthesis import EFFECTORS, EndEffectors
 from ...motion.motion import Motion
 from ...motion.root import direction, to_world
 from ...motion.rotations import Array
 from ...paths import weights_folder
+from ...shot.shot import PathFollow, Shot, per_frame
 
 Named = tuple[str, int, Motion]
 """Kind, seed and motion."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...control.bodies import CAPSULES
-from ...control.scene_hands import ARMS, PALM_THICKNESS, palm
+from ...geometry.body import CAPSULES
 from ...geometry.colliders import PLACE, QUATERNION, Collider, Cuboids
 from ...geometry.mesh import TriangleMesh
 from ...geometry.mesh_distance import MeshDistance, samples
@@ -21,6 +20,7 @@ from ...motion.motion import Motion
 from ...motion.root import direction
 from ...motion.rotations import Array, conjugate, normalize, rotate
 from ...motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
+from ...rollout.held_objects import ARMS, PALM_THICKNESS, palm
 from .case import Case
 
 RATE = 20.0

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ...control.scene_bake import FRAMES_PER_STEP, SceneBake, bake_of
-from ...control.shot import Shot
+from ...baking.nsm import FRAMES_PER_STEP, SceneBake, bake_of
 from ...errors import UserError
 from ...models.nsm import FPS
 from ...motion.motion import Motion
+from ...shot.shot import Shot
 from ..bench import ONE_THREAD
 from .case import DEVELOPMENT_SEEDS, UNSEEN_SEEDS, Case
 from .measures import measure

@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...control.bake import Bake
-from ...control.errands import Outcome
-from ...control.goals import ActionKey, Goal
-from ...control.shot import PathFollow, Shot, per_frame
+from ...baking.bake import Bake
 from ...errors import UserError
 from ...geometry.colliders import Collider, Cuboids, Surroundings
 from ...geometry.furniture import held_out
@@ -17,6 +14,9 @@ from ...models.nsm import FPS
 from ...motion.root import angle_of
 from ...motion.rotations import Array, from_yaw
 from ...motion.skeleton import MODEL_SKELETON
+from ...shot.goals import ActionKey, Goal
+from ...shot.shot import PathFollow, Shot, per_frame
+from ...tasks.task_machine import Outcome
 from .clutter import clutter
 from .episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
 from .track import Track, from_motion

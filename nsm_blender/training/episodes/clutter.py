@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...control.bodies import RADII, bone_points
+from ...geometry.body import RADII, bone_points
 from ...geometry.colliders import Collider, Surroundings
 from ...geometry.furniture import held_out, make
 from ...motion.rotations import from_yaw

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...control.bodies import CAPSULES
+from ...geometry.body import CAPSULES
 from ...geometry.colliders import Collider, Surroundings
 from ...geometry.footing import CLIMBABLE, ground_under
 from ...models.nsm import ACTIONS, CONTACTS, FPS, GOAL_ACTIONS

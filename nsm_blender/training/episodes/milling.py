@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...control.bake import Bake
-from ...control.goals import ActionKey, Goal
-from ...control.shot import Shot
+from ...baking.bake import Bake
 from ...models.nsm import FPS
+from ...shot.goals import ActionKey, Goal
+from ...shot.shot import Shot
 from .track import Track, from_motion
 
 _SECONDS = 24.0

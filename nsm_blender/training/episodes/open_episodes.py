@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...control.bodies import depth
+from ...geometry.body import depth
 from ...geometry.colliders import Collider, Surroundings
 from ...models.nsm import CONTACTS, FPS
 from ...motion.easing import eased

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...control.bake import Bake
-from ...control.shot import PathFollow, Shot, per_frame
+from ...baking.bake import Bake
 from ...geometry.colliders import Placed
 from ...models.nsm import ACTIONS, FPS
 from ...motion.clip_file import LibraryEntry, load_library
@@ -18,6 +17,7 @@ from ...motion.filters import velocity
 from ...motion.root import direction, to_local, to_world
 from ...motion.rotations import Array, wrap_angle
 from ...motion.skeleton import MODEL_SKELETON
+from ...shot.shot import PathFollow, Shot, per_frame
 from .captures import load_capture
 from .track import Track, from_motion
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...control.pose import reach_ankles
 from ...motion.ik import Limb, solve_limb
 from ...motion.rotations import Array, between, conjugate, make_continuous, multiply, rotate, slerp
 from ...motion.skeleton import MODEL_SKELETON
+from ...rollout.pose import reach_ankles
 from .track import Track
 
 ARMS: dict[str, Limb] = {

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...control.bodies import depth
+from ...geometry.body import depth
 from ...geometry.colliders import Collider, Cuboids, Placed, Surroundings
 from ...geometry.furniture import Piece, held_out, make
 from ...geometry.roles import Seat

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ...control.planting import plant_feet
 from ...models.nsm import ACTIONS, FPS, GOAL_ACTIONS
 from ...motion.clip import Clip
 from ...motion.contacts import foot_contacts
 from ...motion.filters import gaussian
+from ...motion.foot_lock import plant_feet
 from ...motion.gait import GAITS, gait_labels
 from ...motion.mirror import mirror_rotations, mirror_vectors
 from ...motion.motion import Motion

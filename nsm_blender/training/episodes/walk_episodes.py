@@ -14,7 +14,7 @@ from .pool import Pool
 
 SECONDS = (5.0, 9.0)
 _FARTHEST = 4.0
-"""Metres: goals farther away are reached along a route, by steering (see `control.routes`)."""
+"""Metres: goals farther away are reached along a route, by steering (see `planning.path_search`)."""
 _IDLE = ACTIONS.index("idle")
 
 

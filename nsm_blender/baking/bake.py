@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a shot to a motion, step by step, so that a modal operator can show progress and stop."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..cleanup.pfnn_foot_lock import contacts_of, lock_feet
+from ..models.pfnn import FPS, PFNN
+from ..motion.gait import GAITS
+from ..motion.motion import Motion
+from ..motion.rotations import Array, make_continuous
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..paths import weights_folder
+from ..planning.path import GroundPath
+from ..planning.trajectory import Commands, Future, PathCommands, State, VelocityCommands, start_of
+from ..planning.validation import refuse
+from ..rollout.pfnn import Locomotion, Record
+from ..rollout.pose import decode, joint_places
+from ..shot.goals import LOCOMOTION
+from ..shot.shot import Shot, VelocityFollow
+from ..tasks.task_machine import ErrandCommands
+
+FRAMES_PER_STEP = 12
+"""Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
+SETTLING = 60
+"""Frames of standing before the first, in which the mean pose becomes a natural one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Now:
+    """How far a rollout has come. places: (J, 3) joints in the world, as the network has them. things: pose (7,) of
+    each thing that was moved so far, by name."""
+
+    places: Array
+    things: dict[str, Array] = field(default_factory=dict)
+
+
+class Bake:
+    """One bake in progress. `step()` does a small piece of work; repeat until `done`, then ask for `motion()`.
+
+    Raises ShotError or WeightsError on construction when the shot cannot be baked. The same shot and
+    weights give the same motion, bit for bit, on one machine.
+    """
+
+    def __init__(self, shot: Shot, weights: Path | str | None = None) -> None:
+        shot.validate()
+        if shot.keys:
+            refuse(shot, LOCOMOTION)
+        self.shot = shot
+        self._network = PFNN.load(weights or weights_folder() / "pfnn.safetensors")
+        self._commands: Commands
+        if shot.path is not None:
+            self._commands = PathCommands(shot.path, shot.fps)
+            start = start_of(shot.path)
+        elif shot.velocity is not None:
+            self._commands = VelocityCommands(shot.velocity, shot.fps)
+            start = (0.0, 0.0, 0.0, shot.velocity.facings[0])
+        else:
+            self._commands = ErrandCommands(shot)
+            start = (0.0, 0.0, 0.0, 0.0)
+        if shot.start is not None:
+            start = (shot.start[0], shot.start[1], shot.start[2], shot.start[3])
+        self._frames = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
+        self._character = Locomotion(self._network, start, self._frames, shot.bias_velocity, shot.bias_direction)
+        self._character.settle(standing(self._character.state), SETTLING)
+        self._motion: Motion | None = None
+
+    @property
+    def done(self) -> bool:
+        """All frames are made."""
+        return self._motion is not None
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done, 0..1."""
+        return 1.0 if self.done else 0.98 * self._character.frame / self._frames
+
+    def now(self) -> Now | None:
+        """The last frame that was made, before the feet are locked; None before the first."""
+        record = self._character.record()
+        last = Record(record.root[-1:], record.y[-1:], record.phase[-1:], record.gait[-1:])
+        return Now(decode(last, self._network.rotation_reference)[2][0]) if len(last.root) else None
+
+    def step(self) -> None:
+        """Advance by a few frames, or finish when all are there."""
+        character = self._character
+        if character.frame >= self._frames:
+            self._motion = self._finish()
+            return
+        for _ in range(min(FRAMES_PER_STEP, self._frames - character.frame)):
+            character.step(self._commands.future(character.state))
+
+    def motion(self) -> Motion:
+        """The finished motion at the shot's frame rate, exactly `shot.frames` frames."""
+        while not self.done:
+            self.step()
+        assert self._motion is not None
+        return self._motion
+
+    @property
+    def path(self) -> GroundPath | None:
+        """The path that is followed, if the shot has one."""
+        return self._commands.path if isinstance(self._commands, PathCommands) else None
+
+    def unlocked(self) -> Motion:
+        """The motion at 60 fps as the network made it, before the feet are locked; for comparison."""
+        record = self._character.record()
+        hips, rotations, _ = decode(record, self._network.rotation_reference)
+        places = joint_places(hips, rotations)
+        return self._as_motion(record, places, rotations, contacts_of(record, places))
+
+    def _finish(self) -> Motion:
+        record = self._character.record()
+        commands = self._commands
+        above = commands.undersides(record.root[:, :2]) if isinstance(commands, ErrandCommands) else None
+        locked = lock_feet(record, self._network.rotation_reference, self._character.height, above)
+        return self._as_motion(record, *locked).resampled(self.shot.fps, self.shot.frames)
+
+    def _outcomes(self) -> dict[str, Any]:
+        """What became of the action keys, for the report; nothing for a shot without."""
+        commands = self._commands
+        return {"keys": commands.report(self._character.state)} if isinstance(commands, ErrandCommands) else {}
+
+    def _as_motion(self, record: Record, positions: Array, rotations: Array, contacts: Array) -> Motion:
+        return Motion(
+            names=MODEL_SKELETON.names,
+            parents=MODEL_SKELETON.parents,
+            positions=positions.astype(np.float32),
+            rotations=make_continuous(rotations).astype(np.float32),
+            root=record.root.astype(np.float32),
+            contacts=contacts,
+            contact_names=CONTACT_JOINTS,
+            phase=record.phase,
+            actions=record.gait.astype(np.float32),
+            action_names=GAITS,
+            fps=FPS,
+            meta=self._outcomes()
+            | {
+                "model": "pfnn",
+                "weights": self._network.hash,
+                "shot": self.shot.hash(),
+                "seed": self.shot.seed,
+                "name": self.shot.name,
+            },
+        )
+
+
+def standing(state: State) -> Future:
+    """The command to stand where one is."""
+    return VelocityCommands(VelocityFollow([[0.0, 0.0]], [state.angle], ["stand"]), FPS).future(state)

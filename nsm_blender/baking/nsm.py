@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a shot with action keys to a motion by the NSM, step by step, and again from the first key that was changed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from ..cleanup.cleanup import Posed, posed
+from ..errors import ShotError
+from ..geometry.colliders import Surroundings
+from ..geometry.scene_state import Scenery, blended
+from ..models.nsm import ACTIONS, FPS, NSM
+from ..motion.motion import Motion
+from ..motion.rotations import Array, make_continuous
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..planning.path import GroundPath
+from ..planning.validation import refuse
+from ..rollout.goal_input import Stay
+from ..rollout.nsm import Options, SceneCharacter, SceneRecord
+from ..rollout.nsm_network import actions_of, load, standing_of
+from ..shot.goals import LOCOMOTION
+from ..shot.shot import Shot
+from ..tasks.nsm_task_machine import SceneErrands
+from .bake import Bake, Now
+
+FRAMES_PER_STEP = 6
+"""Frames of the rollout in one `SceneBake.step`: about 20 ms, so that a key press is noticed at once."""
+_DIGITS = 5
+"""Of the poses of things: hundredths of a millimetre."""
+
+Model = Literal["auto", "pfnn", "nsm"]
+"""The network of a bake: "auto" takes the NSM when a key asks for what only it can do."""
+
+
+def bake_of(shot: Shot, model: Model = "auto", again: Bake | SceneBake | None = None) -> Bake | SceneBake:
+    """The bake of a shot by the network that suits it. again: see SceneBake. Raises ShotError or WeightsError."""
+    beyond = any(key.action not in LOCOMOTION for key in shot.keys)
+    if model == "nsm" or (model == "auto" and beyond):
+        return SceneBake(shot, again=again if isinstance(again, SceneBake) else None)
+    return Bake(shot)
+
+
+@dataclass(frozen=True, eq=False)
+class _Checkpoint:
+    """The rollout as it was before key number `key` was begun."""
+
+    key: int
+    errands: SceneErrands
+
+
+class SceneBake:
+    """One bake in progress. `step()` does a small piece of work; repeat until `done`, then ask for `motion()`.
+
+    weights: a file, or a network that is loaded. again: a bake of the same shot before it was edited; what comes before
+    the first change is taken from there. Raises ShotError or WeightsError on construction when the shot cannot be
+    baked. The same shot and weights give the same motion, bit for bit, on one machine.
+    """
+
+    def __init__(
+        self,
+        shot: Shot,
+        weights: Path | str | NSM | None = None,
+        options: Options | None = None,
+        again: SceneBake | None = None,
+    ) -> None:
+        shot.validate()
+        if not shot.keys:
+            raise ShotError("The NSM bakes action keys, and the shot has none; add one, or choose the PFNN.")
+        self._network = weights if isinstance(weights, NSM) else load(weights)
+        refuse(shot, actions_of(self._network.card))
+        self.shot = shot
+        self._options = options or Options()
+        self._frames = _rollout_frames(shot)
+        self._motion: Motion | None = None
+        self._checkpoints: list[_Checkpoint] = []
+        kept = None if again is None else again._before_change(self)
+        self._errands = self._begun() if kept is None else kept
+        self.first_frame = self._errands.character.frame
+        """The first frame, at 60 fps, that was not taken from the bake before."""
+
+    def _begun(self) -> SceneErrands:
+        shot = self.shot
+        start = np.array((0.0, 0.0, 0.0, 0.0) if shot.start is None else shot.start, dtype=float)
+        scenery = Scenery(Surroundings(shot.colliders), shot.fps)
+        wish = Stay(start[:3])
+        character = SceneCharacter(self._network, standing_of(self._network), start, scenery, wish, self._options)
+        return SceneErrands(shot, character)
+
+    def _before_change(self, new: SceneBake) -> SceneErrands | None:
+        """The latest state of this bake that is also one of the new one's, ready to go on with its keys."""
+        old, shot = self.shot, new.shot
+        same = (old.start, old.fps, old.route_options) == (shot.start, shot.fps, shot.route_options)
+        colliders = [[c.to_data() for c in one.colliders] for one in (old, shot)]
+        if not same or colliders[0] != colliders[1] or new._network.hash != self._network.hash:
+            return None
+        if new._options != self._options:
+            return None
+        goals = [{goal.name: goal for goal in one.goals} for one in (old, shot)]
+        equal = 0
+        for before, after in zip(old.keys, shot.keys, strict=False):
+            if before != after or goals[0].get(before.goal) != goals[1].get(after.goal):
+                break
+            equal += 1
+        usable = [c for c in self._checkpoints if c.key <= equal and c.errands.character.frame <= new._frames]
+        if not usable:
+            return None
+        new._checkpoints = usable[:-1]
+        return usable[-1].errands.resumed(shot)
+
+    @property
+    def done(self) -> bool:
+        """All frames are made."""
+        return self._motion is not None
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done, 0..1."""
+        return 1.0 if self.done else 0.98 * self._errands.character.frame / self._frames
+
+    @property
+    def keys_done(self) -> bool:
+        """All keys are done, whatever became of them; the rest of the shot is staying there."""
+        return self._errands.number == len(self.shot.keys)
+
+    def end_here(self) -> None:
+        """End the shot with the frames that are made so far, and what its last frame still needs."""
+        made = self._errands.character.frame
+        if not self.done and made > 1:
+            frames = math.ceil((made - 1) * self.shot.fps / FPS - 1e-6) + 1
+            self.shot = replace(self.shot, frames=min(frames, self.shot.frames))
+            self._frames = _rollout_frames(self.shot)
+
+    def record(self) -> SceneRecord:
+        """What the network predicted so far, at 60 fps."""
+        return self._errands.character.record()
+
+    def now(self) -> Now | None:
+        """The last frame that was made, before the last correction; None before the first."""
+        character = self._errands.character
+        return Now(character.places, dict(character.scenery.moved)) if character.frame else None
+
+    @property
+    def path(self) -> GroundPath | None:
+        """No curve is followed."""
+        return None
+
+    def step(self) -> None:
+        """Advance by a few frames, or finish when all are there."""
+        errands = self._errands
+        frame = errands.character.frame
+        if frame >= self._frames:
+            self._motion = self._finish()
+            return
+        for _ in range(min(FRAMES_PER_STEP, self._frames - frame)):
+            known = self._checkpoints[-1].key if self._checkpoints else -1
+            if errands.between_keys and errands.number > known:
+                self._checkpoints.append(_Checkpoint(errands.number, errands.fork()))
+            errands.step()
+
+    def motion(self) -> Motion:
+        """The finished motion at the shot's frame rate, exactly `shot.frames` frames."""
+        while not self.done:
+            self.step()
+        assert self._motion is not None
+        return self._motion
+
+    def _finish(self) -> Motion:
+        errands, shot = self._errands, self.shot
+        record = errands.character.record()
+        body = posed(record, errands.seatings, errands.hands, shot.colliders, shot.fps / FPS)
+        keys = errands.report()
+        for one in body.corrections:
+            keys[one.key]["error_cm"], keys[one.key]["error_deg"] = one.cm, one.deg
+        return Motion(
+            names=MODEL_SKELETON.names,
+            parents=MODEL_SKELETON.parents,
+            positions=body.places.astype(np.float32),
+            rotations=make_continuous(body.rotations).astype(np.float32),
+            root=body.root.astype(np.float32),
+            contacts=body.contacts,
+            contact_names=CONTACT_JOINTS,
+            phase=record.phase.astype(np.float32),
+            actions=record.actions.astype(np.float32),
+            action_names=ACTIONS,
+            fps=FPS,
+            meta={
+                "model": "nsm",
+                "weights": self._network.hash,
+                "shot": shot.hash(),
+                "seed": shot.seed,
+                "name": shot.name,
+                "keys": keys,
+                "corrections": body.told(),
+                "things": self._things(body),
+            },
+        ).resampled(shot.fps, shot.frames)
+
+    def _things(self, body: Posed) -> dict[str, list[list[float]]]:
+        """Poses of the things that were moved, one for each frame of the shot."""
+        times = np.minimum(np.arange(self.shot.frames) * (FPS / self.shot.fps), len(body.root) - 1)
+        first = np.floor(times).astype(int)
+        last = np.minimum(first + 1, len(body.root) - 1)
+
+        def resampled(poses: Array) -> list[list[float]]:
+            out: list[list[float]] = np.round(blended(poses[first], poses[last], times - first), _DIGITS).tolist()
+            return out
+
+        return {name: resampled(poses) for name, poses in body.things.items()}
+
+
+def _rollout_frames(shot: Shot) -> int:
+    """Frames at 60 fps that a shot needs."""
+    return math.ceil((shot.frames - 1) / shot.fps * FPS) + 1

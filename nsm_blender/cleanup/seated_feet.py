@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A body that sits: its feet stay on the ground where they came to stand, until getting up; its back leans on what is
+behind it.
+
+The network blends recordings of people who sat for long and crossed their legs; what comes out is a leg that hangs in
+the air with its knee turned out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..geometry.body import OWNERS, RADII, bone_points
+from ..geometry.colliders import Collider, Placed, Surroundings
+from ..models.nsm import ACTIONS, CONTACTS, FPS
+from ..motion.easing import eased, smoothstep
+from ..motion.filters import runs
+from ..motion.ik import LEFT_LEG, RIGHT_LEG, solve_limb
+from ..motion.root import direction
+from ..motion.rotations import Array, from_axis_angle, multiply, rotate, slerp
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..rollout.held_objects import TOUCHES
+from ..rollout.nsm import SceneRecord
+from ..tasks.task_completion import Seating
+
+LATELY = round(0.5 * FPS)
+"""Frames before touching the seat in which a foot must have stood to be kept where it stood."""
+RISES = round(0.6 * FPS)
+"""Frames of getting up within which a foot that hung is down again."""
+STAYS = 0.15
+"""Metres from there within which it is not lifted then;"""
+STEP = round(0.25 * FPS)
+"""frames that it is lifted for, else."""
+SWINGS = round(0.4 * FPS)
+"""Frames in which a foot that was kept comes back to its own way."""
+FARTHEST_BACK, SLIDES = np.radians(30), 0.16
+"""Radians by which a trunk leans back at most, and metres that the hips slide back on a deep seat meanwhile: what is
+farther behind them is no backrest of this place."""
+UPRIGHT = 0.5
+"""Share of the way back to a backrest after which the hips slide, too."""
+LEANS_IN, LEANS_OUT = 1.2 * FPS, 0.5 * FPS
+"""Frames in which a body that sits leans back, and sits up again when it is told to get up."""
+PRESSES = 0.01
+"""Metres by which a back presses into what it leans on."""
+_TRIED = np.linspace(0.0, 1.0, 41)
+_LOOKS = 0.3
+"""Share of a lean that the head has: it looks on where it did."""
+_BACK, _SHINS = np.isin(OWNERS, ["Hips", "Neck"]), np.isin(OWNERS, ["LeftLeg", "RightLeg"])
+_HIP_JOINTS, _HEAD = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"]), MODEL_SKELETON.index("Head")
+_UPPER = [n for n, name in enumerate(MODEL_SKELETON.names) if not name.endswith(("Leg", "Foot", "Toe"))]
+_SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
+
+
+def keep_feet(record: SceneRecord, seatings: Sequence[Seating], contacts: Array, wanted: Array, turned: Array) -> None:
+    """Let both feet stand from when the hips touch the seat, in place.
+
+    contacts: (T, 4) of CONTACT_JOINTS. wanted: (T, J, 3) joint places that the toes should meet. turned: (T, J, 4)
+    world rotations.
+    """
+    for seating in seatings:
+        last = len(contacts) if seating.left is None else seating.left
+        touching = (record.contacts[:, _HIPS] > TOUCHES) & (record.actions[:, _SIT] > TOUCHES)
+        before = np.flatnonzero(~touching[seating.first : seating.settled])
+        touch = seating.first + (int(before[-1]) + 1 if len(before) else 0)
+        for side in ("Left", "Right"):
+            _keep(side, (touch, seating.settled, last), contacts, wanted, turned)
+
+
+def lean_back(
+    places: Array,
+    rotations: Array,
+    facing: Array,
+    seatings: Sequence[Seating],
+    colliders: dict[str, Collider],
+    rate: float,
+) -> tuple[Array, Array, Array]:
+    """Hips (T, 3) and world rotations (T, J, 4) with the back on a backrest while it sits, and how much (T,) of that
+    lean there is, 0 to 1. The feet stay.
+
+    places: (T, J, 3) joints of a body that faces angles (T,). rate: collider poses per frame.
+    """
+    count = len(places)
+    hips, turned, lean = places[:, 0].copy(), rotations.copy(), np.zeros(count)
+    for seating in seatings:
+        if not seating.lean:
+            continue
+        first, last = seating.settled, count - 1 if seating.left is None else seating.left
+        at = np.full(len(_TRIED), min(first + round(LEANS_IN), last))
+        seat = Surroundings([colliders[seating.aim.thing]]).at(float(at[0]) * rate)
+        way = _to_backrest(*_leaned(places[at], rotations[at], facing[at], _TRIED), seat)
+        share = eased(count, first, first + LEANS_IN, last if seating.left is not None else count, last + LEANS_OUT)
+        on = np.flatnonzero(share * way > 0)
+        hips[on], turned[on] = _leaned(places[on], rotations[on], facing[on], share[on] * way)
+        lean[on] = share[on]
+    return hips, turned, lean
+
+
+def _leaned(places: Array, rotations: Array, facing: Array, way: Array) -> tuple[Array, Array]:
+    """Hips (F, 3) and world rotations (F, J, 4) of a body that leans back about its hip joints, and slides, by shares
+    (F,) of the farthest."""
+    ahead = np.append(direction(facing), np.zeros((len(facing), 1)), axis=1)
+    left = np.cross([0.0, 0.0, 1.0], ahead)
+    slide = -SLIDES * np.maximum(way - UPRIGHT, 0)[:, None] / (1 - UPRIGHT) * ahead
+    middle = places[:, _HIP_JOINTS].mean(axis=1)
+    tilt = -FARTHEST_BACK * way
+    hips = middle + rotate(from_axis_angle(left, tilt), places[:, 0] - middle) + slide
+    out = rotations.copy()
+    for joint in _UPPER:
+        share = _LOOKS if joint == _HEAD else 1.0
+        out[:, joint] = multiply(from_axis_angle(left, share * tilt), rotations[:, joint])
+    for limb in (LEFT_LEG, RIGHT_LEG):
+        upper, middle_, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+        out[:, upper], out[:, middle_], _ = solve_limb(
+            limb, places[:, upper] + slide, places[:, end], rotations[:, upper], rotations[:, middle_]
+        )
+    return hips, out
+
+
+def _to_backrest(hips: Array, rotations: Array, seat: Placed) -> float:
+    """The share of _TRIED at which a trunk touches a thing, or earlier the shins do; 0 where the trunk touches nothing
+    on its way. hips: (N, 3), rotations: (N, J, 4) at these."""
+    points = bone_points(MODEL_SKELETON.positions(hips, rotations))
+    away = seat.distance(points.reshape(-1, 3)).reshape(len(hips), -1)
+    deep = RADII - away
+    touches = deep > np.maximum(deep[0], 0) + PRESSES
+    if not touches[:, _BACK].any():
+        return 0.0
+    return float(_TRIED[max(int(touches[:, _BACK | _SHINS].any(axis=1).argmax()) - 1, 0)])
+
+
+def _keep(side: str, spans: tuple[int, int, int], contacts: Array, wanted: Array, turned: Array) -> None:
+    """One foot. spans: frames at which the hips touch the seat, at which one sits, and of getting up."""
+    touch, settled, last = spans
+    columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
+    leg = MODEL_SKELETON.indices([side + part for part in ("UpLeg", "Leg", "Foot", "Toe")])
+    stances = runs(contacts[:, columns].any(axis=1))
+    down = [(start, stop) for start, stop in stances if start <= settled and stop > touch - LATELY]
+    if not down:
+        return
+    # The stance at the touch, or the next one; else the one before it.
+    start, stop = next(((a, b) for a, b in down if b > touch), down[-1])
+    kept = min(max(start, touch), stop - 1)
+    toe = leg[-1]
+    contacts[kept:last, columns] = 1
+    start, end = next(((a, b) for a, b in stances if b > last and a < last + RISES), (last, last))
+    there = wanted[max(start, last) : end, toe, :2]
+    if len(there) and np.linalg.norm(there.mean(axis=0) - wanted[kept, toe, :2]) < STAYS:
+        contacts[last:end, columns[1]] = 1
+    else:
+        # It stands elsewhere next, and steps there.
+        end = last
+        contacts[last : last + STEP, columns] = 0
+    after = min(next((a for a, b in stances if a > end or b > end + STEP), len(wanted)), end + SWINGS)
+    after = max(after, min(end + STEP, len(wanted)))
+    away = wanted[kept, toe] - wanted[end - 1, toe]
+    wanted[kept:end, toe] = wanted[kept, toe]
+    wanted[end:after, toe] += (1 - _risen(after - end))[:, None] * away
+    # The leg, too, comes back to its own way of bending within that time at least.
+    free = max(end, min(last + SWINGS, len(turned)))
+    own = turned[last:free, leg].copy()
+    turned[kept:free, leg] = turned[kept, leg]
+    share = np.broadcast_to(_risen(len(own))[:, None], own.shape[:2])
+    turned[last:free, leg] = slerp(turned[last:free, leg], own, share)
+
+
+def _risen(count: int) -> Array:
+    """(count,) rising from near 0 to 1, smoothly."""
+    return smoothstep(np.arange(1, count + 1) / max(count, 1))

@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A curve with speeds becomes a motion by way of the motion manifold (Holden et al. 2016, section 6).
+
+Trajectory T (course.py) -> square waves Gamma -> contacts F -> hidden units -> frames -> world, feet planted.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import ShotError
+from ..models.manifold import DECODER_REACH, FPS, FRAME, Autoencoder
+from ..models.synthesis import (
+    FEED_FORWARD_REACH,
+    FOOTSTEPS_REACH,
+    LOCOMOTION,
+    WAVES,
+    FeedForward,
+    Footsteps,
+    Stepping,
+    square_waves,
+)
+from ..motion.easing import smoothstep
+from ..motion.filters import gaussian, highest_around, runs
+from ..motion.foot_lock import Heights, plant_feet
+from ..motion.gait import GAITS, JOG_SPEED, STAND_SPEED
+from ..motion.motion import Motion
+from ..motion.root import to_world
+from ..motion.rotations import Array, make_continuous, wrap_angle
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..paths import weights_folder
+from ..shot.shot import Shot
+from .frames import to_world_positions
+from .rotations_from_positions import rotations_of
+from .synthesis_trajectory import Course, course_of
+
+REACH_FRAMES = 2 * ((FEED_FORWARD_REACH + DECODER_REACH + 1) // 2)
+"""Frames to either side of a change of the trajectory or the contacts in which the motion may change."""
+_MARGIN = REACH_FRAMES + 2 * ((FOOTSTEPS_REACH + 1) // 2)
+"""Frames by which the trajectory is extended at both ends, so that no border shows."""
+_SWAY = 0.4
+"""Seconds: standard deviation of the filter that tells the sway of the steps from a drift off the curve."""
+_GROUND_SMOOTHING = 0.25
+"""Seconds over which the hips follow the height of the ground under the curve."""
+_SAME = 1e-4
+"""Differences of T, F and Gamma up to this are rounding."""
+_SHORTEST_SPREAD = 120
+"""Frames over which a difference of the steps' phase is made up for, at least."""
+_GROUP = 10
+"""Characters of a crowd that are made together: few enough for their arrays to stay in the cache."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may be set of a synthesis, beside the curve and the speeds.
+
+    stepping: the artist's parameters of the square waves. phase: radians, where in a step the first frame is.
+    sway: share of the natural swaying of the hips around the curve; 0 keeps them exactly on it.
+    standing_start: set off from rest.
+    """
+
+    stepping: Stepping = field(default_factory=Stepping)
+    phase: float = 0.0
+    sway: float = 1.0
+    standing_start: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """The three networks of the synthesis from curves, loaded once and used for many motions."""
+
+    autoencoder: Autoencoder
+    footsteps: Footsteps
+    locomotion: FeedForward
+
+    @staticmethod
+    def load(folder: Path | str | None = None) -> Networks:
+        """From a folder of weights, or those that travel with the engine. Raises WeightsError."""
+        folder = Path(folder) if folder is not None else weights_folder()
+        return Networks(
+            Autoencoder.load(folder / "autoencoder.safetensors"),
+            Footsteps.load(folder / "footsteps.safetensors"),
+            FeedForward.load(folder / "locomotion.safetensors", LOCOMOTION.size),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Footsteps of N characters along courses extended by _MARGIN at both ends.
+
+    trajectory: T (N, T, 3). waves: Gamma (N, T, WAVES.size). angle: omega (N, T). contacts: F (N, T, 4) in -1, 1.
+    """
+
+    trajectory: Array
+    waves: Array
+    angle: Array
+    contacts: Array
+
+    def inputs(self) -> Array:
+        """[T F] (N, T, LOCOMOTION.size), extended by REACH_FRAMES only."""
+        cut = slice(_MARGIN - REACH_FRAMES, REACH_FRAMES - _MARGIN)
+        return np.concatenate((self.trajectory[:, cut], self.contacts[:, cut]), axis=-1)
+
+
+class Synthesis:
+    """One synthesis in progress. `step()` does a piece of work; repeat until `done`, then ask for `motion()`.
+
+    Raises ShotError or WeightsError on construction when the shot cannot be synthesised. The speeds of the
+    shot's path tell walking from running; its gaits are not used. previous: a finished synthesis, of which
+    everything is kept that a change of the curve does not touch. ground: heights of the terrain.
+    """
+
+    def __init__(
+        self,
+        shot: Shot,
+        options: Options | None = None,
+        networks: Networks | None = None,
+        previous: Synthesis | None = None,
+        ground: Heights | None = None,
+    ) -> None:
+        self.shot, self.options = shot, options or Options()
+        self.networks = networks or Networks.load()
+        _check(shot)
+        self.course = _course(shot, self.options)
+        self._previous, self._ground = previous, ground
+        self._steps: Steps | None = None
+        self._frames: Array | None = None
+        self._motion: Motion | None = None
+
+    @property
+    def done(self) -> bool:
+        """All frames are made."""
+        return self._motion is not None
+
+    @property
+    def progress(self) -> float:
+        """Share of the work that is done, 0..1."""
+        parts = (0.1, self._steps), (0.5, self._frames), (0.4, self._motion)
+        return sum(share for share, part in parts if part is not None)
+
+    def step(self) -> None:
+        """Footsteps, then frames, then poses."""
+        before = self._previous
+        if self._steps is None:
+            self._steps = footsteps(self.networks, [self.course], [self.options])
+            if before is not None and before._steps is not None and before.options.stepping == self.options.stepping:
+                self._steps = _in_step(self._steps, before._steps, self.options.stepping)
+        elif self._frames is None:
+            inputs = self._steps.inputs()
+            if before is None or before._steps is None or before._frames is None:
+                self._frames = synthesise(self.networks, inputs)
+            else:
+                self._frames = _changed(self.networks, inputs, before._steps.inputs(), before._frames)
+            self._previous = None  # else each would keep all before it
+        elif self._motion is None:
+            self._motion = _motions(
+                self.networks, [self.shot], [self.course], [self.options], self._steps, self._frames, self._ground
+            )[0]
+
+    def motion(self) -> Motion:
+        """The finished motion at the shot's frame rate, exactly `shot.frames` frames."""
+        while not self.done:
+            self.step()
+        assert self._motion is not None
+        return self._motion
+
+    def frames(self) -> Array:
+        """Frames X (T, FRAME.size) at 60 fps as the networks made them, before the feet are planted."""
+        while self._frames is None:
+            self.step()
+        return self._frames[0, REACH_FRAMES : REACH_FRAMES + len(self.course.track)]
+
+    def contacts(self) -> Array:
+        """Contacts F (T, 4) at 60 fps, 1 on the ground and -1 above it, that the footstep network asked for."""
+        while self._steps is None:
+            self.step()
+        return self._steps.contacts[0, _MARGIN : _MARGIN + len(self.course.track)]
+
+
+class Crowd:
+    """Many syntheses at once; `step()` does some of the characters, to be used as `Synthesis` is.
+
+    options: one for all or one for each shot.
+    """
+
+    def __init__(
+        self,
+        shots: Sequence[Shot],
+        options: Options | Sequence[Options] | None = None,
+        networks: Networks | None = None,
+        ground: Heights | None = None,
+    ) -> None:
+        if not shots:
+            raise ShotError("The crowd has no characters; choose curves to walk along.")
+        each = [options or Options()] * len(shots) if options is None or isinstance(options, Options) else list(options)
+        if len(each) != len(shots):
+            raise ShotError(f"The crowd has {len(shots)} characters but {len(each)} sets of options.")
+        self.networks = networks or Networks.load()
+        self._shots, self._options, self._ground = list(shots), each, ground
+        for shot in shots:
+            _check(shot)
+        # Alike lengths go together, so that little is made in vain.
+        self._order = sorted(range(len(shots)), key=lambda i: shots[i].frames / shots[i].fps)
+        self._made: dict[int, Motion] = {}
+
+    @property
+    def done(self) -> bool:
+        """All motions are made."""
+        return len(self._made) == len(self._shots)
+
+    @property
+    def progress(self) -> float:
+        """Share of the characters that are done, 0..1."""
+        return len(self._made) / len(self._shots)
+
+    def step(self) -> None:
+        """Make the motions of some more characters: a group for each core, and Esc waits for them."""
+        cores = os.cpu_count() or 1
+        chosen = self._order[len(self._made) : len(self._made) + cores * _GROUP]
+        groups = [chosen[first : first + _GROUP] for first in range(0, len(chosen), _GROUP)]
+        if self._ground is None:
+            # NumPy's large operations let other threads run, so that all cores are used.
+            with ThreadPoolExecutor(cores) as pool:
+                made = list(pool.map(self._motions, groups))
+        else:  # whoever knows the ground may not be ready to be asked by several threads
+            made = [self._motions(group) for group in groups]
+        for group, motions in zip(groups, made, strict=True):
+            self._made.update(zip(group, motions, strict=True))
+
+    def _motions(self, chosen: Sequence[int]) -> list[Motion]:
+        """The motions of some of the shots."""
+        shots, options = [self._shots[i] for i in chosen], [self._options[i] for i in chosen]
+        courses = [_course(shot, option) for shot, option in zip(shots, options, strict=True)]
+        steps = footsteps(self.networks, courses, options)
+        frames = synthesise(self.networks, steps.inputs())
+        return _motions(self.networks, shots, courses, options, steps, frames, self._ground)
+
+    def motions(self) -> list[Motion]:
+        """All motions, in the order of the shots."""
+        while not self.done:
+            self.step()
+        return [self._made[i] for i in range(len(self._shots))]
+
+
+def footsteps(networks: Networks, courses: Sequence[Course], options: Sequence[Options]) -> Steps:
+    """When the feet of N characters touch the ground; shorter courses go on to the longest one's length."""
+    longest = max(len(c.track) for c in courses)
+    trajectory = np.stack(
+        [np.pad(c.trajectory, ((_MARGIN, _MARGIN + longest - len(c.track)), (0, 0)), mode="edge") for c in courses]
+    )
+    trajectory = _even(trajectory)
+    waves = networks.footsteps.waves(trajectory)
+    frequency = waves[..., WAVES.frequency][..., 0] * np.array([[o.stepping.frequency] for o in options])
+    angle = np.cumsum(frequency.astype(np.float64), axis=1)
+    angle += np.array([[o.phase] for o in options]) - angle[:, _MARGIN, None]
+    contacts = np.stack(
+        [square_waves(a, w[:, WAVES.threshold], o.stepping) for a, w, o in zip(angle, waves, options, strict=True)]
+    )
+    return Steps(trajectory, waves, angle, contacts)
+
+
+def synthesise(networks: Networks, inputs: Array) -> Array:
+    """Frames X (N, T, FRAME.size), physical units, of inputs [T F] (N, T, LOCOMOTION.size); T even."""
+    hidden = networks.locomotion.hidden(inputs)
+    # Decoded behind each other: neighbours reach DECODER_REACH frames into each other, which are margin.
+    return networks.autoencoder.decode(hidden.reshape(-1, hidden.shape[-1])).reshape(*inputs.shape[:2], -1)
+
+
+def pose(
+    courses: Array, trajectory: Array, frames: Array, contacts: Array, sway: Array, ground: Heights | None = None
+) -> tuple[Array, Array, Array]:
+    """World poses of N characters on their courses.
+
+    courses: (N, T, 3) x, y, facing angle. trajectory: (N, T + 2 REACH_FRAMES, 3) and frames: (N, the same,
+    FRAME.size) with margins. contacts: (N, T, 4). sway: (N,) see Options. Returns places (N, T, J, 3), world
+    rotations (N, T, J, 4) and root (N, T, 4).
+    """
+    count, length = courses.shape[:2]
+    inner = slice(REACH_FRAMES, REACH_FRAMES + length)
+    root = np.zeros((count, length, 4))
+    root[..., [0, 1, 3]] = courses + sway[:, None, None] * _swaying(courses, trajectory, frames)[:, inner]
+    if ground is not None:
+        root[..., 2] = gaussian(ground(courses[..., :2]).T, _GROUND_SMOOTHING * FPS).T
+    places = to_world_positions(frames[:, inner].reshape(-1, FRAME.size), root.reshape(-1, 4))
+    rotations = rotations_of(places, motions=count).reshape(count, length, -1, 4)
+    planted, rotations = plant_feet(places[:, 0].reshape(count, length, 3), rotations, contacts, ground)
+    return planted, rotations, root
+
+
+def _swaying(courses: Array, trajectory: Array, frames: Array) -> Array:
+    """How the root (N, T with margins, 3) moves around the course with each step: x, y, angle."""
+    error = frames[..., FRAME.root_velocity.start : FRAME.root_turn.stop].astype(np.float64) - trajectory
+    before = courses[:, :1, 2] - np.arange(REACH_FRAMES, 0, -1) * trajectory[:, :1, 2] / FPS
+    rest = frames.shape[1] - REACH_FRAMES - courses.shape[1]
+    after = courses[:, -1:, 2] + np.arange(1, rest + 1) * trajectory[:, -1:, 2] / FPS
+    angle = np.concatenate((before, courses[..., 2], after), axis=1)
+    error[..., :2] = to_world(error[..., :2], angle)
+    track = (np.cumsum(error, axis=1) / FPS).transpose(1, 0, 2)
+    out: Array = (track - gaussian(track, _SWAY * FPS)).transpose(1, 0, 2)
+    return out
+
+
+def _motions(
+    networks: Networks,
+    shots: Sequence[Shot],
+    courses: Sequence[Course],
+    options: Sequence[Options],
+    steps: Steps,
+    frames: Array,
+    ground: Heights | None,
+) -> list[Motion]:
+    """The motions of characters that were made together."""
+    longest = max(len(c.track) for c in courses)
+    tracks = np.stack([np.pad(c.track, ((0, longest - len(c.track)), (0, 0)), mode="edge") for c in courses])
+    contacts = steps.contacts[:, _MARGIN : _MARGIN + longest]
+    trajectory = steps.trajectory[:, _MARGIN - REACH_FRAMES : REACH_FRAMES - _MARGIN]
+    angle = steps.angle[:, _MARGIN : _MARGIN + longest]
+    lift = steps.waves[:, _MARGIN : _MARGIN + longest, WAVES.threshold][..., 3]
+    sway = np.array([o.sway for o in options])
+    places, rotations, root = pose(tracks, trajectory, frames, contacts, sway, ground)
+    out = []
+    for i, (shot, course) in enumerate(zip(shots, courses, strict=True)):
+        # Scenes at 30 or 60 fps need no frames between frames.
+        pace = round(FPS / shot.fps) if (FPS / shot.fps).is_integer() else 1
+        own = slice(0, len(course.track), pace)
+        motion = Motion(
+            names=MODEL_SKELETON.names,
+            parents=MODEL_SKELETON.parents,
+            positions=places[i, own].astype(np.float32),
+            rotations=make_continuous(rotations[i, own]).astype(np.float32),
+            root=root[i, own].astype(np.float32),
+            contacts=(contacts[i, own] > 0).astype(np.float32),
+            contact_names=CONTACT_JOINTS,
+            phase=_phase(angle[i, own], lift[i, own]),
+            actions=_gaits(course.speed[::pace]),
+            action_names=GAITS,
+            fps=FPS / pace,
+            meta={
+                "model": "manifold",
+                "weights": networks.locomotion.hash,
+                "shot": shot.hash(),
+                "seed": shot.seed,
+                "name": shot.name,
+            },
+        )
+        out.append(motion if len(motion) == shot.frames else motion.resampled(shot.fps, shot.frames))
+    return out
+
+
+def _phase(angle: Array, threshold: Array) -> Array:
+    """Phase (T,) as elsewhere, 0 at the right strike: there sin(omega + pi) rises above the right toe's tau."""
+    out: Array = ((angle + np.pi - np.arcsin(np.clip(threshold, -1, 1))) % (2 * np.pi)).astype(np.float32)
+    return out
+
+
+def _gaits(speed: Array) -> Array:
+    """Weights (T, GAITS) of standing, walking and running at speeds (T,) in m/s."""
+    out = np.zeros((len(speed), len(GAITS)), dtype=np.float32)
+    stand = np.clip(2 - speed / STAND_SPEED, 0, 1)
+    jog = np.clip((speed - JOG_SPEED) / 0.4 + 0.5, 0, 1)
+    out[:, GAITS.index("stand")], out[:, GAITS.index("jog")] = stand, jog
+    out[:, GAITS.index("walk")] = 1 - stand - jog
+    return out
+
+
+def _in_step(now: Steps, before: Steps, stepping: Stepping) -> Steps:
+    """Steps that after a change of the curve fall on the same frames as before it.
+
+    What the change has added to omega or taken from it is spread over the changed frames, else all later
+    steps would come at other times and all of the motion would be new.
+    """
+    shared = min(now.waves.shape[1], before.waves.shape[1])
+    changed = np.flatnonzero(np.abs(now.waves[0, :shared] - before.waves[0, :shared]).max(1) > _SAME)
+    if not len(changed) or changed[-1] + 1 >= shared:
+        return now
+    start, stop = int(changed[0]), int(changed[-1]) + 1
+    spread = max(_SHORTEST_SPREAD - (stop - start), 0) // 2
+    start, stop = max(start - spread, 0), min(stop + spread, shared - 1)
+    rise = smoothstep((np.arange(now.angle.shape[1]) - start) / max(stop - start, 1))
+    angle = now.angle + (before.angle[0, start] - now.angle[0, start])
+    angle += wrap_angle(before.angle[0, stop] - angle[0, stop]) * rise
+    return Steps(now.trajectory, now.waves, angle, square_waves(angle, now.waves[..., WAVES.threshold], stepping))
+
+
+def _changed(networks: Networks, inputs: Array, before: Array, frames: Array) -> Array:
+    """Frames of `inputs`, taken from the `frames` of the inputs `before` where nothing near has changed."""
+    length = inputs.shape[1]
+    shared = min(length, before.shape[1])
+    fresh = np.ones(length, dtype=bool)
+    fresh[:shared] = np.abs(inputs[0, :shared] - before[0, :shared]).max(1) > _SAME
+    out = np.zeros((1, length, FRAME.size), dtype=np.float32)
+    out[:, :shared] = frames[:, :shared]
+    for start, stop in runs(highest_around(fresh, REACH_FRAMES)):
+        begin, end = max(start - REACH_FRAMES, 0) // 2 * 2, min((stop + REACH_FRAMES + 1) // 2 * 2, length)
+        out[:, start:stop] = synthesise(networks, inputs[:, begin:end])[:, start - begin : stop - begin]
+    return out
+
+
+def _course(shot: Shot, options: Options) -> Course:
+    assert shot.path is not None
+    count = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
+    return course_of(shot.path, shot.fps, count, standing_start=options.standing_start)
+
+
+def _check(shot: Shot) -> None:
+    shot.validate()
+    if shot.path is None:
+        raise ShotError("The motion manifold needs a curve to walk along; choose one.")
+
+
+def _even(sequences: Array) -> Array:
+    """Sequences (N, T, d) with an even number of frames: the last one twice if need be."""
+    return np.pad(sequences, ((0, 0), (0, sequences.shape[1] % 2), (0, 0)), mode="edge")

@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Feet that stand stay where they are: contact labels, offsets that glide, two-bone IK, for many characters at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.manifold import FPS
+from .easing import smoothstep
+from .filters import gaussian, highest_around
+from .ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
+from .rotations import Array, between, from_exponential_map, multiply, rotate, to_exponential_map
+from .skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+
+Heights = Callable[[Array], Array]
+"""Heights (...) in metres of the ground at places (..., 2)."""
+
+_LONGEST_GLIDE = 24
+"""Frames over which an offset fades to nothing when the next contact is far away."""
+_FOOT_GLIDE = 12
+"""The same for the foot's rotation: a heel that was held must catch up with its rise."""
+_AFTERWARD = 10
+"""Frames after a contact in which a foot takes up its own speed, and before one in which it gives it up."""
+_STRETCH = 0.985
+"""Share of its length to which a standing leg may stretch, or as far as the motion stretches it; beyond, its knee would
+snap straight and back."""
+_LONGEST_STRETCH = 0.992
+"""Share of its length that a standing leg comes to at most; as its heel rolls off, the foot rolls further instead."""
+_LARGEST_ROLL = math.radians(40)
+"""Radians by which a heel is raised at most, beyond how the motion has it, so that the leg reaches."""
+_SLACK = 0.95
+"""Share of its length beyond which a swinging leg stretches ever less."""
+_CLEARANCE = 0.025
+"""Metres above its height on the ground that a toe passes at least, in a step."""
+_STRIDE = 0.15
+"""Metres over the ground of a step that has all of this clearance."""
+_LIFTS = 8
+"""Frames in which a toe comes up to this clearance after a contact, and down from it to the next."""
+_UNROLLED = 0.005
+"""Metres of the ball's rise while the foot rolls off, of which half are taken for noise and left out."""
+_BLUNT = 0.006
+"""Metres over which the floor begins to push a foot up."""
+_LARGEST_DROP = 0.12
+_DROP_SPREAD = 0.3
+"""Seconds to both sides, about half a step, over which the hips sink for a foot that is out of reach."""
+_SIDES = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
+
+
+class Stances:
+    """Runs of True in a mask (N, T), which never cross from one row to the next.
+
+    Values over frames are (N * T, d), row after row.
+    """
+
+    def __init__(self, mask: Array) -> None:
+        padded = np.zeros((len(mask), mask.shape[1] + 1), dtype=np.int8)
+        padded[:, :-1] = mask
+        edges = np.diff(padded.reshape(-1), prepend=0, append=0)
+        width = mask.shape[1]
+        starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+        row = starts // (width + 1)
+        self.starts, self.stops = starts - row, stops - row
+        self._row = row
+        self.mask = mask.reshape(-1)
+        count = self.mask.size
+        begins = np.zeros(count, dtype=np.int64)
+        begins[self.starts] = 1
+        self.last = np.cumsum(begins) - 1
+        """The stance of each frame, or the one before it; -1 before the first."""
+        self._frame_row = np.arange(count) // width
+        self._width = width
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def mean(self, values: Array) -> Array:
+        """Mean (S, d) of each stance."""
+        sums = np.concatenate((np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)))
+        out: Array = (sums[self.stops] - sums[self.starts]) / (self.stops - self.starts)[:, None]
+        return out
+
+    def spread(self, values: Array) -> Array:
+        """Values (S, d) of the stances at each frame (N * T, d); zero between."""
+        out = values[self.last]
+        out[~self.mask] = 0
+        return out
+
+    def glide(self, values: Array, longest: int = _LONGEST_GLIDE) -> None:
+        """Fill `values` between stances, in place: smoothly from the end of one to the start of the next.
+
+        Where they lie more than two times `longest` frames apart, and before the first and after the last, by
+        way of nothing. They leave a stance and come to the next as fast as they change inside: a foot that is
+        held against its speed has none on either side of a contact.
+        """
+        gap = self._gaps()
+        if gap is None:
+            return
+        first, last = self.starts, self.stops - 1
+        # A stance of a single frame has no change inside.
+        coming = values[np.minimum(first + 1, last)] - values[first]
+        leaving = values[last] - values[np.maximum(last - 1, first)]
+        between = gap.has_before & gap.has_after
+        short = (gap.whole <= 2 * longest) & between
+        share = smoothstep(gap.since / (gap.whole + 1))
+        fade_out = gap.has_before * np.where(short, 1 - share, smoothstep(1 - gap.since / longest))
+        fade_in = gap.has_after * np.where(short, share, smoothstep(1 - gap.until / longest))
+        length = np.where(between, np.minimum(_AFTERWARD, (gap.whole + 1) / 2), _AFTERWARD)
+        going_out = gap.has_before * gap.since * np.clip(1 - gap.since / length, 0, 1) ** 2
+        going_in = gap.has_after * gap.until * np.clip(1 - gap.until / length, 0, 1) ** 2
+        values[gap.frames] = (
+            fade_out[:, None] * values[last[gap.before]]
+            + fade_in[:, None] * values[first[gap.after]]
+            + going_out[:, None] * leaving[gap.before]
+            - going_in[:, None] * coming[gap.after]
+        )
+
+    def swing(self, values: Array) -> Array:
+        """(N * T,) 0 in stances, up to 1 between two that are _STRIDE apart in `values` (N * T, d)."""
+        out = np.zeros(len(self.mask))
+        gap = self._gaps()
+        if gap is not None:
+            start, end = values[self.stops[gap.before] - 1], values[self.starts[gap.after]]
+            far = np.clip(np.linalg.norm(end - start, axis=1) / _STRIDE, 0, 1) * gap.has_before * gap.has_after
+            lifts = np.minimum(_LIFTS, (gap.whole + 1) / 2)
+            out[gap.frames] = far * smoothstep(np.minimum(gap.since, gap.until) / lifts)
+        return out
+
+    def _gaps(self) -> _Gaps | None:
+        """The frames outside stances; None when there are none, or no stances."""
+        frames = np.flatnonzero(~self.mask)
+        if not len(frames) or not len(self):
+            return None
+        row = self._frame_row[frames]
+        before = np.maximum(self.last[frames], 0)
+        after = np.minimum(self.last[frames] + 1, len(self) - 1)
+        has_before = (self.last[frames] >= 0) & (self._row[before] == row)
+        has_after = (self.last[frames] + 1 < len(self)) & (self._row[after] == row)
+        begin = np.where(has_before, self.stops[before], row * self._width)
+        end = np.where(has_after, self.starts[after], (row + 1) * self._width)
+        return _Gaps(frames, before, after, has_before, has_after, frames - begin + 1, end - frames, end - begin)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gaps:
+    """Frames (G,) outside stances.
+
+    before, after: the stances on either side, where has_before and has_after. since, until: frames from the one
+    and to the other, or to the row's ends. whole: frames of the gap.
+    """
+
+    frames: Array
+    before: Array
+    after: Array
+    has_before: Array
+    has_after: Array
+    since: Array
+    until: Array
+    whole: Array
+
+
+def plant_feet(
+    hips: Array,
+    rotations: Array,
+    contacts: Array,
+    ground: Heights | None = None,
+    wanted: Array | None = None,
+    own_heights: bool = False,
+) -> tuple[Array, Array]:
+    """Pose characters so that feet in contact stand still on the ground.
+
+    hips: (N, T, 3) world places of joint 0. rotations: (N, T, J, 4) world. contacts: (N, T, 4), above 0 in
+    contact, of CONTACT_JOINTS. ground: heights of the terrain, 0 without. wanted: (N, T, J, 3) joint places that
+    the toes should meet; as the rotations have them without. own_heights: leave each stance at its height, whatever
+    the ground. Returns joint places (N, T, J, 3) and world
+    rotations (N, T, J, 4).
+    """
+    shape = contacts.shape[:2]
+    flat_hips = hips.reshape(-1, 3).copy()
+    out = rotations.reshape(-1, *rotations.shape[2:]).copy()
+    ankles: dict[str, Array] = {}
+    stances: dict[str, Stances] = {}
+    flat: dict[str, Array] = {}
+    longest: dict[str, Array] = {}
+    for side, limb in _SIDES.items():
+        upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
+        heel_on, toe_on = (contacts[..., CONTACT_JOINTS.index(side + part)] > 0 for part in ("Foot", "Toe"))
+        bone = _bone(out[:, foot], toe)
+        if wanted is None:
+            place = _chain(flat_hips, out, (upper, middle, foot)) + bone
+        else:
+            place = wanted.reshape(-1, len(MODEL_SKELETON), 3)[:, toe]
+        own = _distance(_chain(np.zeros_like(bone), out, (middle, foot))) / _length(limb)
+        longest[side] = _length(limb) * np.clip(own, _STRETCH, _LONGEST_STRETCH)
+        out[:, foot] = _steady(out[:, foot], bone, Stances(heel_on & toe_on))
+        out[:, toe] = out[:, foot]
+        # The toe's place leads: it is the last to leave and carries the foot's roll.
+        ankle: Array = place - _bone(out[:, foot], toe)
+        standing = stances[side] = Stances(heel_on | toe_on)
+        on_toe = toe_on.reshape(-1)
+        flat[side] = heel_on.reshape(-1)
+        height = _own_heights(place, on_toe, standing) if own_heights else _heights(ground, place, standing)
+        moved = ankle + _offset(ankle, place, flat[side], on_toe, standing, height)
+        lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
+        moved[:, 2] = _blunt_maximum(moved[:, 2], lowest, _BLUNT * _freedom(standing))
+        ankles[side] = moved
+    flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, flat, longest, shape)
+    for side, limb in _SIDES.items():
+        upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
+        origin = flat_hips + _bone(out[:, 0], upper)
+        bone = _bone(out[:, foot], toe)
+        rolling = Stances((stances[side].mask & ~flat[side]).reshape(shape))
+        roll = _roll_off(origin, ankles[side], bone, limb, longest[side], rolling)
+        roll[flat[side]] = 0
+        out[:, foot] = multiply(from_exponential_map(roll), out[:, foot])
+        out[:, toe] = out[:, foot]
+        target = _within_reach(
+            origin, ankles[side] + bone - _bone(out[:, foot], toe), limb, longest[side], stances[side]
+        )
+        # Each character by itself: a straight leg takes its plane from before and after.
+        now = [part.reshape(*shape, -1) for part in (origin, target, out[:, upper], out[:, middle])]
+        thigh, shin, _ = solve_limb(limb, now[0], now[1], now[2], now[3])
+        out[:, upper], out[:, middle] = thigh.reshape(-1, 4), shin.reshape(-1, 4)
+    places = MODEL_SKELETON.positions(flat_hips, out)
+    return places.reshape(*shape, -1, 3), out.reshape(rotations.shape)
+
+
+def _bone(rotation: Array, joint: int) -> Array:
+    """Bone (M, 3) to `joint` under its parent's world `rotation` (M, 4)."""
+    return rotate(rotation, np.broadcast_to(MODEL_SKELETON.offsets[joint].astype(rotation.dtype), (len(rotation), 3)))
+
+
+def _chain(hips: Array, rotations: Array, joints: tuple[int, ...]) -> Array:
+    """Place (M, 3) of the last of `joints`, each the child of the one before, the first of the hips."""
+    out = hips
+    for joint in joints:
+        out = out + _bone(rotations[:, MODEL_SKELETON.parents[joint]], joint)
+    return out
+
+
+def _distance(v: Array) -> Array:
+    """Lengths (M,) of vectors (M, 3)."""
+    out: Array = np.sqrt(np.einsum("ij,ij->i", v, v))
+    return out
+
+
+def _heights(ground: Heights | None, toe: Array, stances: Stances) -> Array:
+    """Height (M,) of the ground that each foot stands on; between stances it glides from one to the next."""
+    if ground is None or not len(stances):
+        return np.zeros(len(toe))
+    out = stances.spread(ground(stances.mean(toe)[:, :2])[:, None])
+    stances.glide(out, longest=len(out))
+    return out[:, 0]
+
+
+def _own_heights(toe: Array, toe_on: Array, stances: Stances) -> Array:
+    """Height (M,) of the ground as the toe's mean height in each stance tells; gliding between them."""
+    out = np.zeros((len(toe), 1))
+    if not len(stances):
+        return out[:, 0]
+    lift = _lift(toe[:, 2] - TOE_HEIGHT, toe_on, stances)
+    out = stances.spread(stances.mean(lift[:, None]))
+    stances.glide(out, longest=len(out))
+    return out[:, 0]
+
+
+def _steady(rotation: Array, bone: Array, stances: Stances) -> Array:
+    """Foot rotations (M, 4) that do not change the foot's direction `bone` (M, 3) while heel and toe are down."""
+    turn = np.zeros_like(bone)
+    if not len(stances):
+        return rotation
+    on = stances.mask
+    turn[on] = to_exponential_map(between(bone[on], stances.mean(bone)[stances.last[on]]))
+    stances.glide(turn, _FOOT_GLIDE)
+    return multiply(from_exponential_map(turn), rotation)
+
+
+def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, stances: Stances, height: Array) -> Array:
+    """Offset (M, 3) that keeps the supporting point of one foot still and on the ground at `height` (M,)."""
+    rolling = toe_on & ~heel_on
+    offset = np.zeros_like(toe)
+    if not len(stances):
+        return offset
+    # Follow the drift of whichever point carries the foot; it is continuous when the point changes.
+    carried = (toe_on & np.concatenate((toe_on[:1], toe_on[:-1])))[:, None]
+    step = np.where(carried, np.diff(toe, axis=0, prepend=toe[:1]), np.diff(heel, axis=0, prepend=heel[:1]))
+    drift = np.cumsum(step, axis=0)
+    drift -= drift[stances.starts][stances.last]
+    offset[:] = stances.mean(drift)[stances.last] - drift
+    offset[:, 2] = _lift(height + TOE_HEIGHT - toe[:, 2] + _rise(toe[:, 2], toe_on, rolling, stances), toe_on, stances)
+    offset[~stances.mask] = 0
+    stances.glide(offset)
+    return offset
+
+
+def _rise(toe: Array, toe_on: Array, rolling: Array, stances: Stances) -> Array:
+    """Metres (M,) that the ball at heights (M,) rises over its stance's own while the foot rolls off over the toes."""
+    stood = stances.mean(_lift(toe, toe_on, stances)[:, None])[stances.last, 0]
+    rise = np.maximum(toe - stood, 0)
+    return np.where(rolling, rise * rise / (rise + _UNROLLED), 0)
+
+
+def _lift(lift: Array, toe_on: Array, stances: Stances) -> Array:
+    """`lift` (M,) where the toe is down; elsewhere in a stance that of the nearest such frame before or after."""
+    frames = np.arange(len(lift))
+    before = np.maximum.accumulate(np.where(toe_on, frames, -1))
+    after = np.minimum.accumulate(np.where(toe_on, frames, len(lift))[::-1])[::-1]
+    start, stop = stances.starts[stances.last], stances.stops[stances.last]
+    has_before, has_after = before >= start, after < stop
+    nearer = np.where(has_before & (~has_after | (frames - before <= after - frames)), before, after)
+    known = has_before | has_after
+    return np.where(known, lift[np.clip(nearer, 0, len(lift) - 1)], 0)
+
+
+def _lowest_ankle(
+    ankle: Array, foot: Array, toe: int, ground: Heights | None, height: Array, stances: Stances
+) -> Array:
+    """Height (M,) below which heel or toe would be under the floor, or a swinging toe would brush it."""
+    bone = _bone(foot, toe)
+    under_toe = under_heel = height
+    if ground is not None:
+        under_toe = np.minimum(ground((ankle + bone)[:, :2]), height + 0.3)
+        under_heel = np.minimum(ground(ankle[:, :2]), height + 0.3)
+    clear = _CLEARANCE * stances.swing((ankle + bone)[:, :2])
+    return np.maximum(under_toe + TOE_HEIGHT - 0.005 + clear - bone[:, 2], under_heel + ANKLE_HEIGHT - 0.015)
+
+
+def _blunt_maximum(x: Array, lowest: Array, blunt: Array) -> Array:
+    """The larger (M,) of two, without a kink where they cross; `blunt` (M,) metres more at most."""
+    out: Array = 0.5 * (x + lowest + np.sqrt((x - lowest) ** 2 + blunt**2))
+    return out
+
+
+def _soft(distance: Array, start: Array | float, end: Array | float) -> Array:
+    """Distances (M,) that grow ever less beyond `start` and never reach `end`."""
+    beyond = np.maximum(distance - start, 0) / (end - start)
+    out: Array = np.where(beyond > 0, start + (end - start) * (1 - np.exp(-beyond)), distance)
+    return out
+
+
+def _roll_off(origin: Array, ankle: Array, bone: Array, limb: Limb, longest: Array, rolling: Stances) -> Array:
+    """Rotation vectors (M, 3) about the ball of the foot that raise the heel until the leg reaches the ankle (M, 3).
+
+    origin: (M, 3) of the leg. bone: (M, 3) from the ankle to the ball. rolling: where the ball alone is down; from
+    there the rotation fades.
+    """
+    leg, foot = origin - ankle - bone, -bone
+    distance = _soft(_distance(origin - ankle), longest, longest + (REACH - _LONGEST_STRETCH) * _length(limb))
+    far, near = _distance(leg), _distance(foot)
+    wanted = np.arccos(np.clip((far**2 + near**2 - distance**2) / (2 * far * near), -1, 1))
+    now = np.arccos(np.clip(np.einsum("ij,ij->i", leg, foot) / (far * near), -1, 1))
+    axis = np.cross(foot, leg)
+    axis /= np.maximum(_distance(axis), 1e-9)[:, None]
+    out: Array = axis * (np.clip(now - wanted, 0, _LARGEST_ROLL) * rolling.mask)[:, None]
+    rolling.glide(out, _FOOT_GLIDE)
+    return out
+
+
+def _within_reach(origin: Array, ankle: Array, limb: Limb, longest: Array, stances: Stances) -> Array:
+    """Places (M, 3) of an ankle that keep a swinging leg from snapping straight: it stretches ever less."""
+    length = _length(limb)
+    v = ankle - origin
+    distance = _distance(v)
+    free = _freedom(stances)
+    start = longest + free * (_SLACK * length - longest)
+    end = longest + (REACH - _LONGEST_STRETCH) * length
+    end = end + free * (REACH * length - end)
+    share = np.where(stances.mask, 1, _soft(distance, start, end) / np.maximum(distance, 1e-6))
+    return origin + v * share[:, None]
+
+
+def _freedom(stances: Stances) -> Array:
+    """(M,) 0 in stances, rising smoothly to 1 within _AFTERWARD frames away from them."""
+    held = np.ones((len(stances.mask), 1))
+    held[~stances.mask] = 0
+    stances.glide(held, longest=_AFTERWARD)
+    return 1 - np.clip(held[:, 0], 0, 1)
+
+
+def _length(limb: Limb) -> float:
+    """Metres of both bones."""
+    joints = MODEL_SKELETON.indices([limb.middle, limb.end])
+    return float(np.linalg.norm(MODEL_SKELETON.offsets[joints], axis=1).sum())
+
+
+def _hips_drop(
+    hips: Array,
+    rotations: Array,
+    ankles: dict[str, Array],
+    flat: dict[str, Array],
+    longest: dict[str, Array],
+    shape: tuple[int, ...],
+) -> Array:
+    """How far (M,) the hips must sink, smoothly, so that heels that are down stay within reach of the legs.
+
+    They sink for a whole step and do not bob: the need is greatest where they are lowest.
+    """
+    need = np.zeros(len(hips))
+    for side, limb in _SIDES.items():
+        length = longest[side]
+        v = ankles[side] - hips - _bone(rotations[:, 0], MODEL_SKELETON.index(limb.upper))
+        aside = np.minimum(np.sqrt(v[:, 0] ** 2 + v[:, 1] ** 2), length * 0.95)
+        lack = -v[:, 2] - np.sqrt(length * length - aside * aside)
+        need = np.maximum(need, np.where(flat[side], lack, 0))
+    need = np.clip(need, 0, _LARGEST_DROP).reshape(shape).T
+    radius = int(_DROP_SPREAD * FPS)
+    return gaussian(highest_around(need, radius), radius / 2).T.reshape(-1)

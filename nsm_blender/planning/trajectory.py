@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the character is asked to do: future trajectories from a path or from velocities (PFNN 6)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..models.pfnn import FPS, FUTURE, SAMPLE_FRAMES
+from ..motion.gait import GAITS
+from ..motion.root import direction
+from ..motion.rotations import Array
+from ..shot.shot import PathFollow, VelocityFollow
+from .path import GroundPath
+from .velocity_constraints import Berth
+
+AHEAD = np.arange(1, FUTURE) * (SAMPLE_FRAMES / FPS)
+"""Seconds from now to the five future samples."""
+_STAND, _WALK, _JOG, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "crouch"))
+_ONE_HOT = np.eye(len(GAITS))
+MOVING = 0.05
+"""m/s; a slower command means standing."""
+CAME_TO_REST = 0.2
+"""m/s of the mean velocity, below which a character that is told to stand keeps to the place where it is."""
+TURN_TO_STEP = math.radians(30)
+"""Radians between the root's facing and the asked one at which standing feet step round: legs twist comfortably by
+about 30 to 40 degrees against the pelvis."""
+LEAST_STEP = math.radians(12)
+"""Radians off an asked facing that no longer changes, above which the feet step too; less is turned in the hips."""
+TURNED = math.radians(5)
+"""Radians off the asked facing at which the stepping ends."""
+LAST_STEP = 0.5
+"""Seconds of stepping after the facing is reached, in which the second foot follows the first."""
+UNCHANGING = 0.3
+"""Seconds without change after which an asked facing counts as reached by its keys."""
+UNCHANGED = math.radians(0.05)
+"""Radians between two frames up to which an asked facing counts as unchanged."""
+TURN_RATE = 1.4
+"""rad/s of turning on the spot; asked for more, the network swings wide around the place."""
+TURN_GAIN = 1.5
+"""Gain on the turn that is left, in the facings asked for: the last degrees take long otherwise."""
+INSISTENCE = 5.0
+"""Gain on the offset from the place to stand at, in the places asked for: the network alone stays where it is."""
+PULL = 1.5
+"""1/s: share of the offset from the place to stand at that the root makes up for, while the weight shifts on to it."""
+LARGEST_PULL = 0.06
+"""m/s of that at most: less than the hips sway in standing."""
+PULL_RISE = 0.5
+"""Seconds after coming to rest over which the pull sets in."""
+BRAKING = {"walk": 0.9, "jog": 1.3, "crouch": 0.6}
+"""Comfortable deceleration in m/s^2 before the end of a path, by gait."""
+SLOWING = 1.8
+"""Largest deceleration in m/s^2 that a drop of the commanded speed amounts to; people who stop take a step or two."""
+LAST_PACE = 0.4
+"""m/s of the last steps to the end of a path: a trajectory that is asked for more slowly makes the network stop."""
+ARRIVED = 0.04
+"""Metres before the end of a path at which the character stands there."""
+LAST = 1.0
+"""Metres before the end of a path from which a crouching character comes upright; half of a shorter path."""
+JOGGING = 1.9
+"""m/s on the way to a stop, below which a jog is a walk."""
+END_FEEDBACK = 1.0
+"""Metres before the end of a path over which the feedback on the speed fades in, so that the stop is met."""
+WALK_FEEDBACK = 0.3
+"""Share of the difference between commanded and present velocity that is added to the command: the
+network alone falls back to the speeds at which it was recorded, and starts as leisurely."""
+RUN_FEEDBACK = 1.2
+"""The same for a run, which a user wants at once; more makes a walk start with a jerk."""
+LARGEST_LACK = 1.0
+"""The difference counts up to this share of the commanded speed."""
+CATCH_UP = 1.2
+"""1/s: share of the lag behind the target on the path that is added to the speed."""
+CATCH_UP_SHARE = 0.25
+"""The speed is raised or lowered by at most this share to meet the target."""
+
+
+@dataclass
+class State:
+    """Where the character is: x, y in metres and facing angle about +Z, world; `time` in seconds.
+
+    velocity: x, y in m/s, the mean over about a step.
+    """
+
+    x: float
+    y: float
+    angle: float
+    time: float
+    velocity: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass
+class Future:
+    """The trajectory asked for at the samples AHEAD, in the world.
+
+    position: (5, 2) places, or None where only velocities are asked for. velocity: (5, 2) m/s.
+    direction: (5, 2) facing. gait: (6, 5) weights at now and the five samples. berth: what one keeps off on the way.
+    sideways: one goes sideways now, where there is less room. pull: x, y m/s that the root is moved by in addition to
+    what the network predicts.
+    """
+
+    position: Array | None
+    velocity: Array
+    direction: Array
+    gait: Array
+    berth: Berth | None = None
+    sideways: bool = False
+    pull: tuple[float, float] = (0.0, 0.0)
+
+
+class Commands(Protocol):
+    """Anything that can say where to go from a state."""
+
+    def future(self, state: State) -> Future:
+        """The trajectory asked for from `state` on."""
+
+
+def slowing(speed: Array, fps: float) -> Array:
+    """Commanded speeds (F,) in m/s of the scene's frames that drop no faster than SLOWING."""
+    out = speed.copy()
+    for i in range(1, len(out)):
+        out[i] = max(out[i], out[i - 1] - SLOWING / fps)
+    return out
+
+
+class VelocityCommands:
+    """A game pad: desired velocity, facing and gait over time."""
+
+    def __init__(self, follow: VelocityFollow, fps: float) -> None:
+        velocity = np.asarray(follow.velocities, dtype=np.float64)
+        speed = np.linalg.norm(velocity, axis=1)
+        # A velocity of nothing has the direction of the last one.
+        last = np.maximum.accumulate(np.where(speed > 0, np.arange(len(speed)), 0))
+        self._velocity = velocity[last] * (slowing(speed, fps) / np.maximum(speed[last], 1e-9))[:, None]
+        self._facing = np.asarray(follow.facings, dtype=np.float64)
+        self._gait = np.array([GAITS.index(g) for g in follow.gaits])
+        self._fps = fps
+        self._standing: Standing | None = None
+
+    def future(self, state: State) -> Future:
+        """The command as it is now, held; a pad cannot be read ahead of time."""
+        now = min(int(state.time * self._fps + 1e-6), len(self._gait) - 1)
+        velocity, facing = self._velocity[now], self._facing[now]
+        speed = math.hypot(velocity[0], velocity[1])
+        gait = int(self._gait[now])
+        if speed <= MOVING:
+            self._standing = self._standing or Standing()
+            return self._standing.future(state, facing, gait)
+        self._standing = None
+        lack = velocity - np.array(state.velocity)
+        lack *= min(1.0, LARGEST_LACK * speed / max(math.hypot(lack[0], lack[1]), 1e-6))
+        velocity = velocity + (RUN_FEEDBACK if gait == _JOG else WALK_FEEDBACK) * lack
+        return Future(
+            None,
+            np.tile(velocity, (FUTURE - 1, 1)),
+            np.tile(direction(facing), (FUTURE - 1, 1)),
+            np.tile(_ONE_HOT[actual_gait(gait, speed, stepping=False)], (FUTURE, 1)),
+        )
+
+
+class Standing:
+    """Standing at a place, facing as asked; the feet step round when the facing leaves their comfortable range.
+
+    Between steps the root keeps its facing, so that a facing that is keyed slowly is followed in bursts of steps.
+    place: (2,) metres, or None: where the character comes to rest.
+    """
+
+    def __init__(self, place: Array | None = None) -> None:
+        self._place = place
+        self._held: float | None = None
+        self._facing = 0.0
+        self._changed = 0.0
+        self._until = -1.0
+        self._came_to_rest = math.inf
+
+    def future(self, state: State, facing: float, gait: int = _STAND) -> Future:
+        """The trajectory asked for, facing the angle `facing` in radians; gait: "crouch" stays low."""
+        here = np.array([state.x, state.y])
+        if math.hypot(*state.velocity) < CAME_TO_REST:
+            self._came_to_rest = min(self._came_to_rest, state.time)
+        rested = state.time - self._came_to_rest
+        if self._place is None and rested >= 0:
+            self._place = here
+        back = np.zeros(2) if self._place is None else self._place - here
+        pull = PULL * min(max(rested / PULL_RISE, 0.0), 1.0) * back
+        pull *= min(1.0, LARGEST_PULL / max(math.hypot(*pull), 1e-9))
+        turn = math.remainder(self._asked(state, facing) - state.angle, 2 * math.pi)
+        stepping = rested >= 0 and state.time < self._until
+        turn *= TURN_GAIN if stepping else 1.0
+        return Future(
+            np.tile(here + (1 + INSISTENCE) * back, (FUTURE - 1, 1)),
+            np.zeros((FUTURE - 1, 2)),
+            direction(state.angle + np.clip(turn, -TURN_RATE * AHEAD, TURN_RATE * AHEAD)),
+            np.tile(_ONE_HOT[actual_gait(gait, 0.0, stepping)], (FUTURE, 1)),
+            pull=(float(pull[0]), float(pull[1])),
+        )
+
+    def _asked(self, state: State, facing: float) -> float:
+        """The facing to be commanded: the one that is held between steps, the asked one while stepping."""
+        if self._held is None:
+            self._held = self._facing = facing
+            self._changed = state.time - UNCHANGING
+        if abs(facing - self._facing) > UNCHANGED:
+            self._facing, self._changed = facing, state.time
+        settled = state.time - self._changed >= UNCHANGING
+        off = abs(math.remainder(facing - state.angle, 2 * math.pi))
+        stepping = state.time < self._until
+        if off > (TURN_TO_STEP if not settled else LEAST_STEP) or (stepping and off > TURNED):
+            self._until = state.time + LAST_STEP
+        if stepping or settled:
+            self._held = facing
+        return self._held
+
+
+def actual_gait(gait: int, speed: float, stepping: bool) -> int:
+    """The gait that a command amounts to: standing when it asks for no movement, stepping to turn."""
+    if speed > MOVING:
+        return _WALK if gait == _STAND else gait
+    if GAITS[gait] == "crouch":
+        return gait
+    return _WALK if stepping else _STAND
+
+
+class PathCommands:
+    """Follow a path; a target moves along it with the commanded speed, and the character keeps up.
+
+    The future samples lie on the path ahead of the character's own place (so corners are not cut to
+    catch a target); the lag behind the target changes the speed a little.
+    """
+
+    def __init__(self, follow: PathFollow, fps: float) -> None:
+        points = np.asarray(follow.points, dtype=np.float64)
+        self.path = GroundPath(points, follow.closed, np.asarray(follow.speed_factors))
+        self._speed = slowing(np.asarray(follow.speeds, dtype=np.float64), fps)
+        self._gait = np.array([GAITS.index(g) for g in follow.gaits])
+        self._offset = np.unwrap(np.asarray(follow.facing_offsets, dtype=np.float64))
+        self._fps = fps
+        self._times = np.arange(len(self._gait)) / fps
+        self._along = 0.0
+        self._target = 0.0
+        self._time = 0.0
+        self._last = min(LAST, 0.5 * self.path.length)
+        # Remembered, as a standing character sways and would set off again for a centimetre.
+        self._arrived = False
+        self._standing: Standing | None = None
+        self._frames_ahead = np.concatenate(([0.0], AHEAD))
+
+    def future(self, state: State) -> Future:
+        """Places and headings on the path at the speeds keyed for the coming second."""
+        place = np.array([state.x, state.y])
+        self._along = self.path.project(place, self._along)
+        self._arrived |= self._left(self._along) <= ARRIVED
+        self._target += (state.time - self._time) * self._speed_at(state.time) * self.path.factor(self._target)
+        self._time = state.time
+        if not self.path.closed:
+            self._target = min(self._target, self.path.length)
+        # A character that cannot keep up (a blocked or very fast path) does not chase a target far away.
+        self._target = min(self._target, self._along + 1.0)
+        frame = np.minimum(((state.time + self._frames_ahead) * self._fps + 0.5).astype(int), len(self._gait) - 1)
+        offset = self._offset[frame]
+        along, speeds = self._ahead(state)
+        if self._arrived or speeds.max() <= MOVING:
+            if self._standing is None:
+                self._standing = Standing(self.path.position(np.array(self.path.length)) if self._arrived else None)
+            heading = float(self.path.heading(np.array(self._along))) + offset[0]
+            return self._standing.future(state, heading, _STAND if self._arrived else int(self._gait[frame[0]]))
+        self._standing = None
+        position = self.path.position(np.concatenate(([self._along], along)))
+        gait = [self._gait_at(f, v, s) for f, v, s in zip(frame, speeds, (self._along, *along), strict=True)]
+        return Future(
+            position[1:],
+            np.diff(position, axis=0) * (FPS / SAMPLE_FRAMES),
+            direction(self.path.heading(along) + offset[1:]),
+            _ONE_HOT[gait],
+        )
+
+    def _ahead(self, state: State) -> tuple[Array, Array]:
+        """Arc lengths (5,) of the samples AHEAD, and speeds in m/s (6,) asked for now and there."""
+        lag = self._target - self._along
+        s, along, speeds = self._along, np.empty(FUTURE - 1), np.empty(FUTURE)
+        lack = 0.0
+        for k in range(FUTURE):
+            time = state.time + self._frames_ahead[k]
+            speed = self._speed_at(time) * self.path.factor(s)
+            if speed > MOVING:
+                speed += min(max(CATCH_UP * lag, -CATCH_UP_SHARE * speed), CATCH_UP_SHARE * speed)
+                speed = min(speed, self._stopping(s, time))
+            if k == 0:
+                near = min(max(1 - self._left(s) / END_FEEDBACK, 0.0), 1.0)
+                pace = math.hypot(*state.velocity)
+                lack = near * WALK_FEEDBACK * min(max(speed - pace, -speed), speed)
+            speeds[k] = speed
+            if k < FUTURE - 1:
+                s += max(speed + lack, 0.0) * (SAMPLE_FRAMES / FPS)
+                along[k] = s
+        return along, speeds
+
+    def _left(self, s: float) -> float:
+        """Metres from the arc length s to the end of the path; infinite on a closed one."""
+        return math.inf if self.path.closed else self.path.length - s
+
+    def _stopping(self, s: float, time: float) -> float:
+        """The speed in m/s at the arc length s from which the character comes to rest at the path's end."""
+        brake = BRAKING.get(GAITS[self._gait_keyed(time)], BRAKING["walk"])
+        left = self._left(s)
+        return max(math.sqrt(2 * brake * max(left, 0.0)), LAST_PACE) if left < math.inf else left
+
+    def _gait_at(self, frame: int, speed: float, s: float) -> int:
+        """The keyed gait, which becomes a walk on the way to the stop at the path's end."""
+        gait = actual_gait(int(self._gait[frame]), speed, stepping=False)
+        left = self._left(s)
+        slowing = gait == _JOG and speed < JOGGING and left * 2 * BRAKING["jog"] < JOGGING**2
+        return _WALK if slowing or (gait == _CROUCH and left < self._last) else gait
+
+    def _gait_keyed(self, time: float) -> int:
+        return int(self._gait[min(int(time * self._fps + 0.5), len(self._gait) - 1)])
+
+    def _speed_at(self, time: float) -> float:
+        return float(self._speed[min(int(time * self._fps + 0.5), len(self._speed) - 1)])
+
+
+def start_of(follow: PathFollow) -> tuple[float, float, float, float]:
+    """Place x, y, z and facing angle at which a path begins."""
+    points = np.asarray(follow.points, dtype=np.float64)
+    path = GroundPath(points, follow.closed)
+    angle = float(path.heading(np.array(0.0))) + follow.facing_offsets[0]
+    return float(points[0, 0]), float(points[0, 1]), float(points[0, 2]), angle

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shipped NSM: its weights, what its card says that it can do, and how it begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import WeightsError
+from ..models.nsm import FRAME, NSM
+from ..models.weights import read_card
+from ..motion.rotations import Array
+from ..paths import weights_folder
+from ..shot.goals import ACTIONS, LOCOMOTION
+
+FILE = "nsm.safetensors"
+
+
+def load(weights: Path | str | None = None) -> NSM:
+    """The network, by default the shipped one. Raises WeightsError."""
+    return NSM.load(weights or weights_folder() / FILE)
+
+
+def standing_of(network: NSM) -> Array:
+    """The frame input (FRAME.size,) of someone who stands, from which rollouts begin. Raises WeightsError."""
+    values = np.asarray(network.card.get("standing", []), dtype=np.float32)
+    if values.shape != (FRAME.size,) or not np.isfinite(values).all():
+        raise WeightsError("The NSM's model card does not say how one stands; install the extension again.")
+    return values
+
+
+def actions_of(card: dict[str, object]) -> tuple[str, ...]:
+    """The actions of keys that the weights with this card can do, in the order of goals.ACTIONS."""
+    told = card.get("actions", [])
+    return tuple(action for action in ACTIONS if isinstance(told, list) and action in told)
+
+
+def able(weights: Path | str | None = None) -> tuple[str, ...]:
+    """The actions that keys may ask for: those of the locomotion network, and of the NSM where it is installed."""
+    path = Path(weights or weights_folder() / FILE)
+    more = actions_of(read_card(path)) if path.exists() else ()
+    return tuple(action for action in ACTIONS if action in LOCOMOTION or action in more)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The PFNN's autoregressive rollout (PFNN 6): trajectory blending, one network step a frame."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.pfnn import CURRENT, FPS, FUTURE, INPUT, OUTPUT, PFNN, SAMPLE_FRAMES, SAMPLES
+from ..motion.gait import GAITS
+from ..motion.root import direction
+from ..motion.rotations import Array
+from ..planning.trajectory import AHEAD, MOVING, Future, State
+
+GAIT_SMOOTHING = 0.3
+"""Share of the way to the commanded gait that the trajectory's gait goes each frame."""
+_VELOCITY_SHARE = 0.08
+"""Weight of a frame in the running mean of the velocity, which so spans about a step."""
+_PAST = (np.arange(CURRENT) - CURRENT) * SAMPLE_FRAMES
+_AHEAD_SHARE = np.arange(1, FUTURE) / FUTURE
+_STAND, _WALK, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "crouch"))
+_DT = 1.0 / FPS
+DRIFT = 0.05
+"""m/s: where no movement is asked for, slower ones are the network's error, and would carry the body off its feet
+in half a minute; up to twice as fast they fade in."""
+TURN_RATE = 8.0
+"""rad/s: the facing asked for at a future sample is not turned further than this allows. People turn at up
+to 3 rad/s while they walk; asking for more makes the network turn as fast as it has learned to."""
+_REACHABLE_TURN = TURN_RATE * AHEAD
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What a rollout left: root (T, 4) x, y, z, facing angle; y (T, OUTPUT.size) network outputs in the
+    root frame; phase (T,) radians; gait (T, 5) weights."""
+
+    root: Array
+    y: Array
+    phase: Array
+    gait: Array
+
+
+def blend_weights(bias: float) -> Array:
+    """Weight (5,) of the command at the future samples: 1 - (1 - t)^tau.
+
+    Eq. 9 prints t^tau, which gives the opposite trend to the paper's Table 2: there a larger bias
+    follows the command more closely, as here.
+    """
+    out: Array = 1 - (1 - _AHEAD_SHARE) ** bias
+    return out
+
+
+class Locomotion:
+    """A character walking: state, and `step` to advance one frame at 60 fps.
+
+    start: x, y, z in metres and facing angle about +Z in radians. frames: how many steps to make room for.
+    """
+
+    def __init__(
+        self,
+        network: PFNN,
+        start: tuple[float, float, float, float],
+        frames: int,
+        bias_velocity: float = 0.5,
+        bias_direction: float = 2.0,
+    ) -> None:
+        self.network = network
+        self._wp = blend_weights(bias_velocity)[:, None]
+        self._wd = blend_weights(bias_direction)[:, None]
+        self.x, self.y, self.height, self.angle = start
+        self.phase = 0.0
+        self.frame = 0
+        self._velocity = (0.0, 0.0)
+        room = frames - _PAST[0]
+        self._history = np.zeros((room, 2))
+        self._facing = np.zeros((room, 2))
+        self._gaits = np.zeros((room, len(GAITS)))
+        self._history[: -_PAST[0]] = (self.x, self.y)
+        self._facing[: -_PAST[0]] = direction(np.array(self.angle))
+        self._gaits[: -_PAST[0], _STAND] = 1
+        self._root = np.zeros((frames, 4), dtype=np.float64)
+        self._output = np.zeros((frames, OUTPUT.size), dtype=np.float32)
+        self._phases = np.zeros(frames, dtype=np.float32)
+        self._input = np.zeros(INPUT.size, dtype=np.float32)
+        self._input[INPUT.joint_position] = network.y_mean[OUTPUT.joint_position]
+        self._future_gait = np.tile(self._gaits[0], (FUTURE, 1))
+        self._predicted = np.tile([self.x, self.y], (FUTURE, 1))
+        self._predicted_direction = np.tile(self._facing[0], (FUTURE, 1))
+        self._samples = np.empty((SAMPLES, 2))
+        self._directions = np.empty((SAMPLES, 2))
+
+    @property
+    def state(self) -> State:
+        """Where the character is now; time counts from the first step."""
+        return State(self.x, self.y, self.angle, self.frame * _DT, self._velocity)
+
+    def step(self, future: Future) -> None:
+        """Advance one frame towards the trajectory asked for."""
+        self._fill_input(future)
+        y = self.network.predict(self._input, self.phase)
+        self._record(y)
+        stepping = future.gait[0, _WALK] > 0.5 or np.any(np.abs(future.velocity) > MOVING)
+        self._advance(y, future, standing=not stepping)
+
+    def settle(self, future: Future, frames: int) -> None:
+        """Run `frames` steps and come back to the start: an average pose becomes a standing one."""
+        start = (self.x, self.y, self.angle)
+        for _ in range(frames):
+            self._fill_input(future)
+            self._advance(self.network.predict(self._input, self.phase), future, standing=True)
+            (self.x, self.y, self.angle), self.frame = start, 0
+            self._predicted[:] = start[:2]
+            self._predicted_direction[:] = self._facing[0]
+
+    def record(self) -> Record:
+        """All steps so far."""
+        n = self.frame
+        return Record(self._root[:n], self._output[:n], self._phases[:n], self._gaits[-_PAST[0] : n - _PAST[0]])
+
+    def _fill_input(self, future: Future) -> None:
+        now = self.frame - _PAST[0]
+        self._history[now] = self.x, self.y
+        self._facing[now] = math.sin(self.angle), -math.cos(self.angle)
+        self._future_gait += GAIT_SMOOTHING * (future.gait - self._future_gait)
+        self._gaits[now] = self._future_gait[0]
+        past = now + _PAST
+
+        samples, directions = self._samples, self._directions
+        samples[:CURRENT] = self._history[past]
+        samples[CURRENT] = self.x, self.y
+        samples[CURRENT + 1 :] = self._blend_positions(future)
+        directions[:CURRENT] = self._facing[past]
+        directions[CURRENT] = self._facing[now]
+        wanted = self._reachable(future.direction, self._facing[now])
+        directions[CURRENT + 1 :] = (1 - self._wd) * self._predicted_direction[1:] + self._wd * wanted
+        ahead = directions[CURRENT + 1 :]
+        ahead /= np.maximum(np.sqrt((ahead * ahead).sum(1, keepdims=True)), 1e-6)
+
+        # World to root frame: rows times this matrix.
+        c, s = math.cos(self.angle), math.sin(self.angle)
+        to_local = np.array([[c, -s], [s, c]])
+        x = self._input
+        x[INPUT.trajectory_position] = ((samples - samples[CURRENT]) @ to_local).ravel()
+        x[INPUT.trajectory_direction] = (directions @ to_local).ravel()
+        gait = x[INPUT.gait].reshape(SAMPLES, len(GAITS))
+        gait[:CURRENT] = self._gaits[past]
+        gait[CURRENT:] = self._future_gait
+
+    def _reachable(self, wanted: Array, facing: Array) -> Array:
+        """The facing asked for (5, 2), no further from the facing now (2,) than one can turn until then."""
+        across = facing[0] * wanted[:, 1] - facing[1] * wanted[:, 0]
+        turn = np.arctan2(across, wanted @ facing)
+        if (np.abs(turn) <= _REACHABLE_TURN).all():
+            return wanted
+        return direction(self.angle + np.clip(turn, -_REACHABLE_TURN, _REACHABLE_TURN))
+
+    def _blend_positions(self, future: Future) -> Array:
+        """Future samples (5, 2): the network's prediction and the command, by the bias (eq. 9)."""
+        predicted = self._predicted
+        if future.position is not None:
+            blended: Array = (1 - self._wp) * predicted[1:] + self._wp * future.position
+            return blended
+        steps = (1 - self._wp) * (predicted[1:] - predicted[:-1]) + self._wp * future.velocity * (SAMPLE_FRAMES * _DT)
+        out: Array = np.cumsum(steps, axis=0) + np.array([self.x, self.y])
+        return out
+
+    def _record(self, y: Array) -> None:
+        self._root[self.frame] = self.x, self.y, self.height, self.angle
+        self._output[self.frame] = y
+        self._phases[self.frame] = self.phase
+
+    def _advance(self, y: Array, future: Future, standing: bool) -> None:
+        c, s = math.cos(self.angle), math.sin(self.angle)
+        vx, vy = y[OUTPUT.root_velocity].tolist()
+        if standing:
+            share = min(max((math.hypot(vx, vy) - DRIFT) / DRIFT, 0.0), 1.0)
+            vx, vy = share * vx, share * vy
+        world = c * vx - s * vy + future.pull[0], s * vx + c * vy + future.pull[1]
+        if future.berth is not None:
+            crouching = bool(future.gait[0, _CROUCH] > 0.5)
+            world = future.berth.allowed(self.x, self.y, world, crouching, future.sideways)
+        self.x += world[0] * _DT
+        self.y += world[1] * _DT
+        mean = self._velocity
+        self._velocity = (
+            mean[0] + _VELOCITY_SHARE * (world[0] - mean[0]),
+            mean[1] + _VELOCITY_SHARE * (world[1] - mean[1]),
+        )
+        self.angle += float(y[OUTPUT.root_turn][0]) * _DT
+        self.phase = (self.phase + max(float(y[OUTPUT.phase_change][0]), 0.0) * _DT) % (2 * math.pi)
+        c, s = math.cos(self.angle), math.sin(self.angle)
+        to_world = np.array([[c, s], [-s, c]])
+        self._predicted = y[OUTPUT.trajectory_position].reshape(FUTURE, 2) @ to_world + (self.x, self.y)
+        self._predicted_direction = y[OUTPUT.trajectory_direction].reshape(FUTURE, 2) @ to_world
+        self._input[INPUT.joint_position] = y[OUTPUT.joint_position]
+        self._input[INPUT.joint_velocity] = y[OUTPUT.joint_velocity]
+        self.frame += 1
