@@ -8,25 +8,23 @@ would be in something is moved out of it besides, see `body_clear`; what is repo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..geometry.colliders import PLACE, Collider, Cuboids, Placed, Surroundings
+from ..geometry.colliders import Collider, Placed, Surroundings
 from ..geometry.roles import Carryable
 from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import CONTACTS, FPS
 from ..motion.contacts import firm_contacts
 from ..motion.easing import eased
-from ..motion.filters import gaussian, runs, velocity, without_short_runs
+from ..motion.filters import runs, velocity, without_short_runs
 from ..motion.foot_lock import plant_feet
 from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
-from ..planning.occupancy_grid import CROUCHED, Footprints
 from ..rollout.held_objects import (
     ARMS,
     PALM_THICKNESS,
@@ -42,13 +40,12 @@ from ..rollout.held_objects import (
 from ..rollout.nsm import SceneRecord
 from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
 from ..tasks.task_completion import HIP_JOINTS, Seating, sitting_place
-from .allowed_contacts import Room, hips_limit
-from .carried_object_clearance import EVERY, REACH, Carried, held_off, kept_out
+from .allowed_contacts import Room
+from .carried_objects import carrying, gripping, pressed
 from .climbing import climbing
-from .leg_collision import Legs
-from .overhead_clearance import sinking
-from .reach_crouch import stooped
+from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
+from .whole_body import Wanted, WholeBody, stood
 
 FARTHEST = 0.03
 """Metres by which the last correction moves anything."""
@@ -128,9 +125,6 @@ def posed(
         out.append(_seat(seating, hips, rotations, root))
     by_name = {collider.name: collider for collider in colliders}
     things = _tracks(hands, by_name, count, rate)
-    hips[:, 2] -= _ducked(record, [collider for collider in colliders if collider.name not in things])
-    lower = stooped(record, hands.holds)
-    hips[:, 2] -= lower
     places, planted = _planted(record, hips, rotations, contacts, wanted)
     steps = Surroundings([collider for collider in colliders if collider.role == "climbable"])
     near = _around(root, steps, rate)
@@ -140,33 +134,26 @@ def posed(
         wanted[:, climb.toes] = places[:, climb.toes]
         places, planted = _shifted(climb.feet, record, hips, rotations, contacts, wanted)
     room = Room(record, hands, colliders, things, rate)
-    clear = room.around_body(places, root[:, 3], seatings)
-    aside = clear.hips(places, planted, hips_limit(count, seatings))
-    if aside.any():
-        hips[:, :2] += aside
-        root[:, :2] += aside
-        places, planted = _planted(record, hips, rotations, contacts, wanted)
-        out = [_sat(one, seating, hips, rotations, root) for one, seating in zip(out, seatings, strict=True)]
-    if shifts := Legs(places, planted, contacts, room.around_legs(places)).shifts():
-        places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
-    places, rotations = clear.above(places, planted)
-    resting = places
-    hips, rotations, lean = lean_back(places, rotations, root[:, 3], seatings, by_name, rate)
-    places = MODEL_SKELETON.positions(hips, rotations)
+    before = places, planted
+    body = WholeBody(
+        places, planted, _wanted(room, places, planted, root, contacts, hands, seatings, by_name, things, rate)
+    )
+    shifts = stood(body.displacements(), body.stands)
+    places, rotations = body.posed(shifts)
+    root[:, :2] += shifts[:, HIPS][:, :2]
     targets = _Targets(places, rotations)
-    targets.stay(resting, lean)
     for hold in hands.holds:
-        targets.hold(hold, things[hold.name], by_name[hold.name].cuboids, root[:, 3], room)
+        targets.hold(hold, things[hold.name])
     for seating in seatings:
         targets.rest(seating, by_name[seating.aim.thing], record.contacts, rate)
     for grip in hands.grips:
         targets.grip(grip, things.get(grip.name))
-    before = places, rotations
-    places, rotations = clear.arms(*targets.reached())
+    places, rotations = targets.reached()
     rotations = _looking(places, rotations, hands, things)
     places = MODEL_SKELETON.positions(places[:, 0], rotations)
+    out = [_sat(one, seating, places[:, 0], rotations, root) for one, seating in zip(out, seatings, strict=True)]
     for hold in hands.holds:
-        out += _held(hold, before, (places, rotations), lower)
+        out += _held(hold, before, (places, rotations))
     out.sort(key=lambda one: one.key)
     return Posed(places, make_continuous(rotations), root, contacts, things, out)
 
@@ -185,13 +172,33 @@ def _planted(record: SceneRecord, hips: Array, rotations: Array, contacts: Array
     return places[0] + ground, turned[0]
 
 
-def _ducked(record: SceneRecord, colliders: Sequence[Collider]) -> Array:
-    """Metres (T,) by which one ducks more than the network has it, under what stands still and lets one pass so."""
-    heads = record.places[:, MODEL_SKELETON.index("Head")]
-    still = Footprints.of(Surroundings([collider for collider in colliders if len(collider.poses) == 1]).at(0))
-    above = still[still.low >= record.root[0, 2] + CROUCHED]
-    under = above.distances(heads[:, :2]) < OVERHEAD
-    return sinking(heads[:, 2], np.where(under, above.low, np.inf).min(axis=1, initial=np.inf))
+def _wanted(
+    room: Room,
+    places: Array,
+    rotations: Array,
+    root: Array,
+    contacts: Array,
+    hands: Hands,
+    seatings: Sequence[Seating],
+    colliders: dict[str, Collider],
+    things: dict[str, Array],
+    rate: float,
+) -> Wanted:
+    """What is wanted of a body with joints at places (T, J, 3) and world rotations (T, J, 4)."""
+    stands = {
+        side + "Foot": (contacts[:, [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]] > 0).any(axis=1)
+        for side in ("Left", "Right")
+    }
+    out = Wanted(stands, room.obstacles, room.gives(seatings))
+    out.by.extend(lean_back(places, rotations, root[:, 3], seatings, colliders, rate))
+    for hold in hands.holds:
+        at, load = carrying(hold, places, rotations, colliders[hold.name].cuboids, room.obstacles)
+        out.at.extend(at)
+        out.loads.append(load)
+    for grip in hands.grips:
+        if grip.name in things and grip.last > grip.first:
+            out.at.append(gripping(grip, places, rotations, things[grip.name]))
+    return out
 
 
 def _shifted(
@@ -278,9 +285,9 @@ def _seat_error(seating: Seating, hips: Array, rotations: Array, root: Array) ->
     return 100 * float(np.linalg.norm(off)), float(np.degrees(abs(turn)))
 
 
-def _held(hold: Hold, before: tuple[Array, Array], after: tuple[Array, Array], lower: Array) -> list[Correction]:
+def _held(hold: Hold, before: tuple[Array, Array], after: tuple[Array, Array]) -> list[Correction]:
     """How far the palms were off a box when it was taken, and the box off its place when it was put down. before, after
-    the correction: joint places (T, J, 3) and world rotations (T, J, 4); lower: (T,) metres by which one stoops.
+    the correction: joint places (T, J, 3) and world rotations (T, J, 4).
 
     Where palms are taken farther than a correction may, so that nothing comes to them by itself, what is told of a
     grasp is what such a correction leaves.
@@ -289,10 +296,10 @@ def _held(hold: Hold, before: tuple[Array, Array], after: tuple[Array, Array], l
     def meets(frame: int, pose: Array, key: int, what: str) -> Correction:
         wanted, square = grasp_of(hold.handles, pose)
         errors = []
-        for places, rotations, down in ((*before, lower[frame]), (*after, 0.0)):
+        for places, rotations in (before, after):
             middle, angle = between_palms(places[frame], rotations[frame])
             turn = float(wrap_angle(np.array(square - angle)))
-            errors.append((wanted - middle - [0.0, 0.0, down], turn, angle))
+            errors.append((wanted - middle, turn, angle))
         (off, turn, angle), (end, end_turn, _) = errors
         cm, deg = 100 * float(np.linalg.norm(end)), float(np.degrees(abs(end_turn)))
         if what == "hands":
@@ -368,9 +375,9 @@ class _Targets:
         self._shift = {side: np.zeros((len(places), 3)) for side in ARMS}
         self._weight = {side: np.zeros(len(places)) for side in ARMS}
 
-    def hold(self, hold: Hold, poses: Array, cuboids: Cuboids, facing: Array, room: Room) -> None:
-        """Put the palms on a box while it is held, and the box, in place, where it was taken and where it is left, and
-        between them before the body, which faces these angles (T,), and out of other things."""
+    def hold(self, hold: Hold, poses: Array) -> None:
+        """Put the palms on a box while it is held, and the box, in place, between them, and where it was taken and where
+        it is left."""
         count = len(poses)
         last = count if hold.left is None else hold.left
         blend = min(SPREAD * FPS, (last - hold.taken) / 2)
@@ -379,95 +386,24 @@ class _Targets:
         # As far from the hands as it was in its place, and will be, which fades within a second: else it would be on
         # its way ahead of hands that still come down, or stay behind those that rise.
         away = _faded(count, hold.taken, hold.taken + blend)
-        near = away.copy()
         off, turn = _missed(middle, angle, hold.taken, hold.handles, hold.lying, away)
         if hold.goal is not None:
             put = 1 - _faded(count, last - blend, last)
-            near = np.maximum(near, put)
             more = _missed(middle, angle, last - 1, hold.handles, hold.goal, put)
             off, turn = off + more[0], turn + more[1]
         poses[frames] = carried_pose(hold.handles, hold.lying, (middle + off)[frames], (angle + turn)[frames])
-        free = eased(count, hold.taken, hold.taken + _COMES_FREE, *_until(last, count, hold.goal is not None))
-        off = np.zeros((count, 3))
-        off[frames] = held_off(poses[frames], cuboids, self._places[frames], facing[frames])
-        off *= free[:, None]
-        poses[:, PLACE] += off
-        aside = self._kept_out(hold, poses, cuboids, facing, room)
-        poses[:, PLACE] += aside
-        off += aside
-        self._press(hold, poses, last, near, off)
+        self._press(hold, poses, last)
 
-    def _kept_out(self, hold: Hold, poses: Array, cuboids: Cuboids, facing: Array, room: Room) -> Array:
-        """Metres (T, 3) by which a box is to be moved besides, out of the things around it."""
-        count = len(poses)
-        last = count if hold.left is None else hold.left
-        keys = np.append(np.arange(hold.taken, last - 1, EVERY), last - 1)
-        angle = grasp_of(hold.handles, poses)[1]
-        carried = Carried.of(poses[keys], cuboids, angle[keys])
-        ends = np.stack((hold.lying, hold.lying if hold.goal is None else hold.goal))
-        arms = np.zeros((len(keys), 2, 4))
-        for number, (side, limb) in enumerate(ARMS.items()):
-            upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
-            face = to_world(np.array(hold.handles.left if side == "Left" else hold.handles.right), poses[keys])
-            wrist = face - palm(self._places[keys], self._rotations[keys], side) + self._places[keys, end]
-            arms[:, number, :3] = wrist - self._places[keys, upper]
-            arms[:, number, 3] = np.linalg.norm(MODEL_SKELETON.offsets[[middle, end]], axis=1).sum()
-        moved = kept_out(
-            carried,
-            room.around_held(carried, keys, REACH),
-            Carried.of(ends, cuboids, grasp_of(hold.handles, ends)[1]),
-            self._places[keys],
-            facing[keys],
-            arms,
-            hold.goal is not None,
-        )
-        out = np.zeros((count, 3))
-        if moved.any():
-            frames = np.arange(hold.taken, last)
-            free = np.stack([np.interp(frames, keys, column) for column in moved.T], axis=1)
-            # Mirrored about the ends, the smooth move is still none there, and next to them as large as is needed for
-            # hands that sink as they take the box, or are still low as they leave it.
-            around = math.ceil(3 * SMOOTH)
-            free = np.pad(free, ((around, around), (0, 0)), mode="reflect", reflect_type="odd")
-            out[frames] = gaussian(free, SMOOTH)[around:-around]
-        return out
-
-    def _press(self, hold: Hold, poses: Array, last: int, near: Array, held: Array) -> None:
-        """The palms onto the faces: across the box as far as needed, along them no farther than a correction may.
-
-        near (T,): how much the box is bound to a place, where it lies or will: so much the hands are at it there, as
-        far as the arms reach.
-        held (T, 3): by how much it is held off the body: the hands go along.
-        """
+    def _press(self, hold: Hold, poses: Array, last: int) -> None:
+        """The palms onto the faces, as far as the arms reach."""
         count, blend = len(poses), _HAND_BLEND * FPS
         weight = eased(count, hold.taken - blend, hold.taken, last - 1, last - 1 + SPREAD * FPS)
-        middle, angle = between_palms(self._places, self._rotations)
-        wanted, square = grasp_of(hold.handles, poses)
-        along, turn = wanted - held - middle, wrap_angle(square - angle)
-        half = (to_world(np.array(hold.handles.left), poses) - to_world(np.array(hold.handles.right), poses)) / 2
-        size = np.linalg.norm(half, axis=1) + PALM_THICKNESS
-        shift, turned = allowed(along, turn, size, angle)
-        shift += near[:, None] * (along - shift) + held
-        across = angle + turned + near * (turn - turned)
-        level = np.stack((np.cos(across), np.sin(across), np.zeros(count)), axis=1)
-        for side, sign in (("Left", 1.0), ("Right", -1.0)):
-            off = middle + shift + sign * size[:, None] * level - palm(self._places, self._rotations, side)
+        for side, face in (("Left", hold.handles.left), ("Right", hold.handles.right)):
+            place = pressed(np.array(face), hold, poses)
+            off = place - palm(self._places, self._rotations, side)
             # Who lets go takes the hands along, wherever he goes.
             off[last:] = off[last - 1]
             self._add(side, off, weight)
-
-    def stay(self, places: Array, weight: Array) -> None:
-        """Keep the wrists where they are at joint places (T, J, 3), and as far from the hips, as much as weight (T,)
-        says; arms that would be stretched for it go along with the trunk."""
-        slide = self._places[:, 0] - places[:, 0]
-        slide[:, 2] = 0.0
-        for side, limb in ARMS.items():
-            upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
-            length = float(np.linalg.norm(MODEL_SKELETON.offsets[[middle, end]], axis=1).sum())
-            wrist = places[:, end] + slide
-            far = np.linalg.norm(wrist - self._places[:, upper], axis=1) / length
-            bent = np.clip((STRETCHED[1] - far) / (STRETCHED[1] - STRETCHED[0]), 0, 1)
-            self._add(side, wrist - self._places[:, end], weight * bent)
 
     def rest(self, seating: Seating, collider: Collider, contacts: Array, rate: float) -> None:
         """Keep the hands that lie on arm rests still, and on them."""
@@ -522,11 +458,6 @@ class _Targets:
             # The hand keeps its own direction, so that its palm goes where its wrist goes.
             rotations[moved, upper], rotations[moved, middle] = turned[moved], bent[moved]
         return MODEL_SKELETON.positions(self._places[:, 0], rotations), rotations
-
-
-def _until(last: int, count: int, put_down: bool) -> tuple[float, float]:
-    """Frames up to which, and at which no more, a box that is held up to frame `last` is free to move."""
-    return (last - 1 - _COMES_FREE, last - 1) if put_down else (count, count + 1)
 
 
 def _faded(count: int, start: float, end: float) -> Array:

@@ -19,11 +19,13 @@ from ..motion.easing import eased, smoothstep
 from ..motion.filters import runs
 from ..motion.ik import LEFT_LEG, RIGHT_LEG, solve_limb
 from ..motion.root import direction
-from ..motion.rotations import Array, from_axis_angle, multiply, rotate, slerp
+from ..motion.rotations import Array, from_axis_angle, from_exponential_map, multiply, rotate, slerp
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import TOUCHES
 from ..rollout.nsm import SceneRecord
 from ..tasks.task_completion import Seating
+from .kinematics import HIPS, PELVIS
+from .whole_body import By
 
 LATELY = round(0.5 * FPS)
 """Frames before touching the seat in which a foot must have stood to be kept where it stood."""
@@ -75,14 +77,13 @@ def lean_back(
     seatings: Sequence[Seating],
     colliders: dict[str, Collider],
     rate: float,
-) -> tuple[Array, Array, Array]:
-    """Hips (T, 3) and world rotations (T, J, 4) with the back on a backrest while it sits, and how much (T,) of that
-    lean there is, 0 to 1. The feet stay.
+) -> list[By]:
+    """Displacements that bring the back to a backrest while the body sits. The feet stay.
 
     places: (T, J, 3) joints of a body that faces angles (T,). rate: collider poses per frame.
     """
     count = len(places)
-    hips, turned, lean = places[:, 0].copy(), rotations.copy(), np.zeros(count)
+    out = []
     for seating in seatings:
         if not seating.lean:
             continue
@@ -91,10 +92,20 @@ def lean_back(
         seat = Surroundings([colliders[seating.aim.thing]]).at(float(at[0]) * rate)
         way = _to_backrest(*_leaned(places[at], rotations[at], facing[at], _TRIED), seat)
         share = eased(count, first, first + LEANS_IN, last if seating.left is not None else count, last + LEANS_OUT)
-        on = np.flatnonzero(share * way > 0)
-        hips[on], turned[on] = _leaned(places[on], rotations[on], facing[on], share[on] * way)
-        lean[on] = share[on]
-    return hips, turned, lean
+        hips, tilt = _leaning(places, facing, share * way)
+        on = (share > 0).astype(float)
+        out += [By(HIPS, hips - places[:, 0], on), By(PELVIS, tilt, on)]
+    return out
+
+
+def _leaning(places: Array, facing: Array, way: Array) -> tuple[Array, Array]:
+    """Hips (F, 3) and rotation vectors (F, 3) of a body that leans back about its hip joints, and slides, by shares
+    (F,) of the farthest."""
+    ahead = np.append(direction(facing), np.zeros((len(facing), 1)), axis=1)
+    tilt = -FARTHEST_BACK * way[:, None] * np.cross([0.0, 0.0, 1.0], ahead)
+    middle = places[:, _HIP_JOINTS].mean(axis=1)
+    hips = middle + rotate(from_exponential_map(tilt), places[:, 0] - middle)
+    return hips - SLIDES * np.maximum(way - UPRIGHT, 0)[:, None] / (1 - UPRIGHT) * ahead, tilt
 
 
 def _leaned(places: Array, rotations: Array, facing: Array, way: Array) -> tuple[Array, Array]:

@@ -41,6 +41,12 @@ class Limb:
 
 LEFT_LEG = Limb("LeftUpLeg", "LeftLeg", "LeftFoot", (0.0, -1.0, 0.0))
 RIGHT_LEG = Limb("RightUpLeg", "RightLeg", "RightFoot", (0.0, -1.0, 0.0))
+LEGS: dict[str, Limb] = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
+ARMS: dict[str, Limb] = {
+    # In the T-pose the forearms bend forward, so that the elbows point back.
+    "Left": Limb("LeftArm", "LeftForeArm", "LeftHand", (0.0, 1.0, 0.0)),
+    "Right": Limb("RightArm", "RightForeArm", "RightHand", (0.0, 1.0, 0.0)),
+}
 
 
 def solve_limb(

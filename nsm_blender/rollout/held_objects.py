@@ -14,16 +14,11 @@ from ..geometry.colliders import PLACE, QUATERNION
 from ..geometry.roles import Carryable, Door
 from ..geometry.scene_state import Scenery, to_world, turned_about
 from ..models.nsm import CONTACTS, FPS
-from ..motion.ik import Limb
+from ..motion.ik import ARMS
 from ..motion.rotations import Array, from_yaw, multiply, normalize, rotate, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from .doorway import doorway
 
-ARMS: dict[str, Limb] = {
-    # In the T-pose the forearms bend forward, so that the elbows point back.
-    "Left": Limb("LeftArm", "LeftForeArm", "LeftHand", (0.0, 1.0, 0.0)),
-    "Right": Limb("RightArm", "RightForeArm", "RightHand", (0.0, 1.0, 0.0)),
-}
 PALM = 0.09
 """Metres from the wrist to the middle of the palm."""
 PALM_THICKNESS = 0.02
