@@ -9,7 +9,7 @@ import numpy as np
 
 from ..geometry.body import SITTING
 from ..geometry.colliders import Collider
-from ..geometry.collision import Contacts, Obstacles
+from ..geometry.collision import Obstacles
 from ..geometry.scene_state import blended
 from ..models.nsm import ACTIONS
 from ..motion.root import direction
@@ -72,14 +72,14 @@ class _Gives:
         self._seats, self._held = seats, held
         self._ahead = np.append(direction(facing), np.zeros((len(facing), 1)), axis=1)
 
-    def __call__(self, found: Contacts, frames: Array) -> Array:
-        """Meters (N,) by which balls may be in things, in contacts at frames (N,)."""
-        below = found.normal[:, 2] > TOWARD
-        behind = np.einsum("ni,ni->n", found.normal, self._ahead[frames]) > TOWARD
-        sits = self._seats[frames, found.thing] & ((below & _SITS[found.ball]) | (behind & _TRUNK[found.ball]))
-        holds = self._held[found.thing] & _HAND[found.ball]
+    def __call__(self, balls: Array, frames: Array, thing: int, normals: Array) -> Array:
+        """Meters (N,) by which balls (N,) at frames (N,) may be in a thing that they leave along normals (N, 3)."""
+        below = normals[:, 2] > TOWARD
+        behind = np.einsum("ni,ni->n", normals, self._ahead[frames]) > TOWARD
+        sits = self._seats[frames, thing] & ((below & _SITS[balls]) | (behind & _TRUNK[balls]))
+        holds = self._held[thing] & _HAND[balls]
         out = np.where(sits | holds, CUSHION, 0.0)
-        return np.where(below & _FOOT[found.ball], np.maximum(out, SOLE), out)
+        return np.where(below & _FOOT[balls], np.maximum(out, SOLE), out)
 
 
 def _poses(collider: Collider, frames: Array) -> Array:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What hands hold, as constraints: palms on a box where it is taken and left, a box between them, a hand at a handle."""
+"""What hands hold, as constraints: palms on a box where it is taken and left, a box between them, a hand at
+a handle."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def carrying(
     middle, angle = between_palms(places, rotations)
     blend = min(FPS, (last - hold.taken) / 2)
     turn = np.zeros(count)
-    for (frame, pose), sign in zip(ends, (1.0, -1.0), strict=False):
+    for frame, pose in ends:
         weight = eased(count, frame - blend, frame, frame, frame + blend)
         turn += weight * _wrapped(grasp_of(hold.handles, pose)[1] - angle[frame])
     poses = carried_pose(hold.handles, hold.lying, middle, angle + turn)
@@ -83,9 +84,13 @@ def _depths(obstacles: Obstacles, points: Array, frame: int) -> Array:
     """Meters (C, N) by which points (N, 3) are in each thing at a frame."""
     count = len(points)
     out = np.zeros((obstacles.count, count))
-    found = obstacles.contacts(points[None], np.array([frame]), np.zeros(count), np.arange(count), 0.0)
+    found = obstacles.contacts(points[None], np.array([frame]), np.zeros(count), np.arange(count), 0.0, _none, {})
     out[found.thing, found.ball] = np.maximum(found.depth, 0)
     return out
+
+
+def _none(balls: Array, _frames: Array, _thing: int, _normals: Array) -> Array:
+    return np.zeros(len(balls))
 
 
 def _wrapped(angle: Array) -> float:

@@ -8,13 +8,12 @@ weighs it against closeness to the motion as the network made it, and smoothness
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..geometry.body import CAPSULES
-from ..geometry.collision import Contacts, Obstacles
+from ..geometry.collision import Contacts, Gives, Obstacles, Sides
 from ..motion.filters import highest_around, runs
 from ..motion.foot_lock import Stances
 from ..motion.ik import REACH
@@ -35,9 +34,9 @@ class Weights:
     """Of hips that are displaced, per m^2; the unit of all others."""
     height: float = 2.0
     """Of hips that are raised or lowered, per m^2: a bob is seen more than a shift."""
-    pelvis: float = 0.3
+    pelvis: float = 1.0
     """Of a pelvis that turns, per rad^2: it moves the shoulders by 0.5 m a radian."""
-    trunk: float = 0.15
+    trunk: float = 0.4
     """Of a trunk that leans, per rad^2: it moves the shoulders by about 0.4 m a radian."""
     ankle: float = 2.0
     """Of an ankle that is displaced, per m^2: a foot is placed on purpose."""
@@ -65,10 +64,12 @@ TOUCH = 0.004
 """Meters of depth that are left."""
 EVERY = 2
 """Frames from one at which collisions are looked at to the next: a hand at 2 m/s moves its own width meanwhile."""
-STEPS = 14
+STEPS = 20
 """Gauss-Newton steps."""
 DAMPING = 1.0
 """Weight of a control point's change in the first step, per m^2,"""
+FARTHEST = 0.08
+"""Meters, or radians, by which a displacement changes in one step: a longer one meets other things."""
 EASED, HARDENED = 0.5, 6.0
 """times so much after a step that lowers the cost, and after one that does not (Levenberg and Marquardt)."""
 STRETCH = {"Foot": 0.985, "Hand": 0.97}
@@ -131,13 +132,12 @@ class Load:
 class Wanted:
     """What is wanted of a motion of T frames.
 
-    stands: for each foot, whether (T,) it stands. give: meters (N,) by which the balls of contacts may be in things, at
-    frames (N,): intended contact.
+    stands: for each foot, whether (T,) it stands. gives: intended contact of the body with obstacles.
     """
 
     stands: dict[str, Array]
     obstacles: Obstacles
-    give: Callable[[Contacts, Array], Array]
+    gives: Gives
     at: list[At] = field(default_factory=list)
     by: list[By] = field(default_factory=list)
     loads: list[Load] = field(default_factory=list)
@@ -176,6 +176,8 @@ class WholeBody:
     def __init__(self, places: Array, rotations: Array, wanted: Wanted, weights: Weights | None = None) -> None:
         self.body = Body(places, rotations)
         self.posed, self.stands = self.body.posed, wanted.stands
+        self._sides: Sides = {}
+        self._load_sides: list[Sides] = [{} for _ in wanted.loads]
         self._places, self._wanted, self._weights = places, wanted, weights or Weights()
 
     def displacements(self) -> Array:
@@ -195,15 +197,14 @@ class WholeBody:
         for load in wanted.loads:
             out |= load.held
         looked = np.arange(0, count, EVERY)
-        found, depth = self._collisions(self._places[looked], looked)
-        out[looked[found.moment[depth > TOUCH]]] = True
+        found = self._collisions(self._places[looked], looked)
+        out[looked[found.moment[found.depth > TOUCH]]] = True
         return out
 
-    def _collisions(self, places: Array, frames: Array) -> tuple[Contacts, Array]:
-        """Contacts of the body at frames (F,), and depths (N,) beyond what is allowed."""
+    def _collisions(self, places: Array, frames: Array) -> Contacts:
+        """Contacts of the body at frames (F,)."""
         points = places[:, _FIRST] + SHARE[:, None] * (places[:, _LAST] - places[:, _FIRST])
-        found = self._wanted.obstacles.contacts(points, frames, RADII, _PART, NEAR)
-        return found, found.depth - self._wanted.give(found, frames[found.moment])
+        return self._wanted.obstacles.contacts(points, frames, RADII, _PART, NEAR, self._wanted.gives, self._sides)
 
     def _solved(self, frames: Array) -> Array:
         curves = Displacement(len(frames), SIZE)
@@ -214,6 +215,7 @@ class WholeBody:
             squares = _Squares(len(frames))
             self._add_all(squares, x, frames)
             cost = squares.cost + own.cost(curves.control)
+            print(round(squares.cost,2),round(cost,2),round(damping,3)) if __import__("os").environ.get("DBG") else None
             if cost < best:
                 damping, best, found = damping * EASED, cost, curves.control
                 equations = own.copy()
@@ -223,7 +225,9 @@ class WholeBody:
             assert found is not None
             step = equations.copy()
             step.add_control(np.full(found.shape, damping), found)
-            curves.control = step.least()
+            change = step.least() - found
+            largest = np.abs(change).max(axis=1, keepdims=True)
+            curves.control = found + change * np.minimum(1.0, FARTHEST / np.maximum(largest, FARTHEST))
         curves.control = found
         return curves.values()
 
@@ -273,8 +277,8 @@ class WholeBody:
         self._add_reach(squares, x, frames, now)
         self._add_depth(squares, x, frames, now)
         self._add_apart(squares, x, frames, now)
-        for load in self._wanted.loads:
-            self._add_load(squares, x, frames, now, load)
+        for load, sides in zip(self._wanted.loads, self._load_sides, strict=True):
+            self._add_load(squares, x, frames, now, load, sides)
 
     def _add_reach(self, squares: _Squares, x: Array, frames: Array, now: Displaced) -> None:
         """Limbs that are too short for where their ends are wanted."""
@@ -295,11 +299,11 @@ class WholeBody:
 
     def _add_depth(self, squares: _Squares, x: Array, frames: Array, now: Displaced) -> None:
         looked = np.arange(0, len(frames), EVERY)
-        found, depth = self._collisions(now.places[looked], frames[looked])
-        on = np.flatnonzero(depth > TOUCH)
+        found = self._collisions(now.places[looked], frames[looked])
+        on = np.flatnonzero(found.depth > TOUCH)
         at, moves = looked[found.moment[on]], _of_balls(now.moves, looked[found.moment[on]], found.ball[on])
         along = np.einsum("ni,nid->nd", found.normal[on], moves)
-        squares.add(x, at, along, depth[on] - TOUCH, EVERY * self._weights.depth)
+        squares.add(x, at, along, found.depth[on] - TOUCH, EVERY * self._weights.depth)
 
     def _add_apart(self, squares: _Squares, x: Array, frames: Array, now: Displaced) -> None:
         """Ankles that come nearer to each other than they were, and than is well."""
@@ -314,7 +318,7 @@ class WholeBody:
         along = np.einsum("ni,nid->nd", way[on] / np.maximum(gap[on, None], TOUCH), moves)
         squares.add(x, on, along, lacking[on], self._weights.apart)
 
-    def _add_load(self, squares: _Squares, x: Array, frames: Array, now: Displaced, load: Load) -> None:
+    def _add_load(self, squares: _Squares, x: Array, frames: Array, now: Displaced, load: Load, sides: Sides) -> None:
         on = np.flatnonzero(load.held[frames])
         if not len(on):
             return
@@ -325,13 +329,17 @@ class WholeBody:
         looked = on[::EVERY]
         points = load.points[frames[looked]] + shift[::EVERY].mean(axis=1)[:, None]
         whole = np.zeros(points.shape[1], dtype=int)
-        found = load.obstacles.contacts(points, frames[looked], np.zeros(points.shape[1]), whole, NEAR)
-        depth = found.depth - load.gives[found.thing, found.ball]
-        kept = np.flatnonzero(depth > TOUCH)
+        still = np.zeros(points.shape[1])
+
+        def gives(balls: Array, _: Array, thing: int, __: Array) -> Array:
+            return np.asarray(load.gives[thing, balls])
+
+        found = load.obstacles.contacts(points, frames[looked], still, whole, NEAR, gives, sides)
+        kept = np.flatnonzero(found.depth > TOUCH)
         at = looked[found.moment[kept]]
         moves = (now.moves[at, left] + now.moves[at, right]) / 2
         along = np.einsum("ni,nid->nd", found.normal[kept], moves)
-        squares.add(x, at, along, depth[kept] - TOUCH, EVERY * self._weights.depth)
+        squares.add(x, at, along, found.depth[kept] - TOUCH, EVERY * self._weights.depth)
 
 
 def _of_balls(moves: Array, frames: Array, balls: Array) -> Array:

@@ -3,27 +3,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..motion.rotations import Array, normalize, to_matrix
+from ..motion.viterbi import cheapest_way
 from .colliders import PLACE, QUATERNION, Collider
 
 _TOUCHING = 1e-4
 """Meters between two cuboids of a thing that make them one body: a way out of one leads on into the other."""
+_ACROSS = 0.45
+"""Meters, about the length of the longest bone, within which a further cuboid is in the way of a whole bone."""
+_FARTHEST = 1.0
+"""Meters of a way out beyond which no more is told apart."""
 _PASSES = 6
 """Cuboids in a row through which a way out is followed."""
 _EPISODE = 12
-"""Moments without contact after which a limb may leave a thing on another side."""
+"""Moments without contact after which a bone may leave a thing on another side for nothing."""
+_SIDES = 0.3
+"""Cost, in m^2 of a way out at one moment, of leaving a thing on another side than at the moment before: a limb that
+swings through a post would else leave it on both sides. Ten moments at 0.17 m."""
 _DIRECTIONS = np.concatenate((np.eye(3), -np.eye(3)))
+_EACH = np.arange(len(_DIRECTIONS))
 
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """N balls that are in a thing, or near it. moment, ball, thing: (N,) numbers. depth: (N,) meters, negative for what
-    is only near. normal: (N, 3) unit vectors of the shortest way out, in the world."""
+    """N balls that are in a thing, or near it. moment, ball, thing: (N,) numbers. depth: (N,) meters beyond what is
+    allowed, negative for what is only near. normal: (N, 3) unit vectors of the way out, in the world."""
 
     moment: Array
     ball: Array
@@ -43,18 +52,45 @@ class Obstacles:
             _Thing.of(collider, np.asarray(pose, dtype=float)) for collider, pose in zip(colliders, poses, strict=True)
         ]
 
-    def contacts(self, points: Array, moments: Array, radii: Array, parts: Array, near: float) -> Contacts:
+    def contacts(
+        self, points: Array, moments: Array, radii: Array, parts: Array, near: float, gives: Gives, sides: Sides
+    ) -> Contacts:
         """Balls around points (F, P, 3) at moments (F,), with radii (P,), that are in things or within `near` meters of
-        them. Their moments are counted from 0, as in `moments`.
+        them. Their moments are counted from 0, as in `moments`. gives: how deep each may be in what. sides: those that
+        parts have left things on so far, which stay; others are added.
 
         parts: (P,) numbers; balls of one part that are in one thing at moments in a row leave it on the same side,
         which is the nearest to all of them together: a limb that swings through a post does not leave it on both.
         """
         found = [
-            thing.at(moments).contacts(number, points, radii, parts, near, self._there[moments, number], self._floor)
+            thing.at(moments).contacts(
+                _Balls(points, moments, radii, parts, gives, sides),
+                number,
+                near,
+                self._there[moments, number],
+                self._floor,
+            )
             for number, thing in enumerate(self._things)
         ]
         return Contacts(*(np.concatenate(column) for column in zip(*found, strict=True))) if found else _NONE
+
+
+Sides = dict[tuple[int, int, int], int]
+"""The direction in which a part leaves a thing at a moment, by the numbers of thing, part and moment."""
+Gives = Callable[[Array, Array, int, Array], Array]
+"""Meters (N,) by which balls (N,), at moments (N,), may be in the thing of a number where the ways out are (N, 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Balls:
+    """Balls around points (F, P, 3) at moments (F,). radii, parts: (P,)."""
+
+    points: Array
+    moments: Array
+    radii: Array
+    parts: Array
+    gives: Gives
+    sides: Sides
 
 
 _NONE = Contacts(*(np.zeros(0, dtype=int) for _ in range(3)), np.zeros(0), np.zeros((0, 3)))
@@ -81,66 +117,105 @@ class _Thing:
             return self
         return _Thing(self.middle, self.half, self.rotation[moments], self.place[moments])
 
-    def contacts(
-        self, number: int, points: Array, radii: Array, parts: Array, near: float, there: Array, floor: float
-    ) -> Found:
+    def contacts(self, balls: _Balls, number: int, near: float, there: Array, floor: float) -> Found:
+        """Contacts of balls with the thing of a number, where it is `there` (F,)."""
+        points, radii = balls.points, balls.radii
         rotation = np.broadcast_to(self.rotation, (len(points), 3, 3))
         local = np.einsum("kpi,kij->kpj", points - self.place[:, None], rotation)
         bottom, top = (self.middle - self.half).min(axis=0), (self.middle + self.half).max(axis=0)
         beyond = np.abs(local - (bottom + top) / 2) - (top - bottom) / 2
         moment, ball = np.nonzero(there[:, None] & (beyond.max(axis=-1) <= radii + near))
-        q, radius = local[moment, ball], radii[ball]
-        away, way = self._nearest(q)
-        kept = away <= radius + near
-        moment, ball, q, away, way = moment[kept], ball[kept], q[kept], away[kept], way[kept]
-        inside = np.flatnonzero(away < 0)
-        if len(inside):
-            up = np.einsum("ni,di->nd", rotation[moment[inside], 2], _DIRECTIONS)
-            height = points[moment[inside], ball[inside], 2]
-            exits = self._exits(q[inside])
-            exits = np.where(height[:, None] + up * exits < floor, np.inf, exits)
-            chosen = _together(moment[inside], parts[ball[inside]], exits)
-            away[inside], way[inside] = -exits[np.arange(len(inside)), chosen], _DIRECTIONS[chosen]
+        away, way = self._nearest(local[moment, ball])
+        kept = away <= radii[ball] + near
+        moment, ball, away, way = moment[kept], ball[kept], away[kept], way[kept]
+        if (away < 0).any():
+            self._leave_together(balls, number, local, rotation, (moment, ball, away, way), floor)
         normal = np.einsum("nij,nj->ni", rotation[moment], way)
-        return moment, ball, np.full(len(moment), number), radii[ball] - away, normal
+        depth = radii[ball] - away - balls.gives(ball, balls.moments[moment], number, normal)
+        return moment, ball, np.full(len(moment), number), depth, normal
 
     def _nearest(self, q: Array) -> tuple[Array, Array]:
         """Signed meters (N,) from points (N, 3) to the thing, and unit vectors (N, 3) away from it."""
-        away, way = np.full(len(q), np.inf), np.zeros((len(q), 3))
-        for middle, half in zip(self.middle, self.half, strict=True):
-            off = q - middle
-            gap = np.abs(off) - half
-            beyond = np.maximum(gap, 0)
-            distance = np.sqrt(np.einsum("ni,ni->n", beyond, beyond))
-            distance = np.where(distance > 0, distance, gap.max(axis=1))
+        x, y, z = (np.ascontiguousarray(column) for column in q.T)
+        away, closest = np.full(len(q), np.inf), np.zeros(len(q), dtype=int)
+        for number, ((a, b, c), (width, depth, height)) in enumerate(zip(self.middle, self.half, strict=True)):
+            beyond = np.abs(x - a) - width, np.abs(y - b) - depth, np.abs(z - c) - height
+            most = np.maximum(np.maximum(beyond[0], beyond[1]), beyond[2])
+            for one in beyond:
+                np.maximum(one, 0, out=one)
+                np.square(one, out=one)
+            distance = np.where(most > 0, np.sqrt(beyond[0] + beyond[1] + beyond[2]), most)
             closer = distance < away
-            away = np.where(closer, distance, away)
-            way[closer] = (np.sign(off) * beyond)[closer]
-        return away, normalize(way)
+            np.copyto(away, distance, where=closer)
+            closest[closer] = number
+        off = q - self.middle[closest]
+        return away, normalize(np.sign(off) * np.maximum(np.abs(off) - self.half[closest], 0))
 
-    def _exits(self, q: Array) -> Array:
-        """Meters (N, 6) from points (N, 3) inside to the outside in each of _DIRECTIONS."""
+    def _leave_together(
+        self,
+        balls: _Balls,
+        number: int,
+        local: Array,
+        rotation: Array,
+        found: tuple[Array, Array, Array, Array],
+        floor: float,
+    ) -> None:
+        """Turn the ways of balls whose part is inside to its one way out; distances and ways change in place.
+
+        The way out of a part is that on which all its balls together have the shortest way, also those that are not
+        inside: a shin that crosses a seat's edge leaves it to the front, not up and down.
+        """
+        moment, ball, away, way = found
+        radii, parts = balls.radii, balls.parts
+        many = int(parts.max()) + 1
+        touched = np.flatnonzero(away < radii[ball])
+        whole = np.unique(moment[touched] * many + parts[ball[touched]])
+        owner, member = np.nonzero(parts == (whole % many)[:, None])
+        at = whole[owner] // many
+        exits = self._exits(local[at, member], radii[member], _ACROSS)
+        ways = np.einsum("kij,dj->kdi", rotation, _DIRECTIONS)
+        low = balls.points[at, member, 2][:, None] + ways[at, :, 2] * exits < floor
+        gives = [balls.gives(member, balls.moments[at], number, ways[at, d]) for d in range(len(_DIRECTIONS))]
+        exits = np.where((exits > 0) & low, np.inf, np.maximum(exits - np.stack(gives, axis=1), 0))
+        farthest = np.maximum.reduceat(exits, np.flatnonzero(np.diff(owner, prepend=-1)))
+        inside = np.unique(moment[away < 0] * many + parts[ball[away < 0]])
+        group = np.searchsorted(whole, moment[touched] * many + parts[ball[touched]])
+        deep = np.isin(whole, inside)
+        kept = [(number, int(one % many), int(balls.moments[one // many])) for one in whole]
+        known = np.array([balls.sides.get(one, -1) for one in kept])
+        farthest[known >= 0] = np.where(_EACH == known[known >= 0, None], farthest[known >= 0], np.inf)
+        chosen = _together(whole // many, whole % many, farthest)
+        balls.sides.update(zip(kept, chosen.tolist(), strict=True))
+        chosen = np.where(deep, chosen, -1)
+        on = touched[chosen[group] >= 0]
+        direction = chosen[group[chosen[group] >= 0]]
+        far = self._exits(local[moment[on], ball[on]], radii[ball[on]], _TOUCHING)[np.arange(len(on)), direction]
+        away[on], way[on] = radii[ball[on]] - far, _DIRECTIONS[direction]
+
+    def _exits(self, q: Array, radius: Array, gap: float) -> Array:
+        """Meters (N, 6) that balls around points (N, 3) go in each of _DIRECTIONS until they are out of the thing, and
+        of what of it is within `gap` meters behind."""
         out = np.zeros((len(q), 6))
-        off = q[:, None] - self.middle
-        within = np.abs(off) <= self.half + _TOUCHING
+        off, half = q[:, None] - self.middle, self.half + radius[:, None, None]
+        within = np.abs(off) <= half
         for axis in range(3):
             across = np.delete(within, axis, axis=2).all(axis=2)
             for number, sign in ((axis, 1.0), (axis + 3, -1.0)):
-                leave, enter = self.half[:, axis] - sign * off[..., axis], -self.half[:, axis] - sign * off[..., axis]
+                leave, enter = half[..., axis] - sign * off[..., axis], -half[..., axis] - sign * off[..., axis]
                 far = np.zeros(len(q))
                 for _ in range(_PASSES):
-                    on = across & (enter <= far[:, None] + _TOUCHING)
-                    far = np.where(on, leave, 0.0).max(axis=1)
+                    far = np.where(across & (enter <= far[:, None] + gap), leave, 0.0).max(axis=1, initial=0.0)
                 out[:, number] = far
         return out
 
 
 def _together(moment: Array, part: Array, exits: Array) -> Array:
-    """The direction (N,) of the shortest way out for all of a part's balls in moments that follow each other."""
+    """The direction (N,) in which parts leave a thing, from the lengths (N, 6) of their ways out: the cheapest choice
+    over moments that follow each other."""
     order = np.lexsort((moment, part))
-    steps = (np.diff(part[order], prepend=-1) != 0) | (np.diff(moment[order], prepend=-1) > _EPISODE)
-    starts = np.flatnonzero(steps)
-    best = np.add.reduceat(exits[order] ** 2, starts).argmin(axis=1)
     out = np.empty(len(order), dtype=int)
-    out[order] = best[np.cumsum(steps) - 1]
+    breaks = (np.diff(part[order]) != 0) | (np.diff(moment[order]) > _EPISODE)
+    changes = _SIDES * (1 - np.eye(len(_DIRECTIONS)))
+    for rows in np.split(order, np.flatnonzero(breaks) + 1):
+        out[rows] = cheapest_way(np.minimum(exits[rows], _FARTHEST) ** 2, changes)
     return out
