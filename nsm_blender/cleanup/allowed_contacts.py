@@ -17,22 +17,16 @@ from ..motion.rotations import Array
 from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneRecord
 from ..tasks.task_completion import Seating
-from .whole_body import BONES, SHARE
+from .whole_body import BONES, CUSHION, HANDS
 
 ACTIVE = 0.2
 """Action label above which the character is doing the action."""
-CUSHION = 0.05
-"""Meters by which a body sinks into what it sits on or leans against, and a hand into what it holds: flesh and
-upholstery give way."""
 SOLE = 0.02
 """Meters by which the ball of a foot may be in what the foot stands on: a toe joint is lower than its radius."""
 TOWARD = 0.5
 """Cosine between the way out of a surface and up (or ahead) from which it is a seat's top (or a backrest's front)."""
-WRIST = 0.65
-"""Share of the forearm from which on it may touch what the hand holds."""
 _SITS = np.isin(BONES, SITTING) | np.char.endswith(BONES, "Arm")
 _TRUNK = np.isin(BONES, ["Hips", "Neck"])
-_HAND = np.char.endswith(BONES, "ForeArm") & (SHARE >= WRIST)
 _FOOT = np.char.endswith(BONES, "Foot")
 
 
@@ -77,7 +71,7 @@ class _Gives:
         below = normals[:, 2] > TOWARD
         behind = np.einsum("ni,ni->n", normals, self._ahead[frames]) > TOWARD
         sits = self._seats[frames, thing] & ((below & _SITS[balls]) | (behind & _TRUNK[balls]))
-        holds = self._held[thing] & _HAND[balls]
+        holds = self._held[thing] & HANDS[balls]
         out = np.where(sits | holds, CUSHION, 0.0)
         return np.where(below & _FOOT[balls], np.maximum(out, SOLE), out)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..geometry.colliders import Cuboids
+from ..geometry.colliders import Collider, Cuboids
 from ..geometry.collision import Obstacles
 from ..geometry.scene_state import to_world
 from ..models.nsm import FPS
@@ -14,12 +14,12 @@ from ..motion.easing import eased
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, Grip, Hold, between_palms, carried_pose, grasp_of, palm
-from .whole_body import At, Load
+from .whole_body import CLEAR, At, Load
 
 FIRM = round(0.05 * FPS)
 """Frames before and after a grasp, and a release, in which the palms are at the box."""
-SPACING = 0.08
-"""Meters between the points of a carried box that are kept out of things: less than the width of a table's leg."""
+SPACING = 0.12
+"""Meters between the points of a carried box that are kept out of things."""
 BLEND = 0.5 * FPS
 """Frames in which a hand comes to a handle, and leaves it."""
 
@@ -32,7 +32,7 @@ def pressed(face: Array, hold: Hold, poses: Array) -> Array:
 
 
 def carrying(
-    hold: Hold, places: Array, rotations: Array, cuboids: Cuboids, obstacles: Obstacles
+    hold: Hold, places: Array, rotations: Array, collider: Collider, obstacles: Obstacles
 ) -> tuple[list[At], Load]:
     """Constraints of a body with joints at places (T, J, 3) and world rotations (T, J, 4) that holds a box."""
     count = len(places)
@@ -54,11 +54,12 @@ def carrying(
         palms.append(pressed(np.array(face), hold, poses) + to_wrist - wrist)
         for frame, pose in ends:
             weight = np.zeros(count)
-            weight[max(frame - FIRM, 0) : frame + FIRM + 1] = 1.0
+            weight[max(frame - FIRM, 0) : min(frame + FIRM + 1, last)] = 1.0
             at.append(At(side + "Hand", pressed(np.array(face), hold, pose) + to_wrist, weight))
-    points = to_world(surface(cuboids), poses[:, None])
-    gives = np.max([_depths(obstacles, to_world(surface(cuboids), pose), frame) for frame, pose in ends], axis=0)
-    return at, Load(held, points, palms[0] - palms[1], obstacles, gives)
+    own = surface(collider.cuboids)
+    gives = np.max([_depths(obstacles, to_world(own, pose), frame) for frame, pose in ends], axis=0)
+    itself = Obstacles([collider], [poses], held[:, None], -np.inf)
+    return at, Load(held, to_world(own, poses[:, None]), palms[0] - palms[1], obstacles, gives, itself)
 
 
 def gripping(grip: Grip, places: Array, rotations: Array, poses: Array) -> At:
@@ -81,11 +82,11 @@ def surface(cuboids: Cuboids) -> Array:
 
 
 def _depths(obstacles: Obstacles, points: Array, frame: int) -> Array:
-    """Meters (C, N) by which points (N, 3) are in each thing at a frame."""
+    """Meters (C, N) by which points (N, 3) are in each thing at a frame, or nearer to it than they keep to others."""
     count = len(points)
     out = np.zeros((obstacles.count, count))
-    found = obstacles.contacts(points[None], np.array([frame]), np.zeros(count), np.arange(count), 0.0, _none, {})
-    out[found.thing, found.ball] = np.maximum(found.depth, 0)
+    found = obstacles.contacts(points[None], np.array([frame]), np.zeros(count), np.arange(count), CLEAR, _none, {})
+    out[found.thing, found.ball] = np.maximum(found.depth + CLEAR, 0)
     return out
 
 

@@ -192,7 +192,7 @@ def _wanted(
     out = Wanted(stands, room.obstacles, room.gives(seatings))
     out.by.extend(lean_back(places, rotations, root[:, 3], seatings, colliders, rate))
     for hold in hands.holds:
-        at, load = carrying(hold, places, rotations, colliders[hold.name].cuboids, room.obstacles)
+        at, load = carrying(hold, places, rotations, colliders[hold.name], room.obstacles)
         out.at.extend(at)
         out.loads.append(load)
     for grip in hands.grips:

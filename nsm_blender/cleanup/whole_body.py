@@ -62,12 +62,16 @@ NEAR = 0.02
 """Meters from a thing within which balls are looked at."""
 TOUCH = 0.004
 """Meters of depth that are left."""
+CLEAR = 0.008
+"""Meters that a carried thing keeps off others, but where it lies."""
 EVERY = 2
 """Frames from one at which collisions are looked at to the next: a hand at 2 m/s moves its own width meanwhile."""
 STEPS = 20
 """Gauss-Newton steps."""
 DAMPING = 1.0
 """Weight of a control point's change in the first step, per m^2,"""
+CONVERGED = 0.005
+"""Share of the cost that the last step takes off at most."""
 FARTHEST = 0.08
 """Meters, or radians, by which a displacement changes in one step: a longer one meets other things."""
 EASED, HARDENED = 0.5, 6.0
@@ -80,7 +84,8 @@ APART = 0.11
 """Meters between two ankles that pass each other in recorded walks."""
 
 _BONES = (*CAPSULES, ("LeftFoot", "LeftToe", 0.03), ("RightFoot", "RightToe", 0.03))
-_BALLS = [(*bone, share) for bone in _BONES for share in (0.1, 0.4, 0.7, 1.0)] + [("Neck", "Head", 0.1, 1.5)]
+_BALLS = [(*bone, share) for bone in _BONES for share in (0.1, 0.4, 0.7, 1.0)]
+_BALLS += [(*bone, 0.6) for bone in _BONES if bone[0].endswith("ForeArm")] + [("Neck", "Head", 0.1, 1.5)]
 """Joints at both ends of a bone, radius in meters, and share of the bone's length of each ball of the body; the last is
 the top of the head."""
 _FIRST, _LAST = (np.array(MODEL_SKELETON.indices([ball[end] for ball in _BALLS])) for end in (0, 1))
@@ -90,6 +95,13 @@ RADII = np.array([ball[2] for ball in _BALLS])
 """its radius (P,) in meters,"""
 BONES = np.array([ball[0] for ball in _BALLS])
 """and the joint (P,) at which its bone begins."""
+CUSHION = 0.05
+"""Meters by which a body sinks into what it sits on or leans against, and a hand into what it holds: flesh and
+upholstery give way."""
+WRIST = 0.65
+"""Share of the forearm from which on it may touch what the hand holds."""
+HANDS = np.char.endswith(BONES, "ForeArm") & (SHARE >= WRIST)
+"""Which balls (P,) may touch what the hands hold."""
 _PART = np.unique(np.where(np.isin(BONES, ["Hips", "Neck"]), "Trunk", BONES), return_inverse=True)[1]
 _ANKLES = MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])
 _WRISTS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
@@ -118,7 +130,8 @@ class Load:
     """A thing that moves with the mean of both wrists while it is held, (T,).
 
     points: (T, N, 3) of its surface in the motion as it is. apart: (T, 3) meters by which the left wrist is to move
-    farther than the right. obstacles: what it may meet. gives: (C, N) meters by which its points may be in each.
+    farther than the right. obstacles: what it may meet. gives: (C, N) meters by which its points may be in each. itself:
+    the thing as it moves in the motion as it is, for the body that may meet it.
     """
 
     held: Array
@@ -126,6 +139,7 @@ class Load:
     apart: Array
     obstacles: Obstacles
     gives: Array
+    itself: Obstacles
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +191,7 @@ class WholeBody:
         self.body = Body(places, rotations)
         self.posed, self.stands = self.body.posed, wanted.stands
         self._sides: Sides = {}
-        self._load_sides: list[Sides] = [{} for _ in wanted.loads]
+        self._load_sides: list[tuple[Sides, Sides]] = [({}, {}) for _ in wanted.loads]
         self._places, self._wanted, self._weights = places, wanted, weights or Weights()
 
     def displacements(self) -> Array:
@@ -215,7 +229,12 @@ class WholeBody:
             squares = _Squares(len(frames))
             self._add_all(squares, x, frames)
             cost = squares.cost + own.cost(curves.control)
-            print(round(squares.cost,2),round(cost,2),round(damping,3)) if __import__("os").environ.get("DBG") else None
+            print(round(squares.cost, 2), round(cost, 2), round(damping, 4)) if __import__("os").environ.get(
+                "DBG"
+            ) else None
+            if best * (1 - CONVERGED) < cost <= best:
+                found = curves.control
+                break
             if cost < best:
                 damping, best, found = damping * EASED, cost, curves.control
                 equations = own.copy()
@@ -318,7 +337,9 @@ class WholeBody:
         along = np.einsum("ni,nid->nd", way[on] / np.maximum(gap[on, None], TOUCH), moves)
         squares.add(x, on, along, lacking[on], self._weights.apart)
 
-    def _add_load(self, squares: _Squares, x: Array, frames: Array, now: Displaced, load: Load, sides: Sides) -> None:
+    def _add_load(
+        self, squares: _Squares, x: Array, frames: Array, now: Displaced, load: Load, sides: tuple[Sides, Sides]
+    ) -> None:
         on = np.flatnonzero(load.held[frames])
         if not len(on):
             return
@@ -327,19 +348,33 @@ class WholeBody:
         off = load.apart[frames[on]] - (shift[:, 0] - shift[:, 1])
         squares.add_places(x, on, now.moves[on, left] - now.moves[on, right], off, self._weights.place)
         looked = on[::EVERY]
-        points = load.points[frames[looked]] + shift[::EVERY].mean(axis=1)[:, None]
+        shift = shift[::EVERY].mean(axis=1)[:, None]
+        points = load.points[frames[looked]] + shift
         whole = np.zeros(points.shape[1], dtype=int)
         still = np.zeros(points.shape[1])
 
         def gives(balls: Array, _: Array, thing: int, __: Array) -> Array:
             return np.asarray(load.gives[thing, balls])
 
-        found = load.obstacles.contacts(points, frames[looked], still, whole, NEAR, gives, sides)
-        kept = np.flatnonzero(found.depth > TOUCH)
+        found = load.obstacles.contacts(points, frames[looked], still, whole, NEAR, gives, sides[0])
+        kept = np.flatnonzero(found.depth > -CLEAR)
         at = looked[found.moment[kept]]
         moves = (now.moves[at, left] + now.moves[at, right]) / 2
         along = np.einsum("ni,nid->nd", found.normal[kept], moves)
+        squares.add(x, at, along, found.depth[kept] + CLEAR, EVERY * self._weights.depth)
+        body = now.places[looked]
+        points = body[:, _FIRST] + SHARE[:, None] * (body[:, _LAST] - body[:, _FIRST]) - shift
+        found = load.itself.contacts(points, frames[looked], RADII, _PART, NEAR, _held_by_hands, sides[1])
+        kept = np.flatnonzero(found.depth > TOUCH)
+        at = looked[found.moment[kept]]
+        moves = _of_balls(now.moves, at, found.ball[kept]) - (now.moves[at, left] + now.moves[at, right]) / 2
+        along = np.einsum("ni,nid->nd", found.normal[kept], moves)
         squares.add(x, at, along, found.depth[kept] - TOUCH, EVERY * self._weights.depth)
+
+
+def _held_by_hands(balls: Array, _frames: Array, _thing: int, _normals: Array) -> Array:
+    """Meters (N,) by which balls (N,) may be in what the hands hold."""
+    return np.where(HANDS[balls], CUSHION, 0.0)
 
 
 def _of_balls(moves: Array, frames: Array, balls: Array) -> Array:

@@ -16,6 +16,8 @@ _TOUCHING = 1e-4
 """Meters between two cuboids of a thing that make them one body: a way out of one leads on into the other."""
 _ACROSS = 0.45
 """Meters, about the length of the longest bone, within which a further cuboid is in the way of a whole bone."""
+_OVERLAP = 5
+"""Moments around a change of sides in which a part is out on both: it goes round the edge, not through it."""
 _FARTHEST = 1.0
 """Meters of a way out beyond which no more is told apart."""
 _PASSES = 6
@@ -125,20 +127,27 @@ class _Thing:
         bottom, top = (self.middle - self.half).min(axis=0), (self.middle + self.half).max(axis=0)
         beyond = np.abs(local - (bottom + top) / 2) - (top - bottom) / 2
         moment, ball = np.nonzero(there[:, None] & (beyond.max(axis=-1) <= radii + near))
-        away, way = self._nearest(local[moment, ball])
+        away, way = self._nearest(local[moment, ball], float(radii.max()) + near)
         kept = away <= radii[ball] + near
         moment, ball, away, way = moment[kept], ball[kept], away[kept], way[kept]
         if (away < 0).any():
-            self._leave_together(balls, number, local, rotation, (moment, ball, away, way), floor)
+            both = self._leave_together(balls, number, local, rotation, (moment, ball, away, way), floor)
+            moment, ball, away, way = (
+                np.concatenate((a, b)) for a, b in zip((moment, ball, away, way), both, strict=True)
+            )
         normal = np.einsum("nij,nj->ni", rotation[moment], way)
         depth = radii[ball] - away - balls.gives(ball, balls.moments[moment], number, normal)
         return moment, ball, np.full(len(moment), number), depth, normal
 
-    def _nearest(self, q: Array) -> tuple[Array, Array]:
-        """Signed meters (N,) from points (N, 3) to the thing, and unit vectors (N, 3) away from it."""
+    def _nearest(self, q: Array, reach: float) -> tuple[Array, Array]:
+        """Signed meters (N,) from points (N, 3) to the thing, and unit vectors (N, 3) away from it; infinite beyond
+        `reach`."""
         x, y, z = (np.ascontiguousarray(column) for column in q.T)
         away, closest = np.full(len(q), np.inf), np.zeros(len(q), dtype=int)
-        for number, ((a, b, c), (width, depth, height)) in enumerate(zip(self.middle, self.half, strict=True)):
+        low, high = (q.min(axis=0), q.max(axis=0)) if len(q) else (np.zeros(3), np.zeros(3))
+        close = np.all((self.middle - self.half <= high + reach) & (self.middle + self.half >= low - reach), axis=1)
+        for number in np.flatnonzero(close):
+            (a, b, c), (width, depth, height) = self.middle[number], self.half[number]
             beyond = np.abs(x - a) - width, np.abs(y - b) - depth, np.abs(z - c) - height
             most = np.maximum(np.maximum(beyond[0], beyond[1]), beyond[2])
             for one in beyond:
@@ -159,8 +168,9 @@ class _Thing:
         rotation: Array,
         found: tuple[Array, Array, Array, Array],
         floor: float,
-    ) -> None:
-        """Turn the ways of balls whose part is inside to its one way out; distances and ways change in place.
+    ) -> tuple[Array, Array, Array, Array]:
+        """Turn the ways of balls whose part is inside to its one way out; distances and ways change in place. Returns
+        those of balls that are to be out on another side besides: where the side changes, a part is out on both.
 
         The way out of a part is that on which all its balls together have the shortest way, also those that are not
         inside: a shin that crosses a seat's edge leaves it to the front, not up and down.
@@ -186,27 +196,53 @@ class _Thing:
         farthest[known >= 0] = np.where(_EACH == known[known >= 0, None], farthest[known >= 0], np.inf)
         chosen = _together(whole // many, whole % many, farthest)
         balls.sides.update(zip(kept, chosen.tolist(), strict=True))
+        also = np.where(deep, _across_changes(whole // many, whole % many, chosen), -1)
         chosen = np.where(deep, chosen, -1)
         on = touched[chosen[group] >= 0]
-        direction = chosen[group[chosen[group] >= 0]]
-        far = self._exits(local[moment[on], ball[on]], radii[ball[on]], _TOUCHING)[np.arange(len(on)), direction]
-        away[on], way[on] = radii[ball[on]] - far, _DIRECTIONS[direction]
+        away[on], way[on] = self._out(local, radii, moment[on], ball[on], chosen[group[chosen[group] >= 0]])
+        more = touched[also[group] >= 0]
+        other = self._out(local, radii, moment[more], ball[more], also[group[also[group] >= 0]])
+        return moment[more], ball[more], *other
+
+    def _out(self, local: Array, radii: Array, moment: Array, ball: Array, direction: Array) -> tuple[Array, Array]:
+        """Signed meters (N,) of balls (N,) from the thing, and unit vectors (N, 3), on their ways out."""
+        far = self._exits(local[moment, ball], radii[ball], _TOUCHING)[np.arange(len(ball)), direction]
+        return radii[ball] - far, _DIRECTIONS[direction]
 
     def _exits(self, q: Array, radius: Array, gap: float) -> Array:
         """Meters (N, 6) that balls around points (N, 3) go in each of _DIRECTIONS until they are out of the thing, and
         of what of it is within `gap` meters behind."""
         out = np.zeros((len(q), 6))
-        off, half = q[:, None] - self.middle, self.half + radius[:, None, None]
-        within = np.abs(off) <= half
+        within = [
+            np.abs(q[:, axis, None] - self.middle[:, axis]) <= self.half[:, axis] + radius[:, None] for axis in range(3)
+        ]
         for axis in range(3):
-            across = np.delete(within, axis, axis=2).all(axis=2)
+            row, part = np.nonzero(within[axis - 1] & within[axis - 2])
+            if not len(row):
+                continue
+            off, half = q[row, axis] - self.middle[part, axis], self.half[part, axis] + radius[row]
+            starts = np.flatnonzero(np.diff(row, prepend=-1))
             for number, sign in ((axis, 1.0), (axis + 3, -1.0)):
-                leave, enter = half[..., axis] - sign * off[..., axis], -half[..., axis] - sign * off[..., axis]
-                far = np.zeros(len(q))
+                leave, enter, far = half - sign * off, -half - sign * off, out[:, number]
                 for _ in range(_PASSES):
-                    far = np.where(across & (enter <= far[:, None] + gap), leave, 0.0).max(axis=1, initial=0.0)
-                out[:, number] = far
+                    on = np.where(enter <= far[row] + gap, leave, 0.0)
+                    farther = np.maximum(np.maximum.reduceat(on, starts), 0.0)
+                    if np.array_equal(farther, far[row[starts]]):
+                        break
+                    far[row[starts]] = farther
         return out
+
+
+def _across_changes(moment: Array, part: Array, chosen: Array) -> Array:
+    """The other direction (N,) of a part's change of sides that is near in time, or -1."""
+    order = np.lexsort((moment, part))
+    out = np.full(len(order), -1)
+    for shift in range(1, _OVERLAP + 1):
+        first, second = order[:-shift], order[shift:]
+        near = (part[first] == part[second]) & (moment[second] - moment[first] <= _OVERLAP)
+        near &= chosen[first] != chosen[second]
+        out[first[near]], out[second[near]] = chosen[second[near]], chosen[first[near]]
+    return out
 
 
 def _together(moment: Array, part: Array, exits: Array) -> Array:
