@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..geometry.colliders import Collider, Cuboids
-from ..geometry.collision import Obstacles
+from ..geometry.collision import Balls, Obstacles
 from ..geometry.scene_state import to_world
 from ..models.nsm import FPS
 from ..motion.easing import eased
@@ -57,9 +57,14 @@ def carrying(
             weight[max(frame - FIRM, 0) : min(frame + FIRM + 1, last)] = 1.0
             at.append(At(side + "Hand", pressed(np.array(face), hold, pose) + to_wrist, weight))
     own = surface(collider.cuboids)
-    gives = np.max([_depths(obstacles, to_world(own, pose), frame) for frame, pose in ends], axis=0)
+    deep = np.max([_depths(obstacles, to_world(own, pose), frame) for frame, pose in ends], axis=0)
+
+    def gives(points: Array, _frames: Array, thing: int, _normals: Array) -> Array:
+        return np.asarray(deep[thing, points])
+
+    balls = Balls(np.zeros(len(own)), np.zeros(len(own), dtype=int), gives)
     itself = Obstacles([collider], [poses], held[:, None], -np.inf)
-    return at, Load(held, to_world(own, poses[:, None]), palms[0] - palms[1], obstacles, gives, itself)
+    return at, Load(held, to_world(own, poses[:, None]), palms[0] - palms[1], obstacles, balls, itself)
 
 
 def gripping(grip: Grip, places: Array, rotations: Array, poses: Array) -> At:
@@ -85,7 +90,8 @@ def _depths(obstacles: Obstacles, points: Array, frame: int) -> Array:
     """Meters (C, N) by which points (N, 3) are in each thing at a frame, or nearer to it than they keep to others."""
     count = len(points)
     out = np.zeros((obstacles.count, count))
-    found = obstacles.contacts(points[None], np.array([frame]), np.zeros(count), np.arange(count), CLEAR, _none, {})
+    balls = Balls(np.zeros(count), np.arange(count), _none)
+    found = obstacles.contacts(balls, points[None], np.array([frame]), CLEAR)
     out[found.thing, found.ball] = np.maximum(found.depth + CLEAR, 0)
     return out
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..geometry.body import CAPSULES
-from ..geometry.collision import Contacts, Gives, Obstacles, Sides
+from ..geometry.collision import Balls, Contacts, Gives, Obstacles
 from ..motion.filters import highest_around, runs
 from ..motion.foot_lock import Stances
 from ..motion.ik import REACH
@@ -130,15 +130,15 @@ class Load:
     """A thing that moves with the mean of both wrists while it is held, (T,).
 
     points: (T, N, 3) of its surface in the motion as it is. apart: (T, 3) meters by which the left wrist is to move
-    farther than the right. obstacles: what it may meet. gives: (C, N) meters by which its points may be in each. itself:
-    the thing as it moves in the motion as it is, for the body that may meet it.
+    farther than the right. obstacles: what it may meet, with the points of its surface. itself: the thing as it moves in
+    the motion as it is, for the body that may meet it.
     """
 
     held: Array
     points: Array
     apart: Array
     obstacles: Obstacles
-    gives: Array
+    surface: Balls
     itself: Obstacles
 
 
@@ -190,8 +190,8 @@ class WholeBody:
     def __init__(self, places: Array, rotations: Array, wanted: Wanted, weights: Weights | None = None) -> None:
         self.body = Body(places, rotations)
         self.posed, self.stands = self.body.posed, wanted.stands
-        self._sides: Sides = {}
-        self._load_sides: list[tuple[Sides, Sides]] = [({}, {}) for _ in wanted.loads]
+        self._balls = Balls(RADII, _PART, wanted.gives)
+        self._beside_load = [Balls(RADII, _PART, _held_by_hands) for _ in wanted.loads]
         self._places, self._wanted, self._weights = places, wanted, weights or Weights()
 
     def displacements(self) -> Array:
@@ -208,17 +208,20 @@ class WholeBody:
         out = np.zeros(count, dtype=bool)
         for one in (*wanted.at, *wanted.by):
             out |= one.weight > 0
-        for load in wanted.loads:
-            out |= load.held
         looked = np.arange(0, count, EVERY)
         found = self._collisions(self._places[looked], looked)
         out[looked[found.moment[found.depth > TOUCH]]] = True
+        for load, beside in zip(wanted.loads, self._beside_load, strict=True):
+            held = looked[load.held[looked]]
+            found = load.obstacles.contacts(load.surface, load.points[held], held, NEAR)
+            out[held[found.moment[found.depth > TOUCH]]] = True
+            found = load.itself.contacts(beside, _points(self._places[held]), held, NEAR)
+            out[held[found.moment[found.depth > TOUCH]]] = True
         return out
 
     def _collisions(self, places: Array, frames: Array) -> Contacts:
         """Contacts of the body at frames (F,)."""
-        points = places[:, _FIRST] + SHARE[:, None] * (places[:, _LAST] - places[:, _FIRST])
-        return self._wanted.obstacles.contacts(points, frames, RADII, _PART, NEAR, self._wanted.gives, self._sides)
+        return self._wanted.obstacles.contacts(self._balls, _points(places), frames, NEAR)
 
     def _solved(self, frames: Array) -> Array:
         curves = Displacement(len(frames), SIZE)
@@ -229,9 +232,6 @@ class WholeBody:
             squares = _Squares(len(frames))
             self._add_all(squares, x, frames)
             cost = squares.cost + own.cost(curves.control)
-            print(round(squares.cost, 2), round(cost, 2), round(damping, 4)) if __import__("os").environ.get(
-                "DBG"
-            ) else None
             if best * (1 - CONVERGED) < cost <= best:
                 found = curves.control
                 break
@@ -296,8 +296,8 @@ class WholeBody:
         self._add_reach(squares, x, frames, now)
         self._add_depth(squares, x, frames, now)
         self._add_apart(squares, x, frames, now)
-        for load, sides in zip(self._wanted.loads, self._load_sides, strict=True):
-            self._add_load(squares, x, frames, now, load, sides)
+        for load, beside in zip(self._wanted.loads, self._beside_load, strict=True):
+            self._add_load(squares, x, frames, now, load, beside)
 
     def _add_reach(self, squares: _Squares, x: Array, frames: Array, now: Displaced) -> None:
         """Limbs that are too short for where their ends are wanted."""
@@ -337,9 +337,7 @@ class WholeBody:
         along = np.einsum("ni,nid->nd", way[on] / np.maximum(gap[on, None], TOUCH), moves)
         squares.add(x, on, along, lacking[on], self._weights.apart)
 
-    def _add_load(
-        self, squares: _Squares, x: Array, frames: Array, now: Displaced, load: Load, sides: tuple[Sides, Sides]
-    ) -> None:
+    def _add_load(self, squares: _Squares, x: Array, frames: Array, now: Displaced, load: Load, beside: Balls) -> None:
         on = np.flatnonzero(load.held[frames])
         if not len(on):
             return
@@ -350,21 +348,13 @@ class WholeBody:
         looked = on[::EVERY]
         shift = shift[::EVERY].mean(axis=1)[:, None]
         points = load.points[frames[looked]] + shift
-        whole = np.zeros(points.shape[1], dtype=int)
-        still = np.zeros(points.shape[1])
-
-        def gives(balls: Array, _: Array, thing: int, __: Array) -> Array:
-            return np.asarray(load.gives[thing, balls])
-
-        found = load.obstacles.contacts(points, frames[looked], still, whole, NEAR, gives, sides[0])
+        found = load.obstacles.contacts(load.surface, points, frames[looked], NEAR)
         kept = np.flatnonzero(found.depth > -CLEAR)
         at = looked[found.moment[kept]]
         moves = (now.moves[at, left] + now.moves[at, right]) / 2
         along = np.einsum("ni,nid->nd", found.normal[kept], moves)
         squares.add(x, at, along, found.depth[kept] + CLEAR, EVERY * self._weights.depth)
-        body = now.places[looked]
-        points = body[:, _FIRST] + SHARE[:, None] * (body[:, _LAST] - body[:, _FIRST]) - shift
-        found = load.itself.contacts(points, frames[looked], RADII, _PART, NEAR, _held_by_hands, sides[1])
+        found = load.itself.contacts(beside, _points(now.places[looked]) - shift, frames[looked], NEAR)
         kept = np.flatnonzero(found.depth > TOUCH)
         at = looked[found.moment[kept]]
         moves = _of_balls(now.moves, at, found.ball[kept]) - (now.moves[at, left] + now.moves[at, right]) / 2
@@ -375,6 +365,11 @@ class WholeBody:
 def _held_by_hands(balls: Array, _frames: Array, _thing: int, _normals: Array) -> Array:
     """Meters (N,) by which balls (N,) may be in what the hands hold."""
     return np.where(HANDS[balls], CUSHION, 0.0)
+
+
+def _points(places: Array) -> Array:
+    """Middles (F, P, 3) of the balls of a body with joints at places (F, J, 3)."""
+    return np.asarray(places[:, _FIRST] + SHARE[:, None] * (places[:, _LAST] - places[:, _FIRST]))
 
 
 def _of_balls(moves: Array, frames: Array, balls: Array) -> Array:

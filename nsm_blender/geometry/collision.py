@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -43,6 +43,24 @@ class Contacts:
     normal: Array
 
 
+Gives = Callable[[Array, Array, int, Array], Array]
+"""Meters (N,) by which balls (N,), at moments (N,), may be in the thing of a number where the ways out are (N, 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Balls:
+    """P balls of a body. radii: (P,) meters. parts: (P,) numbers; balls of one part that are in one thing at moments in
+    a row leave it on the same side, which is the nearest to all of them together: a limb that swings through a post
+    does not leave it on both. gives: how deep each may be in what. sides: the direction in which each part left a
+    thing so far, by the numbers of thing, part and moment: a part stays on the side that was chosen first.
+    """
+
+    radii: Array
+    parts: Array
+    gives: Gives
+    sides: dict[tuple[int, int, int], int] = field(default_factory=dict)
+
+
 class Obstacles:
     """Things over K moments. poses: (1, 7) or (K, 7) of each. there: (K, C) whether each counts. floor: meters, below
     which no way out leads."""
@@ -54,45 +72,23 @@ class Obstacles:
             _Thing.of(collider, np.asarray(pose, dtype=float)) for collider, pose in zip(colliders, poses, strict=True)
         ]
 
-    def contacts(
-        self, points: Array, moments: Array, radii: Array, parts: Array, near: float, gives: Gives, sides: Sides
-    ) -> Contacts:
-        """Balls around points (F, P, 3) at moments (F,), with radii (P,), that are in things or within `near` meters of
-        them. Their moments are counted from 0, as in `moments`. gives: how deep each may be in what. sides: those that
-        parts have left things on so far, which stay; others are added.
-
-        parts: (P,) numbers; balls of one part that are in one thing at moments in a row leave it on the same side,
-        which is the nearest to all of them together: a limb that swings through a post does not leave it on both.
-        """
-        found = [
-            thing.at(moments).contacts(
-                _Balls(points, moments, radii, parts, gives, sides),
-                number,
-                near,
-                self._there[moments, number],
-                self._floor,
-            )
-            for number, thing in enumerate(self._things)
-        ]
+    def contacts(self, balls: Balls, points: Array, moments: Array, near: float) -> Contacts:
+        """Balls around points (F, P, 3) at moments (F,) that are in things or within `near` meters of them; their
+        moments are counted from 0, as in `moments`."""
+        reach = float(balls.radii.max()) + near
+        low, high = points.min(axis=1) - reach, points.max(axis=1) + reach
+        found = []
+        for number, thing in enumerate(self._things):
+            now = thing.at(moments)
+            away = np.maximum(np.maximum(low - now.centre, now.centre - high), 0)
+            close = (np.einsum("fi,fi->f", away, away) <= now.bound**2) & self._there[moments, number]
+            if close.any():
+                on = np.flatnonzero(close)
+                moment, *others = thing.at(moments[on]).contacts(
+                    balls, points[on], moments[on], number, near, self._floor
+                )
+                found.append((on[moment], *others))
         return Contacts(*(np.concatenate(column) for column in zip(*found, strict=True))) if found else _NONE
-
-
-Sides = dict[tuple[int, int, int], int]
-"""The direction in which a part leaves a thing at a moment, by the numbers of thing, part and moment."""
-Gives = Callable[[Array, Array, int, Array], Array]
-"""Meters (N,) by which balls (N,), at moments (N,), may be in the thing of a number where the ways out are (N, 3)."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Balls:
-    """Balls around points (F, P, 3) at moments (F,). radii, parts: (P,)."""
-
-    points: Array
-    moments: Array
-    radii: Array
-    parts: Array
-    gives: Gives
-    sides: Sides
 
 
 _NONE = Contacts(*(np.zeros(0, dtype=int) for _ in range(3)), np.zeros(0), np.zeros((0, 3)))
@@ -119,24 +115,40 @@ class _Thing:
             return self
         return _Thing(self.middle, self.half, self.rotation[moments], self.place[moments])
 
-    def contacts(self, balls: _Balls, number: int, near: float, there: Array, floor: float) -> Found:
-        """Contacts of balls with the thing of a number, where it is `there` (F,)."""
-        points, radii = balls.points, balls.radii
+    @property
+    def centre(self) -> Array:
+        """Its middle (1 or F, 3) in the world."""
+        middle = ((self.middle - self.half).min(axis=0) + (self.middle + self.half).max(axis=0)) / 2
+        return np.asarray(self.rotation @ middle + self.place)
+
+    @property
+    def bound(self) -> float:
+        """Radius in meters of the ball around it."""
+        return float(np.linalg.norm((self.middle + self.half).max(axis=0) - (self.middle - self.half).min(axis=0))) / 2
+
+    def contacts(
+        self, balls: Balls, points: Array, moments: Array, number: int, near: float, floor: float
+    ) -> tuple[Array, ...]:
+        """Contacts of balls around points (F, P, 3) with the thing, which has a number: columns of `Contacts`."""
+        radii = balls.radii
         rotation = np.broadcast_to(self.rotation, (len(points), 3, 3))
-        local = np.einsum("kpi,kij->kpj", points - self.place[:, None], rotation)
+        local = (points - self.place[:, None]) @ rotation
         bottom, top = (self.middle - self.half).min(axis=0), (self.middle + self.half).max(axis=0)
         beyond = np.abs(local - (bottom + top) / 2) - (top - bottom) / 2
-        moment, ball = np.nonzero(there[:, None] & (beyond.max(axis=-1) <= radii + near))
+        most = np.maximum(np.maximum(beyond[..., 0], beyond[..., 1]), beyond[..., 2])
+        moment, ball = np.nonzero(most <= radii + near)
         away, way = self._nearest(local[moment, ball], float(radii.max()) + near)
         kept = away <= radii[ball] + near
         moment, ball, away, way = moment[kept], ball[kept], away[kept], way[kept]
         if (away < 0).any():
-            both = self._leave_together(balls, number, local, rotation, (moment, ball, away, way), floor)
+            both = self._leave_together(
+                balls, (points, moments, local, rotation), number, (moment, ball, away, way), floor
+            )
             moment, ball, away, way = (
                 np.concatenate((a, b)) for a, b in zip((moment, ball, away, way), both, strict=True)
             )
         normal = np.einsum("nij,nj->ni", rotation[moment], way)
-        depth = radii[ball] - away - balls.gives(ball, balls.moments[moment], number, normal)
+        depth = radii[ball] - away - balls.gives(ball, moments[moment], number, normal)
         return moment, ball, np.full(len(moment), number), depth, normal
 
     def _nearest(self, q: Array, reach: float) -> tuple[Array, Array]:
@@ -162,10 +174,9 @@ class _Thing:
 
     def _leave_together(
         self,
-        balls: _Balls,
+        balls: Balls,
+        where: tuple[Array, Array, Array, Array],
         number: int,
-        local: Array,
-        rotation: Array,
         found: tuple[Array, Array, Array, Array],
         floor: float,
     ) -> tuple[Array, Array, Array, Array]:
@@ -176,6 +187,7 @@ class _Thing:
         inside: a shin that crosses a seat's edge leaves it to the front, not up and down.
         """
         moment, ball, away, way = found
+        points, moments, local, rotation = where
         radii, parts = balls.radii, balls.parts
         many = int(parts.max()) + 1
         touched = np.flatnonzero(away < radii[ball])
@@ -184,14 +196,14 @@ class _Thing:
         at = whole[owner] // many
         exits = self._exits(local[at, member], radii[member], _ACROSS)
         ways = np.einsum("kij,dj->kdi", rotation, _DIRECTIONS)
-        low = balls.points[at, member, 2][:, None] + ways[at, :, 2] * exits < floor
-        gives = [balls.gives(member, balls.moments[at], number, ways[at, d]) for d in range(len(_DIRECTIONS))]
+        low = points[at, member, 2][:, None] + ways[at, :, 2] * exits < floor
+        gives = [balls.gives(member, moments[at], number, ways[at, d]) for d in range(len(_DIRECTIONS))]
         exits = np.where((exits > 0) & low, np.inf, np.maximum(exits - np.stack(gives, axis=1), 0))
         farthest = np.maximum.reduceat(exits, np.flatnonzero(np.diff(owner, prepend=-1)))
         inside = np.unique(moment[away < 0] * many + parts[ball[away < 0]])
         group = np.searchsorted(whole, moment[touched] * many + parts[ball[touched]])
         deep = np.isin(whole, inside)
-        kept = [(number, int(one % many), int(balls.moments[one // many])) for one in whole]
+        kept = [(number, int(one % many), int(moments[one // many])) for one in whole]
         known = np.array([balls.sides.get(one, -1) for one in kept])
         farthest[known >= 0] = np.where(_EACH == known[known >= 0, None], farthest[known >= 0], np.inf)
         chosen = _together(whole // many, whole % many, farthest)
