@@ -9,88 +9,40 @@ would be in something is moved out of it besides, see `body_clear`; what is repo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from ..geometry.colliders import Collider, Placed, Surroundings
-from ..geometry.roles import Carryable
 from ..geometry.scene_state import pose_at, to_world
-from ..models.nsm import CONTACTS, FPS
+from ..models.nsm import FPS
 from ..motion.contacts import firm_contacts
 from ..motion.easing import eased
-from ..motion.filters import runs, velocity, without_short_runs
 from ..motion.foot_lock import plant_feet
-from ..motion.ik import solve_limb
-from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
-from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from ..motion.rotations import Array, make_continuous
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import (
-    ARMS,
-    PALM_THICKNESS,
-    TOUCHES,
-    Grip,
     Hands,
-    Hold,
-    between_palms,
-    carried_pose,
     grasp_of,
-    palm,
 )
 from ..rollout.nsm import SceneRecord
 from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
-from ..tasks.task_completion import HIP_JOINTS, Seating, sitting_place
+from ..tasks.task_completion import Seating
 from .allowed_contacts import Room
-from .carried_objects import carrying, gripping, pressed
 from .climbing import climbing
+from .corrections import Correction, held, resettled, seated
+from .foot_contacts import foot_contacts
+from .hand_targets import HandTargets, carrying, gripping
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
 from .whole_body import Wanted, WholeBody, stood
 
-FARTHEST = 0.03
-"""Metres by which the last correction moves anything."""
-TRUNK = 0.2
-"""Metres from the spine to the shoulders: a trunk that is turned moves no farther there."""
-SPREAD = 1.0
-"""Seconds over which it comes in and goes."""
-WRIST_ABOVE_REST = 0.035
-"""Metres of a wrist above the arm rest that its hand lies on."""
-REST_REACH = 0.12
-"""Metres from an arm rest within which a hand that touches something lies on it."""
-OVERHEAD = 0.1
-"""Metres beside the head's joint within which something above is in its way."""
-SMOOTH = 0.05 * FPS
-"""Frames over which a carried box's moves out of other things are smoothed."""
-_COMES_FREE = round(0.3 * FPS)
-"""Frames after it was taken in which a box comes to where it does not touch the body, and before it is put down."""
 GAZE = 0.4 * FPS, 0.25 * FPS
 """Frames before the hands take or leave a thing from which the face is turned to it, and after which it is free."""
 GAZE_BLEND = 0.7 * FPS
 """Frames in which the face turns there and back."""
-STRETCHED = 0.75, 0.95
-"""Shares of an arm's length up to which a hand stays where it is while the trunk leans back, and does not."""
-_HAND_BLEND = 0.5
-_SHORTEST = 3
-"""Frames: shorter contacts and gaps are flicker of the label."""
-_DOWN = 0.045
-"""Metres above its height in stance below which a heel or toe is on the ground,"""
-_SLOW = 0.6
-"""m/s at which it may move meanwhile."""
-_FEET = ("LeftFoot", "RightFoot")
 _LEGS_MIDDLE, _LEGS_REACH = np.array([0.0, 0.0, 0.4]), 1.1
-
-
-@dataclass(frozen=True)
-class Correction:
-    """How far one thing was off, before the last correction (raw) and after it. key: number of the key that asked for
-    it; what: "hips", or "hands" with a box taken, or "box" put down."""
-
-    key: int
-    what: str
-    raw_cm: float
-    raw_deg: float
-    cm: float
-    deg: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +74,7 @@ def posed(
     contacts = firm_contacts(foot_contacts(record), wanted, FPS)
     keep_feet(record, seatings, contacts, wanted, rotations)
     for seating in seatings:
-        out.append(_seat(seating, hips, rotations, root))
+        out.append(seated(seating, hips, rotations, root))
     by_name = {collider.name: collider for collider in colliders}
     things = _tracks(hands, by_name, count, rate)
     places, planted = _planted(record, hips, rotations, contacts, wanted)
@@ -141,7 +93,7 @@ def posed(
     shifts = stood(body.displacements(), body.stands)
     places, rotations = body.posed(shifts)
     root[:, :2] += shifts[:, HIPS][:, :2]
-    targets = _Targets(places, rotations)
+    targets = HandTargets(places, rotations)
     for hold in hands.holds:
         targets.hold(hold, things[hold.name])
     for seating in seatings:
@@ -151,9 +103,9 @@ def posed(
     places, rotations = targets.reached()
     rotations = _looking(places, rotations, hands, things)
     places = MODEL_SKELETON.positions(places[:, 0], rotations)
-    out = [_sat(one, seating, places[:, 0], rotations, root) for one, seating in zip(out, seatings, strict=True)]
+    out = [resettled(one, seating, places[:, 0], rotations, root) for one, seating in zip(out, seatings, strict=True)]
     for hold in hands.holds:
-        out += _held(hold, before, (places, rotations))
+        out += held(hold, before, (places, rotations))
     out.sort(key=lambda one: one.key)
     return Posed(places, make_continuous(rotations), root, contacts, things, out)
 
@@ -215,112 +167,6 @@ def _around(root: Array, surroundings: Surroundings, rate: float) -> Callable[[i
     return lambda frame: surroundings.near(frame * rate, root[frame, :3] + _LEGS_MIDDLE, _LEGS_REACH)
 
 
-def foot_contacts(record: SceneRecord) -> Array:
-    """Contacts (T, 4) of CONTACT_JOINTS, 0 or 1, from the two labels of the feet: heel or toe, whichever is low and
-    slow; the toe when neither is."""
-    out = np.zeros((len(record.root), len(CONTACT_JOINTS)), dtype=np.float32)
-    ground = record.root[:, 2]
-    for foot in _FEET:
-        on = without_short_runs(record.contacts[:, CONTACTS.index(foot)] > TOUCHES, _SHORTEST, _SHORTEST)
-        parts = []
-        for joint, height in ((foot, ANKLE_HEIGHT), (foot.replace("Foot", "Toe"), TOE_HEIGHT)):
-            place = record.places[:, MODEL_SKELETON.index(joint)]
-            slow = np.linalg.norm(velocity(place[:, :2], FPS), axis=1) < _SLOW
-            parts.append(slow & (place[:, 2] - ground < height + _DOWN))
-        heel, toe = parts
-        toe = toe | ~heel
-        for joint, part in ((foot, heel), (foot.replace("Foot", "Toe"), toe)):
-            out[:, CONTACT_JOINTS.index(joint)] = on & without_short_runs(part & on, _SHORTEST, _SHORTEST)
-    return out
-
-
-def allowed(shift: Array, turn: Array, half: Array | float, angle: Array) -> tuple[Array, Array]:
-    """How much of a shift (..., 3) and of a turn (...) about +Z moves neither of two points farther than FARTHEST.
-
-    The points lie `half` metres to both sides of the middle that is shifted, on a level line at `angle` (...) about +Z.
-    The turn comes first: what is askew shows more than what is a little beside its place.
-    """
-    most = 2 * np.arcsin(np.clip(FARTHEST / (2 * np.asarray(half)), 0, 1))
-    turn = np.clip(turn, -most, most)
-    across = angle + turn / 2
-    moved = np.stack((-np.sin(across), np.cos(across), np.zeros_like(across)), axis=-1)
-    moved *= (2 * half * np.sin(turn / 2))[..., None]
-    squared = np.maximum(np.sum(shift * shift, axis=-1), 1e-12)
-    along = np.abs(np.sum(shift * moved, axis=-1))
-    room = np.maximum(FARTHEST**2 - np.sum(moved * moved, axis=-1), 0)
-    share = np.clip((np.sqrt(along**2 + squared * room) - along) / squared, 0, 1)
-    return share[..., None] * shift, turn
-
-
-def _seat(seating: Seating, hips: Array, rotations: Array, root: Array) -> Correction:
-    """Turn and move the body, in place, so that it sits where it should, as far as the correction goes."""
-    count, blend = len(hips), SPREAD * FPS
-    first, last = seating.settled, count if seating.left is None else seating.left
-    weight = eased(count, first - blend, first, last, last + blend)
-    turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
-    raw_cm, raw_deg = _seat_error(seating, hips, rotations, root)
-    # The body turns about its hips, under which it sits: that leaves the place as it is.
-    off = seating.aim.place - _sitting_place(hips[first], rotations[first])
-    off, turned = allowed(off, np.array(turn), TRUNK, root[first, 3])
-    yaw = weight * turned
-    rotations[:] = multiply(np.broadcast_to(from_yaw(yaw)[:, None], rotations.shape), rotations)
-    root[:, 3] += yaw
-    shift = weight[:, None] * off
-    hips += shift
-    root[:, :2] += shift[:, :2]
-    return Correction(seating.key, "hips", raw_cm, raw_deg, *_seat_error(seating, hips, rotations, root))
-
-
-def _sat(one: Correction, seating: Seating, hips: Array, rotations: Array, root: Array) -> Correction:
-    """The correction of someone whose hips were moved since."""
-    cm, deg = _seat_error(seating, hips, rotations, root)
-    return replace(one, cm=cm, deg=deg)
-
-
-def _seat_error(seating: Seating, hips: Array, rotations: Array, root: Array) -> tuple[float, float]:
-    """Centimetres and degrees at the end of sitting down."""
-    first = seating.settled
-    off = _sitting_place(hips[first], rotations[first]) - seating.aim.place
-    turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
-    return 100 * float(np.linalg.norm(off)), float(np.degrees(abs(turn)))
-
-
-def _held(hold: Hold, before: tuple[Array, Array], after: tuple[Array, Array]) -> list[Correction]:
-    """How far the palms were off a box when it was taken, and the box off its place when it was put down. before, after
-    the correction: joint places (T, J, 3) and world rotations (T, J, 4).
-
-    Where palms are taken farther than a correction may, so that nothing comes to them by itself, what is told of a
-    grasp is what such a correction leaves.
-    """
-
-    def meets(frame: int, pose: Array, key: int, what: str) -> Correction:
-        wanted, square = grasp_of(hold.handles, pose)
-        errors = []
-        for places, rotations in (before, after):
-            middle, angle = between_palms(places[frame], rotations[frame])
-            turn = float(wrap_angle(np.array(square - angle)))
-            errors.append((wanted - middle, turn, angle))
-        (off, turn, angle), (end, end_turn, _) = errors
-        cm, deg = 100 * float(np.linalg.norm(end)), float(np.degrees(abs(end_turn)))
-        if what == "hands":
-            half = float(np.linalg.norm(np.array(hold.handles.left) - np.array(hold.handles.right))) / 2
-            shift, turned = allowed(off, np.array(turn), half + PALM_THICKNESS, angle)
-            cm = max(cm, 100 * float(np.linalg.norm(off - shift)))
-            deg = max(deg, float(np.degrees(abs(turn - turned))))
-        return Correction(key, what, 100 * float(np.linalg.norm(off)), float(np.degrees(abs(turn))), cm, deg)
-
-    out = [meets(hold.taken, hold.lying, hold.key_taken, "hands")]
-    if hold.goal is not None and hold.left is not None and hold.key_left is not None:
-        out.append(meets(hold.left - 1, hold.goal, hold.key_left, "box"))
-    return out
-
-
-def _sitting_place(hips: Array, rotations: Array) -> Array:
-    """`scene_errands.sitting_place` (3,) of rigid bones: hips (3,), world rotations (J, 4)."""
-    turned = np.tile(rotations[0], (len(HIP_JOINTS), 1))
-    return sitting_place(hips, hips + rotate(turned, MODEL_SKELETON.offsets[HIP_JOINTS]))
-
-
 def _tracks(hands: Hands, colliders: dict[str, Collider], count: int, rate: float) -> dict[str, Array]:
     """Poses (T, 7) of all things that were moved."""
     names = sorted({name for moved in hands.tracks for name in moved})
@@ -355,111 +201,3 @@ def _looking(places: Array, rotations: Array, hands: Hands, things: dict[str, Ar
         more = mine > weight
         weight[more], target[more] = mine[more], place[more]
     return look_at(places, rotations, target, weight)
-
-
-def _missed(
-    middle: Array, angle: Array, frame: int, grasp: Carryable, pose: Array, share: Array
-) -> tuple[Array, Array]:
-    """By how much a box at a pose (7,) is off the middle (T, 3) and angle (T,) between the palms in a frame, metres
-    (T, 3) and radians (T,): so much of it as `share` (T,) says."""
-    wanted, square = grasp_of(grasp, pose)
-    out: Array = share[:, None] * (wanted - middle[frame])
-    return out, share * float(wrap_angle(square - angle[frame]))
-
-
-class _Targets:
-    """Where the wrists of a posed body (places (T, J, 3), rotations (T, J, 4)) are to be."""
-
-    def __init__(self, places: Array, rotations: Array) -> None:
-        self._places, self._rotations = places, rotations
-        self._shift = {side: np.zeros((len(places), 3)) for side in ARMS}
-        self._weight = {side: np.zeros(len(places)) for side in ARMS}
-
-    def hold(self, hold: Hold, poses: Array) -> None:
-        """Put the palms on a box while it is held, and the box, in place, between them, and where it was taken and where
-        it is left."""
-        count = len(poses)
-        last = count if hold.left is None else hold.left
-        blend = min(SPREAD * FPS, (last - hold.taken) / 2)
-        frames = slice(hold.taken, last)
-        middle, angle = between_palms(self._places, self._rotations)
-        # As far from the hands as it was in its place, and will be, which fades within a second: else it would be on
-        # its way ahead of hands that still come down, or stay behind those that rise.
-        away = _faded(count, hold.taken, hold.taken + blend)
-        off, turn = _missed(middle, angle, hold.taken, hold.handles, hold.lying, away)
-        if hold.goal is not None:
-            put = 1 - _faded(count, last - blend, last)
-            more = _missed(middle, angle, last - 1, hold.handles, hold.goal, put)
-            off, turn = off + more[0], turn + more[1]
-        poses[frames] = carried_pose(hold.handles, hold.lying, (middle + off)[frames], (angle + turn)[frames])
-        self._press(hold, poses, last)
-
-    def _press(self, hold: Hold, poses: Array, last: int) -> None:
-        """The palms onto the faces, as far as the arms reach."""
-        count, blend = len(poses), _HAND_BLEND * FPS
-        weight = eased(count, hold.taken - blend, hold.taken, last - 1, last - 1 + SPREAD * FPS)
-        for side, face in (("Left", hold.handles.left), ("Right", hold.handles.right)):
-            place = pressed(np.array(face), hold, poses)
-            off = place - palm(self._places, self._rotations, side)
-            # Who lets go takes the hands along, wherever he goes.
-            off[last:] = off[last - 1]
-            self._add(side, off, weight)
-
-    def rest(self, seating: Seating, collider: Collider, contacts: Array, rate: float) -> None:
-        """Keep the hands that lie on arm rests still, and on them."""
-        rests = getattr(collider.handles, "arm_rests", [])
-        if not rests:
-            return
-        count = len(contacts)
-        tops = to_world(np.array(rests), pose_at(collider, seating.settled * rate))
-        end = count if seating.left is None else seating.left
-        for side in ARMS:
-            column = CONTACTS.index(side + "Hand")
-            wrist = self._places[:, MODEL_SKELETON.index(side + "Hand")]
-            for start, stop in runs(without_short_runs(contacts[:, column] > TOUCHES, _SHORTEST, _SHORTEST)):
-                if stop <= seating.first or start >= end:
-                    continue
-                place = wrist[start:stop].mean(0)
-                top = tops[np.linalg.norm(tops[:, :2] - place[:2], axis=1).argmin()]
-                target = np.array([*place[:2], top[2] + WRIST_ABOVE_REST])
-                if np.linalg.norm((top - place)[:2]) > 2 * REST_REACH or abs(target[2] - place[2]) > REST_REACH:
-                    continue
-                blend = _HAND_BLEND * FPS
-                self._add(side, target - wrist, eased(count, start - blend, start, stop - 1, stop - 1 + blend))
-
-    def grip(self, grip: Grip, poses: Array | None) -> None:
-        """Keep a hand at the handle of a door while it turns."""
-        if poses is None or grip.last <= grip.first:
-            return
-        blend = _HAND_BLEND * FPS
-        handle = to_world(grip.place, poses)
-        weight = eased(len(poses), grip.first - blend, grip.first, grip.last, grip.last + blend)
-        self._add(grip.side, handle - palm(self._places, self._rotations, grip.side), weight)
-
-    def _add(self, side: str, shift: Array, weight: Array) -> None:
-        """Another wish for a hand: the stronger one counts in each frame."""
-        more = weight > self._weight[side]
-        self._shift[side][more] = shift[more]
-        self._weight[side] = np.maximum(self._weight[side], weight)
-
-    def reached(self) -> tuple[Array, Array]:
-        """The body with its arms bent so: places and rotations."""
-        rotations = self._rotations.copy()
-        for side, limb in ARMS.items():
-            weight = self._weight[side]
-            if not weight.any():
-                continue
-            upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
-            target = self._places[:, end] + weight[:, None] * self._shift[side]
-            turned, bent, _ = solve_limb(
-                limb, self._places[:, upper], target, rotations[:, upper], rotations[:, middle]
-            )
-            moved = weight > 0
-            # The hand keeps its own direction, so that its palm goes where its wrist goes.
-            rotations[moved, upper], rotations[moved, middle] = turned[moved], bent[moved]
-        return MODEL_SKELETON.positions(self._places[:, 0], rotations), rotations
-
-
-def _faded(count: int, start: float, end: float) -> Array:
-    """Weight (count,) that is 1 up to frame `start` and falls to 0 at `end`, smoothly."""
-    return eased(count, -2, -1, start, end)

@@ -130,8 +130,8 @@ class Load:
     """A thing that moves with the mean of both wrists while it is held, (T,).
 
     points: (T, N, 3) of its surface in the motion as it is. apart: (T, 3) meters by which the left wrist is to move
-    farther than the right. obstacles: what it may meet, with the points of its surface. itself: the thing as it moves in
-    the motion as it is, for the body that may meet it.
+    farther than the right. obstacles: what the points of its surface may meet. itself: the thing as it moves in the
+    motion as it is, for the body that may meet it.
     """
 
     held: Array

@@ -205,7 +205,7 @@ class _Thing:
         deep = np.isin(whole, inside)
         kept = [(number, int(one % many), int(moments[one // many])) for one in whole]
         known = np.array([balls.sides.get(one, -1) for one in kept])
-        farthest[known >= 0] = np.where(_EACH == known[known >= 0, None], farthest[known >= 0], np.inf)
+        farthest[known >= 0] = np.where(known[known >= 0, None] == _EACH, farthest[known >= 0], np.inf)
         chosen = _together(whole // many, whole % many, farthest)
         balls.sides.update(zip(kept, chosen.tolist(), strict=True))
         also = np.where(deep, _across_changes(whole // many, whole % many, chosen), -1)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How far hips, palms and boxes were off their places, before the clean-up and after it; hips brought to their seat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..models.nsm import FPS
+from ..motion.easing import eased
+from ..motion.rotations import Array, from_yaw, multiply, rotate, wrap_angle
+from ..motion.skeleton import MODEL_SKELETON
+from ..rollout.held_objects import PALM_THICKNESS, Hold, between_palms, grasp_of
+from ..tasks.task_completion import HIP_JOINTS, Seating, sitting_place
+
+FARTHEST = 0.03
+"""Meters by which sitting hips, or palms at a box, are corrected."""
+TRUNK = 0.2
+"""Meters from the spine to the shoulders, which a correction that turns the body moves no farther either."""
+SPREAD = 1.0
+"""Seconds over which a correction comes in and goes."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """How far one thing was off, before the last correction (raw) and after it. key: number of the key that asked for
+    it; what: "hips", or "hands" with a box taken, or "box" put down."""
+
+    key: int
+    what: str
+    raw_cm: float
+    raw_deg: float
+    cm: float
+    deg: float
+
+
+def allowed(shift: Array, turn: Array, half: Array | float, angle: Array) -> tuple[Array, Array]:
+    """How much of a shift (..., 3) and of a turn (...) about +Z moves neither of two points farther than FARTHEST.
+
+    The points lie `half` metres to both sides of the middle that is shifted, on a level line at `angle` (...) about +Z.
+    The turn comes first: what is askew shows more than what is a little beside its place.
+    """
+    most = 2 * np.arcsin(np.clip(FARTHEST / (2 * np.asarray(half)), 0, 1))
+    turn = np.clip(turn, -most, most)
+    across = angle + turn / 2
+    moved = np.stack((-np.sin(across), np.cos(across), np.zeros_like(across)), axis=-1)
+    moved *= (2 * half * np.sin(turn / 2))[..., None]
+    squared = np.maximum(np.sum(shift * shift, axis=-1), 1e-12)
+    along = np.abs(np.sum(shift * moved, axis=-1))
+    room = np.maximum(FARTHEST**2 - np.sum(moved * moved, axis=-1), 0)
+    share = np.clip((np.sqrt(along**2 + squared * room) - along) / squared, 0, 1)
+    return share[..., None] * shift, turn
+
+
+def seated(seating: Seating, hips: Array, rotations: Array, root: Array) -> Correction:
+    """Turn and move the body, in place, so that it sits where it should, as far as the correction goes."""
+    count, blend = len(hips), SPREAD * FPS
+    first, last = seating.settled, count if seating.left is None else seating.left
+    weight = eased(count, first - blend, first, last, last + blend)
+    turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
+    raw_cm, raw_deg = _seat_error(seating, hips, rotations, root)
+    # The body turns about its hips, under which it sits: that leaves the place as it is.
+    off = seating.aim.place - _sitting_place(hips[first], rotations[first])
+    off, turned = allowed(off, np.array(turn), TRUNK, root[first, 3])
+    yaw = weight * turned
+    rotations[:] = multiply(np.broadcast_to(from_yaw(yaw)[:, None], rotations.shape), rotations)
+    root[:, 3] += yaw
+    shift = weight[:, None] * off
+    hips += shift
+    root[:, :2] += shift[:, :2]
+    return Correction(seating.key, "hips", raw_cm, raw_deg, *_seat_error(seating, hips, rotations, root))
+
+
+def resettled(one: Correction, seating: Seating, hips: Array, rotations: Array, root: Array) -> Correction:
+    """The correction of someone whose hips were moved since."""
+    cm, deg = _seat_error(seating, hips, rotations, root)
+    return replace(one, cm=cm, deg=deg)
+
+
+def _seat_error(seating: Seating, hips: Array, rotations: Array, root: Array) -> tuple[float, float]:
+    """Centimetres and degrees at the end of sitting down."""
+    first = seating.settled
+    off = _sitting_place(hips[first], rotations[first]) - seating.aim.place
+    turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
+    return 100 * float(np.linalg.norm(off)), float(np.degrees(abs(turn)))
+
+
+def held(hold: Hold, before: tuple[Array, Array], after: tuple[Array, Array]) -> list[Correction]:
+    """How far the palms were off a box when it was taken, and the box off its place when it was put down. before, after
+    the correction: joint places (T, J, 3) and world rotations (T, J, 4).
+
+    Where palms are taken farther than a correction may, so that nothing comes to them by itself, what is told of a
+    grasp is what such a correction leaves.
+    """
+
+    def meets(frame: int, pose: Array, key: int, what: str) -> Correction:
+        wanted, square = grasp_of(hold.handles, pose)
+        errors = []
+        for places, rotations in (before, after):
+            middle, angle = between_palms(places[frame], rotations[frame])
+            turn = float(wrap_angle(np.array(square - angle)))
+            errors.append((wanted - middle, turn, angle))
+        (off, turn, angle), (end, end_turn, _) = errors
+        cm, deg = 100 * float(np.linalg.norm(end)), float(np.degrees(abs(end_turn)))
+        if what == "hands":
+            half = float(np.linalg.norm(np.array(hold.handles.left) - np.array(hold.handles.right))) / 2
+            shift, turned = allowed(off, np.array(turn), half + PALM_THICKNESS, angle)
+            cm = max(cm, 100 * float(np.linalg.norm(off - shift)))
+            deg = max(deg, float(np.degrees(abs(turn - turned))))
+        return Correction(key, what, 100 * float(np.linalg.norm(off)), float(np.degrees(abs(turn))), cm, deg)
+
+    out = [meets(hold.taken, hold.lying, hold.key_taken, "hands")]
+    if hold.goal is not None and hold.left is not None and hold.key_left is not None:
+        out.append(meets(hold.left - 1, hold.goal, hold.key_left, "box"))
+    return out
+
+
+def _sitting_place(hips: Array, rotations: Array) -> Array:
+    """`scene_errands.sitting_place` (3,) of rigid bones: hips (3,), world rotations (J, 4)."""
+    turned = np.tile(rotations[0], (len(HIP_JOINTS), 1))
+    return sitting_place(hips, hips + rotate(turned, MODEL_SKELETON.offsets[HIP_JOINTS]))

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What hands hold, as constraints: palms on a box where it is taken and left, a box between them, a hand at
+a handle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..geometry.colliders import Collider, Cuboids
+from ..geometry.collision import Balls, Obstacles
+from ..geometry.roles import Carryable
+from ..geometry.scene_state import pose_at, to_world
+from ..models.nsm import CONTACTS, FPS
+from ..motion.easing import eased
+from ..motion.filters import runs, without_short_runs
+from ..motion.ik import ARMS, solve_limb
+from ..motion.rotations import Array, wrap_angle
+from ..motion.skeleton import MODEL_SKELETON
+from ..rollout.held_objects import PALM_THICKNESS, TOUCHES, Grip, Hold, between_palms, carried_pose, grasp_of, palm
+from ..tasks.task_completion import Seating
+from .whole_body import CLEAR, At, Load
+
+FIRM = round(0.05 * FPS)
+"""Frames before and after a grasp, and a release, in which the palms are at the box."""
+SPACING = 0.12
+"""Meters between the points of a carried box that are kept out of things."""
+BLEND = 0.5 * FPS
+"""Frames in which a hand comes to a handle, and leaves it."""
+
+SPREAD = 1.0 * FPS
+"""Frames over which a box that lies off the hands comes between them, and hands that let go are free again."""
+WRIST_ABOVE_REST = 0.035
+"""Meters of a wrist above the arm rest that its hand lies on."""
+REST_REACH = 0.12
+"""Meters from an arm rest within which a hand that touches something lies on it."""
+_SHORTEST = 3
+"""Frames of a contact, or of a gap in it, less than which the label flickers."""
+
+
+def pressed(face: Array, hold: Hold, poses: Array) -> Array:
+    """Where the middle of a palm is (..., 3) that lies on a face (3,) of a box at poses (..., 7)."""
+    out = to_world(face, poses)
+    away = out - grasp_of(hold.handles, poses)[0]
+    return np.asarray(out + PALM_THICKNESS * away / np.linalg.norm(away, axis=-1, keepdims=True))
+
+
+def carrying(
+    hold: Hold, places: Array, rotations: Array, collider: Collider, obstacles: Obstacles
+) -> tuple[list[At], Load]:
+    """Constraints of a body with joints at places (T, J, 3) and world rotations (T, J, 4) that holds a box."""
+    count = len(places)
+    last = count if hold.left is None else hold.left
+    ends = [(hold.taken, hold.lying)] + ([(last - 1, hold.goal)] if hold.goal is not None else [])
+    middle, angle = between_palms(places, rotations)
+    blend = min(FPS, (last - hold.taken) / 2)
+    turn = np.zeros(count)
+    for frame, pose in ends:
+        weight = eased(count, frame - blend, frame, frame, frame + blend)
+        turn += weight * float(wrap_angle(grasp_of(hold.handles, pose)[1] - angle[frame]))
+    poses = carried_pose(hold.handles, hold.lying, middle, angle + turn)
+    held = np.zeros(count, dtype=bool)
+    held[hold.taken : last] = True
+    at, palms = [], []
+    for side, face in (("Left", hold.handles.left), ("Right", hold.handles.right)):
+        wrist = places[:, MODEL_SKELETON.index(side + "Hand")]
+        to_wrist = wrist - palm(places, rotations, side)
+        palms.append(pressed(np.array(face), hold, poses) + to_wrist - wrist)
+        for frame, pose in ends:
+            weight = np.zeros(count)
+            weight[max(frame - FIRM, 0) : min(frame + FIRM + 1, last)] = 1.0
+            at.append(At(side + "Hand", pressed(np.array(face), hold, pose) + to_wrist, weight))
+    own = surface(collider.cuboids)
+    deep = np.max([_depths(obstacles, to_world(own, pose), frame) for frame, pose in ends], axis=0)
+
+    def gives(points: Array, _frames: Array, thing: int, _normals: Array) -> Array:
+        return np.asarray(deep[thing, points])
+
+    balls = Balls(np.zeros(len(own)), np.zeros(len(own), dtype=int), gives)
+    itself = Obstacles([collider], [poses], held[:, None], -np.inf)
+    return at, Load(held, to_world(own, poses[:, None]), palms[0] - palms[1], obstacles, balls, itself)
+
+
+def gripping(grip: Grip, places: Array, rotations: Array, poses: Array) -> At:
+    """A hand at the handle of a door with poses (T, 7)."""
+    wrist = places[:, MODEL_SKELETON.index(grip.side + "Hand")]
+    target = to_world(grip.place, poses) + wrist - palm(places, rotations, grip.side)
+    return At(
+        grip.side + "Hand", target, eased(len(poses), grip.first - BLEND, grip.first, grip.last, grip.last + BLEND)
+    )
+
+
+def surface(cuboids: Cuboids) -> Array:
+    """Points (N, 3) on the faces of cuboids, about SPACING apart."""
+    out = []
+    for middle, half in zip(cuboids.centre, cuboids.half, strict=True):
+        ticks = [np.linspace(-h, h, max(2, int(np.ceil(2 * h / SPACING)) + 1)) for h in half]
+        grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 3)
+        out.append(grid[(np.abs(np.abs(grid) - half) < 1e-9).any(axis=1)] + middle)
+    return np.concatenate(out)
+
+
+def _depths(obstacles: Obstacles, points: Array, frame: int) -> Array:
+    """Meters (C, N) by which points (N, 3) are in each thing at a frame, or nearer to it than they keep to others."""
+    count = len(points)
+    out = np.zeros((obstacles.count, count))
+    balls = Balls(np.zeros(count), np.arange(count), _none)
+    found = obstacles.contacts(balls, points[None], np.array([frame]), CLEAR)
+    out[found.thing, found.ball] = np.maximum(found.depth + CLEAR, 0)
+    return out
+
+
+def _none(balls: Array, _frames: Array, _thing: int, _normals: Array) -> Array:
+    return np.zeros(len(balls))
+
+
+class HandTargets:
+    """Where the wrists of a posed body (places (T, J, 3), rotations (T, J, 4)) are to be."""
+
+    def __init__(self, places: Array, rotations: Array) -> None:
+        self._places, self._rotations = places, rotations
+        self._shift = {side: np.zeros((len(places), 3)) for side in ARMS}
+        self._weight = {side: np.zeros(len(places)) for side in ARMS}
+
+    def hold(self, hold: Hold, poses: Array) -> None:
+        """Put the palms on a box while it is held, and the box, in place, between them; where it was taken and where it
+        is left it lies in its place."""
+        count = len(poses)
+        last = count if hold.left is None else hold.left
+        blend = min(SPREAD, (last - hold.taken) / 2)
+        frames = slice(hold.taken, last)
+        middle, angle = between_palms(self._places, self._rotations)
+        # As far from the hands as it was in its place, and will be, which fades within a second: else it would be on
+        # its way ahead of hands that still come down, or stay behind those that rise.
+        away = _faded(count, hold.taken, hold.taken + blend)
+        off, turn = _missed(middle, angle, hold.taken, hold.handles, hold.lying, away)
+        if hold.goal is not None:
+            put = 1 - _faded(count, last - blend, last)
+            more = _missed(middle, angle, last - 1, hold.handles, hold.goal, put)
+            off, turn = off + more[0], turn + more[1]
+        poses[frames] = carried_pose(hold.handles, hold.lying, (middle + off)[frames], (angle + turn)[frames])
+        self._press(hold, poses, last)
+
+    def _press(self, hold: Hold, poses: Array, last: int) -> None:
+        """The palms onto the faces, as far as the arms reach."""
+        count, blend = len(poses), BLEND
+        weight = eased(count, hold.taken - blend, hold.taken, last - 1, last - 1 + SPREAD)
+        for side, face in (("Left", hold.handles.left), ("Right", hold.handles.right)):
+            place = pressed(np.array(face), hold, poses)
+            off = place - palm(self._places, self._rotations, side)
+            # Who lets go takes the hands along, wherever he goes.
+            off[last:] = off[last - 1]
+            self._add(side, off, weight)
+
+    def rest(self, seating: Seating, collider: Collider, contacts: Array, rate: float) -> None:
+        """Keep the hands that lie on arm rests still, and on them."""
+        rests = getattr(collider.handles, "arm_rests", [])
+        if not rests:
+            return
+        count = len(contacts)
+        tops = to_world(np.array(rests), pose_at(collider, seating.settled * rate))
+        end = count if seating.left is None else seating.left
+        for side in ARMS:
+            column = CONTACTS.index(side + "Hand")
+            wrist = self._places[:, MODEL_SKELETON.index(side + "Hand")]
+            for start, stop in runs(without_short_runs(contacts[:, column] > TOUCHES, _SHORTEST, _SHORTEST)):
+                if stop <= seating.first or start >= end:
+                    continue
+                place = wrist[start:stop].mean(0)
+                top = tops[np.linalg.norm(tops[:, :2] - place[:2], axis=1).argmin()]
+                target = np.array([*place[:2], top[2] + WRIST_ABOVE_REST])
+                if np.linalg.norm((top - place)[:2]) > 2 * REST_REACH or abs(target[2] - place[2]) > REST_REACH:
+                    continue
+                blend = BLEND
+                self._add(side, target - wrist, eased(count, start - blend, start, stop - 1, stop - 1 + blend))
+
+    def grip(self, grip: Grip, poses: Array | None) -> None:
+        """Keep a hand at the handle of a door while it turns."""
+        if poses is None or grip.last <= grip.first:
+            return
+        blend = BLEND
+        handle = to_world(grip.place, poses)
+        weight = eased(len(poses), grip.first - blend, grip.first, grip.last, grip.last + blend)
+        self._add(grip.side, handle - palm(self._places, self._rotations, grip.side), weight)
+
+    def _add(self, side: str, shift: Array, weight: Array) -> None:
+        """Another wish for a hand: the stronger one counts in each frame."""
+        more = weight > self._weight[side]
+        self._shift[side][more] = shift[more]
+        self._weight[side] = np.maximum(self._weight[side], weight)
+
+    def reached(self) -> tuple[Array, Array]:
+        """The body with its arms bent so: places and rotations."""
+        rotations = self._rotations.copy()
+        for side, limb in ARMS.items():
+            weight = self._weight[side]
+            if not weight.any():
+                continue
+            upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+            target = self._places[:, end] + weight[:, None] * self._shift[side]
+            turned, bent, _ = solve_limb(
+                limb, self._places[:, upper], target, rotations[:, upper], rotations[:, middle]
+            )
+            moved = weight > 0
+            # The hand keeps its own direction, so that its palm goes where its wrist goes.
+            rotations[moved, upper], rotations[moved, middle] = turned[moved], bent[moved]
+        return MODEL_SKELETON.positions(self._places[:, 0], rotations), rotations
+
+
+def _missed(
+    middle: Array, angle: Array, frame: int, grasp: Carryable, pose: Array, share: Array
+) -> tuple[Array, Array]:
+    """By how much a box at a pose (7,) is off the middle (T, 3) and angle (T,) between the palms in a frame, metres
+    (T, 3) and radians (T,): so much of it as `share` (T,) says."""
+    wanted, square = grasp_of(grasp, pose)
+    out: Array = share[:, None] * (wanted - middle[frame])
+    return out, share * float(wrap_angle(square - angle[frame]))
+
+
+def _faded(count: int, start: float, end: float) -> Array:
+    """Weight (count,) that is 1 up to frame `start` and falls to 0 at `end`, smoothly."""
+    return eased(count, -2, -1, start, end)
