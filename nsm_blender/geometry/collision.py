@@ -78,17 +78,20 @@ class Obstacles:
         reach = float(balls.radii.max()) + near
         low, high = points.min(axis=1) - reach, points.max(axis=1) + reach
         found = []
-        for number, thing in enumerate(self._things):
+        for index, thing in enumerate(self._things):
             now = thing.at(moments)
             away = np.maximum(np.maximum(low - now.centre, now.centre - high), 0)
-            close = (np.einsum("fi,fi->f", away, away) <= now.bound**2) & self._there[moments, number]
+            close = (np.einsum("fi,fi->f", away, away) <= now.bound**2) & self._there[moments, index]
             if close.any():
                 on = np.flatnonzero(close)
                 moment, *others = thing.at(moments[on]).contacts(
-                    balls, points[on], moments[on], number, near, self._floor
+                    balls, points[on], moments[on], index, near, self._floor
                 )
                 found.append((on[moment], *others))
-        return Contacts(*(np.concatenate(column) for column in zip(*found, strict=True))) if found else _NONE
+        if not found:
+            return _NONE
+        moment, ball, number, depth, normal = (np.concatenate(column) for column in zip(*found, strict=True))
+        return Contacts(moment, ball, number, depth, normal)
 
 
 _NONE = Contacts(*(np.zeros(0, dtype=int) for _ in range(3)), np.zeros(0), np.zeros((0, 3)))
