@@ -77,7 +77,7 @@ CONVERGED = 0.005
 FARTHEST = 0.08
 """Meters, or radians, by which a displacement changes in one step: a longer one meets other things."""
 EASED, HARDENED, LEAST = 0.5, 8.0, 0.02
-"""times so much after a step that lowers the cost, and after one that does not (Levenberg and Marquardt), and at least."""
+"""times so much after a step that lowers the cost, after one that does not (Levenberg and Marquardt), and at least."""
 STRETCH = {"Foot": 0.985, "Hand": 0.97}
 """Shares of their lengths to which legs and arms stretch, if the motion does not stretch them farther."""
 MARGIN = 50
@@ -103,7 +103,6 @@ CUSHION = 0.05
 upholstery give way."""
 WRIST = 0.65
 """Share of the forearm from which on it may touch what the hand holds."""
-_ARMS = np.char.endswith(BONES, "Arm")
 HANDS = np.char.endswith(BONES, "ForeArm") & (SHARE >= WRIST)
 """Which balls (P,) may touch what the hands hold."""
 _PART = np.unique(np.where(np.isin(BONES, ["Hips", "Neck"]), "Trunk", BONES), return_inverse=True)[1]
@@ -369,8 +368,8 @@ class WholeBody:
 
 
 def _held_by_hands(balls: Array, _frames: Array, _thing: int, _normals: Array) -> Array:
-    """Meters (N,) by which balls (N,) may be in what the hands hold: arms lie along it."""
-    return np.where(_ARMS[balls], np.inf, 0.0)
+    """Meters (N,) by which balls (N,) may be in what the hands hold."""
+    return np.where(HANDS[balls], np.inf, 0.0)
 
 
 def _points(places: Array) -> Array:
