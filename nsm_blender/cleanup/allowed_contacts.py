@@ -19,10 +19,10 @@ from ..motion.skeleton import MODEL_SKELETON
 from ..planning.occupancy_grid import CROUCHED
 from ..rollout.held_objects import ARMS, Hands
 from ..rollout.nsm import SceneRecord
-from ..tasks.task_completion import Seating
 from .body_collision import ASIDE, EVERY, ON_SEAT, BodyClear, Pin
 from .carried_object_clearance import Carried
 from .leg_collision import FOOT, LEG_RADII, REACH, leg_points
+from .seating import Seating
 
 ACTIVE = 0.2
 """Action labels above this mean that one does it."""

@@ -41,7 +41,6 @@ from ..rollout.held_objects import (
 )
 from ..rollout.nsm import SceneRecord
 from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
-from ..tasks.task_completion import HIP_JOINTS, Seating, sitting_place
 from .allowed_contacts import Room, hips_limit
 from .carried_object_clearance import EVERY, REACH, Carried, held_off, kept_out
 from .climbing import climbing
@@ -49,6 +48,7 @@ from .leg_collision import Legs
 from .overhead_clearance import sinking
 from .reach_crouch import stooped
 from .seated_feet import keep_feet, lean_back
+from .seating import HIP_JOINTS, Seating, sitting_place
 
 FARTHEST = 0.03
 """Metres by which the last correction moves anything."""

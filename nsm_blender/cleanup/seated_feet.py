@@ -23,7 +23,7 @@ from ..motion.rotations import Array, from_axis_angle, multiply, rotate, slerp
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import TOUCHES
 from ..rollout.nsm import SceneRecord
-from ..tasks.task_completion import Seating
+from .seating import Seating
 
 LATELY = round(0.5 * FPS)
 """Frames before touching the seat in which a foot must have stood to be kept where it stood."""

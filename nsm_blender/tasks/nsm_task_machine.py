@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..cleanup.seating import Seating
 from ..errors import RouteError
 from ..geometry.roles import Handles
 from ..models.nsm import FPS
@@ -25,7 +26,7 @@ from ..rollout.nsm import SceneCharacter
 from ..shot.goals import ActionKey
 from ..shot.shot import Shot
 from .interaction_targets import aim_of
-from .task_completion import OPEN, SETTLED, STILL, Deed, Seating
+from .task_completion import OPEN, SETTLED, STILL, Deed
 from .task_machine import UNFINISHED, Outcome
 
 NEAR = 1.8

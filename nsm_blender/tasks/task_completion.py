@@ -4,13 +4,11 @@ is in the hands, and from stillness."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from ..cleanup.seating import HIP_JOINTS, Seating, sitting_place
 from ..models.nsm import ACTIONS, CONTACTS, FPS
 from ..motion.rotations import Array
-from ..motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from ..planning.scene_planner import is_pushed
 from ..rollout.goal_input import Reach
 from ..rollout.held_objects import TOUCHES, Hands, between_palms, grasp_of
@@ -36,30 +34,7 @@ PUSHED = 0.2
 WAITS = 1.5
 """Seconds after which one who is opening a door by his label takes the handle with a hand that is near, whatever that
 hand's label: left to his labels, one treads there until the shot ends."""
-HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 _SIT, _OPENS, _HIPS = ACTIONS.index("sit"), ACTIONS.index("open"), CONTACTS.index("Hips")
-
-
-def sitting_place(hips: Array, joints: Array) -> Array:
-    """Where a body sits (3,): straight under its hips (3,), as far below the hip joints (2, 3) as a seat is.
-
-    This is what episodes put on the place of a seat, and so what the network learns to bring there.
-    """
-    return np.array([hips[0], hips[1], joints[:, 2].mean() - SEAT_BELOW_HIP_JOINTS])
-
-
-@dataclass(frozen=True, eq=False)
-class Seating:
-    """A time of sitting. first: frame of the rollout at which one began to sit down, settled: at which one sat, left:
-    at which one was told to get up, None while seated. key: number of the key. aim: place of the hips and facing.
-    lean: whether the back rests on a backrest that is within reach."""
-
-    key: int
-    aim: Reach
-    first: int
-    settled: int
-    left: int | None = None
-    lean: bool = True
 
 
 class Deed:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nsm_blender.cleanup.seating import HIP_JOINTS, sitting_place
 from nsm_blender.models.nsm import ACTIONS, CONTACTS, FPS
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON
 from nsm_blender.rollout.goal_input import Reach
-from nsm_blender.tasks.task_completion import HIP_JOINTS, Deed, sitting_place
+from nsm_blender.tasks.task_completion import Deed
 
 REST = MODEL_SKELETON.rest_positions() + np.array([0.0, 0.0, 0.55])
 SEAT = sitting_place(REST[0], REST[HIP_JOINTS])
