@@ -14,15 +14,15 @@ from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.rooms import random_room
 from nsm_blender.models.nsm import CONTACTS, OUTPUT
 from nsm_blender.motion.rotations import Array
-from nsm_blender.planning.validation import check
 from nsm_blender.rollout.nsm_network import actions_of, load
 from nsm_blender.rollout.progress_assist import MOST, PACE
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.validation import check
 
 from .puppets import Puppet
 from .test_doors import doorway
-from .test_scene_errands import CHAIR, OPTIONS
+from .test_task_machine import CHAIR, OPTIONS
 
 
 def test_characters_that_get_up_from_a_seat_are_soon_away() -> None:

@@ -17,7 +17,7 @@ from nsm_blender.shot.goals import ActionKey
 from nsm_blender.shot.shot import Shot
 
 from .puppets import Puppet
-from .test_scene_errands import OPTIONS, played, shot
+from .test_task_machine import OPTIONS, played, shot
 
 KEYS = [ActionKey("walk", "door"), ActionKey("sit", "on chair"), ActionKey("walk", "door", hold=0.5)]
 

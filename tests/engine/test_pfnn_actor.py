@@ -23,9 +23,9 @@ from nsm_blender.models.pfnn import FPS as FPS_INSIDE
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
-from nsm_blender.planning.arrival_times import foresee
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.arrival_times import foresee
 
 from .obstacles import box, pen, sliding, wall
 

@@ -14,11 +14,11 @@ from nsm_blender.errors import ShotError
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Carryable, Climbable, Seat, Surface
 from nsm_blender.motion.motion import Motion
-from nsm_blender.planning.approach_poses import is_up
-from nsm_blender.planning.validation import check
 from nsm_blender.rollout.nsm import Options
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.climb import is_up
+from nsm_blender.tasks.validation import check
 
 from .puppets import Manners, Puppet
 
@@ -125,7 +125,7 @@ def test_weights_that_cannot_do_a_key_refuse_it() -> None:
     ("keys", "said"),
     [
         ([ActionKey("put_down", "on table")], "hands of the character are empty"),
-        ([ActionKey("pick_up", "on box"), ActionKey("pick_up", "on box")], "still holds the thing of"),
+        ([ActionKey("pick_up", "on box"), ActionKey("pick_up", "on box")], "still holds 'box'"),
     ],
 )
 def test_hands_that_are_empty_or_full_are_found_before_the_bake(keys: list[ActionKey], said: str) -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Climbable, Door, Seat
-from nsm_blender.planning.arrival_times import foresee
-from nsm_blender.planning.validation import Problem, check
 from nsm_blender.shot.goals import LOCOMOTION, ActionKey, Goal, RouteOptions
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.arrival_times import foresee
+from nsm_blender.tasks.validation import Problem, check
 
 from .obstacles import box, pen, wall
 
