@@ -152,5 +152,5 @@ class Bake:
 
 
 def standing(state: State) -> Future:
-    """The command to stand where one is."""
+    """The command to stand at a place."""
     return VelocityCommands(VelocityFollow([[0.0, 0.0]], [state.angle], ["stand"]), FPS).future(state)

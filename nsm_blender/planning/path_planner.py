@@ -23,8 +23,9 @@ from .path_search import SPACING, Finder, Route, finder, led_out, resampled, wid
 from .speed_profile import Walker
 from .velocity_constraints import Berth
 
-_OUT, _ASIDE = (0.0, 0.1, 0.2, 0.3), (0.0, -0.2, 0.2, -0.4, 0.4, -0.6, 0.6)
-BESIDE = sorted(((out, aside) for out in _OUT for aside in _ASIDE), key=lambda by: math.hypot(*by))
+BESIDE = sorted(
+    ((out / 10, aside / 5) for out in range(4) for aside in (0, -1, 1, -2, 2, -3, 3)), key=lambda by: math.hypot(*by)
+)
 """Metres further out and aside from where its handles say that the character stands before a thing, the nearest first:
 the thing may be wider than they tell, or others stand close by."""
 MOVES = 1e-3

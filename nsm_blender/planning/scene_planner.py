@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import RouteError
+from ..geometry.body import BODY
 from ..geometry.colliders import Collider
 from ..geometry.scene_state import Scenery
 from ..motion.rotations import Array
@@ -19,9 +20,8 @@ from .approach_poses import Approach
 from .occupancy_grid import ANKLE, TOLERANCE, Footprints
 from .path_planner import Leg, Planner
 
-CLEAR = 0.25
-"""Metres from the root to things beside a body that goes straight to where it uses one."""
-_HEIGHT, _STEPS = 1.75, 9
+_STEPS = 9
+"""Places on the straight way to a thing at which there must be room."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ def leg_from(
 def is_free(root: Array, end: Array, scenery: Scenery, frame: int, thing: str) -> bool:
     """Whether a body at a root (4,) goes straight to a place (2,) without touching anything but the thing it uses."""
     way = np.linspace(root[:2], end, _STEPS)
-    reach = float(np.linalg.norm(end - root[:2])) / 2 + CLEAR
-    near = scenery.near(frame, np.append(way.mean(0), root[2] + _HEIGHT / 2), math.hypot(reach, _HEIGHT / 2))
-    things = Footprints.of(near.without([thing] if thing else [])).between(root[2] + ANKLE, root[2] + _HEIGHT)
+    reach = float(np.linalg.norm(end - root[:2])) / 2 + BODY.half_width
+    near = scenery.near(frame, np.append(way.mean(0), root[2] + BODY.height / 2), math.hypot(reach, BODY.height / 2))
+    things = Footprints.of(near.without([thing] if thing else [])).between(root[2] + ANKLE, root[2] + BODY.height)
     # What is near already, at either end, does not get in the way.
-    allowed = np.minimum(things.distances(way[[0, -1]]).min(0, initial=np.inf), CLEAR)
+    allowed = np.minimum(things.distances(way[[0, -1]]).min(0, initial=np.inf), BODY.half_width)
     return bool((things.distances(way) >= allowed - TOLERANCE).all())
 
 

@@ -12,8 +12,6 @@ from ..geometry.colliders import Collider, Placed
 from ..geometry.scene_state import corners
 from ..motion.rotations import Array
 
-TRUNK = 0.2
-"""Metres that the trunk of a body that bends needs about its middle."""
 HEIGHTS = (0.15, 0.45, 0.8, 1.1, 1.4)
 """Metres over the ground at which the middle of a body that bends is tested for room."""
 BENEATH = 0.05

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import RouteError
+from ..geometry.body import BODY
 from ..geometry.colliders import PLACE, QUATERNION, Collider
 from ..geometry.roles import Carryable, Handles, Surface
 from ..geometry.scene_state import Scenery, corners, pose_at, to_world
@@ -22,7 +23,7 @@ from ..planning.approach_poses import UP, Side, Stand, own_up, poses_before, sta
 from ..planning.path_planner import Leg, Planner
 from ..planning.placement_fit import misfit
 from ..planning.scene_planner import Load
-from ..planning.stand_clearance import TRUNK, BodyPart, columns
+from ..planning.stand_clearance import BodyPart, columns
 from ..rollout.goal_input import Reach
 from ..rollout.held_objects import Hands, Hold, between_palms, carried_pose, grasp_of
 from ..rollout.nsm import SceneCharacter
@@ -31,8 +32,6 @@ from .protocol import Completion, Held, Prospect, ThingTask, facing_of
 
 STANDS = 0.45, 0.55
 """Metres from the middle between the palms to that of a body that takes a box, and that lifts it."""
-BEFORE_EDGE = 0.25
-"""Metres from the edge of a surface to the middle of a body that puts a box on it."""
 BESIDE_PALM, HAND = 0.05, 0.04
 """Metres beside a face at which the hand on it is, and metres that must be free about it."""
 BESIDE_BOX = 0.1
@@ -93,8 +92,8 @@ class PickUp(_Carry):
         left, right = to_world(np.array(grasp.left), pose), to_world(np.array(grasp.right), pose)
         across = normalize(left - right)
         hands = np.array([left + BESIDE_PALM * across, right - BESIDE_PALM * across])
-        middle = ((left + right) / 2)[:2]
-        return [(columns(np.array([middle + far * stand.outward for far in STANDS]), ground), TRUNK), (hands, HAND)]
+        middle = ((left + right) / 2)[:2] + np.multiply.outer(STANDS, stand.outward)
+        return [(columns(middle, ground), BODY.trunk), (hands, HAND)]
 
     def suits(self, planner: Planner, key: ActionKey, frame: float) -> Callable[[Handles | None], bool]:
         """Tells of the grasps of a box whether it, held so, fits where the next key puts it down; of any other handles,
@@ -169,7 +168,7 @@ class PutDown(_Carry):
         top = stand.handles
         assert isinstance(top, Surface)
         edge = to_world(abreast(top, UP), pose)[:2] + top.depth / 2 * stand.outward
-        return [(columns(edge + BEFORE_EDGE * stand.outward, ground), TRUNK)]
+        return [(columns(edge + BODY.half_width * stand.outward, ground), BODY.trunk)]
 
     def aim(
         self,

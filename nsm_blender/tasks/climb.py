@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..geometry.colliders import Collider, Surroundings
+from ..geometry.reach import CLIMB_HEIGHTS
 from ..geometry.roles import Climbable, Handles
 from ..geometry.scene_state import Scenery, pose_at, to_world
 from ..geometry.stairs import is_flight, stairs_text
@@ -22,9 +23,8 @@ from .protocol import Prospect, Task
 
 LEVEL = 0.05
 """Metres by which a top may differ in height from the landing of the thing that is climbed."""
-HIGHEST, STEEPEST = 1.0, 0.7
-"""Metres of a top that is climbed at most, and up to which one step up looks right: higher, without hands, thighs and
-shins pass through the edge."""
+STEEPEST = 0.7
+"""Metres up to which one step up looks right: higher, without hands, thighs and shins pass through the edge."""
 LADEN = 0.4
 """Metres up to which a character that carries something climbs at once: of 0.25 m it does, at 0.5 m it stops."""
 RUN_UP = 1.0
@@ -71,8 +71,9 @@ class Climb(Task):
         under = steps.distances(np.linspace(before, landing, 100)) <= 0
         tops = np.where(under, steps.high, planner.ground).max(axis=1) - planner.ground
         high, once = float(tops.max()), float(np.diff(tops).max())
-        if high > HIGHEST:
-            return [(f"'{thing.name}' is {high:.2f} m high. The character climbs no more than {HIGHEST:.0f} m.", True)]
+        if high > CLIMB_HEIGHTS[1]:
+            much = f"'{thing.name}' is {high:.2f} m high"
+            return [(f"{much}. The character climbs no more than {CLIMB_HEIGHTS[1]:.0f} m.", True)]
         if held and once > LADEN:
             much = f"'{thing.name}' goes up {once:.2f} m at once, and the hands are full"
             return [(f"{much}. Put the thing down before, or give it a step in between.", False)]

@@ -154,9 +154,9 @@ class TaskMachine(Generic[A]):
 
     def report(self) -> list[dict[str, Any]]:
         """The outcomes as JSON's plain data, for a shot that ends here."""
-        if self.number < len(self.outcomes) and self._outcome.set_off is not None and self._outcome.error_cm is None:
-            self._measure()
-        for outcome in self.outcomes[self.number :]:
+        for number, outcome in enumerate(self.outcomes[self.number :]):
+            if number == 0 and outcome.set_off is not None and outcome.error_cm is None and self._aim is None:
+                self._measure()
             outcome.trouble = outcome.trouble or UNFINISHED
         return [asdict(outcome) for outcome in self.outcomes]
 
@@ -207,19 +207,21 @@ class TaskMachine(Generic[A]):
 
     def _advance(self) -> bool:
         """Whether the present stage ended."""
-        if self._stage is Stage.WAIT:
-            return self._set_off()
-        if self._stage is Stage.TURN:
-            return self._turn()
-        if self._stage is Stage.GO:
-            return self._go()
-        if self._stage is Stage.DO:
-            return self._do()
-        if self._stage is Stage.SETTLE:
-            return self._settle()
-        if self._stage is Stage.PAUSE:
-            return self._passed(self._since) >= PAUSE and self._start()
-        return self._passed(self._since) >= self._key.hold and self._finish()
+        match self._stage:
+            case Stage.WAIT:
+                return self._set_off()
+            case Stage.TURN:
+                return self._turn()
+            case Stage.GO:
+                return self._go()
+            case Stage.DO:
+                return self._do()
+            case Stage.SETTLE:
+                return self._settle()
+            case Stage.PAUSE:
+                return self._passed(self._since) >= PAUSE and self._start()
+            case Stage.HOLD:
+                return self._passed(self._since) >= self._key.hold and self._finish()
 
     def _set_off(self) -> bool:
         key = self._key
@@ -228,7 +230,7 @@ class TaskMachine(Generic[A]):
             return False
         self._outcome.set_off = self._frame
         self._outcome.late = 0 if key.start is None else self._frame - key.start
-        self._tries = self._turns = 0
+        self._tries, self._turns, self._aim = 0, 0, None
         self.actor.begin(key)
         return self._start() if self._task.goes else self._stay()
 
@@ -265,7 +267,6 @@ class TaskMachine(Generic[A]):
             return self._enter(Stage.HOLD)
         planners = self._planners.planners(actor.scenery, actor.frame, actor.load)
         try:
-            self._aim = None
             if task.interacts:
                 if trouble := task.hands_trouble("" if actor.load is None else actor.load.name):
                     raise RouteError(trouble)

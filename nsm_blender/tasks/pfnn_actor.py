@@ -15,8 +15,8 @@ from ..models.pfnn import FPS
 from ..motion.rotations import Array, wrap_angle
 from ..planning.occupancy_grid import ANKLE, Footprints
 from ..planning.path_planner import Leg, Planner
-from ..planning.speed_profile import ARRIVED, Walker
-from ..planning.trajectory import CAME_TO_REST, Future, Standing, State
+from ..planning.speed_profile import Walker
+from ..planning.trajectory import ARRIVED, CAME_TO_REST, Future, Standing, State
 from ..planning.velocity_constraints import Berth
 from ..shot.goals import ActionKey
 from ..shot.shot import Shot

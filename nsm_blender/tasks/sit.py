@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..cleanup.seating import HIP_JOINTS, Seating, sitting_place
+from ..geometry.body import BODY
 from ..geometry.colliders import QUATERNION, Collider
 from ..geometry.roles import SIDES, Handles, Seat
 from ..geometry.scene_state import pose_at, to_world
@@ -20,7 +21,7 @@ from ..motion.rotations import Array, normalize, rotate
 from ..planning.approach_poses import UP, Side, Stand, own_up, poses_before, stands, used_handles
 from ..planning.occupancy_grid import ANKLE, Footprints
 from ..planning.path_planner import Planner
-from ..planning.stand_clearance import TRUNK, BodyPart, Hindrance, others_around
+from ..planning.stand_clearance import BodyPart, Hindrance, others_around
 from ..rollout.goal_input import Reach
 from ..rollout.held_objects import TOUCHES, Hands
 from ..rollout.nsm import SceneCharacter
@@ -40,8 +41,6 @@ SITS, BACK = (0.4, 0.6, 0.8), 0.1
 """Metres over a seat at which the back and the head of its sitter are, and metres that must be free about them."""
 BELLY = (0.2, 0.3, 0.4)
 """Metres over a seat at which a table's edge meets the belly."""
-CHEST = 0.33
-"""Metres from a seat's back to a table's edge that a body needs to slide in between."""
 LEANS = 0.35
 """Metres before the hips at which the head is while a body sits down."""
 KNEES, BEYOND_SEAT = 0.43, 0.08
@@ -110,7 +109,7 @@ class Sit(ThingTask):
         assert isinstance(seat, Seat)
         place, front, left = _axes(seat, pose)
         back, belly = (place + np.multiply.outer(np.array(heights), UP) for heights in (SITS, BELLY))
-        belly += max(CHEST - BACK - seat.depth / 2, 0.0) * front
+        belly += max(BODY.chest - BACK - seat.depth / 2, 0.0) * front
         trunk = np.vstack((back, belly, place + LEANS * front + SITS[1] * UP))
         # From the feet, close to the seat, up to the knees.
         foot, knee = seat.depth / 2 + BEYOND_SEAT, max(KNEES, seat.depth / 2 + BEYOND_SEAT)
@@ -133,7 +132,7 @@ class Sit(ThingTask):
         # Rays from over the seat's back to what is first met before it, seen from above.
         met = Footprints.of(around).between(planner.ground + ANKLE, sitting[2] + SITS[-1])
         out = np.arange(-seat.depth / 2, COMFORTABLE + _RAY, _RAY)
-        aside = np.linspace(-1.0, 1.0, 5) * min(seat.width / 2, TRUNK)
+        aside = np.linspace(-1.0, 1.0, 5) * min(seat.width / 2, BODY.trunk)
         rays = sitting + (seat.depth / 2 + out)[:, None, None] * front + aside[:, None] * left
         away = met.distances(rays[..., :2].reshape(-1, 2)).reshape(len(out), len(aside), len(met.low)).min(1)
         if not (away <= 0).any():

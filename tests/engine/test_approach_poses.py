@@ -61,7 +61,7 @@ def test_the_way_to_a_sofa_behind_a_coffee_table_leads_sideways_along_its_edge(
 
 
 @pytest.mark.parametrize("gap", [0.2, 0.3, 0.5])
-def test_nobody_stands_behind_a_wall_to_sit_down_before_it(gap: float) -> None:
+def test_no_stand_is_behind_a_wall_to_sit_down_before_it(gap: float) -> None:
     y = EDGE - gap - 0.05
     things = sofa(), wall("Wall", (-4.0, y), (4.0, y))
     try:

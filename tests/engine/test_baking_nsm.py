@@ -100,7 +100,7 @@ def test_progress_only_rises() -> None:
     assert (np.diff(seen) > 0).all() and seen[-1] == 1
 
 
-def test_a_card_that_does_not_say_how_one_stands_is_refused() -> None:
+def test_a_card_that_does_not_say_how_the_character_stands_is_refused() -> None:
     puppet = Puppet()
     del puppet.card["standing"]
     with pytest.raises(WeightsError, match="how one stands"):

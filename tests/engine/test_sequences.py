@@ -74,7 +74,7 @@ def test_a_second_try_does_not_lead_straight_through_a_wall() -> None:
     keys = [ActionKey("sit", "on chair", hold=0.5), ActionKey("walk", "behind")]
     shot = Shot("actor", 30.0, 900, keys=keys, goals=goals, colliders=[CHAIR, wall], start=[0.0] * 4)
     _, walked = SceneBake(shot, Tired(), OPTIONS).motion().meta["keys"]
-    left = re.search(r"([0-9.]+) m before the end", walked["trouble"])
+    left = re.search(r"([0-9.]+) m short of", walked["trouble"])
     # Straight on it is 3 m; round the wall's end more than 6, over some of which one who does not walk is led.
     assert left is not None and float(left[1]) > 6 - MOST * PACE
 

@@ -86,7 +86,7 @@ def test_a_box_on_the_edge_of_a_table_is_taken_straight_from_there_though_its_ha
         assert way.place[0] == pytest.approx(0.3) and way.place[1] < 0.65
 
 
-def test_palms_lie_on_opposite_faces_left_and_right_of_the_one_who_looks() -> None:
+def test_palms_lie_on_opposite_faces_left_and_right_of_the_carrier() -> None:
     assert isinstance(PARCEL.handles, Carryable)
     others = other_grasps(PARCEL.handles, PARCEL.cuboids)
     assert len(others) == 3
@@ -156,7 +156,7 @@ def test_a_surface_that_is_too_high_to_put_things_on_is_said(height: float, said
 
 
 @pytest.mark.parametrize(("height", "said"), [(0.25, False), (0.5, True)])
-def test_who_is_to_climb_high_with_full_hands_is_told(height: float, said: bool) -> None:
+def test_a_high_climb_with_full_hands_is_told(height: float, said: bool) -> None:
     way = Climbable([0.0, -0.6, height / 2], [0.0, 1.0, 0.0], [0.0, -0.2, height / 2], 1.2)
     block = box("Block", (-2.0, 3.0, height / 2), (1.2, 1.2, height), role="climbable", handles=way)
     keys = [ActionKey("pick_up", "Parcel"), ActionKey("climb", "Block")]
