@@ -28,7 +28,6 @@ from ..rollout.held_objects import (
 )
 from ..rollout.nsm import SceneRecord
 from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
-from ..tasks.task_completion import Seating
 from .allowed_contacts import Room
 from .climbing import climbing
 from .corrections import Correction, held, resettled, seated
@@ -36,6 +35,7 @@ from .foot_contacts import foot_contacts
 from .hand_targets import HandTargets, carrying, gripping
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
+from .seating import Seating
 from .whole_body import Wanted, WholeBody, stood
 
 GAZE = 0.4 * FPS, 0.25 * FPS

@@ -18,7 +18,7 @@ from ..geometry.scene_state import Scenery
 from ..models.nsm import ENVIRONMENT, FRAME, GOAL, INTERACTION
 from ..rollout.nsm import SceneCharacter
 from ..rollout.nsm_network import load, standing_of
-from ..tasks.interaction_targets import seat_aim
+from ..tasks.sit import seat_aim
 from .bench import ONE_THREAD, median_seconds
 
 ROOM = 0

@@ -24,10 +24,10 @@ from ..geometry.furniture import held_out
 from ..geometry.rooms import Room, random_room
 from ..motion.motion import Motion
 from ..motion.rotations import Array
-from ..planning.arrival_times import foresee
 from ..planning.path_planner import Leg
 from ..shot.goals import ActionKey, Goal, RouteOptions
 from ..shot.shot import Shot
+from ..tasks.arrival_times import foresee
 from .metrics import foot_slide
 
 ROOMS = 20

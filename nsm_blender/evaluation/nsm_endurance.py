@@ -19,11 +19,11 @@ from ..motion.motion import Motion
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..planning.occupancy_grid import Footprints
-from ..planning.validation import check
 from ..rollout.nsm_network import actions_of
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
-from ..tasks.task_machine import UNFINISHED
+from ..tasks.machine import UNFINISHED
+from ..tasks.validation import check
 from .nsm_rooms import ROOMS, USES, seeds
 
 FRAMES = 10000

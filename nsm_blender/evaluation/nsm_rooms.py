@@ -15,11 +15,11 @@ from ..geometry.furniture import held_out
 from ..geometry.rooms import Room, random_room
 from ..models.nsm import NSM
 from ..motion.rotations import Array
-from ..planning.arrival_times import foresee
-from ..planning.validation import check
 from ..rollout.nsm_network import actions_of
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
+from ..tasks.arrival_times import foresee
+from ..tasks.validation import check
 from .metrics import foot_slide
 from .nsm_bodies import penetration
 

@@ -17,7 +17,8 @@ from ..geometry.sensors import Interaction
 from ..models.nsm import FPS, GOAL, GOAL_ACTIONS, INTERACTION, OCCUPANCY, SAMPLES
 from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
-from ..planning.speed_profile import ARRIVED, LAST, Walker
+from ..planning.speed_profile import Walker
+from ..planning.trajectory import ARRIVED, LAST
 from .nsm_features import WINDOW, points_to_root
 
 RAMP = 0.35

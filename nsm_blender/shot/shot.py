@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A shot as plain data: who moves where and how. It goes from the scene to the engine and to disk."""
+"""A shot as plain data: what a character is to do where. It goes from the scene to the engine and to disk."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class Shot:
         _numbers(velocity.facings, "facings")
 
     def _validate_surroundings(self) -> None:
-        """Goals, colliders and the body's size are such as can be reckoned with."""
+        """Goals, colliders and the body's size are valid."""
         for things, kind in ((self.goals, "goals"), (self.colliders, "colliders")):
             names = [thing.name for thing in things]
             twice = sorted({name for name in names if names.count(name) > 1})
@@ -192,7 +192,7 @@ class Shot:
             raise ShotError("The radius or the height of the body is not above 0.")
 
     def _validate_key(self, key: ActionKey, which: str) -> None:
-        """What a key says can be understood; whether it can be done, `check.check` says."""
+        """What a key says can be understood; whether it can be done, `validation.check` says."""
         if key.action not in ACTIONS:
             raise ShotError(f"{which}: '{key.action}' is not an action; choose one of {', '.join(ACTIONS)}.")
         if not key.goal and key.action != "idle":

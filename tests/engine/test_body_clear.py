@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-
 from nsm_blender.cleanup.body_collision import ASIDE, ON_SEAT
-from nsm_blender.cleanup.cleanup import posed
 from nsm_blender.cleanup.viterbi import cheapest_way
+
+from nsm_blender.cleanup.cleanup import posed
+from nsm_blender.cleanup.seating import HIP_JOINTS, Seating, sitting_place
 from nsm_blender.geometry.colliders import Surroundings
 from nsm_blender.geometry.roles import Carryable
 from nsm_blender.geometry.scene_state import Scenery
@@ -16,7 +17,6 @@ from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON
 from nsm_blender.rollout.goal_input import Reach
 from nsm_blender.rollout.held_objects import Hands, Hold
-from nsm_blender.tasks.task_completion import HIP_JOINTS, Seating, sitting_place
 
 from .test_clearance import deepest, empty_hands, wall
 from .test_scene_motion import COUNT, NO_HANDS, SAT, SEAT, record

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import numpy as np
+from nsm_blender.cleanup.leg_collision import FARTHEST
 
 from nsm_blender.cleanup.cleanup import posed
-from nsm_blender.cleanup.leg_collision import FARTHEST
+from nsm_blender.cleanup.seating import Seating
 from nsm_blender.geometry.body import depth
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Seat
@@ -17,7 +18,6 @@ from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIG
 from nsm_blender.rollout.goal_input import Reach
 from nsm_blender.rollout.held_objects import Hands
 from nsm_blender.rollout.seat_corner_avoidance import round_corner
-from nsm_blender.tasks.task_completion import Seating
 
 from .test_scene_motion import COUNT, NO_HANDS, SAT, SEAT, record
 

@@ -3,10 +3,10 @@
 
 import numpy as np
 import pytest
-
 from nsm_blender.cleanup.carried_object_clearance import FARTHEST, Carried, held_off, kept_out
-from nsm_blender.geometry.colliders import Cuboids
 from nsm_blender.geometry.proximity import Around
+
+from nsm_blender.geometry.colliders import Cuboids
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON
 

@@ -102,6 +102,32 @@ def test_arrows_point_one_way(room: str, above: list[str]) -> None:
     assert not [path for path in tracked(f"{room}/*.py") if import_of(path, *above)]
 
 
+ROOMS = (("shot", "motion", "geometry"), ("planning",), ("rollout",), ("cleanup",), ("tasks",), ("baking",))
+"""From a shot to its motion: each room knows those before it."""
+
+
+@pytest.mark.parametrize("level", range(len(ROOMS) - 1))
+def test_rooms_from_shot_to_bake_import_nothing_from_above(level: int) -> None:
+    above = [f"./nsm_blender/{room}" for rooms in ROOMS[level + 1 :] for room in rooms]
+    below = [path for room in ROOMS[level] for path in tracked(f"nsm_blender/{room}/*.py")]
+    assert below
+    assert not [str(path.relative_to(ROOT)) for path in below if import_of(path, *above)]
+
+
+def strings(path: Path) -> set[str]:
+    """The texts in a file's code."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def test_an_action_is_named_in_its_own_file_only() -> None:
+    """Neither the planner nor the task machine knows one."""
+    actions = {"sit", "open", "pick_up", "put_down", "climb", "run"}
+    files = [*tracked("nsm_blender/planning/*.py"), *(ENGINE / "tasks" / f"{n}.py" for n in ("machine", "protocol"))]
+    assert len(files) > 10
+    assert not [str(path.relative_to(ROOT)) for path in files if strings(path) & actions]
+
+
 def test_nothing_outside_the_clone_is_named() -> None:
     # Put together from pieces, so that this file does not find itself.
     outside = re.compile("|".join(("[.][.]/sha" + "red", "/wo" + "rk/")))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.cleanup.cleanup import FARTHEST, TRUNK, Posed, allowed, foot_contacts, posed
+from nsm_blender.cleanup.seating import HIP_JOINTS, Seating, sitting_place
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Carryable, Seat
 from nsm_blender.geometry.scene_state import Scenery
@@ -19,7 +20,6 @@ from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELE
 from nsm_blender.rollout.goal_input import Reach
 from nsm_blender.rollout.held_objects import PALM_THICKNESS, Hands, palm
 from nsm_blender.rollout.nsm import SceneRecord
-from nsm_blender.tasks.task_completion import HIP_JOINTS, Seating, sitting_place
 
 COUNT, SAT = 300, 120
 CUBOIDS = Cuboids(np.array([[0.0, 0.0, 0.2]]), np.array([[0.2, 0.2, 0.2]]))

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from nsm_blender.cleanup.seated_feet import lean_back
+from nsm_blender.cleanup.seating import Seating
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.motion.rotations import Array, between, rotate
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from nsm_blender.rollout.goal_input import Reach
 from nsm_blender.rollout.pose import GAZE_LIMIT, look_at
-from nsm_blender.tasks.task_completion import Seating
 
 FRAMES, SETTLED, LEFT = 300, 60, 240
 HEIGHT = 0.45

@@ -14,15 +14,15 @@ from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.rooms import random_room
 from nsm_blender.models.nsm import CONTACTS, OUTPUT
 from nsm_blender.motion.rotations import Array
-from nsm_blender.planning.validation import check
 from nsm_blender.rollout.nsm_network import actions_of, load
 from nsm_blender.rollout.progress_assist import MOST, PACE
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.validation import check
 
 from .puppets import Puppet
 from .test_doors import doorway
-from .test_scene_errands import CHAIR, OPTIONS
+from .test_task_machine import CHAIR, OPTIONS
 
 
 def test_characters_that_get_up_from_a_seat_are_soon_away() -> None:
@@ -74,7 +74,7 @@ def test_a_second_try_does_not_lead_straight_through_a_wall() -> None:
     keys = [ActionKey("sit", "on chair", hold=0.5), ActionKey("walk", "behind")]
     shot = Shot("actor", 30.0, 900, keys=keys, goals=goals, colliders=[CHAIR, wall], start=[0.0] * 4)
     _, walked = SceneBake(shot, Tired(), OPTIONS).motion().meta["keys"]
-    left = re.search(r"([0-9.]+) m before the end", walked["trouble"])
+    left = re.search(r"([0-9.]+) m short of", walked["trouble"])
     # Straight on it is 3 m; round the wall's end more than 6, over some of which one who does not walk is led.
     assert left is not None and float(left[1]) > 6 - MOST * PACE
 

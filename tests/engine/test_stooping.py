@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from nsm_blender.cleanup.reach_crouch import LOWEST, MOST, stooped
 
 from nsm_blender.cleanup.cleanup import posed
-from nsm_blender.cleanup.reach_crouch import LOWEST, MOST, stooped
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Carryable
 from nsm_blender.geometry.scene_state import Scenery

@@ -14,11 +14,11 @@ from nsm_blender.errors import ShotError
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Carryable, Climbable, Seat, Surface
 from nsm_blender.motion.motion import Motion
-from nsm_blender.planning.approach_poses import is_up
-from nsm_blender.planning.validation import check
 from nsm_blender.rollout.nsm import Options
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.climb import is_up
+from nsm_blender.tasks.validation import check
 
 from .puppets import Manners, Puppet
 
@@ -79,7 +79,7 @@ def test_keys_are_done_one_after_the_other() -> None:
     assert held == pytest.approx(0.5 * 30, abs=1)
 
 
-def test_one_sits_on_the_seat_and_gets_up_again() -> None:
+def test_the_character_sits_on_the_seat_and_gets_up_again() -> None:
     motion = played()
     sat = motion.meta["keys"][1]
     hips = motion.positions[:, motion.names.index("Hips")]
@@ -102,7 +102,7 @@ def test_the_box_moves_with_the_hands_and_stays_where_it_is_put() -> None:
     assert abs(after[0, 0] - AT["table"][0]) < 0.5 and abs(after[0, 1] - AT["table"][1]) < 0.3
 
 
-def test_one_who_gets_nowhere_is_reported_and_goes_on_with_the_next_key() -> None:
+def test_a_character_that_gets_nowhere_is_reported_and_goes_on_with_the_next_key() -> None:
     motion = SceneBake(
         shot(ActionKey("sit", "on chair"), ActionKey("idle"), seconds=30.0), Puppet(Manners(speed=0.0)), OPTIONS
     ).motion()
@@ -125,7 +125,7 @@ def test_weights_that_cannot_do_a_key_refuse_it() -> None:
     ("keys", "said"),
     [
         ([ActionKey("put_down", "on table")], "hands of the character are empty"),
-        ([ActionKey("pick_up", "on box"), ActionKey("pick_up", "on box")], "still holds the thing of"),
+        ([ActionKey("pick_up", "on box"), ActionKey("pick_up", "on box")], "still holds 'box'"),
     ],
 )
 def test_hands_that_are_empty_or_full_are_found_before_the_bake(keys: list[ActionKey], said: str) -> None:
@@ -149,7 +149,7 @@ def climbs(*keys: ActionKey) -> Shot:
     return Shot("actor", 30.0, 600, keys=list(keys), goals=goals, colliders=[FLIGHT], start=start)
 
 
-def test_one_climbs_a_flight_and_comes_down_over_its_steps() -> None:
+def test_the_character_climbs_a_flight_and_comes_down_over_its_steps() -> None:
     both = climbs(ActionKey("climb", "top"), ActionKey("walk", "beside"))
     motion = SceneBake(both, Puppet(actions=CLIMBER), OPTIONS).motion()
     up, down = motion.meta["keys"]
@@ -160,7 +160,7 @@ def test_one_climbs_a_flight_and_comes_down_over_its_steps() -> None:
     assert np.abs(motion.root[high, 0]).max() < 0.4
 
 
-def test_who_is_up_there_stays_when_he_is_to_climb_again_and_the_check_says_it() -> None:
+def test_a_character_that_is_up_there_stays_when_it_is_to_climb_again_and_the_check_says_it() -> None:
     up = ActionKey("climb", "top")
     thrice = climbs(up, ActionKey("climb", "top", hold=1.0), ActionKey("walk", "beside"), up)
     told = [problem for problem in check(thrice, CLIMBER) if "up there by then" in problem.text]
@@ -177,5 +177,5 @@ def test_who_is_up_there_stays_when_he_is_to_climb_again_and_the_check_says_it()
 
 
 @pytest.mark.parametrize(("y", "up"), [(-0.4, False), (-0.8, False), (-1.1, True), (-2.1, True), (-2.3, False)])
-def test_one_is_up_on_top_and_not_on_a_lower_step(y: float, up: bool) -> None:
+def test_the_character_is_up_on_top_and_not_on_a_lower_step(y: float, up: bool) -> None:
     assert is_up(np.array([0.1, y]), FLIGHT, FLIGHT.poses[0]) is up

@@ -17,7 +17,7 @@ from nsm_blender.shot.goals import ActionKey
 from nsm_blender.shot.shot import Shot
 
 from .puppets import Puppet
-from .test_scene_errands import OPTIONS, played, shot
+from .test_task_machine import OPTIONS, played, shot
 
 KEYS = [ActionKey("walk", "door"), ActionKey("sit", "on chair"), ActionKey("walk", "door", hold=0.5)]
 
@@ -100,7 +100,7 @@ def test_progress_only_rises() -> None:
     assert (np.diff(seen) > 0).all() and seen[-1] == 1
 
 
-def test_a_card_that_does_not_say_how_one_stands_is_refused() -> None:
+def test_a_card_that_does_not_say_how_the_character_stands_is_refused() -> None:
     puppet = Puppet()
     del puppet.card["standing"]
     with pytest.raises(WeightsError, match="how one stands"):

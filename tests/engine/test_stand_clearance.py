@@ -10,10 +10,12 @@ from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import SIDES, Carryable, Climbable, Seat, Surface
 from nsm_blender.geometry.sides import other_grasps, other_surfaces
 from nsm_blender.planning.path_planner import Planner
-from nsm_blender.planning.validation import Problem, check
 from nsm_blender.shot.goals import LOCOMOTION, ActionKey, Goal
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.carry import PickUp
+from nsm_blender.tasks.validation import Problem, check
 
+from .legs import leg
 from .obstacles import box
 
 ABLE = (*LOCOMOTION, "sit", "pick_up", "put_down")
@@ -54,16 +56,16 @@ def fatal(what: Shot) -> list[Problem]:
 def test_a_box_is_taken_from_a_side_with_room(blocked: list[tuple[int, int]], free: list[int]) -> None:
     cupboards = [beside(f"Cupboard {n}", way, 0.45) for n, way in enumerate(blocked)]
     key = ActionKey("pick_up", "Parcel")
-    leg = Planner(shot(PARCEL, *cupboards, keys=[key])).leg(key, np.array([2.5, -2.5]), 0)
-    assert isinstance(leg.handles, Carryable)
-    np.testing.assert_allclose(leg.handles.facing[:2], free, atol=1e-9)
-    assert leg.place @ np.array(free) > 0
+    way = leg(shot(PARCEL, *cupboards, keys=[key]), key, (2.5, -2.5))
+    assert isinstance(way.handles, Carryable)
+    np.testing.assert_allclose(way.handles.facing[:2], free, atol=1e-9)
+    assert way.place @ np.array(free) > 0
 
 
 def test_a_box_is_taken_as_its_handles_say_where_there_is_room() -> None:
     key = ActionKey("pick_up", "Parcel")
-    leg = Planner(shot(PARCEL, beside("Cupboard", (0, -1), 0.45), keys=[key])).leg(key, np.array([2.5, -2.5]), 0)
-    assert leg.handles == PARCEL.handles
+    way = leg(shot(PARCEL, beside("Cupboard", (0, -1), 0.45), keys=[key]), key, (2.5, -2.5))
+    assert way.handles == PARCEL.handles
 
 
 def test_a_box_without_room_on_any_side_is_refused_by_the_name_of_what_is_in_the_way() -> None:
@@ -78,13 +80,13 @@ def test_a_box_on_the_edge_of_a_table_is_taken_straight_from_there_though_its_ha
     parcel = box("Parcel", (0.3, 0.85, 0.9), (0.4, 0.3, 0.3), role="carryable", handles=aside)
     key = ActionKey("pick_up", "Parcel")
     for start in ((0.0, 3.0), (0.0, -2.0)):
-        leg = Planner(shot(TABLE, parcel, keys=[key])).leg(key, np.array(start), 0)
-        assert isinstance(leg.handles, Carryable) and leg.facing is not None
-        np.testing.assert_allclose(leg.handles.facing[:2], [0, -1], atol=1e-9)
-        assert leg.place[0] == pytest.approx(0.3) and leg.place[1] < 0.65
+        way = leg(shot(TABLE, parcel, keys=[key]), key, start)
+        assert isinstance(way.handles, Carryable) and way.facing is not None
+        np.testing.assert_allclose(way.handles.facing[:2], [0, -1], atol=1e-9)
+        assert way.place[0] == pytest.approx(0.3) and way.place[1] < 0.65
 
 
-def test_palms_lie_on_opposite_faces_left_and_right_of_the_one_who_looks() -> None:
+def test_palms_lie_on_opposite_faces_left_and_right_of_the_carrier() -> None:
     assert isinstance(PARCEL.handles, Carryable)
     others = other_grasps(PARCEL.handles, PARCEL.cuboids)
     assert len(others) == 3
@@ -117,8 +119,8 @@ def test_things_are_not_put_on_a_shelf_through_its_back_or_sides() -> None:
 def test_things_are_put_on_a_table_from_its_free_side() -> None:
     wall = box("Wall", (0.0, 0.45, 1.0), (3.0, 0.1, 2.0))
     keys = [ActionKey("put_down", "Table")]
-    leg = Planner(shot(TABLE, wall, keys=keys)).leg(keys[0], np.array([0.0, 3.0]), 0)
-    assert isinstance(leg.handles, Surface) and leg.handles.facing[1] > -0.5
+    way = leg(shot(TABLE, wall, keys=keys), keys[0], (0.0, 3.0))
+    assert isinstance(way.handles, Surface) and way.handles.facing[1] > -0.5
 
 
 def seat(approaches: list[str]) -> Collider:
@@ -129,8 +131,8 @@ def seat(approaches: list[str]) -> Collider:
 def test_a_stool_is_sat_on_with_the_knees_away_from_a_wall_and_a_chair_that_faces_it_is_refused() -> None:
     wall = box("Wall", (0.0, -0.5, 1.0), (3.0, 0.1, 2.0))
     key = ActionKey("sit", "Seat")
-    leg = Planner(shot(seat(list(SIDES)), wall, keys=[key])).leg(key, np.array([0.0, 2.5]), 0)
-    assert isinstance(leg.handles, Seat) and leg.handles.facing[1] > -0.5
+    way = leg(shot(seat(list(SIDES)), wall, keys=[key]), key, (0.0, 2.5))
+    assert isinstance(way.handles, Seat) and way.handles.facing[1] > -0.5
     facing = shot(seat(["front", "left", "right"]), wall, keys=[key])
     facing.start = [2.5, 2.5, 0.0, 0.0]
     assert ["no room to sit down on 'Seat': 'Wall'" in one.text for one in fatal(facing)] == [True]
@@ -154,7 +156,7 @@ def test_a_surface_that_is_too_high_to_put_things_on_is_said(height: float, said
 
 
 @pytest.mark.parametrize(("height", "said"), [(0.25, False), (0.5, True)])
-def test_who_is_to_climb_high_with_full_hands_is_told(height: float, said: bool) -> None:
+def test_a_high_climb_with_full_hands_is_told(height: float, said: bool) -> None:
     way = Climbable([0.0, -0.6, height / 2], [0.0, 1.0, 0.0], [0.0, -0.2, height / 2], 1.2)
     block = box("Block", (-2.0, 3.0, height / 2), (1.2, 1.2, height), role="climbable", handles=way)
     keys = [ActionKey("pick_up", "Parcel"), ActionKey("climb", "Block")]
@@ -209,7 +211,7 @@ def test_a_box_is_taken_from_the_side_from_which_it_fits_where_it_is_put_down_ne
 ) -> None:
     keys = [ActionKey("pick_up", "Parcel"), ActionKey("put_down", "Sideboard")]
     made = shot(PARCEL, compartment(*size), keys=keys)
-    grasp = Planner(made).sides(made.keys[0], 0)[0][0].handles
+    grasp = PickUp().approach(Planner(made), made.keys[0], 0).sides[0][0].handles
     assert isinstance(grasp, Carryable) and isinstance(PARCEL.handles, Carryable)
     across = np.array(grasp.left) - np.array(grasp.right), np.array(PARCEL.handles.left) - PARCEL.handles.right
     assert bool(abs(across[0] @ across[1]) < 1e-6) == turned

@@ -27,7 +27,7 @@ SLIDE = 3.0
 OFF_THE_PATH = 0.25
 """Metres."""
 HEAD = MODEL_SKELETON.rest_positions()[MODEL_SKELETON.index("Head"), 2] + 0.99
-"""Height of the head joint of one who stands."""
+"""Height of the head joint of a standing character."""
 
 
 def line(length: float, height: float = 0.0) -> list[list[float]]:
@@ -248,7 +248,7 @@ def test_no_speed_stands_still() -> None:
 
 
 @pytest.mark.parametrize("gait", ["walk", "crouch"])
-def test_one_who_waits_for_a_while_stays_over_the_feet(gait: str) -> None:
+def test_a_character_that_waits_for_a_while_stays_over_the_feet(gait: str) -> None:
     motion = Bake(along(line(5), 0.0, 12, fps=12, gait=gait)).motion()
     feet = motion.positions[:, MODEL_SKELETON.indices(("LeftFoot", "RightFoot")), :2].mean(axis=1)
     away = motion.positions[:, 0, :2] - feet
@@ -256,7 +256,7 @@ def test_one_who_waits_for_a_while_stays_over_the_feet(gait: str) -> None:
     assert np.linalg.norm(motion.root[12:, :2] - motion.root[12, :2], axis=1).max() < 0.3
 
 
-def test_one_who_has_arrived_does_not_set_off_again() -> None:
+def test_a_character_that_has_arrived_does_not_set_off_again() -> None:
     motion = Bake(along(line(6), 2.6, 10, gait="jog")).motion()
     arrived = motion.root[int(6 * motion.fps) :, :2]
     assert np.ptp(arrived, axis=0).max() < 0.1

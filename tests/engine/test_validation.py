@@ -12,10 +12,10 @@ import pytest
 
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Climbable, Door, Seat
-from nsm_blender.planning.arrival_times import foresee
-from nsm_blender.planning.validation import Problem, check
 from nsm_blender.shot.goals import LOCOMOTION, ActionKey, Goal, RouteOptions
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.arrival_times import foresee
+from nsm_blender.tasks.validation import Problem, check
 
 from .obstacles import box, pen, wall
 
@@ -65,7 +65,7 @@ def test_an_animators_route_may_lead_through_a_gap_that_is_gone_through_sideways
     assert problem.text.startswith("Its route leads 22 cm past '") and problem.text.endswith("needs 30 cm.")
 
 
-def test_one_who_opened_a_door_is_behind_it_and_may_come_back() -> None:
+def test_a_character_that_opened_a_door_is_behind_it_and_may_come_back() -> None:
     handles = Door([-0.5, 0.0, -1.0], [0.0, 0.0, 1.0], [0.4, 0.0, 0.0], 1.0, 2.0, 1.5)
     door = box("Door", (0.0, 0.0, 1.0), (1.0, 0.05, 2.0), role="door", handles=handles)
     walls = [wall("Left", (-0.5, 0.0), (-3.0, 0.0)), wall("Right", (0.5, 0.0), (3.0, 0.0))]

@@ -23,9 +23,9 @@ from nsm_blender.models.pfnn import FPS as FPS_INSIDE
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
-from nsm_blender.planning.arrival_times import foresee
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.arrival_times import foresee
 
 from .obstacles import box, pen, sliding, wall
 
@@ -108,7 +108,7 @@ def test_each_goal_is_reached_and_faced_as_asked() -> None:
     assert first["done"] <= second["set_off"]
 
 
-def test_one_stays_until_the_next_key_and_after_the_last() -> None:
+def test_the_character_stays_until_the_next_key_and_after_the_last() -> None:
     motion = baked("there and back")
     first, second = motion.meta["keys"]
     held = motion.root[first["done"] - 15 : second["set_off"], :2]
@@ -127,7 +127,7 @@ def test_feet_do_not_slide_at_stops_and_turns() -> None:
     assert foot_slide(baked("a turn")) < 3.0
 
 
-def test_one_walks_to_walk_and_jogs_to_run() -> None:
+def test_the_character_walks_to_walk_and_jogs_to_run() -> None:
     motion = baked("there and back")
     first, second = motion.meta["keys"]
     gaits = motion.actions.argmax(axis=1)
@@ -179,7 +179,7 @@ def test_the_crown_goes_beneath_a_beam(name: str, low: float) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SHOTS if "squeeze" in name])
-def test_one_goes_sideways_through_a_narrow_gap_and_touches_nothing(name: str) -> None:
+def test_the_character_goes_sideways_through_a_narrow_gap_and_touches_nothing(name: str) -> None:
     motion, things = baked(name), Surroundings(SHOTS[name]().colliders)
     assert motion.meta["keys"][0]["error_cm"] < 10
     deepest = max(depth(places.astype(float), 0, things, (), False, False) for places in motion.positions)
@@ -190,7 +190,7 @@ def test_one_goes_sideways_through_a_narrow_gap_and_touches_nothing(name: str) -
     assert foot_slide(motion) < 3.0
 
 
-def test_one_sinks_by_what_is_needed_smoothly_and_only_near_what_is_above() -> None:
+def test_the_head_sinks_by_what_is_needed_smoothly_and_only_near_what_is_above() -> None:
     heads, undersides = np.full(300, 1.25), np.full(300, np.inf)
     undersides[140:160] = 1.35
     sunk = sinking(heads, undersides)
@@ -199,7 +199,7 @@ def test_one_sinks_by_what_is_needed_smoothly_and_only_near_what_is_above() -> N
     assert np.abs(np.diff(sunk, 2)).max() * FPS_INSIDE**2 < 4.0
 
 
-def test_one_waits_for_what_crosses_the_way_and_goes_on() -> None:
+def test_the_character_waits_for_what_crosses_the_way_and_goes_on() -> None:
     seconds = np.arange(330) / FPS
     cart = box("Cart", (0.0, 0.0, 0.5), (1.0, 1.0, 1.0))
     places = np.stack(
@@ -212,7 +212,7 @@ def test_one_waits_for_what_crosses_the_way_and_goes_on() -> None:
     assert motion.meta["keys"][0]["error_cm"] < 10
 
 
-def test_one_goes_round_what_stays_in_the_way() -> None:
+def test_the_character_goes_round_what_stays_in_the_way() -> None:
     places = np.stack(
         (0 * np.arange(360) + 0.5, np.interp(np.arange(360), [0, 30], [-4, 0]), np.full(360, 0.5)), axis=1
     )
@@ -229,7 +229,7 @@ def test_an_animators_route_is_walked() -> None:
         assert np.linalg.norm(motion.root[:, :2] - place[:2], axis=1).min() < 0.2
 
 
-def test_one_stops_before_a_seat_on_a_free_side_of_it() -> None:
+def test_the_character_stops_before_a_seat_on_a_free_side_of_it() -> None:
     seat = Seat([0.0, 0.0, 0.25], [0.0, -1.0, 0.0], 0.5, 0.5, approaches=["left", "back"])
     chair = box("Chair", (1.0, 0.0, 0.25), (0.5, 0.5, 0.5), role="seat", handles=seat)
     motion = Bake(shot([ActionKey("walk", "g")], [Goal("g", [1.0, 0.0, 0.0], collider="Chair")], [chair], 9)).motion()

@@ -112,7 +112,7 @@ def test_a_gap_between_things_of_unlike_depth_is_gone_through(low: float, high: 
         assert clearance(route, things) == pytest.approx(0.24, abs=0.015)
 
 
-def test_a_gap_that_nobody_gets_through_is_refused_with_its_width() -> None:
+def test_a_gap_that_is_too_narrow_for_any_body_is_refused_with_its_width() -> None:
     sentence = "'Low' and 'High' there are 30 cm, but the character needs 42 cm to go sideways"
     with pytest.raises(RouteError, match=sentence):
         way(parted(0.3))
@@ -131,7 +131,7 @@ def test_a_passage_beside_a_table_is_gone_through_sideways_if_it_is_short() -> N
         way(passage(2.5), start=(-2.0, 1.0), end=(2.0, 1.0))
 
 
-def test_nobody_goes_sideways_where_a_way_round_is_little_longer() -> None:
+def test_a_way_does_not_lead_sideways_where_a_way_round_is_little_longer() -> None:
     low, high = wall("Low", (0.0, -2.0), (0.0, -0.225)), wall("High", (0.0, 0.225), (0.0, 1.6))
     route = way([low, high])  # round the end of 'High' it is 1.5 m longer
     assert route.length > 5
@@ -140,7 +140,7 @@ def test_nobody_goes_sideways_where_a_way_round_is_little_longer() -> None:
     assert way([*far]).sideways.any()
 
 
-def test_nobody_crouches_and_goes_sideways_at_once() -> None:
+def test_a_way_is_not_crouched_and_sideways_at_once() -> None:
     beam = box("Beam", (0.0, 0.0, 1.9), (0.3, 0.6, 1.0))  # 1.4 m above the floor, in the gap
     with pytest.raises(RouteError, match="no way to the goal"):
         way([*parted(0.45), beam])
@@ -160,7 +160,7 @@ def test_a_closed_door_is_no_way_until_it_is_opened() -> None:
     assert way(things, passable=["Door", "Window"]).length < 4.3
 
 
-def test_one_goes_crouching_beneath_a_beam_where_there_is_no_other_way() -> None:
+def test_the_character_goes_crouching_beneath_a_beam_where_there_is_no_other_way() -> None:
     things = [*pen(), wall("Beam", (0.0, -2.0), (0.0, 2.0), low=1.45)]
     route = way(things)
     beneath = np.abs(route.points[:, 0]) < 0.3
@@ -170,7 +170,7 @@ def test_one_goes_crouching_beneath_a_beam_where_there_is_no_other_way() -> None
         way(things, options=RouteOptions(crouch=False))
 
 
-def test_one_walks_a_little_further_rather_than_crouch() -> None:
+def test_the_character_walks_a_little_further_rather_than_crouch() -> None:
     assert not way([wall("Beam", (0.0, -0.6), (0.0, 0.6), low=1.45)]).crouch.any()
 
 
@@ -205,7 +205,7 @@ def test_a_start_inside_a_thing_is_refused() -> None:
         way([box("Box", (-2.0, 0.0, 0.5), (1.0, 1.0, 1.0))])
 
 
-def test_one_who_stands_close_to_a_thing_gets_away_from_it() -> None:
+def test_a_character_close_to_a_thing_gets_away_from_it() -> None:
     things = [box("Box", (-2.0, 0.7, 0.5), (1.0, 1.0, 1.0))]  # its side is 20 cm away
     route = way(things)
     np.testing.assert_allclose(route.points[0, :2], LEFT, atol=1e-9)

@@ -57,7 +57,7 @@ def test_a_closed_curve_whose_last_point_repeats_the_first_is_no_longer() -> Non
     )
 
 
-def test_the_nearest_point_is_found_near_where_one_was() -> None:
+def test_the_nearest_point_is_found_near_where_the_character_was() -> None:
     path = GroundPath(CORNER)
     assert path.project(np.array([0.3, -1.0]), near=0.8) == pytest.approx(1.0, abs=0.02)
     assert path.project(np.array([1.0, -2.4]), near=2.8) == pytest.approx(3.0, abs=0.02)
@@ -80,7 +80,7 @@ def test_rounds_are_counted_on_a_closed_path() -> None:
     assert along == pytest.approx(2.5 * path.length, abs=0.15)
 
 
-def test_one_who_stands_beside_the_end_is_at_the_end() -> None:
+def test_a_place_beside_the_end_is_at_the_end() -> None:
     path = GroundPath(CORNER)
     assert path.project(np.array([3.5, -2.1]), near=5.0) == pytest.approx(5.0)
 

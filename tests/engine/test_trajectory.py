@@ -115,7 +115,7 @@ def test_the_facing_is_offset_from_the_way_and_the_way_is_not(offset: float) -> 
     np.testing.assert_allclose(np.exp(1j * angle_of(future.direction)), np.exp(1j * (np.pi + offset)), atol=1e-6)
 
 
-def test_no_speed_means_standing_where_one_is() -> None:
+def test_no_speed_means_standing_still() -> None:
     future = PathCommands(along(0.0), FPS).future(at(0.1, 0.2, np.pi))
     np.testing.assert_array_equal(future.gait.argmax(axis=1), STAND)
     np.testing.assert_allclose(future.position, np.tile([0.1, 0.2], (5, 1)))
@@ -178,7 +178,7 @@ def test_a_velocity_is_walking_even_if_the_gait_says_stand() -> None:
     assert velocities((0.0, -1.0), gait="stand").future(at(0, 0, 0)).gait.argmax(axis=1)[0] == WALK
 
 
-def test_one_who_must_turn_far_steps_round_and_then_stands() -> None:
+def test_a_character_that_must_turn_far_steps_round_and_then_stands() -> None:
     commands = velocities((0.0, 0.0), facing=np.pi / 2, gait="stand")
     assert commands.future(at(0, 0, 0, 0.0)).gait.argmax(axis=1)[0] == WALK
     assert commands.future(at(0, 0, np.pi / 2, 5.0)).gait.argmax(axis=1)[0] == STAND

@@ -11,11 +11,12 @@ import pytest
 from nsm_blender.errors import RouteError
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Seat
-from nsm_blender.planning.path_planner import Leg, Planner
-from nsm_blender.planning.validation import check
+from nsm_blender.planning.path_planner import Leg
 from nsm_blender.shot.goals import LOCOMOTION, ActionKey, Goal
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.validation import check
 
+from .legs import leg
 from .obstacles import box, wall
 
 ABLE = (*LOCOMOTION, "sit")
@@ -45,7 +46,7 @@ def shot(*things: Collider, start: tuple[float, float] = (-1.5, -2.0)) -> Shot:
 
 
 def leg_to(*things: Collider, start: tuple[float, float] = (-1.5, -2.0)) -> Leg:
-    return Planner(shot(*things, start=start)).leg(SIT, np.array(start), 0)
+    return leg(shot(*things, start=start), SIT, start)
 
 
 @pytest.mark.parametrize("gap", [0.25, 0.35, 0.45, 0.55])
@@ -53,32 +54,32 @@ def leg_to(*things: Collider, start: tuple[float, float] = (-1.5, -2.0)) -> Leg:
 def test_the_way_to_a_sofa_behind_a_coffee_table_leads_sideways_along_its_edge(
     gap: float, start: tuple[float, float]
 ) -> None:
-    leg = leg_to(sofa(), before(gap), start=start)
-    assert EDGE - gap + 0.1 < leg.place[1] < EDGE - 0.1 and abs(leg.place[0]) < 0.35
-    assert leg.route.sideways[-1]
-    assert leg.facing == pytest.approx(0.0) and leg.route.facings[1] == pytest.approx(0.0)
+    way = leg_to(sofa(), before(gap), start=start)
+    assert EDGE - gap + 0.1 < way.place[1] < EDGE - 0.1 and abs(way.place[0]) < 0.35
+    assert way.route.sideways[-1]
+    assert way.facing == pytest.approx(0.0) and way.route.facings[1] == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("gap", [0.2, 0.3, 0.5])
-def test_nobody_stands_behind_a_wall_to_sit_down_before_it(gap: float) -> None:
+def test_no_stand_is_behind_a_wall_to_sit_down_before_it(gap: float) -> None:
     y = EDGE - gap - 0.05
     things = sofa(), wall("Wall", (-4.0, y), (4.0, y))
     try:
-        leg = leg_to(*things, start=(0.2, y - 1.5))
+        way = leg_to(*things, start=(0.2, y - 1.5))
     except RouteError as error:
         assert "Wall" in str(error)
     else:
-        assert leg.place[1] > y
+        assert way.place[1] > y
 
 
 def test_a_seat_without_named_sides_is_approached_from_its_front_where_that_is_free() -> None:
-    leg = leg_to(sofa())
-    assert leg.place[1] < EDGE - 0.2 and not leg.route.sideways.any()
+    way = leg_to(sofa())
+    assert way.place[1] < EDGE - 0.2 and not way.route.sideways.any()
 
 
 def test_a_walk_to_a_seat_without_named_sides_ends_beside_it() -> None:
-    leg = Planner(shot(sofa(), before(0.35))).leg(ActionKey("walk", "seat"), np.array([-1.5, -2.0]), 0)
-    assert np.abs(leg.place - [0.0, 0.0]).max() > 0.6
+    way = leg(shot(sofa(), before(0.35)), ActionKey("walk", "seat"), (-1.5, -2.0))
+    assert np.abs(way.place - [0.0, 0.0]).max() > 0.6
 
 
 @pytest.mark.parametrize(("gap", "height", "advice"), [(0.05, 0.4, "40 cm"), (0.2, 0.4, "25 cm"), (0.25, 1.2, "20 cm")])
@@ -97,7 +98,7 @@ def test_a_chair_pushed_under_a_table_is_to_be_moved_back() -> None:
     chair = Collider("Chair", Cuboids(parts[:, :3] + half, half), role="seat", handles=seat)
     table = box("Table", (0.0, -0.45, 0.72), (1.4, 0.8, 0.04))
     with pytest.raises(RouteError, match="'Table' reaches over it"):
-        Planner(shot(chair, table)).leg(SIT, np.array([-1.5, -2.0]), 0)
+        leg(shot(chair, table), SIT, (-1.5, -2.0))
 
 
 def test_a_sofa_without_arm_rests_is_sat_on_whatever_sides_are_named() -> None:
@@ -106,14 +107,13 @@ def test_a_sofa_without_arm_rests_is_sat_on_whatever_sides_are_named() -> None:
 
 
 def test_the_way_from_between_sofa_and_table_leads_out_sideways() -> None:
-    planner = Planner(shot(sofa(), before(0.35)))
-    leg = planner.leg(ActionKey("walk", "away"), np.array([0.0, EDGE - 0.2]), 0)
-    assert leg.route.sideways[0] and not leg.route.sideways[-1]
-    assert math.dist(leg.place, (2.5, 1.5)) < 1e-6
+    way = leg(shot(sofa(), before(0.35)), ActionKey("walk", "away"), (0.0, EDGE - 0.2))
+    assert way.route.sideways[0] and not way.route.sideways[-1]
+    assert math.dist(way.place, (2.5, 1.5)) < 1e-6
 
 
 def test_a_stool_without_named_sides_is_sat_on_looking_away_from_what_stands_before_it() -> None:
     seat = Seat([0.0, 0.0, 0.2], [0.0, -1.0, 0.0], 0.4, 0.4, approaches=[])
     stool = box("Stool", (0.0, 0.0, 0.2), (0.4, 0.4, 0.4), role="seat", handles=seat)
-    leg = leg_to(stool, box("Table", (0.0, -0.55, 0.2), (1.4, 0.6, 0.4)))
-    assert isinstance(leg.handles, Seat) and leg.handles.facing[1] > -0.5
+    way = leg_to(stool, box("Table", (0.0, -0.55, 0.2), (1.4, 0.6, 0.4)))
+    assert isinstance(way.handles, Seat) and way.handles.facing[1] > -0.5

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Idling: the character stays where it is, seated or standing, turned as asked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..motion.rotations import Array
+from ..planning.path_planner import Planner
+from ..shot.goals import ActionKey
+from .protocol import Task
+
+KNOWN = 0.25
+"""Metres: a goal that is nearer than this says nothing about where to look."""
+
+
+class Idle(Task):
+    """Stay, and turn as the key or its goal says, or towards its goal."""
+
+    name, doing = "idle", "standing still"
+    goes = False
+    training = ("milling",)
+
+    def facing(self, planner: Planner, key: ActionKey, place: Array, frame: float) -> float | None:
+        """The key's, its goal's, or towards its goal."""
+        goal = planner.goal(key, frame)
+        if key.facing is not None or goal is None:
+            return key.facing
+        if goal.facing is not None:
+            return goal.facing
+        away = np.array(goal.place[:2]) - place
+        return float(np.arctan2(away[0], -away[1])) if np.linalg.norm(away) > KNOWN else None
