@@ -17,7 +17,7 @@ from ..rollout.nsm_network import FILE
 
 if TYPE_CHECKING:
     from ..training.episodes.library import Tally
-    from ..training.nsm import Settings, Trainer
+    from ..training.nsm import Settings
 
 Keep = Callable[[dict[str, float], dict[str, object]], None]
 
@@ -26,8 +26,6 @@ KINDS = ("walk", "sit", "carry", "open", "climb", "avoid")
 DATA = "data.json"
 """In a folder of composed episodes: the recordings that they are made of."""
 ALL = "all"
-PICTURE, PROGRESS = "progress.png", "progress.txt"
-"""In the folder of a training: the figures of its epochs."""
 EPISODES = 3000
 """Composed for a training, unless told otherwise."""
 SENSORS = ("interaction", "environment")
@@ -165,7 +163,7 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
     from ..training.nsm import Trainer
     from ..training.nsm_data import KINDS as NUMBERED
     from ..training.nsm_data import Packed, standing_frame
-    from ..training.nsm_validation import BEST, validator
+    from ..training.nsm_validation import validator
 
     run: Path = args.run or Path("runs") / args.out.stem
     composed = args.data if _parts(args.data) else _compose_for(args, run)
@@ -185,16 +183,17 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
     settings = _settings(args)
     tensors = None if args.start is None else read_tensors(args.start)
     trainer = Trainer(data, settings, run, device=device, resume=args.resume, tensors=tensors)
-    if not args.resume:
-        for left in (BEST, PROGRESS):
-            (run / left).unlink(missing_ok=True)
-    tensors = trainer.run(_log(trainer, run), validator(args.validate, card, run) if args.validate else None)
-    if (run / BEST).exists():
-        tensors = read_tensors(run / BEST)
-    cards.save_weights(tensors, args.out)
+    validate = validator(card) if args.validate else None
+    cards.save_weights(trainer.run(validate=validate, every=args.validate or 1), args.out)
     more = {} if args.start is None else {"begun_with": _begun_with(args.start)}
     told = cards.training_section(
-        command, args.seed, trainer.history, frames=len(data), settings=vars(settings), **more
+        command,
+        args.seed,
+        trainer.history,
+        frames=len(data),
+        settings=vars(settings),
+        chosen_epoch=trainer.best_epoch,
+        **more,
     )
     cards.write_card(args.out, "nsm", PAPER, sources, told, **card)
 
@@ -308,20 +307,3 @@ def _sources(folder: Path, parts: Sequence[Path]) -> dict[str, Any]:
     tally = Tally.joined([(part / "tally.json").read_text(encoding="utf-8") for part in parts])
     more = {"minutes_by_action": tally.minutes(), "episodes": dict(tally.episodes), "rejected": dict(tally.rejected)}
     return out | more
-
-
-def _log(trainer: Trainer, run: Path) -> Callable[[str], None]:
-    """What is done with the line of an epoch: it is printed, and kept with a picture of all epochs."""
-    from ..training.loss_plot import draw
-
-    def log(line: str) -> None:
-        print(line)
-        with (run / PROGRESS).open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-        try:
-            draw(trainer.history, run / PICTURE)
-        except ImportError:
-            # The figures are in the text and in history.json.
-            return
-
-    return log

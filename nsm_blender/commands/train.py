@@ -12,6 +12,8 @@ from . import nsm
 
 SYSTEMS = ("nsm", "pfnn", "autoencoder", "locomotion", "footsteps", "end-effectors", "styles")
 _PFNN_EPOCHS, _PFNN_HIDDEN = 20, 512
+_PFNN_VALIDATE_EVERY = 5
+"""Epochs of the PFNN from one closed-loop validation to the next, since one takes as long as an epoch."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -109,6 +111,7 @@ def _train_pfnn(args: argparse.Namespace) -> None:
     """The PFNN: the best epoch is chosen by closed-loop rollouts."""
     from ..evaluation.validation import of_tensors
     from ..training import cards, pfnn, pfnn_data
+    from ..training.loop import Training
 
     if args.epochs is not None and len(args.epochs) != 1:
         raise UserError("The PFNN trains in one stage; give one number of epochs.")
@@ -119,13 +122,14 @@ def _train_pfnn(args: argparse.Namespace) -> None:
         f"{len(data.clips)} clips, {sum(data.minutes.values()):.1f} minutes recorded, "
         f"{len(data.train.x)} frames with mirrored and warped ones"
     )
-    settings = pfnn.Settings(
-        hidden=args.hidden, epochs=args.epochs[0], seed=args.seed, subjects=args.subjects, warps=args.warps
-    )
+    settings = pfnn.Settings(hidden=args.hidden, epochs=args.epochs[0], seed=args.seed)
     folder = args.run or Path("runs") / args.out.stem
     trainer = pfnn.Trainer(data, settings, folder, _device(args), args.resume)
-    tensors = trainer.run(lambda t: of_tensors(lambda path: cards.save_weights(t, path)))
-    cards.save_weights(tensors, args.out)
+
+    def validate(training: Training) -> dict[str, float]:
+        return of_tensors(lambda path: cards.save_weights(training.export(), path))
+
+    cards.save_weights(trainer.run(validate=validate, every=_PFNN_VALIDATE_EVERY), args.out)
     _pfnn_card(args, data, trainer)
 
 
@@ -153,7 +157,7 @@ def _pfnn_card(args: argparse.Namespace, data: Any, trainer: Any) -> None:
             trainer.history,
             hidden=args.hidden,
             epochs=args.epochs[0],
-            chosen_epoch=trainer.best.get("epoch"),
+            chosen_epoch=trainer.best_epoch,
         ),
         terrain="flat ground only; the terrain inputs are in the layout and their weights are zero",
         layout={"input": INPUT.describe(), "output": OUTPUT.describe()},

@@ -34,6 +34,8 @@ FPS = 60.0
 FUTURE = SAMPLES - CURRENT
 """Samples from the current frame on; the output predicts these only, as the past is known."""
 CONTROL_POINTS = 4
+"""Sets of weights that the spline over the phase goes through (eq. 7)."""
+LAYERS = 3
 
 INPUT = Layout(
     trajectory_position=(SAMPLES, 2),
@@ -100,23 +102,24 @@ def elu(x: Any) -> Any:
     return xp.where(x > 0, x, zero) + xp.exp(xp.where(x < 0, x, zero)) - 1
 
 
-def forward(weights: dict[str, Any], x: Any, phase: Any) -> Any:
-    """The literal network (eq. 5 to 7), batched, with outputs blended instead of weights.
+def forward(weights: Mapping[str, Any], x: Any, phase: Any, drop: Callable[[Any], Any] | None = None) -> Any:
+    """Phi(x; alpha), alpha = Theta(p; beta) (eq. 5 to 7): the network, for training and for checks at run time.
 
-    weights: w0 (4, h, n), b0 (4, h), w1 (4, h, h), b1 (4, h), w2 (4, m, h), b2 (4, m).
-    x: (N, n) normalised and scaled. phase: (N,) radians. Returns (N, m), normalised.
+    weights: the control points beta, w0 (4, h, n), b0 (4, h), w1 (4, h, h), b1 (4, h), w2 (4, m, h), b2 (4, m).
+    x: (B, S, n) normalised and scaled, B blocks of S samples. phase: (B,) radians, of all samples of a block.
+    drop: dropout of each layer's input (5.3), in training. Returns (B, S, m), normalised.
     """
-    c = catmull_rom(phase)
-
-    def layer(w: Any, b: Any, h: Any) -> Any:
-        out = c[:, 0:1] * (h @ w[0].T + b[0])
-        for k in range(1, CONTROL_POINTS):
-            out = out + c[:, k : k + 1] * (h @ w[k].T + b[k])
-        return out
-
-    h = elu(layer(weights["w0"], weights["b0"], x))
-    h = elu(layer(weights["w1"], weights["b1"], h))
-    return layer(weights["w2"], weights["b2"], h)
+    xp = array_api_compat.array_namespace(x)
+    c = catmull_rom(phase)  # (B, 4)
+    h = x
+    for layer in range(LAYERS):
+        beta = weights[f"w{layer}"]  # (4, out, in)
+        alpha = xp.reshape(c @ xp.reshape(beta, (CONTROL_POINTS, -1)), (-1, *beta.shape[1:]))  # (B, out, in)
+        bias = c @ weights[f"b{layer}"]  # (B, out)
+        h = (h if drop is None else drop(h)) @ xp.matrix_transpose(alpha) + bias[:, None]  # (B, S, out)
+        if layer < LAYERS - 1:
+            h = elu(h)
+    return h
 
 
 Mode = Literal["cubic", "linear", "constant"]

@@ -75,7 +75,7 @@ class Run:
     def settings(self, own: synthesis.Settings) -> synthesis.Settings:
         """The settings of a network, with what the run was told."""
         steps = own.steps if self.steps is None else self.steps
-        return replace(own, steps=steps, seed=self.seed, save_every=min(own.save_every, max(steps, 1)))
+        return replace(own, steps=steps, seed=self.seed)
 
 
 def train_autoencoder(run: Run) -> None:
@@ -96,7 +96,7 @@ def train_autoencoder(run: Run) -> None:
     watched = [e for e in library if e.subject in run.validation]
     validation = autoencoder.build(watched, (False,)) if watched else None
     trainer = autoencoder.Trainer(windows, stages, run.folder, run.device, run.resume, validation)
-    cards.save_weights(trainer.run(_say), run.out)
+    cards.save_weights(trainer.run(), run.out)
     _card(
         run,
         "autoencoder",
@@ -115,7 +115,7 @@ def train_footsteps(run: Run) -> None:
     training = synthesis.FootstepTraining(
         walks(entries), run.settings(FOOTSTEPS), run.folder, device=run.device, resume=run.resume
     )
-    cards.save_weights(training.run(_say), run.out)
+    cards.save_weights(training.run(), run.out)
     _card(run, "footsteps", entries, [MIRRORED], training.history, settings=asdict(training.settings))
 
 
@@ -126,7 +126,7 @@ def train_locomotion(run: Run) -> None:
     _require(entries, run, "plain locomotion clip")
     examples = synthesis.locomotion_examples(walks(entries))
     training = _feed_forward(run, examples, synthesis.LOCOMOTION_PIECES, tensors, LOCOMOTION)
-    cards.save_weights(training.run(_say), run.out)
+    cards.save_weights(training.run(), run.out)
     _card(
         run,
         "locomotion",
@@ -152,7 +152,7 @@ def train_end_effectors(run: Run) -> None:
     training = strikes.StrikeTraining(
         found, tensors, run.settings(END_EFFECTORS), run.folder, weights, device=run.device, resume=run.resume
     )
-    cards.save_weights(training.run(_say), run.out)
+    cards.save_weights(training.run(), run.out)
     _card(
         run,
         "end_effectors",
@@ -235,7 +235,3 @@ def _card(
 ) -> None:
     data = cards.data_section(entries, augmentation, run.held_out, **(more or {}))
     cards.write_card(run.out, model, PAPER, data, cards.training_section(run.command, run.seed, history, **training))
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)

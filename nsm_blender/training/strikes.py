@@ -88,7 +88,6 @@ class StrikeTraining(FeedForwardTraining):
         self._strikes = [(fight, strike) for fight in found for strike in fight.strikes]
         self._kinds = [[i for i, (_, s) in enumerate(self._strikes) if s.effector // 2 == kind] for kind in range(2)]
         self._tables = end_effector_constants(found)
-        self._rng = np.random.default_rng(settings.seed)
         self._mean, self._scale = autoencoder["mean"], autoencoder["scale"]
         examples = strike_examples(found, VERSIONS, settings.seed)
         super().__init__(examples, REACH_PIECES, autoencoder, settings, folder, **options)
@@ -98,9 +97,9 @@ class StrikeTraining(FeedForwardTraining):
         bones = np.linalg.norm(MODEL_SKELETON.offsets[1:], axis=1)
         self._bones = torch.from_numpy(bones).float().to(self.device)
 
-    def loss(self) -> torch.Tensor:
+    def loss(self, batch: int) -> torch.Tensor:
         """The error of the recordings, and that of targets."""
-        return super().loss() + self._aimed(self._aims(TARGETS))
+        return super().loss(batch) + self._aimed(self._aims(TARGETS))
 
     def constants(self) -> Mapping[str, Array]:
         """Normalisation, the ways of hands and feet and their usual targets."""
@@ -116,13 +115,13 @@ class StrikeTraining(FeedForwardTraining):
 
     def _aims(self, count: int) -> _Aims:
         """Targets near recorded ones, as many of hands as of feet."""
-        hits = self._rng.integers(*_HIT_FRAMES, count)
+        hits = self.rng.integers(*_HIT_FRAMES, count)
         inputs = np.zeros((count, WINDOW + 2 * _MARGIN, REACH.size), dtype=np.float32)
         joints, ways, recordings = [], [], []
         for i, hit in enumerate(hits):
-            chosen = int(self._rng.choice(self._kinds[self._rng.integers(2)]))
+            chosen = int(self.rng.choice(self._kinds[self.rng.integers(2)]))
             fight, strike = self._strikes[chosen]
-            target = fight.path(strike)[strike.frame] + self._rng.normal(0, SPREAD, 3)
+            target = fight.path(strike)[strike.frame] + self.rng.normal(0, SPREAD, 3)
             target[2] = np.clip(target[2], *_HEIGHTS)
             way = self._paths.path(strike.effector, target)
             path = np.zeros((inputs.shape[1], 3), dtype=np.float32)
