@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UserError
 from ..evaluation import bench_geometry, bench_manifold, bench_rig
 from ..evaluation.bench import measure_apart
-from ..models.pfnn import PFNN
+from ..models.pfnn_kernels import PFNN
 from ..paths import weights_folder
 from . import nsm
 

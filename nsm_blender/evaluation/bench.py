@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from ..models.contract import matmul, matmul_is_fast
-from ..models.pfnn import FPS, MODES, PFNN
+from ..models.matmul import matmul, matmul_is_fast
+from ..models.pfnn import FPS
+from ..models.pfnn_kernels import MODES, PFNN
 from ..motion.rotations import Array
 from ..planning.trajectory import PathCommands, start_of
 from ..rollout.pfnn import Locomotion

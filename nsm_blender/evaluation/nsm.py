@@ -21,7 +21,8 @@ from ..baking.nsm import FRAMES_PER_STEP, SceneBake
 from ..geometry.colliders import Collider, Surroundings
 from ..geometry.furniture import Piece, held_out, make
 from ..geometry.roles import Carryable, Seat
-from ..models.nsm import ACTIONS, FPS, NSM
+from ..models.nsm import ACTIONS, FPS
+from ..models.nsm_kernels import NSM
 from ..models.weights import read_card
 from ..motion.motion import Motion
 from ..motion.root import angle_of, direction

@@ -13,7 +13,8 @@ from ..baking.nsm import SceneBake
 from ..geometry.colliders import Collider, Surroundings
 from ..geometry.footing import CLIMBABLE
 from ..geometry.rooms import Room, random_room
-from ..models.nsm import ACTIONS, FPS, NSM
+from ..models.nsm import ACTIONS, FPS
+from ..models.nsm_kernels import NSM
 from ..motion.filters import runs, velocity
 from ..motion.motion import Motion
 from ..motion.rotations import Array

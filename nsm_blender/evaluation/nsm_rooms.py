@@ -13,7 +13,7 @@ from ..baking.nsm import SceneBake
 from ..geometry.colliders import Surroundings
 from ..geometry.furniture import held_out
 from ..geometry.rooms import Room, random_room
-from ..models.nsm import NSM
+from ..models.nsm_kernels import NSM
 from ..motion.rotations import Array
 from ..planning.arrival_times import foresee
 from ..planning.validation import check

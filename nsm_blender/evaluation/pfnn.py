@@ -14,7 +14,8 @@ import numpy as np
 
 from ..baking.bake import SETTLING, Bake, standing
 from ..cleanup.pfnn_foot_lock import lock_feet
-from ..models.pfnn import FPS, PFNN
+from ..models.pfnn import FPS
+from ..models.pfnn_kernels import PFNN
 from ..motion.motion import Motion
 from ..motion.root import direction
 from ..motion.skeleton import MODEL_SKELETON

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..models.contract import matmul
 from ..models.manifold import FPS, FRAME
+from ..models.matmul import matmul
 from ..motion.rotations import Array, normalize
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from .frames import joint_places

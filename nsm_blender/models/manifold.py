@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from .contract import convolve, matmul
 from .layout import Layout
+from .matmul import convolve, matmul
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
 Float32 = NDArray[np.float32]

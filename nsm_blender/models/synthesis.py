@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from ..errors import WeightsError
 from ..motion.easing import smoothstep
 from ..motion.skeleton import CONTACT_JOINTS
-from .contract import convolve, matmul
 from .layout import Layout
 from .manifold import UNITS
+from .matmul import convolve, matmul
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
 Float32 = NDArray[np.float32]

@@ -18,8 +18,8 @@ from ..evaluation.filters import read_filters, temporal_correlation
 from ..evaluation.manifold import Log, tell
 from ..manifold.frames import joint_places
 from ..manifold.style import Restyle, Style, StyleSettings
-from ..models.contract import convolve
 from ..models.manifold import FPS, FRAME, SHAPES, UNITS, WIDTH, Autoencoder, Float32
+from ..models.matmul import convolve
 from ..models.synthesis import FEED_FORWARD_SHAPES
 from ..models.weights import check_shapes, file_hash, read_card, read_tensors
 from ..motion.rotations import Array

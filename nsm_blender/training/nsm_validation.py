@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..evaluation.nsm import trials
-from ..models.nsm import NSM
+from ..models.nsm_kernels import NSM
 from .loop import SCORE, Training, Validate
 
 _PIECES = 6

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from nsm_blender.cli import main
-from nsm_blender.models.nsm import ACTIONS, ENCODERS, FPS, NSM
+from nsm_blender.models.nsm import ACTIONS, ENCODERS, FPS
+from nsm_blender.models.nsm_kernels import NSM
 from nsm_blender.models.weights import file_hash
 from nsm_blender.motion.clip_file import CLIPS_FOLDER
 from nsm_blender.motion.motion import Motion

@@ -11,7 +11,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from nsm_blender.errors import WeightsError
-from nsm_blender.models.pfnn import INPUT, JOINTS, OUTPUT, PFNN, Mode, catmull_rom, forward
+from nsm_blender.models.pfnn import INPUT, JOINTS, OUTPUT, catmull_rom, forward
+from nsm_blender.models.pfnn_kernels import PFNN, Mode
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON
 

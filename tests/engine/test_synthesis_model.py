@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import WeightsError
-from nsm_blender.models.contract import convolve
 from nsm_blender.models.manifold import FRAME
+from nsm_blender.models.matmul import convolve
 from nsm_blender.models.synthesis import (
     EFFECTORS,
     FEED_FORWARD_SHAPES,

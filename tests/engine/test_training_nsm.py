@@ -12,7 +12,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from nsm_blender.errors import UserError  # noqa: E402
-from nsm_blender.models.nsm import ENVIRONMENT, FRAME, GOAL, NSM, OUTPUT, shapes  # noqa: E402
+from nsm_blender.models.nsm import ENVIRONMENT, FRAME, GOAL, OUTPUT, shapes  # noqa: E402
+from nsm_blender.models.nsm_kernels import NSM  # noqa: E402
 from nsm_blender.models.weights import check_shapes  # noqa: E402
 from nsm_blender.motion.rotations import Array  # noqa: E402
 from nsm_blender.training.nsm import Settings, Trainer  # noqa: E402

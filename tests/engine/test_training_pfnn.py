@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import UserError
-from nsm_blender.models.pfnn import INPUT, JOINTS, OUTPUT, PFNN, forward
+from nsm_blender.models.pfnn import INPUT, JOINTS, OUTPUT, forward
+from nsm_blender.models.pfnn_kernels import PFNN
 from nsm_blender.models.weights import read_tensors
 from nsm_blender.motion.rotations import Array
 from nsm_blender.training.pfnn_data import KINDS, DataSet, Features

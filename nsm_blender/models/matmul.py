@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Float32 = NDArray[np.float32]
+IntArray = NDArray[np.intp]
 
 _ONE_THREAD_ELEMENTS = 9000
 """OpenBLAS uses a second thread for matrix-vector products of 9216 elements and more. Waking that thread
