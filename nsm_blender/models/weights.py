@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WeightsError
+from ..files import read_json
 
 Tensors = dict[str, NDArray[np.float32]]
 
@@ -90,13 +91,7 @@ def read_card(path: Path | str) -> dict[str, Any]:
     card = card_path(path)
     if not card.exists():
         return {}
-    try:
-        content = json.loads(card.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise WeightsError(f"{card}: the model card cannot be read ({error}).") from error
-    if not isinstance(content, dict):
-        raise WeightsError(f"{card}: the model card is not a JSON object.")
-    return content
+    return read_json(card, dict, "a model card", WeightsError)
 
 
 def file_hash(path: Path | str) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from ..errors import UserError
+from ..files import read_json, write_whole
 from ..motion.clip_file import LibraryEntry
 from ..motion.rotations import Array
 
@@ -62,13 +63,9 @@ def _split_file(data: Path, file: Path | None) -> Path | None:
 
 def _performers(path: Path, key: str, needed: bool = True) -> list[str]:
     """A list of performers in a JSON file; a file that is a list by itself has only "test"."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as a list of performers ({error}).") from error
-    if isinstance(content, list):
-        content = {"test": content}
-    names = content.get(key, None if needed else []) if isinstance(content, dict) else None
+    content = read_json(path, object, "a list of performers", UserError)
+    told = content if isinstance(content, dict) else {"test": content}
+    names = told.get(key, None if needed else [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise UserError(f'{path}: neither a list of performers nor an object with such a list as "{key}".')
     return names
@@ -159,4 +156,4 @@ def write_card(
         "training": training,
         "results": {},
     }
-    out.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+    write_whole(out.with_suffix(".json"), json.dumps(card, indent=1) + "\n")

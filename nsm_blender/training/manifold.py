@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from ..files import read_json, write_whole
 from ..models.manifold import SHAPES, Autoencoder
 from ..models.weights import check_shapes, file_hash, read_tensors
 from ..motion.clip_file import LibraryEntry, load_library
@@ -180,11 +181,11 @@ def take_styles(run: Run) -> None:
     styles.write(taken, run.out)
     run.out.chmod(0o644)
     path = run.out.with_suffix(".json")
-    card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    card = read_json(path, dict, "a model card")
     card["data"] = cards.data_section([library[name] for name in used], [], "nothing: nothing is learned")
     card["training"]["command"] = cards.training_section(run.command, run.seed, [])["command"]
     card["results"] = {}
-    path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(card, indent=1) + "\n")
 
 
 RUNS: dict[str, Callable[[Run], None]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..evaluation.nsm import trials
+from ..evaluation.nsm_trials import trials
 from ..models.nsm_kernels import NSM
 from .loop import SCORE, Training, Validate
 

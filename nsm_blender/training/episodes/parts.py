@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
+from ...files import read_json
 from ...motion.clip_file import CLIPS_FOLDER, INDEX_NAME
 from ..nsm_data import pack
 from .library import Library, Tally
@@ -95,7 +96,7 @@ def _keep_to(recipe: Recipe, path: Path) -> None:
     if not (recipe.data / INDEX_NAME).exists():
         return
     wanted = recipe.ingredients()
-    if path.exists() and json.loads(path.read_text(encoding="utf-8")) != wanted:
+    if path.exists() and read_json(path, dict, "the recipe of composed episodes") != wanted:
         raise UserError(
             f"{path.parent}: its episodes were composed of other recordings, performers, walks or with another seed; "
             "choose another folder, or remove it."

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ColliderError, FileFormatError
+from ...files import read_json
 from ...geometry.colliders import Cuboids
 from ...geometry.cuboids import cuboids_of
 from ...geometry.mesh import TriangleMesh
@@ -277,16 +278,7 @@ def _seen(
 
 def _read(path: Path) -> list[dict[str, Any]]:
     """The objects as the file has them, their form checked."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileFormatError(f"{path}: cannot be read ({error.strerror})") from error
-    except json.JSONDecodeError as error:
-        raise FileFormatError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}: not UTF-8 text") from error
-    if not isinstance(content, list):
-        raise FileFormatError(f"{path}: must be a list of objects")
+    content = read_json(path, list, "a list of objects")
     for number, entry in enumerate(content, 1):
         if (fault := _fault(entry)) is not None:
             raise FileFormatError(f"{path}, object {number}: {fault}")
