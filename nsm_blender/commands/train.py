@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
-from . import nsm
+from . import compose, train_nsm
 
 SYSTEMS = ("nsm", "pfnn", "autoencoder", "locomotion", "footsteps", "end-effectors", "styles")
 _PFNN_EPOCHS, _PFNN_HIDDEN = 20, 512
@@ -38,11 +38,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
                         help=f"units of a hidden layer; pfnn: {_PFNN_HIDDEN}, nsm: 256 by default")  # fmt: skip
     scene = parser.add_argument_group("nsm")
     scene.add_argument("--episodes", type=int, metavar="N",
-                       help=f"composed of the captures in DIR (default {nsm.EPISODES})")  # fmt: skip
-    nsm.add_making(scene)
+                       help=f"composed of the captures in DIR (default {train_nsm.EPISODES})")  # fmt: skip
+    compose.add_making(scene)
     scene.add_argument("--validate", type=int, default=3, metavar="N",
                        help="epochs from one closed-loop validation to the next (default 3); 0: none")  # fmt: skip
-    nsm.add_network(scene)
+    train_nsm.add_arguments(scene)
     pfnn = parser.add_argument_group("pfnn")
     pfnn.add_argument("--subjects", nargs="*", default=[], help="use only these performers' clips")
     pfnn.add_argument("--warps", nargs="*", type=float, default=[1.15], help="also play every clip at these speeds")
@@ -63,12 +63,12 @@ def run(args: argparse.Namespace) -> int:
     """Train and write weights and card. Raises UserError before training when the arguments are at fault."""
     if args.out.suffix != ".safetensors":
         raise UserError(f"{args.out}: the weights file must end in .safetensors.")
-    if args.system != "nsm" and (given := nsm.network_command(args)):
+    if args.system != "nsm" and (given := train_nsm.network_command(args)):
         raise UserError(f"{given[0]} belongs to nsm; leave it out.")
     if args.system == "pfnn":
         _train_pfnn(args)
     elif args.system == "nsm":
-        nsm.train(args, _command(args), _device(args))
+        train_nsm.train(args, _command(args), _device(args))
     else:
         _train_manifold(args)
     print(f"wrote {args.out} and {args.out.with_suffix('.json').name}")
@@ -179,7 +179,7 @@ def _command(args: argparse.Namespace) -> list[str]:
         command += ["--test-subjects", args.test_subjects.name]
     if args.system == "nsm":
         command += ["--episodes", str(args.episodes)] if args.episodes is not None else []
-        return [*command, "--walks", str(args.walks), *nsm.network_command(args)]
+        return [*command, "--walks", str(args.walks), *train_nsm.network_command(args)]
     if args.steps is not None:
         command += ["--steps", str(args.steps)]
     if args.autoencoder is not None:

@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from nsm_blender.cli import main
-from nsm_blender.commands.evaluate import CARDS
+from nsm_blender.commands.evaluate.manifold import CARDS
 from nsm_blender.evaluation import bench_manifold, manifold
 from nsm_blender.manifold import synthesis
 from nsm_blender.manifold.style import Style

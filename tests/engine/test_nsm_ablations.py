@@ -14,8 +14,9 @@ import pytest
 
 from nsm_blender.cli import main
 from nsm_blender.errors import UserError
-from nsm_blender.evaluation.nsm import Trial, evaluate
-from nsm_blender.evaluation.nsm_ablations import TRAINED, told_aside, trained_alike, trained_figures
+from nsm_blender.evaluation.nsm import evaluate
+from nsm_blender.evaluation.nsm_ablations import TRAINED, trained_alike, trained_figures
+from nsm_blender.evaluation.nsm_trials import Trial, told_aside
 from nsm_blender.geometry.furniture import make
 from nsm_blender.paths import weights_folder
 from nsm_blender.rollout.nsm_network import FILE, load

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.nsm import DEVELOPMENT, seeds
 from nsm_blender.evaluation.nsm_bodies import motion_detail, penetration
 from nsm_blender.evaluation.nsm_endurance import judged
 from nsm_blender.evaluation.nsm_picture import gates_by_phase
+from nsm_blender.evaluation.nsm_trials import DEVELOPMENT, seeds
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.furniture import held_out
 from nsm_blender.models.nsm import ACTIONS
