@@ -111,14 +111,8 @@ class Autoencoder:
         """The part of `decode` that is linear in the hidden units, in physical units (T, d)."""
         return _smoothed(convolve(hidden, self._decode, _TAPS // 2).reshape(2 * len(hidden), FRAME.size))
 
-    def decode_transposed(self, gradient: Float32) -> Float32:
-        """Gradient of a cost with respect to the hidden units (T / 2, UNITS), from that w.r.t. the frames (T, d)."""
-        half = _smoothed(gradient).reshape(len(gradient) // 2, 2 * FRAME.size)
-        reflected = self._decode.reshape(_TAPS, UNITS, 2 * FRAME.size)[::-1].transpose(0, 2, 1)
-        return convolve(half, reflected.reshape(-1, UNITS), _TAPS // 2)
-
     def decode_both(self, gradient: Float32) -> Float32:
-        """`decode_linear(decode_transposed(gradient))` in one convolution, for frames (T, d); T even.
+        """D D^T `gradient` in one convolution, D being `decode_linear`, for frames (T, d); T even.
 
         The same except near the ends, where hidden units beyond the motion take part as well.
         """

@@ -100,13 +100,6 @@ def random_manifold(seed: int = 4):
     return Autoencoder(tensors(SHAPES, seed))
 
 
-def test_the_transposed_decoder_is_the_gradient_of_the_decoder():
-    network, rng = random_manifold(), np.random.default_rng(5)
-    hidden, gradient = (rng.normal(0, 1, (40, 256)).astype("f4"), rng.normal(0, 1, (80, FRAME.size)).astype("f4"))
-    one = float(np.vdot(network.decode_linear(hidden), gradient))
-    assert one == pytest.approx(float(np.vdot(hidden, network.decode_transposed(gradient))), rel=1e-4)
-
-
 def test_unpooling_does_not_let_frames_tremble():
     """Hidden units change at half the rate: above 10 Hz, what they make has less than a tenth of all that moves."""
     hidden = np.abs(np.random.default_rng(6).normal(0, 1, (600, 256))).astype("f4")

@@ -127,11 +127,6 @@ def captured_sits(capture: Capture) -> list[Sit]:
     return [sit.in_seat_frame() for sit in found]
 
 
-def sits_of(track: Track, name: str, subject: str) -> list[Sit]:
-    """The sits in one track, each with the frames from the one before to the one after."""
-    return [sit.in_seat_frame() for sit, _ in _sits_at(track, name, subject, None)]
-
-
 def scene_of_sits(track: Track) -> tuple[list[Span], list[Span]]:
     """Frames (first, last) of the hips on a seat, and of the movements down and up, as they are found in a track."""
     found = _found(track, None)
