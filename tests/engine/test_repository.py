@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -192,6 +193,15 @@ def test_the_extension_and_the_command_line_pin_the_same_wheel() -> None:
     (pin,) = [need for need in needs if need.startswith("array-api-compat")]
     version = pin.split("==")[1]
     assert manifest()["wheels"] == [f"./wheels/array_api_compat-{version}-py3-none-any.whl"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_packing_does_not_install_the_environment_again() -> None:
+    """Not even when its description is newer than it, as after each checkout."""
+    command = ["make", "--dry-run", "--what-if=pyproject.toml", f"BIN={Path(sys.executable).parent}", "package"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "tools/package.py" in done.stdout
+    assert "pip install" not in done.stdout and "-m venv" not in done.stdout
 
 
 def test_each_weights_file_has_a_model_card() -> None:
