@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from . import Subparsers
 
 _TOOLS = Path(__file__).resolve().parents[2] / "tools"
-"""Only a clone has them, and the extension's sources."""
+"""Folder of the programs that build and measure the extension, which only a clone has."""
 
 MEANINGS = {
     "bench.pfnn.frame_ms": ("ms", "PFNN network, one frame, one thread"),

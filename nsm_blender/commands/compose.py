@@ -72,7 +72,7 @@ def compose_all(args: argparse.Namespace, library: Path, out: Path, count: int) 
     left_out = left_out_of(args)
     shown = kinds_shown(library, left_out)
     for kind in (kind for kind in KINDS if kind not in shown):
-        print(f"no episodes of {kind}: nobody to train on does that in {library}")
+        print(f"no episodes of {kind}: no performer to train on shows that in {library}")
     shares = {kind: share for kind, share in SHARES.items() if kind in shown}
     recipe = Recipe(library, count, left_out, walks=args.walks, seed=args.seed, shares=shares)
     tally = compose_parts(recipe, out, args.processes)

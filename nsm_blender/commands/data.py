@@ -35,7 +35,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="library folder, made or added to")
     parser.add_argument("--fps", type=_positive, default=60.0, help="frame rate of the clips (default 60)")
     _add_reading(parser)
-    parser.add_argument("--subject", default="", help="who performs; used to split training from test data")
+    parser.add_argument("--subject", default="", help="the performer; used to split training from test data")
     parser.add_argument("--tags", nargs="*", default=[], metavar="TAG", help="what the clips show, such as walk turn")
     parser.add_argument("--licence", default="", help="licence of the recordings, kept with each clip")
     parser.set_defaults(handler=_import)

@@ -12,6 +12,7 @@ from . import compose, train_nsm
 
 SYSTEMS = ("nsm", "pfnn", "autoencoder", "locomotion", "footsteps", "end-effectors", "styles")
 _PFNN_EPOCHS, _PFNN_HIDDEN = 20, 512
+"""Epochs and hidden units of the PFNN, unless told otherwise."""
 _PFNN_VALIDATE_EVERY = 5
 """Epochs of the PFNN from one closed-loop validation to the next, since one takes as long as an epoch."""
 
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _train_manifold(args: argparse.Namespace) -> None:
-    """One of the manifold's networks, or its styles."""
+    """Train one of the manifold's networks, or take its styles."""
     from ..training import cards, manifold
 
     if args.subjects:

@@ -19,6 +19,7 @@ from ..rollout.nsm import Options
 from .nsm_trials import Figures, Log, Trial
 
 FULL = "full"
+"""Name of the network that nothing is left out of."""
 LEFT_OUT = {
     "no_bidirectional": Options(bidirectional=False),
     "no_interaction": Options(interaction=False),
@@ -30,7 +31,7 @@ LEFT_OUT = {
 @dataclass(frozen=True)
 class Row:
     """A row of the table. network: name of the file of weights. aside: metres to the left of where it is by which the
-    place of use is told, which shows whether one goes by what one is told or by what one sees."""
+    place of use is told, which shows whether the network goes by what it is told or by what it senses."""
 
     network: str
     options: Options = field(default_factory=Options)
@@ -38,7 +39,7 @@ class Row:
 
 
 ASIDE = 0.1
-"""Metres."""
+"""Metres by which a place of use is told aside."""
 TRAINED: Mapping[str, Row] = {
     FULL: Row(FULL),
     # The paper takes the interpolation away (Fig. 13), not what is predicted: nothing is trained anew for it.

@@ -51,7 +51,7 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Trial:
-    """One time of going to a thing and using it.
+    """A time of going to a thing and using it.
 
     finished: whether it was done. raw_cm, raw_deg, cm, deg: how far off, before and after the last correction; infinite
     when it was not finished. seconds: until the action's label; infinite when it never came. slide, low_slide: cm/s.
@@ -104,7 +104,7 @@ def carry_shot(piece: Piece, rng: np.random.Generator) -> Shot:
 
 
 def _start(collider: Collider, place: Array, front: float, rng: np.random.Generator) -> list[float]:
-    """Place and facing of one who does not stand in the thing."""
+    """Place and facing of a start at which the body is clear of the thing."""
     thing = Surroundings([collider]).at(0)
     while True:
         away = rng.uniform(NEAREST, FARTHEST) * direction(np.array(front + rng.uniform(-AROUND, AROUND)))
@@ -176,11 +176,11 @@ def trials(
 
 
 def told_aside(piece: Piece, metres: float) -> Piece:
-    """Furniture whose place of use is said to lie to the left of where it is, seen by who uses it."""
+    """Furniture whose place of use is said to lie to the left of where it is, as seen in use."""
     handles = piece.handles
     assert isinstance(handles, Seat | Carryable)
     facing = np.array(handles.facing)
-    # Who sits looks along the facing of the seat; who takes a box looks against that of its grasp.
+    # A sitting character looks along the facing of the seat, a carrier against that of the grasp.
     left = metres * np.array([-facing[1], facing[0], 0.0]) * (1.0 if isinstance(handles, Seat) else -1.0)
 
     def moved(place: Sequence[float]) -> list[float]:

@@ -19,14 +19,17 @@ from .layout import Layout
 from .pfnn import elu
 
 JOINTS = len(MODEL_SKELETON)
+"""Joints of the model skeleton, j of the paper."""
 SAMPLES = 13
-"""t = 13 trajectory samples (3.1), every tenth frame at 60 fps from -1 s to +1 s."""
+"""Trajectory samples, t of the paper (3.1): every tenth frame at 60 fps from -1 s to +1 s."""
 CURRENT = 6
 """Index of the sample at the current frame."""
 FUTURE = SAMPLES - CURRENT - 1
-"""t' = 6 samples after the current one."""
+"""Samples after the current one, t' of the paper."""
 SAMPLE_FRAMES = 10
+"""Frames from one sample to the next."""
 FPS = 60.0
+"""Frames a second of the rollout."""
 
 ACTIONS = ("idle", "walk", "run", "sit", "open", "carry", "climb")
 """Action labels; several may hold at once (carry and walk)."""
@@ -36,7 +39,7 @@ CONTACTS = ("LeftFoot", "RightFoot", "LeftHand", "RightHand", "Hips")
 """Key joints with a contact label."""
 
 CELLS = 8
-"""The interaction volume has 8 x 8 x 8 cells."""
+"""Cells of the interaction volume along each axis (4.3)."""
 ENVIRONMENT_SPHERES = (4, 22, 16)
 """Spheres along the radius, the arc and the height: R / r = 7, H / r = 16 (4.3)."""
 
@@ -57,7 +60,7 @@ INTERACTION = Layout(cell=(CELLS**3, 4))
 """I_i: of each cell the vector from its centre to the body's root, in the root frame, and its occupancy. The paper
 calls it 512-dimensional and each cell a vector of four; all 2048 numbers are fed."""
 TO_ROOT, OCCUPANCY = slice(0, 3), 3
-"""Places in a cell's vector."""
+"""Places, in a cell's vector, of the vector to the root and of the occupancy."""
 
 ENVIRONMENT = Layout(occupancy=ENVIRONMENT_SPHERES)
 """E_i: the spheres of the cylinder about the root."""

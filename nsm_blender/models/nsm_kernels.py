@@ -39,6 +39,7 @@ _CORNERS = [0, *((CELLS - 1) * CELLS**i for i in (2, 1, 0))]
 _WEIGHTS = re.compile(r"(^|_)w\d$")
 """Names of the matrices that are multiplied with vectors."""
 _ZERO, _ONE = np.zeros((), dtype=np.float32), np.ones((), dtype=np.float32)
+"""Numbers of float32, so that in-place operations convert nothing."""
 
 
 class NSM:

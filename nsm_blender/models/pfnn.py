@@ -20,17 +20,21 @@ from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from .layout import Layout
 
 JOINTS = len(MODEL_SKELETON)
+"""Joints of the model skeleton, j of the paper."""
 SAMPLES = 12
-"""t = 12 trajectory samples (4.3), every tenth frame at 60 fps from -1 s to +0.83 s."""
+"""Trajectory samples, t of the paper (4.3): every tenth frame at 60 fps from -1 s to +0.83 s."""
 CURRENT = 6
 """Index of the sample at the current frame."""
 SAMPLE_FRAMES = 10
+"""Frames from one sample to the next."""
 FPS = 60.0
+"""Frames a second of the rollout."""
 FUTURE = SAMPLES - CURRENT
 """Samples from the current frame on; the output predicts these only, as the past is known."""
 CONTROL_POINTS = 4
 """Sets of weights that the spline over the phase goes through (eq. 7)."""
 LAYERS = 3
+"""Layers of the network (eq. 5)."""
 
 INPUT = Layout(
     trajectory_position=(SAMPLES, 2),
@@ -56,7 +60,7 @@ OUTPUT = Layout(
 """y_i of 4.3; the trajectory is that of the next frame in the next root frame."""
 
 JOINT_INPUT_SCALE = 0.1
-"""Joint inputs are scaled down after normalising, so that the trajectory leads (5.3)."""
+"""Factor on joint inputs after normalising, so that the trajectory leads (5.3)."""
 
 
 def catmull_rom(phase: Any) -> Any:

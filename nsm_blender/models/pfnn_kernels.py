@@ -20,6 +20,7 @@ from .weights import check_shapes, file_hash, read_card, read_tensors
 Mode = Literal["cubic", "linear", "constant"]
 """How the spline over the phase is evaluated (5.2): exactly, or from precomputed tables."""
 MODES: tuple[Mode, ...] = ("cubic", "linear", "constant")
+"""All modes, the exact one first."""
 TABLES: Mapping[Mode, int] = {"cubic": CONTROL_POINTS, "linear": 10, "constant": 50}
 """Number of weight tables that each mode keeps: the control points themselves, or samples of the spline."""
 _TOGETHER: Mapping[Mode, int] = {"cubic": 4, "linear": 2, "constant": 1}

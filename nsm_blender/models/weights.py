@@ -24,9 +24,11 @@ from ..files import read_json
 Tensors = dict[str, NDArray[np.float32]]
 
 _LENGTH_BYTES = 8
+"""Bytes that hold the header's length."""
 _MAX_HEADER = 1 << 24
-"""Bytes; our headers take about one kilobyte, so a larger one is no header."""
+"""Bytes beyond which a header is taken for damage, since ours take about one kilobyte."""
 _ITEM_SIZES = {"F16": 2, "BF16": 2, "F32": 4}
+"""Bytes of a number of each type that is read."""
 
 
 def read_tensors(path: Path | str) -> Tensors:

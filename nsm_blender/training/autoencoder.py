@@ -22,13 +22,14 @@ from ..motion.rotations import Array
 from .loop import Training, cosine
 
 WINDOW = 240
+"""Frames of a training window (section 4)."""
 OVERLAP = 120
-"""Frames of a training window and of its overlap with the next (section 4)."""
+"""Frames that a window shares with the next (section 4)."""
 MAX_TURN = 14.0
-"""rad/s; a pirouette turns at 12."""
+"""Turn in rad/s from which a window is left out; a pirouette turns at 12."""
 
 _MEASURED_TOGETHER = 64
-"""Windows of one pass without gradients."""
+"""Windows of one pass without gradients, which bounds its memory."""
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,13 @@ from . import checkpoint
 from .loss_plot import draw
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
+"""Files in the folder of a run: the state to go on from, and the best weights so far."""
 HISTORY, PICTURE = "history.json", "progress.png"
-"""Files in the folder of a run: the state to go on from, the best weights so far, and the figures of the epochs."""
+"""Files in the folder of a run: the figures of all epochs as JSON, and as a picture."""
 SCORE = "score"
 """Name of the figure by which validation ranks epochs; less is better."""
 _PARAMETER, _BUFFER, _OPTIMIZER = "parameter.", "buffer.", "optimizer."
+"""Beginnings of the names of tensors in a checkpoint."""
 _LENGTHS = ("epochs", "steps")
 """Settings that may differ when a run is resumed, since a run may be made longer."""
 _PICTURE_SECONDS = 20.0

@@ -21,9 +21,13 @@ from .synthesis_data import locomotion_clips, walks
 
 PAPER = "Holden, Saito, Komura: A Deep Learning Framework for Character Motion Synthesis and Editing, 2016"
 MIRRORED = "mirrored in the sagittal plane"
+"""Words of the model card for clips that are trained on mirrored too."""
 FOOTSTEPS = synthesis.Settings(steps=3000, l1=0.01)
+"""Hyperparameters of the footstep network."""
 LOCOMOTION = synthesis.Settings(steps=5000, speed_weight=5.0, slide_weight=0.1)
+"""Hyperparameters of the network of locomotion."""
 END_EFFECTORS = synthesis.Settings(steps=1500, speed_weight=5.0)
+"""Hyperparameters of the network of punches and kicks."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Run:
     data: folder with index.json and clips/. out: weights to write. folder: of the checkpoint. epochs: of each
     stage of the autoencoder, steps: of the others; None takes the settings' own. autoencoder: weights that the
     networks decode with; None takes those that travel with the engine. command: what repeats the run.
-    unsure: performers who may be held-out ones. validation: performers of the training side on whom the run is
+    unsure: performers that may be held-out ones. validation: performers of the training side on which the run is
     watched; neither are trained on. pooling: False trains the network without pooling and dropout that the paper
     compares with, or the feed-forward network for it.
     """
@@ -60,7 +64,7 @@ class Run:
 
     @property
     def held_out(self) -> str:
-        """Who is held out, for the card."""
+        """The performers that are held out, in words for the card."""
         groups = (
             ("the performers", self.test_subjects),
             ("left out because they may be of these:", self.unsure),
@@ -70,7 +74,7 @@ class Run:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Performers who are not trained on."""
+        """Performers that are not trained on."""
         return (*self.test_subjects, *self.unsure, *self.validation)
 
     def settings(self, own: synthesis.Settings) -> synthesis.Settings:

@@ -43,14 +43,23 @@ PIECES = {
 }
 """Weights of pieces of the output in the loss, 1 for others: what steers the rollout is a hundredth of the numbers, and
 the next goal is not read, as goals come from the scene."""
-_NEAR = 0.5
-"""Metres from the goal at which the errors of what is predicted in its frame count once; nearer they count more,"""
-_NEAREST = 0.09
-"""down to here, so that it pays to learn centimetres there."""
-_STANDOFF = {"carry": 0.4, "open": 0.4}
-"""Metres from the goal, by kind of episode, at which one stands who has come to it: the goal is in the hands."""
-_TOUCHING = 5.0
-"""How much more the place and the rotation of a joint count while it touches something."""
+
+
+@dataclass(frozen=True)
+class Emphasis:
+    """How much more some errors count in the loss than PIECES says, by frame."""
+
+    near: float = 0.5
+    """Metres from the goal within which errors of what is predicted in its frame count more, by the inverse square."""
+    nearest: float = 0.09
+    """Metres from the goal within which they count no more than there, so that it pays to learn centimetres."""
+    standoff: Mapping[str, float] = field(default_factory=lambda: {"carry": 0.4, "open": 0.4})
+    """Metres from the goal of the root that has come to it, by kind of episode: there the goal is in the hands."""
+    touching: float = 5.0
+    """Factor, less 1, on the place and the rotation of a joint that touches something."""
+
+
+_EMPHASIS = Emphasis()
 _CONTACT_JOINTS = MODEL_SKELETON.indices(CONTACTS)
 _LEAST_RATE = 1e-3
 """Share of the learning rate that is left at the end of a cycle."""
@@ -119,7 +128,7 @@ class Trainer(Training):
             self.scaling |= _scaling_of(known)
             _begin_with(initial, known)
         self._weights = _output_weights().to(device)
-        self._standoff = torch.tensor([_STANDOFF.get(kind, 0.0) for kind in KINDS], device=device)
+        self._standoff = torch.tensor([_EMPHASIS.standoff.get(kind, 0.0) for kind in KINDS], device=device)
         self._starts = sequence_starts(data, settings.unroll)
         # Data that was added since does not change what the network's numbers mean: a resumed run keeps the scaling.
         parts = (("mean", 0), ("scale", 1))
@@ -220,10 +229,10 @@ class Trainer(Training):
         shape = OUTPUT.shape("goal_trajectory_position")
         standoff = self._standoff[torch.from_numpy(self.data.kind[rows].astype(np.int64)).to(self.device)]
         away = target[:, OUTPUT.goal_trajectory_position].reshape(-1, *shape).norm(dim=2, keepdim=True)
-        weight = (_NEAR / (away - standoff[:, None, None]).clamp(_NEAREST, _NEAR)) ** 2
+        weight = (_EMPHASIS.near / (away - standoff[:, None, None]).clamp(_EMPHASIS.nearest, _EMPHASIS.near)) ** 2
         for name in ("goal_trajectory_position", "goal_trajectory_direction"):
             out[:, getattr(OUTPUT, name)] = weight.expand(-1, *shape).flatten(1)
-        touch = 1 + _TOUCHING * target[:, OUTPUT.contact].clamp(0, 1)
+        touch = 1 + _EMPHASIS.touching * target[:, OUTPUT.contact].clamp(0, 1)
         for name in ("joint_position", "joint_rotation"):
             part = out[:, getattr(OUTPUT, name)].reshape(-1, *OUTPUT.shape(name)).flatten(2)
             part[:, _CONTACT_JOINTS] = touch[:, :, None].expand(-1, -1, part.shape[2])

@@ -17,8 +17,9 @@ from .loop import Training, cosine
 from .pfnn_data import DataSet, Features, balance
 
 BLOCKS = 16
+"""Phase blocks in a batch."""
 BLOCK_SIZE = 64
-"""Samples whose phases are nearly equal share one set of blended weights: 16 x 64 make a batch."""
+"""Samples in a phase block: their phases are nearly equal, so that they share one set of blended weights."""
 
 
 @dataclass

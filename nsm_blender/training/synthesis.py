@@ -35,7 +35,7 @@ WINDOW = 240
 _EXTENSION = WINDOW // 2
 """Frames by which an example is extended at both ends, so that short ones fill a window."""
 _SMOOTHINGS = 4
-"""How many degrees of smoothing of the trajectory are prepared."""
+"""Degrees of smoothing of the trajectory that are prepared."""
 
 
 @dataclass

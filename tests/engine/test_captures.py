@@ -118,7 +118,7 @@ def test_a_seat_where_nobody_sits_is_refused(tmp_path: Path, sitting: tuple[Trac
     with pytest.raises(FileFormatError, match=r"seat 1 is 1\.0\d m aside of .* check position, axes and unit"):
         recorded_sits(tmp_path)
     keep(tmp_path, clip_of(walk(1.0), "sits"), [a_seat(place)])
-    with pytest.raises(FileFormatError, match="nobody was found to sit down"):
+    with pytest.raises(FileFormatError, match="no sitting down was found"):
         recorded_sits(tmp_path)
 
 

@@ -42,7 +42,7 @@ COLUMNS = (
     ("round_trip_deg_max", "deg"),
     (f"seconds_{FRAMES}", "seconds"),
 )
-"""Of the table: the figure, of which the worst over all motions is shown, and its heading."""
+"""Columns of the table: the figure, of which the worst over all motions is shown, and its heading."""
 _CLONE = Path(__file__).resolve().parents[3]
 
 
