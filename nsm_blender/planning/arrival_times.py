@@ -19,6 +19,7 @@ from ..shot.shot import Shot
 from ..tasks.interaction_targets import open_aim, put_down_aim
 from ..tasks.task_machine import FACING, SETTLED, TURN_FIRST, TURNED_ENOUGH
 from .path_planner import Leg, Planner
+from .path_search import Route
 from .placement_fit import misfit
 from .scene_planner import through_door
 from .trajectory import TURN_RATE
@@ -166,6 +167,20 @@ def _too_large(planner: Planner, shot: Shot, key: ActionKey, leg: Leg, frame: fl
     assert put is not None
     loose = [one.name for one in shot.colliders if one.role == "carryable"]
     return misfit(held.box, put, thing, pose, leg.handles, planner.around(frame).without(loose))
+
+
+def plan(shot: Shot) -> list[Route | None]:
+    """The routes that the keys of a shot ask for, one per key, each from the end of the one before.
+
+    Things are taken where they are when a key sets off, about. None for a key that goes nowhere. Raises ShotError, and
+    RouteError for the first goal that cannot be reached.
+    """
+    shot.validate()
+    seen = foresee(shot)
+    for one in seen:
+        if one.trouble:
+            raise RouteError(one.trouble)
+    return [None if one.leg is None else one.leg.route for one in seen]
 
 
 def _walking(planner: Planner, key: ActionKey, leg: Leg, facing: float) -> tuple[float, float]:

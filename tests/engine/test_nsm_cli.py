@@ -31,7 +31,7 @@ EPISODES = 4
 
 @pytest.fixture(scope="module")
 def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three performers, of whom one is held out; nobody climbs."""
+    """Three performers, one of them held out; none climbs."""
     folder = tmp_path_factory.mktemp("captures")
     for number, turn in enumerate((-2.0, 0.0, 2.0)):
         keep(folder, clip_of(come_and_go(turn), f"walk{number}", "anna", ("locomotion",)))
