@@ -283,6 +283,11 @@ def build(data: Path, subjects: Sequence[str] = (), warps: Sequence[float] = ())
         for i, kind in enumerate(KINDS):
             minutes[kind] += float((recorded == i).sum() / FPS / 60)
     t, h = Features.concatenate(train), Features.concatenate(held_out)
+    if not len(h.x):
+        raise FileFormatError(
+            f"{data}: its clips are too short: the last {HELD_OUT_SHARE:.0%} of none, which are held out, hold two "
+            "seconds; add clips of half a minute."
+        )
     reference = mean_rotations(t.rotations[:: max(len(t.x) // 50000, 1)])
     set_rotations(t, reference)
     set_rotations(h, reference)

@@ -103,58 +103,6 @@ def test_arrows_point_one_way(room: str, above: list[str]) -> None:
     assert not [path for path in tracked(f"{room}/*.py") if import_of(path, *above)]
 
 
-def imported_modules(path: Path, modules: dict[str, Path]) -> set[str]:
-    """The dotted names, of `modules`, that a file imports, also inside functions; not those for type checks alone."""
-    tree = ast.parse(path.read_text())
-    typed = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
-        for statement in node.body
-        for inner in ast.walk(statement)
-    }
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if id(node) in typed:
-            continue
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            room = path.parents[node.level - 1].relative_to(ROOT).parts if node.level else ()
-            base = ".".join((*room, *(node.module or "").split("."))).strip(".")
-            # `from .room import x`: x is a file of the room, or something in the room's own file.
-            found |= {name if (name := f"{base}.{alias.name}") in modules else base for alias in node.names}
-    return found & modules.keys()
-
-
-def circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """One path round each circle that a search from every module meets."""
-    found, done = [], set()
-
-    def follow(module: str, path: list[str]) -> None:
-        if module in path:
-            found.append([*path[path.index(module) :], module])
-        elif module not in done:
-            for other in sorted(graph[module]):
-                follow(other, [*path, module])
-            done.add(module)
-
-    for module in sorted(graph):
-        follow(module, [])
-    return found
-
-
-def test_no_files_import_each_other_in_a_circle() -> None:
-    modules = {}
-    for path in tracked("nsm_blender/*.py", "scene/*.py", "operators/*.py", "panels/*.py"):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    graph = {name: imported_modules(path, modules) - {name} for name, path in modules.items()}
-    assert sum(map(len, graph.values())) > len(graph), "the imports are found at all"
-    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}}) == [["a", "b", "c", "a"]]
-    assert not circles(graph)
-
-
 def test_nothing_outside_the_clone_is_named() -> None:
     # Put together from pieces, so that this file does not find itself.
     outside = re.compile("|".join(("[.][.]/sha" + "red", "/wo" + "rk/")))
@@ -222,3 +170,55 @@ def test_importing_the_engine_loads_neither_torch_nor_weights() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def imported_modules(path: Path, modules: dict[str, Path]) -> set[str]:
+    """The dotted names, of `modules`, that a file imports, also inside functions; not those for type checks alone."""
+    tree = ast.parse(path.read_text())
+    typed = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in typed:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            room = path.parents[node.level - 1].relative_to(ROOT).parts if node.level else ()
+            base = ".".join((*room, *(node.module or "").split("."))).strip(".")
+            # `from .room import x`: x is a file of the room, or something in the room's own file.
+            found |= {name if (name := f"{base}.{alias.name}") in modules else base for alias in node.names}
+    return found & modules.keys()
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """One path round each circle that a search from every module meets."""
+    found, done = [], set()
+
+    def follow(module: str, path: list[str]) -> None:
+        if module in path:
+            found.append([*path[path.index(module) :], module])
+        elif module not in done:
+            for other in sorted(graph[module]):
+                follow(other, [*path, module])
+            done.add(module)
+
+    for module in sorted(graph):
+        follow(module, [])
+    return found
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    modules = {}
+    for path in tracked("nsm_blender/*.py", "scene/*.py", "operators/*.py", "panels/*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    graph = {name: imported_modules(path, modules) - {name} for name, path in modules.items()}
+    assert sum(map(len, graph.values())) > len(graph), "the imports are found at all"
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}}) == [["a", "b", "c", "a"]]
+    assert not circles(graph)

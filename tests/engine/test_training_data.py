@@ -302,6 +302,14 @@ def test_the_end_of_each_clip_is_held_out_and_not_mirrored(data: DataSet) -> Non
     assert np.abs(data.held_out.y[:, OUTPUT.joint_rotation]).max() > 0
 
 
+def test_clips_that_are_too_short_to_hold_anything_out_are_refused(tmp_path: Path) -> None:
+    clip = perform(SPEED, 8.0).clip
+    clip.meta.update({"name": "short", "subject": "a", "licence": "CC0", "tags": ["walk"]})
+    update_library(tmp_path, [clip])
+    with pytest.raises(FileFormatError, match="too short"):
+        build(tmp_path)
+
+
 def test_subjects_can_be_chosen_and_none_is_an_error(folder: Path) -> None:
     assert sorted(choose_clips(folder, subjects=["a"])) == ["idle", "run", "walk"]
     with pytest.raises(FileFormatError, match="no locomotion clip of subject nobody"):
