@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..cleanup.pfnn_foot_lock import contacts_of, lock_feet
-from ..models.pfnn import FPS, PFNN
+from ..models.pfnn import FPS
+from ..models.pfnn_kernels import PFNN
 from ..motion.gait import GAITS
 from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous

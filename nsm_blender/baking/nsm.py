@@ -14,7 +14,8 @@ from ..cleanup.cleanup import Posed, posed
 from ..errors import ShotError
 from ..geometry.colliders import Surroundings
 from ..geometry.scene_state import Scenery, blended
-from ..models.nsm import ACTIONS, FPS, NSM
+from ..models.nsm import ACTIONS, FPS
+from ..models.nsm_kernels import NSM
 from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON

@@ -22,7 +22,9 @@ from ..tasks.sit import seat_aim
 from .bench import ONE_THREAD, median_seconds
 
 ROOM = 0
+"""Seed of the room."""
 _STILL_FOR = 60
+"""Frames of different inputs that are predicted in turn; the rollout begins again after five times as many."""
 _FELT = 0.15
 """Share of the environment's spheres that touch something."""
 

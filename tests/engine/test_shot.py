@@ -241,7 +241,7 @@ def test_shots_that_differ_have_different_hashes() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"name": "a",\n "fps": 24,,\n}', r"a\.json, line 2: not JSON"),
+        ('{"name": "a",\n "fps": 24,,\n}', r"a\.json, line 2: not a shot, as it is not JSON"),
         ("[1, 2]", r"a\.json: not a shot"),
         ('{"name": "a"}', r"a\.json: not a shot"),
         ('{"name": "a", "fps": 24, "frames": 10, "colour": "red"}', r"a\.json: not a shot .*colour"),
@@ -261,7 +261,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_name(tmp_path: Path) -> 
     with pytest.raises(ShotError, match=r"none\.json: cannot be read"):
         Shot.load(tmp_path / "none.json")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ShotError, match=r"binary\.json: cannot be read"):
+    with pytest.raises(ShotError, match=r"binary\.json: not a shot, as it is not UTF-8 text"):
         Shot.load(tmp_path / "binary.json")
 
 

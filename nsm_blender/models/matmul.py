@@ -19,30 +19,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 Float32 = NDArray[np.float32]
+IntArray = NDArray[np.intp]
 
 _ONE_THREAD_ELEMENTS = 9000
-"""OpenBLAS uses a second thread for matrix-vector products of 9216 elements and more. Waking that thread
-costs more than it saves at our sizes, and milliseconds when its core is busy."""
+"""Elements of a matrix up to which OpenBLAS multiplies it with a vector on one thread: from 9216 on it wakes a second
+one, which costs more than it saves at our sizes, and milliseconds when its core is busy."""
 _FEW_COLUMNS = 64
+"""Columns of the second factor up to which a product counts as narrow, and is parted for the BLAS."""
 _SMALL_PRODUCT = 1_000_000
-"""Up to this many multiplications OpenBLAS (on AVX-512) takes matrices as they lie; larger ones it first
-copies into another order, which for a few columns costs more than the product."""
+"""Multiplications up to which OpenBLAS (on AVX-512) takes matrices as they lie; larger ones it first copies into
+another order, which for a few columns costs more than the product."""
 _CACHED_ROWS = 32
-"""Rows of the second factor that `einsum` goes through at once: at our widths they stay in a core's
-nearest cache."""
+"""Rows of the second factor that `einsum` goes through at once, so that at our widths they stay in a core's nearest
+cache."""
 _LANES = 4
 """Numbers that `einsum` takes at once."""
 _LARGE_PRODUCT = 10_000_000
 """Multiplications (about a millisecond of `einsum`) from which threads are worth starting."""
 _COPIED = 2_000_000
-"""Elements of windows that are copied for one product: less makes the BLAS start too often, more misses the cache."""
+"""Elements of windows that are copied for one product, since fewer make the BLAS start too often and more miss the
+cache."""
 _MANY_ROWS = 200
 """Rows of a product from which the BLAS is as fast as with any more."""
 _WIDTHS = (16, 8, 4, 2, 1)
-"""Rows of a strip of a matrix: with more, and with numbers that are no powers of two, products take longer."""
+"""Rows of a strip of a matrix, since products take longer with more, and with numbers that are no powers of two."""
 _LINE = 16
-"""Numbers in a line of the cache."""
+"""Numbers of four bytes in a line of the cache."""
 _TRIALS = 5
+"""Timings of which the best counts."""
 
 
 @cache

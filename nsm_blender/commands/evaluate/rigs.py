@@ -6,6 +6,7 @@ The motions are made here, by the engine; the child binds each rig, bakes them, 
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -17,11 +18,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import UserError
-from ..evaluation.bench import ONE_THREAD
-from ..evaluation.rig_figures import BARS
-from ..evaluation.rig_motions import FRAMES, motions
-from ..evaluation.rigs import PROPORTIONED, RECIPES
+from ...errors import UserError
+from ...evaluation.bench import ONE_THREAD
+from ...evaluation.rig_figures import BARS
+from ...evaluation.rig_motions import FRAMES, motions
+from ...evaluation.rigs import PROPORTIONED, RECIPES
+from .results import Figures, Keep, Told
+
+SUMMARY = "binding and retargeting by the installed extension, on test rigs of all conventions"
 
 _FIRST = ("Rigify metarig", "Rigify generated, FK", "Rigify generated, IK", "Mixamo", "Unreal 5", "MakeHuman", "VRM",
           "cgspeed", "LaFAN", "A-pose with random rolls", "nonsense names", "child", "giant at 0.01")  # fmt: skip
@@ -38,17 +42,22 @@ COLUMNS = (
     ("round_trip_deg_max", "deg"),
     (f"seconds_{FRAMES}", "seconds"),
 )
-"""Of the table: the figure, of which the worst over all motions is shown, and its heading."""
-_CLONE = Path(__file__).resolve().parents[2]
+"""Columns of the table: the figure, of which the worst over all motions is shown, and its heading."""
+_CLONE = Path(__file__).resolve().parents[3]
 
 
-def evaluated(chosen: Sequence[str], sheets: Path | None) -> tuple[dict[str, float], dict[str, object]]:
-    """The figures of the rigs whose names hold one of the texts `chosen` (of all, when there are none), and what they
-    were measured on. Prints a table. sheets: folder for contact sheets, or None.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this system."""
+    parser.add_argument("--sheets", type=Path, metavar="DIR", help="also draw a contact sheet of each bake")
+    parser.add_argument("--rig", action="append", default=[], metavar="NAME",
+                        help="only those with this in their name; may be repeated")  # fmt: skip
 
-    Raises UserError when something that is needed is missing.
-    """
-    names = [name for name in RIGS if not chosen or any(text.lower() in name.lower() for text in chosen)]
+
+def measure(args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
+    """The figures of the rigs that were asked for, and what they were measured on. Prints a table. Raises UserError
+    when something that is needed is missing."""
+    sheets: Path | None = args.sheets
+    names = [name for name in RIGS if not args.rig or any(text.lower() in name.lower() for text in args.rig)]
     if not names:
         raise UserError(f"There is no such test rig; there are: {'; '.join(RIGS)}.")
     if not (_CLONE / "tools" / "rigs_session.py").is_file():
@@ -59,12 +68,12 @@ def evaluated(chosen: Sequence[str], sheets: Path | None) -> tuple[dict[str, flo
         sheets.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="nsm-rigs-") as folder:
         figures = _measured_in_blender(Path(folder), names, sheets)
-    meta: dict[str, object] = figures.pop("meta")
+    meta: Told = figures.pop("meta")
     print(table(names, figures))
     return figures, meta
 
 
-def table(names: Sequence[str], figures: dict[str, float]) -> str:
+def table(names: Sequence[str], figures: Figures) -> str:
     """The worst figures of each rig for people; an exclamation mark follows what is over its bar."""
     lines = [f"{'':44}" + "".join(f"{heading:>9} " for _, heading in COLUMNS)]
     lines.append(f"{'bar':44}" + "".join(f"{BARS.get(figure, 0):9.2f} " for figure, _ in COLUMNS))
@@ -77,7 +86,7 @@ def table(names: Sequence[str], figures: dict[str, float]) -> str:
     return "\n".join(lines)
 
 
-def worst(figures: dict[str, float], name: str, figure: str) -> float:
+def worst(figures: Figures, name: str, figure: str) -> float:
     """A rig's largest value of a figure over all motions; not a number where it has none."""
     beginning, end = f"rigs.{row(name)}.", f".{figure}"
     return max((v for k, v in figures.items() if k.startswith(beginning) and k.endswith(end)), default=float("nan"))
