@@ -17,7 +17,6 @@ from nsm_blender.geometry.rooms import Room, random_room
 from nsm_blender.models.nsm import CONTACTS, OUTPUT
 from nsm_blender.motion.filters import runs
 from nsm_blender.motion.rotations import Array
-from nsm_blender.rollout.nsm_network import actions_of, load
 from nsm_blender.rollout.progress_assist import MOST, PACE
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
