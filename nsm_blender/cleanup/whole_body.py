@@ -87,7 +87,7 @@ APART = 0.11
 
 _BONES = (*CAPSULES, ("LeftFoot", "LeftToe", 0.03), ("RightFoot", "RightToe", 0.03))
 _BALLS = [(bone, share) for bone in _BONES for share in (0.1, 0.4, 0.7, 1.0)]
-_BALLS += [(bone, 0.6) for bone in _BONES if bone[0].endswith("ForeArm")] + [(("Neck", "Head", 0.1), 1.5)]
+_BALLS += [(bone, 0.6) for bone in _BONES if bone[0].endswith("ForeArm")] + [(("Neck", "Head", 0.1), 1.65)]
 """Bone (joints at both ends, radius in meters), and share of its length, of each ball of the body; the last is the top
 of the head."""
 _FIRST = np.array(MODEL_SKELETON.indices([first for (first, _, _), _ in _BALLS]))

@@ -19,7 +19,7 @@ class Idle(Task):
 
     name, doing = "idle", "standing still"
     goes = False
-    training = ("milling",)
+    training = ("idle_shuffle",)
 
     def facing(self, planner: Planner, key: ActionKey, place: Array, frame: float) -> float | None:
         """The key's, its goal's, or towards its goal."""

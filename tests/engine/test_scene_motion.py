@@ -9,7 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nsm_blender.cleanup.cleanup import FARTHEST, TRUNK, Posed, allowed, foot_contacts, posed
+from nsm_blender.cleanup.cleanup import Posed, posed
+from nsm_blender.cleanup.corrections import FARTHEST, TRUNK, allowed
+from nsm_blender.cleanup.foot_contacts import foot_contacts
 from nsm_blender.cleanup.seating import HIP_JOINTS, Seating, sitting_place
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Carryable, Seat
