@@ -26,7 +26,7 @@ from ..motion.foot_lock import plant_feet
 from ..motion.ik import solve_limb
 from ..motion.rotations import Array, from_yaw, make_continuous, multiply, rotate, wrap_angle
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
-from ..planning.occupancy_grid import CROUCHED, Footprints
+from ..planning.occupancy_grid import CROUCHED, ObstacleOutlines
 from ..rollout.held_objects import (
     ARMS,
     PALM_THICKNESS,
@@ -188,7 +188,7 @@ def _planted(record: SceneRecord, hips: Array, rotations: Array, contacts: Array
 def _ducked(record: SceneRecord, colliders: Sequence[Collider]) -> Array:
     """Metres (T,) by which one ducks more than the network has it, under what stands still and lets one pass so."""
     heads = record.places[:, MODEL_SKELETON.index("Head")]
-    still = Footprints.of(Surroundings([collider for collider in colliders if len(collider.poses) == 1]).at(0))
+    still = ObstacleOutlines.of(Surroundings([collider for collider in colliders if len(collider.poses) == 1]).at(0))
     above = still[still.low >= record.root[0, 2] + CROUCHED]
     under = above.distances(heads[:, :2]) < OVERHEAD
     return sinking(heads[:, 2], np.where(under, above.low, np.inf).min(axis=1, initial=np.inf))

@@ -18,7 +18,7 @@ from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
 from .approach_poses import BEFORE, Approach, Side, Stand
 from .narrow_passages import TURNED, gaps_on
-from .occupancy_grid import ANKLE, CROUCHED, TOLERANCE, Footprints
+from .occupancy_grid import ANKLE, CROUCHED, TOLERANCE, ObstacleOutlines
 from .path_search import SPACING, Finder, Route, finder, led_out, resampled, wider
 from .speed_profile import Walker
 from .velocity_constraints import Berth
@@ -136,7 +136,7 @@ class Planner:
         return out
 
     @cached_property
-    def _still(self) -> Footprints:
+    def _still(self) -> ObstacleOutlines:
         """What stands still and is in a body's way, from above."""
         return self.in_the_way(0)
 
@@ -148,9 +148,9 @@ class Planner:
         """The things that do not move, at a frame."""
         return self.surroundings.at(frame).without(self.movers)
 
-    def in_the_way(self, frame: float, without: Collection[str] = ()) -> Footprints:
+    def in_the_way(self, frame: float, without: Collection[str] = ()) -> ObstacleOutlines:
         """What does not move and is in a body's way at a frame, from above, but the things of these names."""
-        things = Footprints.of(self.around(frame).without(without))
+        things = ObstacleOutlines.of(self.around(frame).without(without))
         return things.between(self.ground + ANKLE, self.ground + self.shot.route_options.height)
 
     def _finder(self, frame: float, passable: Collection[str]) -> Finder:
