@@ -17,13 +17,15 @@ from ..shot.goals import RouteOptions
 ANKLE, CROUCHED = BODY.ankle, BODY.crouched
 TOLERANCE = 0.01
 """Metres that a body's radius may be missed by."""
-REACH = 0.35
-"""Metres beyond the body's radius up to which the distance to things is told apart."""
 CELL, MOST_CELLS = 0.05, 300_000
 """Metres between the points of the grid, and the number of points above which they are farther apart."""
 TIGHT, TIGHT_COST = 0.2, 1.5
 """Metres beyond the body's radius below which a way counts as tight, and metres of free walking that a metre of the
 tightest way costs more, so that ways keep off walls where there is room."""
+ROOMY = 0.15
+"""Metres beyond the body's radius that a route keeps off things where it can."""
+REACH = TIGHT + ROOMY
+"""Metres beyond the body's radius up to which the distance to things is told apart: farther off it changes no way."""
 CROUCH_COST, SIDEWAYS_COST = 3.0, 6.0
 """Metres of walking that a metre of crouching, and of going sideways through a gap, costs beside the walking itself."""
 BLOCKED = 1e5

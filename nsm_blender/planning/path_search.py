@@ -24,6 +24,7 @@ from .occupancy_grid import (
     CROUCH_COST,
     MOST_CELLS,
     REACH,
+    ROOMY,
     TOLERANCE,
     ObstacleOutlines,
     OccupancyGrid,
@@ -39,8 +40,6 @@ AROUND = 6.0
 """Metres around start and end in which a way is looked for first; then everywhere."""
 EDGE = 1.0
 """Metres of free floor kept around all things, so that ways lead round the outside too."""
-ROOMY = 0.15
-"""Metres beyond the body's radius that a route keeps off things where it can."""
 DETOUR = 3.0
 """Metres of a detour that is made rather than go sideways through a gap."""
 THINNEST = 0.05

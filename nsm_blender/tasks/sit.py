@@ -29,12 +29,12 @@ from ..rollout.nsm import SceneCharacter
 from ..shot.goals import ActionKey, Goal
 from .protocol import SETTLED, Completion, Held, Posture, ThingTask, facing_of
 
-AISLE = (0.3, 0.25, 0.2, 0.16, 0.12)
+AISLE = np.linspace(BODY.radius, BODY.shuffling, 5)
 """Metres from a seat's front edge at which the root may stand, its back to the seat, where a thing before the seat
 leaves no more room than for shins."""
 STRAIGHT = 0.2
 """Metres aside of straight before a seat from which a body sits down more surely than from the aisle at its edge."""
-ALONG_SEAT = (0.0, 0.2, -0.2)
+ALONG_SEAT = (0.0, BODY.trunk, -BODY.trunk)
 """Metres beside the seat's middle at which the root may stand in the aisle."""
 RISES = 0.08
 """Metres over a seat by which a part of it must rise to be a back or an arm rest."""
