@@ -16,7 +16,7 @@ class Idle(Task):
 
     name, doing = "idle", "standing still"
     goes = False
-    training = ("milling",)
+    training = ("standing",)
 
     def facing(self, planner: Planner, key: ActionKey, place: Array, frame: float) -> float | None:
         """The key's, its goal's, or towards its goal."""
