@@ -31,7 +31,7 @@ from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
 from .allowed_contacts import Room
 from .corrections import Correction, held, resettled, seated
 from .foot_contacts import foot_contacts
-from .footholds import Footholds
+from .footholds import footholds
 from .hand_targets import HandTargets, carrying, gripping
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
@@ -79,23 +79,19 @@ def posed(
     things = _tracks(hands, by_name, count, rate)
     places, planted = _planted(record, hips, rotations, contacts, wanted)
     steps = Surroundings([collider for collider in colliders if collider.role == "climbable"])
-    near = _around(root, steps, rate)
-    around = [near(frame).of(list(steps.names)) for frame in range(count)] if steps.names else []
-    if any(len(placed) for placed in around):
-        holds = Footholds(places, planted, contacts, around, float(root[0, 2]))
-        if shifts := holds.shifts(np.zeros((count, 3))):
-            contacts = holds.contacts
-            for side in shifts:
-                wanted[:, MODEL_SKELETON.index(side + "Toe")] = places[:, MODEL_SKELETON.index(side + "Toe")]
-            places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
+    contacts, shifts = footholds(places, contacts, _around(root, steps, rate), float(root[0, 2]))
+    if shifts:
+        toes = MODEL_SKELETON.indices([side + "Toe" for side in shifts])
+        wanted[:, toes] = places[:, toes]
+        places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
     room = Room(record, hands, colliders, things, rate)
     before = places, planted
     body = WholeBody(
         places, planted, _wanted(room, places, planted, root, contacts, hands, seatings, by_name, things, rate)
     )
-    shifts = stood(body.displacements(), body.stands)
-    places, rotations = body.posed(shifts)
-    root[:, :2] += shifts[:, HIPS][:, :2]
+    moves = stood(body.displacements(), body.stands)
+    places, rotations = body.posed(moves)
+    root[:, :2] += moves[:, HIPS][:, :2]
     targets = HandTargets(places, rotations)
     for hold in hands.holds:
         targets.hold(hold, things[hold.name])

@@ -16,6 +16,8 @@ _TOUCHING = 1e-4
 """Meters between two cuboids of a thing that make them one body: a way out of one leads on into the other."""
 _ACROSS = 0.45
 """Meters, about the length of the longest bone, within which a further cuboid is in the way of a whole bone."""
+_ALIKE = 0.3
+"""Cosine between two ways out from which they lead to the same side."""
 _OVERLAP = 5
 """Moments around a change of sides in which a part is out on both: it goes round the edge, not through it."""
 _FARTHEST = 1.0
@@ -202,7 +204,7 @@ class _Thing:
         farthest = np.maximum.reduceat(exits, np.flatnonzero(np.diff(owner, prepend=-1)))
         inside = np.unique(moment[away < 0] * many + parts[ball[away < 0]])
         group = np.searchsorted(whole, moment[touched] * many + parts[ball[touched]])
-        deep = np.isin(whole, inside)
+        deep = _ever(whole // many, whole % many, np.isin(whole, inside))
         kept = [(number, int(one % many), int(moments[one // many])) for one in whole]
         known = np.array([balls.sides.get(one, -1) for one in kept])
         farthest[known >= 0] = np.where(known[known >= 0, None] == _EACH, farthest[known >= 0], np.inf)
@@ -210,8 +212,12 @@ class _Thing:
         balls.sides.update(zip(kept, chosen.tolist(), strict=True))
         also = np.where(deep, _across_changes(whole // many, whole % many, chosen), -1)
         chosen = np.where(deep, chosen, -1)
-        on = touched[chosen[group] >= 0]
-        away[on], way[on] = self._out(local, radii, moment[on], ball[on], chosen[group[chosen[group] >= 0]])
+        turned = np.flatnonzero(chosen[group] >= 0)
+        # A ball that only touches, and on much the same side, leaves straight.
+        straight = np.einsum("ni,ni->n", way[touched[turned]], _DIRECTIONS[chosen[group[turned]]]) > _ALIKE
+        turned = turned[~straight | (away[touched[turned]] < 0)]
+        on = touched[turned]
+        away[on], way[on] = self._out(local, radii, moment[on], ball[on], chosen[group[turned]])
         more = touched[also[group] >= 0]
         other = self._out(local, radii, moment[more], ball[more], also[group[also[group] >= 0]])
         return moment[more], ball[more], *other
@@ -243,6 +249,15 @@ class _Thing:
                         break
                     far[row[starts]] = farther
         return out
+
+
+def _ever(moment: Array, part: Array, inside: Array) -> Array:
+    """Whether (N,) a part is inside at any of the moments that follow each other."""
+    order = np.lexsort((moment, part))
+    breaks = (np.diff(part[order], prepend=-1) != 0) | (np.diff(moment[order], prepend=-1) > _EPISODE)
+    out = np.empty(len(order), dtype=bool)
+    out[order] = np.logical_or.reduceat(inside[order], np.flatnonzero(breaks))[np.cumsum(breaks) - 1]
+    return out
 
 
 def _across_changes(moment: Array, part: Array, chosen: Array) -> Array:
