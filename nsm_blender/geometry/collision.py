@@ -204,7 +204,7 @@ class _Thing:
         farthest = np.maximum.reduceat(exits, np.flatnonzero(np.diff(owner, prepend=-1)))
         inside = np.unique(moment[away < 0] * many + parts[ball[away < 0]])
         group = np.searchsorted(whole, moment[touched] * many + parts[ball[touched]])
-        deep = _ever(whole // many, whole % many, np.isin(whole, inside))
+        deep = _nearly(whole // many, whole % many, np.isin(whole, inside))
         kept = [(number, int(one % many), int(moments[one // many])) for one in whole]
         known = np.array([balls.sides.get(one, -1) for one in kept])
         farthest[known >= 0] = np.where(known[known >= 0, None] == _EACH, farthest[known >= 0], np.inf)
@@ -251,12 +251,15 @@ class _Thing:
         return out
 
 
-def _ever(moment: Array, part: Array, inside: Array) -> Array:
-    """Whether (N,) a part is inside at any of the moments that follow each other."""
+def _nearly(moment: Array, part: Array, inside: Array) -> Array:
+    """Whether (N,) a part is inside, or soon, or was lately."""
     order = np.lexsort((moment, part))
-    breaks = (np.diff(part[order], prepend=-1) != 0) | (np.diff(moment[order], prepend=-1) > _EPISODE)
-    out = np.empty(len(order), dtype=bool)
-    out[order] = np.logical_or.reduceat(inside[order], np.flatnonzero(breaks))[np.cumsum(breaks) - 1]
+    out = inside.copy()
+    for shift in range(1, _OVERLAP + 1):
+        first, second = order[:-shift], order[shift:]
+        near = (part[first] == part[second]) & (moment[second] - moment[first] <= _OVERLAP)
+        out[first[near & inside[second]]] = True
+        out[second[near & inside[first]]] = True
     return out
 
 
