@@ -29,7 +29,7 @@ from ..rollout.nsm import SceneCharacter
 from ..shot.goals import ActionKey, Goal
 from .protocol import SETTLED, Completion, Held, Posture, ThingTask, facing_of
 
-AISLE = np.linspace(BODY.radius, BODY.shuffling, 5)
+AISLE = (0.3, 0.25, 0.2, 0.16, 0.12)
 """Metres from a seat's front edge at which the root may stand, its back to the seat, where a thing before the seat
 leaves no more room than for shins."""
 STRAIGHT = 0.2
@@ -60,6 +60,7 @@ RADIUS = {bone: radius for bone, _, radius in CAPSULES}
 """Metres that must be free about a bone of a sitter."""
 _SIDES = ("Left", "Right")
 _SHINS = [side + "Leg" for side in _SIDES]
+_KNEES = MODEL_SKELETON.indices(_SHINS)
 _THIGH = float(np.linalg.norm(MODEL_SKELETON.offsets[MODEL_SKELETON.index("LeftLeg")]))
 _HEAD = MODEL_SKELETON.index("Head")
 _SITTING = MODEL_SKELETON.rest_positions()
@@ -106,17 +107,18 @@ class Sit(ThingTask):
         ]
 
     def parts(self, stand: Stand, pose: Array, ground: float) -> list[BodyPart]:
-        """Trunk and head over the seat, shins before it."""
+        """Trunk and head over the seat, knees and shins before it."""
         seat = stand.handles
         assert isinstance(seat, Seat)
         _, front, _ = _axes(seat, pose)
-        points = bone_points(_sitter(seat, pose, ground))
+        joints = _sitter(seat, pose, ground)
+        points = bone_points(joints)
         trunk, head, shins = (points[np.isin(OWNERS, bones)] for bones in (["Hips"], ["Neck"], _SHINS))
         belly = trunk + max(BODY.chest - RADIUS["Hips"] - seat.depth / 2, 0.0) * front
         return [
             (np.vstack((trunk, belly)), RADIUS["Hips"]),
             (np.vstack((head, head[-1] + LEANS * front)), RADIUS["Neck"]),
-            (shins, RADIUS["LeftLeg"]),
+            (np.vstack((joints[_KNEES], shins)), RADIUS["LeftLeg"]),
         ]
 
     def apart(self, planner: Planner, thing: Collider, frame: float) -> ObstacleOutlines | None:
