@@ -24,7 +24,7 @@ def bent() -> tuple[Array, Array]:
     rotations = np.repeat(turn[:, None], len(MODEL_SKELETON), axis=1)
     hips = np.tile([0.0, 0.0, HIPS_HEIGHT], (FRAMES, 1)) + rng.normal(0, 0.05, (FRAMES, 3))
     places = MODEL_SKELETON.positions(hips, rotations)
-    for limb, straight in ((*((leg, 0.8) for leg in LEGS.values()), *((arm, 0.7) for arm in ARMS.values()))):
+    for limb, straight in (*((leg, 0.8) for leg in LEGS.values()), *((arm, 0.7) for arm in ARMS.values())):
         upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
         length = np.linalg.norm(MODEL_SKELETON.offsets[[middle, end]], axis=1).sum()
         way = np.array([0.0, -0.2, -1.0]) if limb in LEGS.values() else np.array([0.0, -1.0, -0.3])
@@ -51,7 +51,9 @@ def test_the_derivatives_of_joints_are_their_central_differences(scale: float, o
     elbows = MODEL_SKELETON.indices([limb.middle for limb in ARMS.values()])
     now = body.at(x, np.arange(FRAMES)).moves
     for column in range(SIZE):
-        more, less = (body.at(x + sign * step * np.eye(SIZE)[column], np.arange(FRAMES), False).places for sign in (1, -1))
+        more, less = (
+            body.at(x + sign * step * np.eye(SIZE)[column], np.arange(FRAMES), False).places for sign in (1, -1)
+        )
         wrong = np.abs(now[..., column] - (more - less) / (2 * step))
         if TRUNK.stop > column >= PELVIS.start:
             # Derivatives leave out that the plane of an arm turns with the trunk about the arm's own line.

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.geometry.collision import Balls, Contacts, Obstacles
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
+from nsm_blender.geometry.collision import Balls, Contacts, Obstacles
 from nsm_blender.motion.rotations import Array, from_axis_angle, to_matrix
 
 from .rollouts import block

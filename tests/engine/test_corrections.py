@@ -20,7 +20,6 @@ from nsm_blender.tasks.task_completion import HIP_JOINTS, Seating, sitting_place
 
 from .rollouts import COUNT, SAT, SEAT, at, empty_hands, hands_with, holding, record, sits_at
 
-
 FAR = replace(SEAT, poses=np.array([[9.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]))
 """The seat elsewhere: a body in the T-pose, whose legs hang, is nowhere in it."""
 

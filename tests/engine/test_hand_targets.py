@@ -68,14 +68,16 @@ def test_a_box_that_is_held_beside_its_place_comes_to_lie_in_it(down: float) -> 
     _, after = taken_from(np.zeros(3), LEFT, goal)
     middle, _ = between_palms(after.places[LEFT - 1], after.rotations[LEFT - 1])
     assert np.linalg.norm(middle - (PLACE + goal)) < 0.01
-    np.testing.assert_allclose(after.things["box"][LEFT - 1 :, :3], np.tile(PLACE + goal, (COUNT - LEFT + 1, 1)), atol=0.01)
+    np.testing.assert_allclose(
+        after.things["box"][LEFT - 1 :, :3], np.tile(PLACE + goal, (COUNT - LEFT + 1, 1)), atol=0.01
+    )
     assert np.linalg.norm(np.diff(after.things["box"][:, :3], axis=0), axis=1).max() < 0.01
 
 
 def test_a_body_does_not_stoop_for_what_its_arms_reach_and_stoops_for_what_they_do_not() -> None:
     reached, low = (taken_from(np.array([0.0, 0.0, -down]))[1].places for down in (0.03, 0.3))
     assert np.ptp(reached[:, 0, 2]) < 0.01
-    assert 0.05 < np.ptp(low[:, 0, 2]) or np.linalg.norm(np.ptp(low[:, MODEL_SKELETON.index("Neck")], axis=0)) > 0.05
+    assert np.ptp(low[:, 0, 2]) > 0.05 or np.linalg.norm(np.ptp(low[:, MODEL_SKELETON.index("Neck")], axis=0)) > 0.05
 
 
 def test_palms_lie_on_the_faces_of_a_box_all_the_while_that_it_is_held() -> None:
