@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def test_it_is_the_cheapest_of_all_ways() -> None:
 
         def cost(way: tuple[int, ...], costs: np.ndarray = costs, changes: np.ndarray = changes) -> float:
             there = sum(costs[moment, move] for moment, move in enumerate(way))
-            return float(there + sum(changes[pair] for pair in zip(way, way[1:], strict=False)))
+            return float(there + sum(changes[pair] for pair in pairwise(way)))
 
         best = min(product(range(3), repeat=moments), key=cost)
         assert tuple(cheapest_way(costs, changes).tolist()) == best

@@ -79,10 +79,8 @@ def test_the_body_is_as_it_was_before_and_after_a_thing_is_near() -> None:
 @pytest.mark.parametrize("things", [[], [block([3.0, 0.0, 0.5], [0.5, 0.5, 0.5])]])
 def test_nothing_near_changes_nothing(things: list[Collider]) -> None:
     places, _ = swaying()
-    before, after = (
-        posed(record(places), [], empty_hands(), []),
-        posed(record(places), [], empty_hands(*things), things),
-    )
+    before = posed(record(places), [], empty_hands(), [])
+    after = posed(record(places), [], empty_hands(*things), things)
     np.testing.assert_array_equal(before.places, after.places)
     np.testing.assert_array_equal(before.rotations, after.rotations)
 
