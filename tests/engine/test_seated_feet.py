@@ -10,6 +10,7 @@ import pytest
 
 from nsm_blender.cleanup.cleanup import Posed, posed
 from nsm_blender.geometry.colliders import Collider, Cuboids
+from nsm_blender.geometry.roles import Seat
 from nsm_blender.models.nsm import ACTIONS, CONTACTS
 from nsm_blender.motion.rotations import between
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS, TOE_HEIGHT
@@ -42,7 +43,7 @@ def seat(behind: float) -> Collider:
     """A seat with a backrest, `behind` meters behind the middle of the hips."""
     centre = np.array([[0.0, 0.0, HEIGHT / 2], [0.0, behind + 0.05, 0.8]])
     half = np.array([[0.4, 0.25, HEIGHT / 2], [0.4, 0.05, 0.4]])
-    return Collider("seat", Cuboids(centre, half), role="seat", handles=replace(SEAT.handles, arm_rests=[]))
+    return Collider("seat", Cuboids(centre, half), role="seat", handles=Seat([0, 0, HEIGHT], [0, -1, 0], 0.4, 0.4))
 
 
 def sits(behind: float, seating: Seating = SEATING) -> Posed:

@@ -7,6 +7,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
+from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.viterbi import cheapest_way
 
 
@@ -15,7 +16,7 @@ def test_it_is_the_cheapest_of_all_ways() -> None:
     for moments in (1, 2, 5):
         costs, changes = rng.uniform(0, 1, (moments, 3)), rng.uniform(0, 1, (3, 3))
 
-        def cost(way: tuple[int, ...], costs: np.ndarray = costs, changes: np.ndarray = changes) -> float:
+        def cost(way: tuple[int, ...], costs: Array = costs, changes: Array = changes) -> float:
             there = sum(costs[moment, move] for moment, move in enumerate(way))
             return float(there + sum(changes[pair] for pair in pairwise(way)))
 
