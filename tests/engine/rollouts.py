@@ -114,7 +114,7 @@ def holding(middle: Array, hips: Array | None = None, ahead: Array | None = None
         upper, elbow, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
         sign = 1.0 if side == "Left" else -1.0
         fingers = from_yaw(np.full(len(middle), -sign * np.pi / 2))
-        wrist = middle + [sign * (WIDE + PALM_THICKNESS), PALM, 0.0]
+        wrist = middle + np.array([sign * (WIDE + PALM_THICKNESS), PALM, 0.0])
         # From arms that hang, with the elbows behind, forearms bend forward.
         hangs = from_axis_angle(np.array([0.0, 1.0, 0.0]), np.array(sign * np.radians(75)))
         out.rotations[:, [upper, elbow]] = hangs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A body that is displaced: bones keep their lengths, nothing moves it by itself, derivatives are those of its places."""
+"""A body that is displaced: rigid bones, derivatives that are those of its places, and no change by itself."""
 
 from __future__ import annotations
 
@@ -51,9 +51,8 @@ def test_the_derivatives_of_joints_are_their_central_differences(scale: float, o
     elbows = MODEL_SKELETON.indices([limb.middle for limb in ARMS.values()])
     now = body.at(x, np.arange(FRAMES)).moves
     for column in range(SIZE):
-        more, less = (
-            body.at(x + sign * step * np.eye(SIZE)[column], np.arange(FRAMES), False).places for sign in (1, -1)
-        )
+        aside = step * np.eye(SIZE)[column]
+        more, less = (body.at(y, np.arange(FRAMES), False).places for y in (x + aside, x - aside))
         wrong = np.abs(now[..., column] - (more - less) / (2 * step))
         if TRUNK.stop > column >= PELVIS.start:
             # Derivatives leave out that the plane of an arm turns with the trunk about the arm's own line.

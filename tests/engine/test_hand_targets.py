@@ -12,6 +12,7 @@ from nsm_blender.cleanup.cleanup import Posed, posed
 from nsm_blender.cleanup.seating import HIP_JOINTS, Seating
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Carryable, Door, Seat
+from nsm_blender.geometry.scene_state import to_world
 from nsm_blender.models.nsm import ACTIONS, CONTACTS, FPS
 from nsm_blender.motion.rotations import Array, from_yaw
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
@@ -68,10 +69,9 @@ def test_a_box_that_is_held_beside_its_place_comes_to_lie_in_it(down: float) -> 
     _, after = taken_from(np.zeros(3), LEFT, goal)
     middle, _ = between_palms(after.places[LEFT - 1], after.rotations[LEFT - 1])
     assert np.linalg.norm(middle - (PLACE + goal)) < 0.01
-    np.testing.assert_allclose(
-        after.things["box"][LEFT - 1 :, :3], np.tile(PLACE + goal, (COUNT - LEFT + 1, 1)), atol=0.01
-    )
-    assert np.linalg.norm(np.diff(after.things["box"][:, :3], axis=0), axis=1).max() < 0.01
+    box = after.things["box"][:, :3]
+    np.testing.assert_allclose(box[LEFT - 1 :], np.tile(PLACE + goal, (COUNT - LEFT + 1, 1)), atol=0.01)
+    assert np.linalg.norm(np.diff(box, axis=0), axis=1).max() < 0.01
 
 
 def test_a_body_does_not_stoop_for_what_its_arms_reach_and_stoops_for_what_they_do_not() -> None:
@@ -140,15 +140,14 @@ def test_a_hand_stays_at_the_handle_of_a_door_while_it_turns() -> None:
     leaf = Cuboids(np.array([[0.4, 0.0, 1.0]]), np.array([[0.4, 0.02, 1.0]]))
     door = Collider("door", leaf, poses[:1], "door", handles)
     hands = empty_hands(door)
-    place = handle + [0.0, 0.09, 0.0]
+    place = handle + np.array([0.0, 0.09, 0.0])
     hands.grips.append(Grip("door", handles, "Left", place, first, last))
     hands.tracks = [{"door": pose} for pose in poses]
     rolled = holding(np.tile(PLACE, (COUNT, 1)), hips=np.full(COUNT, HIPS_HEIGHT - 0.02))
     rolled.actions[:] = 0
     after = posed(rolled, [], hands, [door])
-    turned = np.stack((np.cos(angle) * place[0] - np.sin(angle) * place[1],
-                       np.sin(angle) * place[0] + np.cos(angle) * place[1], np.full(COUNT, place[2])), axis=1)  # fmt: skip
-    off = np.linalg.norm(palm(after.places, after.rotations, "Left") - hinge - turned, axis=1)
+    there = to_world(place, poses)
+    off = np.linalg.norm(palm(after.places, after.rotations, "Left") - there, axis=1)
     assert off[first : last + 1].max() < 0.02
     assert np.linalg.norm(after.places[:15, WRISTS[0]] - after.places[0, WRISTS[0]], axis=1).max() < 2e-3
     assert acceleration(after.places).max() < BRISK
@@ -156,8 +155,9 @@ def test_a_hand_stays_at_the_handle_of_a_door_while_it_turns() -> None:
 
 def test_hands_that_let_go_at_a_wall_do_not_go_through_it() -> None:
     wall = block([0.0, -0.72, 1.1], [1.0, 0.1, 1.1], "wall")
+    goal = PLACE + np.array([0.0, -0.1, 0.0])
     rolled = holding(np.tile(PLACE, (COUNT, 1)))
-    box, hands = hands_with(rolled, at(PLACE), TAKEN, LEFT, at(PLACE + [0.0, -0.1, 0.0]))
+    box, hands = hands_with(rolled, at(PLACE), TAKEN, LEFT, at(goal))
     after = posed(rolled, [], hands, [box, wall])
     assert deepest(after.places, wall, 2) < 0.01
-    assert np.linalg.norm(after.things["box"][-1, :3] - PLACE - [0.0, -0.1, 0.0]) < 1e-3
+    assert np.linalg.norm(after.things["box"][-1, :3] - goal) < 1e-3
