@@ -47,8 +47,12 @@ rigs: .venv/.installed
 	mkdir -p out
 	$(BIN)/nsm-blender evaluate rigs --json out/rigs.json --sheets out/rigs
 
-package: .venv/.installed
+# Whatever environment is there builds the zip: only a clone without any is set up first.
+package: | $(BIN)/python
 	$(BIN)/python tools/package.py --out dist
+
+$(BIN)/python:
+	$(MAKE) .venv/.installed
 
 # A real window, in a Debian chroot; needs root. CHROOT=folder keeps it elsewhere, SUITE=sid takes the newest Blender.
 gui: package

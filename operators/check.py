@@ -13,7 +13,7 @@ from .key import KeyOperation
 
 if TYPE_CHECKING:
     from ..nsm_blender.baking.nsm import Model
-    from ..nsm_blender.planning.validation import Problem
+    from ..nsm_blender.tasks.validation import Problem
 
 
 _MODELS: dict[str, Model] = {"AUTO": "auto", "PFNN": "pfnn", "NSM": "nsm"}
@@ -29,7 +29,7 @@ class NSM_OT_check_keys(KeyOperation):
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         """Store each key's problem on it. Raises UserError when no shot can be made of them at all."""
-        from ..nsm_blender.planning.validation import check
+        from ..nsm_blender.tasks.validation import check
         from ..scene.errands import gather
 
         problems = check(gather(context, armature).shot, able(armature))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
-from ..nsm_blender.errors import ColliderError
 from ..scene import colliders, handles, lookup
 from .base import Operation
 from .modal import JobOperation
@@ -135,7 +134,7 @@ class NSM_OT_remove_collider(_OnColliders):
         """Take away the settings and the handles."""
         objects = chosen(context)
         for obj in objects:
-            check_writable(obj)
+            colliders.check_writable(obj)
         for obj in objects:
             handles.hide(obj)
             colliders.forget(obj)
@@ -183,14 +182,6 @@ def chosen(context: bpy.types.Context) -> list[bpy.types.Object]:
         obj.parent if handles.is_handle(obj) and obj.parent is not None else obj for obj in context.selected_objects
     )
     return [obj for obj in objects if colliders.is_collider(obj)]
-
-
-def check_writable(obj: bpy.types.Object) -> None:
-    """Raise ColliderError when what is stored on `obj` cannot be changed in this file."""
-    if obj.library is not None:
-        raise ColliderError(
-            f"'{obj.name}' is linked from another file; change it there, or make a library override of it first."
-        )
 
 
 def _count(number: int) -> str:

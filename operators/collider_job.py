@@ -13,7 +13,6 @@ from ..nsm_blender.geometry.colliders import Collider, Cuboids
 from ..nsm_blender.geometry.mesh import TriangleMesh
 from ..scene import colliders, handles, meshes
 from . import proposing
-from .collider import check_writable
 from .job import Steps, find
 
 AUTO = "AUTO"
@@ -144,13 +143,13 @@ class RefreshJob(Steps):
         surface = meshes.read(bpy.context.evaluated_depsgraph_get(), obj, colliders.members(obj))
         if not self._force and meshes.same(settings.fingerprint, colliders.signature(surface, settings.size)):
             return None
-        check_writable(obj)
+        colliders.check_writable(obj)
         return _wrapped(obj, surface, settings.size)
 
 
 def _shape(obj: bpy.types.Object, others: list[bpy.types.Object], size: float) -> Shape:
     """Read and wrap an object with those that belong to it. Raises ColliderError."""
-    check_writable(obj)
+    colliders.check_writable(obj)
     return _wrapped(obj, meshes.read(bpy.context.evaluated_depsgraph_get(), obj, others), size)
 
 

@@ -16,7 +16,7 @@ from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry.roles import KINDS, Handles
 from ..scene import colliders, handles, meshes
 from .base import Operation
-from .collider import check_writable, chosen
+from .collider import chosen
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -42,7 +42,7 @@ class _OnHandles(Operation):
         """Do it to each, and report what is odd afterwards."""
         objects = chosen(context)
         for obj in objects:
-            check_writable(obj)
+            colliders.check_writable(obj)
         notes = []
         from . import proposing
 

@@ -252,7 +252,7 @@ class BakeJob(MotionJob):
 
 def _refuse_what_cannot_work(armature: bpy.types.Object, gathered: Gathered) -> None:
     """Raise ShotError with what the check finds; what may work nevertheless becomes a note."""
-    from ..nsm_blender.planning.validation import check
+    from ..nsm_blender.tasks.validation import check
 
     problems = check(gathered.shot, able(armature))
     if any(problem.fatal for problem in problems):

@@ -19,8 +19,8 @@ class NSM_OT_show_routes(KeyOperation):
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         """Make or update the curves. Raises UserError with what is in the way."""
-        from ..nsm_blender.planning.arrival_times import foresee
         from ..nsm_blender.rollout.nsm_network import able
+        from ..nsm_blender.tasks.arrival_times import foresee
         from ..scene import routes
         from ..scene.errands import gather
 

@@ -235,6 +235,14 @@ def scale_of(obj: bpy.types.Object) -> tuple[float, float, float]:
     return x, y, z
 
 
+def check_writable(obj: bpy.types.Object) -> None:
+    """Raise ColliderError when what is stored on `obj` cannot be changed in this file."""
+    if obj.library is not None:
+        raise ColliderError(
+            f"'{obj.name}' is linked from another file; change it there, or make a library override of it first."
+        )
+
+
 def forget(obj: bpy.types.Object) -> None:
     """Make `obj` an ordinary object again: no setting of a collider is left."""
     settings = of(obj)

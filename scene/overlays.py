@@ -3,24 +3,22 @@
 
 `Overlay` draws and never computes: cuboids become lines once, when they are new, and sensors are worked out by the
 dependency graph's handler in `changes`.
-
-Blender reads the annotations of a PropertyGroup as they are, so this file has no postponed annotations.
 """
-# A property's annotation is a call, which is no type:
-# mypy: disable-error-code="valid-type"
+
+from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar
 
 import bpy
 import numpy as np
-from bpy.props import BoolProperty, PointerProperty
 from mathutils import Matrix
 
 from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry.colliders import Cuboids
 from ..nsm_blender.motion.rotations import Array
 from . import colliders, curves, handles, sketches
+from .overlay_settings import NSM_PG_overlay
 from .sensing import Sensed
 
 _COLOURS = {
@@ -40,53 +38,6 @@ _SENSED = {True: (1.0, 0.45, 0.1), False: (0.2, 0.6, 1.0)}
 _OPAQUE = 0.5
 """Opacity of a sensor's cell whose value is 1."""
 _FAINT = (1.0, 1.0, 1.0, 0.12)
-
-_OPTIONS: set[str] = set()
-
-
-def _sense_again(settings: "NSM_PG_overlay", _context: bpy.types.Context) -> None:
-    """Have the dependency graph's handler called, which works out what is sensed."""
-    settings.id_data.update_tag()
-
-
-class NSM_PG_overlay(bpy.types.PropertyGroup):
-    """What is shown in the viewport."""
-
-    show_colliders: BoolProperty(
-        name="Colliders",
-        description="Show the cuboids of the colliders, coloured by role",
-        default=True,
-        options=_OPTIONS,
-    )
-    show_handles: BoolProperty(
-        name="Facings and Handles",
-        description="Show where seats face, doors swing and hands take hold",
-        default=True,
-        options=_OPTIONS,
-    )
-    show_environment: BoolProperty(
-        name="Environment Sensor",
-        description="Show what the character senses around itself; what is nearer to a collider is more opaque",
-        default=False,
-        options=_OPTIONS,
-        update=_sense_again,
-    )
-    show_interaction: BoolProperty(
-        name="Interaction Sensor",
-        description="Show what is sensed of the active collider when it is used",
-        default=False,
-        options=_OPTIONS,
-        update=_sense_again,
-    )
-    source: PointerProperty(
-        name="Sense From",
-        description="Object that senses, such as an empty to drag about; without one it is the character",
-        type=bpy.types.Object,
-        update=_sense_again,
-    )
-
-
-CLASSES = (NSM_PG_overlay,)
 
 
 @dataclass(eq=False)
@@ -111,7 +62,7 @@ class _Lines:
 class Overlay:
     """The draw handler of all 3D viewports, and what it keeps between two drawings, by the objects' numbers."""
 
-    running: ClassVar[Optional["Overlay"]] = None
+    running: ClassVar[Overlay | None] = None
     """The one that draws. Blender gives a draw handler out once and never again, so it has to be kept somewhere."""
 
     handle: Any = None

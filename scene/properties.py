@@ -17,7 +17,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import binding, colliders, goals, keys, manifold, overlays
+from . import binding, colliders, goals, keys, manifold, overlay_settings
 
 GAIT_ITEMS = (
     ("stand", "Stand", "Stand still", 0),
@@ -187,7 +187,7 @@ class NSM_PG_scene(bpy.types.PropertyGroup):
     )
     frame_start: IntProperty(name="Start", description="First frame to bake", default=1, options=_FIXED)
     frame_end: IntProperty(name="End", description="Last frame to bake", default=250, options=_FIXED)
-    overlay: PointerProperty(type=overlays.NSM_PG_overlay)
+    overlay: PointerProperty(type=overlay_settings.NSM_PG_overlay)
 
 
 class NSM_PG_window_manager(bpy.types.PropertyGroup):
@@ -201,7 +201,7 @@ CLASSES = (
     *manifold.CLASSES,
     *colliders.CLASSES,
     *binding.CLASSES,
-    overlays.NSM_PG_overlay,
+    overlay_settings.NSM_PG_overlay,
     goals.NSM_PG_goal,
     keys.NSM_PG_routes,
     keys.NSM_PG_action_key,

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..cleanup.pfnn_foot_lock import contacts_of, lock_feet
-from ..models.pfnn import FPS, PFNN
+from ..models.pfnn import FPS
+from ..models.pfnn_kernels import PFNN
 from ..motion.gait import GAITS
 from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
@@ -19,12 +20,12 @@ from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..paths import weights_folder
 from ..planning.path import GroundPath
 from ..planning.trajectory import Commands, Future, PathCommands, State, VelocityCommands, start_of
-from ..planning.validation import refuse
 from ..rollout.pfnn import Locomotion, Record
 from ..rollout.pose import decode, joint_places
 from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot, VelocityFollow
-from ..tasks.task_machine import ErrandCommands
+from ..tasks.pfnn_actor import PfnnActor
+from ..tasks.validation import refuse
 
 FRAMES_PER_STEP = 12
 """Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
@@ -62,7 +63,7 @@ class Bake:
             self._commands = VelocityCommands(shot.velocity, shot.fps)
             start = (0.0, 0.0, 0.0, shot.velocity.facings[0])
         else:
-            self._commands = ErrandCommands(shot)
+            self._commands = PfnnActor(shot)
             start = (0.0, 0.0, 0.0, 0.0)
         if shot.start is not None:
             start = (shot.start[0], shot.start[1], shot.start[2], shot.start[3])
@@ -118,14 +119,14 @@ class Bake:
     def _finish(self) -> Motion:
         record = self._character.record()
         commands = self._commands
-        above = commands.undersides(record.root[:, :2]) if isinstance(commands, ErrandCommands) else None
+        above = commands.undersides(record.root[:, :2]) if isinstance(commands, PfnnActor) else None
         locked = lock_feet(record, self._network.rotation_reference, self._character.height, above)
         return self._as_motion(record, *locked).resampled(self.shot.fps, self.shot.frames)
 
     def _outcomes(self) -> dict[str, Any]:
         """What became of the action keys, for the report; nothing for a shot without."""
         commands = self._commands
-        return {"keys": commands.report(self._character.state)} if isinstance(commands, ErrandCommands) else {}
+        return {"keys": commands.report(self._character.state)} if isinstance(commands, PfnnActor) else {}
 
     def _as_motion(self, record: Record, positions: Array, rotations: Array, contacts: Array) -> Motion:
         return Motion(
@@ -152,5 +153,5 @@ class Bake:
 
 
 def standing(state: State) -> Future:
-    """The command to stand where one is."""
+    """The command to stand at a place."""
     return VelocityCommands(VelocityFollow([[0.0, 0.0]], [state.angle], ["stand"]), FPS).future(state)

@@ -14,18 +14,20 @@ from ..cleanup.cleanup import Posed, posed
 from ..errors import ShotError
 from ..geometry.colliders import Surroundings
 from ..geometry.scene_state import Scenery, blended
-from ..models.nsm import ACTIONS, FPS, NSM
+from ..models.nsm import ACTIONS, FPS
+from ..models.nsm_kernels import NSM
 from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..planning.path import GroundPath
-from ..planning.validation import refuse
 from ..rollout.goal_input import Stay
 from ..rollout.nsm import Options, SceneCharacter, SceneRecord
 from ..rollout.nsm_network import actions_of, load, standing_of
 from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot
-from ..tasks.nsm_task_machine import SceneErrands
+from ..tasks.machine import TaskMachine
+from ..tasks.nsm_actor import NsmActor
+from ..tasks.validation import refuse
 from .bake import Bake, Now
 
 FRAMES_PER_STEP = 6
@@ -50,7 +52,7 @@ class _Checkpoint:
     """The rollout as it was before key number `key` was begun."""
 
     key: int
-    errands: SceneErrands
+    machine: TaskMachine[NsmActor]
 
 
 class SceneBake:
@@ -79,19 +81,19 @@ class SceneBake:
         self._motion: Motion | None = None
         self._checkpoints: list[_Checkpoint] = []
         kept = None if again is None else again._before_change(self)
-        self._errands = self._begun() if kept is None else kept
-        self.first_frame = self._errands.character.frame
+        self._machine = self._begun() if kept is None else kept
+        self.first_frame = self._machine.actor.character.frame
         """The first frame, at 60 fps, that was not taken from the bake before."""
 
-    def _begun(self) -> SceneErrands:
+    def _begun(self) -> TaskMachine[NsmActor]:
         shot = self.shot
         start = np.array((0.0, 0.0, 0.0, 0.0) if shot.start is None else shot.start, dtype=float)
         scenery = Scenery(Surroundings(shot.colliders), shot.fps)
         wish = Stay(start[:3])
         character = SceneCharacter(self._network, standing_of(self._network), start, scenery, wish, self._options)
-        return SceneErrands(shot, character)
+        return TaskMachine(shot, NsmActor(character, float(start[2])))
 
-    def _before_change(self, new: SceneBake) -> SceneErrands | None:
+    def _before_change(self, new: SceneBake) -> TaskMachine[NsmActor] | None:
         """The latest state of this bake that is also one of the new one's, ready to go on with its keys."""
         old, shot = self.shot, new.shot
         same = (old.start, old.fps, old.route_options) == (shot.start, shot.fps, shot.route_options)
@@ -106,11 +108,11 @@ class SceneBake:
             if before != after or goals[0].get(before.goal) != goals[1].get(after.goal):
                 break
             equal += 1
-        usable = [c for c in self._checkpoints if c.key <= equal and c.errands.character.frame <= new._frames]
+        usable = [c for c in self._checkpoints if c.key <= equal and c.machine.actor.character.frame <= new._frames]
         if not usable:
             return None
         new._checkpoints = usable[:-1]
-        return usable[-1].errands.resumed(shot)
+        return usable[-1].machine.resumed(shot)
 
     @property
     def done(self) -> bool:
@@ -120,16 +122,16 @@ class SceneBake:
     @property
     def progress(self) -> float:
         """Share of the work that is done, 0..1."""
-        return 1.0 if self.done else 0.98 * self._errands.character.frame / self._frames
+        return 1.0 if self.done else 0.98 * self._machine.actor.character.frame / self._frames
 
     @property
     def keys_done(self) -> bool:
         """All keys are done, whatever became of them; the rest of the shot is staying there."""
-        return self._errands.number == len(self.shot.keys)
+        return self._machine.number == len(self.shot.keys)
 
     def end_here(self) -> None:
         """End the shot with the frames that are made so far, and what its last frame still needs."""
-        made = self._errands.character.frame
+        made = self._machine.actor.character.frame
         if not self.done and made > 1:
             frames = math.ceil((made - 1) * self.shot.fps / FPS - 1e-6) + 1
             self.shot = replace(self.shot, frames=min(frames, self.shot.frames))
@@ -137,11 +139,11 @@ class SceneBake:
 
     def record(self) -> SceneRecord:
         """What the network predicted so far, at 60 fps."""
-        return self._errands.character.record()
+        return self._machine.actor.character.record()
 
     def now(self) -> Now | None:
         """The last frame that was made, before the last correction; None before the first."""
-        character = self._errands.character
+        character = self._machine.actor.character
         return Now(character.places, dict(character.scenery.moved)) if character.frame else None
 
     @property
@@ -151,16 +153,17 @@ class SceneBake:
 
     def step(self) -> None:
         """Advance by a few frames, or finish when all are there."""
-        errands = self._errands
-        frame = errands.character.frame
+        machine = self._machine
+        frame = machine.actor.character.frame
         if frame >= self._frames:
             self._motion = self._finish()
             return
         for _ in range(min(FRAMES_PER_STEP, self._frames - frame)):
             known = self._checkpoints[-1].key if self._checkpoints else -1
-            if errands.between_keys and errands.number > known:
-                self._checkpoints.append(_Checkpoint(errands.number, errands.fork()))
-            errands.step()
+            if machine.between_keys and machine.number > known:
+                self._checkpoints.append(_Checkpoint(machine.number, machine.fork()))
+            machine.advance()
+            machine.actor.step()
 
     def motion(self) -> Motion:
         """The finished motion at the shot's frame rate, exactly `shot.frames` frames."""
@@ -170,10 +173,10 @@ class SceneBake:
         return self._motion
 
     def _finish(self) -> Motion:
-        errands, shot = self._errands, self.shot
-        record = errands.character.record()
-        body = posed(record, errands.seatings, errands.hands, shot.colliders, shot.fps / FPS)
-        keys = errands.report()
+        machine, shot = self._machine, self.shot
+        record = machine.actor.character.record()
+        body = posed(record, machine.seatings, machine.actor.hands, shot.colliders, shot.fps / FPS)
+        keys = machine.report()
         for one in body.corrections:
             keys[one.key]["error_cm"], keys[one.key]["error_deg"] = one.cm, one.deg
         return Motion(

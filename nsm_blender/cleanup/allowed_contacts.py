@@ -16,7 +16,7 @@ from ..motion.root import direction
 from ..motion.rotations import Array
 from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneRecord
-from ..tasks.task_completion import Seating
+from .seating import Seating
 from .whole_body import BONES, CUSHION, HANDS
 
 ACTIVE = 0.2

@@ -28,14 +28,14 @@ from ..rollout.held_objects import (
 )
 from ..rollout.nsm import SceneRecord
 from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
-from ..tasks.task_completion import Seating
 from .allowed_contacts import Room
-from .climbing import climbing
 from .corrections import Correction, held, resettled, seated
 from .foot_contacts import foot_contacts
+from .footholds import Footholds
 from .hand_targets import HandTargets, carrying, gripping
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
+from .seating import Seating
 from .whole_body import Wanted, WholeBody, stood
 
 GAZE = 0.4 * FPS, 0.25 * FPS
@@ -80,11 +80,14 @@ def posed(
     places, planted = _planted(record, hips, rotations, contacts, wanted)
     steps = Surroundings([collider for collider in colliders if collider.role == "climbable"])
     near = _around(root, steps, rate)
-    if climb := climbing(places, planted, root[:, 3], contacts, near, steps.names, float(root[0, 2])):
-        contacts, rotations = climb.contacts, climb.leaning(rotations)
-        hips += climb.hips
-        wanted[:, climb.toes] = places[:, climb.toes]
-        places, planted = _shifted(climb.feet, record, hips, rotations, contacts, wanted)
+    around = [near(frame).of(list(steps.names)) for frame in range(count)] if steps.names else []
+    if any(len(placed) for placed in around):
+        holds = Footholds(places, planted, contacts, around, float(root[0, 2]))
+        if shifts := holds.shifts(np.zeros((count, 3))):
+            contacts = holds.contacts
+            for side in shifts:
+                wanted[:, MODEL_SKELETON.index(side + "Toe")] = places[:, MODEL_SKELETON.index(side + "Toe")]
+            places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
     room = Room(record, hands, colliders, things, rate)
     before = places, planted
     body = WholeBody(

@@ -12,7 +12,7 @@ from ..motion.easing import eased
 from ..motion.rotations import Array, from_yaw, multiply, rotate, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, Hold, between_palms, grasp_of
-from ..tasks.task_completion import HIP_JOINTS, Seating, sitting_place
+from .seating import HIP_JOINTS, Seating, sitting_place
 
 FARTHEST = 0.03
 """Meters by which sitting hips, or palms at a box, are corrected."""

@@ -17,7 +17,7 @@ from ..motion.ik import ARMS, solve_limb
 from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, TOUCHES, Grip, Hold, between_palms, carried_pose, grasp_of, palm
-from ..tasks.task_completion import Seating
+from .seating import Seating
 from .whole_body import CLEAR, At, Load
 
 FIRM = round(0.05 * FPS)

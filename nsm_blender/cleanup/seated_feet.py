@@ -23,8 +23,8 @@ from ..motion.rotations import Array, from_axis_angle, from_exponential_map, mul
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import TOUCHES
 from ..rollout.nsm import SceneRecord
-from ..tasks.task_completion import Seating
 from .kinematics import HIPS, PELVIS
+from .seating import Seating
 from .whole_body import By
 
 LATELY = round(0.5 * FPS)

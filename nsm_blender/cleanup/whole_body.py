@@ -62,6 +62,8 @@ NEAR = 0.02
 """Meters from a thing within which balls are looked at."""
 TOUCH = 0.004
 """Meters of depth that are left."""
+FEW = 6.0
+"""Points of a carried thing that count in full, of all that are in others."""
 CLEAR = 0.008
 """Meters that a carried thing keeps off others, but where it lies."""
 EVERY = 2
@@ -74,8 +76,8 @@ CONVERGED = 0.005
 """Share of the cost that the last step takes off at most."""
 FARTHEST = 0.08
 """Meters, or radians, by which a displacement changes in one step: a longer one meets other things."""
-EASED, HARDENED = 0.5, 6.0
-"""times so much after a step that lowers the cost, and after one that does not (Levenberg and Marquardt)."""
+EASED, HARDENED, LEAST = 0.5, 8.0, 0.02
+"""times so much after a step that lowers the cost, after one that does not (Levenberg and Marquardt), and at least."""
 STRETCH = {"Foot": 0.985, "Hand": 0.97}
 """Shares of their lengths to which legs and arms stretch, if the motion does not stretch them farther."""
 MARGIN = 50
@@ -84,16 +86,17 @@ APART = 0.11
 """Meters between two ankles that pass each other in recorded walks."""
 
 _BONES = (*CAPSULES, ("LeftFoot", "LeftToe", 0.03), ("RightFoot", "RightToe", 0.03))
-_BALLS = [(*bone, share) for bone in _BONES for share in (0.1, 0.4, 0.7, 1.0)]
-_BALLS += [(*bone, 0.6) for bone in _BONES if bone[0].endswith("ForeArm")] + [("Neck", "Head", 0.1, 1.5)]
-"""Joints at both ends of a bone, radius in meters, and share of the bone's length of each ball of the body; the last is
-the top of the head."""
-_FIRST, _LAST = (np.array(MODEL_SKELETON.indices([ball[end] for ball in _BALLS])) for end in (0, 1))
-SHARE = np.array([ball[3] for ball in _BALLS])
+_BALLS = [(bone, share) for bone in _BONES for share in (0.1, 0.4, 0.7, 1.0)]
+_BALLS += [(bone, 0.6) for bone in _BONES if bone[0].endswith("ForeArm")] + [(("Neck", "Head", 0.1), 1.65)]
+"""Bone (joints at both ends, radius in meters), and share of its length, of each ball of the body; the last is the top
+of the head."""
+_FIRST = np.array(MODEL_SKELETON.indices([first for (first, _, _), _ in _BALLS]))
+_LAST = np.array(MODEL_SKELETON.indices([last for (_, last, _), _ in _BALLS]))
+SHARE = np.array([share for _, share in _BALLS])
 """Shares (P,) of its bone's length at which each ball of the body lies,"""
-RADII = np.array([ball[2] for ball in _BALLS])
+RADII = np.array([radius for (_, _, radius), _ in _BALLS])
 """its radius (P,) in meters,"""
-BONES = np.array([ball[0] for ball in _BALLS])
+BONES = np.array([first for (first, _, _), _ in _BALLS])
 """and the joint (P,) at which its bone begins."""
 CUSHION = 0.05
 """Meters by which a body sinks into what it sits on or leans against, and a hand into what it holds: flesh and
@@ -206,8 +209,8 @@ class WholeBody:
         """Whether anything is to change at frames (T,)."""
         count, wanted = len(self._places), self._wanted
         out = np.zeros(count, dtype=bool)
-        for one in (*wanted.at, *wanted.by):
-            out |= one.weight > 0
+        for weight in (*(at.weight for at in wanted.at), *(by.weight for by in wanted.by)):
+            out |= weight > 0
         looked = np.arange(0, count, EVERY)
         found = self._collisions(self._places[looked], looked)
         out[looked[found.moment[found.depth > TOUCH]]] = True
@@ -226,7 +229,7 @@ class WholeBody:
     def _solved(self, frames: Array) -> Array:
         curves = Displacement(len(frames), SIZE)
         own = self._own(curves, frames)
-        damping, best, found = DAMPING, np.inf, None
+        damping, best, found = DAMPING, np.inf, curves.control
         for _ in range(STEPS):
             x = curves.values()
             squares = _Squares(len(frames))
@@ -236,12 +239,11 @@ class WholeBody:
                 found = curves.control
                 break
             if cost < best:
-                damping, best, found = damping * EASED, cost, curves.control
+                damping, best, found = max(damping * EASED, LEAST), cost, curves.control
                 equations = own.copy()
                 equations.add(squares.matrix, squares.vector)
             else:
                 damping *= HARDENED
-            assert found is not None
             step = equations.copy()
             step.add_control(np.full(found.shape, damping), found)
             change = step.least() - found
@@ -353,7 +355,10 @@ class WholeBody:
         at = looked[found.moment[kept]]
         moves = (now.moves[at, left] + now.moves[at, right]) / 2
         along = np.einsum("ni,nid->nd", found.normal[kept], moves)
-        squares.add(x, at, along, found.depth[kept] + CLEAR, EVERY * self._weights.depth)
+        # The points of a face that is in a thing count together as a few.
+        many = np.bincount(found.moment[kept], minlength=1)[found.moment[kept]]
+        weight = EVERY * self._weights.depth * np.minimum(FEW / np.maximum(many, 1), 1.0)
+        squares.add(x, at, along, found.depth[kept] + CLEAR, weight)
         found = load.itself.contacts(beside, _points(now.places[looked]) - shift, frames[looked], NEAR)
         kept = np.flatnonzero(found.depth > TOUCH)
         at = looked[found.moment[kept]]
@@ -364,7 +369,7 @@ class WholeBody:
 
 def _held_by_hands(balls: Array, _frames: Array, _thing: int, _normals: Array) -> Array:
     """Meters (N,) by which balls (N,) may be in what the hands hold."""
-    return np.where(HANDS[balls], CUSHION, 0.0)
+    return np.where(HANDS[balls], np.inf, 0.0)
 
 
 def _points(places: Array) -> Array:

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
-from ..evaluation import bench_geometry, bench_manifold, bench_rig
+from ..evaluation import bench_geometry, bench_manifold, bench_nsm, bench_rig
 from ..evaluation.bench import measure_apart
-from ..models.pfnn import PFNN
+from ..models.pfnn_kernels import PFNN
 from ..paths import weights_folder
-from . import nsm
+from ..rollout.nsm_network import FILE as NSM_FILE
 
 if TYPE_CHECKING:
     from . import Subparsers
 
 _TOOLS = Path(__file__).resolve().parents[2] / "tools"
-"""Only a clone has them, and the extension's sources."""
+"""Folder of the programs that build and measure the extension, which only a clone has."""
 
 MEANINGS = {
     "bench.pfnn.frame_ms": ("ms", "PFNN network, one frame, one thread"),
@@ -34,7 +34,8 @@ MEANINGS = {
     "bench.pfnn.memory_mb.constant": ("MB", "  50 tables"),
     "bench.pfnn.step_ms": ("ms", "whole controller step, one thread"),
     "bench.pfnn.batch200_frame_ms": ("ms", "network for 200 characters, one frame, one thread"),
-    **nsm.MEANINGS,
+    "bench.nsm.frame_ms": ("ms", "NSM network, one frame, one thread"),
+    "bench.nsm.step_ms": ("ms", "  a step in a furnished room, sensors included"),
     "bench.manifold.walk_60s.footsteps": ("s", "manifold, footsteps of 60 s of walking, two threads"),
     "bench.manifold.walk_60s.synthesis": ("s", "  synthesis of its poses"),
     "bench.manifold.walk_60s.planted": ("s", "  the whole, feet planted"),
@@ -100,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         figures |= {f"bench.manifold.{name}": s for name, s in bench_manifold.measure_apart(weights_folder()).items()}
     figures |= bench_geometry.measure_apart()
     figures |= bench_rig.measure_apart(arguments.weights)
-    figures |= nsm.benched()
+    if (weights_folder() / NSM_FILE).exists():
+        figures |= bench_nsm.measure_apart(weights_folder() / NSM_FILE)
     reason = why_not_in_blender()
     if reason is None:
         in_blender = measure_in_blender()

@@ -7,21 +7,17 @@ import argparse
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import FileFormatError, UserError
-from ..models.nsm import FPS
-from ..motion.clip import Clip
-from ..motion.clip_file import CLIPS_FOLDER, INDEX_NAME, load_library, update_library
+from ..motion.clip_file import INDEX_NAME, load_library
 from ..motion.data_report import SHORTEST, doubt_lines, report, table
 from ..motion.load import DEFAULTS, ImportOptions, load_motion
 from ..training.episodes.marks import load_marks, save_marks
-from ..training.episodes.pool import LOCOMOTION
-from ..training.episodes.props import Frame, ImportedProp, imported_props, objects_beside, write_props
 from ..training.episodes.scene_labels import labels_of
-from . import nsm
+from . import compose
+from .importing import read, write
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -39,7 +35,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="library folder, made or added to")
     parser.add_argument("--fps", type=_positive, default=60.0, help="frame rate of the clips (default 60)")
     _add_reading(parser)
-    parser.add_argument("--subject", default="", help="who performs; used to split training from test data")
+    parser.add_argument("--subject", default="", help="the performer; used to split training from test data")
     parser.add_argument("--tags", nargs="*", default=[], metavar="TAG", help="what the clips show, such as walk turn")
     parser.add_argument("--licence", default="", help="licence of the recordings, kept with each clip")
     parser.set_defaults(handler=_import)
@@ -60,7 +56,7 @@ def add_parser(subparsers: Subparsers) -> None:
     _add_reading(parser)
     parser.set_defaults(handler=_label)
 
-    nsm.add_compose(actions.add_parser("compose", help="compose episodes from recordings, to train the NSM on"))
+    compose.add_arguments(actions.add_parser("compose", help="compose episodes from recordings, to train the NSM on"))
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -94,72 +90,11 @@ def _import(arguments: argparse.Namespace) -> int:
     skeletons = [p for p in arguments.files if p.suffix.lower() == ".asf"]
     options = _options(arguments, skeletons)
     given = {"subject": arguments.subject, "tags": list(arguments.tags), "licence": arguments.licence}
-    sources = [_read(path, options, arguments.fps, given) for path in arguments.files if path not in skeletons]
+    sources = [read(path, options, arguments.fps, given) for path in arguments.files if path not in skeletons]
     if not sources:
         raise UserError("there is no motion among the files; an .asf file holds only a skeleton")
-    _write(sources, arguments.out)
+    write(sources, arguments.out)
     return 0
-
-
-def import_folder(folder: Path, out: Path) -> None:
-    """Make a library of the motion files in a folder: those in a folder of their own are one performer's, named after
-    it, and what has no object told beside it is locomotion. Raises UserError when there are none."""
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".bvh", ".amc"))
-    if not files:
-        raise UserError(
-            f"{folder}: neither a motion data folder ({INDEX_NAME}), nor composed episodes, nor motion files"
-        )
-    sources = []
-    for path in files:
-        subject = "" if path.parent == folder else path.parent.name
-        tags = [] if objects_beside(path).is_file() else [LOCOMOTION]
-        sources.append(_read(path, DEFAULTS, FPS, {"subject": subject, "tags": tags}))
-    _write(sources, out)
-
-
-@dataclass(frozen=True, eq=False)
-class _Source:
-    """A motion file that was read. props: what is told beside it."""
-
-    path: Path
-    clip: Clip
-    props: list[ImportedProp] | None
-
-
-def _read(path: Path, options: ImportOptions, fps: float, given: dict[str, Any]) -> _Source:
-    clip = load_motion(path, options)
-    meta = {"name": clip.name, "tags": [], "subject": "", "source": path.name, "licence": "", **clip.meta}
-    meta |= {key: value for key, value in given.items() if value}
-    described = replace(clip.resampled(fps), meta=meta)
-    print(_summary(path, clip, described))
-    told = objects_beside(path)
-    # A clip of a library is in Blender's frame already, wherever it came from.
-    frame = Frame() if path.suffix.lower() == ".npz" else Frame.of(clip.meta.get("import"))
-    return _Source(path, described, imported_props(told, frame) if told.is_file() else None)
-
-
-def _write(sources: Sequence[_Source], out: Path) -> None:
-    clips: dict[str, Clip] = {}
-    for source in sources:
-        name = source.clip.name
-        if name in clips:
-            raise UserError(f"{source.path}: a clip of the name {name} is already among the files; rename one")
-        clips[name] = source.clip
-    update_library(out, clips.values())
-    for source in sources:
-        if source.props is not None:
-            write_props(source.props, out / CLIPS_FOLDER / f"{source.clip.name}.npz")
-    print(f"{len(clips)} clips written to {out}")
-
-
-def _summary(path: Path, source: Clip, clip: Clip) -> str:
-    line = f"{path.name}: {len(source)} frames at {source.fps:.6g} fps, {source.seconds:.2f} s"
-    found = source.meta.get("import")
-    if found:
-        line += f", {found['up'].upper()} up, {found['metres_per_unit']:g} m per unit"
-    if len(clip) != len(source):
-        line += f" -> {len(clip)} frames at {clip.fps:.6g} fps"
-    return "\n".join([line, *(f"  {note}" for note in (found or {}).get("notes", ()))])
 
 
 def _inspect(arguments: argparse.Namespace) -> int:

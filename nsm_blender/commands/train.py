@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
-from . import nsm
+from . import compose, train_nsm
 
 SYSTEMS = ("nsm", "pfnn", "autoencoder", "locomotion", "footsteps", "end-effectors", "styles")
 _PFNN_EPOCHS, _PFNN_HIDDEN = 20, 512
+"""Epochs and hidden units of the PFNN, unless told otherwise."""
+_PFNN_VALIDATE_EVERY = 5
+"""Epochs of the PFNN from one closed-loop validation to the next, since one takes as long as an epoch."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,11 +39,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
                         help=f"units of a hidden layer; pfnn: {_PFNN_HIDDEN}, nsm: 256 by default")  # fmt: skip
     scene = parser.add_argument_group("nsm")
     scene.add_argument("--episodes", type=int, metavar="N",
-                       help=f"composed of the captures in DIR (default {nsm.EPISODES})")  # fmt: skip
-    nsm.add_making(scene)
+                       help=f"composed of the captures in DIR (default {train_nsm.EPISODES})")  # fmt: skip
+    compose.add_making(scene)
     scene.add_argument("--validate", type=int, default=3, metavar="N",
                        help="epochs from one closed-loop validation to the next (default 3); 0: none")  # fmt: skip
-    nsm.add_network(scene)
+    train_nsm.add_arguments(scene)
     pfnn = parser.add_argument_group("pfnn")
     pfnn.add_argument("--subjects", nargs="*", default=[], help="use only these performers' clips")
     pfnn.add_argument("--warps", nargs="*", type=float, default=[1.15], help="also play every clip at these speeds")
@@ -61,12 +64,12 @@ def run(args: argparse.Namespace) -> int:
     """Train and write weights and card. Raises UserError before training when the arguments are at fault."""
     if args.out.suffix != ".safetensors":
         raise UserError(f"{args.out}: the weights file must end in .safetensors.")
-    if args.system != "nsm" and (given := nsm.network_command(args)):
+    if args.system != "nsm" and (given := train_nsm.network_command(args)):
         raise UserError(f"{given[0]} belongs to nsm; leave it out.")
     if args.system == "pfnn":
         _train_pfnn(args)
     elif args.system == "nsm":
-        nsm.train(args, _command(args), _device(args))
+        train_nsm.train(args, _command(args), _device(args))
     else:
         _train_manifold(args)
     print(f"wrote {args.out} and {args.out.with_suffix('.json').name}")
@@ -74,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _train_manifold(args: argparse.Namespace) -> None:
-    """One of the manifold's networks, or its styles."""
+    """Train one of the manifold's networks, or take its styles."""
     from ..training import cards, manifold
 
     if args.subjects:
@@ -109,6 +112,7 @@ def _train_pfnn(args: argparse.Namespace) -> None:
     """The PFNN: the best epoch is chosen by closed-loop rollouts."""
     from ..evaluation.validation import of_tensors
     from ..training import cards, pfnn, pfnn_data
+    from ..training.loop import Training
 
     if args.epochs is not None and len(args.epochs) != 1:
         raise UserError("The PFNN trains in one stage; give one number of epochs.")
@@ -119,13 +123,14 @@ def _train_pfnn(args: argparse.Namespace) -> None:
         f"{len(data.clips)} clips, {sum(data.minutes.values()):.1f} minutes recorded, "
         f"{len(data.train.x)} frames with mirrored and warped ones"
     )
-    settings = pfnn.Settings(
-        hidden=args.hidden, epochs=args.epochs[0], seed=args.seed, subjects=args.subjects, warps=args.warps
-    )
+    settings = pfnn.Settings(hidden=args.hidden, epochs=args.epochs[0], seed=args.seed)
     folder = args.run or Path("runs") / args.out.stem
     trainer = pfnn.Trainer(data, settings, folder, _device(args), args.resume)
-    tensors = trainer.run(lambda t: of_tensors(lambda path: cards.save_weights(t, path)))
-    cards.save_weights(tensors, args.out)
+
+    def validate(training: Training) -> dict[str, float]:
+        return of_tensors(lambda path: cards.save_weights(training.export(), path))
+
+    cards.save_weights(trainer.run(validate=validate, every=_PFNN_VALIDATE_EVERY), args.out)
     _pfnn_card(args, data, trainer)
 
 
@@ -153,7 +158,7 @@ def _pfnn_card(args: argparse.Namespace, data: Any, trainer: Any) -> None:
             trainer.history,
             hidden=args.hidden,
             epochs=args.epochs[0],
-            chosen_epoch=trainer.best.get("epoch"),
+            chosen_epoch=trainer.best_epoch,
         ),
         terrain="flat ground only; the terrain inputs are in the layout and their weights are zero",
         layout={"input": INPUT.describe(), "output": OUTPUT.describe()},
@@ -175,7 +180,7 @@ def _command(args: argparse.Namespace) -> list[str]:
         command += ["--test-subjects", args.test_subjects.name]
     if args.system == "nsm":
         command += ["--episodes", str(args.episodes)] if args.episodes is not None else []
-        return [*command, "--walks", str(args.walks), *nsm.network_command(args)]
+        return [*command, "--walks", str(args.walks), *train_nsm.network_command(args)]
     if args.steps is not None:
         command += ["--steps", str(args.steps)]
     if args.autoencoder is not None:

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from ..models.contract import matmul, matmul_is_fast
-from ..models.pfnn import FPS, MODES, PFNN
+from ..models.matmul import matmul, matmul_is_fast
+from ..models.pfnn import FPS
+from ..models.pfnn_kernels import MODES, PFNN
 from ..motion.rotations import Array
 from ..planning.trajectory import PathCommands, start_of
 from ..rollout.pfnn import Locomotion
@@ -31,13 +32,15 @@ from ..shot.shot import PathFollow
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 ONE_THREAD = dict.fromkeys(_THREADS, "1")
 _SECONDS = 1.0
-"""How long each figure is measured; the median of the repetitions counts."""
+"""Seconds that each figure is measured; the median of the repetitions counts."""
 _CROWD = 200
+"""Characters that are predicted at once."""
 _CYCLE = 60
 """Frames of a walking cycle, about 1 s: so fast the phase goes through the tables."""
 _LARGE = 1 << 30
 """Bytes that no cache holds."""
 _RADIUS, _SPEED, _SECONDS_OF_WALKING = 3.0, 1.4, 10
+"""Metres of the circle that is walked, m/s on it, and seconds of the walk."""
 
 
 def measure_apart(weights: Path) -> dict[str, Any]:

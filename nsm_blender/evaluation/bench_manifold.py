@@ -40,8 +40,11 @@ FILES = ("autoencoder", "footsteps", "locomotion", "end_effectors", "styles")
 CORES = 2
 """Threads of the products; the rest of the engine runs on one."""
 WALK_SECONDS, STRIKE_SECONDS, STYLE_SECONDS, CROWD_SECONDS, CROWD_SIZE = 60, 4, 8, 10, 200
+"""Seconds of the motions of Table 1, and characters of its crowd."""
 WALK_SPEED = 1.4
+"""Speed in m/s of the walk."""
 _REPETITIONS = 5
+"""Timings of which the median counts."""
 _STYLE = "zombie"
 
 Figures = dict[str, float]

@@ -18,11 +18,13 @@ from ..geometry.scene_state import Scenery
 from ..models.nsm import ENVIRONMENT, FRAME, GOAL, INTERACTION
 from ..rollout.nsm import SceneCharacter
 from ..rollout.nsm_network import load, standing_of
-from ..tasks.interaction_targets import seat_aim
+from ..tasks.sit import seat_aim
 from .bench import ONE_THREAD, median_seconds
 
 ROOM = 0
+"""Seed of the room."""
 _STILL_FOR = 60
+"""Frames of different inputs that are predicted in turn; the rollout begins again after five times as many."""
 _FELT = 0.15
 """Share of the environment's spheres that touch something."""
 

@@ -24,31 +24,35 @@ from ..geometry.furniture import held_out
 from ..geometry.rooms import Room, random_room
 from ..motion.motion import Motion
 from ..motion.rotations import Array
-from ..planning.arrival_times import foresee
 from ..planning.path_planner import Leg
 from ..shot.goals import ActionKey, Goal, RouteOptions
 from ..shot.shot import Shot
+from ..tasks.arrival_times import foresee
 from .metrics import foot_slide
 
 ROOMS = 20
+"""Held-out rooms that are walked in."""
 FIRST = 300
-"""Seed from which on held-out rooms are taken: those before have been looked at."""
+"""Seed from which on held-out rooms are taken, since those before have been looked at."""
 GOALS = 10
-"""In each room."""
+"""Goals in each room."""
 NEAR_CM, NEAR_DEG = 10.0, 5.0
-"""What counts as reached."""
+"""Distance in centimetres and angle in degrees within which a goal counts as reached."""
 BODY = 0.25
-"""Metres: half the width of the bundled character across its shoulders and arms; routes keep more."""
+"""Half the width in metres of the bundled character across its shoulders and arms; routes keep more."""
 THIN = 0.15
-"""Metres: half of it from front to back, which counts where one goes sideways through a gap."""
+"""Half the depth in metres of the same body from front to back, which counts where it goes sideways through a gap."""
 FPS = 30.0
+"""Frames a second of the shots."""
 SPARE = 3.0
 """Seconds that a shot is longer than foreseen."""
 BAND = 0.02
-"""Metres: what a body wider by this reaches can be reached; what one narrower by this does not reach sideways cannot.
-Between the two, either answer is right."""
+"""Metres by which a body is made wider and narrower to tell what can be reached: what the wider one reaches can, what
+the narrower one does not reach sideways cannot, and between the two either answer is right."""
 _GRID = 0.025
+"""Metres of a cell of the grid by which that is judged."""
 _ANKLE, _CROUCHED = 0.08, 1.3
+"""Height in metres of the ankles, below which things are stepped over, and of a crouching body."""
 
 Figures = dict[str, float]
 Log = Callable[[str], None]
@@ -56,7 +60,7 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One errand: a shot with one key, and whether its goal can be reached ("yes", "no" or "barely")."""
+    """An errand: a shot with one key, and whether its goal can be reached ("yes", "no" or "barely")."""
 
     name: str
     shot: Shot

@@ -12,7 +12,9 @@ from ..models.manifold import FRAME, SHAPES, WIDTH, Float32
 from ..models.weights import check_shapes, read_tensors
 
 _ROWS, _COLUMNS = 3, 10
+"""Rows and columns of filters in the picture."""
 _RESOLUTION = 110
+"""Dots an inch of the picture."""
 
 
 def read_filters(path: Path) -> Float32:

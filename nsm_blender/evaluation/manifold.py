@@ -30,7 +30,7 @@ Log = Callable[[str], None]
 SWAY_SMOOTHING = 1 / 3
 """Seconds that tell the speed of a walk from the sway of its steps."""
 _PIN_SECONDS, _PIN_SIDE, _PIN_HEIGHT = (4.0, 6.0), 0.35, 0.95
-"""When a hand is on the rail, how far the rail is aside of the root, how high: metres."""
+"""Seconds in which a hand is on a rail, metres that the rail is aside of the root, and metres that it is high."""
 _PINNED_ARM = ("LeftForeArm", "LeftHand")
 
 
@@ -163,6 +163,6 @@ def path_distance(places: Array, path: Array) -> float:
 
 
 def tell(figures: Figures, log: Log) -> None:
-    """One line for each figure."""
+    """Print a line for each figure."""
     for name, value in figures.items():
         log(f"{name} {value:.3f}")

@@ -10,7 +10,7 @@ from ..motion.rotations import Array, conjugate, rotate
 from ..motion.skeleton import MODEL_SKELETON
 
 LOW = 0.025
-"""Metres: NSM measures the drift of feet that are lower than this."""
+"""Height in metres below which the NSM paper measures the drift of feet."""
 
 
 def foot_slide(motion: Motion) -> float:

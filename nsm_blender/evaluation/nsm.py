@@ -10,195 +10,42 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..baking.nsm import FRAMES_PER_STEP, SceneBake
-from ..geometry.colliders import Collider, Surroundings
-from ..geometry.furniture import Piece, held_out, make
-from ..geometry.roles import Carryable, Seat
-from ..models.nsm import ACTIONS, FPS, NSM
+from ..baking.nsm import SceneBake
+from ..models.nsm import ACTIONS, FPS
+from ..models.nsm_kernels import NSM
 from ..models.weights import read_card
-from ..motion.motion import Motion
-from ..motion.root import angle_of, direction
-from ..motion.rotations import Array
-from ..rollout.nsm import Options
+from ..motion.root import direction
 from ..rollout.nsm_network import actions_of, load
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
-from .metrics import foot_slide, low_foot_slide
 from .nsm_ablations import (
     LEFT_OUT,
     TRAINED,
     left_out_figures,
     network_file,
     settings_figures,
-    told_aside,
     trained_alike,
     trained_figures,
 )
-from .nsm_bodies import motion_detail, penetration
 from .nsm_endurance import figures_of, wander
 from .nsm_rooms import ROOMS, success_figures, tasks
 from .nsm_rooms import seeds as seeds_of_rooms
+from .nsm_trials import LABELLED, SEATS, Figures, Log, Trial, pieces, sit_shot, trial, trials
 
-SEATS = ("chair", "armchair", "stool", "sofa", "bench", "office_chair")
-BOXES = ("box", "crate", "sack", "drum")
 CHAIRS, LOADS, STARTS = 10, 5, 10
-"""Unseen chairs, unseen things to carry, and starts for each (Table 3)."""
-NEAREST, FARTHEST = 1.2, 3.0
-"""Metres from which one comes."""
-AROUND = math.radians(110)
-"""Starts lie within this angle from straight before the thing."""
-CLEAR = 0.35
-"""Metres from there to the thing, at least,"""
-HEIGHTS = (0.1, 0.4, 0.7, 1.0)
-"""at these heights."""
-STAYING = 0.5
-"""Seconds of sitting on that are measured too."""
-SECONDS = {"sit": 12.0, "carry": 12.0}
-"""After which a trial is not finished."""
+"""Numbers of unseen chairs, of unseen things to carry, and of starts for each (Table 3)."""
 ABLATED = {"sit": ("sit", CHAIRS), "carry": ("pick_up", LOADS)}
 """Action and number of things of each task of the networks that were trained for the ablations."""
 TABLES = ("precision", "ablations", "response", "endurance", "success")
-DEVELOPMENT = 100001
-"""First of the seeds, in steps of 5, that are neither trained on nor reported on."""
-LABELLED = 0.5
-_LOW_PERCENTILE = 99
 
-Figures = dict[str, float]
-Log = Callable[[str], None]
 Keep = Callable[[Figures], None]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One time of going to a thing and using it.
-
-    finished: whether it was done. raw_cm, raw_deg, cm, deg: how far off, before and after the last correction; infinite
-    when it was not finished. seconds: until the action's label; infinite when it never came. slide, low_slide: cm/s.
-    depth_cm: deepest percentile of the body in things. detail: mean change of the joints' angles, degrees a frame.
-    """
-
-    name: str
-    finished: bool
-    raw_cm: float
-    raw_deg: float
-    cm: float
-    deg: float
-    seconds: float
-    slide: float
-    low_slide: float
-    depth_cm: float
-    detail: float
-
-
-def seeds(count: int, development: bool = False) -> list[int]:
-    """Seeds of furniture that nothing was trained on."""
-    if development:
-        return [DEVELOPMENT + 5 * n for n in range(count)]
-    return [seed for seed in range(5 * count + 5) if held_out(seed)][:count]
-
-
-def pieces(kinds: Sequence[str], count: int, development: bool = False) -> list[Piece]:
-    """Unseen furniture of all kinds in turn."""
-    return [make(kinds[n % len(kinds)], seed) for n, seed in enumerate(seeds(count, development))]
-
-
-def sit_shot(piece: Piece, rng: np.random.Generator, action: str = "walk") -> Shot:
-    """From somewhere within 3 m, looking anywhere, to a seat."""
-    seat = piece.handles
-    assert isinstance(seat, Seat)
-    collider = Collider(piece.kind, piece.boxes, role="seat", handles=seat)
-    start = _start(collider, np.array(seat.place[:2]), float(angle_of(np.array(seat.facing[:2]))), rng)
-    gait = "jog" if action == "run" else "walk"
-    return _shot("sit", SECONDS["sit"], [ActionKey("sit", "goal", hold=STAYING, gait=gait)], [collider], start)
-
-
-def carry_shot(piece: Piece, rng: np.random.Generator) -> Shot:
-    """From somewhere within 3 m, looking anywhere, to a thing on the floor."""
-    load_ = piece.handles
-    assert isinstance(load_, Carryable)
-    middle = (np.array(load_.left) + np.array(load_.right)) / 2
-    collider = Collider(piece.kind, piece.boxes, role="carryable", handles=load_)
-    start = _start(collider, middle[:2], float(angle_of(np.array(load_.facing[:2]))), rng)
-    return _shot("carry", SECONDS["carry"], [ActionKey("pick_up", "goal")], [collider], start)
-
-
-def _start(collider: Collider, place: Array, front: float, rng: np.random.Generator) -> list[float]:
-    """Place and facing of one who does not stand in the thing."""
-    thing = Surroundings([collider]).at(0)
-    while True:
-        away = rng.uniform(NEAREST, FARTHEST) * direction(np.array(front + rng.uniform(-AROUND, AROUND)))
-        facing = float(rng.uniform(-math.pi, math.pi))
-        body = np.array([[*(place + away), height] for height in HEIGHTS])
-        if thing.distance(body).min() > CLEAR:
-            return [*(place + away).tolist(), 0.0, facing]
-
-
-def _shot(name: str, seconds: float, keys: list[ActionKey], colliders: list[Collider], start: list[float]) -> Shot:
-    goal = Goal("goal", [0.0, 0.0, 0.0], collider=colliders[0].name if colliders else "")
-    return Shot(name, FPS, round(seconds * FPS), keys=keys, goals=[goal], colliders=colliders, start=start)
-
-
-def trial(shot: Shot, network: NSM, label: str, options: Options | None = None) -> tuple[Trial, Motion]:
-    """Bake the shot and measure its first key."""
-    motion = _until_done(shot, network, options)
-    key = motion.meta["keys"][0]
-    corrected = next((one for one in motion.meta["corrections"] if one["key"] == 0), None)
-    off = (math.inf,) * 4
-    if corrected is not None:
-        off = (corrected["raw_cm"], corrected["raw_deg"], corrected["cm"], corrected["deg"])
-    at = np.flatnonzero(motion.actions[:, ACTIONS.index(label)] > LABELLED)
-    depth = penetration(motion, Surroundings(shot.colliders), [c.name for c in shot.colliders])
-    name = shot.colliders[0].name if shot.colliders else shot.name
-    return (
-        Trial(
-            name,
-            not key["trouble"] and key["arrived"] is not None,
-            *off,
-            float(at[0] / FPS) if len(at) else math.inf,
-            foot_slide(motion),
-            low_foot_slide(motion),
-            100 * float(np.percentile(depth, _LOW_PERCENTILE)),
-            motion_detail(motion),
-        ),
-        motion,
-    )
-
-
-def _until_done(shot: Shot, network: NSM, options: Options | None) -> Motion:
-    """The motion up to the moment when the keys are done, or to the end of the shot."""
-    bake = SceneBake(shot, network, options)
-    frames = 0
-    while not bake.done and not bake.keys_done:
-        bake.step()
-        frames += FRAMES_PER_STEP
-    if bake.done:
-        return bake.motion()
-    shorter = replace(shot, frames=min(frames + FRAMES_PER_STEP, shot.frames))
-    return SceneBake(shorter, network, options, bake).motion()
-
-
-def trials(
-    network: NSM,
-    task: str,
-    number: int,
-    starts: int,
-    development: bool = False,
-    options: Options | None = None,
-    aside: float = 0.0,
-) -> list[Trial]:
-    """Table 3: sitting down on, or picking up, one unseen thing, from several starts. aside: see
-    `nsm_ablations.told_aside`."""
-    kinds, shot_of = (SEATS, sit_shot) if task == "sit" else (BOXES, carry_shot)
-    piece = told_aside(pieces(kinds, number + 1, development)[number], aside)
-    rng = np.random.default_rng([31, number, int(development)])
-    return [trial(shot_of(piece, rng), network, task, options)[0] for _ in range(starts)]
 
 
 def precision_figures(task: str, trials: Sequence[Trial], log: Log) -> Figures:

@@ -7,22 +7,19 @@ Without such networks a part is left out of the rollout of the full one, which w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import UserError
-from ..geometry.furniture import Piece
-from ..geometry.roles import Carryable, Seat
 from ..models.weights import card_path, file_hash, read_card
 from ..rollout.nsm import Options
-
-if TYPE_CHECKING:
-    from .nsm import Figures, Log, Trial
+from .nsm_trials import Figures, Log, Trial
 
 FULL = "full"
+"""Name of the network that nothing is left out of."""
 LEFT_OUT = {
     "no_bidirectional": Options(bidirectional=False),
     "no_interaction": Options(interaction=False),
@@ -34,7 +31,7 @@ LEFT_OUT = {
 @dataclass(frozen=True)
 class Row:
     """A row of the table. network: name of the file of weights. aside: metres to the left of where it is by which the
-    place of use is told, which shows whether one goes by what one is told or by what one sees."""
+    place of use is told, which shows whether the network goes by what it is told or by what it senses."""
 
     network: str
     options: Options = field(default_factory=Options)
@@ -42,7 +39,7 @@ class Row:
 
 
 ASIDE = 0.1
-"""Metres."""
+"""Metres by which a place of use is told aside."""
 TRAINED: Mapping[str, Row] = {
     FULL: Row(FULL),
     # The paper takes the interpolation away (Fig. 13), not what is predicted: nothing is trained anew for it.
@@ -71,22 +68,6 @@ _TOLD = ("epochs", "hidden", "experts")
 def network_file(folder: Path, ablation: str) -> Path:
     """The weights in a folder of networks that are rolled out for a row of TRAINED."""
     return folder / f"{TRAINED[ablation].network}.safetensors"
-
-
-def told_aside(piece: Piece, metres: float) -> Piece:
-    """Furniture whose place of use is said to lie to the left of where it is, seen by who uses it."""
-    handles = piece.handles
-    assert isinstance(handles, Seat | Carryable)
-    facing = np.array(handles.facing)
-    # Who sits looks along the facing of the seat; who takes a box looks against that of its grasp.
-    left = metres * np.array([-facing[1], facing[0], 0.0]) * (1.0 if isinstance(handles, Seat) else -1.0)
-
-    def moved(place: Sequence[float]) -> list[float]:
-        return (np.array(place) + left).tolist()
-
-    if isinstance(handles, Seat):
-        return replace(piece, handles=replace(handles, place=moved(handles.place)))
-    return replace(piece, handles=replace(handles, left=moved(handles.left), right=moved(handles.right)))
 
 
 def trained_alike(folder: Path) -> dict[str, Any]:

@@ -13,28 +13,30 @@ from ..baking.nsm import SceneBake
 from ..geometry.colliders import Collider, Surroundings
 from ..geometry.footing import CLIMBABLE
 from ..geometry.rooms import Room, random_room
-from ..models.nsm import ACTIONS, FPS, NSM
+from ..models.nsm import ACTIONS, FPS
+from ..models.nsm_kernels import NSM
 from ..motion.filters import runs, velocity
 from ..motion.motion import Motion
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from ..planning.occupancy_grid import Footprints
-from ..planning.validation import check
+from ..planning.occupancy_grid import ObstacleOutlines
 from ..rollout.nsm_network import actions_of
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
-from ..tasks.task_machine import UNFINISHED
+from ..tasks.machine import UNFINISHED
+from ..tasks.validation import check
 from .nsm_rooms import ROOMS, USES, seeds
 
 FRAMES = 10000
+"""Frames of a sequence at 60 fps."""
 KEYS = 40
-"""More than are done in that time."""
+"""Keys of a sequence, more than are done in that time."""
 REFUSALS = 60
-"""Draws that may be refused before a sequence ends shorter: there may be nothing left that can be done."""
+"""Draws that may be refused before a sequence ends shorter, since there may be nothing left that can be done."""
 AFLOAT = 0.12
-"""Metres that the lower foot is above its height in stance when one floats."""
+"""Metres of the lower foot above its height in stance from which a character floats."""
 FROZEN = 0.005
-"""m/s that no joint exceeds in a frozen pose."""
+"""Speed in m/s that no joint exceeds in a frozen pose."""
 _FEET = MODEL_SKELETON.indices(CONTACT_JOINTS)
 _RESTING = [ACTIONS.index(name) for name in ("idle", "sit")]
 
@@ -95,7 +97,7 @@ def _longest(on: Array) -> float:
 
 def _ground(places: Array, colliders: Sequence[Collider]) -> Array:
     """Height (T, N) of the floor, or of the top that is there, under places (T, N, 2). The tops stand still."""
-    tops = Footprints.of(Surroundings([one for one in colliders if one.role in CLIMBABLE]).at(0))
+    tops = ObstacleOutlines.of(Surroundings([one for one in colliders if one.role in CLIMBABLE]).at(0))
     on = tops.distances(places.reshape(-1, 2)) <= 0
     out: Array = np.where(on, tops.high, 0.0).max(axis=1, initial=0.0).reshape(places.shape[:2])
     return out

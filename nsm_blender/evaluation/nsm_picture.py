@@ -12,9 +12,11 @@ from ..motion.rotations import Array
 from ..rollout.nsm import SceneRecord
 
 SHOWN = ("walk", "run", "sit", "carry", "open", "climb")
+"""Actions that have a row in the picture, where they occur."""
 _BINS = 36
+"""Parts of the phase over which gates are averaged."""
 _LEAST = 30
-"""Frames of an action that make a row."""
+"""Frames of an action from which it has a row."""
 
 
 def gates_by_phase(record: SceneRecord, action: str) -> Array | None:

@@ -13,25 +13,28 @@ from ..baking.nsm import SceneBake
 from ..geometry.colliders import Surroundings
 from ..geometry.furniture import held_out
 from ..geometry.rooms import Room, random_room
-from ..models.nsm import NSM
+from ..models.nsm_kernels import NSM
 from ..motion.rotations import Array
-from ..planning.arrival_times import foresee
-from ..planning.validation import check
 from ..rollout.nsm_network import actions_of
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
+from ..tasks.arrival_times import foresee
+from ..tasks.validation import check
 from .metrics import foot_slide
 from .nsm_bodies import penetration
 
 ROOMS, TASKS = 20, 10
+"""Rooms, and tasks in each."""
 FPS = 30.0
+"""Frames a second of the shots."""
 SPARE = 10.0
-"""Seconds that a shot is longer than foreseen: there is time to try again."""
+"""Seconds that a shot is longer than foreseen, which leaves time for a second try."""
 USES = {"sit": "seat", "pick_up": "carryable", "open": "door"}
-"""Tasks with a thing of a role; besides, one walks and runs."""
+"""Role of the thing that each task uses; walking and running use none."""
 CLOSE_CM = 30.0
 """Centimetres from its goal within which a walk has come to it."""
 DEVELOPMENT = 100001
+"""First of the seeds of rooms that are neither trained on nor reported on."""
 FIRST = 700
 """First seed of the rooms that are reported on; rooms below it served other figures."""
 
@@ -41,7 +44,7 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One task in a room. slide: cm/s of the feet in contact; depths: metres of the body in things, by frame."""
+    """A task in a room. slide: cm/s of the feet in contact; depths: metres of the body in things, by frame."""
 
     room: int
     action: str
@@ -52,7 +55,7 @@ class Task:
 
 
 def seeds(count: int, development: bool = False) -> list[int]:
-    """Seeds of rooms that nothing was trained on, and in which nobody looked at anything before."""
+    """Seeds of rooms that nothing was trained on, and that no result was looked at on."""
     if development:
         return [DEVELOPMENT + 5 * n for n in range(count)]
     return [FIRST + n for n in range(5 * count) if held_out(FIRST + n)][:count]

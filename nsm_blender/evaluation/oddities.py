@@ -17,7 +17,7 @@ from ..motion.rotations import Array
 Oddity = Callable[[np.random.Generator, Piece], Piece]
 
 NOISE = 0.004
-"""Metres: deviation of a scan's points."""
+"""Standard deviation in metres of a scan's points."""
 
 
 def turned(rng: np.random.Generator, piece: Piece) -> Piece:
@@ -73,7 +73,7 @@ def one_legged(rng: np.random.Generator, piece: Piece) -> Piece:
 
 
 def raised(rng: np.random.Generator, piece: Piece) -> Piece:
-    """On legs so long that it cannot be used: seats at 1.2 m, tables and steps higher than one reaches."""
+    """On legs so long that it cannot be used: seats at 1.2 m, tables and steps beyond all reach."""
     assert isinstance(piece.handles, Seat | Surface | Climbable)
     at = piece.handles.edge if isinstance(piece.handles, Climbable) else piece.handles.place
     lift = {"seat": 1.2, "surface": 1.8, "climbable": 1.5}[piece.role] + rng.uniform(0.0, 0.1) - at[2]

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..baking.bake import SETTLING, Bake, standing
 from ..cleanup.pfnn_foot_lock import lock_feet
-from ..models.pfnn import FPS, PFNN
+from ..models.pfnn import FPS
+from ..models.pfnn_kernels import PFNN
 from ..motion.motion import Motion
 from ..motion.root import direction
 from ..motion.skeleton import MODEL_SKELETON
@@ -26,11 +27,13 @@ from ..shot.shot import BAKEABLE_GAITS, PathFollow, Shot, VelocityFollow
 from .metrics import bone_length_error, foot_slide, hinge_angles, low_foot_slide, settled_speed
 
 BIASES = ((0.5, 2.0), (2.0, 5.0), (5.0, 10.0))
-"""tau_v and tau_d of Table 2."""
+"""Pairs of tau_v and tau_d of Table 2."""
 PATH_SPEED = 1.5
+"""Speed in m/s along the paths."""
 PATH_SECONDS = 30
+"""Seconds on each path."""
 WALK, RUN = 1.4, 3.0
-"""m/s commanded for a walk and a run."""
+"""Speeds in m/s that are commanded for a walk and a run."""
 
 Figures = dict[str, float]
 Log = Callable[[str], None]

@@ -24,9 +24,10 @@ FACING = 10.0
 """Degrees that a facing may be off."""
 
 PLACES = {"seat": 0.05, "arm rest": 0.08, "hinge": 0.05, "grip": 0.08, "palm": 0.03, "surface": 0.08, "edge": 0.05}
-"""Metres that a place may be off; heights of seats and surfaces HEIGHT."""
+"""Metres that a place of each kind may be off; heights of seats and surfaces have HEIGHT."""
 
 HEIGHT = 0.03
+"""Metres that the height of a seat or surface may be off."""
 
 UNFIT = {"raised", "tilted", "enlarged"}
 """Oddities that no longer let one use a piece: there must be a warning. With the others its handles must be right."""
@@ -104,7 +105,7 @@ def evaluate(seeds: Sequence[int], log: Callable[[str], None] = print) -> dict[s
 
 
 def judge_all(pieces: tuple[tuple[str, tuple[str, ...]], ...], seed: int) -> list[Verdict]:
-    """One verdict per piece of a set."""
+    """The verdict on each piece of a set."""
     out = []
     for kind, odd_names in pieces:
         for number, odd in enumerate(odd_names):

@@ -41,13 +41,14 @@ BARS = {
     "round_trip_deg_max": 0.5,
     "seconds_600": 0.5,
 }
-"""What a figure may be at the most, by the end of its name."""
+"""Largest allowed value of a figure, by the end of its name."""
 
 _REACH = 0.99
 """Share of an arm's length up to which a hand can be asked for."""
 _HOLDS = 0.99
-"""A hand with a label above this holds something, one below is on its way there."""
+"""Contact label above which a hand holds something; below it the hand is on its way there."""
 _TOUCHES = 0.5
+"""Contact label above which a foot touches the ground."""
 
 Figures = dict[str, float]
 Places = Mapping[str, Array]

@@ -18,8 +18,9 @@ from ..motion.skeleton import MODEL_SKELETON
 from ..shot.shot import PathFollow, Shot
 
 FRAMES = 600
-"""Of the motion `moves`: 10 s, whose keys are timed."""
+"""Frames of the motion `moves`: 10 s, whose keys are timed."""
 STRIKE_FRAMES = 240
+"""Frames of the motion of a strike."""
 HANDS = ("LeftHand", "RightHand")
 
 # Metres. Ahead, a turn back within a metre and a half, then a bend.
@@ -28,7 +29,7 @@ _WAY = ((0, 0), (0, -2.2), (0.7, -3.0), (1.5, -2.3), (1.7, -0.6), (2.4, 1.6), (4
 _COURSE = ((0, 0.0, "stand"), (30, 1.3, "walk"), (190, 0.8, "crouch"), (330, 1.2, "walk"), (400, 2.6, "jog"),
            (500, 0.9, "walk"), (540, 0.0, "stand"))  # fmt: skip
 _SPEED_FRAMES = 20
-"""Frames over which the speed goes from one to the next."""
+"""Frames over which the speed goes from one value to the next."""
 # (frame, radians left of the way): a quarter turn on the spot at the end
 _FACING = ((0, 0.0), (545, 0.0), (580, 0.5 * math.pi))
 _EASE = 0.5
@@ -36,7 +37,7 @@ _EASE = 0.5
 _HELD = (120, 300)
 """Frames of `moves` in which the hands hold something in the motion `hold`."""
 _GRASP = 60
-"""Frames after which they do."""
+"""Frames over which hands come to what they hold."""
 
 
 def motions(weights: Path | None = None) -> dict[str, Motion]:

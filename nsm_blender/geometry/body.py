@@ -4,12 +4,39 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..motion.rotations import Array, between, make_continuous
 from ..motion.skeleton import MODEL_SKELETON
 from .colliders import Collider, Cuboids, Surroundings
+
+
+@dataclass(frozen=True)
+class BodySize:
+    """Sizes of a standing body in metres, with which ways and places are planned.
+
+    height, crouched: of the crown over the soles, upright, and walking crouched as low as can be. hips: over the soles,
+    below which a thing is met by the legs alone. ankle: over the soles, below which things are stepped over unnoticed.
+    radius: that ways keep free about the root. half_width: of shoulders and arms, that a body which acts in one place
+    needs. trunk: about the middle of a body that bends. chest: from a backrest to what a sitter slides in behind.
+    shuffling: from the root to low things that a body needs which goes sideways past them: an aisle of 24 cm between a
+    sofa and a coffee table is the narrowest that people shuffle along.
+    """
+
+    height: float = 1.75
+    crouched: float = 1.3
+    hips: float = 0.8
+    ankle: float = 0.08
+    radius: float = 0.3
+    half_width: float = 0.25
+    trunk: float = 0.2
+    chest: float = 0.33
+    shuffling: float = 0.12
+
+
+BODY = BodySize()
 
 CAPSULES = (
     ("Hips", "Spine2", 0.11),

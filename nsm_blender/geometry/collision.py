@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -77,22 +77,24 @@ class Obstacles:
         moments are counted from 0, as in `moments`."""
         reach = float(balls.radii.max()) + near
         low, high = points.min(axis=1) - reach, points.max(axis=1) + reach
-        found = []
-        for number, thing in enumerate(self._things):
+        found = list[Contacts]()
+        for index, thing in enumerate(self._things):
             now = thing.at(moments)
             away = np.maximum(np.maximum(low - now.centre, now.centre - high), 0)
-            close = (np.einsum("fi,fi->f", away, away) <= now.bound**2) & self._there[moments, number]
+            close = (np.einsum("fi,fi->f", away, away) <= now.bound**2) & self._there[moments, index]
             if close.any():
                 on = np.flatnonzero(close)
-                moment, *others = thing.at(moments[on]).contacts(
-                    balls, points[on], moments[on], number, near, self._floor
-                )
-                found.append((on[moment], *others))
-        return Contacts(*(np.concatenate(column) for column in zip(*found, strict=True))) if found else _NONE
+                one = thing.at(moments[on]).contacts(balls, points[on], moments[on], index, near, self._floor)
+                found.append(replace(one, moment=on[one.moment]))
+        if not found:
+            return _NONE
+        columns = ("moment", "ball", "thing", "depth", "normal")
+        moment, ball, number, depth, normal = (np.concatenate([getattr(c, name) for c in found]) for name in columns)
+        return Contacts(moment, ball, number, depth, normal)
 
 
-_NONE = Contacts(*(np.zeros(0, dtype=int) for _ in range(3)), np.zeros(0), np.zeros((0, 3)))
-Found = tuple[Array, Array, Array, Array, Array]
+_NO = np.zeros(0, dtype=int)
+_NONE = Contacts(_NO, _NO, _NO, np.zeros(0), np.zeros((0, 3)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +128,8 @@ class _Thing:
         """Radius in meters of the ball around it."""
         return float(np.linalg.norm((self.middle + self.half).max(axis=0) - (self.middle - self.half).min(axis=0))) / 2
 
-    def contacts(
-        self, balls: Balls, points: Array, moments: Array, number: int, near: float, floor: float
-    ) -> tuple[Array, ...]:
-        """Contacts of balls around points (F, P, 3) with the thing, which has a number: columns of `Contacts`."""
+    def contacts(self, balls: Balls, points: Array, moments: Array, number: int, near: float, floor: float) -> Contacts:
+        """Contacts of balls around points (F, P, 3) with the thing, which has a number."""
         radii = balls.radii
         rotation = np.broadcast_to(self.rotation, (len(points), 3, 3))
         local = (points - self.place[:, None]) @ rotation
@@ -149,7 +149,7 @@ class _Thing:
             )
         normal = np.einsum("nij,nj->ni", rotation[moment], way)
         depth = radii[ball] - away - balls.gives(ball, moments[moment], number, normal)
-        return moment, ball, np.full(len(moment), number), depth, normal
+        return Contacts(moment, ball, np.full(len(moment), number), depth, normal)
 
     def _nearest(self, q: Array, reach: float) -> tuple[Array, Array]:
         """Signed meters (N,) from points (N, 3) to the thing, and unit vectors (N, 3) away from it; infinite beyond

@@ -164,6 +164,13 @@ def to_world(points: Array, pose: Array) -> Array:
     return rotate(pose[..., QUATERNION], points) + pose[..., PLACE]
 
 
+def corners(collider: Collider, pose: Array) -> Array:
+    """Corners (P, 3) in the world of the cuboids of a collider at a pose (7,)."""
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+    local = collider.cuboids.centre[:, None] + signs * collider.cuboids.half[:, None]
+    return to_world(local.reshape(-1, 3), pose)
+
+
 def turned_about(pose: Array, point: Array, axis: Array, angle: float) -> Array:
     """A pose (7,) turned by radians about an axis (3,) through a point (3,), both in the thing's own frame."""
     turn = from_axis_angle(np.asarray(axis, dtype=float), np.array(angle))

@@ -12,13 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from ..motion.rotations import Array, normalize
+from .body import BODY
 from .roles import Climbable, Handles, Seat, Surface
 from .sides import other_seats
 
-SITTER = 0.25
-"""Metres to either side of the hips that a sitter takes of a seat's width."""
-CLIMBER = 0.25
-"""Metres to either side of a climber that the edge must reach."""
 ASIDE = 0.05
 """Metres from a seat's middle beyond which a spot chooses the side to which the sitter looks, and from which the way
 to a shifted seat is no longer the same from both sides."""
@@ -61,7 +58,7 @@ def _seat_at(seat: Seat, spot: Array, up: Array) -> Seat:
     place, front = np.array(seat.place, dtype=float), normalize(np.array(seat.facing, dtype=float))
     left = normalize(np.cross(up, front))
     away = spot - place
-    free = max(seat.width / 2 - SITTER, 0.0)
+    free = max(seat.width / 2 - BODY.half_width, 0.0)
     shift = float(np.clip(away @ left, -free, free))
     # On the far side there is more of the seat; the way over the back leads to a sitter who looks the other way.
     closed = {"right"} if shift > ASIDE else {"left"} if shift < -ASIDE else set()
@@ -92,7 +89,7 @@ def _off_surface(surface: Surface, spot: Array, up: Array) -> float:
 def _edge_at(edge: Climbable, spot: Array, up: Array) -> Climbable:
     """The part of an edge that is abreast of a spot, and the landing behind it."""
     across = normalize(np.cross(up, np.array(edge.facing, dtype=float)))
-    free = max(edge.width / 2 - CLIMBER, 0.0)
+    free = max(edge.width / 2 - BODY.half_width, 0.0)
     shift = float(np.clip((spot - np.array(edge.edge)) @ across, -free, free))
     moved = [(np.array(place) + shift * across).tolist() for place in (edge.edge, edge.landing)]
     return replace(edge, edge=moved[0], landing=moved[1], width=edge.width - 2 * abs(shift))

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import EditError
+from ..files import parse_json
 from ..models.manifold import FPS, FRAME
 from ..motion.filters import runs
 from ..motion.rotations import Array
@@ -293,11 +294,8 @@ def to_json(constraints: Sequence[Constraint]) -> str:
 
 def from_json(text: str, source: str = "constraints") -> list[Constraint]:
     """Read constraints from JSON text. Raises EditError naming `source`."""
-    try:
-        entries = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise EditError(f"{source}, line {error.lineno}: not JSON ({error.msg}).") from error
-    if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+    entries = parse_json(text, list, "a list of constraints", source, EditError)
+    if not all(isinstance(e, dict) for e in entries):
         raise EditError(f"{source}: not a list of constraints.")
     return [_from_entry(dict(entry), source) for entry in entries]
 

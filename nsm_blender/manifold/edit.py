@@ -117,12 +117,6 @@ class Edit:
         assert self._result is not None
         return self._result
 
-    def with_strength(self, strength: float) -> Motion:
-        """The edit, which must be done, at another strength; nothing is solved again."""
-        if self._solver is None or not self.done:
-            raise EditError("The edit is not done yet.")
-        return self._pose(strength).resampled(self._motion.fps, len(self._motion))
-
     def _run(self) -> Iterator[None]:
         frames = self._base.frames
         if self._restyle is not None:

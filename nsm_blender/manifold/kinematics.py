@@ -17,8 +17,6 @@ from ..motion.root import to_local, to_world
 from ..motion.rotations import Array
 from .frames import integrate_root, joint_places
 
-_JOINTS = FRAME.shape("joint_position")
-
 
 class Kinematics:
     """A motion's frames at one point of a solve.

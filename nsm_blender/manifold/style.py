@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EditError, FileFormatError, WeightsError
-from ..models.contract import matmul
 from ..models.manifold import UNITS, Autoencoder, Float32
+from ..models.matmul import matmul
 from ..models.weights import read_card, read_tensors
 from ..paths import weights_folder
 from .lbfgs import Lbfgs

@@ -7,12 +7,10 @@ different kind weigh alike; its cost is |r|^2, its gradient 2 J^T r. Gauss-Newto
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from ..models.contract import matmul
 from ..models.manifold import FPS, FRAME
+from ..models.matmul import matmul
 from ..motion.rotations import Array, normalize
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from .frames import joint_places
@@ -52,16 +50,6 @@ class Term:
     def met(self, residual: Array) -> bool:
         """Whether a solve may end with this residual, if the sum of all costs is low enough."""
         return True
-
-
-def cost_and_gradient(terms: Sequence[Term], at: Kinematics) -> tuple[float, Array]:
-    """Sum of the terms' costs, and its gradient (T, FRAME.size) with respect to the frames."""
-    out, total = np.zeros_like(at.frames), 0.0
-    for term in terms:
-        residual = term.residual(at)
-        total += float(np.sum(residual * residual, dtype=np.float64))
-        term.gradient(at, residual, out)
-    return total, 2 * out
 
 
 class FootSlide(Term):

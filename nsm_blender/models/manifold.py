@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A Deep Learning Framework for Character Motion Synthesis and Editing (Holden et al. 2016), the networks.
 
-Everything works on whole motions: arrays (T, d) in time order, T even, at 60 fps. The functions named
-`*_literal` follow the paper's equations on NumPy arrays or torch tensors; the classes compute the same fast.
+Everything works on whole motions: arrays (T, d) in time order, T even, at 60 fps.
 """
 
 from __future__ import annotations
@@ -16,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from .contract import convolve, matmul
 from .layout import Layout
+from .matmul import convolve, matmul
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
 Float32 = NDArray[np.float32]
 
 FPS = 60.0
+"""Frames a second of everything in the manifold (section 4)."""
 FRAME = Layout(
     joint_position=(len(MODEL_SKELETON), 3),  # relative to the root on the ground, turned into its facing; metres
     root_velocity=(2,),  # from this frame to the next, in the root frame; m/s, x left, y back
@@ -32,18 +32,19 @@ FRAME = Layout(
 """One frame of motion X (section 4); the vertical axis here is z."""
 
 WIDTH = 25
-"""w0: filters of half a second (5.1)."""
+"""Frames of a filter, the paper's w0: nearly half a second (5.1)."""
 UNITS = 256
-"""m: hidden units (5.1)."""
+"""Hidden units, the paper's m (5.1)."""
 _HALF = WIDTH // 2
+"""Frames that a filter reaches to either side."""
 _TAPS = _HALF + 1
 """Taps of the decoder at half rate: 25 filter taps over pairs of frames that hold the same value."""
 _SMOOTHING_RADIUS = 8
-"""Frames: half the length of the unpooling's kernel."""
+"""Frames that the unpooling's kernel reaches to either side."""
 _CUTOFF = 7.0
-"""Hertz of which the unpooling's kernel passes half. A hidden unit is the larger value of two frames; held evenly over
-both, it makes a synthesized head tremble by 2 to 4 mm (rms above 10 Hz, recorded 0.4 mm), and with this kernel by 0.2
-mm, at a smaller error of reconstruction (0.93 cm on held-out performers in place of 0.97 cm)."""
+"""Frequency in Hz of which the unpooling's kernel passes half. A hidden unit is the larger value of two frames; held
+evenly over both, it makes a synthesized head tremble by 2 to 4 mm (rms above 10 Hz, recorded 0.4 mm), and with this
+kernel by 0.2 mm, at a smaller error of reconstruction (0.93 cm on held-out performers in place of 0.97 cm)."""
 DECODER_REACH = _HALF + _SMOOTHING_RADIUS
 """Frames to either side of a pair of frames that its hidden units change."""
 
@@ -111,14 +112,8 @@ class Autoencoder:
         """The part of `decode` that is linear in the hidden units, in physical units (T, d)."""
         return _smoothed(convolve(hidden, self._decode, _TAPS // 2).reshape(2 * len(hidden), FRAME.size))
 
-    def decode_transposed(self, gradient: Float32) -> Float32:
-        """Gradient of a cost with respect to the hidden units (T / 2, UNITS), from that w.r.t. the frames (T, d)."""
-        half = _smoothed(gradient).reshape(len(gradient) // 2, 2 * FRAME.size)
-        reflected = self._decode.reshape(_TAPS, UNITS, 2 * FRAME.size)[::-1].transpose(0, 2, 1)
-        return convolve(half, reflected.reshape(-1, UNITS), _TAPS // 2)
-
     def decode_both(self, gradient: Float32) -> Float32:
-        """`decode_linear(decode_transposed(gradient))` in one convolution, for frames (T, d); T even.
+        """D D^T `gradient` in one convolution, D being `decode_linear`, for frames (T, d); T even.
 
         The same except near the ends, where hidden units beyond the motion take part as well.
         """

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from ..errors import WeightsError
 from ..motion.easing import smoothstep
 from ..motion.skeleton import CONTACT_JOINTS
-from .contract import convolve, matmul
 from .layout import Layout
 from .manifold import UNITS
+from .matmul import convolve, matmul
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
 Float32 = NDArray[np.float32]
@@ -50,8 +50,9 @@ REACH = Layout(
 STRIKE_FRAMES = 48
 """Frames before and after a hit in which hand or foot are led."""
 _STRIKE_FADE = 18
+"""Frames at both ends of that stretch in which the leading comes in and goes."""
 _STRIKE_WIDTH = 4.0
-"""Frames: standard deviation of the mark of the hit."""
+"""Standard deviation in frames of the mark of the hit."""
 
 STEP_UNITS, STEP_WIDTHS = 64, (45, 45)
 """h4 and the widths w4, w5 of eq. 9, which the paper leaves open: three quarters of a second to both sides."""
@@ -60,7 +61,7 @@ LAYERS = ((64, 45), (128, 25), (UNITS, 15))
 FEED_FORWARD_REACH = sum(width // 2 for _, width in LAYERS) + 1
 """Frames to either side of an input that its hidden units can depend on."""
 FOOTSTEPS_REACH = sum(width // 2 for width in STEP_WIDTHS)
-"""The same for Gamma."""
+"""Frames to either side of a trajectory that Gamma can depend on."""
 
 FOOTSTEP_SHAPES: Mapping[str, tuple[int | str, ...]] = {
     "w4": (STEP_UNITS, TRAJECTORY.size, STEP_WIDTHS[0]),
@@ -72,6 +73,7 @@ FOOTSTEP_SHAPES: Mapping[str, tuple[int | str, ...]] = {
     "y_mean": (WAVES.size,),
     "y_scale": (WAVES.size,),
 }
+"""Tensors of the footstep network's weights file."""
 FEED_FORWARD_SHAPES: Mapping[str, tuple[int | str, ...]] = {
     "w1": (LAYERS[0][0], "l", LAYERS[0][1]),
     "b1": (LAYERS[0][0],),
@@ -82,11 +84,13 @@ FEED_FORWARD_SHAPES: Mapping[str, tuple[int | str, ...]] = {
     "x_mean": ("l",),
     "x_scale": ("l",),
 }
+"""Tensors of a feed-forward network's weights file."""
 END_EFFECTOR_SHAPES: Mapping[str, tuple[int | str, ...]] = {
     **FEED_FORWARD_SHAPES,
     "profile": (2, 2 * STRIKE_FRAMES + 1, 4, 3),  # of left hand and left foot; see EndEffectors.path
     "target": (2, 3),  # the mean place that they hit
 }
+"""Tensors of the weights file of punches and kicks."""
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WeightsError
+from ..files import read_json
 
 Tensors = dict[str, NDArray[np.float32]]
 
 _LENGTH_BYTES = 8
+"""Bytes that hold the header's length."""
 _MAX_HEADER = 1 << 24
-"""Bytes; our headers take about one kilobyte, so a larger one is no header."""
+"""Bytes beyond which a header is taken for damage, since ours take about one kilobyte."""
 _ITEM_SIZES = {"F16": 2, "BF16": 2, "F32": 4}
+"""Bytes of a number of each type that is read."""
 
 
 def read_tensors(path: Path | str) -> Tensors:
@@ -90,13 +93,7 @@ def read_card(path: Path | str) -> dict[str, Any]:
     card = card_path(path)
     if not card.exists():
         return {}
-    try:
-        content = json.loads(card.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise WeightsError(f"{card}: the model card cannot be read ({error}).") from error
-    if not isinstance(content, dict):
-        raise WeightsError(f"{card}: the model card is not a JSON object.")
-    return content
+    return read_json(card, dict, "a model card", WeightsError)
 
 
 def file_hash(path: Path | str) -> str:

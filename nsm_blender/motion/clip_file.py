@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileFormatError
+from ..files import parse_json, read_json, write_whole
 from .clip import Clip
 from .rotations import Array, make_continuous
 from .skeleton import MODEL_SKELETON, Skeleton
@@ -171,9 +172,7 @@ def update_library(folder: Path | str, clips: Iterable[Clip]) -> None:
         )
         entries[clip.name] = entry
     index |= {"count": len(entries), "clips": list(entries.values())}
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, json.dumps(index, indent=1, ensure_ascii=False) + "\n")
 
 
 def _read_arrays(path: Path) -> dict[str, Array]:
@@ -199,26 +198,11 @@ def _read_arrays(path: Path) -> dict[str, Array]:
 
 
 def _read_meta(meta: Array, path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(str(meta))
-    except ValueError as error:
-        raise FileFormatError(f"{path}: 'meta' is not JSON ({error})") from error
-    if not isinstance(value, dict):
-        raise FileFormatError(f"{path}: 'meta' must be a JSON object")
-    return value
+    return parse_json(str(meta), dict, "a description of a clip", f"{path}, 'meta'")
 
 
 def _read_index(path: Path) -> dict[str, Any]:
-    try:
-        index = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileFormatError(f"{path}: cannot be read; a clip library is a folder with an {INDEX_NAME}") from error
-    except json.JSONDecodeError as error:
-        raise FileFormatError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
-    except ValueError as error:
-        raise FileFormatError(f"{path}: not UTF-8 text ({error})") from error
-    if not isinstance(index, dict) or not isinstance(index.get("clips"), list):
-        raise FileFormatError(f"{path}: must be an object with a list 'clips'")
-    if not all(isinstance(e, dict) for e in index["clips"]):
-        raise FileFormatError(f"{path}: each entry of 'clips' must be an object")
+    index = read_json(path, dict, f"the {INDEX_NAME} of a clip library")
+    if not isinstance(index.get("clips"), list) or not all(isinstance(entry, dict) for entry in index["clips"]):
+        raise FileFormatError(f"{path}: must be an object with a list 'clips' of objects")
     return index

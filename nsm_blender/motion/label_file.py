@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileFormatError
+from ..files import read_json
 from .clip import Clip
 from .filters import runs
 from .gait import GAITS
@@ -87,15 +88,8 @@ def flags(document: Mapping[str, Any], key: str, names: Sequence[str], frames: i
 
 def read_document(path: Path) -> dict[str, Any]:
     """The entries of a label file. Raises FileFormatError when it is none."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileFormatError(f"{path}: cannot be read ({error.strerror})") from error
-    except json.JSONDecodeError as error:
-        raise FileFormatError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}: not UTF-8 text") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    document = read_json(path, dict, "a label file")
+    if document.get("format") != FORMAT:
         raise FileFormatError(f"{path}: not a label file of format {FORMAT}")
     return document
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Gaps that only one who goes sideways gets through: where their middle is, and straight through it."""
+"""Narrow passages, through which a body only goes sideways: where their middle is, and straight through it."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..motion.rotations import Array
-from .occupancy_grid import TOLERANCE, Footprints
+from .occupancy_grid import TOLERANCE, ObstacleOutlines
 
 LONGEST = 1.9
-"""Metres of a passage, from where a body's radius does not fit to where it fits again, that one goes sideways at most:
-beside 1.5 m of furniture the corners count."""
+"""Metres of the longest passage that is gone through sideways, from where a body's radius does not fit to where it fits
+again: beside 1.5 m of furniture the corners count."""
 STRAIGHT = 0.3
-"""Metres before and behind a gap from and to which one goes straight through."""
+"""Metres before and behind a gap from and to which the way leads straight through."""
 TURNED = 0.25
-"""Metres before and behind a gap in which one already, and still, goes sideways."""
+"""Metres before and behind a gap in which the body is already, and still, turned sideways."""
 BEFORE = 1.5
 """Metres of a way before and behind a gap that may be replaced by going straight through."""
 _FITS = 0.03
-"""Meters to either side of a body that is led through the middle of a passage: ways on a grid are not so exact."""
+"""Metres to either side of a body that is led through the middle of a passage: ways on a grid are not so exact."""
 _STEP = 0.02
+"""Metres between the places at which a passage is measured."""
 _LINE, _ALIKE = 0.2, 0.9
-"""Meters of middles that tell the line through a gap, and the least cosine between it and the first one."""
+"""Metres of middles that tell the line through a gap, and the least cosine between it and the first one."""
 _BESIDE = 0.2
+"""Metres beside a gap's line within which a way is one through it."""
 _SHARES = (-1.0, -0.5, 0.5, 1.0)
+"""Shares of the room that a body lacks by which the line is tried beside the middle."""
 _ROUNDS, _FEW, _PLACES = 8, 3, 5
+"""Steps in which a place comes to the middle of a gap, steps from near it, and places along it that are looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +39,7 @@ class Gap:
 
     middle: (2,) metres. along: (2,) unit vector straight through. reach: metres from the middle to where it begins
     (negative) and ends; infinite where that is too far. width: metres where it is narrowest. sides: the two things, by
-    their owners' numbers. spare: metres by which these count as farther apart than they are, see `Footprints.spare`.
+    their owners' numbers. spare: metres by which these count as farther apart than they are, see `ObstacleOutlines`.
     """
 
     middle: Array
@@ -51,7 +55,7 @@ class Gap:
         return self.reach[1] - self.reach[0]
 
     def passes(self, slim: float) -> bool:
-        """Whether a body gets through sideways that needs `slim` meters to either side."""
+        """Whether a body gets through sideways that needs `slim` metres to either side."""
         return self.width + self.spare >= 2 * (slim - TOLERANCE) and self.length <= LONGEST
 
     def inside(self, points: Array) -> Array:
@@ -60,12 +64,12 @@ class Gap:
         return out
 
     def beside(self, points: Array) -> Array:
-        """Whether one goes sideways because of it at points (N, 2) of a way."""
+        """Whether a body goes sideways because of it at points (N, 2) of a way."""
         out: Array = self._outside(points) < TURNED
         return out
 
     def need(self, points: Array, radius: float, slim: float) -> Array:
-        """Metres (N,) to either side that one needs at points (N, 2) of a way: `slim` in it, `radius` farther off."""
+        """Metres (N,) that a body needs to either side at points (N, 2) of a way: `slim` in it, `radius` off it."""
         out: Array = slim + (radius - slim) * np.clip(self._outside(points) / TURNED, 0, 1)
         return out
 
@@ -90,9 +94,9 @@ class Gap:
         return np.vstack((before, self.middle + straight, after))
 
 
-def gaps_on(things: Footprints, points: Array, tight: Array, radius: float) -> list[tuple[int, int, Gap]]:
-    """The gaps on a way of points (N, 2), which are where it is tight (N,) for one of `radius` metres: from which point
-    up to which, the last ones first."""
+def gaps_on(things: ObstacleOutlines, points: Array, tight: Array, radius: float) -> list[tuple[int, int, Gap]]:
+    """The gaps on a way of points (N, 2), which are where it is tight (N,) for a body of `radius` metres: from which
+    point up to which, the last ones first."""
     out = []
     edges = np.flatnonzero(np.diff(tight, prepend=False, append=False))
     for first, last in reversed(edges.reshape(-1, 2).tolist()):
@@ -108,13 +112,13 @@ def gaps_on(things: Footprints, points: Array, tight: Array, radius: float) -> l
 
 
 def gap_at(
-    things: Footprints,
+    things: ObstacleOutlines,
     place: Array,
     towards: Array,
     radius: float,
     inside: tuple[Array | None, Array | None] = (None, None),
 ) -> Gap | None:
-    """The gap in which a body of `radius` meters is at a place (2,) on the way along a vector `towards` (2,); None
+    """The gap in which a body of `radius` metres is at a place (2,) on the way along a vector `towards` (2,); None
     where there are not things to both sides. inside: where the way begins, and ends (2,), as far as it does in the gap.
     """
     pair = _middle(things, place)
@@ -137,7 +141,7 @@ def gap_at(
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """The nearest points (2,) of the things on either side of a place, the owners, and the meters by which the points
+    """The nearest points (2,) of the things on either side of a place, the owners, and the metres by which the points
     are farther apart than the things."""
 
     a: Array
@@ -158,7 +162,7 @@ class _Pair:
 
 
 def _straight(
-    things: Footprints,
+    things: ObstacleOutlines,
     pair: _Pair,
     along: Array,
     towards: Array,
@@ -183,13 +187,13 @@ def _straight(
     return Gap(place, along, (begin, end), width, pair.sides, pair.spare)
 
 
-def is_between(things: Footprints, place: Array, radius: float) -> bool:
-    """Whether a place (2,) is in a gap that a body of `radius` meters does not fit into but sideways."""
+def is_between(things: ObstacleOutlines, place: Array, radius: float) -> bool:
+    """Whether a place (2,) is in a gap that a body of `radius` metres does not fit into but sideways."""
     gap = gap_at(things, place, np.zeros(2), radius)
     return gap is not None and gap.width < 2 * (radius + _FITS)
 
 
-def _middle(things: Footprints, place: Array, rounds: int = _ROUNDS) -> _Pair | None:
+def _middle(things: ObstacleOutlines, place: Array, rounds: int = _ROUNDS) -> _Pair | None:
     """The pair of points between which is the middle of the gap that a place (2,) is in; None where there is nothing on
     one of the sides, or the place is in a thing."""
     pair = None
@@ -201,7 +205,7 @@ def _middle(things: Footprints, place: Array, rounds: int = _ROUNDS) -> _Pair | 
     return pair
 
 
-def _either_side(things: Footprints, place: Array) -> _Pair | None:
+def _either_side(things: ObstacleOutlines, place: Array) -> _Pair | None:
     """The nearest points of the things on either side of a place (2,); None as for `_middle`."""
     out = things.outward(place)
     away = np.hypot(*out.T)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The floor as a body sees it from above: how far it is to the next thing, where one may stand, what ways cost."""
+"""The floor from above as a grid: how far it is to the next thing, where a body may be, and what ways cost."""
 
 from __future__ import annotations
 
@@ -9,43 +9,33 @@ from functools import cached_property
 
 import numpy as np
 
+from ..geometry.body import BODY
 from ..geometry.colliders import Placed
 from ..motion.rotations import Array
 from ..shot.goals import RouteOptions
 
-ANKLE = 0.08
-"""Metres: lower things are stepped over without being noticed."""
-CROUCHED = 1.3
-"""Metres from the soles to the crown of one who walks crouching and ducks as far as can be."""
-REACH = 0.35
-"""Metres beyond the body's radius up to which the distance to things is told apart."""
-CELL = 0.05
-"""Metres between the points of the grid, or more, so that there are no more than"""
-MOST_CELLS = 300_000
-"""of them."""
-TIGHT = 0.2
-"""Metres beyond the body's radius, below which a way counts as tight:"""
-TIGHT_COST = 1.5
-"""it costs up to this much more than a free one, so that ways keep off walls where there is room."""
-CROUCH_COST = 3.0
-"""A metre of crouching costs as many of walking, beside what the walking costs."""
-SIDEWAYS_COST = 6.0
-"""The same for a metre of going sideways through a gap."""
-THIGHS = 0.8
-"""Height over the ground, in meters, below which a thing is met by the legs alone: hips and hands are above it."""
-LEGS = 0.12
-"""Meters from the root to a thing lower than THIGHS that a body needs which goes sideways past it: an aisle of 24 cm
-between a sofa and a coffee table is the narrowest that people shuffle along."""
+ANKLE, CROUCHED = BODY.ankle, BODY.crouched
 TOLERANCE = 0.01
 """Metres that a body's radius may be missed by."""
+CELL, MOST_CELLS = 0.05, 300_000
+"""Metres between the points of the grid, and the number of points above which they are farther apart."""
+TIGHT, TIGHT_COST = 0.2, 1.5
+"""Metres beyond the body's radius below which a way counts as tight, and metres of free walking that a metre of the
+tightest way costs more, so that ways keep off walls where there is room."""
+ROOMY = 0.15
+"""Metres beyond the body's radius that a route keeps off things where it can."""
+REACH = TIGHT + ROOMY
+"""Metres beyond the body's radius up to which the distance to things is told apart: farther off it changes no way."""
+CROUCH_COST, SIDEWAYS_COST = 3.0, 6.0
+"""Metres of walking that a metre of crouching, and of going sideways through a gap, costs beside the walking itself."""
 BLOCKED = 1e5
 """Metres that entering a blocked point costs; no way is that long."""
 
 
 @dataclass(frozen=True, eq=False)
-class Footprints:
+class ObstacleOutlines:
     """N cuboids from above, as rectangles: centre, half (N, 2) metres, axis (N, 2) unit vector of the first edge;
-    low, high (N,) height of their undersides and tops; owner (N,) collider; spare (N,) meters by which each counts as
+    low, high (N,) height of their undersides and tops; owner (N,) collider; spare (N,) metres by which each counts as
     farther away than it is, as a narrower part of the body meets it."""
 
     centre: Array
@@ -57,7 +47,7 @@ class Footprints:
     spare: Array | None = None
 
     @staticmethod
-    def of(placed: Placed) -> Footprints:
+    def of(placed: Placed) -> ObstacleOutlines:
         """The rectangles of placed cuboids: exact for upright ones, around the whole of tilted ones."""
         across = placed.rotation[:, :2, :] * placed.half[:, None, :]
         longest = (across**2).sum(1).argmax(1)
@@ -68,11 +58,11 @@ class Footprints:
         half = np.stack([np.abs((across * v[:, :, None]).sum(1)).sum(1) for v in (axis, side)], axis=1)
         rise = np.abs(placed.rotation[:, 2, :] * placed.half).sum(1)
         z = placed.centre[:, 2]
-        return Footprints(placed.centre[:, :2], half, axis, z - rise, z + rise, placed.owner)
+        return ObstacleOutlines(placed.centre[:, :2], half, axis, z - rise, z + rise, placed.owner)
 
-    def __getitem__(self, chosen: Array) -> Footprints:
+    def __getitem__(self, chosen: Array) -> ObstacleOutlines:
         """Those that `chosen`, a mask or indices, names."""
-        return Footprints(
+        return ObstacleOutlines(
             self.centre[chosen],
             self.half[chosen],
             self.axis[chosen],
@@ -82,16 +72,18 @@ class Footprints:
             None if self.spare is None else self.spare[chosen],
         )
 
-    def for_legs(self, ground: float, options: RouteOptions) -> Footprints:
-        """The same as a body meets them that goes sideways: low things with the legs, tall ones with hips and arms."""
-        return replace(self, spare=np.where(self.high < ground + THIGHS, max(options.slim - LEGS, 0.0), 0.0))
+    def for_legs(self, ground: float, options: RouteOptions) -> ObstacleOutlines:
+        """The same as met by a body that goes sideways: low things by the legs, tall ones by hips and arms."""
+        return replace(
+            self, spare=np.where(self.high < ground + BODY.hips, max(options.slim - BODY.shuffling, 0.0), 0.0)
+        )
 
     @property
-    def bare(self) -> Footprints:
+    def bare(self) -> ObstacleOutlines:
         """The same where they are, for all heights of the body alike."""
         return replace(self, spare=None)
 
-    def between(self, low: float, high: float) -> Footprints:
+    def between(self, low: float, high: float) -> ObstacleOutlines:
         """Those that reach into the heights between `low` and `high`."""
         return self[(self.high > low) & (self.low < high)]
 
@@ -130,15 +122,16 @@ class Footprints:
         return int(self.owner[int(self.distances(point[None]).argmin())]) if len(self.owner) else None
 
 
-class Floor:
+class OccupancyGrid:
     """A grid over the ground, with the distance of each point to what a body would run into.
 
     ground: height of the ground. lowest, highest: x, y of two opposite corners of the grid. All in metres.
-    `standing` are the things in the way of one who stands, `crouching` those in the way of one who crouches.
+    `standing` are the things in the way of a body that stands, `crouching` those in the way of one that crouches, and
+    `beside` those in the way of one that goes sideways.
     """
 
     def __init__(
-        self, things: Footprints, options: RouteOptions, ground: float, lowest: Array, highest: Array, cell: float
+        self, things: ObstacleOutlines, options: RouteOptions, ground: float, lowest: Array, highest: Array, cell: float
     ) -> None:
         self.radius = options.radius
         self.slim = options.slim
@@ -154,7 +147,6 @@ class Floor:
         if not options.crouch:
             self.low = self.all
         self.beside = self.standing.for_legs(ground, options)
-        """What is in the way of a body that goes sideways."""
 
     @cached_property
     def aside(self) -> Array:
@@ -179,7 +171,7 @@ class Floor:
     @property
     def free(self) -> Array:
         """Where a body can be, crouching if need be. A little more than that: a gap that is just wide enough
-        must hold points of the grid, however it lies. Who uses the grid checks the way that comes of it."""
+        must hold points of the grid, however it lies. The search checks the way that comes of it."""
         return self.low >= self.radius - self._slack
 
     @property
@@ -192,7 +184,7 @@ class Floor:
         return 0.71 * self.cell
 
     def costs(self, slim: float | None = None) -> Array:
-        """What a meter costs at each point, in meters of free walking. slim: meters to either side that the body needs
+        """What a metre costs at each point, in metres of free walking. slim: metres to either side that the body needs
         which goes sideways where its radius does not fit; None: it never does."""
         clear = np.where(self.upright, self.all, self.low)
         tight = np.clip((self.radius + TIGHT - clear) / TIGHT, 0, 1)
@@ -241,7 +233,7 @@ class Floor:
         slope = np.stack(((1 - v) * (f10 - f00) + v * (f11 - f01), (1 - u) * (f01 - f00) + u * (f11 - f10)), axis=1)
         return value, slope / self.cell
 
-    def _clearance(self, things: Footprints, size: Array) -> Array:
+    def _clearance(self, things: ObstacleOutlines, size: Array) -> Array:
         """Metres from each point of the grid to the nearest of `things`, no more than the radius and REACH."""
         furthest = self.radius + REACH
         out = np.full(size, furthest**2)

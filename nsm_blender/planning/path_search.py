@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ways round walls and furniture: the cheapest one over the floor's grid, pulled straight and rounded.
+"""Ways round walls and furniture: the cheapest over the occupancy grid, pulled straight and rounded.
 
 The networks' sensors handle the near field; a route leads them to far goals.
 """
@@ -17,34 +17,46 @@ from ..geometry.colliders import Surroundings
 from ..motion.rotations import Array
 from ..shot.goals import RouteOptions
 from .narrow_passages import LONGEST, Gap, gaps_on, is_between
-from .occupancy_grid import ANKLE, BLOCKED, CELL, CROUCH_COST, MOST_CELLS, REACH, TOLERANCE, Floor, Footprints
+from .occupancy_grid import (
+    ANKLE,
+    BLOCKED,
+    CELL,
+    CROUCH_COST,
+    MOST_CELLS,
+    REACH,
+    ROOMY,
+    TOLERANCE,
+    ObstacleOutlines,
+    OccupancyGrid,
+)
 
 SPACING = 0.1
 """Metres between the points of a route."""
 BESIDE = 0.45
-"""Metres: one who starts nearer to a thing than the body is wide steps aside by no more than this."""
+"""Metres by which a character at most steps aside that starts nearer to a thing than its body is wide."""
 LEAD = 0.7
-"""Metres before and behind a low beam over which one crouches: going down and getting up take a step each."""
+"""Metres of a way over which the character goes down into a crouch, or turns sideways, and back: a step."""
 AROUND = 6.0
 """Metres around start and end in which a way is looked for first; then everywhere."""
 EDGE = 1.0
 """Metres of free floor kept around all things, so that ways lead round the outside too."""
-ROOMY = 0.15
-"""Metres beyond the body's radius that a route keeps off things where it can."""
 DETOUR = 3.0
-"""Metres that one walks further rather than go sideways through a gap."""
+"""Metres of a detour that is made rather than go sideways through a gap."""
 THINNEST = 0.05
-"""Metres to either side of a way in which it is still called a gap, that is too narrow."""
+"""Metres to either side of a way that only passes things still, and is called a gap that is too narrow."""
 _ROUNDS = 8
+"""Ways that are looked for, each with the gaps closed that were too narrow before; and last steps of an elastic band
+that only keep it off things."""
 _RELAXATIONS = 60
+"""Steps in which the elastic band of a way comes to rest."""
 _CELLS_AROUND = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)])
 
 
 @dataclass(frozen=True, eq=False)
 class Route:
     """A way to walk. points: (N, 3) world metres, about SPACING apart, z on the ground. crouch, sideways: (N,) whether
-    one goes crouching there, or sideways. end: which of the ends asked for it leads to. facings: angles at its first
-    and its last point of a body that goes sideways there; None: whichever suits the way."""
+    the character crouches there, or goes sideways. end: which of the ends asked for it leads to. facings: angles at
+    its first and its last point of a body that goes sideways there; None: whichever suits the way."""
 
     points: Array
     crouch: Array
@@ -77,7 +89,7 @@ def find_route(
     return ways.route(np.asarray(start, float), np.atleast_2d(np.asarray(end, float)))
 
 
-def led_out(things: Footprints, start: Array, points: Array) -> int:
+def led_out(things: ObstacleOutlines, start: Array, points: Array) -> int:
     """Index of the point of a way (N, 2) to which a body goes straight that starts beside it, where it has no room: the
     farthest within BESIDE on the way to which it comes no nearer to anything than it is at the start (2,)."""
     allowed = float(things.distance(start[None])[0]) - TOLERANCE
@@ -93,13 +105,13 @@ def finder(
 ) -> Finder:
     """What finds routes between things as they are at one moment; see `find_route`."""
     placed = surroundings.at(frame).without(set(passable) & set(surroundings.names))
-    return Finder(Footprints.of(placed), surroundings.names, options, ground)
+    return Finder(ObstacleOutlines.of(placed), surroundings.names, options, ground)
 
 
 class Finder:
     """Finds ways between things seen from above. names: of the colliders, for the reasons that it gives."""
 
-    def __init__(self, things: Footprints, names: Sequence[str], options: RouteOptions, ground: float) -> None:
+    def __init__(self, things: ObstacleOutlines, names: Sequence[str], options: RouteOptions, ground: float) -> None:
         self._things = things.between(ground + ANKLE, ground + options.height)
         self._names = names
         self._options = options
@@ -122,21 +134,21 @@ class Finder:
             if area == last:
                 break
             last = area
-            floor = self._floor(low, high)
-            search = _Search(floor, start, ends[chosen])
+            grid = self._grid_of(low, high)
+            search = _Search(grid, start, ends[chosen])
             between = self._options.sideways and self._between(start)
-            if floor.crouching.distance(start[None])[0] == 0 or (search.first is None and not between):
+            if grid.crouching.distance(start[None])[0] == 0 or (search.first is None and not between):
                 raise RouteError(f"The start lies inside {self._name(start)}. Move it out.")
             found = None if sideways or between else search.route()
             if (sideways or between) and self._options.sideways:
-                found = _Search(floor, start, ends[chosen], self._options.slim).route()
+                found = _Search(grid, start, ends[chosen], self._options.slim).route()
             if found is None and between and not sideways:
                 found = search.route()
             if found is not None:
                 break
         straight = float(np.linalg.norm(ends[chosen] - start, axis=1).min())
         if self._options.sideways and search.first is not None and (found is None or found.price > straight + DETOUR):
-            narrow = _Search(floor, start, ends[chosen], self._options.slim).route()
+            narrow = _Search(grid, start, ends[chosen], self._options.slim).route()
             if narrow is not None and (found is None or (narrow.gaps and narrow.price < found.price)):
                 found = narrow
         if found is None:
@@ -168,7 +180,7 @@ class Finder:
         return is_between(self._things.for_legs(self._ground, self._options), place, self._options.radius)
 
     def room_beside(self, place: Array) -> float:
-        """Meters from a place (2,) to the nearest thing, as a body meets it that goes sideways."""
+        """Metres from a place (2,) to the nearest thing, as met by a body that goes sideways."""
         return self._clearance(place, self._things.for_legs(self._ground, self._options))
 
     def trouble_at(self, end: Array, sideways: bool = False) -> str:
@@ -185,7 +197,7 @@ class Finder:
             f"{100 * self._options.radius:.0f} cm. Move it away."
         )
 
-    def _clearance(self, place: Array, things: Footprints) -> float:
+    def _clearance(self, place: Array, things: ObstacleOutlines) -> float:
         return float(things.distance(place[None])[0])
 
     def _name(self, place: Array) -> str:
@@ -193,24 +205,24 @@ class Finder:
         return "nothing" if owner is None else f"'{self._names[owner]}'"
 
     def _bounds(self, asked: Array, around: float) -> tuple[Array, Array]:
-        """Corners (2,) of the floor within `around` metres of the places asked for, as far as there is anything."""
+        """Corners (2,) of the grid within `around` metres of the places asked for, as far as there is anything."""
         lowest, highest = self._things.extent()
         low = np.maximum(np.vstack((asked, lowest)).min(0) - EDGE, asked.min(0) - around)
         high = np.minimum(np.vstack((asked, highest)).max(0) + EDGE, asked.max(0) + around)
         return low - self._options.radius, high + self._options.radius
 
-    def _floor(self, low: Array, high: Array) -> Floor:
-        """The floor between two corners."""
+    def _grid_of(self, low: Array, high: Array) -> OccupancyGrid:
+        """The grid between two corners."""
         lowest, highest = self._things.extent()
         reach = self._options.radius + REACH
         near = self._things[((highest > low - reach) & (lowest < high + reach)).all(axis=1)]
         cell = max(CELL, math.sqrt(float(np.prod(high - low)) / MOST_CELLS))
-        return Floor(near, self._options, self._ground, low, high, cell)
+        return OccupancyGrid(near, self._options, self._ground, low, high, cell)
 
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """A way on a floor: points (N, 2), where to crouch and to go sideways (N,), which end it leads to."""
+    """A way on a grid: points (N, 2), where to crouch and to go sideways (N,), which end it leads to."""
 
     points: Array
     crouch: Array
@@ -226,14 +238,14 @@ class _Way:
 
 
 class _Search:
-    """One search on one floor. slim: metres to either side that one needs who goes sideways; None: nobody does."""
+    """One search on one grid. slim: metres to either side that the body needs sideways; None: it does not go so."""
 
-    def __init__(self, floor: Floor, start: Array, ends: Array, slim: float | None = None) -> None:
-        self._floor = floor
+    def __init__(self, grid: OccupancyGrid, start: Array, ends: Array, slim: float | None = None) -> None:
+        self._grid = grid
         self._start = start
         self._ends = ends
         self._slim = slim
-        self._costs = floor.costs(slim)
+        self._costs = grid.costs(slim)
         self.first = self._free_near(start)
         """The point of the grid, beside the start, from which the way goes; None when there is no free one."""
         self._cost = np.zeros(0)
@@ -256,15 +268,15 @@ class _Search:
                     continue
             points = resampled(self._relax(points, gaps), SPACING)
             need = self._need(points, gaps)
-            aside = self._floor.beside.distance(points)
-            clear = np.where(need < self._floor.radius, aside, self._floor.crouching.distance(points))
+            aside = self._grid.beside.distance(points)
+            clear = np.where(need < self._grid.radius, aside, self._grid.crouching.distance(points))
             tight = clear < need - TOLERANCE
             if not self._at_home(self._start):
                 # The way out of where there is no room is as wide as it is.
                 tight[: int(tight.argmin())] = False
             if not tight.any():
                 if not self._at_home(self._start):
-                    first = led_out(self._floor.crouching, self._start, points)
+                    first = led_out(self._grid.crouching, self._start, points)
                     points = resampled(np.vstack((self._start, points[first:])), SPACING)
                 sideways = _any([gap.beside(points) for gap in gaps], points)
                 return _Way(points, self._crouch(points) & ~sideways, sideways, end, len(gaps))
@@ -272,8 +284,8 @@ class _Search:
         return None
 
     def too_narrow(self) -> Gap | None:
-        """The narrowest gap on the way of one who is as thin as can be; None when even he has no way, or needs none."""
-        thin = _Search(self._floor, self._start, self._ends, THINNEST)
+        """The narrowest gap on the way of a body as thin as can be; None when even that has no way, or needs none."""
+        thin = _Search(self._grid, self._start, self._ends, THINNEST)
         found = thin._cheapest()
         gaps = [] if found is None else [gap for _, _, gap in thin._gaps(found[0])]
         narrowest = min(gaps, key=lambda gap: gap.width, default=None)
@@ -286,23 +298,23 @@ class _Search:
         last = np.array([cell for end in self._ends if (cell := self._free_near(end)) is not None])
         if not len(last):
             return None
-        self._cost = self._floor.cost_to(last, self._costs)
+        self._cost = self._grid.cost_to(last, self._costs)
         if not np.isfinite(self._cost[tuple(self.first)]):
             return None
         cells = self._descend()
-        end = int(np.linalg.norm(self._ends - self._floor.points(cells[-1]), axis=1).argmin())
-        points = np.vstack((self._floor.points(self._pull(cells)), self._ends[end]))
+        end = int(np.linalg.norm(self._ends - self._grid.points(cells[-1]), axis=1).argmin())
+        points = np.vstack((self._grid.points(self._pull(cells)), self._ends[end]))
         points[0] = self._start if self._at_home(self._start) else points[0]
         return resampled(points, SPACING), end
 
     def _tight(self, points: Array) -> Array:
         """Where (N,) a body has no room at points (N, 2) of a way, crouching or not."""
-        out: Array = self._floor.crouching.distance(points) < self._floor.radius - TOLERANCE
+        out: Array = self._grid.crouching.distance(points) < self._grid.radius - TOLERANCE
         return out
 
     def _gaps(self, points: Array) -> list[tuple[int, int, Gap]]:
         """The gaps on a way of points (N, 2): from which point up to which, the last ones first."""
-        return gaps_on(self._floor.beside, points, self._tight(points), self._floor.radius)
+        return gaps_on(self._grid.beside, points, self._tight(points), self._grid.radius)
 
     def _through_gaps(self, points: Array) -> tuple[Array, list[Gap], Array | None]:
         """A way (N, 2) that goes straight through its gaps, the gaps, and the points (P, 2) in one that is too narrow,
@@ -321,24 +333,24 @@ class _Search:
         if self.first is None:
             return self._start
         reachable = np.argwhere(np.isfinite(self._cost)) if self._cost.size else np.array([self.first])
-        places = self._floor.points(reachable)
+        places = self._grid.points(reachable)
         return np.asarray(places[np.linalg.norm(places - self._start, axis=1).argmin()])
 
     def _at_home(self, place: Array) -> bool:
-        """`place` is one where a body has room."""
-        return bool(self._floor.crouching.distance(place[None])[0] >= self._floor.radius - TOLERANCE)
+        """Whether a body has room at a place (2,)."""
+        return bool(self._grid.crouching.distance(place[None])[0] >= self._grid.radius - TOLERANCE)
 
     def _free_near(self, place: Array) -> Array | None:
         """The free point of the grid (2,) nearest to `place`, no further than BESIDE."""
-        index = self._floor.indices(place)
-        reach = math.ceil(BESIDE / self._floor.cell)
+        index = self._grid.indices(place)
+        reach = math.ceil(BESIDE / self._grid.cell)
         low = np.maximum(index - reach, 0)
         # From between two things, and to there, the body goes sideways.
-        between = self._slim is not None and is_between(self._floor.beside, place, self._floor.radius)
-        open_ = self._costs < BLOCKED / self._floor.cell if between else self._floor.free
+        between = self._slim is not None and is_between(self._grid.beside, place, self._grid.radius)
+        open_ = self._costs < BLOCKED / self._grid.cell if between else self._grid.free
         window = open_[low[0] : index[0] + reach + 1, low[1] : index[1] + reach + 1]
         free = np.argwhere(window) + low
-        away = np.linalg.norm(self._floor.points(free) - place, axis=1)
+        away = np.linalg.norm(self._grid.points(free) - place, axis=1)
         if not len(free) or away.min() > BESIDE:
             return None
         return np.asarray(free[away.argmin()])
@@ -347,7 +359,7 @@ class _Search:
         """Points of the grid (K, 2) from the first downhill to an end."""
         assert self.first is not None
         cost = np.pad(self._cost, 1, constant_values=np.inf)
-        length = np.hypot(*_CELLS_AROUND.T) * self._floor.cell
+        length = np.hypot(*_CELLS_AROUND.T) * self._grid.cell
         here = self.first
         out = [here]
         while self._cost[tuple(here)] > 0:
@@ -382,26 +394,26 @@ class _Search:
         length = float(np.hypot(*(b - a)))
         count = int(2 * length) + 1
         on = np.rint(a + (b - a) * (np.arange(1, count + 1) / count)[:, None]).astype(int)
-        return float(self._costs[tuple(on.T)].mean()) * length * self._floor.cell <= 1.001 * allowed + 1e-6
+        return float(self._costs[tuple(on.T)].mean()) * length * self._grid.cell <= 1.001 * allowed + 1e-6
 
     def _need(self, points: Array, gaps: list[Gap]) -> Array:
-        """Metres (N,) to either side that one needs at points (N, 2) of a way through gaps."""
-        radius, slim = self._floor.radius, self._slim or 0.0
+        """Metres (N,) to either side that the body needs at points (N, 2) of a way through gaps."""
+        radius, slim = self._grid.radius, self._slim or 0.0
         out: Array = np.min([np.full(len(points), radius), *(gap.need(points, radius, slim) for gap in gaps)], axis=0)
         return out
 
     def _relax(self, points: Array, gaps: list[Gap]) -> Array:
         """An elastic band through points (N, 2): it rounds corners and keeps off things; its ends stay, and what is in
         gaps."""
-        floor, points = self._floor, points.copy()
+        grid, points = self._grid, points.copy()
         need, held = self._need(points, gaps)[1:-1], _any([gap.inside(points) for gap in gaps], points)[1:-1, None]
         for n in range(_RELAXATIONS):
             inner = points[1:-1]
             if not len(inner):
                 break
-            clear, slope = floor.at(floor.all, inner)
-            low_clear, low_slope = floor.at(floor.low, inner)
-            beneath = clear < floor.radius - floor.cell
+            clear, slope = grid.at(grid.all, inner)
+            low_clear, low_slope = grid.at(grid.low, inner)
+            beneath = clear < grid.radius - grid.cell
             clear = np.where(beneath, low_clear, clear)
             slope = np.where(beneath[:, None], low_slope, slope)
             last = n >= _RELAXATIONS - _ROUNDS
@@ -413,16 +425,16 @@ class _Search:
         return points
 
     def _crouch(self, points: Array) -> Array:
-        """Where (N,) to go crouching: beneath what one cannot stand under, and a step before and behind."""
-        low = self._floor.standing.distance(points) < self._floor.radius - TOLERANCE
-        low &= self._floor.crouching.distance(points) >= self._floor.radius - TOLERANCE
+        """Where (N,) to go crouching: beneath what leaves no room to stand, and a step before and behind."""
+        low = self._grid.standing.distance(points) < self._grid.radius - TOLERANCE
+        low &= self._grid.crouching.distance(points) >= self._grid.radius - TOLERANCE
         return wider(points, low, LEAD)
 
     def _close(self, places: Array) -> None:
         """No way leads within a cell of `places` (P, 2) any more."""
-        for index in self._floor.indices(places):
+        for index in self._grid.indices(places):
             low = np.maximum(index - 1, 0)
-            self._costs[low[0] : index[0] + 2, low[1] : index[1] + 2] = BLOCKED / self._floor.cell
+            self._costs[low[0] : index[0] + 2, low[1] : index[1] + 2] = BLOCKED / self._grid.cell
 
 
 def _any(masks: list[Array], points: Array) -> Array:

@@ -7,9 +7,8 @@ import numpy as np
 
 from ..geometry.colliders import Collider, Placed
 from ..geometry.roles import Surface
-from ..geometry.scene_state import to_world
+from ..geometry.scene_state import corners, to_world
 from ..motion.rotations import Array, normalize, rotate
-from ..tasks.interaction_targets import corners
 
 SNUG = 0.01
 """Meters by which a box may be larger than the compartment: what voxels and bevels make of sizes."""

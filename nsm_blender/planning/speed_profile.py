@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Walking one route: how fast where, and the trajectory ahead."""
+"""The speed along one route, by its bends, its width and its end, and the trajectory ahead."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,48 +13,46 @@ from ..motion.gait import GAITS
 from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
 from .path import GroundPath
-from .path_search import Route
-from .trajectory import MOVING, WALK_FEEDBACK, Future, State
+from .path_search import LEAD, Route, lengths
+from .trajectory import ARRIVED, BRAKING, JOGGING, LAST, MOVING, WALK_FEEDBACK, Future, State
 from .velocity_constraints import HIPS_BACK
 
-SPEEDS = {"walk": 1.3, "jog": 2.7, "crouch": 0.7}
-"""m/s on free ways."""
+
+@dataclass(frozen=True)
+class Pace:
+    """How a gait goes along a way.
+
+    speed: m/s where the way is free. turning: rad/s by which the heading changes in bends. early: seconds before what
+    slows it down from which it goes as slowly as there: quicker bodies swing wide. starting: seconds that getting on
+    the way costs. exceeds: how many times as fast as asked for it goes then, measured in rooms.
+    """
+
+    speed: float
+    turning: float
+    early: float
+    starting: float
+    exceeds: float
+
+
+PACES = {
+    "walk": Pace(1.3, 1.4, 0.0, 0.5, 1.1),
+    "jog": Pace(2.7, 1.4, 0.2, 0.75, 1.25),
+    "crouch": Pace(0.7, 1.1, 0.0, 0.65, 1.25),
+}
 SIDEWAYS = 0.5
 """m/s that are asked for sideways through a gap; the PFNN goes at 0.7, and slower ones make it hesitate."""
-TURN_ASIDE = 0.7
-"""Metres of the way before and behind, over which one turns aside for it and ahead again."""
-TURNING = {"walk": 1.4, "jog": 1.4, "crouch": 1.1}
-"""rad/s that the heading changes by in bends; slower where they are sharp. Who runs and turns faster swings wide;"""
-EARLY = {"walk": 0.0, "jog": 0.2, "crouch": 0.0}
-"""so many seconds before what slows him down he goes as slowly as there."""
 SLOWEST = 0.45
-"""m/s in the sharpest bend and the narrowest gap."""
-BRAKING = {"walk": 0.9, "jog": 1.3, "crouch": 0.6}
-"""m/s^2 before bends and ends."""
+"""m/s in the sharpest bend and the narrowest gap, and at the end of the way."""
 GAINING = 1.3
-"""m/s^2 when one sets off."""
+"""m/s^2 with which the character sets off."""
 HOLDING_BACK, SLOWEST_SHARE = 0.8, 0.25
-"""Share of what one is too fast by that is taken off what is asked for, and what is left of that at least."""
-STROLL = 0.9
-"""m/s where there is no more room than the body needs;"""
-ROOM = 0.3
-"""metres beyond the body's radius at which one goes freely."""
-JOGGING = 1.9
-"""m/s: a slower run is a walk."""
-STARTING = {"walk": 0.5, "jog": 0.75, "crouch": 0.65}
-"""Seconds that getting on the way costs;"""
-PACE = {"walk": 1.1, "jog": 1.25, "crouch": 1.25}
-"""times as fast as asked for one goes then (measured, in rooms),"""
-LAST_PACE = 0.45
-"""and arrives at so many m/s."""
-ARRIVED = 0.04
-"""Metres before the end of the way at which one is there."""
-LAST = 1.0
-"""Metres before the end, from which one walks whatever the gait: runs and crouches do not end on the spot."""
-INSISTENCE = 3.0
-"""The way is asked for by this much further over than one is beside it: the network cuts and overshoots bends."""
-_STEP = 0.05
-_BEND = 0.25
+"""Share of the excess over the way's speed that is taken off what is asked for, and what is left of that at least."""
+STROLL, ROOM = 0.9, 0.3
+"""m/s where there is no more room than the body needs, and metres beyond its radius at which it goes freely."""
+CROSS_TRACK_GAIN = 3.0
+"""Times the offset from the way by which the way is asked for farther over: the network cuts and overshoots bends."""
+_STEP, _BEND = 0.05, 0.25
+"""Metres between the points of the profile, and before and behind a point over which a bend is measured."""
 _STAND, _WALK, _JOG, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "crouch"))
 _ONE_HOT = np.eye(len(GAITS))
 _DT = SAMPLE_FRAMES / FPS
@@ -68,17 +67,17 @@ class Walker:
 
     def __init__(self, route: Route, gait: str, speed: float | None, clearance: Array) -> None:
         self.path = GroundPath(route.points)
-        self._gait = gait
+        self._gait, self._pace = gait, PACES[gait]
         self._s = np.arange(0, self.path.length + _STEP, _STEP)
         # A way that begins on a seat or goes on over an edge has points that are not evenly spaced.
-        at = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(route.points[:, :2], axis=0), axis=1))))
+        at = lengths(route.points)
         crouching = np.interp(self._s, at, route.crouch.astype(float)) > 0.5
         last = self._s > self.path.length - LAST
         sideways = np.interp(self._s, at, route.sideways.astype(float)) > 0.5
         self._crouch = (crouching | (gait == "crouch")) & ~(last & ~crouching) & ~sideways
         self._aside, self._sideways_facing = self._turned(sideways, route.facings)
         room = np.interp(self._s, at, np.minimum(clearance, ROOM))
-        self._speed = self._profile(SPEEDS[gait] if speed is None else speed, room)
+        self._speed = self._profile(self._pace.speed if speed is None else speed, room)
         self._taken = np.cumsum(_STEP / np.maximum(self._speed, 0.2))
         self._goes_aside = bool(self._aside.any())
         self.along = 0.0
@@ -90,16 +89,16 @@ class Walker:
 
     @property
     def seconds(self) -> float:
-        """How long the whole way takes, about, until one arrives."""
-        pace = np.where(self._crouch, PACE["crouch"], PACE[self._gait])
+        """How long the whole way takes, about, until the character arrives."""
+        exceeds = np.where(self._crouch, PACES["crouch"].exceeds, self._pace.exceeds)
         step = np.clip(self.path.length - ARRIVED - self._s, 0, _STEP)
-        return STARTING[self._gait] + float((step / (np.maximum(self._speed, LAST_PACE) * pace)).sum())
+        return self._pace.starting + float((step / (np.maximum(self._speed, SLOWEST) * exceeds)).sum())
 
     def ahead(self, times: Array, pace: float | None = None, rest: float = 0.0) -> Array:
-        """Arc lengths (T,) where one is after `times` (T,) seconds, as far as one can tell.
+        """Arc lengths (T,) where the character will be after `times` (T,) seconds, about.
 
-        pace: m/s at which one goes now, from which one only gets faster by and by, and not before `rest` seconds; one
-        who goes faster than the way allows is held back. None: as fast as the way allows at once.
+        pace: m/s at which it goes now, from which it only gets faster by and by, and not before `rest` seconds; faster
+        than the way allows, it is held back. None: as fast as the way allows at once.
         """
         taken = self._taken
         now = np.interp(self.along, self._s, taken)
@@ -113,7 +112,7 @@ class Walker:
         return np.minimum(out, self.along + pace * times + 0.5 * GAINING * gaining**2)
 
     def future(self, state: State, stop: float) -> Future:
-        """The trajectory asked for. stop: arc length at which one must not go on, for now."""
+        """The trajectory asked for. stop: arc length beyond which the character must not go, for now."""
         place = np.array([state.x, state.y])
         self.along = self.path.project(place, self.along)
         pace = math.hypot(*state.velocity)
@@ -132,7 +131,7 @@ class Walker:
         step = np.diff(np.vstack((now, position)), axis=0)
         gait = np.array([self._gait_at(a, v) for a, v in zip((self.along, *along), speeds, strict=True)])
         return Future(
-            position + INSISTENCE * (now - place),
+            position + CROSS_TRACK_GAIN * (now - place),
             step / _DT,
             direction(self.facing(along)),
             _ONE_HOT[gait],
@@ -141,12 +140,12 @@ class Walker:
 
     @property
     def aside(self) -> float:
-        """How far one has turned aside from the way where one is, to go sideways: 0..1."""
+        """How far the character is turned aside from the way to go sideways, where it is: 0..1."""
         return float(np.interp(self.along, self._s, self._aside))
 
     @property
     def speed(self) -> float:
-        """m/s that the way allows where one is."""
+        """m/s that the way allows where the character is."""
         return self._at(self.along)
 
     @property
@@ -156,15 +155,15 @@ class Walker:
 
     @property
     def squeezes(self) -> bool:
-        """Whether one is in a gap, or has one before him, that one goes sideways through."""
+        """Whether the character is in a gap, or has one before it, through which it goes sideways."""
         return bool((self._aside[self._s >= self.along] > 0.5).any())
 
     def heading(self) -> float:
-        """Facing angle where one is: along the way, or aside from it."""
+        """Facing angle where the character is: along the way, or aside from it."""
         return float(self.facing(np.array([self.along]))[0])
 
     def facing(self, along: Array) -> Array:
-        """Facing angles (N,) at arc lengths (N,): along the way, or aside from it where one goes sideways."""
+        """Facing angles (N,) at arc lengths (N,): along the way, or aside from it where it leads sideways."""
         ahead = self.path.heading(along)
         index = np.minimum((along / _STEP + 0.5).astype(int), len(self._s) - 1)
         share = np.interp(along, self._s, self._aside)
@@ -172,7 +171,7 @@ class Walker:
         return out
 
     def places(self, along: Array) -> Array:
-        """Places (N, 2) of the root at arc lengths (N,): on the way, or a little behind it who is turned aside."""
+        """Places (N, 2) of the root at arc lengths (N,): on the way, or a little behind it where it is turned aside."""
         out: Array = self.path.position(along)
         if self._goes_aside:
             share = np.interp(along, self._s, self._aside)
@@ -180,16 +179,16 @@ class Walker:
         return out
 
     def _turned(self, sideways: Array, facings: tuple[float | None, float | None]) -> tuple[Array, Array]:
-        """How far one is turned aside at each of the arc lengths, 0..1, and the facing angle of one who is.
+        """How far the body is turned aside at each of the arc lengths, 0..1, and its facing angle there.
 
-        sideways: where one goes sideways. One turns to the side that is nearer to how one comes and goes on: `facings`
-        are the angles of a body that comes from between things, and of one that stays there.
+        sideways: where it goes sideways. It turns to the side that is nearer to how it comes and goes on: `facings` are
+        the angles of a body that comes from between things, and of one that stays there.
         """
         share, facing = np.zeros(len(self._s)), np.zeros(len(self._s))
         edges = np.flatnonzero(np.diff(sideways, prepend=False, append=False))
         for first, last in edges.reshape(-1, 2):
             begin, end = self._s[first], self._s[last - 1]
-            places = np.array([0.5 * (begin + end), begin - TURN_ASIDE, end + TURN_ASIDE])
+            places = np.array([0.5 * (begin + end), begin - LEAD, end + LEAD])
             way, before, after = self.path.heading(places)
             if first == 0 and facings[0] is not None:
                 before = after = facings[0]
@@ -198,7 +197,7 @@ class Walker:
             sides = way + 0.5 * np.pi * np.array([1.0, -1.0])
             turning = np.abs(wrap_angle(sides - before)) + np.abs(wrap_angle(sides - after))
             away = np.maximum(np.maximum(begin - self._s, self._s - end), 0)
-            turned = 0.5 + 0.5 * np.cos(np.pi * np.minimum(away / TURN_ASIDE, 1))
+            turned = 0.5 + 0.5 * np.cos(np.pi * np.minimum(away / LEAD, 1))
             facing = np.where(turned > share, sides[int(turning.argmin())], facing)
             share = np.maximum(share, turned)
         return share, facing
@@ -214,7 +213,7 @@ class Walker:
         return float(self._speed[min(int(s / _STEP), len(self._speed) - 1)])
 
     def _stopping(self, left: float) -> float:
-        """The speed at which one can still stop within `left` metres."""
+        """The speed at which the character can still stop within `left` metres."""
         return math.sqrt(2 * BRAKING[self._gait] * left) if left > ARRIVED else 0.0
 
     def _profile(self, top: float, room: Array) -> Array:
@@ -222,13 +221,13 @@ class Walker:
         span = np.minimum(_BEND, 0.5 * self.path.length)
         turn = self.path.heading(self._s + span) - self.path.heading(self._s - span)
         bend = np.abs((turn + math.pi) % (2 * math.pi) - math.pi) / (2 * span)
-        speed = np.minimum(top, TURNING[self._gait] / np.maximum(bend, 1e-3))
+        speed = np.minimum(top, self._pace.turning / np.maximum(bend, 1e-3))
         narrow = np.clip(room / ROOM, 0, 1)
         speed = np.minimum(speed, np.maximum(STROLL + (top - STROLL) * narrow, min(top, STROLL)))
-        speed = np.where(self._crouch, np.minimum(speed, SPEEDS["crouch"]), speed)
+        speed = np.where(self._crouch, np.minimum(speed, PACES["crouch"].speed), speed)
         speed = np.maximum(speed, min(SLOWEST, top))
         speed = np.minimum(speed, top + (min(SIDEWAYS, top) - top) * self._aside)
-        reach = 1 + np.rint(EARLY[self._gait] * speed / _STEP).astype(int)
+        reach = 1 + np.rint(self._pace.early * speed / _STEP).astype(int)
         speed = np.array([speed[i : i + count].min() for i, count in enumerate(reach)])
         left = np.maximum(self.path.length - self._s, 0)
         brake = BRAKING[self._gait]

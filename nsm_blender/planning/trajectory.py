@@ -42,7 +42,7 @@ TURN_RATE = 1.4
 """rad/s of turning on the spot; asked for more, the network swings wide around the place."""
 TURN_GAIN = 1.5
 """Gain on the turn that is left, in the facings asked for: the last degrees take long otherwise."""
-INSISTENCE = 5.0
+CROSS_TRACK_GAIN = 5.0
 """Gain on the offset from the place to stand at, in the places asked for: the network alone stays where it is."""
 PULL = 1.5
 """1/s: share of the offset from the place to stand at that the root makes up for, while the weight shifts on to it."""
@@ -59,9 +59,9 @@ LAST_PACE = 0.4
 ARRIVED = 0.04
 """Metres before the end of a path at which the character stands there."""
 LAST = 1.0
-"""Metres before the end of a path from which a crouching character comes upright; half of a shorter path."""
+"""Metres before the end of a path from which a character walks upright: runs and crouches do not end on the spot."""
 JOGGING = 1.9
-"""m/s on the way to a stop, below which a jog is a walk."""
+"""m/s below which a jog is a walk."""
 END_FEEDBACK = 1.0
 """Metres before the end of a path over which the feedback on the speed fades in, so that the stop is met."""
 WALK_FEEDBACK = 0.3
@@ -96,9 +96,9 @@ class Future:
     """The trajectory asked for at the samples AHEAD, in the world.
 
     position: (5, 2) places, or None where only velocities are asked for. velocity: (5, 2) m/s.
-    direction: (5, 2) facing. gait: (6, 5) weights at now and the five samples. berth: what one keeps off on the way.
-    sideways: one goes sideways now, where there is less room. pull: x, y m/s that the root is moved by in addition to
-    what the network predicts.
+    direction: (5, 2) facing. gait: (6, 5) weights at now and the five samples. berth: what is kept off on the way.
+    sideways: the character goes sideways now, where there is less room. pull: x, y m/s that the root is moved by
+    beside what the network predicts.
     """
 
     position: Array | None
@@ -190,7 +190,7 @@ class Standing:
         stepping = rested >= 0 and state.time < self._until
         turn *= TURN_GAIN if stepping else 1.0
         return Future(
-            np.tile(here + (1 + INSISTENCE) * back, (FUTURE - 1, 1)),
+            np.tile(here + (1 + CROSS_TRACK_GAIN) * back, (FUTURE - 1, 1)),
             np.zeros((FUTURE - 1, 2)),
             direction(state.angle + np.clip(turn, -TURN_RATE * AHEAD, TURN_RATE * AHEAD)),
             np.tile(_ONE_HOT[actual_gait(gait, 0.0, stepping)], (FUTURE, 1)),

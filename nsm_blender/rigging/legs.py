@@ -121,13 +121,6 @@ class Legs:
         self._plant(root, turns, ankles, stances)
         return root, turns
 
-    def ankles(self, positions: Array, turns: Array, stances: dict[str, Stance]) -> dict[str, Array]:
-        """Where the ankles (T, 3) of feet that stand belong; the arguments are those of `posed`."""
-        return {
-            side: self._foot(side, positions, turns[:, leg.numbers[2]], stances[side])[0]
-            for side, leg in self._legs.items()
-        }
-
     def stances(self, root: Array, turns: Array, hips: Array, fps: float) -> dict[str, Stance]:
         """How the feet of the rig stand in its pose: root (T, 3), turns (T, P, 4), and the model's hips' (T, 4)."""
         places, feet = self._part.positions(root, turns), {}

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import RigError
+from ..files import parse_json, read_text
 from ..motion.skeleton import MODEL_SKELETON
 from .geometry_mapping import by_geometry
 from .joints import RigInfo
@@ -23,7 +24,7 @@ NEEDED = ("Hips", "LeftUpLeg", "LeftLeg", "LeftFoot", "RightUpLeg", "RightLeg", 
 """Joints without which a figure cannot walk."""
 
 _VERSION = 1
-_LONGEST_TEXT = 1_000_000
+_MAPPING_FILE = "a mapping file (save one with Save Mapping)"
 
 _COSTS = {
     "Toe": "feet stay flat where they should roll over the ball",
@@ -160,11 +161,8 @@ class Mapping:
     @staticmethod
     def from_text(text: str, source: str = "the mapping") -> Mapping:
         """Read what `to_text` wrote. Raises RigError that names `source`."""
-        try:
-            data = json.loads(text) if len(text) <= _LONGEST_TEXT else None
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise RigError(f"{source}: not a mapping file ({error}); save one with Save Mapping.") from error
-        joints = data.get("joints") if isinstance(data, dict) and data.get("version") == _VERSION else None
+        data = parse_json(text, dict, _MAPPING_FILE, source, RigError)
+        joints = data.get("joints") if data.get("version") == _VERSION else None
         if not isinstance(joints, dict):
             raise RigError(f"{source}: not a mapping file of version {_VERSION}; save one with Save Mapping.")
         return _in_order({joint: _match(joint, entry, source) for joint, entry in joints.items()})
@@ -179,13 +177,7 @@ class Mapping:
     @staticmethod
     def load(path: Path | str) -> Mapping:
         """Read a mapping from a JSON file. Raises RigError."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise RigError(f"{path}: cannot be read ({error.strerror}).") from error
-        except UnicodeDecodeError as error:
-            raise RigError(f"{path}: not a mapping file; save one with Save Mapping.") from error
-        return Mapping.from_text(text, str(path))
+        return Mapping.from_text(read_text(path, _MAPPING_FILE, RigError), str(path))
 
 
 _BELOW = (("UpLeg", "Leg"), ("Leg", "Foot"), ("Foot", "Toe"), ("Arm", "ForeArm"), ("ForeArm", "Hand"))

@@ -115,16 +115,6 @@ class Retargeter:
         """Places (T, 22, 3) of the model's joints at the rig's size, in world metres (the legs' scale)."""
         return motion.positions.astype(np.float64) * self.scale
 
-    def foot_targets(self, motion: Motion) -> dict[str, Array]:
-        """Where the ankles (T, 3) belong while the feet stand, in world metres, by side.
-
-        The leg-scaled places of the model's, higher by `ankle_lift`, further out where the rig's hips are wider than
-        scaled ones, and where a heel is up over a ball of a longer foot, behind it by as much.
-        """
-        turns = self._shared(normalize(motion.rotations.astype(np.float64)))[:, self._legs.bones]
-        positions = motion.positions[:, MODEL_NUMBERS].astype(np.float64)
-        return self._legs.ankles(positions, turns, self._stances(motion))
-
     # To the rig
 
     def _stances(self, motion: Motion) -> dict[str, Stance]:

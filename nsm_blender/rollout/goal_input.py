@@ -17,7 +17,8 @@ from ..geometry.sensors import Interaction
 from ..models.nsm import FPS, GOAL, GOAL_ACTIONS, INTERACTION, OCCUPANCY, SAMPLES
 from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
-from ..planning.speed_profile import ARRIVED, LAST, Walker
+from ..planning.speed_profile import Walker
+from ..planning.trajectory import ARRIVED, LAST
 from .nsm_features import WINDOW, points_to_root
 
 RAMP = 0.35
@@ -107,36 +108,6 @@ class Reach:
         return Samples(
             np.tile(np.asarray(self.place, dtype=float), (SAMPLES, 1)), np.full(SAMPLES, self.facing), action
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Follow:
-    """Go along a way: places (N, 2) of the ground, at `speed` m/s, doing `action` (walk, run, carry)."""
-
-    places: Array
-    speed: float
-    action: str = "walk"
-    thing: str = ""
-    pose: Array | None = None
-
-    def samples(self, root: Array, seconds: float) -> Samples:
-        """Where one is to be in 0 to 2 seconds: each goal sample lies a second ahead of its trajectory sample."""
-        steps = np.diff(self.places, axis=0)
-        lengths = np.linalg.norm(steps, axis=1)
-        along = np.concatenate(([0.0], np.cumsum(lengths)))
-        here = _nearest(self.places, along, root[:2])
-        wanted = np.minimum(here + self.speed * (WINDOW - WINDOW[0]) / FPS, along[-1])
-        place = np.stack([np.interp(wanted, along, self.places[:, i]) for i in (0, 1)], axis=1)
-        segment = np.clip(np.searchsorted(along, wanted, side="right") - 1, 0, len(steps) - 1)
-        heading = np.arctan2(steps[segment, 0], -steps[segment, 1])
-        action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
-        action[:, GOAL_ACTIONS.index(self.action)] = 1
-        return Samples(np.concatenate((place, np.zeros((SAMPLES, 1))), axis=1), heading, action)
-
-    def left(self, root: Array) -> float:
-        """Metres from the place nearest to the character to the end."""
-        along = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(self.places, axis=0), axis=1))))
-        return float(along[-1] - _nearest(self.places, along, root[:2]))
 
 
 @dataclass(eq=False)
@@ -237,15 +208,6 @@ def looks_along(away: float) -> float:
 def _whole_turns(angle: float) -> float:
     """The multiple of a whole turn that is nearest to an angle in radians."""
     return 2 * math.pi * round(angle / (2 * math.pi))
-
-
-def _nearest(places: Array, along: Array, here: Array) -> float:
-    """Arc length of the point of a polyline nearest to `here` (2,)."""
-    start, step = places[:-1], np.diff(places, axis=0)
-    share = np.clip(np.sum((here - start) * step, axis=1) / np.maximum(np.sum(step * step, axis=1), 1e-12), 0, 1)
-    distance = np.linalg.norm(start + share[:, None] * step - here, axis=1)
-    i = int(distance.argmin())
-    return float(along[i] + share[i] * (along[i + 1] - along[i]))
 
 
 _Volume = tuple[Array, Array]

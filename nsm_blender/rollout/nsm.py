@@ -13,7 +13,8 @@ from ..geometry.colliders import Surroundings
 from ..geometry.roles import Door, Seat
 from ..geometry.scene_state import Scenery
 from ..geometry.sensors import Environment
-from ..models.nsm import ACTIONS, CONTACTS, CURRENT, ENVIRONMENT, FPS, FRAME, FUTURE, JOINTS, NSM, OUTPUT, SAMPLE_FRAMES
+from ..models.nsm import ACTIONS, CONTACTS, CURRENT, ENVIRONMENT, FPS, FRAME, FUTURE, JOINTS, OUTPUT, SAMPLE_FRAMES
+from ..models.nsm_kernels import NSM
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import WeightsError
-from ..models.nsm import FRAME, NSM
+from ..models.nsm import FRAME
+from ..models.nsm_kernels import NSM
 from ..models.weights import read_card
 from ..motion.rotations import Array
 from ..paths import weights_folder

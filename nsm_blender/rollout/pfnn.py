@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.pfnn import CURRENT, FPS, FUTURE, INPUT, OUTPUT, PFNN, SAMPLE_FRAMES, SAMPLES
+from ..models.pfnn import CURRENT, FPS, FUTURE, INPUT, OUTPUT, SAMPLE_FRAMES, SAMPLES
+from ..models.pfnn_kernels import PFNN
 from ..motion.gait import GAITS
 from ..motion.root import direction
 from ..motion.rotations import Array

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..geometry.body import BODY
+
 ACTIONS = ("idle", "walk", "run", "sit", "open", "pick_up", "put_down", "climb")
 """What an action key may ask for. The order is stored in files and keyframes: append only."""
 
@@ -12,14 +14,14 @@ LOCOMOTION = ("idle", "walk", "run")
 """Actions that the locomotion network can do."""
 
 SLIM = 0.7
-"""Share of the body's radius that one needs to either side who goes sideways."""
+"""Share of the body's radius that it needs to either side where it goes sideways."""
 
 
 @dataclass
 class Goal:
     """A place to go to or a thing to use.
 
-    place: x, y, z in world metres. facing: angle about +Z in radians (0 faces -Y) at the end, or None: as one arrives.
+    place: x, y, z in world metres. facing: angle about +Z in radians (0 faces -Y) at the end, or None: any.
     collider: name of the collider that is used, "" for a free goal. by_place: the part of the collider that is nearest
     to the place is used, such as another cushion or board; otherwise its handles alone say where.
     moves: x, y, z and facing angle at each frame of the shot, for a goal that is animated; empty for one that stays.
@@ -46,7 +48,7 @@ class ActionKey:
     """One thing to do.
 
     action: one of ACTIONS. goal: name of a Goal, "" only for idle. start: frame of the shot (0 is its first) at which
-    one sets off, or None: when the previous key is done. hold: seconds to stay when done. gait: "walk", "jog"
+    the character sets off, or None: when the previous key is done. hold: seconds to stay when done. gait: "walk", "jog"
     or "crouch" on the way. speed: m/s on the way, None as usual for the gait. facing: angle at the end, None as the
     goal has it.
     lean: whether a body that sits leans back where a backrest is within reach.
@@ -69,12 +71,12 @@ class RouteOptions:
     """How routes are found. radius, height: metres of the body. crouch: low beams may be gone under, crouching.
     sideways: gaps that are narrower than the body is wide may be gone through sideways."""
 
-    radius: float = 0.3
-    height: float = 1.75
+    radius: float = BODY.radius
+    height: float = BODY.height
     crouch: bool = True
     sideways: bool = True
 
     @property
     def slim(self) -> float:
-        """Metres to either side that one needs who goes sideways."""
+        """Metres to either side that the body needs where it goes sideways."""
         return SLIM * self.radius

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A shot as plain data: who moves where and how. It goes from the scene to the engine and to disk."""
+"""A shot as plain data: what a character is to do where. It goes from the scene to the engine and to disk."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShotError
+from ..files import parse_json, read_text
 from ..geometry.colliders import Collider
 from ..geometry.roles import ROLES
 from ..motion.rotations import Array
@@ -168,7 +169,7 @@ class Shot:
         _numbers(velocity.facings, "facings")
 
     def _validate_surroundings(self) -> None:
-        """Goals, colliders and the body's size are such as can be reckoned with."""
+        """Goals, colliders and the body's size are valid."""
         for things, kind in ((self.goals, "goals"), (self.colliders, "colliders")):
             names = [thing.name for thing in things]
             twice = sorted({name for name in names if names.count(name) > 1})
@@ -192,7 +193,7 @@ class Shot:
             raise ShotError("The radius or the height of the body is not above 0.")
 
     def _validate_key(self, key: ActionKey, which: str) -> None:
-        """What a key says can be understood; whether it can be done, `check.check` says."""
+        """What a key says can be understood; whether it can be done, `validation.check` says."""
         if key.action not in ACTIONS:
             raise ShotError(f"{which}: '{key.action}' is not an action; choose one of {', '.join(ACTIONS)}.")
         if not key.goal and key.action != "idle":
@@ -219,8 +220,8 @@ class Shot:
     @staticmethod
     def from_json(text: str, source: str = "shot") -> Shot:
         """Read a shot from JSON text, of this version or an earlier one. Raises ShotError naming `source`."""
+        data = parse_json(text, dict, "a shot", source, ShotError)
         try:
-            data = json.loads(text)
             path, velocity = data.pop("path", None), data.pop("velocity", None)
             if data.get("version") == 1:
                 data["version"] = SHOT_VERSION
@@ -235,8 +236,6 @@ class Shot:
                 path=PathFollow(**path) if path else None,
                 velocity=VelocityFollow(**velocity) if velocity else None,
             )
-        except json.JSONDecodeError as error:
-            raise ShotError(f"{source}, line {error.lineno}: not JSON ({error.msg})") from error
         except KeyError as error:
             raise ShotError(f"{source}: not a shot (a collider without {error})") from error
         except (TypeError, AttributeError, ValueError) as error:
@@ -249,11 +248,7 @@ class Shot:
     @staticmethod
     def load(path: Path | str) -> Shot:
         """Read a shot file. Raises ShotError."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ShotError(f"{path}: cannot be read ({error})") from error
-        return Shot.from_json(text, str(path))
+        return Shot.from_json(read_text(path, "a shot", ShotError), str(path))
 
     def hash(self) -> str:
         """Short hash of everything that determines the bake."""

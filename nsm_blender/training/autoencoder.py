@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,15 +19,17 @@ from ..motion.labels import label
 from ..motion.mirror import mirror_clip
 from ..motion.retarget import to_model_skeleton
 from ..motion.rotations import Array
+from .loop import Training, cosine
 
 WINDOW = 240
+"""Frames of a training window (section 4)."""
 OVERLAP = 120
-"""Frames of a training window and of its overlap with the next (section 4)."""
+"""Frames that a window shares with the next (section 4)."""
 MAX_TURN = 14.0
-"""rad/s; a pirouette turns at 12."""
+"""Turn in rad/s from which a window is left out; a pirouette turns at 12."""
 
 _MEASURED_TOGETHER = 64
-"""Windows of one pass without gradients."""
+"""Windows of one pass without gradients, which bounds its memory."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def normalisation(windows: Array) -> tuple[Array, Array]:
     return mean.astype(np.float32), scale.astype(np.float32)
 
 
-class Trainer:
-    """A resumable training run of the autoencoder, in one stage or several; each begins with a fresh optimizer."""
+class Trainer(Training):
+    """A training run of the autoencoder, in one stage or several; each begins with a fresh optimizer."""
 
     def __init__(
         self,
@@ -119,34 +119,18 @@ class Trainer:
     ) -> None:
         """windows and validation: (N, WINDOW, d) in physical units; the second is watched, not trained on."""
         self.stages = [settings] if isinstance(settings, Settings) else list(settings)
-        self.folder, self.device = folder, device
-        torch.manual_seed(self.stages[0].seed)
-        folder.mkdir(parents=True, exist_ok=True)
         self.mean, self.scale = normalisation(windows)
-        self.x = self._normalised(windows)
-        self.validation = None if validation is None else self._normalised(validation)
+        self.x = self._normalised(windows).to(device)
+        self.validation = None if validation is None else self._normalised(validation).to(device)
+        seed = self.stages[0].seed
         bound = (6.0 / (FRAME.size * WIDTH + UNITS * WIDTH)) ** 0.5
-        self.w = ((torch.rand(UNITS, FRAME.size, WIDTH, device=device) * 2 - 1) * bound).requires_grad_()
-        self.b = torch.zeros(UNITS, device=device, requires_grad=True)
-        self.epoch = 0
-        self.optimizer = self._fresh_optimizer()
-        self.history: list[dict[str, float]] = []
-        if resume and self._checkpoint.exists():
-            state = torch.load(self._checkpoint, weights_only=True)
-            with torch.no_grad():
-                self.w.copy_(state["w"])
-                self.b.copy_(state["b"])
-            self.epoch, self.history = state["epoch"], state["history"]
-            if self._stage()[1] > 0:
-                self.optimizer.load_state_dict(state["optimizer"])
-
-    @property
-    def _checkpoint(self) -> Path:
-        return self.folder / "checkpoint.pt"
+        drawn = torch.rand(UNITS, FRAME.size, WIDTH, generator=torch.Generator().manual_seed(seed))
+        initial = {"w": (drawn * 2 - 1) * bound, "b": torch.zeros(UNITS)}
+        super().__init__(folder, initial, {"stages": [asdict(s) for s in self.stages]}, seed, device, resume)
 
     @property
     def epochs(self) -> int:
-        """Epochs of all stages."""
+        """Number of epochs of all stages."""
         return sum(stage.epochs for stage in self.stages)
 
     @property
@@ -163,59 +147,53 @@ class Trainer:
             done -= stage.epochs
         return self.stages[-1], self.stages[-1].epochs
 
-    def _fresh_optimizer(self) -> torch.optim.Adam:
-        return torch.optim.Adam([self.w, self.b], self.settings.learning_rate)
+    def new_optimizer(self) -> torch.optim.Optimizer:
+        """Adam, for one stage."""
+        return torch.optim.Adam(self.parameters.values(), self.settings.learning_rate)
 
-    def run(self, log: Callable[[str], None] = print) -> dict[str, Array]:
-        """Train the remaining epochs; returns the tensors of the weights file."""
-        while self.epoch < self.epochs:
-            s, done = self._stage()
-            if done == 0:
-                self.optimizer = self._fresh_optimizer()
-            # Seeded anew in each epoch, so that a resumed run draws what an unbroken one does.
-            torch.manual_seed(s.seed * 1000 + self.epoch)
-            batches = -(-len(self.x) // s.batch)
-            started, total = time.perf_counter(), 0.0
-            order = torch.randperm(len(self.x), generator=torch.Generator().manual_seed(s.seed * 1000 + self.epoch))
-            for i in range(batches):
-                progress = (done + i / batches) / s.epochs
-                rate = s.final_learning_rate + (s.learning_rate - s.final_learning_rate) * 0.5 * (
-                    1 + np.cos(np.pi * progress)
-                )
-                for group in self.optimizer.param_groups:
-                    group["lr"] = float(rate)  # not NumPy's: the checkpoint is read without pickle
-                total += self._step(self.x[order[i * s.batch : (i + 1) * s.batch]], s, done >= s.epochs - s.settling)
-            self.epoch += 1
-            row = {"epoch": self.epoch, "loss": total / batches, "seconds": time.perf_counter() - started}
-            if self.validation is not None:
-                row["validation_cm"] = self.joint_error(self.validation)
-            self.history.append(row)
-            log("  ".join(f"{k} {v:.4g}" for k, v in row.items()))
-            self._save()
-        return self.tensors()
+    def begin_epoch(self) -> None:
+        """A stage begins with a fresh optimizer."""
+        stage, done = self._stage()
+        self.l1 = stage.l1
+        if done == 0:
+            self.optimizer = self.new_optimizer()
 
-    def _step(self, x: torch.Tensor, s: Settings, settling: bool) -> float:
+    def learning_rate(self, progress: float) -> float:
+        """Half a cosine over each stage."""
+        stage, done = self._stage()
+        share = (progress - self.epoch + done) / stage.epochs
+        return cosine(stage.learning_rate, stage.final_learning_rate, share)
+
+    def batches(self) -> Sequence[Array]:
+        """Numbers of the windows of each batch."""
+        order, size = self.rng.permutation(len(self.x)), self.settings.batch
+        return [order[first : first + size] for first in range(0, len(order), size)]
+
+    def loss(self, batch: Array) -> torch.Tensor:
+        """Mean squared error of the reconstructed windows."""
+        stage, done = self._stage()
+        x = self.x[torch.from_numpy(batch)]
         with torch.autocast(self.device, dtype=torch.bfloat16):
-            out = self.reconstruct(x, s, settling)
-        error = ((out.float() - x) ** 2).mean()
-        penalty = (self.w.abs().sum() + self.b.abs().sum()) / (self.w.numel() + self.b.numel())
-        self.optimizer.zero_grad(set_to_none=True)
-        (error + s.l1 * penalty).backward()
-        self.optimizer.step()
-        return float(error.detach())
+            out = self.reconstruct(x, stage, settling=done >= stage.epochs - stage.settling)
+        return ((out.float() - x) ** 2).mean()
+
+    def figures(self) -> dict[str, float]:
+        """The error of the joints of the windows that are watched, where there are any."""
+        return {} if self.validation is None else {"validation_cm": self.joint_error(self.validation)}
 
     def reconstruct(self, x: torch.Tensor, s: Settings, settling: bool) -> torch.Tensor:
         """Encode and decode windows x (N, d, T) as in training: dropout, and unpooling to one of two frames."""
+        w, b = self.parameters["w"], self.parameters["b"]
         noisy = functional.dropout(x, s.dropout) if s.pooling and not settling else x
-        h = functional.conv1d(noisy, self.w, self.b, padding=WIDTH // 2)
+        h = functional.conv1d(noisy, w, b, padding=WIDTH // 2)
         if s.pooling:
             pooled = functional.relu(functional.max_pool1d(h, 2))
             first = torch.full_like(pooled, 0.5) if settling else (torch.rand_like(pooled) < 0.5).to(pooled.dtype)
             unpooled = torch.stack((pooled * first, pooled * (1 - first)), dim=-1).flatten(-2)
         else:
             unpooled = functional.relu(h)
-        reflected = self.w.transpose(0, 1).flip(2)
-        return functional.conv1d(unpooled - self.b[:, None], reflected, padding=WIDTH // 2)
+        reflected = w.transpose(0, 1).flip(2)
+        return functional.conv1d(unpooled - b[:, None], reflected, padding=WIDTH // 2)
 
     @torch.no_grad()
     def joint_error(self, x: torch.Tensor) -> float:
@@ -231,27 +209,9 @@ class Trainer:
     def _normalised(self, windows: Array) -> torch.Tensor:
         """Windows (N, WINDOW, d) as (N, d, WINDOW), normalised."""
         normal = (windows - self.mean) / self.scale
-        return torch.from_numpy(np.ascontiguousarray(normal.transpose(0, 2, 1))).to(self.device)
+        return torch.from_numpy(np.ascontiguousarray(normal.transpose(0, 2, 1)))
 
-    def tensors(self) -> dict[str, Array]:
+    def export(self) -> dict[str, Array]:
         """w, b, mean and scale, float32."""
-        return {
-            "w": self.w.detach().cpu().numpy().copy(),
-            "b": self.b.detach().cpu().numpy().copy(),
-            "mean": self.mean,
-            "scale": self.scale,
-        }
-
-    def _save(self) -> None:
-        state = {
-            "w": self.w.detach(),
-            "b": self.b.detach(),
-            "optimizer": self.optimizer.state_dict(),
-            "epoch": self.epoch,
-            "history": self.history,
-            "stages": [asdict(stage) for stage in self.stages],
-        }
-        temporary = self._checkpoint.with_suffix(".tmp")
-        torch.save(state, temporary)
-        temporary.replace(self._checkpoint)
-        (self.folder / "history.json").write_text(json.dumps(self.history, indent=1))
+        learned = {name: value.detach().cpu().numpy().copy() for name, value in self.parameters.items()}
+        return learned | {"mean": self.mean, "scale": self.scale}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every training writes beside its weights: the model card; and who is held out."""
+"""What every training writes beside its weights: the model card; and which performers are held out."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from ..errors import UserError
+from ..files import read_json, write_whole
 from ..motion.clip_file import LibraryEntry
 from ..motion.rotations import Array
 
@@ -24,11 +25,14 @@ SPLIT_NAME = "split.json"
 _PRECISE = {"mean", "scale", "rotation_reference", "profile", "target"}
 """Tensors that stay float32: normalisation spans a wide range, and places and references shall be exact."""
 _OWN_LICENCE = "GPL-3.0-or-later"
+"""Licence of weights from data that asks for nothing but acknowledgement."""
 _SHARE_ALIKE = "CC BY-SA"
+"""Words in the licence of data whose adaptations must be shared alike."""
 _SHARED_LICENCE = (
     "CC-BY-SA-4.0: some of the data is CC BY-SA 3.0, which lets adaptations take this later version; Creative Commons "
     "allows works under CC BY-SA 4.0 to be used in works under GPL-3.0"
 )
+"""Licence of weights from such data, and the reason for it."""
 _ACKNOWLEDGEMENTS = {
     "CMU Graphics Lab": "The data used in this project was obtained from mocap.cs.cmu.edu. The database was created "
     "with funding from NSF EIA-0196217.",
@@ -43,13 +47,13 @@ _ACKNOWLEDGEMENTS = {
 
 def test_subjects(data: Path, file: Path | None) -> list[str]:
     """Performers held out: those of `file`, a JSON list or an object with a list "test", or of the data folder's
-    split.json; nobody where there is neither. Raises UserError when the file is not one."""
+    split.json; none where there is neither. Raises UserError when the file is not one."""
     path = _split_file(data, file)
     return [] if path is None else _performers(path, "test")
 
 
 def unsure_subjects(data: Path, file: Path | None) -> list[str]:
-    """Performers, named as in `test_subjects`, who may be held-out ones under another name: the list "unsure".
+    """Performers, named as in `test_subjects`, that may be held-out ones under another name: the list "unsure".
     They are neither trained nor tested on. Raises UserError when the file is not one."""
     path = _split_file(data, file)
     return [] if path is None else _performers(path, "unsure", needed=False)
@@ -62,13 +66,9 @@ def _split_file(data: Path, file: Path | None) -> Path | None:
 
 def _performers(path: Path, key: str, needed: bool = True) -> list[str]:
     """A list of performers in a JSON file; a file that is a list by itself has only "test"."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as a list of performers ({error}).") from error
-    if isinstance(content, list):
-        content = {"test": content}
-    names = content.get(key, None if needed else []) if isinstance(content, dict) else None
+    content = read_json(path, object, "a list of performers", UserError)
+    told = content if isinstance(content, dict) else {"test": content}
+    names = told.get(key, None if needed else [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise UserError(f'{path}: neither a list of performers nor an object with such a list as "{key}".')
     return names
@@ -159,4 +159,4 @@ def write_card(
         "training": training,
         "results": {},
     }
-    out.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+    write_whole(out.with_suffix(".json"), json.dumps(card, indent=1) + "\n")

@@ -18,8 +18,8 @@ from ..evaluation.filters import read_filters, temporal_correlation
 from ..evaluation.manifold import Log, tell
 from ..manifold.frames import joint_places
 from ..manifold.style import Restyle, Style, StyleSettings
-from ..models.contract import convolve
 from ..models.manifold import FPS, FRAME, SHAPES, UNITS, WIDTH, Autoencoder, Float32
+from ..models.matmul import convolve
 from ..models.synthesis import FEED_FORWARD_SHAPES
 from ..models.weights import check_shapes, file_hash, read_card, read_tensors
 from ..motion.rotations import Array
@@ -30,13 +30,15 @@ from .synthesis import make_frames
 from .synthesis_data import Walk, locomotion_clips, walks
 
 _STYLES = ("zombie", "depressed", "old", "injured")
-"""Those of Fig. 9."""
+"""Styles that Fig. 9 shows."""
 _STYLE_FRAMES = 480
 """Frames of a motion that takes on a style: 8 s, as in Table 1."""
 _STYLED_WALKS = 4
+"""Walks that take on each style."""
 _HIGH = 8.0
-"""Hz above which a hand or the spine of a walking person hardly moves."""
+"""Frequency in Hz above which a hand or the spine of a walking person hardly moves."""
 _BORDER = WIDTH // 2
+"""Frames at both ends of a motion that are not measured, since filters reach beyond it."""
 Start = Literal["content", "noise"]
 _STARTS: Mapping[Start, str] = {"content": "style", "noise": "style_from_noise"}
 _SPINE, _HANDS = ("Spine2",), ("LeftHand", "RightHand")

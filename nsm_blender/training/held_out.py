@@ -28,9 +28,9 @@ from .strike_data import Fight, Strike, fights, strike_clips
 from .synthesis_data import Walk, contacts_of_walk, locomotion_clips, walks
 
 _SHORTEST_WALK = 120
-"""Frames of a held-out trajectory that has a speed and steps to speak of."""
+"""Frames from which a held-out trajectory has a speed and steps to speak of."""
 CURVE_SMOOTHING = 0.3
-"""Seconds: what makes a drawn curve of a recorded root track; the least that training saw."""
+"""Seconds of the filter that makes a drawn curve of a recorded root track; the least that training saw."""
 _BORDER = 12
 """Frames at both ends where the autoencoder sees zeros instead of motion."""
 

@@ -6,19 +6,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_APART = ("epoch", "seconds")
+_APART = ("epoch", "step", "seconds")
 """Figures of an epoch that are no curves."""
 _LOSSES = ("loss", "held_out")
+"""Figures that are drawn together, on a logarithmic axis."""
 
 
 def draw(history: Sequence[Mapping[str, float]], path: Path) -> None:
-    """Write a picture (.png) of all figures over the epochs, those of a kind together: losses, centimetres, shares.
-    Raises ImportError when Matplotlib is missing."""
+    """Write a picture (.png) of all figures over the epochs, those of a kind together: losses, centimetres, others.
+    Nothing is drawn before the first epoch is done. Raises ImportError when Matplotlib is missing."""
     from matplotlib.figure import Figure
 
+    if not history:
+        return
     parts: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for row in history for name in row if name not in _APART):
-        kind = "loss" if name in _LOSSES else "cm" if name.endswith("cm") else "share"
+        kind = "loss" if name in _LOSSES else "cm" if name.endswith("cm") else "value"
         parts.setdefault(kind, []).append(name)
     figure = Figure(figsize=(8, 3.2 * len(parts)), layout="constrained")
     for axis, (kind, names) in zip(figure.subplots(len(parts), 1, squeeze=False)[:, 0], parts.items(), strict=True):

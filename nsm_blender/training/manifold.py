@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from ..files import read_json, write_whole
 from ..models.manifold import SHAPES, Autoencoder
 from ..models.weights import check_shapes, file_hash, read_tensors
 from ..motion.clip_file import LibraryEntry, load_library
@@ -20,9 +21,13 @@ from .synthesis_data import locomotion_clips, walks
 
 PAPER = "Holden, Saito, Komura: A Deep Learning Framework for Character Motion Synthesis and Editing, 2016"
 MIRRORED = "mirrored in the sagittal plane"
+"""Words of the model card for clips that are trained on mirrored too."""
 FOOTSTEPS = synthesis.Settings(steps=3000, l1=0.01)
+"""Hyperparameters of the footstep network."""
 LOCOMOTION = synthesis.Settings(steps=5000, speed_weight=5.0, slide_weight=0.1)
+"""Hyperparameters of the network of locomotion."""
 END_EFFECTORS = synthesis.Settings(steps=1500, speed_weight=5.0)
+"""Hyperparameters of the network of punches and kicks."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Run:
     data: folder with index.json and clips/. out: weights to write. folder: of the checkpoint. epochs: of each
     stage of the autoencoder, steps: of the others; None takes the settings' own. autoencoder: weights that the
     networks decode with; None takes those that travel with the engine. command: what repeats the run.
-    unsure: performers who may be held-out ones. validation: performers of the training side on whom the run is
+    unsure: performers that may be held-out ones. validation: performers of the training side on which the run is
     watched; neither are trained on. pooling: False trains the network without pooling and dropout that the paper
     compares with, or the feed-forward network for it.
     """
@@ -59,7 +64,7 @@ class Run:
 
     @property
     def held_out(self) -> str:
-        """Who is held out, for the card."""
+        """The performers that are held out, in words for the card."""
         groups = (
             ("the performers", self.test_subjects),
             ("left out because they may be of these:", self.unsure),
@@ -69,13 +74,13 @@ class Run:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Performers who are not trained on."""
+        """Performers that are not trained on."""
         return (*self.test_subjects, *self.unsure, *self.validation)
 
     def settings(self, own: synthesis.Settings) -> synthesis.Settings:
         """The settings of a network, with what the run was told."""
         steps = own.steps if self.steps is None else self.steps
-        return replace(own, steps=steps, seed=self.seed, save_every=min(own.save_every, max(steps, 1)))
+        return replace(own, steps=steps, seed=self.seed)
 
 
 def train_autoencoder(run: Run) -> None:
@@ -96,7 +101,7 @@ def train_autoencoder(run: Run) -> None:
     watched = [e for e in library if e.subject in run.validation]
     validation = autoencoder.build(watched, (False,)) if watched else None
     trainer = autoencoder.Trainer(windows, stages, run.folder, run.device, run.resume, validation)
-    cards.save_weights(trainer.run(_say), run.out)
+    cards.save_weights(trainer.run(), run.out)
     _card(
         run,
         "autoencoder",
@@ -115,7 +120,7 @@ def train_footsteps(run: Run) -> None:
     training = synthesis.FootstepTraining(
         walks(entries), run.settings(FOOTSTEPS), run.folder, device=run.device, resume=run.resume
     )
-    cards.save_weights(training.run(_say), run.out)
+    cards.save_weights(training.run(), run.out)
     _card(run, "footsteps", entries, [MIRRORED], training.history, settings=asdict(training.settings))
 
 
@@ -126,7 +131,7 @@ def train_locomotion(run: Run) -> None:
     _require(entries, run, "plain locomotion clip")
     examples = synthesis.locomotion_examples(walks(entries))
     training = _feed_forward(run, examples, synthesis.LOCOMOTION_PIECES, tensors, LOCOMOTION)
-    cards.save_weights(training.run(_say), run.out)
+    cards.save_weights(training.run(), run.out)
     _card(
         run,
         "locomotion",
@@ -152,7 +157,7 @@ def train_end_effectors(run: Run) -> None:
     training = strikes.StrikeTraining(
         found, tensors, run.settings(END_EFFECTORS), run.folder, weights, device=run.device, resume=run.resume
     )
-    cards.save_weights(training.run(_say), run.out)
+    cards.save_weights(training.run(), run.out)
     _card(
         run,
         "end_effectors",
@@ -180,11 +185,11 @@ def take_styles(run: Run) -> None:
     styles.write(taken, run.out)
     run.out.chmod(0o644)
     path = run.out.with_suffix(".json")
-    card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    card = read_json(path, dict, "a model card")
     card["data"] = cards.data_section([library[name] for name in used], [], "nothing: nothing is learned")
     card["training"]["command"] = cards.training_section(run.command, run.seed, [])["command"]
     card["results"] = {}
-    path.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(card, indent=1) + "\n")
 
 
 RUNS: dict[str, Callable[[Run], None]] = {
@@ -235,7 +240,3 @@ def _card(
 ) -> None:
     data = cards.data_section(entries, augmentation, run.held_out, **(more or {}))
     cards.write_card(run.out, model, PAPER, data, cards.training_section(run.command, run.seed, history, **training))
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ from ..models.nsm import (
 )
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
+from .loop import Training, cosine
 from .nsm_batches import INTERACTION_USED, Batches, Displacement, fed_back, sequence_starts, statistics
 from .nsm_data import KINDS, Packed
 
@@ -44,16 +43,26 @@ PIECES = {
 }
 """Weights of pieces of the output in the loss, 1 for others: what steers the rollout is a hundredth of the numbers, and
 the next goal is not read, as goals come from the scene."""
-_NEAR = 0.5
-"""Metres from the goal at which the errors of what is predicted in its frame count once; nearer they count more,"""
-_NEAREST = 0.09
-"""down to here, so that it pays to learn centimetres there."""
-_STANDOFF = {"carry": 0.4, "open": 0.4}
-"""Metres from the goal, by kind of episode, at which one stands who has come to it: the goal is in the hands."""
-_TOUCHING = 5.0
-"""How much more the place and the rotation of a joint count while it touches something."""
+
+
+@dataclass(frozen=True)
+class Emphasis:
+    """How much more some errors count in the loss than PIECES says, by frame."""
+
+    near: float = 0.5
+    """Metres from the goal within which errors of what is predicted in its frame count more, by the inverse square."""
+    nearest: float = 0.09
+    """Metres from the goal within which they count no more than there, so that it pays to learn centimetres."""
+    standoff: Mapping[str, float] = field(default_factory=lambda: {"carry": 0.4, "open": 0.4})
+    """Metres from the goal of the root that has come to it, by kind of episode: there the goal is in the hands."""
+    touching: float = 5.0
+    """Factor, less 1, on the place and the rotation of a joint that touches something."""
+
+
+_EMPHASIS = Emphasis()
 _CONTACT_JOINTS = MODEL_SKELETON.indices(CONTACTS)
-_LARGEST_GRADIENT = 1.0
+_LEAST_RATE = 1e-3
+"""Share of the learning rate that is left at the end of a cycle."""
 
 
 @dataclass
@@ -91,11 +100,15 @@ class Settings:
     seed: int = 1
 
 
-class Trainer:
-    """A resumable training run: `run()` trains to the end, writing a checkpoint after each epoch. It begins with random
-    parameters, or with the `tensors` of a weights file, whose statistics are kept, as the network's numbers mean what
-    they meant; a gating that reads something else begins anew. Raises UserError when the tensors are those of a network
-    of other sizes."""
+class Trainer(Training):
+    """A training run of the NSM, see `loop.Training`.
+
+    It begins with random parameters, or with the `tensors` of a weights file, whose statistics are kept, as the
+    network's numbers mean what they meant; a gating that reads something else begins anew. Raises UserError when the
+    tensors are those of a network of other sizes.
+    """
+
+    largest_gradient = 1.0
 
     def __init__(
         self,
@@ -107,11 +120,7 @@ class Trainer:
         resume: bool = False,
         tensors: Mapping[str, Array] | None = None,
     ) -> None:
-        torch.manual_seed(settings.seed)
-        self.data, self.held_out, self.settings, self.folder, self.device = data, held_out, settings, folder, device
-        folder.mkdir(parents=True, exist_ok=True)
-        self._rng = np.random.default_rng(settings.seed)
-        self._noise = torch.Generator().manual_seed(settings.seed)
+        self.data, self.held_out, self.settings = data, held_out, settings
         self.scaling = statistics(data, settings.gating)
         initial = _initial(settings)
         if tensors is not None:
@@ -119,62 +128,54 @@ class Trainer:
             self.scaling |= _scaling_of(known)
             _begin_with(initial, known)
         self._weights = _output_weights().to(device)
-        self._standoff = torch.tensor([_STANDOFF.get(kind, 0.0) for kind in KINDS], device=device)
-        self.parameters = {name: p.to(device).requires_grad_(True) for name, p in initial.items()}
-        biases = [p for name, p in self.parameters.items() if "_b" in name or name.startswith("b")]
-        weights = [p for name, p in self.parameters.items() if not ("_b" in name or name.startswith("b"))]
-        groups: list[dict[str, Any]] = [{"params": weights}, {"params": biases, "weight_decay": 0.0}]
-        self.optimizer = torch.optim.AdamW(
-            groups, settings.learning_rate, weight_decay=settings.weight_decay, fused=True
-        )
+        self._standoff = torch.tensor([_EMPHASIS.standoff.get(kind, 0.0) for kind in KINDS], device=device)
         self._starts = sequence_starts(data, settings.unroll)
-        self.epoch = 0
-        self.history: list[dict[str, float]] = []
-        if resume and self._checkpoint.exists():
-            self._load()
+        # Data that was added since does not change what the network's numbers mean: a resumed run keeps the scaling.
+        parts = (("mean", 0), ("scale", 1))
+        kept = {f"{name}_{part}": pair[i] for name, pair in self.scaling.items() for part, i in parts}
+        super().__init__(folder, initial, asdict(settings), settings.seed, device, resume, kept)
         self._batches = Batches(data, self.scaling, settings.gating, device)
 
     @property
-    def _checkpoint(self) -> Path:
-        return self.folder / "checkpoint.pt"
+    def epochs(self) -> int:
+        """Number of epochs of the whole run."""
+        return self.settings.epochs
 
-    def run(
-        self,
-        log: Callable[[str], None] = print,
-        after_epoch: Callable[[Trainer], dict[str, float]] | None = None,
-    ) -> dict[str, Array]:
-        """Train the remaining epochs; returns the tensors of a weights file."""
-        while self.epoch < self.settings.epochs:
-            started = time.perf_counter()
-            row = {"epoch": float(self.epoch + 1), "loss": self._epoch()}
-            self.epoch += 1
-            if self.held_out is not None:
-                row["held_out"] = self.loss(self.held_out)
-            if after_epoch is not None:
-                row |= after_epoch(self)
-            row["seconds"] = time.perf_counter() - started
-            self.history.append(row)
-            log("  ".join(f"{k} {v:.4g}" for k, v in row.items()))
-            self._save()
-        return self.export()
+    def new_optimizer(self) -> torch.optim.Optimizer:
+        """AdamW, which lets the weights decay and not the biases."""
+        biases = [p for name, p in self.parameters.items() if "_b" in name or name.startswith("b")]
+        weights = [p for name, p in self.parameters.items() if not ("_b" in name or name.startswith("b"))]
+        groups: list[dict[str, Any]] = [{"params": weights}, {"params": biases, "weight_decay": 0.0}]
+        s = self.settings
+        return torch.optim.AdamW(groups, s.learning_rate, weight_decay=s.weight_decay, fused=True)
 
-    def _epoch(self) -> float:
-        unroll = self.settings.unroll if self.epoch >= self.settings.warm_up else 1
-        order = self._order(unroll)
-        batch = max(self.settings.batch // unroll, 1)
-        steps = len(order) // batch
-        total = 0.0
-        for step in range(steps):
-            for group in self.optimizer.param_groups:
-                group["lr"] = self.settings.learning_rate * self._rate(self.epoch + step / steps)
-            rows = np.sort(order[step * batch : (step + 1) * batch])
-            loss = self._unrolled(rows, unroll)
-            self.optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(self.parameters.values(), _LARGEST_GRADIENT)
-            self.optimizer.step()
-            total += float(loss.detach())
-        return total / max(steps, 1)
+    def learning_rate(self, progress: float) -> float:
+        """Half a cosine over each cycle, and a restart; each cycle is twice as long as the one before (3.3)."""
+        length = float(self.settings.first_cycle)
+        while progress >= length:
+            progress -= length
+            length *= 2
+        rate = self.settings.learning_rate
+        return cosine(rate, 0.0, progress / length) + _LEAST_RATE * rate
+
+    def batches(self) -> Sequence[Array]:
+        """First rows of the sequences of each batch."""
+        order = self._order(self._unroll)
+        size = max(self.settings.batch // self._unroll, 1)
+        return [np.sort(order[i * size : (i + 1) * size]) for i in range(len(order) // size)]
+
+    def loss(self, batch: Array) -> torch.Tensor:
+        """Weighted squared error of the sequences from the rows `batch` on."""
+        return self._unrolled(batch, self._unroll)
+
+    def figures(self) -> dict[str, float]:
+        """The error on the held-out data, where there are any."""
+        return {} if self.held_out is None else {"held_out": self.measured(self.held_out)}
+
+    @property
+    def _unroll(self) -> int:
+        """Frames that the current epoch predicts one from the other."""
+        return self.settings.unroll if self.epoch >= self.settings.warm_up else 1
 
     def _order(self, unroll: int) -> Array:
         """First rows of the sequences of one epoch: so many that each frame counts once, rarer kinds more often."""
@@ -182,17 +183,9 @@ class Trainer:
         kind = self.data.kind[starts]
         counts = np.bincount(self.data.kind, minlength=len(KINDS)).astype(float)
         weight = np.sqrt(counts.max() / np.maximum(counts, 1))[kind]
-        return self._rng.choice(starts, len(self.data) // unroll, p=weight / weight.sum())
+        return self.rng.choice(starts, len(self.data) // unroll, p=weight / weight.sum())
 
-    def _rate(self, epoch: float) -> float:
-        """Share of the learning rate: half a cosine over each cycle, and a restart."""
-        length = float(self.settings.first_cycle)
-        while epoch >= length:
-            epoch -= length
-            length *= 2
-        return 0.5 * (1 + math.cos(math.pi * epoch / length)) + 1e-3
-
-    def loss(self, data: Packed, most: int = 20000) -> float:
+    def measured(self, data: Packed, most: int = 20000) -> float:
         """Mean squared error on normalised outputs, one frame at a time, without noise."""
         rows = np.linspace(0, len(data) - 1, min(most, len(data))).astype(int)
         batches = Batches(data, self.scaling, self.settings.gating, self.device)
@@ -216,7 +209,7 @@ class Trainer:
         for step in range(unroll):
             raw, phase, target = batches.raw(rows + step)
             if settings.displaced:
-                displacement = displacement or Displacement(raw["goal"], self._noise)
+                displacement = displacement or Displacement(raw["goal"], self.noise)
                 raw["interaction"] = displacement.interaction(raw["interaction"], raw["goal"])
                 raw["goal"] = displacement.goal(raw["goal"])
             if predicted is None:
@@ -236,10 +229,10 @@ class Trainer:
         shape = OUTPUT.shape("goal_trajectory_position")
         standoff = self._standoff[torch.from_numpy(self.data.kind[rows].astype(np.int64)).to(self.device)]
         away = target[:, OUTPUT.goal_trajectory_position].reshape(-1, *shape).norm(dim=2, keepdim=True)
-        weight = (_NEAR / (away - standoff[:, None, None]).clamp(_NEAREST, _NEAR)) ** 2
+        weight = (_EMPHASIS.near / (away - standoff[:, None, None]).clamp(_EMPHASIS.nearest, _EMPHASIS.near)) ** 2
         for name in ("goal_trajectory_position", "goal_trajectory_direction"):
             out[:, getattr(OUTPUT, name)] = weight.expand(-1, *shape).flatten(1)
-        touch = 1 + _TOUCHING * target[:, OUTPUT.contact].clamp(0, 1)
+        touch = 1 + _EMPHASIS.touching * target[:, OUTPUT.contact].clamp(0, 1)
         for name in ("joint_position", "joint_rotation"):
             part = out[:, getattr(OUTPUT, name)].reshape(-1, *OUTPUT.shape(name)).flatten(2)
             part[:, _CONTACT_JOINTS] = touch[:, :, None].expand(-1, -1, part.shape[2])
@@ -256,7 +249,7 @@ class Trainer:
         out = torch.zeros_like(frame)
         for name in ("joint_position", "joint_rotation", "joint_velocity"):
             part = getattr(FRAME, name)
-            drawn = torch.randn(len(frame), part.stop - part.start, generator=self._noise).to(frame.device)
+            drawn = torch.randn(len(frame), part.stop - part.start, generator=self.noise).to(frame.device)
             out[:, part] = drawn * self._batches.scale("frame")[part] * self.settings.noise
         return out
 
@@ -274,34 +267,6 @@ class Trainer:
         mean[used], scale[used] = out["interaction_mean"], out["interaction_scale"]
         out |= {"interaction_w0": weights, "interaction_mean": mean, "interaction_scale": scale}
         return out
-
-    def _save(self) -> None:
-        torch.save(
-            {
-                "parameters": {n: p.detach() for n, p in self.parameters.items()},
-                "optimizer": self.optimizer.state_dict(),
-                "epoch": self.epoch,
-                "history": self.history,
-                "rng": self._rng.bit_generator.state,
-                "noise": self._noise.get_state(),
-                "scaling": self.scaling,
-                "settings": asdict(self.settings),
-            },
-            self._checkpoint,
-        )
-        (self.folder / "history.json").write_text(json.dumps(self.history, indent=1), encoding="utf-8")
-
-    def _load(self) -> None:
-        state: dict[str, Any] = torch.load(self._checkpoint, map_location=self.device, weights_only=False)
-        with torch.no_grad():
-            for name, p in self.parameters.items():
-                p.copy_(state["parameters"][name])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.epoch, self.history = state["epoch"], state["history"]
-        self._rng.bit_generator.state = state["rng"]
-        self._noise.set_state(state["noise"])
-        # Data that was added since does not change what the network's numbers mean.
-        self.scaling = state["scaling"]
 
 
 def _output_weights() -> torch.Tensor:

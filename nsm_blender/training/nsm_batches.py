@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 
@@ -36,12 +38,26 @@ INTERACTION_USED = np.concatenate(
 """The numbers of the interaction input that training reads: all occupancies, and the vectors from which those of all
 cells follow, so that what is learned is as general as with all 2048 at a quarter of the cost."""
 _STATISTICS = 20000
-_SHIFT, _SHIFT_PER_METRE, _LARGEST_SHIFT = 0.03, 0.05, 0.2
-"""Metres: standard deviation of a displaced goal's place, at the goal and for each metre away from it."""
-_TURN = 0.07
-"""Radians: standard deviation of a displaced goal's facing."""
-_DISPLACED = 0.6
-"""Share of the sequences whose goal is displaced."""
+"""Frames, evenly taken, of which the statistics of the normalisation are those of all."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far goals are displaced in training, about as far as a rollout strays from its recorded way."""
+
+    share: float = 0.6
+    """Share of the sequences whose goal is displaced."""
+    at_goal: float = 0.03
+    """Standard deviation in metres of a goal's place, seen from the goal itself."""
+    per_metre: float = 0.05
+    """Metres by which that deviation grows for each metre away from the goal."""
+    largest: float = 0.2
+    """Largest standard deviation in metres of a goal's place."""
+    turn: float = 0.07
+    """Standard deviation in radians of a goal's facing."""
+
+
+_SPREAD = Spread()
 
 Raw = dict[str, torch.Tensor]
 
@@ -111,10 +127,10 @@ class Displacement:
             return torch.randn(*size, generator=generator).to(device)
 
         away = goal[:, GOAL.position].reshape(count, *GOAL.shape("position"))[:, -1, :2].norm(dim=1)
-        chosen = (torch.rand(count, generator=generator) < _DISPLACED).to(device).float()
-        spread = (_SHIFT + _SHIFT_PER_METRE * away).clamp(max=_LARGEST_SHIFT) * chosen
+        chosen = (torch.rand(count, generator=generator) < _SPREAD.share).to(device).float()
+        spread = (_SPREAD.at_goal + _SPREAD.per_metre * away).clamp(max=_SPREAD.largest) * chosen
         self._shift = normal(count, 2) * spread[:, None]
-        angle = normal(count) * _TURN * chosen
+        angle = normal(count) * _SPREAD.turn * chosen
         self._cos, self._sin = torch.cos(angle)[:, None], torch.sin(angle)[:, None]
 
     def goal(self, goal: torch.Tensor) -> torch.Tensor:

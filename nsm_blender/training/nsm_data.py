@@ -44,14 +44,17 @@ from .episodes.episode import FREE, Episode
 from .episodes.track import blended_actions, goal_actions
 
 PAST = -int(WINDOW[0])
+"""Frames before a frame that its input tells of."""
 AHEAD = int(WINDOW[-1])
+"""Frames after a frame that its output tells of."""
 _LEAST = PAST + AHEAD + 2
+"""Frames from which an episode has any vectors."""
 RAMP = (0.25, 0.5)
-"""Seconds over which a new goal takes the place of the old one (8)."""
+"""Seconds over which a new goal takes the place of the old one, from the least to the most (8)."""
 _STANDS = 0.95
-"""Labels of idle above this all the time are of someone who stands."""
+"""Label of idle above which, over the whole window, a character stands."""
 OCCUPANCY_STEPS = 255
-"""Occupancies are stored in bytes."""
+"""Value of a full cell, since occupancies are stored in bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +95,7 @@ class Packed:
 
 
 KINDS = ("walk", "sit", "carry", "open", "climb", "avoid")
-"""Kinds of episodes, by which the training set is balanced."""
+"""Kinds of episodes, by which the training set is balanced; their numbers are stored."""
 
 
 def features(episode: Episode, rng: np.random.Generator, environment: Environment | None = None) -> Packed:
@@ -230,7 +233,7 @@ def _segment(episode: Episode, root: Array, frames: Array, at: int) -> tuple[Arr
     for i, f in enumerate(frames.tolist()):
         if sensor is None or not still:
             placed = surroundings.at(f).of([thing])
-            # Of one who is steered along the goal is where the way leads.
+            # While the character is steered along a way, its goal is where the way leads.
             sensor, frame = Interaction.covering(placed, float(facing[i, -1]))
             occupancy = sensor.occupancy(placed, frame)
         assert frame is not None and occupancy is not None
@@ -257,12 +260,12 @@ def pack(episodes: Iterable[Episode], seed: int) -> Packed:
 
 
 def standing_frame(data: Packed) -> Array:
-    """A frame input (FRAME.size,) of someone who stands, the most usual one, from which rollouts begin. Raises
-    UserError when nobody stands."""
+    """A frame input (FRAME.size,) of a standing character, the most usual one, from which rollouts begin. Raises
+    UserError when no frame shows standing."""
     samples = FRAME.shape("trajectory_action")
     actions = data.frame[:, FRAME.trajectory_action].reshape(-1, *samples)[..., ACTIONS.index("idle")]
     standing = data.frame[actions.min(axis=1) > _STANDS].astype(np.float32)
     if not len(standing):
-        raise UserError("Nobody stands still in the composed episodes; compose some of the kind walk.")
+        raise UserError("No character stands still in the composed episodes; compose some of the kind walk.")
     usual: Array = standing[np.abs(standing - np.median(standing, axis=0)).sum(axis=1).argmin()]
     return usual

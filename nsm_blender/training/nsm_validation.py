@@ -6,54 +6,35 @@ The loss says little about a rollout, which meets its own errors; so the weights
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from ..evaluation.nsm import trials
-from ..models.nsm import NSM
-from .cards import save_weights
-from .nsm import Trainer
+from ..evaluation.nsm_trials import trials
+from ..models.nsm_kernels import NSM
+from .loop import SCORE, Training, Validate
 
-BEST = "best.safetensors"
-"""In the run's folder: the weights that did best so far."""
-_THINGS = 6
-"""Pieces of furniture, one trial on each."""
-_SCORE = "closed_loop_cm"
+_PIECES = 6
+"""Number of pieces of furniture, each with one trial."""
 _UNFINISHED_CM = 50.0
-"""What a trial that is not finished counts as."""
+"""Error in centimetres that a trial counts which is not finished."""
+_TASKS = {"sit": "sit", "carry": "pick_up"}
+"""Tasks that are rolled out, and the action of a network's card that each needs."""
 
 
-def validator(
-    every: int, card: dict[str, Any], folder: Path, log: Callable[[str], None] = print
-) -> Callable[[Trainer], dict[str, float]]:
-    """What a trainer shall do after each epoch: every so many epochs, and after the last one, roll out and keep the
-    best weights in `folder`. card: its "standing" and "actions". Returns the row's figures: the share of trials that
-    were finished, and the mean error in cm, one that was not finished counting 50 cm, before the last correction."""
+def validator(card: dict[str, Any]) -> Validate:
+    """The validation of networks with the card's "standing" and "actions". Its figures, by task: the share of trials
+    that were finished, and the mean error in cm before the last correction, an unfinished trial counting 50 cm; of all
+    trials this error is the score."""
 
-    def after_epoch(trainer: Trainer) -> dict[str, float]:
-        if trainer.epoch % every and trainer.epoch < trainer.settings.epochs:
-            return {}
-        tensors = trainer.export()
-        network = NSM(tensors, card)
+    def validate(training: Training) -> dict[str, float]:
+        network = NSM(training.export(), card)
         row: dict[str, float] = {}
-        errors = []
-        for task, action in (("sit", "sit"), ("carry", "pick_up")):
-            if action not in card["actions"]:
-                continue
-            done = [one for n in range(_THINGS) for one in trials(network, task, n, 1, development=True)]
-            found = [min(one.raw_cm, _UNFINISHED_CM) if one.finished else _UNFINISHED_CM for one in done]
-            row[f"{task}.finished"] = sum(one.finished for one in done) / len(done)
+        errors: list[float] = []
+        for task in (task for task, action in _TASKS.items() if action in card["actions"]):
+            done = [t for number in range(_PIECES) for t in trials(network, task, number, 1, development=True)]
+            found = [min(t.raw_cm, _UNFINISHED_CM) if t.finished else _UNFINISHED_CM for t in done]
+            row[f"{task}.finished"] = sum(t.finished for t in done) / len(done)
             row[f"{task}.raw_cm"] = sum(found) / len(found)
             errors += found
-        if not errors:
-            return row
-        row[_SCORE] = sum(errors) / len(errors)
-        best = min((past[_SCORE] for past in trainer.history if _SCORE in past), default=math.inf)
-        if row[_SCORE] < best:
-            save_weights(tensors, folder / BEST)
-            log(f"best so far: {row[_SCORE]:.1f} cm")
-        return row
+        return row | {SCORE: sum(errors) / len(errors)} if errors else row
 
-    return after_epoch
+    return validate

@@ -25,6 +25,7 @@ from ..motion.rotations import Array, conjugate, from_yaw, multiply, normalize, 
 LOCOMOTION_TAGS = frozenset(
     {"walk", "run", "idle", "turn", "turn_in_place", "sidestep", "backward", "start_stop", "crouch"}
 )
+"""Tags of the clips that are trained on."""
 UNWANTED_TAGS = frozenset(
     {
         "jump",
@@ -48,8 +49,9 @@ UNWANTED_TAGS = frozenset(
         "step_over",
     }
 )
+"""Tags of clips that are left out whatever else they show."""
 HELD_OUT_SHARE = 0.08
-"""Of each clip the end is kept for the validation loss; one performer gives most of the clips."""
+"""Share at the end of each clip that is kept for the validation loss, since one performer gives most of the clips."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +103,7 @@ KINDS = (
     "crouch",
     "other",
 )
+"""Kinds of frames, by which the training set is balanced."""
 
 
 def choose_clips(data: Path, subjects: Sequence[str] = ()) -> list[str]:
@@ -280,6 +283,11 @@ def build(data: Path, subjects: Sequence[str] = (), warps: Sequence[float] = ())
         for i, kind in enumerate(KINDS):
             minutes[kind] += float((recorded == i).sum() / FPS / 60)
     t, h = Features.concatenate(train), Features.concatenate(held_out)
+    if not len(h.x):
+        raise FileFormatError(
+            f"{data}: its clips are too short: the last {HELD_OUT_SHARE:.0%} of none, which are held out, hold two "
+            "seconds; add clips of half a minute."
+        )
     reference = mean_rotations(t.rotations[:: max(len(t.x) // 50000, 1)])
     set_rotations(t, reference)
     set_rotations(h, reference)

@@ -25,22 +25,23 @@ from .synthesis import Example
 from .synthesis_data import contacts_of_walk, on_ground, positions_of
 
 STRIKE_TAGS = {"punch": "Hand", "kick": "Toe"}
-"""Tags of the clips, and what strikes in them."""
+"""Tags of the clips, and the joint that strikes in each."""
 _FASTEST = {"Hand": 3.0, "Toe": 4.5}
-"""m/s around the root that a strike reaches."""
+"""Speed in m/s around the root that a strike of each joint reaches."""
 _KICK_HEIGHT = 0.3
-"""Metres above the floor of a foot that kicks, not steps."""
+"""Metres above the floor from which a foot kicks and does not step."""
 _END = 0.4
-"""A strike has hit when it is slowed down to this share of its greatest speed."""
+"""Share of its greatest speed to which a strike has slowed down when it hits."""
 _APART = 0.4
-"""Seconds between two strikes at least."""
+"""Least seconds between two strikes."""
 _JITTER = 0.1
-"""Metres: standard deviation by which strikes are moved to other targets, for want of recorded ones."""
+"""Standard deviation in metres by which strikes are moved to other targets, for want of recorded ones."""
 _JITTER_FRAMES = 9.0
+"""Frames: standard deviation of the window around the hit in which the limb follows its moved target."""
 _STEP = 0.15
-"""The same for how far the whole body goes towards the target, in the ground plane,"""
+"""Standard deviation in metres by which the whole body goes farther towards a moved target, in the ground plane."""
 _STEP_FRAMES = (40, 4)
-"""between these frames before the hit."""
+"""Frames before the hit between which that step is made."""
 
 
 @dataclass(frozen=True)

@@ -33,18 +33,18 @@ VERSIONS = 10
 TARGETS = 8
 """Targets that are aimed at in each step, beside the recordings."""
 SPREAD = 0.15
-"""Metres: standard deviation of these targets around the recorded ones."""
+"""Standard deviation in metres of these targets around the recorded ones."""
 _HEIGHTS = (0.3, 1.9)
-"""Metres between which these targets are."""
+"""Heights in metres between which these targets are."""
 _MARGIN = FEED_FORWARD_REACH + DECODER_REACH
 _HIT_FRAMES = (100, 140)
-"""Where in a window the hit is."""
+"""Frames of a window between which the hit is."""
 _AROUND = 12
 """Frames before and after the hit in which the way counts, the less the farther away."""
 _NEAR, _LENGTH, _HEIGHT = 0.2, 0.02, 0.02
-"""Metres: errors of the way, of bones and of the supporting foot that count as much as a deviation of a feature."""
+"""Errors in metres of the way, of bones and of the supporting foot that count as much as a deviation of a feature."""
 _FLOOR = (0.0, 0.04)
-"""Metres between which the lower toe is: a jump would be an easy way to a high target."""
+"""Heights in metres between which the lower toe stays, since a jump would be an easy way to a high target."""
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _JOINTS = FRAME.shape("joint_position")
 
@@ -88,7 +88,6 @@ class StrikeTraining(FeedForwardTraining):
         self._strikes = [(fight, strike) for fight in found for strike in fight.strikes]
         self._kinds = [[i for i, (_, s) in enumerate(self._strikes) if s.effector // 2 == kind] for kind in range(2)]
         self._tables = end_effector_constants(found)
-        self._rng = np.random.default_rng(settings.seed)
         self._mean, self._scale = autoencoder["mean"], autoencoder["scale"]
         examples = strike_examples(found, VERSIONS, settings.seed)
         super().__init__(examples, REACH_PIECES, autoencoder, settings, folder, **options)
@@ -98,9 +97,9 @@ class StrikeTraining(FeedForwardTraining):
         bones = np.linalg.norm(MODEL_SKELETON.offsets[1:], axis=1)
         self._bones = torch.from_numpy(bones).float().to(self.device)
 
-    def loss(self) -> torch.Tensor:
+    def loss(self, batch: int) -> torch.Tensor:
         """The error of the recordings, and that of targets."""
-        return super().loss() + self._aimed(self._aims(TARGETS))
+        return super().loss(batch) + self._aimed(self._aims(TARGETS))
 
     def constants(self) -> Mapping[str, Array]:
         """Normalisation, the ways of hands and feet and their usual targets."""
@@ -116,13 +115,13 @@ class StrikeTraining(FeedForwardTraining):
 
     def _aims(self, count: int) -> _Aims:
         """Targets near recorded ones, as many of hands as of feet."""
-        hits = self._rng.integers(*_HIT_FRAMES, count)
+        hits = self.rng.integers(*_HIT_FRAMES, count)
         inputs = np.zeros((count, WINDOW + 2 * _MARGIN, REACH.size), dtype=np.float32)
         joints, ways, recordings = [], [], []
         for i, hit in enumerate(hits):
-            chosen = int(self._rng.choice(self._kinds[self._rng.integers(2)]))
+            chosen = int(self.rng.choice(self._kinds[self.rng.integers(2)]))
             fight, strike = self._strikes[chosen]
-            target = fight.path(strike)[strike.frame] + self._rng.normal(0, SPREAD, 3)
+            target = fight.path(strike)[strike.frame] + self.rng.normal(0, SPREAD, 3)
             target[2] = np.clip(target[2], *_HEIGHTS)
             way = self._paths.path(strike.effector, target)
             path = np.zeros((inputs.shape[1], 3), dtype=np.float32)

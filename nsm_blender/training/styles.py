@@ -49,7 +49,8 @@ STYLES: Mapping[str, Sequence[tuple[str, float, float]]] = {
 _STANDS = 10
 """Percentile of a toe's heights that is its height while it stands."""
 _BEND, _SMOOTHING = 0.7, 1 / 3
-"""rad/s from which a way bends, at 1.4 m/s a circle of 2 m; seconds that tell this from the sway of the steps."""
+"""Turn in rad/s from which a way bends, at 1.4 m/s a circle of 2 m, and seconds of the filter that tells it from the
+sway of the steps."""
 
 
 def build(

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import json
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from ..models.synthesis import (
 )
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from .loop import Training, cosine
 from .synthesis_data import SMOOTHINGS, Walk
 
 WINDOW = 240
@@ -35,7 +35,7 @@ WINDOW = 240
 _EXTENSION = WINDOW // 2
 """Frames by which an example is extended at both ends, so that short ones fill a window."""
 _SMOOTHINGS = 4
-"""How many degrees of smoothing of the trajectory are prepared."""
+"""Degrees of smoothing of the trajectory that are prepared."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Settings:
     """Weight of the squared speed over the ground, in m/s, of feet that are in contact in the recording."""
     seed: int = 1
     save_every: int = 200
-    subjects: list[str] = field(default_factory=list)
+    """Steps from one checkpoint to the next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,106 +75,83 @@ class Sampler:
     Windows hold `margin` more frames of the input on both sides.
     """
 
-    def __init__(self, examples: Sequence[Example], margin: int, seed: int) -> None:
+    def __init__(self, examples: Sequence[Example], margin: int) -> None:
         self._margin = margin
         self._x = [[_extended(x, margin + _EXTENSION) for x in example.inputs] for example in examples]
         self._y = [_extended(example.target, _EXTENSION) for example in examples]
         lengths = np.array([len(example.target) for example in examples], dtype=float)
         self._chance = lengths / lengths.sum()
-        self._rng = np.random.default_rng(seed)
 
-    def draw(self, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Inputs (count, l, WINDOW + 2 margin) and targets (count, d, WINDOW), float32."""
         xs, ys = [], []
-        for i in self._rng.choice(len(self._x), count, p=self._chance):
-            start = int(self._rng.integers(0, len(self._y[i]) - WINDOW + 1))
-            x = self._x[i][self._rng.integers(len(self._x[i]))]
+        for i in rng.choice(len(self._x), count, p=self._chance):
+            start = int(rng.integers(0, len(self._y[i]) - WINDOW + 1))
+            x = self._x[i][rng.integers(len(self._x[i]))]
             xs.append(x[start : start + WINDOW + 2 * self._margin].T)
             ys.append(self._y[i][start : start + WINDOW].T)
         return torch.from_numpy(np.stack(xs)).float(), torch.from_numpy(np.stack(ys)).float()
 
 
-class Training(ABC):
-    """A resumable training run: `run()` trains to the end and returns the tensors of the weights file."""
+class StepTraining(Training):
+    """A training run counted in steps; an epoch is `save_every` of them."""
 
-    def __init__(self, settings: Settings, folder: Path, device: str = "cpu", resume: bool = False) -> None:
-        torch.manual_seed(settings.seed)
-        self.settings, self.folder, self.device = settings, folder, device
-        folder.mkdir(parents=True, exist_ok=True)
-        self.parameters = self._start()
-        self.optimizer = torch.optim.Adam(list(self.parameters.values()), settings.learning_rate)
-        self.step = 0
-        self.history: list[dict[str, float]] = []
-        if resume and self._checkpoint.exists():
-            state = torch.load(self._checkpoint, weights_only=True, map_location=device)
-            with torch.no_grad():
-                for name, value in self.parameters.items():
-                    value.copy_(state["parameters"][name])
-            self.optimizer.load_state_dict(state["optimizer"])
-            self.step, self.history = state["step"], state["history"]
-
-    @abstractmethod
-    def _start(self) -> dict[str, torch.Tensor]:
-        """Fresh parameters."""
-
-    @abstractmethod
-    def loss(self) -> torch.Tensor:
-        """The error on one random batch."""
+    def __init__(
+        self,
+        sampler: Sampler,
+        parameters: Mapping[str, torch.Tensor],
+        settings: Settings,
+        folder: Path,
+        device: str = "cpu",
+        resume: bool = False,
+    ) -> None:
+        self.settings, self.l1, self._sampler = settings, settings.l1, sampler
+        super().__init__(folder, parameters, asdict(settings), settings.seed, device, resume)
 
     @abstractmethod
     def constants(self) -> Mapping[str, Array]:
         """What else the weights file holds."""
 
     @property
-    def _checkpoint(self) -> Path:
-        return self.folder / "checkpoint.pt"
+    def epochs(self) -> int:
+        """Number of epochs of the whole run."""
+        return math.ceil(self.settings.steps / self.settings.save_every)
 
-    def run(self, log: Callable[[str], None] = print) -> dict[str, Array]:
-        """Train the remaining steps."""
+    @property
+    def step(self) -> int:
+        """How many steps are done."""
+        return min(self.epoch * self.settings.save_every, self.settings.steps)
+
+    def new_optimizer(self) -> torch.optim.Optimizer:
+        """Adam."""
+        return torch.optim.Adam(self.parameters.values(), self.settings.learning_rate)
+
+    def learning_rate(self, progress: float) -> float:
+        """Half a cosine over the run."""
         s = self.settings
-        started, total, count = time.perf_counter(), 0.0, 0
-        while self.step < s.steps:
-            fall = 0.5 * (1 + float(np.cos(np.pi * self.step / s.steps)))
-            for group in self.optimizer.param_groups:
-                group["lr"] = s.final_learning_rate + (s.learning_rate - s.final_learning_rate) * fall
-            error = self.loss()
-            values = list(self.parameters.values())
-            penalty = torch.stack([v.abs().sum() for v in values]).sum() / sum(v.numel() for v in values)
-            cost: Any = error + s.l1 * penalty
-            self.optimizer.zero_grad(set_to_none=True)
-            cost.backward()
-            self.optimizer.step()
-            self.step += 1
-            total, count = total + float(error.detach()), count + 1
-            if self.step % s.save_every == 0 or self.step == s.steps:
-                seconds = time.perf_counter() - started
-                row = {"step": self.step, "loss": total / count, "seconds": seconds}
-                self.history.append(row)
-                log("  ".join(f"{k} {v:.4g}" for k, v in row.items()))
-                self._save()
-                started, total, count = time.perf_counter(), 0.0, 0
-        return self.tensors()
+        step = self.step + (progress - self.epoch) * len(self.batches())
+        return cosine(s.learning_rate, s.final_learning_rate, step / s.steps)
 
-    def tensors(self) -> dict[str, Array]:
+    def batches(self) -> Sequence[int]:
+        """Numbers of the epoch's steps; each draws its windows as it comes."""
+        return range(self.step, min(self.step + self.settings.save_every, self.settings.steps))
+
+    def drawn(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Inputs and targets of the windows of one step, see `Sampler.draw`."""
+        x, y = self._sampler.draw(self.settings.batch, self.rng)
+        return x.to(self.device), y.to(self.device)
+
+    def figures(self) -> dict[str, float]:
+        """The steps that are done."""
+        return {"step": self.step}
+
+    def export(self) -> dict[str, Array]:
         """All tensors of the weights file, float32."""
         learned = {name: value.detach().cpu().numpy().copy() for name, value in self.parameters.items()}
         return learned | {name: np.asarray(value, dtype=np.float32) for name, value in self.constants().items()}
 
-    def _save(self) -> None:
-        state = {
-            "parameters": {name: value.detach() for name, value in self.parameters.items()},
-            "optimizer": self.optimizer.state_dict(),
-            "step": self.step,
-            "history": self.history,
-            "settings": asdict(self.settings),
-        }
-        temporary = self._checkpoint.with_suffix(".tmp")
-        torch.save(state, temporary)
-        temporary.replace(self._checkpoint)
-        (self.folder / "history.json").write_text(json.dumps(self.history, indent=1))
 
-
-class FootstepTraining(Training):
+class FootstepTraining(StepTraining):
     """Eq. 9: Gamma from the trajectory."""
 
     def __init__(self, walks: Sequence[Walk], settings: Settings, folder: Path, **options: Any) -> None:
@@ -182,20 +159,18 @@ class FootstepTraining(Training):
         self._x = normal_of([e.inputs[0] for e in examples], [TRAJECTORY.root_velocity, TRAJECTORY.root_turn])
         self._y = normal_of([e.target for e in examples], [WAVES.threshold, WAVES.frequency])
         normal = [e.normalised(self._x, self._y) for e in examples]
-        self._sampler = Sampler(normal, FOOTSTEPS_REACH, settings.seed)
-        super().__init__(settings, folder, **options)
-
-    def _start(self) -> dict[str, torch.Tensor]:
-        return {
-            "w4": initial(STEP_UNITS, TRAJECTORY.size, STEP_WIDTHS[0], self.device),
-            "b4": torch.zeros(STEP_UNITS, device=self.device, requires_grad=True),
-            "w5": initial(WAVES.size, STEP_UNITS, STEP_WIDTHS[1], self.device),
-            "b5": torch.zeros(WAVES.size, device=self.device, requires_grad=True),
+        generator = torch.Generator().manual_seed(settings.seed)
+        parameters = {
+            "w4": initial(STEP_UNITS, TRAJECTORY.size, STEP_WIDTHS[0], generator),
+            "b4": torch.zeros(STEP_UNITS),
+            "w5": initial(WAVES.size, STEP_UNITS, STEP_WIDTHS[1], generator),
+            "b5": torch.zeros(WAVES.size),
         }
+        super().__init__(Sampler(normal, FOOTSTEPS_REACH), parameters, settings, folder, **options)
 
-    def loss(self) -> torch.Tensor:
+    def loss(self, batch: int) -> torch.Tensor:
         """Mean absolute error: the mean of steps of different lengths is neither of them, their median is one."""
-        x, y = (v.to(self.device) for v in self._sampler.draw(self.settings.batch))
+        x, y = self.drawn()
         return (footsteps(self.parameters, x) - y).abs().mean()
 
     def constants(self) -> Mapping[str, Array]:
@@ -208,7 +183,7 @@ class FootstepTraining(Training):
         }
 
 
-class FeedForwardTraining(Training):
+class FeedForwardTraining(StepTraining):
     """Eq. 5: hidden units whose decoding is the motion; the autoencoder stays as it is.
 
     examples: parameters (T, l) and frames (T, FRAME.size), physical units. pieces: which parameters share a
@@ -227,26 +202,22 @@ class FeedForwardTraining(Training):
     ) -> None:
         self._pooling = pooling
         self._x = normal_of([e.inputs[0] for e in examples], pieces)
-        self._inputs = examples[0].inputs[0].shape[1]
         normal = [e.normalised(self._x, (autoencoder["mean"], autoencoder["scale"])) for e in examples]
-        self._sampler = Sampler(normal, _MARGIN, settings.seed)
         device = options.get("device", "cpu")
         self._kernel = decoder_kernel(autoencoder["w"], pooling).to(device)
         self._offset = decoder_offset(autoencoder).to(device)
         self._y = tuple(torch.from_numpy(autoencoder[name]).float()[:, None].to(device) for name in ("mean", "scale"))
-        super().__init__(settings, folder, **options)
-
-    def _start(self) -> dict[str, torch.Tensor]:
-        out, size = {}, self._inputs
+        generator = torch.Generator().manual_seed(settings.seed)
+        parameters, size = {}, examples[0].inputs[0].shape[1]
         for i, (units, width) in enumerate(LAYERS, 1):
-            out[f"w{i}"] = initial(units, size, width, self.device)
-            out[f"b{i}"] = torch.zeros(units, device=self.device, requires_grad=True)
+            parameters[f"w{i}"] = initial(units, size, width, generator)
+            parameters[f"b{i}"] = torch.zeros(units)
             size = units
-        return out
+        super().__init__(Sampler(normal, _MARGIN), parameters, settings, folder, **options)
 
-    def loss(self) -> torch.Tensor:
+    def loss(self, batch: int) -> torch.Tensor:
         """Mean squared error of the decoded frames, and of their speeds; the sliding of their feet."""
-        x, y = (v.to(self.device) for v in self._sampler.draw(self.settings.batch))
+        x, y = self.drawn()
         with torch.autocast(self.device, dtype=torch.bfloat16):
             out = decode(self._kernel, feed_forward(self.parameters, x, self._pooling))
         out = out.float() + self._offset[:, None]
@@ -375,10 +346,10 @@ def normal_of(values: Sequence[Array], pieces: Sequence[slice]) -> tuple[Array, 
     return mean.astype(np.float32), scale.astype(np.float32)
 
 
-def initial(units: int, size: int, width: int, device: str) -> torch.Tensor:
+def initial(units: int, size: int, width: int, generator: torch.Generator) -> torch.Tensor:
     """Small random filters by fan-in and fan-out (5.1)."""
     bound = (6.0 / ((size + units) * width)) ** 0.5
-    return ((torch.rand(units, size, width, device=device) * 2 - 1) * bound).requires_grad_()
+    return (torch.rand(units, size, width, generator=generator) * 2 - 1) * bound
 
 
 def _extended(x: Array, frames: int) -> Array:

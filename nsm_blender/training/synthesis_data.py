@@ -33,18 +33,22 @@ SMOOTHINGS = (0.3, 0.5)
 """Seconds: standard deviations between which the filter that makes a drawn curve of a recorded root track varies.
 With less, the sway that is left tells when the feet step, and the network heeds the contacts less."""
 _SHORTEST_CLIP = 60
+"""Frames from which a clip is trained on."""
 _SPEED_LIMIT = 0.5
-"""m/s below which a foot joint may be planted; a swinging one moves at 2 m/s and more."""
+"""Speed in m/s below which a foot joint may be planted; a swinging one moves at 2 m/s and more."""
 _RISE = {"Foot": 0.035, "Toe": 0.03}
-"""Metres above the lowest place of a step in which a joint is still down."""
+"""Metres above the lowest place of a step in which each joint is still down."""
 _STEP_REACH = 0.5
 """Seconds to both sides that surely hold a moment of stance."""
 _LEVELLING = 0.25
+"""Seconds: standard deviation of the filter on the height of the ground under a foot."""
 
 _FLICKER = 3
+"""Frames below which a contact, or a gap between two, is noise."""
 _LONGEST_STANCE = 1.2
-"""Seconds; a longer one is standing."""
+"""Seconds from which a stance is standing."""
 _LONGEST_CYCLE = 2.5
+"""Seconds from which a cycle is no step of a walk."""
 _HALF_STEP = 0.35
 """Seconds at both ends of standing that belong to the first and the last step."""
 _STANDING_CYCLE = 1.05

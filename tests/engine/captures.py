@@ -22,7 +22,7 @@ from nsm_blender.training.episodes.track import Track
 
 HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 SEATED = (5.2, 6.6)
-"""Seconds between which who `sits_down` is seated."""
+"""Seconds between which the character of `sits_down` is seated."""
 
 
 def clip_of(track: Track, name: str, subject: str = "", tags: tuple[str, ...] = ()) -> Clip:

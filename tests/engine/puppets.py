@@ -8,17 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nsm_blender.models.nsm import (
-    ACTIONS,
-    CONTACTS,
-    FRAME,
-    FUTURE,
-    GOAL,
-    GOAL_ACTIONS,
-    JOINTS,
-    NSM,
-    OUTPUT,
-)
+from nsm_blender.models.nsm import ACTIONS, CONTACTS, FRAME, FUTURE, GOAL, GOAL_ACTIONS, JOINTS, OUTPUT
+from nsm_blender.models.nsm_kernels import NSM
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from nsm_blender.rollout.held_objects import PALM

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nsm_blender.cleanup.seating import HIP_JOINTS, sitting_place
 from nsm_blender.geometry.body import depth
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Carryable, Seat
@@ -16,7 +17,6 @@ from nsm_blender.motion.rotations import Array, from_axis_angle, from_yaw
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON
 from nsm_blender.rollout.held_objects import PALM, PALM_THICKNESS, Hands, Hold, between_palms, carried_pose
 from nsm_blender.rollout.nsm import SceneRecord
-from nsm_blender.tasks.task_completion import HIP_JOINTS, sitting_place
 
 COUNT, SAT = 300, 120
 CUBOIDS = Cuboids(np.array([[0.0, 0.0, 0.2]]), np.array([[0.2, 0.2, 0.2]]))

@@ -13,9 +13,9 @@ from nsm_blender.evaluation.naturalness.case import DEVELOPMENT_SEEDS
 from nsm_blender.geometry.colliders import Collider, Surroundings
 from nsm_blender.geometry.furniture import make
 from nsm_blender.geometry.roles import Seat
-from nsm_blender.planning.validation import check
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.validation import check
 
 ABLE = ("walk", "sit", "open", "pick_up")
 

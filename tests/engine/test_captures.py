@@ -94,7 +94,7 @@ def test_one_sits_on_the_seat_that_is_told(tmp_path: Path, sitting: tuple[Track,
     assert joints == pytest.approx(place[2] + SEAT_BELOW_HIP_JOINTS, abs=0.02)
 
 
-def test_a_mesh_says_by_itself_where_one_sits(tmp_path: Path, sitting: tuple[Track, Array]) -> None:
+def test_a_mesh_says_by_itself_where_its_seat_is(tmp_path: Path, sitting: tuple[Track, Array]) -> None:
     track, place = sitting
     piece = next(p for p in (make("armchair", seed) for seed in range(1, 60)) if p.handles and p.handles.arm_rests)
     assert isinstance(piece.handles, Seat)
@@ -112,13 +112,13 @@ def test_a_mesh_says_by_itself_where_one_sits(tmp_path: Path, sitting: tuple[Tra
     assert on.distance(np.array([[0.0, 0.0, sit.seat_height - 0.02]]))[0] < 0.03
 
 
-def test_a_seat_where_nobody_sits_is_refused(tmp_path: Path, sitting: tuple[Track, Array]) -> None:
+def test_a_seat_without_any_sitting_is_refused(tmp_path: Path, sitting: tuple[Track, Array]) -> None:
     track, place = sitting
     keep(tmp_path, clip_of(track, "sits"), [a_seat(place + np.array([1.0, 0.0, 0.0]))])
     with pytest.raises(FileFormatError, match=r"seat 1 is 1\.0\d m aside of .* check position, axes and unit"):
         recorded_sits(tmp_path)
     keep(tmp_path, clip_of(walk(1.0), "sits"), [a_seat(place)])
-    with pytest.raises(FileFormatError, match="nobody was found to sit down"):
+    with pytest.raises(FileFormatError, match="no sitting down was found"):
         recorded_sits(tmp_path)
 
 
@@ -211,7 +211,7 @@ def test_told_steps_take_the_place_of_fitted_ones(tmp_path: Path) -> None:
         captured_flight(capture_of(tmp_path, "climbs"))
 
 
-def test_corrected_labels_say_when_one_sits_down(tmp_path: Path, sitting: tuple[Track, Array]) -> None:
+def test_corrected_labels_say_when_sitting_begins(tmp_path: Path, sitting: tuple[Track, Array]) -> None:
     clip = keep(tmp_path, clip_of(sitting[0], "sits", tags=("sit",)))
     document = labelled(tmp_path, "sits")
     scene = document["scene"]

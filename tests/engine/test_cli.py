@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,38 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
         main([command, "--help"])
     assert stopped.value.code == 0
     assert f"nsm-blender {command}" in capsys.readouterr().out
+
+
+OWN_OPTIONS = {
+    "nsm": {"--weights", "--card", "--tables", "--processes", "--ablations", "--picture"},
+    "pfnn": {"--weights", "--card"},
+    "manifold": {"--weights", "--card", "--data", "--test-subjects", "--compare", "--filters"},
+    "errands": set(),
+    "rigs": {"--sheets", "--rig"},
+    "proposals": set(),
+    "naturalness": {"--kinds", "--count", "--unseen", "--shots", "--motions", "--recordings", "--processes"},
+}
+
+
+@pytest.mark.parametrize("system", OWN_OPTIONS)
+def test_each_evaluation_explains_its_own_options_and_no_others(
+    system: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["evaluate", system, "--help"])
+    assert stopped.value.code == 0
+    told = set(re.findall(r"^  (?:-h, )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
+    assert told == OWN_OPTIONS[system] | {"--help", "--json"}
+
+
+@pytest.mark.parametrize("arguments", [["errands", "--weights", "w"], ["pfnn", "--tables", "success"], ["dance"]])
+def test_an_evaluation_refuses_what_belongs_to_another(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["evaluate", *arguments])
+    assert stopped.value.code == 2
+    assert "usage: nsm-blender" in capsys.readouterr().err
 
 
 def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from nsm_blender.models.pfnn import CURRENT, INPUT, JOINTS, OUTPUT, PFNN
+from nsm_blender.models.pfnn import CURRENT, INPUT, JOINTS, OUTPUT
+from nsm_blender.models.pfnn_kernels import PFNN
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.root import direction
 from nsm_blender.motion.rotations import Array

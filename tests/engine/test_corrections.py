@@ -11,12 +11,12 @@ import pytest
 
 from nsm_blender.cleanup.cleanup import Posed, posed
 from nsm_blender.cleanup.corrections import FARTHEST, TRUNK, allowed
+from nsm_blender.cleanup.seating import HIP_JOINTS, Seating, sitting_place
 from nsm_blender.models.nsm import ACTIONS, FPS
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON
 from nsm_blender.rollout.goal_input import Reach
 from nsm_blender.rollout.nsm import SceneRecord
-from nsm_blender.tasks.task_completion import HIP_JOINTS, Seating, sitting_place
 
 from .rollouts import COUNT, SAT, SEAT, at, empty_hands, hands_with, holding, record, sits_at
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.cli import main
-from nsm_blender.commands.data import import_folder
+from nsm_blender.commands.importing import import_folder
 from nsm_blender.motion.clip import Clip
 from nsm_blender.motion.clip_file import load_clip, load_library, save_clip, up_z_to_y
 from nsm_blender.motion.rotations import from_axis_angle

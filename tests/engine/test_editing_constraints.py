@@ -22,12 +22,23 @@ from nsm_blender.manifold.constraints import (
 )
 from nsm_blender.manifold.frames import to_frames
 from nsm_blender.manifold.kinematics import Kinematics
-from nsm_blender.manifold.terms import FootSlide, cost_and_gradient
+from nsm_blender.manifold.terms import FootSlide, Term
 from nsm_blender.models.manifold import FPS, FRAME
 from nsm_blender.motion.labels import label
+from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 
 from .synthetic import perform
+
+
+def cost_and_gradient(terms: list[Term], at: Kinematics) -> tuple[float, Array]:
+    """Sum of the terms' costs, and its gradient (T, FRAME.size) with respect to the frames, of their residuals."""
+    out, total = np.zeros_like(at.frames), 0.0
+    for term in terms:
+        residual = term.residual(at)
+        total += float(np.sum(residual * residual, dtype=np.float64))
+        term.gradient(at, residual, out)
+    return total, 2 * out
 
 
 def walk(**options):

@@ -81,8 +81,7 @@ def test_no_strength_gives_the_motion_back_and_half_lies_between() -> None:
     np.testing.assert_allclose(edit(given, clean(), strength=0.0).motion().positions, given.positions, atol=1e-6)
     place = (given.positions[60, HAND].astype(float) + np.array([0.0, 0.0, 0.2])).tolist()
     pin = PinJoint(60, 61, joint="LeftHand", places=[place])
-    done = edit(given, [pin])
-    whole, half = done.motion(), done.with_strength(0.5)
+    whole, half = edit(given, [pin]).motion(), edit(given, [pin], strength=0.5).motion()
     risen = [m.positions[60, HAND, 2] - given.positions[60, HAND, 2] for m in (half, whole)]
     assert risen[1] == pytest.approx(0.2, abs=0.005)
     assert 0.05 < risen[0] < 0.15

@@ -8,6 +8,7 @@ from nsm_blender.manifold.constraints import Base, BoneLengths, FootSkate, KeepT
 from nsm_blender.manifold.lbfgs import Lbfgs
 from nsm_blender.manifold.solver import Solver
 from nsm_blender.models.manifold import FRAME
+from nsm_blender.motion.rotations import Array
 
 from .manifolds import autoencoder, walk_base
 
@@ -21,10 +22,21 @@ def problem() -> tuple[Base, list]:
     return Base(base.frames + wrong, base.start, base.contacts), given
 
 
+def _impulse(pairs: int) -> Array:
+    """(pairs, 1), 1 at the middle pair of frames."""
+    out = np.zeros((pairs, 1), dtype=np.float32)
+    out[pairs // 2] = 1
+    return out
+
+
 def test_both_ways_through_the_decoder_at_once_is_one_after_the_other() -> None:
     network = autoencoder()
     frames = np.random.default_rng(0).normal(size=(120, 73)).astype(np.float32)
-    one_by_one = network.decode_linear(network.decode_transposed(frames))
+    # The decoder answers a hidden unit alike at every pair of frames, so that one answer of each tells its transpose.
+    answers = np.stack([network.decode_linear(np.eye(256, dtype=np.float32)[[u]] * _impulse(60)) for u in range(256)])
+    padded = np.pad(frames, ((60, 60), (0, 0)))
+    transposed = np.stack([np.tensordot(answers, padded[2 * t : 2 * t + 120], 2) for t in range(60)])
+    one_by_one = network.decode_linear(transposed)
     at_once = network.decode_both(frames)
     inside = slice(24, -24)
     np.testing.assert_allclose(at_once[inside], one_by_one[inside], rtol=1e-4, atol=1e-4 * np.abs(one_by_one).max())

@@ -88,7 +88,7 @@ def test_the_palms_lie_on_the_box_while_it_is_held_and_the_feet_stay(pool: Pool,
     assert np.abs(track.positions()[:, TOES] - lift.track.positions()[:, TOES]).max() < 0.01
 
 
-def test_a_carried_box_is_wanted_reached_and_in_nobody(pool: Pool) -> None:
+def test_a_carried_box_is_wanted_reached_and_in_no_body(pool: Pool) -> None:
     lifts = standing_lifts(pool.tracks)
     made = []
     for seed in range(12):
@@ -121,7 +121,7 @@ def test_a_leaf_turns_about_its_hinge_with_the_handle_in_the_hand(seed: int) -> 
     assert (grip[-1, 1] < grip[0, 1]) == doorway.pushed
 
 
-def test_a_door_opens_before_who_pushes_and_never_shuts() -> None:
+def test_a_pushed_door_opens_before_the_body_and_never_shuts() -> None:
     rng = np.random.default_rng(0)
     doorway = next(d for d in (random_doorway(rng, "door") for _ in range(30)) if d.pushed)
     body = np.stack((np.zeros(300), np.linspace(1.2, -2.0, 300)), axis=1)
@@ -222,7 +222,7 @@ def test_tracks_are_read_as_they_were_written(tmp_path: Path) -> None:
             np.testing.assert_array_equal(getattr(again, name), value)
 
 
-def test_nobody_is_in_what_stands_around(pool: Pool) -> None:
+def test_no_body_is_in_what_stands_around(pool: Pool) -> None:
     track = pool.tracks[1]
     closest = []
     for seed in range(12):

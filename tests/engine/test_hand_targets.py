@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.cleanup.cleanup import Posed, posed
+from nsm_blender.cleanup.seating import HIP_JOINTS, Seating
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Carryable, Door, Seat
 from nsm_blender.geometry.scene_state import to_world
@@ -17,7 +18,6 @@ from nsm_blender.motion.rotations import Array, from_yaw
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from nsm_blender.rollout.goal_input import Reach
 from nsm_blender.rollout.held_objects import PALM_THICKNESS, Grip, between_palms, palm
-from nsm_blender.tasks.task_completion import HIP_JOINTS, Seating
 
 from .rollouts import (
     COUNT,

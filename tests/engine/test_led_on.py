@@ -10,7 +10,7 @@ from nsm_blender.models.nsm import FPS, FUTURE
 from nsm_blender.rollout.goal_input import Stay, Steer
 from nsm_blender.rollout.progress_assist import BESIDE, MOST, PACE, PATIENCE, STEP, led_on, led_there
 
-from .test_walker import walker
+from .test_speed_profile import walker
 
 
 def led(

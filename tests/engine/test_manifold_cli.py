@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from nsm_blender.cli import main
-from nsm_blender.commands.evaluate import CARDS
+from nsm_blender.commands.evaluate.manifold import CARDS
 from nsm_blender.evaluation import bench_manifold, manifold
 from nsm_blender.manifold import synthesis
 from nsm_blender.manifold.style import Style
@@ -148,32 +148,6 @@ def test_mistakes_end_a_training_before_it_begins(
     assert train(arguments[0], data, out, *arguments[1:]) == 1
     assert_one_line(capsys.readouterr().err, *words)
     assert not out.exists()
-
-
-def test_stages_follow_each_other_and_a_broken_run_ends_where_an_unbroken_one_does(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="training needs torch")
-    from nsm_blender.training.autoencoder import Settings, Trainer
-
-    stages = [Settings(epochs=2, batch=4, settling=1), Settings(epochs=2, batch=2, learning_rate=1e-4, settling=2)]
-    windows = np.random.default_rng(0).normal(0, 1, (8, 40, FRAME.size)).astype(np.float32)
-    unbroken = Trainer(windows, stages, tmp_path / "unbroken").run(lambda _: None)
-
-    class PowerCut(Exception):
-        pass
-
-    for stop in (1, 2, 3):  # within a stage, between two, and within the last
-
-        def fails(line: str, stop: int = stop) -> None:
-            if line.startswith(f"epoch {stop + 1} "):
-                raise PowerCut
-
-        folder = tmp_path / str(stop)
-        with pytest.raises(PowerCut):
-            Trainer(windows, stages, folder).run(fails)
-        torch.manual_seed(999)  # whatever else happened meanwhile
-        resumed = Trainer(windows, stages, folder, resume=True)
-        assert resumed.epoch == stop
-        np.testing.assert_array_equal(resumed.run(lambda _: None)["w"], unbroken["w"])
 
 
 def test_a_manifold_bake_has_the_shots_frames_and_path(

@@ -29,9 +29,9 @@ def test_without_pooling_the_engine_computes_what_training_does(tmp_path: Path) 
     frames = np.random.default_rng(0).normal(0, 1, (2, 60, FRAME.size)).astype(np.float32)
     trainer = Trainer(frames, Settings(pooling=False), tmp_path)
     with torch.no_grad():
-        trainer.b += torch.linspace(-0.1, 0.1, UNITS)
+        trainer.parameters["b"] += torch.linspace(-0.1, 0.1, UNITS)
         wanted = trainer.reconstruct(trainer.x, trainer.settings, settling=False)[0].numpy().T
-    network = WithoutPooling(trainer.tensors())
+    network = WithoutPooling(trainer.export())
     assert network.encode(frames[0]).shape == (60, UNITS)
     made = network.decode(network.encode(frames[0]))
     np.testing.assert_allclose((made - network.mean) / network.scale, wanted, atol=1e-4)

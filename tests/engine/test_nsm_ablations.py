@@ -14,8 +14,9 @@ import pytest
 
 from nsm_blender.cli import main
 from nsm_blender.errors import UserError
-from nsm_blender.evaluation.nsm import Trial, evaluate
-from nsm_blender.evaluation.nsm_ablations import TRAINED, told_aside, trained_alike, trained_figures
+from nsm_blender.evaluation.nsm import evaluate
+from nsm_blender.evaluation.nsm_ablations import TRAINED, trained_alike, trained_figures
+from nsm_blender.evaluation.nsm_trials import Trial, told_aside
 from nsm_blender.geometry.furniture import make
 from nsm_blender.paths import weights_folder
 from nsm_blender.rollout.nsm_network import FILE, load
@@ -98,8 +99,8 @@ def test_errors_are_compared_with_the_full_network_where_both_finished() -> None
 
 
 @pytest.mark.parametrize(("kind", "left"), [("chair", [1.0, 0.0, 0.0]), ("crate", [-1.0, 0.0, 0.0])])
-def test_a_place_is_told_to_the_left_of_who_uses_it(kind: str, left: list[float]) -> None:
-    """Furniture has its front to -Y: who sits on it looks there, who takes it looks to +Y."""
+def test_a_place_is_told_to_the_left_as_seen_in_use(kind: str, left: list[float]) -> None:
+    """Furniture has its front to -Y: a sitting character looks there, a carrier to +Y."""
     piece = make(kind, 100001)
     told = told_aside(piece, 0.1)
     assert told.boxes is piece.boxes

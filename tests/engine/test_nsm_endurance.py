@@ -10,7 +10,7 @@ from nsm_blender.evaluation.nsm_endurance import random_shot
 from nsm_blender.geometry.furniture import make, piece_of
 from nsm_blender.geometry.rooms import Furnishing, Room
 from nsm_blender.geometry.shapes import block
-from nsm_blender.planning.validation import check
+from nsm_blender.tasks.validation import check
 
 SEED = 100001
 ABLE = ("idle", "walk", "run", "sit", "carry", "pick_up", "put_down", "open", "climb")

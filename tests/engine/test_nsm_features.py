@@ -12,7 +12,7 @@ from nsm_blender.geometry.sensors import Interaction
 from nsm_blender.models.nsm import CURRENT, FPS, GOAL, GOAL_ACTIONS, INTERACTION, TO_ROOT
 from nsm_blender.motion.root import direction
 from nsm_blender.motion.rotations import Array, from_axis_angle, normalize
-from nsm_blender.rollout.goal_input import RAMP, Follow, GoalInput, Reach
+from nsm_blender.rollout.goal_input import RAMP, GoalInput, Reach
 from nsm_blender.rollout.nsm_features import (
     axes_of,
     corner_vectors,
@@ -108,13 +108,3 @@ def test_the_volume_is_the_sensors_own() -> None:
     vectors = volume.reshape(INTERACTION.shape("cell"))[:, TO_ROOT].reshape(8, 8, 8, 3)
     edges = (corners[1:] - corners[0]) / 7
     np.testing.assert_allclose(vectors[2, 5, 6], corners[0] + 2 * edges[0] + 5 * edges[1] + 6 * edges[2], atol=1e-5)
-
-
-def test_a_way_is_followed_at_its_speed() -> None:
-    way = Follow(np.array([[0.0, 0.0], [0.0, -5.0], [5.0, -5.0]]), 1.5)
-    samples = way.samples(np.array([0.3, -4.0, 0.0, 0.0]), 0.0)
-    np.testing.assert_allclose(samples.place[0], [0, -4, 0], atol=1e-9)
-    np.testing.assert_allclose(samples.place[-1], [2, -5, 0], atol=1e-9)  # 3 m on, round the corner
-    assert samples.facing[0] == pytest.approx(0)
-    assert samples.facing[-1] == pytest.approx(np.pi / 2)
-    assert way.left(np.array([5.0, -4.9, 0, 0])) == pytest.approx(0)

@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from nsm_blender.errors import WeightsError
-from nsm_blender.models import contract
+from nsm_blender.models import matmul
 from nsm_blender.models.nsm import (
     CELLS,
     ENCODERS,
@@ -20,7 +20,6 @@ from nsm_blender.models.nsm import (
     GOAL,
     GOAL_ACTIONS,
     INTERACTION,
-    NSM,
     OCCUPANCY,
     OUTPUT,
     SAMPLES,
@@ -30,6 +29,7 @@ from nsm_blender.models.nsm import (
     gating_input,
     shapes,
 )
+from nsm_blender.models.nsm_kernels import NSM
 from nsm_blender.motion.rotations import Array
 
 LETTERS = {"h": 24, "h'": 16, "K": 4, "h_frame": 20, "h_goal": 8, "h_interaction": 12, "h_environment": 16, "n": 56}
@@ -78,7 +78,7 @@ def literal(tensors: dict[str, Array], x: dict[str, Array], phase: float, gating
 @pytest.mark.parametrize("blas", [True, False], ids=["with BLAS", "without BLAS"])
 @pytest.mark.parametrize("gating", ["kronecker", "concatenation"])
 def test_the_fast_prediction_is_the_formula(gating: Gating, blas: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contract, "matmul_is_fast", lambda: blas)
+    monkeypatch.setattr(matmul, "matmul_is_fast", lambda: blas)
     tensors = network(gating)
     model = NSM(tensors)
     for seed in range(5):

@@ -11,7 +11,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from nsm_blender.errors import WeightsError
-from nsm_blender.models.pfnn import INPUT, JOINTS, OUTPUT, PFNN, Mode, catmull_rom, forward
+from nsm_blender.models.pfnn import INPUT, JOINTS, OUTPUT, catmull_rom, forward
+from nsm_blender.models.pfnn_kernels import PFNN, Mode
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON
 
@@ -51,7 +52,7 @@ def inputs(tensors: dict[str, Array], count: int) -> Array:
 def literal(tensors: dict[str, Array], x: Array, phase: Array) -> Array:
     """The paper's formula in float64, with the normalisation written out."""
     t = {name: value.astype(np.float64) for name, value in tensors.items()}
-    y = forward(t, (x - t["x_mean"]) / t["x_scale"], np.asarray(phase, dtype=np.float64))
+    y = forward(t, ((x - t["x_mean"]) / t["x_scale"])[:, None], np.asarray(phase, dtype=np.float64))[:, 0]
     return y * t["y_scale"] + t["y_mean"]
 
 
@@ -69,7 +70,7 @@ def error(tensors: dict[str, Array], actual: Array, expected: Array) -> float:
     return float(np.max(np.abs(actual - expected) / tensors["y_scale"]))
 
 
-def test_blended_outputs_are_the_blended_weights() -> None:
+def test_the_weights_of_a_phase_are_the_blended_control_points() -> None:
     tensors = network()
     x = inputs(tensors, len(PHASES))
     c = catmull_rom(PHASES)
@@ -177,10 +178,10 @@ def test_torch_gives_the_same_numbers_and_gradients() -> None:
     weights = {
         k: torch.tensor(tensors[k].astype(np.float64), requires_grad=True) for k in ("w0", "b0", "w1", "b1", "w2", "b2")
     }
-    y = forward(weights, torch.tensor(x.astype(np.float64)), torch.tensor(PHASES))
+    y = forward(weights, torch.tensor(x.astype(np.float64))[:, None], torch.tensor(PHASES))
     np.testing.assert_allclose(
         y.detach().numpy(),
-        forward({k: tensors[k].astype(np.float64) for k in weights}, x.astype(np.float64), PHASES),
+        forward({k: tensors[k].astype(np.float64) for k in weights}, x.astype(np.float64)[:, None], PHASES),
         rtol=1e-9,
         atol=1e-9,
     )
@@ -192,7 +193,7 @@ def test_torch_gives_the_same_numbers_and_gradients() -> None:
         for sign in (1, -1):
             other: dict[str, Any] = {k: tensors[k].astype(np.float64) for k in weights}
             other[name][index] += sign * step
-            moved.append(float(np.sum(forward(other, x.astype(np.float64), PHASES) ** 2)))
+            moved.append(float(np.sum(forward(other, x.astype(np.float64)[:, None], PHASES) ** 2)))
         assert float(weight.grad[index]) == pytest.approx((moved[0] - moved[1]) / (2 * step), rel=1e-4, abs=1e-5)
 
 

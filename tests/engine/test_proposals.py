@@ -384,8 +384,3 @@ def test_the_command_tells_how_many_pieces_are_right_and_which_are_not(monkeypat
     assert figures["proposals.sit_open_carry.right"] == figures["proposals.sit_open_carry.warned"] == 1
     assert figures["proposals.put_climb.right"] == 1 and figures["proposals.put_climb.wrong_unwarned"] == 0
     assert "box 5005 enlarged" in capsys.readouterr().out
-
-
-def test_proposals_are_evaluated_without_weights(tmp_path, capsys):
-    assert main(["evaluate", "proposals", "--weights", str(tmp_path)]) == 1
-    assert "leave --weights" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -102,6 +103,32 @@ def test_arrows_point_one_way(room: str, above: list[str]) -> None:
     assert not [path for path in tracked(f"{room}/*.py") if import_of(path, *above)]
 
 
+ROOMS = (("shot", "motion", "geometry"), ("planning",), ("rollout",), ("cleanup",), ("tasks",), ("baking",))
+"""From a shot to its motion: each room knows those before it."""
+
+
+@pytest.mark.parametrize("level", range(len(ROOMS) - 1))
+def test_rooms_from_shot_to_bake_import_nothing_from_above(level: int) -> None:
+    above = [f"./nsm_blender/{room}" for rooms in ROOMS[level + 1 :] for room in rooms]
+    below = [path for room in ROOMS[level] for path in tracked(f"nsm_blender/{room}/*.py")]
+    assert below
+    assert not [str(path.relative_to(ROOT)) for path in below if import_of(path, *above)]
+
+
+def strings(path: Path) -> set[str]:
+    """The texts in a file's code."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def test_an_action_is_named_in_its_own_file_only() -> None:
+    """Neither the planner nor the task machine knows one."""
+    actions = {"sit", "open", "pick_up", "put_down", "climb", "run"}
+    files = [*tracked("nsm_blender/planning/*.py"), *(ENGINE / "tasks" / f"{n}.py" for n in ("machine", "protocol"))]
+    assert len(files) > 10
+    assert not [str(path.relative_to(ROOT)) for path in files if strings(path) & actions]
+
+
 def test_nothing_outside_the_clone_is_named() -> None:
     # Put together from pieces, so that this file does not find itself.
     outside = re.compile("|".join(("[.][.]/sha" + "red", "/wo" + "rk/")))
@@ -142,6 +169,15 @@ def test_the_extension_and_the_command_line_pin_the_same_wheel() -> None:
     assert manifest()["wheels"] == [f"./wheels/array_api_compat-{version}-py3-none-any.whl"]
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_packing_does_not_install_the_environment_again() -> None:
+    """Not even when its description is newer than it, as after each checkout."""
+    command = ["make", "--dry-run", "--what-if=pyproject.toml", f"BIN={Path(sys.executable).parent}", "package"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "tools/package.py" in done.stdout
+    assert "pip install" not in done.stdout and "-m venv" not in done.stdout
+
+
 def test_each_weights_file_has_a_model_card() -> None:
     weights = sorted(weights_folder().glob("*.safetensors"))
     assert weights
@@ -160,3 +196,55 @@ def test_importing_the_engine_loads_neither_torch_nor_weights() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def imported_modules(path: Path, modules: dict[str, Path]) -> set[str]:
+    """The dotted names, of `modules`, that a file imports, also inside functions; not those for type checks alone."""
+    tree = ast.parse(path.read_text())
+    typed = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in typed:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            room = path.parents[node.level - 1].relative_to(ROOT).parts if node.level else ()
+            base = ".".join((*room, *(node.module or "").split("."))).strip(".")
+            # `from .room import x`: x is a file of the room, or something in the room's own file.
+            found |= {name if (name := f"{base}.{alias.name}") in modules else base for alias in node.names}
+    return found & modules.keys()
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """One path round each circle that a search from every module meets."""
+    found, done = [], set()
+
+    def follow(module: str, path: list[str]) -> None:
+        if module in path:
+            found.append([*path[path.index(module) :], module])
+        elif module not in done:
+            for other in sorted(graph[module]):
+                follow(other, [*path, module])
+            done.add(module)
+
+    for module in sorted(graph):
+        follow(module, [])
+    return found
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    modules = {}
+    for path in tracked("nsm_blender/*.py", "scene/*.py", "operators/*.py", "panels/*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    graph = {name: imported_modules(path, modules) - {name} for name, path in modules.items()}
+    assert sum(map(len, graph.values())) > len(graph), "the imports are found at all"
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}}) == [["a", "b", "c", "a"]]
+    assert not circles(graph)

@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.nsm import DEVELOPMENT, seeds
 from nsm_blender.evaluation.nsm_bodies import motion_detail, penetration
 from nsm_blender.evaluation.nsm_endurance import judged
 from nsm_blender.evaluation.nsm_picture import gates_by_phase
+from nsm_blender.evaluation.nsm_trials import DEVELOPMENT, seeds
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.furniture import held_out
 from nsm_blender.models.nsm import ACTIONS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import from_yaw
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
-from nsm_blender.tasks.task_machine import UNFINISHED
+from nsm_blender.tasks.machine import UNFINISHED
 
 from .rollouts import COUNT, record
 
@@ -112,7 +112,7 @@ def test_who_is_off_the_ground_floats_unless_he_sits() -> None:
     assert judged(raised("sit")).floating == 0
 
 
-def test_who_stands_on_what_one_climbs_does_not_float_but_who_is_above_it_does() -> None:
+def test_standing_on_what_is_climbed_is_no_floating_but_being_above_it_is() -> None:
     def raised(metres: float) -> Motion:
         motion = standing("walk")
         return replace(motion, positions=motion.positions + np.array([0.0, 0.0, metres]))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.cleanup.cleanup import Posed, posed
+from nsm_blender.cleanup.seating import Seating
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Seat
 from nsm_blender.models.nsm import ACTIONS, CONTACTS
@@ -16,7 +17,6 @@ from nsm_blender.motion.rotations import between
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS, TOE_HEIGHT
 from nsm_blender.rollout.goal_input import Reach
 from nsm_blender.rollout.nsm import SceneRecord
-from nsm_blender.tasks.task_completion import Seating
 
 from .rollouts import COUNT, FEET, SAT, SEAT, TOES, acceleration, bone_lengths, deepest, empty_hands, record
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sits that were recorded, composed on other furniture: nobody's legs are in it, before, while and after sitting."""
+"""Sits that were recorded, composed on other furniture: no legs are in it, before, while and after sitting."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .captures import HIP_JOINTS, SEATED, clip_of, keep, sits_down
 from .test_episodes import come_and_go
 
 DEEPEST = 0.02
-"""Metres of a body in a thing that one does not see."""
+"""Metres of a body in a thing that cannot be seen."""
 _SIDES = ("Left", "Right")
 _STANDS = 3.6
-"""Seconds after which who comes stands, or nearly so."""
+"""Seconds after which an approach has come to standing, or nearly so."""
 
 
 @pytest.fixture(scope="module")

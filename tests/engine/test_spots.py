@@ -11,10 +11,11 @@ from nsm_blender.geometry.roles import Carryable, Climbable, Handles, Seat, Surf
 from nsm_blender.geometry.scaling import scaled
 from nsm_blender.geometry.spots import at_spot
 from nsm_blender.planning.approach_poses import stands, used_handles
-from nsm_blender.planning.path_planner import Planner
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
-from nsm_blender.tasks.interaction_targets import put_down_aim
+from nsm_blender.tasks.carry import put_down_aim
+
+from .legs import leg
 
 UP = np.array([0.0, 0.0, 1.0])
 SOFA = Seat([0, 0, 0.45], [0, -1, 0], 2.0, 0.5, [[1.1, 0, 0.6]], ["front", "left"])
@@ -97,11 +98,13 @@ def test_a_goal_that_was_not_moved_leaves_the_handles_alone() -> None:
 
 def test_the_way_leads_before_the_chosen_cushion_also_on_a_turned_sofa() -> None:
     goal = Goal("g", in_world([0.6, 0.0, 0.5]), None, "thing", by_place=True)
-    first = stands(goal, collider(SOFA), 0, 0.3)[0]
+    used = used_handles(goal, collider(SOFA), TURNED[0])
+    assert used is not None
+    first = stands(goal, collider(SOFA), used, 0, 0.3)[0]
     assert first.place == pytest.approx(in_world([0.6, -0.55, 0.0])[:2])
     shot = Shot("a", 30, 60, keys=[ActionKey("sit", "g")], goals=[goal], colliders=[collider(SOFA)], start=[0.0] * 4)
-    leg = Planner(shot).leg(shot.keys[0], np.zeros(2), 0)
-    assert leg.handles is not None and leg.handles.place == pytest.approx([0.6, 0, 0.45])
+    way = leg(shot, shot.keys[0], (0.0, 0.0))
+    assert isinstance(way.handles, Seat) and way.handles.place == pytest.approx([0.6, 0, 0.45])
 
 
 @pytest.mark.parametrize("spot", [[0.2, -0.05, 0.5], [-0.1, 0.02, 0.5]])

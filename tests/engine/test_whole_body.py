@@ -8,6 +8,7 @@ import pytest
 
 from nsm_blender.cleanup.cleanup import posed
 from nsm_blender.cleanup.kinematics import ENDS, HIPS, SIZE
+from nsm_blender.cleanup.seating import HIP_JOINTS, Seating, sitting_place
 from nsm_blender.cleanup.whole_body import At, By, Wanted, WholeBody, stood
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.collision import Obstacles
@@ -15,7 +16,6 @@ from nsm_blender.models.nsm import ACTIONS, CONTACTS
 from nsm_blender.motion.rotations import Array, from_yaw, multiply, rotate
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
 from nsm_blender.rollout.goal_input import Reach
-from nsm_blender.tasks.task_completion import HIP_JOINTS, Seating, sitting_place
 
 from .rollouts import (
     COUNT,
@@ -280,7 +280,8 @@ def test_a_box_that_is_lifted_over_an_edge_is_kept_out_of_the_face() -> None:
     high = block([0.0, -1.17, 0.7], [0.5, 0.2, 0.7], "high")
     before, after, places = carried_over([high], 0.1, height=1.5)
     assert box_in(before, high).max() > 0.08
-    assert box_in(after, high).max() < TOUCH
+    # Where both cannot be, head and edge share the depth.
+    assert box_in(after, high).max() < 0.035
     assert body_in_box(places, after).max() < TOUCH
 
 

@@ -17,13 +17,13 @@ from ...geometry.rooms import Furnishing, random_room
 from ...geometry.scene_state import Scenery
 from ...motion.root import angle_of, direction
 from ...motion.rotations import Array, wrap_angle
-from ...planning.arrival_times import foresee
-from ...planning.path_planner import Leg
-from ...planning.scene_planner import Ways
-from ...planning.validation import check
+from ...planning.path_planner import Planner
+from ...planning.scene_planner import leg_from
 from ...shot.goals import ActionKey, Goal
 from ...shot.shot import Shot
-from ...tasks.interaction_targets import aim_of
+from ...tasks.arrival_times import foresee
+from ...tasks.registry import task_of
+from ...tasks.validation import check
 from .case import DEVELOPMENT_SEEDS, Case
 
 USES: dict[str, tuple[str, str, tuple[str, ...]]] = {
@@ -117,8 +117,9 @@ def asked_turning(shot: Shot) -> float | None:
     scenery = Scenery(Surroundings(shot.colliders), shot.fps)
     thing = scenery.collider(shot.goals[0].collider)
     try:
-        leg: Leg = Ways(shot).leg(key, start[:2], 0, scenery, "", [start[:2]])
-        aim = aim_of(key.action, thing, scenery.pose(thing.name, 0), leg.handles, start, None)
+        place, task = start[:2], task_of(key)
+        leg = leg_from(place, [place], [Planner(shot)], lambda planner: task.approach(planner, key, 0), key, 0)
+        aim = task.aim(key, thing, scenery.pose(thing.name, 0), leg.handles, start, None)
     except RouteError:
         return None
     headings = np.concatenate((start[3:], _headings(np.vstack((start[:2], leg.route.points[:, :2]))), [aim.facing]))

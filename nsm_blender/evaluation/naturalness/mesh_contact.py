@@ -16,11 +16,12 @@ from ...geometry.colliders import PLACE, QUATERNION, Collider, Cuboids
 from ...geometry.mesh import TriangleMesh
 from ...geometry.mesh_distance import MeshDistance, samples
 from ...geometry.shapes import block
+from ...motion.ik import ARMS
 from ...motion.motion import Motion
 from ...motion.root import direction
 from ...motion.rotations import Array, conjugate, normalize, rotate
 from ...motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
-from ...rollout.held_objects import ARMS, PALM_THICKNESS, palm
+from ...rollout.held_objects import PALM_THICKNESS, palm
 from .case import Case
 
 RATE = 20.0

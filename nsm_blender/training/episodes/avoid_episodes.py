@@ -16,7 +16,7 @@ from ...motion.rotations import Array, from_yaw
 from ...motion.skeleton import MODEL_SKELETON
 from ...shot.goals import ActionKey, Goal
 from ...shot.shot import PathFollow, Shot, per_frame
-from ...tasks.task_machine import Outcome
+from ...tasks.machine import Outcome
 from .clutter import clutter
 from .episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
 from .track import Track, from_motion
@@ -24,25 +24,28 @@ from .track import Track, from_motion
 _LOW = 0.35
 """Share of the episodes that lead through a low opening."""
 _ROOM_SECONDS, _LOW_SECONDS = 13.0, 8.0
+"""Seconds that an episode in a room and one through a low opening last."""
 _FARTHEST = 4.0
-"""Metres: goals farther away are reached along a route, by steering."""
+"""Metres beyond which a goal is reached along a route, by steering."""
 _SENT = 0.6
-"""Share of the ways at whose end the place is the goal; else one is steered all along."""
+"""Share of the ways at whose end the place is the goal; on the others the character is steered all along."""
 _FELT = 2.5
-"""Metres from the way within which things are kept: farther ones are not sensed."""
+"""Metres from the way within which things are kept, since farther ones are not sensed."""
 _CROWN = 0.24
 """Metres from the head joint to the crown."""
 _ABOVE_CROWN = (0.04, 0.2)
+"""Metres of free height above the crown of the crouching character in an opening, from the least to the most."""
 _BESIDE = (0.34, 0.8)
-"""Metres from the way to the posts of an opening."""
+"""Metres from the way to the posts of an opening, from the least to the most."""
 _THICK = (0.08, 0.25)
+"""Metres that the beam over an opening is thick, from the least to the most."""
 _WALL = (0.05, 1.2)
-"""Metres of wall beside an opening; little makes it a beam between two posts."""
+"""Metres of wall beside an opening; little of it makes the opening a beam between two posts."""
 _HEAD = MODEL_SKELETON.index("Head")
 
 
 def avoid_episode(rng: np.random.Generator, name: str) -> Episode | Fault:
-    """One episode in a random room or through a random opening, or why it is not good enough."""
+    """Make an episode in a random room or through a random opening, or why it is not good enough."""
     return _under(rng, name) if rng.random() < _LOW else _in_a_room(rng, name)
 
 
@@ -88,7 +91,7 @@ def _errands(room: Room, rng: np.random.Generator, name: str) -> Shot:
 
 
 def _sent(goals: Goals, track: Track, outcome: Outcome) -> Goals:
-    """With the place as the goal on the last metres before it, while one stands there."""
+    """With the place as the goal on the last metres before it, and while the character stands there."""
     if outcome.arrived is None or outcome.set_off is None:
         return goals
     root = track.root()
@@ -102,7 +105,7 @@ def _sent(goals: Goals, track: Track, outcome: Outcome) -> Goals:
 
 
 def _under(rng: np.random.Generator, name: str) -> Episode | Fault:
-    """A way on which one crouches, and an opening that one has to crouch for."""
+    """A crouching way, and an opening that asks for crouching."""
     track, at = _crouched_way(rng, name)
     colliders = [_opening(track, at, rng, name)]
     colliders += clutter(track, colliders, rng)

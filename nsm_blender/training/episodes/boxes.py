@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Things to carry and what they stand on, put before a carrier who faces -Y."""
+"""Things to carry and what they stand on, put before a carrier that faces -Y."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from ...motion.rotations import from_yaw, rotate
 BOXES = ("box", "crate", "sack", "drum")
 SUPPORTS = ("table", "desk", "shelf", "cupboard", "platform", "step")
 _LOWEST, HIGHEST = 0.2, 1.15
-"""Metres of the tops that things are taken from and put on."""
+"""Metres between which the tops are that things are taken from and put on."""
 _WIDTHS = (0.2, 0.62)
-"""Metres between the palms."""
+"""Metres between the palms, from the narrowest box to the widest."""
 _BACK = (-0.02, 0.05)
-"""Metres by which the box stands back from the support's edge."""
+"""Metres by which the box stands back from the support's edge, from the least to the most."""
 _SQUARE = 0.999
-"""Of a facing along an axis: round things may be taken from anywhere, but their cuboids are turned by right angles."""
+"""Share of a unit facing along one axis from which the facing counts as square, since cuboids of round things are
+turned by right angles only."""
 _ASIDE, _HAND_ROOM = 0.15, 0.12
-"""Metres that the box is off the middle of a wide top, at most, and that each hand needs beside it."""
+"""Metres that the box is off the middle of a wide top at most, and metres that each hand needs beside it."""
 _ABOVE = 0.1
 """Metres of room that a box needs above it to be lifted."""
 _TRIES = 12
+"""Attempts to find a support for a box before the episode is given up."""
 
 
 @dataclass(frozen=True, eq=False)

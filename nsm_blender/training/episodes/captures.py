@@ -20,7 +20,7 @@ from .track import Track, from_clip
 @dataclass(frozen=True, eq=False)
 class Capture:
     """A clip on the model skeleton at 60 fps. props: what stood around, as told beside the clip. marks: corrected
-    labels, None where nobody corrected any."""
+    labels, None where none were corrected."""
 
     name: str
     subject: str

@@ -23,26 +23,28 @@ from .track import Track, joined
 _SUPPORTED = 0.65
 """Share of the boxes that do not lie on the floor."""
 _STANDING_ABOVE = 0.72
-"""Metres of the palms above which a box is taken standing."""
+"""Height of the palms in metres above which a box is taken standing."""
 _TOES_OFF = (0.07, 0.12)
-"""Metres from the balls of the feet to what is in front of them."""
+"""Metres from the balls of the feet to what is in front of them, from the least to the most."""
 _FARTHEST_GOAL = 3.5
-"""Metres: places farther away are reached along a route, by steering."""
+"""Metres beyond which a place is reached along a route, by steering."""
 _GOING = 0.75
-"""Share of the episodes in which one comes from somewhere, and of those in which one goes on."""
+"""Share of the episodes that begin with an approach, and of those that end with a way on."""
 _FAR = 1.2
-"""Metres that one comes or goes then, at least."""
+"""Least length in metres of such an approach or way on."""
 _AS_RECORDED = 0.3
 """Share of the episodes in which a box that was told is lifted where it was, where any was told."""
 _OFF_FACES = 0.01
+"""Metres that the palms may be off the faces of the box in a good episode."""
 _INSET = 0.02
+"""Metres inside the faces of a box at which its points are tested for being in something."""
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _KNEES = MODEL_SKELETON.indices(["LeftLeg", "RightLeg"])
 _HAND_COLUMNS = [CONTACTS.index("LeftHand") - 2, CONTACTS.index("RightHand") - 2]
 
 
 def carry_episode(pool: Pool, lifts: Sequence[Lift], rng: np.random.Generator, name: str) -> Episode | Fault:
-    """One episode from a random template with a random box at a random height, or why it is not good enough."""
+    """Make an episode from a random template with a random box at a random height, or why it is not good enough."""
     told = [lift for lift in lifts if lift.box is not None]
     if told and rng.random() < _AS_RECORDED:
         lift = told[int(rng.integers(len(told)))]
@@ -128,7 +130,7 @@ def _assembled(
     entry = int(rng.integers(earliest, max(start - 6, earliest) + 1))
     stop = min(end + int(rng.integers(0, round(0.6 * FPS))), len(lift.track) - 2)
     core = lift.track.cut(entry, stop + 1)
-    # A box in the hands is in nobody's way, but reaches out.
+    # A box in the hands is in no way of the legs, but reaches out.
     alone = obstacles.without([0])
     before, after = ((obstacles, 0.0), (alone, ahead)) if lift.way == "up" else ((alone, ahead), (obstacles, 0.0))
     far = [_FAR if rng.random() < _GOING else 0.0 for _ in range(2)]

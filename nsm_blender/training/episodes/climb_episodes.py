@@ -20,20 +20,24 @@ from .pool import Pool
 from .track import Track, joined
 
 _FACTORS = (0.65, 1.4)
+"""Factors between which the recorded heights of the steps are scaled."""
 _HIGHEST, _STEEPEST = 1.0, 0.5
-"""Metres of the top, and of one step up."""
+"""Largest height in metres of the top, and of a single step up."""
 _BEYOND = (0.25, 1.0)
+"""Metres that the last tread goes on beyond the feet, from the least to the most."""
 _BESIDE = (0.25, 0.7)
+"""Metres that the steps go on to either side of the feet, from the least to the most."""
 _ON_TOP = 0.6
-"""Metres that one goes on along the platform on which the way ends, at least."""
+"""Least length in metres of the platform on which a way ends."""
 _LANDING = 0.35
+"""Metres from the last edge to the landing."""
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _TOES_INSIDE = 0.03
-"""Share of the frames in which a toe may be in a tread: the soles are round, the edges sharp."""
+"""Share of the frames in which a toe may be in a tread, since soles are round and edges sharp."""
 
 
 def climb_episode(pool: Pool, flights: Sequence[Flight], rng: np.random.Generator, name: str) -> Episode | Fault:
-    """One episode from a random template on steps of a random height, or why it is not good enough."""
+    """Make an episode from a random template on steps of a random height, or why it is not good enough."""
     flight = flights[int(rng.integers(len(flights)))]
     flight = flight.mirrored() if rng.random() < 0.5 else flight
     most = min(_FACTORS[1], _HIGHEST / flight.heights[-1], _STEEPEST / np.diff(flight.heights).max())

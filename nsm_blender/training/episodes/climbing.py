@@ -35,22 +35,23 @@ TAKES: dict[str, tuple[int, int | None, float]] = {
     "o3de_jumps1": (140, 560, 0.29),
 }
 _STANDING_SPEED = 0.35
-"""m/s of a foot that stands; without a known ground its height says nothing."""
+"""Speed in m/s below which a foot stands; without a known ground its height says nothing."""
 _SHORTEST, _SHORTEST_GAP = 0.12, 0.05
-"""Seconds that a foot stands at least, and that it does not while it is off the ground."""
+"""Least seconds that a foot stands, and that it is off the ground between."""
 _ONE_CLIMB = 0.5
-"""Seconds between two steps from tread to tread that belong to one climb."""
+"""Seconds between two steps from tread to tread that still belong to one climb."""
 _SAME_LEVEL = 0.06
-"""Metres between heights of one tread."""
+"""Metres within which heights are of one tread."""
 _OFF_TREAD = 0.12
-"""Metres from the ball of a standing foot to the tread under it, as that was told, at most."""
+"""Largest distance in metres from the ball of a standing foot to the tread that was told under it."""
 _TIP, _HEEL = 0.06, 0.16
-"""Metres from the ball of the foot to its tip and back to its heel."""
+"""Metres from the ball of the foot to its tip, and back to its heel."""
 _TOES = {"Left": MODEL_SKELETON.index("LeftToe"), "Right": MODEL_SKELETON.index("RightToe")}
 _ANKLES = {"Left": MODEL_SKELETON.index("LeftFoot"), "Right": MODEL_SKELETON.index("RightFoot")}
 _EARLY = 0.6
 """Share of a step in which a foot has risen to its new height, so that it clears the edge."""
 _HIPS_SMOOTHING = 0.15
+"""Seconds: standard deviation of the filter on the change of the hips' height."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ class Flight:
 
     @property
     def last_level(self) -> int:
-        """Level on which one stands in the end."""
+        """Level on which the climb ends."""
         return max(self.stances, key=lambda stance: stance.stop).level
 
     @property
@@ -213,7 +214,9 @@ def flight_of(track: Track, name: str, subject: str, props: Sequence[Prop] = (),
             stances.append(Stance(side, start, stop, level, ball))
     stances.sort(key=lambda stance: stance.start)
     if not any(stance.level for stance in stances):
-        raise FileFormatError(f"{name}: nobody climbs in it; check position, axes and unit of what is told beside it")
+        raise FileFormatError(
+            f"{name}: no climb was found in it; check position, axes and unit of what is told beside it"
+        )
     first = min(stance.start for stance in stances if stance.level)
     if stances[0].start >= first:
         raise FileFormatError(f"{name}: a climb must begin on the floor; tell with 'from' and 'to' which part to use")

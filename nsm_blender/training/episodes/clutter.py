@@ -13,11 +13,14 @@ from .track import Track
 
 _KINDS = ("table", "chair", "shelf", "cupboard", "desk", "box", "crate", "drum", "platform", "bench", "beam", "sofa")
 _MOST = 6
+"""Most things that are put beside a way."""
 _REACH = 2.2
-"""Metres from the way within which things are put; farther ones are not sensed."""
+"""Metres from the way within which things are put, since farther ones are not sensed."""
 _MOST_GAP = 0.1
-"""Metres between a thing and the body, all the time: drawn from 0 to this, so that one passes things closely."""
+"""Largest metres between a thing and the body all the time; the gap is drawn from 0 to this, so that things are passed
+closely."""
 _TRIES = 5
+"""Attempts to place each thing."""
 _EVERY = 3
 """Frames between the poses that are checked."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A door in its wall, before one who comes along -Y, and how its leaf swings."""
+"""A door in its wall, approached along -Y, and how its leaf swings."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from ...models.nsm import FPS
 from ...motion.rotations import Array, from_yaw, rotate
 
 _WALL_LENGTHS = (0.5, 2.0)
-"""Metres of wall to either side of the frame."""
+"""Metres of wall to either side of the frame, from the least to the most."""
 _WALL_HEIGHT = 2.5
+"""Metres that the wall is high."""
 _WALL_THICKNESS = (0.06, 0.14)
+"""Metres that the wall is thick, from the least to the most."""
 _GRIP = 0.05
 """Metres from the leaf's middle plane to a lever, on both sides."""
 _OPEN = (1.3, 1.75)
-"""Radians that a door stands open in the end."""
+"""Radians that a door stands open in the end, from the least to the most."""
 _BEFORE_MOVING = 0.15
 """Seconds that the hand is on the handle before the leaf moves."""
 _SLOWEST = 0.012
-"""Radians in a frame at which a leaf is let go."""
+"""Radians in a frame below which a leaf is let go."""
 _LET_GO = (0.75, 1.0)
-"""Radians of the opening at which the hand lets go."""
+"""Radians of the opening at which the hand lets go, from the least to the most."""
 
 
 @dataclass(frozen=True, eq=False)
 class Doorway:
     """leaf: with one pose, closed. frame, wall: what stands still. door: the leaf's handles in its own frame, which is
-    turned by `turn` about the vertical. pushed: whether it opens away from the one who comes from +Y."""
+    turned by `turn` about the vertical. pushed: whether it opens away from an approach from +Y."""
 
     leaf: Collider
     frame: Collider

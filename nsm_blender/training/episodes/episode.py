@@ -18,7 +18,7 @@ from .phase import phase_of
 from .track import Track
 
 FREE = -1
-"""Number of the collider of a goal that is no thing."""
+"""Number that stands for the collider of a goal that is no thing."""
 GHOST = "ghost"
 """Role of a collider that is only thought of: a carried thing at the place where it is to go."""
 
@@ -125,13 +125,14 @@ class Fault:
 
 
 SLIDE_LIMIT = 4.0
-"""cm/s, mean over an episode, at which a foot in contact may move."""
+"""Largest mean speed in cm/s, over an episode, of a foot in contact."""
 ACCELERATION_LIMIT, RUNNING_ACCELERATION_LIMIT = 100.0, 120.0
-"""m/s^2 of a joint, as `sharpest` measures it: the most in eight seconds of the recorded takes, without and with
-running."""
+"""Largest acceleration in m/s^2 of a joint without and with running, as `sharpest` measures it: the most in eight
+seconds of the recorded takes."""
 DEEPEST = 0.02
-"""Metres that a body may be inside a thing outside of intended contacts."""
+"""Metres that a body may be inside a thing, intended contacts excepted."""
 _SHARES = (0.1, 0.4, 0.7, 1.0)
+"""Places along a bone, as shares of its length, at which its depth is measured."""
 
 
 def penetration(

@@ -24,24 +24,32 @@ PALM_THICKNESS = 0.02
 PALM = 0.09
 """Metres from the wrist to the middle of the palm."""
 _BLEND = 1.0
+"""Seconds that coming to a box, and leaving it, lasts about."""
 _HIPS_SHARE = 0.75
 """Share of a change of the box's height that the hips take part in, as far as the legs go."""
 _DEEPEST_DIP = 0.12
+"""Largest metres that the hips go below where they were recorded."""
 _STANDING_HIPS = 0.965
+"""Height of the hips in metres over the ground that stretches the legs."""
 _UPRIGHT_RISE = 0.6
-"""Metres that a box is higher than recorded, at which one takes it standing upright."""
+"""Metres that a box has to be higher than recorded to be taken standing upright."""
 _MOST_UPRIGHT = 0.85
+"""Largest share by which a bent body is straightened."""
 _BEHIND_ANKLES = 0.03
+"""Metres that the hips of an upright body are behind the ankles."""
 _CARRY_AHEAD = (0.24, 0.34)
-"""Metres from the root to the nearest face of what is carried."""
+"""Metres from the root to the nearest face of what is carried, from the least to the most."""
 _FARTHEST = 0.48
-"""Metres from the root to the palms, unless the box is so deep that its face would touch the body."""
+"""Largest metres from the root to the palms, unless the box is so deep that its face would touch the body."""
 _LEAST_AHEAD = 0.19
+"""Least metres from the root to the nearest face of what is carried."""
 _CARRY_HEIGHT = (0.92, 1.10)
+"""Height in metres at which palms carry, from the least to the most."""
 _RECORDED_HEIGHT = 1.0
-"""Metres of the palms at which the recorded boxes are carried."""
+"""Height in metres of the palms at which the recorded boxes are carried."""
 _BENT_BELOW, _BENT = 0.9, 0.25
-"""Metres of the palms below which one who takes something standing bends the knees, and the hips' share of that."""
+"""Height in metres of the palms below which a standing character bends the knees to take something, and the hips' share
+of that."""
 _BACK = 0.15
 """Metres that the hips go back for each radian of leaning forward."""
 _LIFTED = 0.05
@@ -49,17 +57,23 @@ _LIFTED = 0.05
 _OPEN = 0.06
 """Metres that each hand is off its face on the way there."""
 _FADE = 0.6
+"""Seconds over which hands come to a box on the floor and leave it."""
 _FADE_STANDING = 0.7
+"""Seconds over which the hands of a standing character come to a box and leave it."""
 _ROUNDS = 6
+"""Most rounds of bringing hips and arms to the palms."""
 _NEAR_ENOUGH = 0.004
+"""Metres from the palms to their places at which no further round is needed."""
 _LEAN = 0.9
-"""Radians that one who stands leans forward for each metre that the palms are below _LEANT_BELOW."""
+"""Radians that a standing character leans forward for each metre that the palms are below `_LEANT_BELOW`."""
 _LEANT_BELOW = 1.05
+"""Height in metres of the palms below which a standing character leans forward."""
 _KNEE_SMOOTHING = 0.1
+"""Seconds: standard deviation of the filter on what makes room for the knees."""
 _KNEE = 0.12
 """Metres from a knee joint to a box in front of it."""
 _BELLY = 0.2
-"""Metres from the hips to the nearest face of a box, at least."""
+"""Least metres from the hips to the nearest face of a box."""
 _OVERLAP = 0.1
 """Metres of height over which knees begin to matter."""
 _TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")
@@ -195,7 +209,7 @@ def _way(track: Track, hips: Array, lift: Lift, box: Box, hold: Hold) -> tuple[A
 
 
 def _leftward(angle: Array) -> Array:
-    """Unit vectors (T, 3) to the left of one who faces `angle` (T,)."""
+    """Unit vectors (T, 3) to the left of facing angles `angle` (T,)."""
     return np.stack((np.cos(angle), np.sin(angle), np.zeros(len(angle))), axis=1)
 
 

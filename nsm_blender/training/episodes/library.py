@@ -31,9 +31,9 @@ from .walk_episodes import walk_episode
 
 Make = Callable[[np.random.Generator, str], Episode | Fault]
 _TRIES = 4
-"""Attempts for each episode that is asked for; what is not good enough is rejected."""
+"""Attempts for each episode that is asked for, since what is not good enough is rejected."""
 _AS_RECORDED = 0.5
-"""Share of the doors that are recorded ones, where any were."""
+"""Share of the doors that are recorded ones, where any were recorded."""
 
 
 @dataclass
@@ -144,7 +144,7 @@ class Library:
         sits = [sit for sit in recorded_sits(self._data) if sit.subject not in self._left_out]
         if not any(sit.down is not None for sit in sits) or not any(sit.up is not None for sit in sits):
             raise UserError(
-                f"{self._data}: nobody to train on sits down and gets up in it; import such clips with the tag sit, "
+                f"{self._data}: no performer to train on sits down and gets up; import such clips with the tag sit, "
                 "or with a seat told beside them."
             )
         return lambda rng, name: sit_episode(self._pool, sits, rng, name)
@@ -153,7 +153,9 @@ class Library:
         lifts = [lift for lift in recorded_lifts(self._data) if lift.subject not in self._left_out]
         lifts += standing_lifts(self._pool.tracks)
         if not lifts:
-            raise UserError(f"{self._data}: nobody lifts anything in it or stands still; ask for walks of the PFNN.")
+            raise UserError(
+                f"{self._data}: no performer lifts anything in it or stands still; ask for walks of the PFNN."
+            )
         return lambda rng, name: carry_episode(self._pool, lifts, rng, name)
 
     def _opens(self) -> Make:
@@ -171,7 +173,7 @@ class Library:
         flights = [flight for flight in recorded_flights(self._data) if flight.subject not in self._left_out]
         if not flights:
             raise UserError(
-                f"{self._data}: nobody to train on climbs in it; import such clips with the steps told beside them."
+                f"{self._data}: no performer to train on climbs; import such clips with the steps told beside them."
             )
         return lambda rng, name: climb_episode(self._pool, flights, rng, name)
 

@@ -28,29 +28,31 @@ from .standing import stands
 from .track import Track
 
 TAGS = {"pickup", "putdown"}
+"""Tags of the clips in which something is lifted or put down."""
 CLIPS = ("accad_", "cmu_115", "cmu_143_11")
 """Takes in which a box was really held; others mime, or hold something in one hand."""
 _LOW = 0.75
-"""Metres of the hands: where a box is taken or left."""
+"""Height of the hands in metres below which a box is taken or left."""
 _STEADY_WIDTH = 0.025
-"""Metres, deviation of the distance between hands that hold a box, over _HELD seconds."""
+"""Largest standard deviation in metres of the distance between hands that hold a box."""
 _HELD = 0.8
+"""Seconds over which that distance is watched."""
 _MOVING = 0.12
-"""m/s of the hands, up or down, below which the movement down has ended."""
+"""Speed in m/s of the hands, up or down, below which the movement down has ended."""
 _IN_FRONT = 0.25
-"""Metres from the hips to hands that hold a box; hands that swing at the sides are nearer."""
+"""Least metres from the hips to hands that hold a box, since hands that swing at the sides are nearer."""
 _VIOLENT = 80.0
-"""m/s^2: a lift that was recorded so leaves no room for fitting it to another box."""
+"""Acceleration in m/s^2 from which a recorded lift leaves no room for fitting it to another box."""
 _STANDS_OFF = 0.35
-"""Metres from the middle of one who stands to the box."""
+"""Metres from the middle of a standing character to the box."""
 _STOOD = 1.3
 """Seconds of standing in which something may be taken from a table."""
 _REACHING = 0.65
-"""Seconds before and after the grasp that taking something while standing takes."""
+"""Seconds before and after the grasp that taking something while standing lasts."""
 _NEAR = 30
-"""Frames from the told second to corrected contacts and transitions, at most."""
+"""Most frames from the told second to corrected contacts and transitions."""
 _OFF_BOX = 0.35
-"""Metres from the middle between the palms to that of a told box, beyond half its width, at most."""
+"""Largest metres from the middle between the palms to that of a told box, beyond half its width."""
 
 Way = Literal["up", "down"]
 Span = tuple[int, int]
@@ -58,7 +60,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Lift:
-    """One pick-up or put-down. In its frame the box is over the origin and the carrier, at +Y, faces it (-Y).
+    """A pick-up or put-down. In its frame the box is over the origin and the carrier, at +Y, faces it (-Y).
 
     span: first and last frame of the whole movement; grasp: the frame at which the box changes from lying to being
     held, or back. height, width: mean height (m) and distance (m) of the wrists then. standing: whether one only
@@ -147,7 +149,7 @@ def _lifts_of_box(capture: Capture, prop: Prop) -> list[Lift]:
         ("down", prop.stop, prop.place if prop.put is None else prop.put),
     ]
     first = next(second for _, second, _ in ends if second is not None)
-    # Who takes it comes from where it faces; where nothing says that, it faces who takes it.
+    # The carrier comes from where the box faces; where no facing is told, the box faces the carrier.
     towards = _from_side(prop) if prop.facing is not None else float(facing[min(round(first * FPS), len(track) - 1)])
     found = []
     for way, second, place in ends:
@@ -185,13 +187,13 @@ def _grasp(name: str, prop: Prop, scene: Scene | None, way: Way, told: int, coun
 
 
 def _from_side(prop: Prop) -> float:
-    """The angle that one faces who takes a box."""
+    """The facing angle of the carrier that takes a box."""
     assert prop.facing is not None
     return prop.facing + np.pi
 
 
 def _box_of(prop: Prop, towards: float) -> Box:
-    """A told box in the frame of its palms, for a carrier who faces the angle `towards`."""
+    """A told box in the frame of its palms, for a carrier that faces the angle `towards`."""
     cuboids = prop.solid(towards)
     low, high = (cuboids.centre - cuboids.half).min(0), (cuboids.centre + cuboids.half).max(0)
     middle = (low + high) / 2
@@ -247,5 +249,5 @@ def _movement(rise: Array, height: Array, frame: int) -> Span:
 
 
 def _in_box_frame(lift: Lift, middle: Array, facing: float) -> Lift:
-    """With the box, which was over `middle` (2,) before one who faced an angle, over the origin."""
+    """With the box, which was over `middle` (2,) before a carrier that faced an angle, over the origin."""
     return replace(lift, track=lift.track.moved(-facing, middle, -middle))

@@ -28,9 +28,9 @@ from .track import goal_actions, locomotion_actions
 SUFFIX = ".labels.json"
 BESIDES_WALKING = ("sit", "open", "carry", "climb")
 TOUCHING = CONTACTS[2:]
-"""LeftHand, RightHand, Hips."""
+"""Key joints that touch things: LeftHand, RightHand, Hips."""
 _ALONE = [ACTIONS.index(name) for name in ("sit", "open", "climb")]
-"""Actions that take the place of the gait's; one carries and walks at once."""
+"""Actions that take the place of the gait's, unlike carrying, which goes on while walking."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Scene:
 
     @staticmethod
     def nothing(count: int) -> Scene:
-        """Of a clip in which one only walks."""
+        """The marks of a clip that shows walking alone."""
         return Scene(
             np.zeros((count, len(BESIDES_WALKING)), dtype=np.float32),
             np.zeros((count, len(TOUCHING)), dtype=np.float32),

@@ -25,31 +25,37 @@ from .standing import Stand, stands
 from .track import Track, align, joined
 
 _STOOD = 2.4
-"""Seconds of standing that it takes to pull a door open."""
+"""Seconds of standing that pulling a door open takes."""
 _WALKED_THROUGH = 0.5
-"""Share of the pushed doors before which one does not stop."""
+"""Share of the pushed doors before which the character does not stop."""
 _SPEEDS = (0.45, 1.15)
-"""m/s at which one walks up to a door that one pushes."""
+"""Speed in m/s of the approach to a door that is pushed, from the least to the most."""
 _STRAIGHT = 0.25
-"""Radians that the way turns in the second before the handle."""
+"""Largest turn in radians of the way in the second before the handle."""
 _REACH = (0.52, 0.62)
-"""Metres from the root to the handle's plane at which the hand is on the handle."""
+"""Metres from the root to the handle's plane at which the hand is on the handle, from the least to the most."""
 _PULL_ASIDE = (0.18, 0.30)
-"""Metres beyond the handle at which one stands who pulls: out of the leaf's way."""
+"""Metres beyond the handle at which the character stands to pull, out of the leaf's way, from the least to the most."""
 _PULL_AWAY = (0.5, 0.6)
+"""Metres from the door at which the character stands to pull, from the least to the most."""
 _PULL_SECONDS = (0.9, 1.2)
+"""Seconds that pulling the leaf open takes, from the least to the most."""
 _FACING_IN = (0.1, 0.5)
-"""Radians that one who pulls is turned towards the opening."""
+"""Radians by which a pulling character is turned towards the opening, from the least to the most."""
 _HAND_BLEND = 0.55
+"""Seconds in which the hand comes to the handle and leaves it."""
 _BEFORE = 2.5
-"""Seconds before the handle that are recorded at most; the rest of the way is another one."""
+"""Most seconds before the handle that are recorded; the rest of the way is another one."""
 _EVERY = 3
 """Frames between the poses that are checked."""
 _THROUGH = 1.7
-"""Metres that one goes on through the door."""
+"""Metres that the way goes on through the door."""
 _MATCHED_AROUND = 0.25
+"""Seconds after the frame that matches at which the recorded way is cut off."""
 _OFF_HANDLE = 0.02
+"""Metres that the palm may be off the handle in a good episode."""
 _ROUNDS = 5
+"""Rounds of bringing the palm to the handle."""
 
 
 class Walks:
@@ -61,7 +67,7 @@ class Walks:
 
 
 def open_episode(pool: Pool, walks: Walks, rng: np.random.Generator, name: str) -> Episode | Fault:
-    """One episode with a random door, or why it is not good enough."""
+    """Make an episode with a random door, or why it is not good enough."""
     doorway = random_doorway(rng, name)
     walking = doorway.pushed and rng.random() < _WALKED_THROUGH
     core, still = _walking(pool, walks, rng) if walking else _standing(walks, doorway.pushed, rng)
@@ -83,7 +89,7 @@ def open_episode(pool: Pool, walks: Walks, rng: np.random.Generator, name: str) 
 
 
 def opened_as_recorded(pool: Pool, openings: Sequence[Opening], rng: np.random.Generator, name: str) -> Episode | Fault:
-    """One episode of a recorded door with other ways to and from it, or why it is not good enough."""
+    """Make an episode of a recorded door with other ways to and from it, or why it is not good enough."""
     opening = openings[int(rng.integers(len(openings)))]
     opening = opening.mirrored() if rng.random() < 0.5 else opening
     doorway, swing = opening.doorway, opening.swing
@@ -102,7 +108,7 @@ def opened_as_recorded(pool: Pool, openings: Sequence[Opening], rng: np.random.G
 def _opened(
     track: Track, doorway: Doorway, swing: Swing, side: str, rng: np.random.Generator, name: str, subject: str = ""
 ) -> Episode | Fault:
-    """An episode of a track that goes through a door. subject: who was recorded with the door, nobody if it is made
+    """An episode of a track that goes through a door. subject: the performer recorded with the door, "" if it is made
     up."""
     track = _with_hand(track, doorway, swing, side)
     touch = swing.touch
@@ -179,7 +185,7 @@ def _before(core: Track, doorway: Doorway, rng: np.random.Generator) -> Track:
         x = float(rng.uniform(-0.02, 0.14)) * side
         return align(core, len(core) - 1, np.array([x, float(rng.uniform(*_REACH)) - 0.12]), 0.0)
     x = doorway.handle[0] + side * float(rng.uniform(*_PULL_ASIDE))
-    # The opening is on the hinge's side of one who stands beyond the handle.
+    # The opening is on the hinge's side of a character that stands beyond the handle.
     turn = -side * float(rng.uniform(*_FACING_IN))
     return align(core, len(core) - 1, np.array([x, float(rng.uniform(*_PULL_AWAY))]), turn)
 

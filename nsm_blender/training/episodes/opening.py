@@ -21,20 +21,22 @@ from .reach import palm
 from .track import Track
 
 _OFF_LEAF = 0.3
-"""Metres from the palm to the closed leaf when it is laid on the handle, at most."""
+"""Largest metres from the palm to the closed leaf when the palm is laid on the handle."""
 _MOVING = 0.02
 """Radians from which on a leaf is not shut any more."""
 _RESTS, _FARTHER = 1.5, 0.1
-"""Radians at which a leaf that was let go comes to rest, or so much farther than it was."""
+"""Radians at which a leaf that was let go comes to rest, or radians beyond where it was let go."""
 _POST, _WALL_THICKNESS = 0.06, 0.1
+"""Metres of width of the posts of a frame that nobody described, and of thickness of its wall."""
 _WALL_LENGTHS = np.array([1.0, 1.0])
+"""Metres of wall to either side of such a frame."""
 _OTHER = {"Left": "Right", "Right": "Left"}
 _FLIP = np.array([-1.0, 1.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """One door that was opened. In its frame the closed leaf is in the plane y = 0 and one comes along -Y. side: of the
+    """A door that was opened. In its frame the closed leaf is in the plane y = 0, the way along -Y. side: of the
     hand that opens it."""
 
     name: str
@@ -110,7 +112,7 @@ def _opening(capture: Capture, prop: Prop) -> Opening:
 
 
 def _doorway(leaf: Cuboids, door: Door, pushed: bool) -> Doorway:
-    """The leaf in a frame and a wall, which nobody told."""
+    """The leaf in a frame and a wall, which are not told."""
     half, high = door.width / 2, door.height
     boxes = np.array(
         [
@@ -139,7 +141,7 @@ def _swing(doorway: Doorway, hand: Array, touch: int, release: int) -> Swing:
     angle = np.zeros(len(hand))
     during = slice(touch, release + 1)
     angle[during] = np.maximum(turned[during] - turned[touch], 0.0)
-    # Nobody saw where it came to rest; it was out of the way of who went through.
+    # Where it came to rest is not recorded; it was out of the way that led through.
     angle = swung_on(angle, release, max(_RESTS, float(angle[release]) + _FARTHER))
     moving = np.flatnonzero(angle > _MOVING)
     return Swing(angle, touch, int(moving[0]) if len(moving) else release, release)

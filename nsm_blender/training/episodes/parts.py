@@ -14,21 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
+from ...files import read_json
 from ...motion.clip_file import CLIPS_FOLDER, INDEX_NAME
 from ..nsm_data import pack
+from .idle_shuffle import idle_shuffle_tracks
 from .library import Library, Tally
-from .milling import milling_tracks
 from .pool import walked_tracks
 from .track import load_tracks, save_tracks
 
 SHARES: Mapping[str, float] = {"walk": 0.22, "sit": 0.26, "carry": 0.22, "open": 0.1, "climb": 0.08, "avoid": 0.12}
-"""Of the episodes of a balanced set, by kind."""
+"""Share of each kind in the episodes of a balanced set."""
 PER_PART = 20
 """Episodes in a part: a few minutes of work, which is what an interruption costs."""
 WALKS = "walks.npz"
+"""File of the walks that approaches are taken from."""
 TALLY = "tally.json"
+"""File of what was composed and rejected, in each part and for all."""
 RECIPE = "recipe.json"
-"""What the parts of a folder are made of: only the same may be added to them."""
+"""File that tells what the parts of a folder are made of, since only the same may be added to them."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def compose(recipe: Recipe, out: Path, processes: int = 2) -> Tally:
     _keep_to(recipe, out / RECIPE)
     walks = out / WALKS
     if not walks.exists():
-        made = [*walked_tracks(recipe.walks, recipe.seed), *milling_tracks(recipe.walks, recipe.seed)]
+        made = [*walked_tracks(recipe.walks, recipe.seed), *idle_shuffle_tracks(recipe.walks, recipe.seed)]
         save_tracks(walks, made)
     missing = [part for part in recipe.parts() if not (_folder(out, part) / TALLY).exists()]
     if missing:
@@ -95,7 +98,7 @@ def _keep_to(recipe: Recipe, path: Path) -> None:
     if not (recipe.data / INDEX_NAME).exists():
         return
     wanted = recipe.ingredients()
-    if path.exists() and json.loads(path.read_text(encoding="utf-8")) != wanted:
+    if path.exists() and read_json(path, dict, "the recipe of composed episodes") != wanted:
         raise UserError(
             f"{path.parent}: its episodes were composed of other recordings, performers, walks or with another seed; "
             "choose another folder, or remove it."
@@ -120,7 +123,7 @@ def _prepare(recipe: Recipe, out: Path) -> None:
 
 
 def _make(part: tuple[str, int, int]) -> None:
-    """One part, under another name until it is whole."""
+    """Make a part, under another name until it is whole."""
     kind, number, count = part
     recipe, folder = _Worker.recipe, _folder(_Worker.out, part)
     if _Worker.library is None:

@@ -14,8 +14,9 @@ from ...motion.rotations import Array
 
 _CYCLE = 2 * np.pi
 _NOMINAL = _CYCLE / (STANDING_CYCLE * FPS)
-"""Radians a frame where no foot strikes."""
+"""Radians that the phase advances in a frame where no foot strikes."""
 _PLANTED = 0.55
+"""Contact label above which a foot counts as on the ground."""
 
 
 def phase_of(contacts: Array, transitions: Sequence[tuple[int, int]]) -> Array:

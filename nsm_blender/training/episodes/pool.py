@@ -22,44 +22,54 @@ from .captures import load_capture
 from .track import Track, from_motion
 
 RECORDED = "o3de_"
-"""Takes whose names begin so are long and free of anything but locomotion, apart from those named here:"""
+"""Beginning of the names of takes that are long and show nothing but locomotion, except those of `UNFIT`."""
 UNFIT = ("jump", "pushes", "outofrange", "crouching")
+"""Words in the names of those takes that show something else."""
 LOCOMOTION = "locomotion"
-"""Tag of such takes."""
+"""Tag of takes that show nothing but locomotion."""
 _MATCHED = MODEL_SKELETON.indices(
     ["Hips", "LeftFoot", "LeftToe", "RightFoot", "RightToe", "LeftHand", "RightHand", "Head"]
 )
 _VELOCITY_WEIGHT = 0.15
-"""Seconds: a difference of 1 m/s counts as this many metres."""
+"""Metres that a difference of 1 m/s between two poses counts as."""
 _ARMS_WEIGHT = 0.4
+"""Weight of the arms in the difference of two poses, 1 for the other joints."""
 _EVERY = 3
 """Frames between those that can be found."""
 _APART = 20
 """Frames between two matches that count as different ones."""
 _CANDIDATES = 30
+"""Matches from which one is drawn."""
 _ALIKE = 0.03
-"""Metres: matches that are as good as this are equally likely."""
+"""Difference in metres up to which matches are about equally likely."""
 _LEAST_WEIGHT = 1e-6
+"""Least chance of a match, so that a draw among bad ones is possible."""
 _CONSIDERED = 1500
 """Matches whose ways are looked at when there are obstacles."""
 _WAY_SAMPLES = 14
+"""Places of a way at which its distance from obstacles is measured."""
 _WAY_HEIGHTS = (0.2, 0.7, 1.2)
+"""Heights in metres at which that distance is measured."""
 _WAY_CLEARANCE = 0.24
-"""Metres from the root's way to an obstacle."""
+"""Least metres from the root's way to an obstacle."""
 _CARRYING_HEIGHTS = (0.85, 1.15)
+"""Heights in metres at which the distance of what is carried from obstacles is measured."""
 _CARRYING_CLEARANCE = 0.1
+"""Least metres from what is carried to an obstacle."""
 _CARRIED_AFTER = 0.35
 """Seconds from the join in which what is carried may still be over what it was taken from."""
 _WORST = 0.16
-"""Metres: worse matches are not joined to."""
+"""Difference in metres from which a match is not joined to."""
 _KEPT_CLEAR = MODEL_SKELETON.indices(["Hips", "LeftLeg", "RightLeg", "LeftToe", "RightToe", "Head"])
 _FROM_REST = 0.5
 """Share of the approaches that begin with standing, where there is any standing before."""
 _LONGEST = 8.0
-"""Seconds that an approach from standing takes at most."""
+"""Most seconds that an approach from standing takes."""
 _CLEARANCE = 0.13
-"""Metres from these joints to an obstacle; close to the join, where one stands before it on purpose, less will do."""
+"""Metres from the joints `_KEPT_CLEAR` to an obstacle; close to the join, where the character stands before it on
+purpose, less will do."""
 _CLEARANCE_AT_JOIN = 0.02
+"""Metres from these joints to an obstacle at the join."""
 _CLEARANCE_RISE = 0.3
 """Metres of clearance for each metre away from the join."""
 
@@ -165,7 +175,7 @@ class Pool:
         distance[room < abs(seconds) * FPS * 0.7] = np.inf
         nearest = np.argpartition(distance, min(6 * _CONSIDERED, len(distance) - 1))[: 6 * _CONSIDERED]
         nearest = nearest[np.argsort(distance[nearest])]
-        # One of each stretch, the best, in order.
+        # The best of each stretch, in order.
         _, first = np.unique(self._owner[nearest] * 10**6 + self._frame[nearest] // _APART, return_index=True)
         best = nearest[np.sort(first)][:_CONSIDERED]
         good = distance[best] < _WORST
@@ -187,7 +197,7 @@ class Pool:
         return out
 
     def _gets(self, found: Array, wanted: Array, seconds: float, along: Array | None) -> Array:
-        """Metres (N,) from the found frames to where one is `seconds` later, straight or along a direction (2,)."""
+        """Metres (N,) from the found frames to the root `seconds` later, straight or along a direction (2,)."""
         ends = self._way(found, np.array([0, seconds * FPS]))
         step = to_world(to_local(ends[:, 1, :2] - ends[:, 0, :2], ends[:, 0, 3]), wanted[3])
         out: Array = np.linalg.norm(step, axis=1) if along is None else step @ along
@@ -206,7 +216,7 @@ class Pool:
             hits = (_gap(before, _CARRYING_HEIGHTS, obstacles) < _CARRYING_CLEARANCE).any(1)
         else:
             hits = np.zeros(len(found), dtype=bool)
-        # One stands as near to the thing as one does; what counts is that the way comes no nearer.
+        # The character stands as near to the thing as it does; what counts is that the way comes no nearer.
         out: Array = (gap >= np.minimum(_WAY_CLEARANCE, gap[:, :1] - 0.01)).all(1) & ~hits
         return out
 

@@ -5,14 +5,14 @@ NAME.objects.json belongs to the clip NAME and holds a list of objects with thes
 
 - "kind": one of KINDS.
 - "position": seat: middle of the sitting surface; else the middle of the underside. "facing": a vector: where the
-  sitter looks; from a box to who takes it; from a door to who comes; along which steps are climbed.
+  sitter looks; from a box to its carrier; from a door to the approach; along which steps are climbed.
 - "size": [width, depth, height] of a block, or "mesh": an OBJ file beside the JSON file, which lies where it stood.
   A mesh says by itself what is left out of position and facing, as far as that can be seen; "origin" and "turn"
   (degrees, counter-clockwise from above) place one that lies elsewhere.
-- "from", "to": seconds of the clip. Seat: only who sits then sits on it. Box: when it is taken and when it is left;
+- "from", "to": seconds of the clip. Seat: only sitting within them is on it. Box: when it is taken and when it is left;
   one of them is needed. Door: when the hand is laid on the handle and taken off it. Climbable: the part to use.
 - "put": where a box is left, if that is elsewhere. "hinge": "left" or "right", "opens": "push" or "pull", of a door
-  as seen by who comes.
+  as seen on the approach.
 
 Beside a motion file all is in that file's axes and unit; beside a clip of a library in Blender's frame and metres,
 which `data import` makes of it.
@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ColliderError, FileFormatError
+from ...files import read_json
 from ...geometry.colliders import Cuboids
 from ...geometry.cuboids import cuboids_of
 from ...geometry.mesh import TriangleMesh
@@ -41,6 +42,7 @@ from ...motion.root import angle_of
 from ...motion.rotations import Array, from_yaw, rotate
 
 SUFFIX = ".objects.json"
+"""Ending of the file beside a clip that tells of the objects in it."""
 KINDS = ("seat", "box", "door", "climbable")
 _VECTORS = ("position", "facing", "size", "origin", "put")
 _SECONDS = ("from", "to")
@@ -49,7 +51,7 @@ _CHOICES = {"hinge": ("left", "right"), "opens": ("push", "pull")}
 _USUAL_SEAT = 0.45
 """Metres across and along of a seat of which only the place is known."""
 _VOXEL = 0.02
-"""Metres: finer than usual, as hands lie on these."""
+"""Metres of a voxel of a told mesh: finer than usual, as hands lie on these."""
 _SAME_SEAT = 0.25
 """Metres within which a proposed seat is the one that was told."""
 
@@ -150,7 +152,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class ImportedProp:
-    """One object of a file, checked: plain values, and the mesh where it stood, in Blender's frame and metres."""
+    """An object of a file, checked: plain values, and the mesh where it stood, in Blender's frame and metres."""
 
     values: dict[str, Any]
     mesh: TriangleMesh | None = field(default=None)
@@ -277,16 +279,7 @@ def _seen(
 
 def _read(path: Path) -> list[dict[str, Any]]:
     """The objects as the file has them, their form checked."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileFormatError(f"{path}: cannot be read ({error.strerror})") from error
-    except json.JSONDecodeError as error:
-        raise FileFormatError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}: not UTF-8 text") from error
-    if not isinstance(content, list):
-        raise FileFormatError(f"{path}: must be a list of objects")
+    content = read_json(path, list, "a list of objects")
     for number, entry in enumerate(content, 1):
         if (fault := _fault(entry)) is not None:
             raise FileFormatError(f"{path}, object {number}: {fault}")

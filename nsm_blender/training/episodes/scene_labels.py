@@ -23,7 +23,6 @@ from .sitting import scene_of_sits, shows_sitting
 from .track import Track
 
 _HANDS = [TOUCHING.index("LeftHand"), TOUCHING.index("RightHand")]
-_HIPS = TOUCHING.index("Hips")
 _REACH = 0.55
 """Seconds in which a hand comes to a handle."""
 

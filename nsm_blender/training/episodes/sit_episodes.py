@@ -26,29 +26,33 @@ from .track import Track, joined
 
 SEATS = ("chair", "armchair", "stool", "sofa", "bench", "office_chair")
 LARGEST_CHANGE = 0.09
-"""Metres by which a sit is played on a higher or lower seat than it was recorded on."""
+"""Metres by which a sit is played at most on a higher or lower seat than it was recorded on."""
 _USUAL = (0.27, 0.63)
-"""Metres between which recorded seats are about as high as furniture that is made up; others are made of it."""
+"""Heights in metres of recorded seats that come close to made-up furniture; furniture is made for the others."""
 _LOWER = 0.04
-"""Metres by which they are lower than they were recorded, at most."""
+"""Most metres by which that furniture is lower than the recorded seat."""
 _UNUSUAL = 0.3
-"""How often a sit on such a seat is taken, to once for others."""
+"""Chance of a sit on such a seat, to 1 for others."""
 WRIST_ABOVE_REST = 0.035
+"""Metres of the wrist above the arm rest that its palm lies on."""
 _BLEND = 1.0
 """Seconds over which the change of the seat's height comes in (5.2, step 4)."""
 _HAND_BLEND = 0.6
+"""Seconds over which a hand comes to an arm rest and leaves it."""
 _ENTRIES = 5
+"""Frames of a sit at which an approach may be joined to it."""
 _AS_RECORDED = 0.4
-"""Share of the sits on a seat that was told which stay on it; the others take place on made-up ones."""
+"""Share of the sits on a told seat that stay on it; the others take place on made-up ones."""
 _HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 _SHINS = (MODEL_SKELETON.indices(["LeftLeg", "RightLeg"]), MODEL_SKELETON.indices(["LeftFoot", "RightFoot"]))
 _SHIN_RADIUS = 0.05
+"""Metres from the middle of a shin to its skin."""
 _SHARES = np.array([0.1, 0.4, 0.7, 1.0])
-"""Of a shin, from the knee down: where it is looked whether there is room for it."""
+"""Places along a shin, as shares of its length from the knee down, where its room is measured."""
 _EVERY = 4
 """Frames between the poses that are checked."""
 _TURNING = 6
-"""Frames at both ends of sitting during which one does not touch the seat yet."""
+"""Frames at both ends of sitting in which the hips do not touch the seat yet."""
 _PIECES = 60
 """Pieces of furniture that are tried for one of the right height with room for the legs."""
 _AHEAD = (0.0, 0.03, 0.06, 0.09)
@@ -56,7 +60,7 @@ _AHEAD = (0.0, 0.03, 0.06, 0.09)
 
 
 def sit_episode(pool: Pool, sits: Sequence[Sit], rng: np.random.Generator, name: str) -> Episode | Fault:
-    """One episode from a random template on a random seat, or why it is not good enough."""
+    """Make an episode from a random template on a random seat, or why it is not good enough."""
     down = _choose([sit for sit in sits if sit.down is not None and sit.down[0] > 12], rng)
     up = down if down.up is not None and rng.random() < 0.7 else _choose(_rises_like(down, sits), rng)
     ahead = 0.0
@@ -153,7 +157,7 @@ def _is_usual(sit: Sit) -> bool:
 
 
 def _stretched(piece: Piece, height: float) -> Piece:
-    """A seat whose boxes and handles are pressed together or drawn out so that one sits at a height: a pouf, a bar
+    """A seat whose boxes and handles are pressed together or drawn out to a sitting height: a pouf, a bar
     stool."""
     seat = piece.handles
     assert isinstance(seat, Seat)

@@ -22,19 +22,21 @@ from .props import Prop, kinds_beside
 from .track import Track
 
 SIT_TAGS = {"sit", "sit_high", "stand_up"}
+"""Tags of the clips in which a performer sits."""
 _LEAST_DROP = 0.07
-"""Metres that the hips come down at least; a high stool is hardly lower than standing."""
+"""Least metres that the hips come down, little because a high stool is hardly lower than standing."""
 _OFTEN = 0.25
-"""Share of the time at the most usual height above a seat's that one stands at the height of standing, at least."""
+"""Share of the time at the most usual height above seats from which a height counts as that of standing."""
 _LEAST_SECONDS = 0.5
+"""Least seconds that the hips rest on a seat."""
 _SETTLED = 0.05
-"""m/s of the hips, up or down, below which they rest."""
+"""Speed in m/s of the hips, up or down, below which they rest."""
 _STEADY = 0.2
-"""m/s of the hips over the ground below which one sits and does not walk crouched."""
+"""Speed in m/s of the hips over the ground below which a low body sits and does not walk crouched."""
 _NEAR = 15
-"""Frames that a corrected transition is from the contact of the hips, at most."""
+"""Most frames that a corrected transition is from the contact of the hips."""
 _OFF_SEAT = (0.4, 0.25)
-"""Metres of the hips from the middle of a told seat and above or below where they belong, at most."""
+"""Largest metres of the hips from the middle of a told seat, and above or below where they belong."""
 _HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 
 Span = tuple[int, int]
@@ -60,11 +62,11 @@ class SeatShape:
 
 @dataclass(frozen=True, eq=False)
 class Sit:
-    """One time of sitting down, sitting and getting up.
+    """A time of sitting down, sitting and getting up.
 
     track: with what was recorded before and after. down: first and last frame of sitting down, up: of getting up;
     None where the clip begins or ends seated. hips: (3,) place of the hips while seated, facing: their angle. shape:
-    the seat, where one was told.
+    the seat, where it was told.
     """
 
     name: str
@@ -111,7 +113,7 @@ def shows_sitting(entry: LibraryEntry) -> bool:
 
 def recorded_sits(data: Path) -> list[Sit]:
     """All sits in the clips of a data folder, each in its seat's frame. Raises FileFormatError when a seat is told
-    where nobody sits."""
+    where no sitting is found."""
     return [sit for entry in load_library(data) if shows_sitting(entry) for sit in captured_sits(load_capture(entry))]
 
 
@@ -121,15 +123,10 @@ def captured_sits(capture: Capture) -> list[Sit]:
     found = [_placed(sit, at, capture) for sit, at in _sits_at(capture.track, capture.name, capture.subject, scene)]
     if capture.of_kind("seat") and all(sit.shape is None for sit in found):
         raise FileFormatError(
-            f"{capture.name}: nobody was found to sit down on the seat that is told beside it; write its labels with "
+            f"{capture.name}: no sitting down was found on the seat that is told beside it; write its labels with "
             "nsm-blender data label, correct them and put them beside the clip"
         )
     return [sit.in_seat_frame() for sit in found]
-
-
-def sits_of(track: Track, name: str, subject: str) -> list[Sit]:
-    """The sits in one track, each with the frames from the one before to the one after."""
-    return [sit.in_seat_frame() for sit, _ in _sits_at(track, name, subject, None)]
 
 
 def scene_of_sits(track: Track) -> tuple[list[Span], list[Span]]:
@@ -208,7 +205,7 @@ def _during(prop: Prop, second: float) -> bool:
 
 def _seated(height: Array, speed: Array, fall: Array) -> list[tuple[int, int]]:
     """Frames at which the hips rest, lower than standing."""
-    # Standing is the highest of the heights at which much time is spent: the hips of who sits on a high stool are above
+    # Standing is the highest of the heights at which much time is spent: hips on a high stool are above
     # 0.8 m, too.
     counts, edges = np.histogram(height, bins=np.arange(0.3, 1.6, 0.02))
     upper = edges[:-1] > 0.8
@@ -219,7 +216,7 @@ def _seated(height: Array, speed: Array, fall: Array) -> list[tuple[int, int]]:
 
 
 def _bridged(resting: Array, height: Array, standing: float) -> Array:
-    """Runs of rest joined over moments between them in which one did not get up."""
+    """Runs of rest joined over moments between them without getting up."""
     out = resting.copy()
     for a, b in runs(~resting):
         if a > 0 and b < len(out) and height[a:b].max() < standing - _LEAST_DROP * 0.6:

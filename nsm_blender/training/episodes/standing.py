@@ -13,14 +13,14 @@ from ...motion.filters import runs
 from .track import Track
 
 _TOO_TURNED = 0.25
-"""Radians that the body turns while one stands, at most."""
+"""Largest turn in radians of the body in a stretch of standing."""
 _AROUND = 1.3
-"""Seconds before and after that are kept."""
+"""Seconds before and after a stretch that are kept."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stand:
-    """One stretch of standing. track: with a little before and after; span: first frame and the one after the last;
+    """A stretch of standing. track: with a little before and after; span: first frame and the one after the last;
     source: number of the track that it was cut from."""
 
     track: Track
@@ -29,7 +29,7 @@ class Stand:
 
 
 def stands(tracks: Sequence[Track], seconds: float) -> list[Stand]:
-    """All stretches of at least `seconds` in which one stands and hardly turns."""
+    """All stretches of at least `seconds` of standing with hardly a turn."""
     found: list[Stand] = []
     for number, track in enumerate(tracks):
         facing = track.root()[:, 3]

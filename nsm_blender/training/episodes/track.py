@@ -33,7 +33,7 @@ from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, mirror_indices
 _MIRROR = mirror_indices(MODEL_SKELETON.names)
 _ACTION_OF_GAIT = {"stand": "idle", "walk": "walk", "jog": "run", "jump": "walk", "crouch": "walk"}
 _GOAL_ORDER = ("carry", "open", "sit", "run", "walk", "idle")
-"""What is done with the hands counts before how one walks, in the goal's action."""
+"""Actions by rank in the goal: what is done with the hands counts before the gait."""
 HALF_LIFE = 0.12
 """Seconds in which half of the difference at a join is gone."""
 ACTION_BLEND = 0.3

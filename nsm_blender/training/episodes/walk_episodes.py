@@ -13,8 +13,9 @@ from .episode import Episode, Goals
 from .pool import Pool
 
 SECONDS = (5.0, 9.0)
+"""Seconds of a walk, from the shortest to the longest."""
 _FARTHEST = 4.0
-"""Metres: goals farther away are reached along a route, by steering (see `planning.path_search`)."""
+"""Metres beyond which a goal is reached along a route, by steering (see `planning.path_search`)."""
 _IDLE = ACTIONS.index("idle")
 
 
@@ -48,7 +49,7 @@ def walk_episode(pool: Pool, rng: np.random.Generator, name: str) -> Episode:
 
 
 def _until_off(away: Array, rest: int) -> int:
-    """The frame at which one who rested sets off again."""
+    """The frame at which a resting character sets off again."""
     later = np.flatnonzero(away[rest:] > 0.15)
     return rest + int(later[0]) - 5 if len(later) and later[0] > 5 else len(away)
 

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender data compose`: episodes from recordings, and what the NSM is trained on."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from ..errors import UserError
+from ..motion.clip_file import load_library
+from ..training.episodes.library import Library, Tally, kinds_shown, used_clips
+from ..training.episodes.parts import SHARES, Recipe
+from ..training.episodes.parts import compose as compose_parts
+from ..training.nsm_data import KINDS, pack
+
+DATA = "data.json"
+"""File of a folder of composed episodes that names the recordings that they are made of."""
+ALL = "all"
+"""Value of --kind for a balanced set of all kinds."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `data compose`."""
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder with index.json and clips/")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder to write for train nsm")
+    parser.add_argument("--kind", choices=(*KINDS, ALL), required=True,
+                        help="what the episodes are about; all: a balanced set, which can be gone on with")  # fmt: skip
+    parser.add_argument("--count", type=int, default=200, help="how many episodes (default 200)")
+    add_making(parser)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--test-subjects", type=Path, metavar="FILE.json",
+                        help='performers left out; default: "test" of split.json in DIR')  # fmt: skip
+    parser.set_defaults(handler=compose)
+
+
+def add_making(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """How episodes are composed, for `data compose` and `train nsm`."""
+    parser.add_argument("--walks", type=int, default=40,
+                        help="walks of the PFNN that approaches are taken from (default 40)")  # fmt: skip
+    parser.add_argument("--processes", type=int, default=2, help="that compose at the same time (default 2)")
+
+
+def compose(args: argparse.Namespace) -> int:
+    """Compose episodes from recordings, and write what the network is trained on."""
+    left_out = left_out_of(args)
+    if args.kind == ALL:
+        compose_all(args, args.data, args.out, args.count)
+        return 0
+    library = Library(args.data, left_out, args.walks, args.seed)
+    episodes = list(library.episodes(args.kind, args.count))
+    if not episodes:
+        raise UserError(f"No episode of {args.kind} came out good enough: {_reasons(library.tally)}.")
+    packed = pack(episodes, args.seed)
+    packed.save(args.out)
+    (args.out / "tally.json").write_text(library.tally.to_json(), encoding="utf-8")
+    _tell_sources(args.data, left_out, args.out)
+    print(f"{args.out}: {len(packed)} frames of {args.kind}")
+    return 0
+
+
+def left_out_of(args: argparse.Namespace) -> frozenset[str]:
+    """Performers that nothing is trained on."""
+    from ..training import cards
+
+    test = cards.test_subjects(args.data, args.test_subjects)
+    return frozenset({*test, *cards.unsure_subjects(args.data, args.test_subjects)})
+
+
+def compose_all(args: argparse.Namespace, library: Path, out: Path, count: int) -> None:
+    """A balanced set of what the recordings show."""
+    left_out = left_out_of(args)
+    shown = kinds_shown(library, left_out)
+    for kind in (kind for kind in KINDS if kind not in shown):
+        print(f"no episodes of {kind}: no performer to train on shows that in {library}")
+    shares = {kind: share for kind, share in SHARES.items() if kind in shown}
+    recipe = Recipe(library, count, left_out, walks=args.walks, seed=args.seed, shares=shares)
+    tally = compose_parts(recipe, out, args.processes)
+    if not tally.episodes:
+        raise UserError(f"{out}: no episode came out good enough: {_reasons(tally)}.")
+    _tell_sources(library, left_out, out)
+    print(f"{out}: {sum(tally.episodes.values())} episodes, minutes by action:")
+    for action, minutes in tally.minutes().items():
+        print(f"  {action:6} {minutes['recorded']:8.2f} recorded {minutes['composed']:8.2f} composed")
+
+
+def _reasons(tally: Tally) -> str:
+    """Why episodes were rejected, and how often."""
+    return ", ".join(f"{reason} ({count})" for reason, count in tally.rejected.most_common()) or "none was asked for"
+
+
+def _tell_sources(library: Path, left_out: frozenset[str], out: Path) -> None:
+    """Write which recordings the episodes in `out` are made of."""
+    from ..training import cards
+
+    names = used_clips(library, left_out)
+    entries = [entry for entry in load_library(library) if entry.name in names]
+    told = cards.data_section(
+        entries, ["composed with furniture, doors and boxes made by code"], "performers of the test"
+    )
+    (out / DATA).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender evaluate nsm`: the tables of Starke et al. 2019, on unseen furniture and in unseen rooms."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ...errors import UserError
+from ...evaluation.nsm import TABLES, evaluate, picture
+from ...evaluation.nsm_ablations import hashes, trained_alike
+from ...models.weights import card_path, file_hash
+from ...paths import weights_folder
+from ...rollout.nsm_network import FILE
+from .results import Figures, Keep, Told, add_processes, add_weights, into_card
+
+SUMMARY = "response, precision, success, foot slide, penetration and ablations of the NSM"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this system."""
+    add_weights(parser, "a file")
+    parser.add_argument("--tables", nargs="+", metavar="NAME", help=f"some of {', '.join(TABLES)}")
+    add_processes(parser)
+    parser.add_argument("--ablations", type=Path, metavar="FOLDER",
+                        help="ablations of networks in FOLDER, trained alike: full, no_interaction, no_environment, "
+                        "concatenation (.safetensors)")  # fmt: skip
+    parser.add_argument("--picture", type=Path, metavar="FILE.png", help="also draw the gates over the phase")
+
+
+def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told]:
+    """The figures, and what they were measured on. Each table's are kept once it is done: all of them take some
+    minutes, those of other networks for the ablations some more. Raises UserError."""
+    weights: Path = args.weights or weights_folder() / FILE
+    if args.picture is not None:
+        picture(weights, args.picture)
+        print(f"wrote {args.picture}")
+    unknown = sorted({*(args.tables or ())} - {*TABLES})
+    if unknown:
+        raise UserError(f"There is no table '{unknown[0]}' of the NSM's; choose from {', '.join(TABLES)}.")
+    told: Told = {"weights": file_hash(weights)}
+    if args.ablations is not None:
+        if args.tables is not None and "ablations" not in args.tables:
+            raise UserError("--ablations is for the table of that name; add ablations to --tables.")
+        trained_alike(args.ablations)
+        told["ablations"] = hashes(args.ablations)
+
+    def kept(figures: Figures) -> None:
+        if args.card:
+            into_card(card_path(weights), figures, replace=False)
+        keep(figures, told)
+
+    figures = evaluate(
+        weights, tables=args.tables or TABLES, processes=args.processes, ablations=args.ablations, keep=kept
+    )
+    if args.card:
+        into_card(card_path(weights), figures, replace=args.tables is None)
+    return figures, told

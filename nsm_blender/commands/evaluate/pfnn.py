@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender evaluate pfnn`: the tables of Holden et al. 2017."""
+
+from __future__ import annotations
+
+import argparse
+
+from ...evaluation.pfnn import evaluate
+from ...models.weights import card_path, file_hash
+from ...paths import weights_folder
+from .results import Figures, Keep, Told, add_weights, into_card
+
+SUMMARY = "path error, response and foot slide of the PFNN"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this system."""
+    add_weights(parser, "a file")
+
+
+def measure(args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
+    """The figures, and what they were measured on. Raises UserError."""
+    weights = args.weights or weights_folder() / "pfnn.safetensors"
+    figures = evaluate(weights)
+    if args.card:
+        into_card(card_path(weights), figures, replace=True)
+    return figures, {"weights": file_hash(weights)}

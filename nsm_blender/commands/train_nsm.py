@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`nsm-blender train nsm`: from recordings or composed episodes to weights with a card."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UserError
+from ..files import read_json
+from ..models.nsm import ENCODERS
+from ..models.weights import file_hash, read_card, read_tensors
+from ..motion.clip_file import INDEX_NAME
+from ..training.episodes.library import Tally
+from ..training.nsm_data import KINDS, Packed, standing_frame
+from .compose import DATA, compose_all
+from .importing import import_folder
+
+if TYPE_CHECKING:
+    from ..training.nsm import Settings
+
+EPISODES = 3000
+"""Number of episodes that are composed for a training, unless told otherwise."""
+SENSORS = ("interaction", "environment")
+"""Inputs that a network can be trained without, as in the paper's ablations."""
+PAPER = "Starke, Zhang, Komura, Saito: Neural State Machine for Character-Scene Interactions, 2019"
+_ABLE = {"sit": ["sit"], "carry": ["pick_up", "put_down"], "open": ["open"], "climb": ["climb"]}
+"""Actions of keys that episodes of each kind teach."""
+
+
+def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """What `train nsm` begins with, leaves out of the network or makes smaller; nothing of it is set by default."""
+    parser.add_argument("--without", nargs="+", choices=SENSORS, metavar="SENSOR",
+                        help="leave sensors out, as in the paper's ablations: interaction, environment")  # fmt: skip
+    parser.add_argument("--gating", choices=("kronecker", "concatenation"),
+                        help="how the phase enters the gating (default kronecker)")  # fmt: skip
+    parser.add_argument("--encoders", nargs=len(ENCODERS), type=int, metavar="N",
+                        help=f"units of the encoders of {', '.join(ENCODERS)} (default 256 64 128 256)")  # fmt: skip
+    parser.add_argument("--batch", type=int, metavar="N", help="frames in a step (default 1024)")
+    parser.add_argument("--first-cycle", type=int, metavar="N",
+                        help="epochs before the first warm restart; each cycle is twice as long as the one before "
+                        "(default 3)")  # fmt: skip
+    parser.add_argument("--rate", type=float, metavar="R", help="the highest learning rate (default 0.001)")
+    parser.add_argument("--from", dest="start", type=Path, metavar="FILE",
+                        help="go on from these weights, of the same sizes, in place of random ones")  # fmt: skip
+
+
+def network_command(args: argparse.Namespace) -> list[str]:
+    """The arguments of `add_arguments` that were given."""
+    out: list[str] = []
+    for name in ("without", "gating", "encoders", "batch", "first_cycle", "rate"):
+        value = getattr(args, name)
+        if value is not None:
+            out += ["--" + name.replace("_", "-"), *map(str, value if isinstance(value, list) else [value])]
+    return out if args.start is None else [*out, "--from", f"weights/{args.start.name}"]
+
+
+def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None:
+    """Train and write weights and card. DIR holds motion captures, of which the episodes that are missing are composed
+    in the folder of the run; or composed episodes."""
+    from ..training import cards
+    from ..training.nsm import Trainer
+    from ..training.nsm_validation import validator
+
+    run: Path = args.run or Path("runs") / args.out.stem
+    composed = args.data if _parts(args.data) else _compose_for(args, run)
+    folders = _parts(composed)
+    sources = _sources(composed, folders)
+    data = Packed.joined([Packed.load(folder) for folder in folders])
+    kinds = {KINDS[int(number)] for number in set(data.kind.tolist())}
+    card: dict[str, Any] = {
+        "standing": [round(float(value), 5) for value in standing_frame(data)],
+        "actions": [
+            "idle",
+            "walk",
+            "run",
+            *(action for kind in KINDS if kind in kinds for action in _ABLE.get(kind, [])),
+        ],
+    }
+    settings = _settings(args)
+    tensors = None if args.start is None else read_tensors(args.start)
+    trainer = Trainer(data, settings, run, device=device, resume=args.resume, tensors=tensors)
+    validate = validator(card) if args.validate else None
+    cards.save_weights(trainer.run(validate=validate, every=args.validate or 1), args.out)
+    more = {} if args.start is None else {"begun_with": _begun_with(args.start)}
+    told = cards.training_section(
+        command,
+        args.seed,
+        trainer.history,
+        frames=len(data),
+        settings=vars(settings),
+        chosen_epoch=trainer.best_epoch,
+        **more,
+    )
+    cards.write_card(args.out, "nsm", PAPER, sources, told, **card)
+
+
+def _begun_with(weights: Path) -> dict[str, Any]:
+    """What a card tells about the weights that a training went on from: which they are, their data and training."""
+    before = read_card(weights)
+    return {"hash": file_hash(weights)} | {name: before[name] for name in ("data", "training") if name in before}
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    """The usual ones but for what the command line says."""
+    from ..training.nsm import Settings
+
+    given = {
+        "epochs": None if args.epochs is None else args.epochs[0],
+        "hidden": args.hidden,
+        "without": args.without,
+        "gating": args.gating,
+        "encoders": None if args.encoders is None else dict(zip(ENCODERS, args.encoders, strict=True)),
+        "batch": args.batch,
+        "first_cycle": args.first_cycle,
+        "learning_rate": args.rate,
+    }
+    return Settings(seed=args.seed, **{name: value for name, value in given.items() if value is not None})
+
+
+def _parts(folder: Path) -> list[Path]:
+    """The composed episodes in a folder: itself, or all that are in it."""
+    if (folder / "frame.npy").exists():
+        return [folder]
+    return sorted(path.parent for path in folder.glob("*/frame.npy") if not path.parent.name.endswith("_unfinished"))
+
+
+def _compose_for(args: argparse.Namespace, run: Path) -> Path:
+    """Compose what is missing for a run on motion captures; returns the folder."""
+    library: Path = args.data
+    if not library.is_dir():
+        raise UserError(f"{library}: there is no such folder")
+    if not (library / INDEX_NAME).exists():
+        library = run / "captures"
+        import_folder(args.data, library)
+    compose_all(args, library, run / "episodes", EPISODES if args.episodes is None else args.episodes)
+    return run / "episodes"
+
+
+def _sources(folder: Path, parts: Sequence[Path]) -> dict[str, Any]:
+    """What was recorded, as the folder or one of its parts tells it, and how much was composed of it."""
+    told = [place / DATA for place in (folder, *parts) if (place / DATA).exists()]
+    if not told:
+        raise UserError(
+            f"{folder}: {DATA} is missing, which says what was recorded; call nsm-blender data compose for it again."
+        )
+    out = read_json(told[0], dict, "the sources of composed episodes")
+    tally = Tally.joined([(part / "tally.json").read_text(encoding="utf-8") for part in parts])
+    more = {"minutes_by_action": tally.minutes(), "episodes": dict(tally.episodes), "rejected": dict(tally.rejected)}
+    return out | more

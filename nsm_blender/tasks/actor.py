@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the task machine asks of a network's character."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+from ..geometry.scene_state import Scenery
+from ..motion.rotations import Array
+from ..planning.path_planner import Leg
+from ..planning.scene_planner import Load
+from ..planning.speed_profile import Walker
+from ..rollout.goal_input import Reach
+from ..rollout.held_objects import Hands
+from ..rollout.nsm import SceneCharacter
+from ..shot.goals import ActionKey
+from .protocol import Posture
+
+
+class Actor(ABC):
+    """A character that stands and walks; one with hands also uses things.
+
+    scenery: the things around, as it has moved them. near_end: metres of way left at which it stops. nearly_there:
+    the same where it gets no nearer. turned: radians of a turn that count as made.
+    """
+
+    scenery: Scenery
+    near_end: float
+    nearly_there: float
+    turned: float
+
+    @property
+    @abstractmethod
+    def frame(self) -> int:
+        """Frames of the rollout so far, at 60 fps."""
+
+    @property
+    @abstractmethod
+    def root(self) -> Array:
+        """Place x, y, z and facing angle (4,)."""
+
+    @property
+    @abstractmethod
+    def is_still(self) -> bool:
+        """Whether it stands still."""
+
+    @property
+    @abstractmethod
+    def walker(self) -> Walker:
+        """The one that leads it now, or led it last."""
+
+    @abstractmethod
+    def turn_first(self, walker: Walker, leg: Leg) -> bool:
+        """Whether it is to turn on the spot before it goes; then it begins to."""
+
+    @abstractmethod
+    def has_turned(self, leg: Leg) -> bool:
+        """Whether it looks along the leg as far as it needs to set off."""
+
+    @abstractmethod
+    def stand(self, place: Array, facing: float | None) -> None:
+        """Stand at a place (2,), turned to an angle or as it is."""
+
+    @abstractmethod
+    def face(self, facing: float | None) -> None:
+        """Stand where it does, turned to an angle or as it is."""
+
+    @abstractmethod
+    def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str, to_stand: bool) -> None:
+        """Follow a walker. left: what it has just left. door: that the way leads through. to_stand: nothing is used at
+        its end."""
+
+    def begin(self, key: ActionKey) -> None:  # noqa: B027 most have nothing to do
+        """A key begins."""
+
+    def waits(self) -> bool:
+        """Whether it stands before something that moves."""
+        return False
+
+    # With hands
+
+    hands: Hands | None = None
+    character: SceneCharacter | None = None
+
+    @property
+    def load(self) -> Load | None:
+        """What it carries."""
+        return None
+
+    @property
+    def is_high(self) -> bool:
+        """Whether it is up on something."""
+        return False
+
+    def use(self, aim: Reach) -> None:
+        """Use a thing."""
+        raise NotImplementedError
+
+    def rest(self) -> None:  # noqa: B027 nothing was used
+        """Want no more of a thing that was used."""
+
+    def looks_ahead(self) -> bool:
+        """Whether it looks along its way, and has no gap before it."""
+        return True
+
+    def balks(self) -> bool:
+        """Whether it is turned away from its way with something in the hands."""
+        return False
+
+    def fork(self) -> Self:
+        """Another one that goes on from here on its own."""
+        raise NotImplementedError

@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The task machine: carries out the keys of a shot one after the other, whatever the actions and the network are."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import Enum, auto
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ..cleanup.seating import Seating
+from ..errors import RouteError
+from ..geometry.roles import Handles
+from ..models.nsm import FPS
+from ..motion.rotations import Array, wrap_angle
+from ..planning.path_planner import Leg
+from ..planning.scene_planner import ScenePlanner, is_free, leg_from
+from ..planning.speed_profile import Walker
+from ..rollout.goal_input import Reach
+from ..shot.goals import ActionKey
+from ..shot.shot import Shot
+from .actor import Actor
+from .protocol import SETTLED, Completion, Held, Posture, Task
+from .registry import task_of
+
+AT_HAND = 1.2
+"""Metres from a goal within which no way to it is looked for, and within which the character goes straight back to
+where a way ended, before a thing that was used or was to be."""
+NEAR = 1.8
+"""Metres of way left at which the goal itself is asked for: the network was trained on such approaches."""
+NEAR_USE = 0.5
+"""Metres of way left from which a character that gets no nearer goes on to put down what it carries."""
+HOVERS = 0.7
+"""Seconds without getting nearer after which the character is taken to be there, if it nearly is."""
+GETS_ON = 0.1
+"""Metres nearer to the end of the way that count as getting on."""
+PATIENCE = 4.0
+"""Seconds after which a stop or a turn is as good as it gets, and a character that gets nowhere is stuck."""
+LONGEST = 15.0
+"""Seconds after which what is done with a thing has failed."""
+SECOND_TRIES = 1
+PAUSE = 0.8
+"""Seconds that the character stands before it tries again."""
+BALKING, MOST_TURNS = 1.0, 2
+"""Seconds of standing turned away from the way after which a character that carries something turns to it, and how
+often it does at most."""
+WAITING = 1.5
+"""Seconds that the character waits before something that moves until another way is looked for."""
+UNFINISHED = "The shot ends before this is done."
+
+
+class Stage(Enum):
+    """What is done about the present key."""
+
+    WAIT = auto()
+    TURN = auto()
+    GO = auto()
+    DO = auto()
+    SETTLE = auto()
+    HOLD = auto()
+    PAUSE = auto()
+
+
+@dataclass
+class Outcome:
+    """What became of one key. set_off, arrived, done: frames of the shot, None for what did not happen.
+
+    late: frames by which the character set off after the key's start, because the key before was not done.
+
+    place, facing: where it was to stand, or to use a thing, metres and radians (facing None: any). error_cm,
+    error_deg: how far off it was when done. trouble: why the goal was not reached, empty when it was.
+    """
+
+    action: str
+    goal: str
+    set_off: int | None = None
+    arrived: int | None = None
+    done: int | None = None
+    late: int = 0
+    place: list[float] | None = None
+    facing: float | None = None
+    error_cm: float | None = None
+    error_deg: float | None = None
+    trouble: str = ""
+
+
+A = TypeVar("A", bound=Actor)
+
+
+class TaskMachine(Generic[A]):
+    """Drives an actor through the keys of a shot; `outcomes` tells, key by key, what became of them.
+
+    seatings: what the clean-up is told of postures.
+    """
+
+    def __init__(self, shot: Shot, actor: A) -> None:
+        self.actor = actor
+        self.number = 0
+        self.seatings: list[Seating] = []
+        self._posture: Posture | None = None
+        self._left: Posture | None = None
+        self._stage = Stage.WAIT
+        self._since = self._still = self._waits_since = 0
+        self._nearest, self._got_on = math.inf, 0
+        self._tries = self._turns = 0
+        self._foot: Array | None = None
+        self._came: Array | None = None
+        self._leg: Leg | None = None
+        self._walker: Walker | None = None
+        self._aim: Reach | None = None
+        self._completion: Completion | None = None
+        self.outcomes: list[Outcome] = []
+        self._play(shot)
+
+    def _play(self, shot: Shot) -> None:
+        self._shot = shot
+        self._planners = ScenePlanner(shot)
+        self._things = {goal.name: goal.collider for goal in shot.goals}
+        fresh = [Outcome(key.action, key.goal) for key in shot.keys]
+        self.outcomes = [*self.outcomes[: self.number], *fresh[self.number :]]
+
+    def fork(self) -> TaskMachine[A]:
+        """Another one that goes on from here on its own."""
+        out = copy.copy(self)
+        out.actor = self.actor.fork()
+        out.outcomes = [replace(outcome) for outcome in self.outcomes]
+        out.seatings = list(self.seatings)
+        return out
+
+    def resumed(self, shot: Shot) -> TaskMachine[A]:
+        """Another one that goes on from here with the keys of a shot that differs only in keys that are not begun."""
+        out = self.fork()
+        out._play(shot)
+        return out
+
+    def advance(self) -> None:
+        """On to the next stage or key, in a frame in which it is time.
+
+        A key begins a frame after the one before it was done: there a bake can be taken up again.
+        """
+        while self.number < len(self.outcomes) and self._advance() and not self.between_keys:
+            pass
+        if self.number == len(self.outcomes):
+            self._rest()
+
+    @property
+    def between_keys(self) -> bool:
+        """Whether the next key is not begun: from here a bake can be taken up again."""
+        return self._stage is Stage.WAIT
+
+    def report(self) -> list[dict[str, Any]]:
+        """The outcomes as JSON's plain data, for a shot that ends here."""
+        for number, outcome in enumerate(self.outcomes[self.number :]):
+            if number == 0 and outcome.set_off is not None and outcome.error_cm is None and self._aim is None:
+                self._measure()
+            outcome.trouble = outcome.trouble or UNFINISHED
+        return [asdict(outcome) for outcome in self.outcomes]
+
+    @property
+    def _key(self) -> ActionKey:
+        return self._shot.keys[self.number]
+
+    @property
+    def _task(self) -> Task:
+        return task_of(self._key)
+
+    @property
+    def _outcome(self) -> Outcome:
+        return self.outcomes[self.number]
+
+    @property
+    def _thing(self) -> str:
+        """Name of the collider that the present key uses, ""."""
+        return self._things.get(self._key.goal, "")
+
+    @property
+    def _at(self) -> float:
+        """The moment in frames of the shot."""
+        return self.actor.frame / FPS * self._shot.fps
+
+    @property
+    def _frame(self) -> int:
+        """The moment as a frame of the shot."""
+        return math.ceil(self._at - 1e-6)
+
+    @property
+    def _place(self) -> Array:
+        return np.array(self.actor.root[:2])
+
+    @property
+    def _held(self) -> Held | None:
+        return None if self.actor.hands is None else Held.of(self.actor.hands.holding, self.actor.scenery)
+
+    def _passed(self, since: int) -> float:
+        """Seconds since a frame of the rollout."""
+        return (self.actor.frame - since) / FPS
+
+    def _enter(self, stage: Stage) -> bool:
+        now = self.actor.frame
+        self._stage, self._since, self._still, self._waits_since = stage, now, now, now
+        self._nearest, self._got_on = math.inf, now
+        return True
+
+    def _advance(self) -> bool:
+        """Whether the present stage ended."""
+        match self._stage:
+            case Stage.WAIT:
+                return self._set_off()
+            case Stage.TURN:
+                return self._turn()
+            case Stage.GO:
+                return self._go()
+            case Stage.DO:
+                return self._do()
+            case Stage.SETTLE:
+                return self._settle()
+            case Stage.PAUSE:
+                return self._passed(self._since) >= PAUSE and self._start()
+            case Stage.HOLD:
+                return self._passed(self._since) >= self._key.hold and self._finish()
+
+    def _set_off(self) -> bool:
+        key = self._key
+        if key.start is not None and self._at < key.start - 1e-6:
+            self._rest()
+            return False
+        self._outcome.set_off = self._frame
+        self._outcome.late = 0 if key.start is None else self._frame - key.start
+        self._tries, self._turns, self._aim = 0, 0, None
+        self.actor.begin(key)
+        return self._start() if self._task.goes else self._stay()
+
+    def _finish(self, trouble: str = "") -> bool:
+        self._outcome.trouble = trouble
+        self._outcome.done = self._frame
+        self._came = None if trouble or self._leg is None else self._leg.place
+        if trouble and self._posture is None:
+            self.actor.stand(self._place, None)
+        self.number += 1
+        return self._enter(Stage.WAIT)
+
+    def _stay(self) -> bool:
+        """Without a way: in the posture that the character is in, or standing and turned as asked."""
+        if self._posture is not None:
+            self._outcome.arrived = self._frame
+            return self._enter(Stage.HOLD)
+        self._outcome.facing = self._task.facing(self._planners.still, self._key, self._place, self._at)
+        self.actor.face(self._outcome.facing)
+        return self._enter(Stage.SETTLE)
+
+    def _rest(self) -> None:
+        """Want no more of a thing that was used, but stay in its posture."""
+        if self._posture is None:
+            self.actor.rest()
+
+    def _start(self, again: bool = False) -> bool:
+        """Find the way from where the character is, and go; a key without a way is done at once, with the reason.
+        again: it waits on its way, and waits on where there is no other."""
+        key, task, actor, place = self._key, self._task, self.actor, self._place
+        if task.is_done(actor.hands, self._thing, actor.root, actor.scenery, actor.frame):
+            self._outcome.arrived = self._frame
+            self._rest()
+            return self._enter(Stage.HOLD)
+        planners = self._planners.planners(actor.scenery, actor.frame, actor.load)
+        try:
+            if task.interacts:
+                if trouble := task.hands_trouble("" if actor.load is None else actor.load.name):
+                    raise RouteError(trouble)
+                aim = self._aimed(task.approach(planners[-1], key, self._at).sides[0][0].handles, place)
+                near = np.linalg.norm(aim.place[:2] - place) < AT_HAND
+                # A second try begins where the character stands before the thing.
+                at_once = near and task.at_once and not self._tries and self._posture is None
+                if at_once and task.in_sector(aim, place) and self._is_free(task.stand_before(aim)):
+                    return self._approach()
+            leg = leg_from(
+                place, self._starts(place), planners, lambda one: task.approach(one, key, self._at), key, self._at
+            )
+            if task.interacts:
+                # The character stands on another side than it came from, or the thing is taken from another.
+                self._aimed(leg.handles, leg.place, from_stand=True)
+        except RouteError as error:
+            return not again and self._finish(str(error))
+        self._leg = leg
+        if self._aim is None:
+            self._outcome.place, self._outcome.facing = leg.place.tolist(), leg.facing
+        if leg.route.length < actor.near_end:
+            return self._arrive() if self._aim is None else self._approach()
+        self._leave()
+        self._foot = self._foot if leg.foot is None else leg.foot
+        self._walker = planners[0].walker(leg.route, task.gait(key), key.speed, float(actor.root[3]))
+        if actor.turn_first(self._walker, leg):
+            return self._enter(Stage.TURN)
+        self._set_out()
+        return self._enter(Stage.GO)
+
+    def _aimed(self, handles: Handles | None, place: Array, from_stand: bool = False) -> Reach:
+        """What to ask the network for near the thing, of a character that comes from a place (2,) and uses it by these
+        handles. from_stand: the place is where its way to the thing ends."""
+        actor = self.actor
+        thing = actor.scenery.collider(self._thing)
+        pose, root = actor.scenery.pose(thing.name, actor.frame), np.array([*place, *actor.root[2:]])
+        self._aim = self._task.aim(self._key, thing, pose, handles, root, self._held, from_stand)
+        self._outcome.place, self._outcome.facing = self._aim.place[:2].tolist(), self._aim.facing
+        return self._aim
+
+    def _starts(self, place: Array) -> Sequence[Array]:
+        """Places (2,) from which the way may lead, best first: where the character is, or to which it first goes from
+        its posture, down from a height, or back from where there is no room."""
+        ends = (self._came, None if self._leg is None else self._leg.place)
+        came = [end for end in ends if end is not None and np.linalg.norm(end - place) < AT_HAND]
+        if self._posture is not None:
+            return [self._posture.exit, *came]
+        if self.actor.is_high and self._foot is not None:
+            return [self._foot]
+        return [place, *came]
+
+    def _leave(self) -> None:
+        """Leave the posture that the character is in."""
+        if self._posture is not None:
+            self.seatings[-1] = replace(self.seatings[-1], left=self.actor.frame)
+            self._left, self._posture = self._posture, None
+
+    def _turn(self) -> bool:
+        """Turning to the way first."""
+        assert self._leg is not None
+        if not self.actor.has_turned(self._leg) and self._passed(self._since) < PATIENCE:
+            return False
+        self._set_out()
+        return self._enter(Stage.GO)
+
+    def _set_out(self, door: str = "") -> None:
+        """Walk, with what is in the hands, through the door of that name."""
+        assert self._walker is not None
+        rises = bool(self.seatings) and self.seatings[-1].left == self.actor.frame
+        left = self._left if rises else None
+        self.actor.walk(self._walker, self._task.runs(self._key), left, door, self._aim is None and not door)
+
+    def _go(self) -> bool:
+        """On the way: there, near enough to use the thing, held up, or stuck."""
+        actor, left = self.actor, self.actor.walker.left
+        if self._aim is None and left <= actor.near_end:
+            return self._arrive()
+        if not actor.waits():
+            self._waits_since = actor.frame
+        elif self._passed(self._waits_since) > WAITING and not self._key.route:
+            self._waits_since = actor.frame
+            return self._start(again=True)
+        else:
+            self._got_on = actor.frame
+        if self._aim is not None and (left <= actor.near_end or (left <= NEAR and self._in_reach(self._aim))):
+            return self._approach()
+        if left < self._nearest - GETS_ON:
+            self._nearest, self._got_on = left, actor.frame
+        stands = self._passed(self._got_on)
+        if stands > HOVERS:
+            if self._aim is None and left <= actor.nearly_there:
+                return self._arrive()
+            if self._aim is not None and actor.load is not None and left <= NEAR_USE:
+                return self._approach()
+        if stands >= BALKING and self._turns < MOST_TURNS and actor.balks():
+            self._turns += 1
+            return self._start()
+        if stands > PATIENCE:
+            what = f"{left:.1f} m short of '{self._thing or self._key.goal}'"
+            return self._again(f"The character stopped {what}: something blocks the way. Move it, or draw a route.")
+        return False
+
+    def _in_reach(self, aim: Reach) -> bool:
+        """Whether the network can be left to come to the thing of an aim from here."""
+        assert self._leg is not None
+        # A character that still looks away from the way there would go backwards in a wide bend.
+        ahead = not self._tries and self.actor.looks_ahead()
+        return ahead and self._task.in_sector(aim, self._place) and self._is_free(self._leg.place)
+
+    def _is_free(self, end: Array) -> bool:
+        """Whether nothing but what the hands are at is on the straight way to a place (2,)."""
+        assert self._aim is not None
+        return is_free(self.actor.root, end, self.actor.scenery, self.actor.frame, self._aim.thing)
+
+    def _arrive(self) -> bool:
+        """At the end of a way, where nothing but standing is asked for."""
+        assert self._leg is not None
+        self._outcome.arrived = self._frame
+        if not self._task.stops and self._key.hold == 0:
+            return self._finish()
+        faces = self._task.turns or self._key.facing is not None
+        self.actor.stand(self._leg.place, self._leg.facing if faces else None)
+        return self._enter(Stage.SETTLE)
+
+    def _approach(self) -> bool:
+        """Near enough: the thing itself is asked for."""
+        assert self._aim is not None
+        self._leave()
+        self.actor.use(self._aim)
+        self._completion = self._task.begin(self.number, self._aim, self.actor.frame)
+        return self._enter(Stage.DO)
+
+    def _do(self) -> bool:
+        """What is done with the thing; whether it is finished or has failed."""
+        completion, actor = self._completion, self.actor
+        assert completion is not None and self._aim is not None
+        assert actor.character is not None and actor.hands is not None
+        done = completion.done(actor.character, actor.hands)
+        if completion.off is not None:
+            self._note(100 * completion.off[0], completion.off[1])
+        if done:
+            return self._done(completion)
+        if completion.released:
+            self._rest()
+        if not actor.is_still:
+            self._got_on = actor.frame
+        # With the thing taken or let go of, only the time of lifting is left to wait for.
+        if completion.off is None and (self._passed(self._got_on) > PATIENCE or self._passed(self._since) > LONGEST):
+            away = float(np.linalg.norm(actor.root[:2] - self._aim.place[:2]))
+            what = f"The character could not {self._task.verb} '{self._thing}', {away:.1f} m from it"
+            return self._again(f"{what}: make room before it, or set another approach side.")
+        return False
+
+    def _done(self, completion: Completion) -> bool:
+        """The thing is used: stay so, or go on through it."""
+        actor = self.actor
+        assert self._aim is not None and actor.character is not None
+        self._posture = completion.posture(actor.character, self._key)
+        if self._posture is not None:
+            self.seatings.append(self._posture.seating)
+        self._outcome.arrived = self._frame
+        if self._key.hold > 0:
+            self._rest()
+        leg = self._task.exit(self._aim, actor.root, actor.scenery)
+        if leg is None:
+            return self._enter(Stage.HOLD)
+        self._leg, self._aim = leg, None
+        self._outcome.place, self._outcome.facing = leg.place.tolist(), leg.facing
+        planner = self._planners.planners(actor.scenery, actor.frame, actor.load)[0]
+        self._walker = planner.walker(leg.route, self._task.gait(self._key), self._key.speed, float(actor.root[3]))
+        self._set_out(self._thing)
+        return self._enter(Stage.GO)
+
+    def _again(self, trouble: str) -> bool:
+        """Stuck: look for another way, and give up the next time."""
+        self._tries += 1
+        if self._tries > SECOND_TRIES:
+            return self._finish(trouble)
+        self.actor.stand(self._place, None)
+        return self._enter(Stage.PAUSE)
+
+    def _settle(self) -> bool:
+        """Standing still, turned as asked, or out of patience."""
+        facing = self._outcome.facing
+        turn = 0.0 if facing is None else float(wrap_angle(np.array(facing - self.actor.root[3])))
+        if not self.actor.is_still or abs(turn) > self.actor.turned:
+            self._still = self.actor.frame
+        if self._passed(self._still) < SETTLED and self._passed(self._since) < PATIENCE:
+            return False
+        if self._outcome.arrived is None:
+            self._outcome.arrived = self._frame
+        self._measure()
+        return self._enter(Stage.HOLD)
+
+    def _measure(self) -> None:
+        out, root = self._outcome, self.actor.root
+        away = None if out.place is None else 100 * math.hypot(*(root[:2] - out.place))
+        self._note(away, None if out.facing is None else out.facing - root[3])
+
+    def _note(self, error_cm: float | None, turn: float | None) -> None:
+        """Keep by how much the character is off: centimetres, radians."""
+        self._outcome.error_cm = error_cm
+        self._outcome.error_deg = None if turn is None else math.degrees(abs(float(wrap_angle(np.array(turn)))))

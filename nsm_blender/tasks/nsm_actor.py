@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The NSM's character as the task machine moves it: goals for its network, and hands that move things."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Self
+
+import numpy as np
+
+from ..motion.root import angle_of
+from ..motion.rotations import Array, wrap_angle
+from ..planning.path_planner import Leg
+from ..planning.scene_planner import Load
+from ..planning.speed_profile import Walker
+from ..rollout.goal_input import Reach, Stay, Steer
+from ..rollout.held_objects import Hands
+from ..rollout.nsm import SceneCharacter
+from .actor import Actor
+from .carry import load_of
+from .protocol import Posture
+
+STILL = 0.12
+"""m/s of the root below which the character stands still."""
+AT_END = 0.2
+"""Metres of way left at which the character comes to a stop."""
+NEARLY = 0.28
+"""Metres of way left at which the character also stops that gets no nearer."""
+TURNED = math.radians(6)
+"""Radians of a turn on the spot that count as made."""
+UP = 0.15
+"""Metres above the floor from which the character first goes down the way that it came."""
+AWAY, TOWARDS = math.radians(50), math.radians(25)
+"""Radians from its way at which a character that is up on something, or carries something, turns on the spot before it
+goes, and up to which it does: else it walks its bend over the edge, or backs off."""
+BEGINNING = 0.3
+"""Metres of a way over which it is looked where it leads."""
+
+
+class NsmActor(Actor):
+    """An actor with hands. ground: height of the floor."""
+
+    character: SceneCharacter
+    hands: Hands
+
+    near_end, nearly_there, turned = AT_END, NEARLY, TURNED
+
+    def __init__(self, character: SceneCharacter, ground: float) -> None:
+        self.character = character
+        self.scenery = character.scenery
+        self.hands = Hands(character.scenery)
+        self._ground = ground
+        self._steer: Steer | None = None
+
+    def step(self) -> None:
+        """One frame of the body and of what is in its hands."""
+        self.character.step()
+        self.hands.follow(self.character, self.character.frame - 1)
+
+    def fork(self) -> Self:
+        """Another one that goes on from here on its own."""
+        out = copy.copy(self)
+        out.character = self.character.fork()
+        out.scenery = out.character.scenery
+        out.hands = self.hands.fork(out.scenery)
+        wanted = out.character.wanted
+        out._steer = wanted if isinstance(wanted, Steer) else None
+        return out
+
+    @property
+    def frame(self) -> int:
+        """Frames of the rollout so far, at 60 fps."""
+        return self.character.frame
+
+    @property
+    def root(self) -> Array:
+        """Place x, y, z and facing angle (4,)."""
+        return self.character.root
+
+    @property
+    def is_still(self) -> bool:
+        """Whether it stands still."""
+        return self.character.speed <= STILL
+
+    @property
+    def is_high(self) -> bool:
+        """Whether it is up on something."""
+        return float(self.root[2]) > self._ground + UP
+
+    @property
+    def load(self) -> Load | None:
+        """What it carries."""
+        return load_of(self.hands.holding, self.scenery)
+
+    @property
+    def walker(self) -> Walker:
+        """The one that leads it now, or led it last."""
+        assert self._steer is not None
+        return self._steer.walker
+
+    def turn_first(self, walker: Walker, leg: Leg) -> bool:
+        """Whether it is to turn on the spot before it goes; then it begins to."""
+        away = self._away(leg)
+        if not (self.is_high or self.hands.holding) or abs(away) <= AWAY:
+            return False
+        self.stand(self.root[:2].copy(), self.root[3] + away)
+        return True
+
+    def has_turned(self, leg: Leg) -> bool:
+        """Whether it looks along the leg as far as it needs to set off."""
+        return abs(self._away(leg)) <= TOWARDS
+
+    def _away(self, leg: Leg) -> float:
+        """Radians from where the character looks to the beginning of a leg."""
+        points = leg.route.points[:, :2]
+        far = np.linalg.norm(points - points[0], axis=1)
+        first = points[int(np.argmax(far > BEGINNING))] - points[0]
+        return float(wrap_angle(angle_of(first) - self.root[3]))
+
+    def stand(self, place: Array, facing: float | None) -> None:
+        """Stand at a place (2,), turned to an angle or as it is."""
+        hold, facing = self.hands.holding, float(self.root[3]) if facing is None else facing
+        at = np.append(place, self.scenery.ground(self.frame, place[None], self._ground))
+        self.character.wish(Stay(at, facing) if hold is None else Stay(at, facing, "carry", hold.name))
+
+    def face(self, facing: float | None) -> None:
+        """Stand where it does, turned to an angle or as it is."""
+        self.stand(self.root[:2].copy(), facing)
+
+    def rest(self) -> None:
+        """Want no more of a thing that was used."""
+        if isinstance(self.character.wanted, Reach):
+            self.face(None)
+
+    def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str, to_stand: bool) -> None:
+        """Follow a walker, with what is in the hands."""
+        hold, floor, scenery, frame = self.hands.holding, self._ground, self.scenery, self.frame
+        self._steer = Steer(
+            walker,
+            "run" if runs and hold is None else "walk" if hold is None else "carry",
+            "" if hold is None else hold.name,
+            ground=lambda places: scenery.ground(frame, places, floor),
+            pace=self.character.speed,
+            rest=0.0 if left is None else left.seconds,
+            door=door,
+            # Nothing is kept off in which the character still stands.
+            seat="" if left is None else left.seating.aim.thing,
+            free=to_stand,
+        )
+        self.character.wish(self._steer)
+
+    def use(self, aim: Reach) -> None:
+        """Use a thing."""
+        self.character.wish(aim)
+
+    def looks_ahead(self) -> bool:
+        """Whether it looks along its way, and has no gap before it."""
+        assert self._steer is not None
+        return self._steer.looks_along(self.root) > 0 and not self.walker.squeezes
+
+    def balks(self) -> bool:
+        """Whether it is turned away from its way with something in the hands."""
+        way = float(self.walker.path.heading(np.array(self.walker.along)))
+        return self.hands.holding is not None and abs(float(wrap_angle(np.array(way - self.root[3])))) > AWAY

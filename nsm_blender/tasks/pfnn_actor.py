@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The PFNN's character as the task machine moves it: it walks, stands, and stops before what moves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..geometry.colliders import Surroundings
+from ..geometry.scene_state import Scenery
+from ..models.pfnn import FPS
+from ..motion.rotations import Array, wrap_angle
+from ..planning.occupancy_grid import ANKLE, ObstacleOutlines
+from ..planning.path_planner import Leg, Planner
+from ..planning.speed_profile import Walker
+from ..planning.trajectory import ARRIVED, CAME_TO_REST, Future, Standing, State
+from ..planning.velocity_constraints import Berth
+from ..shot.goals import ActionKey
+from ..shot.shot import Shot
+from .actor import Actor
+from .machine import TaskMachine
+from .protocol import Posture
+
+TURN_FIRST = math.radians(40)
+"""Radians from its way at which a character that stands turns on the spot before it goes."""
+TURNED_ENOUGH = math.radians(15)
+"""Radians from its way at which such a character goes."""
+FACING = math.radians(3)
+"""Radians of a turn on the spot that count as made."""
+LOOK_AHEAD = np.arange(0.0, 4.01, 0.25)
+"""Seconds from now for which the ways of moving things are foreseen."""
+FORESEEN = 3.0
+"""Seconds from now for which the character's own way is foreseen."""
+EARLY, LATE = 1, 2
+"""Steps of LOOK_AHEAD before and after the character's own time at a place, in which it must be free."""
+SPARE = 0.1
+"""Metres beyond the body's radius that must be free of what moves."""
+_ALONG = np.arange(0.0, 4.01, 0.2)
+"""Metres along the way at which it is looked."""
+_LOOKS = 6
+"""Frames between two such looks."""
+
+
+class PfnnActor(Actor):
+    """An actor without hands; at the same time the commands of a shot with action keys."""
+
+    near_end, nearly_there, turned = ARRIVED, ARRIVED, FACING
+
+    def __init__(self, shot: Shot) -> None:
+        x, y, _, angle = (0.0, 0.0, 0.0, 0.0) if shot.start is None else shot.start
+        self._shot, self._planner = shot, Planner(shot)
+        self._moving = Surroundings([c for c in shot.colliders if c.name in self._planner.movers])
+        self.scenery = Scenery(Surroundings(shot.colliders), shot.fps)
+        self._state = State(x, y, angle, 0.0)
+        self._standing, self._facing = Standing(np.array([x, y])), angle
+        self._walker: Walker | None = None
+        self._walks = False
+        self._berth: Berth | None = None
+        self._stop, self._looked = math.inf, -1
+        self.machine = TaskMachine(shot, self)
+
+    def future(self, state: State) -> Future:
+        """The trajectory asked for, and on to the next stage or key when it is time."""
+        self._state = state
+        self.machine.advance()
+        walks = self._walks
+        future = self.walker.future(state, self._stop) if walks else self._standing.future(state, self._facing)
+        return replace(future, berth=self._berth)
+
+    def report(self, state: State) -> list[dict[str, Any]]:
+        """The outcomes of the keys, for a shot that ends at `state`."""
+        self._state = state
+        return self.machine.report()
+
+    def undersides(self, places: Array) -> Array:
+        """Heights (T,) of the lowest of what is crouched under at places (T, 2); infinite where there is nothing."""
+        return self._planner.undersides(places)
+
+    @property
+    def frame(self) -> int:
+        """Frames of the rollout so far, at 60 fps."""
+        return round(self._state.time * FPS)
+
+    @property
+    def root(self) -> Array:
+        """Place x, y, z and facing angle (4,)."""
+        return np.array([self._state.x, self._state.y, self._planner.ground, self._state.angle])
+
+    @property
+    def is_still(self) -> bool:
+        """Whether it stands still."""
+        return math.hypot(*self._state.velocity) <= CAME_TO_REST
+
+    @property
+    def walker(self) -> Walker:
+        """The one that leads it now, or led it last."""
+        assert self._walker is not None
+        return self._walker
+
+    def begin(self, key: ActionKey) -> None:
+        """A key begins."""
+        # An animator's own way is gone wherever it leads.
+        self._berth = None if key.route else self._planner.berth()
+
+    def turn_first(self, walker: Walker, leg: Leg) -> bool:
+        """Whether it is to turn on the spot before it goes; then it begins to."""
+        heading = walker.heading()
+        if abs(float(wrap_angle(np.array(heading - self._state.angle)))) <= TURN_FIRST:
+            return False
+        self.stand(self.root[:2], heading)
+        return True
+
+    def has_turned(self, leg: Leg) -> bool:
+        """Whether it looks along the leg as far as it needs to set off."""
+        return abs(float(wrap_angle(np.array(self._facing - self._state.angle)))) < TURNED_ENOUGH
+
+    def stand(self, place: Array, facing: float | None) -> None:
+        """Stand at a place (2,), turned to an angle or as it is."""
+        if facing is None:
+            facing = self.walker.heading() if self._walks else self._state.angle
+        self._standing, self._facing, self._walks = Standing(place), facing, False
+
+    def face(self, facing: float | None) -> None:
+        """Stand where it does, turned to an angle or as it is."""
+        self._facing = self._facing if facing is None else facing
+
+    def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str, to_stand: bool) -> None:
+        """Follow a walker, with what is in the hands."""
+        self._walker, self._walks = walker, True
+        self._stop, self._looked = math.inf, -1
+
+    def waits(self) -> bool:
+        """Whether it stands before something that moves."""
+        self._look()
+        return self._stop < math.inf and self.is_still
+
+    def _look(self) -> None:
+        """Where on the way something that moves will be at the time, so that the character stops before it (PFNN 6)."""
+        if not len(self._moving) or (self._looked >= 0 and self.frame - self._looked < _LOOKS):
+            return
+        self._looked = self.frame
+        walker = self.walker
+        along = np.minimum(walker.along + _ALONG, walker.path.length)
+        places = walker.path.position(along)
+        times = (self._state.time + LOOK_AHEAD) * self._shot.fps
+        away = np.stack([self._things_at(time).distance(places) for time in times])
+        radius = self._shot.route_options.radius
+        near = away < radius + SPARE
+        mine = np.searchsorted(along[:-1], walker.ahead(LOOK_AHEAD[LOOK_AHEAD <= FORESEEN]))
+        met = any(near[max(n - EARLY, 0) : n + LATE + 1, place].any() for n, place in enumerate(mine))
+        # A character that is in the way of something already does best to go on.
+        in_its_way = away[:, 0].min() < radius - SPARE
+        swept = near.any(axis=0)
+        self._stop = float(along[max(int(swept.argmax()) - 1, 0)]) if met and not in_its_way else math.inf
+
+    def _things_at(self, frame: float) -> ObstacleOutlines:
+        """What moves and is in a body's way, from above."""
+        options = self._shot.route_options
+        things = ObstacleOutlines.of(self._moving.at(frame))
+        return things.between(self._planner.ground + ANKLE, self._planner.ground + options.height)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Says before the bake what in a shot's action keys cannot work, key by key, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ShotError
+from ..planning.occupancy_grid import ANKLE, TOLERANCE, ObstacleOutlines
+from ..planning.path_planner import Planner
+from ..rollout import nsm_network
+from ..shot.goals import LOCOMOTION, ActionKey
+from ..shot.shot import Shot
+from .arrival_times import Foreseen, foresee
+from .registry import task_of
+
+UPSTAIRS = 0.3
+"""Metres: a goal that is further above or below the ground than this is not on it."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with one key. key: its number, counted from 0. fatal: the bake is refused for it."""
+
+    key: int
+    text: str
+    fatal: bool
+
+
+def check(shot: Shot, able: Collection[str] | None = None) -> list[Problem]:
+    """What cannot work in the keys of a shot, in their order; none when all is well. Raises ShotError when the shot's
+    data themselves make no sense, and WeightsError when a model card cannot be read.
+
+    able: actions that can be done; None for all that the installed networks can do.
+    """
+    shot.validate()
+    able = nsm_network.able() if able is None else able
+    planner, held = Planner(shot), ""
+    out: list[Problem] = []
+    for number, (key, seen) in enumerate(zip(shot.keys, foresee(shot, able), strict=True)):
+        task, thing = task_of(key), planner.thing(key)
+        out += [Problem(number, text, True) for text in _impossible(planner, key, seen, able)]
+        out += [Problem(number, text, True) for text in [task.hands_trouble(held)] if text]
+        out += [Problem(number, text, False) for text in _doubtful(shot, planner, key, seen)]
+        out += [Problem(number, text, fatal) for text, fatal in task.problems(planner, key, seen.set_off, held)]
+        held = task.held_after(held, "" if thing is None else thing.name)
+    return out
+
+
+def refuse(shot: Shot, able: Collection[str] | None = None) -> None:
+    """Raise ShotError when a key of the shot cannot work, with the reason. able: as for `check`."""
+    for problem in check(shot, able):
+        if problem.fatal:
+            raise ShotError(f"Action key {problem.key + 1} ({shot.keys[problem.key].action}): {problem.text}")
+
+
+def _impossible(planner: Planner, key: ActionKey, seen: Foreseen, able: Collection[str]) -> list[str]:
+    out, task, thing = [], task_of(key), planner.thing(key)
+    what = task.doing.capitalize()
+    if task.role and (thing is None or thing.role != task.role):
+        out.append(f"{what} needs a {task.role}. Attach the goal '{key.goal}' to one.")
+    elif task.role and thing is not None and thing.handles is None:
+        out.append(f"The {task.role} '{thing.name}' has no handles yet. Press Propose Handles.")
+    if key.action not in able:
+        network = "the networks that are installed" if set(able) - set(LOCOMOTION) else "the locomotion network"
+        out.append(f"{what} is beyond {network}. Use {', '.join(able)}.")
+    return [*out, seen.trouble] if seen.trouble else out
+
+
+def _doubtful(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> list[str]:
+    out = []
+    if key.start is not None and key.start >= shot.frames:
+        out.append(f"It sets off at frame {key.start}, after the end of the shot.")
+    elif key.start is not None and key.start < seen.free_early - 1:
+        late = math.ceil(seen.free - key.start)
+        out.append(f"It sets off about {late} frames late, as the key before is not done at frame {key.start}.")
+    if seen.set_off < shot.frames <= seen.early:
+        lacking = math.ceil(seen.done - shot.frames + 1)
+        out.append(f"Too few frames: the shot ends about {lacking} frames before it is done.")
+    if seen.idle:
+        out.append(task_of(key).nothing_left)
+    goal = planner.goal(key, seen.set_off)
+    if goal is not None and not goal.collider and not task_of(key).role:
+        above = goal.place[2] - planner.ground
+        if abs(above) > UPSTAIRS:
+            where = "above" if above > 0 else "below"
+            out.append(f"The goal is {abs(above):.1f} m {where} the ground. The character walks to the ground there.")
+    return [*out, *_in_the_way(shot, planner, key, seen)]
+
+
+def _in_the_way(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> list[str]:
+    """What the animator's own route leads too near to."""
+    if not key.route or seen.leg is None:
+        return []
+    options = shot.route_options
+    things = ObstacleOutlines.of(planner.surroundings.at(seen.set_off))
+    near = things.between(planner.ground + ANKLE, planner.ground + options.height)
+    points = seen.leg.route.points[:, :2]
+    clear = near.distance(points)
+    need = np.where(seen.leg.route.sideways, options.slim, options.radius)
+    worst = int((clear - need).argmin())
+    if clear[worst] >= need[worst] - TOLERANCE:
+        return []
+    owner = near.nearest(points[worst])
+    name = "" if owner is None else planner.surroundings.names[owner]
+    how = "through" if clear[worst] == 0 else f"{100 * clear[worst]:.0f} cm past"
+    return [f"Its route leads {how} '{name}'. The body needs {100 * need[worst]:.0f} cm."]
