@@ -29,9 +29,9 @@ from ..rollout.held_objects import (
 from ..rollout.nsm import SceneRecord
 from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
 from .allowed_contacts import Room
-from .climbing import climbing
 from .corrections import Correction, held, resettled, seated
 from .foot_contacts import foot_contacts
+from .footholds import footholds
 from .hand_targets import HandTargets, carrying, gripping
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
@@ -79,20 +79,19 @@ def posed(
     things = _tracks(hands, by_name, count, rate)
     places, planted = _planted(record, hips, rotations, contacts, wanted)
     steps = Surroundings([collider for collider in colliders if collider.role == "climbable"])
-    near = _around(root, steps, rate)
-    if climb := climbing(places, planted, root[:, 3], contacts, near, steps.names, float(root[0, 2])):
-        contacts, rotations = climb.contacts, climb.leaning(rotations)
-        hips += climb.hips
-        wanted[:, climb.toes] = places[:, climb.toes]
-        places, planted = _shifted(climb.feet, record, hips, rotations, contacts, wanted)
+    contacts, shifts = footholds(places, contacts, _around(root, steps, rate), float(root[0, 2]))
+    if shifts:
+        toes = MODEL_SKELETON.indices([side + "Toe" for side in shifts])
+        wanted[:, toes] = places[:, toes]
+        places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
     room = Room(record, hands, colliders, things, rate)
     before = places, planted
     body = WholeBody(
         places, planted, _wanted(room, places, planted, root, contacts, hands, seatings, by_name, things, rate)
     )
-    shifts = stood(body.displacements(), body.stands)
-    places, rotations = body.posed(shifts)
-    root[:, :2] += shifts[:, HIPS][:, :2]
+    moves = stood(body.displacements(), body.stands)
+    places, rotations = body.posed(moves)
+    root[:, :2] += moves[:, HIPS][:, :2]
     targets = HandTargets(places, rotations)
     for hold in hands.holds:
         targets.hold(hold, things[hold.name])

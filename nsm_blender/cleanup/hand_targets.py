@@ -96,7 +96,7 @@ def surface(cuboids: Cuboids) -> Array:
         ticks = [np.linspace(-h, h, max(2, int(np.ceil(2 * h / SPACING)) + 1)) for h in half]
         grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 3)
         out.append(grid[(np.abs(np.abs(grid) - half) < 1e-9).any(axis=1)] + middle)
-    return np.concatenate(out)
+    return np.concatenate(out) if out else np.zeros((0, 3))
 
 
 def _depths(obstacles: Obstacles, points: Array, frame: int) -> Array:
@@ -142,8 +142,7 @@ class HandTargets:
 
     def _press(self, hold: Hold, poses: Array, last: int) -> None:
         """The palms onto the faces, as far as the arms reach."""
-        count, blend = len(poses), BLEND
-        weight = eased(count, hold.taken - blend, hold.taken, last - 1, last - 1 + SPREAD)
+        weight = eased(len(poses), hold.taken - 2 * FIRM, hold.taken - FIRM, last - 1, last - 1 + SPREAD)
         for side, face in (("Left", hold.handles.left), ("Right", hold.handles.right)):
             place = pressed(np.array(face), hold, poses)
             off = place - palm(self._places, self._rotations, side)

@@ -190,6 +190,10 @@ class Body:
         relative = moves[:, end] - moves[:, upper]
         moves[:, middle] = moves[:, upper] + bend @ relative
         moves[:, middle, :, SWIVELS[name]] += aside * side
+        if name.endswith("Hand"):
+            # An arm's plane turns with the trunk, also about the arm's own line.
+            for turn in (PELVIS, TRUNK):
+                moves[:, middle, :, turn] += (aside * side)[:, :, None] * along[:, None]
 
 
 def _dot(a: Array, b: Array) -> Array:

@@ -91,6 +91,8 @@ def lean_back(
         at = np.full(len(_TRIED), min(first + round(LEANS_IN), last))
         seat = Surroundings([colliders[seating.aim.thing]]).at(float(at[0]) * rate)
         way = _to_backrest(*_leaned(places[at], rotations[at], facing[at], _TRIED), seat)
+        if not way:
+            continue
         share = eased(count, first, first + LEANS_IN, last if seating.left is not None else count, last + LEANS_OUT)
         hips, tilt = _leaning(places, facing, share * way)
         on = (share > 0).astype(float)

@@ -19,7 +19,7 @@ from ..motion.filters import runs, velocity
 from ..motion.motion import Motion
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from ..planning.occupancy_grid import Footprints
+from ..planning.occupancy_grid import ObstacleOutlines
 from ..rollout.nsm_network import actions_of
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
@@ -97,7 +97,7 @@ def _longest(on: Array) -> float:
 
 def _ground(places: Array, colliders: Sequence[Collider]) -> Array:
     """Height (T, N) of the floor, or of the top that is there, under places (T, N, 2). The tops stand still."""
-    tops = Footprints.of(Surroundings([one for one in colliders if one.role in CLIMBABLE]).at(0))
+    tops = ObstacleOutlines.of(Surroundings([one for one in colliders if one.role in CLIMBABLE]).at(0))
     on = tops.distances(places.reshape(-1, 2)) <= 0
     out: Array = np.where(on, tops.high, 0.0).max(axis=1, initial=0.0).reshape(places.shape[:2])
     return out

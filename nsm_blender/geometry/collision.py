@@ -16,6 +16,8 @@ _TOUCHING = 1e-4
 """Meters between two cuboids of a thing that make them one body: a way out of one leads on into the other."""
 _ACROSS = 0.45
 """Meters, about the length of the longest bone, within which a further cuboid is in the way of a whole bone."""
+_ALIKE = 0.3
+"""Cosine between two ways out from which they lead to the same side."""
 _OVERLAP = 5
 """Moments around a change of sides in which a part is out on both: it goes round the edge, not through it."""
 _FARTHEST = 1.0
@@ -75,10 +77,14 @@ class Obstacles:
     def contacts(self, balls: Balls, points: Array, moments: Array, near: float) -> Contacts:
         """Balls around points (F, P, 3) at moments (F,) that are in things or within `near` meters of them; their
         moments are counted from 0, as in `moments`."""
+        if not points.shape[1]:
+            return _NONE
         reach = float(balls.radii.max()) + near
         low, high = points.min(axis=1) - reach, points.max(axis=1) + reach
         found = list[Contacts]()
         for index, thing in enumerate(self._things):
+            if not len(thing.middle):
+                continue
             now = thing.at(moments)
             away = np.maximum(np.maximum(low - now.centre, now.centre - high), 0)
             close = (np.einsum("fi,fi->f", away, away) <= now.bound**2) & self._there[moments, index]
@@ -140,7 +146,7 @@ class _Thing:
         away, way = self._nearest(local[moment, ball], float(radii.max()) + near)
         kept = away <= radii[ball] + near
         moment, ball, away, way = moment[kept], ball[kept], away[kept], way[kept]
-        if (away < 0).any():
+        if (away <= 0).any():
             both = self._leave_together(
                 balls, (points, moments, local, rotation), number, (moment, ball, away, way), floor
             )
@@ -190,7 +196,7 @@ class _Thing:
         points, moments, local, rotation = where
         radii, parts = balls.radii, balls.parts
         many = int(parts.max()) + 1
-        touched = np.flatnonzero(away < radii[ball])
+        touched = np.flatnonzero(away <= radii[ball])
         whole = np.unique(moment[touched] * many + parts[ball[touched]])
         owner, member = np.nonzero(parts == (whole % many)[:, None])
         at = whole[owner] // many
@@ -200,9 +206,9 @@ class _Thing:
         gives = [balls.gives(member, moments[at], number, ways[at, d]) for d in range(len(_DIRECTIONS))]
         exits = np.where((exits > 0) & low, np.inf, np.maximum(exits - np.stack(gives, axis=1), 0))
         farthest = np.maximum.reduceat(exits, np.flatnonzero(np.diff(owner, prepend=-1)))
-        inside = np.unique(moment[away < 0] * many + parts[ball[away < 0]])
+        inside = np.unique(moment[away <= 0] * many + parts[ball[away <= 0]])
         group = np.searchsorted(whole, moment[touched] * many + parts[ball[touched]])
-        deep = np.isin(whole, inside)
+        deep = _nearly(whole // many, whole % many, np.isin(whole, inside))
         kept = [(number, int(one % many), int(moments[one // many])) for one in whole]
         known = np.array([balls.sides.get(one, -1) for one in kept])
         farthest[known >= 0] = np.where(known[known >= 0, None] == _EACH, farthest[known >= 0], np.inf)
@@ -210,8 +216,12 @@ class _Thing:
         balls.sides.update(zip(kept, chosen.tolist(), strict=True))
         also = np.where(deep, _across_changes(whole // many, whole % many, chosen), -1)
         chosen = np.where(deep, chosen, -1)
-        on = touched[chosen[group] >= 0]
-        away[on], way[on] = self._out(local, radii, moment[on], ball[on], chosen[group[chosen[group] >= 0]])
+        turned = np.flatnonzero(chosen[group] >= 0)
+        # A ball that only touches, and on much the same side, leaves straight.
+        straight = np.einsum("ni,ni->n", way[touched[turned]], _DIRECTIONS[chosen[group[turned]]]) > _ALIKE
+        turned = turned[~straight | (away[touched[turned]] <= 0)]
+        on = touched[turned]
+        away[on], way[on] = self._out(local, radii, moment[on], ball[on], chosen[group[turned]])
         more = touched[also[group] >= 0]
         other = self._out(local, radii, moment[more], ball[more], also[group[also[group] >= 0]])
         return moment[more], ball[more], *other
@@ -243,6 +253,18 @@ class _Thing:
                         break
                     far[row[starts]] = farther
         return out
+
+
+def _nearly(moment: Array, part: Array, inside: Array) -> Array:
+    """Whether (N,) a part is inside, or soon, or was lately."""
+    order = np.lexsort((moment, part))
+    out = inside.copy()
+    for shift in range(1, _OVERLAP + 1):
+        first, second = order[:-shift], order[shift:]
+        near = (part[first] == part[second]) & (moment[second] - moment[first] <= _OVERLAP)
+        out[first[near & inside[second]]] = True
+        out[second[near & inside[first]]] = True
+    return out
 
 
 def _across_changes(moment: Array, part: Array, chosen: Array) -> Array:

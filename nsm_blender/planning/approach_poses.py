@@ -17,7 +17,7 @@ from ..geometry.spots import at_spot
 from ..motion.root import angle_of
 from ..motion.rotations import Array, normalize, rotate
 from ..shot.goals import Goal
-from .occupancy_grid import Footprints
+from .occupancy_grid import ObstacleOutlines
 
 BEFORE = 0.05
 """Metres between the body's outline and the thing that it stands before."""
@@ -60,7 +60,7 @@ class Approach:
     """
 
     sides: list[Side]
-    apart: Footprints | None = None
+    apart: ObstacleOutlines | None = None
     onward: Sequence[Array] = ()
     no_room: Callable[[Stand], str] = lambda _: "There is no room to stand."
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..motion.rotations import Array
-from .occupancy_grid import TOLERANCE, Footprints
+from .occupancy_grid import TOLERANCE, ObstacleOutlines
 
 LONGEST = 1.9
 """Metres of the longest passage that is gone through sideways, from where a body's radius does not fit to where it fits
@@ -23,14 +23,14 @@ _FITS = 0.03
 """Metres to either side of a body that is led through the middle of a passage: ways on a grid are not so exact."""
 _STEP = 0.02
 """Metres between the places at which a passage is measured."""
-_LINE, _ALIKE = 0.2, 0.9
-"""Metres of middles that tell the line through a gap, and the least cosine between it and the first one."""
+_LINE = 0.2
+"""Metres of middles that tell the line through a gap."""
 _BESIDE = 0.2
 """Metres beside a gap's line within which a way is one through it."""
 _SHARES = (-1.0, -0.5, 0.5, 1.0)
 """Shares of the room that a body lacks by which the line is tried beside the middle."""
-_ROUNDS, _FEW, _PLACES = 8, 3, 5
-"""Steps in which a place comes to the middle of a gap, steps from near it, and places along it that are looked for."""
+_ROUNDS, _PLACES = 8, 5
+"""Steps in which a place comes to the middle of a gap; then middles along it that are looked for, and steps to each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Gap:
 
     middle: (2,) metres. along: (2,) unit vector straight through. reach: metres from the middle to where it begins
     (negative) and ends; infinite where that is too far. width: metres where it is narrowest. sides: the two things, by
-    their owners' numbers. spare: metres by which these count as farther apart than they are, see `Footprints.spare`.
+    their owners' numbers. spare: metres by which these count as farther apart than they are, see `ObstacleOutlines`.
     """
 
     middle: Array
@@ -94,7 +94,7 @@ class Gap:
         return np.vstack((before, self.middle + straight, after))
 
 
-def gaps_on(things: Footprints, points: Array, tight: Array, radius: float) -> list[tuple[int, int, Gap]]:
+def gaps_on(things: ObstacleOutlines, points: Array, tight: Array, radius: float) -> list[tuple[int, int, Gap]]:
     """The gaps on a way of points (N, 2), which are where it is tight (N,) for a body of `radius` metres: from which
     point up to which, the last ones first."""
     out = []
@@ -112,7 +112,7 @@ def gaps_on(things: Footprints, points: Array, tight: Array, radius: float) -> l
 
 
 def gap_at(
-    things: Footprints,
+    things: ObstacleOutlines,
     place: Array,
     towards: Array,
     radius: float,
@@ -128,13 +128,13 @@ def gap_at(
     # Jagged outlines turn the line between two points of them: straight is what leads through the middle all along.
     reach = np.clip(first.reach, -LONGEST, LONGEST)
     along = np.linspace(reach[0], reach[1], _PLACES + 2)[1:-1]
-    pairs = [_middle(things, first.middle + t * first.along, rounds=_FEW) for t in along]
+    pairs = [_middle(things, first.middle + t * first.along, rounds=_PLACES) for t in along]
     middles = np.array([one.middle for one in pairs if one is not None])
     if len(middles) < 2 or np.ptp(middles @ first.along) < _LINE:
         return first
     line = np.linalg.svd(middles - middles.mean(axis=0))[2][0]
     centred = _middle(things, middles.mean(axis=0), rounds=1)
-    if centred is None or abs(line @ first.along) < _ALIKE:
+    if centred is None:
         return first
     return max(first, _straight(things, centred, line, towards, radius, inside), key=lambda gap: gap.width)
 
@@ -162,7 +162,7 @@ class _Pair:
 
 
 def _straight(
-    things: Footprints,
+    things: ObstacleOutlines,
     pair: _Pair,
     along: Array,
     towards: Array,
@@ -187,13 +187,13 @@ def _straight(
     return Gap(place, along, (begin, end), width, pair.sides, pair.spare)
 
 
-def is_between(things: Footprints, place: Array, radius: float) -> bool:
+def is_between(things: ObstacleOutlines, place: Array, radius: float) -> bool:
     """Whether a place (2,) is in a gap that a body of `radius` metres does not fit into but sideways."""
     gap = gap_at(things, place, np.zeros(2), radius)
     return gap is not None and gap.width < 2 * (radius + _FITS)
 
 
-def _middle(things: Footprints, place: Array, rounds: int = _ROUNDS) -> _Pair | None:
+def _middle(things: ObstacleOutlines, place: Array, rounds: int = _ROUNDS) -> _Pair | None:
     """The pair of points between which is the middle of the gap that a place (2,) is in; None where there is nothing on
     one of the sides, or the place is in a thing."""
     pair = None
@@ -205,7 +205,7 @@ def _middle(things: Footprints, place: Array, rounds: int = _ROUNDS) -> _Pair | 
     return pair
 
 
-def _either_side(things: Footprints, place: Array) -> _Pair | None:
+def _either_side(things: ObstacleOutlines, place: Array) -> _Pair | None:
     """The nearest points of the things on either side of a place (2,); None as for `_middle`."""
     out = things.outward(place)
     away = np.hypot(*out.T)

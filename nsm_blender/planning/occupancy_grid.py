@@ -17,13 +17,15 @@ from ..shot.goals import RouteOptions
 ANKLE, CROUCHED = BODY.ankle, BODY.crouched
 TOLERANCE = 0.01
 """Metres that a body's radius may be missed by."""
-REACH = 0.35
-"""Metres beyond the body's radius up to which the distance to things is told apart."""
 CELL, MOST_CELLS = 0.05, 300_000
 """Metres between the points of the grid, and the number of points above which they are farther apart."""
 TIGHT, TIGHT_COST = 0.2, 1.5
 """Metres beyond the body's radius below which a way counts as tight, and metres of free walking that a metre of the
 tightest way costs more, so that ways keep off walls where there is room."""
+ROOMY = 0.15
+"""Metres beyond the body's radius that a route keeps off things where it can."""
+REACH = TIGHT + ROOMY
+"""Metres beyond the body's radius up to which the distance to things is told apart: farther off it changes no way."""
 CROUCH_COST, SIDEWAYS_COST = 3.0, 6.0
 """Metres of walking that a metre of crouching, and of going sideways through a gap, costs beside the walking itself."""
 BLOCKED = 1e5
@@ -31,7 +33,7 @@ BLOCKED = 1e5
 
 
 @dataclass(frozen=True, eq=False)
-class Footprints:
+class ObstacleOutlines:
     """N cuboids from above, as rectangles: centre, half (N, 2) metres, axis (N, 2) unit vector of the first edge;
     low, high (N,) height of their undersides and tops; owner (N,) collider; spare (N,) metres by which each counts as
     farther away than it is, as a narrower part of the body meets it."""
@@ -45,7 +47,7 @@ class Footprints:
     spare: Array | None = None
 
     @staticmethod
-    def of(placed: Placed) -> Footprints:
+    def of(placed: Placed) -> ObstacleOutlines:
         """The rectangles of placed cuboids: exact for upright ones, around the whole of tilted ones."""
         across = placed.rotation[:, :2, :] * placed.half[:, None, :]
         longest = (across**2).sum(1).argmax(1)
@@ -56,11 +58,11 @@ class Footprints:
         half = np.stack([np.abs((across * v[:, :, None]).sum(1)).sum(1) for v in (axis, side)], axis=1)
         rise = np.abs(placed.rotation[:, 2, :] * placed.half).sum(1)
         z = placed.centre[:, 2]
-        return Footprints(placed.centre[:, :2], half, axis, z - rise, z + rise, placed.owner)
+        return ObstacleOutlines(placed.centre[:, :2], half, axis, z - rise, z + rise, placed.owner)
 
-    def __getitem__(self, chosen: Array) -> Footprints:
+    def __getitem__(self, chosen: Array) -> ObstacleOutlines:
         """Those that `chosen`, a mask or indices, names."""
-        return Footprints(
+        return ObstacleOutlines(
             self.centre[chosen],
             self.half[chosen],
             self.axis[chosen],
@@ -70,18 +72,18 @@ class Footprints:
             None if self.spare is None else self.spare[chosen],
         )
 
-    def for_legs(self, ground: float, options: RouteOptions) -> Footprints:
+    def for_legs(self, ground: float, options: RouteOptions) -> ObstacleOutlines:
         """The same as met by a body that goes sideways: low things by the legs, tall ones by hips and arms."""
         return replace(
             self, spare=np.where(self.high < ground + BODY.hips, max(options.slim - BODY.shuffling, 0.0), 0.0)
         )
 
     @property
-    def bare(self) -> Footprints:
+    def bare(self) -> ObstacleOutlines:
         """The same where they are, for all heights of the body alike."""
         return replace(self, spare=None)
 
-    def between(self, low: float, high: float) -> Footprints:
+    def between(self, low: float, high: float) -> ObstacleOutlines:
         """Those that reach into the heights between `low` and `high`."""
         return self[(self.high > low) & (self.low < high)]
 
@@ -129,7 +131,7 @@ class OccupancyGrid:
     """
 
     def __init__(
-        self, things: Footprints, options: RouteOptions, ground: float, lowest: Array, highest: Array, cell: float
+        self, things: ObstacleOutlines, options: RouteOptions, ground: float, lowest: Array, highest: Array, cell: float
     ) -> None:
         self.radius = options.radius
         self.slim = options.slim
@@ -231,7 +233,7 @@ class OccupancyGrid:
         slope = np.stack(((1 - v) * (f10 - f00) + v * (f11 - f01), (1 - u) * (f01 - f00) + u * (f11 - f10)), axis=1)
         return value, slope / self.cell
 
-    def _clearance(self, things: Footprints, size: Array) -> Array:
+    def _clearance(self, things: ObstacleOutlines, size: Array) -> Array:
         """Metres from each point of the grid to the nearest of `things`, no more than the radius and REACH."""
         furthest = self.radius + REACH
         out = np.full(size, furthest**2)

@@ -18,22 +18,22 @@ from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
 from .approach_poses import BEFORE, Approach, Side, Stand
 from .narrow_passages import TURNED, gaps_on
-from .occupancy_grid import ANKLE, CROUCHED, TOLERANCE, Footprints
+from .occupancy_grid import ANKLE, CROUCHED, TOLERANCE, ObstacleOutlines
 from .path_search import SPACING, Finder, Route, finder, led_out, resampled, wider
 from .speed_profile import Walker
 from .velocity_constraints import Berth
 
-BESIDE = sorted(
-    ((out / 10, aside / 5) for out in range(4) for aside in (0, -1, 1, -2, 2, -3, 3)), key=lambda by: math.hypot(*by)
-)
+_ASIDE = sorted(range(-3, 4), key=abs)
+BESIDE = sorted(((out / 10, aside / 5) for out in range(4) for aside in _ASIDE), key=lambda by: math.hypot(*by))
 """Metres further out and aside from where its handles say that the character stands before a thing, the nearest first:
 the thing may be wider than they tell, or others stand close by."""
 MOVES = 1e-3
 """A collider whose poses differ by more than this, in metres or in the quaternion, moves."""
 _STEPS = 12
 """Points that are tested between a thing and where a body stands before it, 3 to 8 cm apart."""
-_KNOWN = 0.25
-"""Metres: points of an animator's route that are nearer to its ends than this are taken for those."""
+SAME_PLACE = 0.25
+"""Metres within which a place is taken for where the character is, or is to be: a point of an animator's route at its
+ends, and a goal that says where to look."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ class Planner:
         return out
 
     @cached_property
-    def _still(self) -> Footprints:
+    def _still(self) -> ObstacleOutlines:
         """What stands still and is in a body's way, from above."""
         return self.in_the_way(0)
 
@@ -148,9 +148,9 @@ class Planner:
         """The things that do not move, at a frame."""
         return self.surroundings.at(frame).without(self.movers)
 
-    def in_the_way(self, frame: float, without: Collection[str] = ()) -> Footprints:
+    def in_the_way(self, frame: float, without: Collection[str] = ()) -> ObstacleOutlines:
         """What does not move and is in a body's way at a frame, from above, but the things of these names."""
-        things = Footprints.of(self.around(frame).without(without))
+        things = ObstacleOutlines.of(self.around(frame).without(without))
         return things.between(self.ground + ANKLE, self.ground + self.shot.route_options.height)
 
     def _finder(self, frame: float, passable: Collection[str]) -> Finder:
@@ -197,7 +197,7 @@ class Planner:
         """The animator's own way, from where the character is to where the goal is."""
         between = np.array(key.route, dtype=np.float64)[:, :2]
         away = np.minimum(np.linalg.norm(between - start, axis=1), np.linalg.norm(between - stand.place, axis=1))
-        points = resampled(np.vstack((start, between[away > _KNOWN], stand.place)), SPACING)
+        points = resampled(np.vstack((start, between[away > SAME_PLACE], stand.place)), SPACING)
         flat = np.hstack((points, np.full((len(points), 1), self.ground)))
         crouch = np.full(len(points), key.gait == "crouch")
         facing = stand.facing if key.facing is None else key.facing

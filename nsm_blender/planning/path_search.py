@@ -17,7 +17,18 @@ from ..geometry.colliders import Surroundings
 from ..motion.rotations import Array
 from ..shot.goals import RouteOptions
 from .narrow_passages import LONGEST, Gap, gaps_on, is_between
-from .occupancy_grid import ANKLE, BLOCKED, CELL, CROUCH_COST, MOST_CELLS, REACH, TOLERANCE, Footprints, OccupancyGrid
+from .occupancy_grid import (
+    ANKLE,
+    BLOCKED,
+    CELL,
+    CROUCH_COST,
+    MOST_CELLS,
+    REACH,
+    ROOMY,
+    TOLERANCE,
+    ObstacleOutlines,
+    OccupancyGrid,
+)
 
 SPACING = 0.1
 """Metres between the points of a route."""
@@ -29,8 +40,6 @@ AROUND = 6.0
 """Metres around start and end in which a way is looked for first; then everywhere."""
 EDGE = 1.0
 """Metres of free floor kept around all things, so that ways lead round the outside too."""
-ROOMY = 0.15
-"""Metres beyond the body's radius that a route keeps off things where it can."""
 DETOUR = 3.0
 """Metres of a detour that is made rather than go sideways through a gap."""
 THINNEST = 0.05
@@ -80,7 +89,7 @@ def find_route(
     return ways.route(np.asarray(start, float), np.atleast_2d(np.asarray(end, float)))
 
 
-def led_out(things: Footprints, start: Array, points: Array) -> int:
+def led_out(things: ObstacleOutlines, start: Array, points: Array) -> int:
     """Index of the point of a way (N, 2) to which a body goes straight that starts beside it, where it has no room: the
     farthest within BESIDE on the way to which it comes no nearer to anything than it is at the start (2,)."""
     allowed = float(things.distance(start[None])[0]) - TOLERANCE
@@ -96,13 +105,13 @@ def finder(
 ) -> Finder:
     """What finds routes between things as they are at one moment; see `find_route`."""
     placed = surroundings.at(frame).without(set(passable) & set(surroundings.names))
-    return Finder(Footprints.of(placed), surroundings.names, options, ground)
+    return Finder(ObstacleOutlines.of(placed), surroundings.names, options, ground)
 
 
 class Finder:
     """Finds ways between things seen from above. names: of the colliders, for the reasons that it gives."""
 
-    def __init__(self, things: Footprints, names: Sequence[str], options: RouteOptions, ground: float) -> None:
+    def __init__(self, things: ObstacleOutlines, names: Sequence[str], options: RouteOptions, ground: float) -> None:
         self._things = things.between(ground + ANKLE, ground + options.height)
         self._names = names
         self._options = options
@@ -188,7 +197,7 @@ class Finder:
             f"{100 * self._options.radius:.0f} cm. Move it away."
         )
 
-    def _clearance(self, place: Array, things: Footprints) -> float:
+    def _clearance(self, place: Array, things: ObstacleOutlines) -> float:
         return float(things.distance(place[None])[0])
 
     def _name(self, place: Array) -> str:

@@ -17,7 +17,7 @@ from ..motion.rotations import Array
 from ..shot.goals import ActionKey
 from ..shot.shot import Shot
 from .approach_poses import Approach
-from .occupancy_grid import ANKLE, TOLERANCE, Footprints
+from .occupancy_grid import ANKLE, TOLERANCE, ObstacleOutlines
 from .path_planner import Leg, Planner
 
 _STEPS = 9
@@ -90,7 +90,7 @@ def is_free(root: Array, end: Array, scenery: Scenery, frame: int, thing: str) -
     way = np.linspace(root[:2], end, _STEPS)
     reach = float(np.linalg.norm(end - root[:2])) / 2 + BODY.half_width
     near = scenery.near(frame, np.append(way.mean(0), root[2] + BODY.height / 2), math.hypot(reach, BODY.height / 2))
-    things = Footprints.of(near.without([thing] if thing else [])).between(root[2] + ANKLE, root[2] + BODY.height)
+    things = ObstacleOutlines.of(near.without([thing] if thing else [])).between(root[2] + ANKLE, root[2] + BODY.height)
     # What is near already, at either end, does not get in the way.
     allowed = np.minimum(things.distances(way[[0, -1]]).min(0, initial=np.inf), BODY.half_width)
     return bool((things.distances(way) >= allowed - TOLERANCE).all())

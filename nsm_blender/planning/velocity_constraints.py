@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..shot.goals import SLIM
-from .occupancy_grid import Footprints
+from .occupancy_grid import ObstacleOutlines
 
 SLACK = 0.03
 """Metres by which one may come nearer to things than routes do: bodies are a little narrower than these allow for."""
@@ -34,12 +34,12 @@ class Berth:
     Who is nearer already comes no nearer; nobody is pushed away.
     """
 
-    def __init__(self, things: Footprints, low: Footprints, radius: float) -> None:
+    def __init__(self, things: ObstacleOutlines, low: ObstacleOutlines, radius: float) -> None:
         self._all = (things, low)
         self._radius, self._slim = radius - SLACK, SLIM * radius - SLACK - HIPS_BACK
         self._room = 0.0
         self._centre = np.full(2, np.inf)
-        self._near: tuple[Footprints, ...] = self._all
+        self._near: tuple[ObstacleOutlines, ...] = self._all
 
     def allowed(self, x: float, y: float, velocity: Vector, crouching: bool, sideways: bool = False) -> Vector:
         """What is left at a place of a velocity in m/s, so that it leads no nearer to a thing than one may be, who

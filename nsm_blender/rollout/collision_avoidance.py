@@ -12,7 +12,7 @@ from ..geometry.footing import CLIMBABLE
 from ..geometry.scene_state import Scenery
 from ..models.nsm import FPS
 from ..motion.rotations import Array
-from ..planning.occupancy_grid import ANKLE, Footprints
+from ..planning.occupancy_grid import ANKLE, ObstacleOutlines
 from ..planning.velocity_constraints import EASE, HIPS_BACK, SLACK, Vector, nearest_velocity
 from ..shot.goals import RouteOptions
 
@@ -40,7 +40,7 @@ class SceneBerth:
     def __init__(self) -> None:
         self._seen: tuple[int, Array, frozenset[str]] | None = None
         none = np.zeros((0, 2))
-        self._near = Footprints(none, none, none, none[:, 0], none[:, 0], none[:, 0])
+        self._near = ObstacleOutlines(none, none, none, none[:, 0], none[:, 0], none[:, 0])
         self._held_back: Vector = (0.0, 0.0)
 
     def kept_off(
@@ -102,7 +102,7 @@ class SceneBerth:
                 return
         self._seen = frame, root[:2].copy(), used
         near = scenery.near(frame, root[:3], _AROUND).without(_walkable(scenery, used))
-        things = Footprints.of(near).between(root[2] + ANKLE, root[2] + _HEIGHT)
+        things = ObstacleOutlines.of(near).between(root[2] + ANKLE, root[2] + _HEIGHT)
         self._near = things[things.distances(root[None, :2])[0] < _AROUND]
 
 
@@ -115,7 +115,7 @@ def _walkable(scenery: Scenery, used: Collection[str]) -> list[str]:
 class _Met:
     """Things that are in one's way. room: (N,) metres that one keeps off each."""
 
-    def __init__(self, things: Footprints, room: Array) -> None:
+    def __init__(self, things: ObstacleOutlines, room: Array) -> None:
         self._things = np.concatenate((things.centre, things.half, things.axis, room[:, None]), axis=1).tolist()
 
     def step(self, place: Vector, step: Vector, ease: float) -> Vector:

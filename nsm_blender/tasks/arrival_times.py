@@ -12,7 +12,6 @@ import numpy as np
 from ..errors import RouteError
 from ..motion.rotations import wrap_angle
 from ..planning.path_planner import Leg, Planner
-from ..planning.path_search import Route
 from ..planning.trajectory import TURN_RATE
 from ..shot.goals import LOCOMOTION, ActionKey
 from ..shot.shot import Shot
@@ -24,10 +23,9 @@ BEGINNING = 0.3
 """Seconds until a character that stands begins to turn towards its way."""
 SETTLING = 1.1
 """Seconds from the end of the way until the character has come to rest there and stood still for a while."""
-TURNING_AT_END = 1.7
-"""rad/s of turning to the facing that is asked for there, which begins while the character still comes to rest."""
 TURNING, TURNING_RATE = 0.6, 1.6
-"""Seconds that turning on the spot takes whatever the angle, and rad/s of the angle."""
+"""Seconds that turning on the spot takes whatever the angle, and rad/s of the angle; at the end of a way the turn
+begins while the character still comes to rest."""
 DOUBT, UNSTEADY_DOUBT = 0.6, 1.0
 """Seconds by which nine of ten walks are done at most sooner or later than foreseen, and those that crouch or go
 sideways through gaps."""
@@ -85,20 +83,6 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
     return out
 
 
-def plan(shot: Shot) -> list[Route | None]:
-    """The routes that the keys of a shot ask for, one per key, each from the end of the one before.
-
-    Things are taken where they are when a key sets off, about. None for a key that goes nowhere. Raises ShotError, and
-    RouteError for the first goal that cannot be reached.
-    """
-    shot.validate()
-    seen = foresee(shot)
-    for one in seen:
-        if one.trouble:
-            raise RouteError(one.trouble)
-    return [None if one.leg is None else one.leg.route for one in seen]
-
-
 def _walking(planner: Planner, key: ActionKey, leg: Leg, facing: float) -> tuple[float, float]:
     """Seconds from setting off with a facing angle until the character stands at the end of the leg, and the facing
     there."""
@@ -109,7 +93,7 @@ def _walking(planner: Planner, key: ActionKey, leg: Leg, facing: float) -> tuple
     away, last = _angle(walker.heading(), facing), float(walker.path.heading(np.array(walker.path.length)))
     turning = BEGINNING + (away - TURNED_ENOUGH) / TURN_RATE if away > TURN_FIRST else 0.0
     end = last if leg.facing is None else leg.facing
-    return turning + walker.seconds + SETTLING + _angle(end, last) / TURNING_AT_END, end
+    return turning + walker.seconds + SETTLING + _angle(end, last) / TURNING_RATE, end
 
 
 def _angle(a: float, b: float) -> float:

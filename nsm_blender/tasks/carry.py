@@ -33,9 +33,8 @@ from .protocol import Completion, Held, Prospect, ThingTask, facing_of
 STANDS = 0.45, 0.55
 """Metres from the middle between the palms to that of a body that takes a box, and that lifts it."""
 BESIDE_PALM, HAND = 0.05, 0.04
-"""Metres beside a face at which the hand on it is, and metres that must be free about it."""
-BESIDE_BOX = 0.1
-"""Metres that a hand and its elbow need beside a box on the way."""
+"""Metres beside a face at which the hand on it is, and metres that must be free about it; its elbow needs as much again
+on the way."""
 FROM_EDGE = 0.03
 """Metres that a box is put down behind a surface's edge."""
 SHORT = 0.04, 0.02, 0.05
@@ -277,7 +276,7 @@ def load_of(hold: Hold | None, scenery: Scenery) -> Load | None:
     handles = scenery.collider(hold.name).handles
     assert isinstance(handles, Carryable)
     across = np.array(handles.left) - np.array(handles.right)
-    return Load(hold.name, float(np.linalg.norm(across)) / 2 + BESIDE_BOX)
+    return Load(hold.name, float(np.linalg.norm(across)) / 2 + 2 * BESIDE_PALM)
 
 
 def put_down_aim(

@@ -15,7 +15,7 @@ from ..geometry.scene_state import Scenery, pose_at, to_world
 from ..geometry.stairs import is_flight, stairs_text
 from ..motion.rotations import Array, normalize
 from ..planning.approach_poses import BEFORE, UP, own_up, poses_before, used_handles
-from ..planning.occupancy_grid import Footprints
+from ..planning.occupancy_grid import ObstacleOutlines
 from ..planning.path_planner import Leg, Planner
 from ..rollout.held_objects import Hands
 from ..shot.goals import ActionKey
@@ -42,8 +42,8 @@ class Climb(Task):
 
     def onward(self, handles: Handles, pose: Array) -> Sequence[Array]:
         """Over the edge to the landing."""
-        assert isinstance(handles, Climbable)
-        return [to_world(np.array(part), pose)[:2] for part in (handles.edge, handles.landing)]
+        parts = (handles.edge, handles.landing) if isinstance(handles, Climbable) else ()
+        return [to_world(np.array(part), pose)[:2] for part in parts]
 
     def is_done(self, hands: Hands | None, thing: str, root: Array, scenery: Scenery, frame: int) -> bool:
         """It is up there."""
@@ -67,7 +67,7 @@ class Climb(Task):
             return [(f"'{thing.name}': {stairs_text(float(landing[2]) - planner.ground)}", True)]
         edge, landing = edge[:2], landing[:2]
         before = edge - RUN_UP * normalize(landing - edge)
-        steps = Footprints.of(planner.surroundings.at(frame).of([thing.name]))
+        steps = ObstacleOutlines.of(planner.surroundings.at(frame).of([thing.name]))
         under = steps.distances(np.linspace(before, landing, 100)) <= 0
         tops = np.where(under, steps.high, planner.ground).max(axis=1) - planner.ground
         high, once = float(tops.max()), float(np.diff(tops).max())
@@ -94,7 +94,7 @@ def is_up(place: Array, thing: Collider, pose: Array) -> bool:
     handles = thing.handles
     if not isinstance(handles, Climbable):
         return False
-    parts = Footprints.of(Surroundings([replace(thing, poses=pose[None])]).at(0))
+    parts = ObstacleOutlines.of(Surroundings([replace(thing, poses=pose[None])]).at(0))
     top = parts.high[parts.distances(place[None])[0] <= 0].max(initial=-np.inf)
     return bool(abs(top - to_world(np.array(handles.landing), pose)[2]) < LEVEL)
 

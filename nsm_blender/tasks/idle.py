@@ -6,12 +6,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..motion.rotations import Array
-from ..planning.path_planner import Planner
+from ..planning.path_planner import SAME_PLACE, Planner
 from ..shot.goals import ActionKey
 from .protocol import Task
-
-KNOWN = 0.25
-"""Metres: a goal that is nearer than this says nothing about where to look."""
 
 
 class Idle(Task):
@@ -19,7 +16,7 @@ class Idle(Task):
 
     name, doing = "idle", "standing still"
     goes = False
-    training = ("idle_shuffle",)
+    training = ("standing",)
 
     def facing(self, planner: Planner, key: ActionKey, place: Array, frame: float) -> float | None:
         """The key's, its goal's, or towards its goal."""
@@ -29,4 +26,4 @@ class Idle(Task):
         if goal.facing is not None:
             return goal.facing
         away = np.array(goal.place[:2]) - place
-        return float(np.arctan2(away[0], -away[1])) if np.linalg.norm(away) > KNOWN else None
+        return float(np.arctan2(away[0], -away[1])) if np.linalg.norm(away) > SAME_PLACE else None

@@ -351,12 +351,8 @@ class TaskMachine(Generic[A]):
             return self._start(again=True)
         else:
             self._got_on = actor.frame
-        if self._aim is not None:
-            # A character that still looks away from the way there would go backwards in a wide bend.
-            from_here = left <= NEAR and not self._tries and actor.looks_ahead()
-            from_here = from_here and self._task.in_sector(self._aim, self._place) and self._straight_on
-            if from_here or left <= actor.near_end:
-                return self._approach()
+        if self._aim is not None and (left <= actor.near_end or (left <= NEAR and self._in_reach(self._aim))):
+            return self._approach()
         if left < self._nearest - GETS_ON:
             self._nearest, self._got_on = left, actor.frame
         stands = self._passed(self._got_on)
@@ -370,14 +366,15 @@ class TaskMachine(Generic[A]):
             return self._start()
         if stands > PATIENCE:
             what = f"{left:.1f} m short of '{self._thing or self._key.goal}'"
-            return self._again(f"The character stopped {what}: something blocks the way. Move it, or draw another.")
+            return self._again(f"The character stopped {what}: something blocks the way. Move it, or draw a route.")
         return False
 
-    @property
-    def _straight_on(self) -> bool:
-        """Whether nothing is in the way to where the character is to stand before the thing."""
+    def _in_reach(self, aim: Reach) -> bool:
+        """Whether the network can be left to come to the thing of an aim from here."""
         assert self._leg is not None
-        return self._is_free(self._leg.place)
+        # A character that still looks away from the way there would go backwards in a wide bend.
+        ahead = not self._tries and self.actor.looks_ahead()
+        return ahead and self._task.in_sector(aim, self._place) and self._is_free(self._leg.place)
 
     def _is_free(self, end: Array) -> bool:
         """Whether nothing but what the hands are at is on the straight way to a place (2,)."""

@@ -13,7 +13,7 @@ from ..geometry.colliders import Surroundings
 from ..geometry.scene_state import Scenery
 from ..models.pfnn import FPS
 from ..motion.rotations import Array, wrap_angle
-from ..planning.occupancy_grid import ANKLE, Footprints
+from ..planning.occupancy_grid import ANKLE, ObstacleOutlines
 from ..planning.path_planner import Leg, Planner
 from ..planning.speed_profile import Walker
 from ..planning.trajectory import ARRIVED, CAME_TO_REST, Future, Standing, State
@@ -156,8 +156,8 @@ class PfnnActor(Actor):
         swept = near.any(axis=0)
         self._stop = float(along[max(int(swept.argmax()) - 1, 0)]) if met and not in_its_way else math.inf
 
-    def _things_at(self, frame: float) -> Footprints:
+    def _things_at(self, frame: float) -> ObstacleOutlines:
         """What moves and is in a body's way, from above."""
         options = self._shot.route_options
-        things = Footprints.of(self._moving.at(frame))
+        things = ObstacleOutlines.of(self._moving.at(frame))
         return things.between(self._planner.ground + ANKLE, self._planner.ground + options.height)

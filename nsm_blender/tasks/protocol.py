@@ -18,7 +18,7 @@ from ..geometry.scene_state import Scenery, pose_at
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, rotate
 from ..planning.approach_poses import Approach, Side, Stand, free_stand, stands, used_handles
-from ..planning.occupancy_grid import Footprints
+from ..planning.occupancy_grid import ObstacleOutlines
 from ..planning.path_planner import Leg, Planner
 from ..planning.stand_clearance import BodyPart, Hindrance, hindrance, others_around
 from ..rollout.goal_input import STANDOFF, Reach
@@ -238,7 +238,7 @@ class ThingTask(Task):
         """Tells of handles of the thing whether they also suit what the keys after this one ask for."""
         return lambda _: True
 
-    def apart(self, planner: Planner, thing: Collider, frame: float) -> Footprints | None:
+    def apart(self, planner: Planner, thing: Collider, frame: float) -> ObstacleOutlines | None:
         """What must not be between the thing and a body before it."""
         return None
 

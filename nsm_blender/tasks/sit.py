@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..cleanup.seating import HIP_JOINTS, Seating, sitting_place
-from ..geometry.body import BODY
+from ..geometry.body import BODY, CAPSULES, OWNERS, bone_points
 from ..geometry.colliders import QUATERNION, Collider
 from ..geometry.roles import SIDES, Handles, Seat
 from ..geometry.scene_state import pose_at, to_world
@@ -18,8 +18,9 @@ from ..geometry.sides import other_seats
 from ..models.nsm import ACTIONS, CONTACTS, FPS
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, normalize, rotate
+from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from ..planning.approach_poses import UP, Side, Stand, own_up, poses_before, stands, used_handles
-from ..planning.occupancy_grid import ANKLE, Footprints
+from ..planning.occupancy_grid import ANKLE, ObstacleOutlines
 from ..planning.path_planner import Planner
 from ..planning.stand_clearance import BodyPart, Hindrance, others_around
 from ..rollout.goal_input import Reach
@@ -33,20 +34,12 @@ AISLE = (0.3, 0.25, 0.2, 0.16, 0.12)
 leaves no more room than for shins."""
 STRAIGHT = 0.2
 """Metres aside of straight before a seat from which a body sits down more surely than from the aisle at its edge."""
-ALONG_SEAT = (0.0, 0.2, -0.2)
+ALONG_SEAT = (0.0, BODY.trunk, -BODY.trunk)
 """Metres beside the seat's middle at which the root may stand in the aisle."""
 RISES = 0.08
 """Metres over a seat by which a part of it must rise to be a back or an arm rest."""
-SITS, BACK = (0.4, 0.6, 0.8), 0.1
-"""Metres over a seat at which the back and the head of its sitter are, and metres that must be free about them."""
-BELLY = (0.2, 0.3, 0.4)
-"""Metres over a seat at which a table's edge meets the belly."""
 LEANS = 0.35
 """Metres before the hips at which the head is while a body sits down."""
-KNEES, BEYOND_SEAT = 0.43, 0.08
-"""Metres before the hips at which the knees are, and before the edge of the seat at which the feet are, at least."""
-APART, SHIN = 0.1, 0.05
-"""Metres to either side of the middle at which the shins are, and metres that must be free about them."""
 COMFORTABLE, ROUND = 0.45, 0.05
 """Metres before a seat that are asked for where there is no room to sit down, and the steps in which they are told."""
 IN_FRONT = 0.35
@@ -63,6 +56,16 @@ ROCKS = 0.05
 is still."""
 _RAY = 0.005
 """Metres between the points of a ray."""
+RADIUS = {bone: radius for bone, _, radius in CAPSULES}
+"""Metres that must be free about a bone of a sitter."""
+_SIDES = ("Left", "Right")
+_SHINS = [side + "Leg" for side in _SIDES]
+_KNEES = MODEL_SKELETON.indices(_SHINS)
+_THIGH = float(np.linalg.norm(MODEL_SKELETON.offsets[MODEL_SKELETON.index("LeftLeg")]))
+_HEAD = MODEL_SKELETON.index("Head")
+_SITTING = MODEL_SKELETON.rest_positions()
+_SITTING = _SITTING + (SEAT_BELOW_HIP_JOINTS - _SITTING[HIP_JOINTS[0], 2]) * UP
+"""Joints (J, 3) of an upright body that faces -Y, over the place of a seat."""
 _SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
 
 
@@ -104,22 +107,21 @@ class Sit(ThingTask):
         ]
 
     def parts(self, stand: Stand, pose: Array, ground: float) -> list[BodyPart]:
-        """Trunk and head over the seat, shins and knees before it."""
+        """Trunk and head over the seat, knees and shins before it."""
         seat = stand.handles
         assert isinstance(seat, Seat)
-        place, front, left = _axes(seat, pose)
-        back, belly = (place + np.multiply.outer(np.array(heights), UP) for heights in (SITS, BELLY))
-        belly += max(BODY.chest - BACK - seat.depth / 2, 0.0) * front
-        trunk = np.vstack((back, belly, place + LEANS * front + SITS[1] * UP))
-        # From the feet, close to the seat, up to the knees.
-        foot, knee = seat.depth / 2 + BEYOND_SEAT, max(KNEES, seat.depth / 2 + BEYOND_SEAT)
-        shin = [(foot, ground + SHIN), ((foot + knee) / 2, (ground + SHIN + place[2]) / 2), (knee, place[2])]
-        legs = np.array(
-            [[*(place + out * front + side * APART * left)[:2], height] for side in (1, -1) for out, height in shin]
-        )
-        return [(trunk, BACK), (legs, SHIN)]
+        _, front, _ = _axes(seat, pose)
+        joints = _sitter(seat, pose, ground)
+        points = bone_points(joints)
+        trunk, head, shins = (points[np.isin(OWNERS, bones)] for bones in (["Hips"], ["Neck"], _SHINS))
+        belly = trunk + max(BODY.chest - RADIUS["Hips"] - seat.depth / 2, 0.0) * front
+        return [
+            (np.vstack((trunk, belly)), RADIUS["Hips"]),
+            (np.vstack((head, head[-1] + LEANS * front)), RADIUS["Neck"]),
+            (np.vstack((joints[_KNEES], shins)), RADIUS["LeftLeg"]),
+        ]
 
-    def apart(self, planner: Planner, thing: Collider, frame: float) -> Footprints | None:
+    def apart(self, planner: Planner, thing: Collider, frame: float) -> ObstacleOutlines | None:
         """All that is in the way but the seat itself."""
         return planner.in_the_way(frame, [thing.name])
 
@@ -130,7 +132,7 @@ class Sit(ThingTask):
         around = others_around(thing, pose, planner.around(frame))
         sitting, front, left = _axes(seat, pose)
         # Rays from over the seat's back to what is first met before it, seen from above.
-        met = Footprints.of(around).between(planner.ground + ANKLE, sitting[2] + SITS[-1])
+        met = ObstacleOutlines.of(around).between(planner.ground + ANKLE, sitting[2] + _SITTING[_HEAD, 2])
         out = np.arange(-seat.depth / 2, COMFORTABLE + _RAY, _RAY)
         aside = np.linspace(-1.0, 1.0, 5) * min(seat.width / 2, BODY.trunk)
         rays = sitting + (seat.depth / 2 + out)[:, None, None] * front + aside[:, None] * left
@@ -248,6 +250,21 @@ def _axes(seat: Seat, pose: Array) -> tuple[Array, Array, Array]:
     """The place (3,) of a seat in the world, and level unit vectors (3,) to its front and to the sitter's left."""
     front = normalize(rotate(pose[QUATERNION], np.array(seat.facing)) * [1.0, 1.0, 0.0])
     return to_world(np.array(seat.place), pose), front, np.array([-front[1], front[0], 0.0])
+
+
+def _sitter(seat: Seat, pose: Array, ground: float) -> Array:
+    """Joints (J, 3) of a body that sits upright on a seat, its feet close to the seat's edge; only trunk, head and
+    shins count."""
+    place, front, left = _axes(seat, pose)
+    out = place + _SITTING @ np.stack((left, -front, UP))
+    for side in _SIDES:
+        hip, knee, foot = MODEL_SKELETON.indices([side + part for part in ("UpLeg", "Leg", "Foot")])
+        edge = seat.depth / 2 + RADIUS[side + "Leg"]
+        aside = out[hip] + ((place - out[hip]) @ front) * front
+        out[knee] = aside + max(_THIGH, edge) * front
+        out[foot] = aside + edge * front
+        out[foot, 2] = ground + ANKLE_HEIGHT
+    return np.asarray(out)
 
 
 def _in_aisle(goal: Goal, seat: Seat, pose: Array) -> list[Side]:

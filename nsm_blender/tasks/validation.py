@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ShotError
-from ..planning.occupancy_grid import ANKLE, TOLERANCE, Footprints
+from ..planning.occupancy_grid import ANKLE, TOLERANCE, ObstacleOutlines
 from ..planning.path_planner import Planner
 from ..rollout import nsm_network
 from ..shot.goals import LOCOMOTION, ActionKey
@@ -97,7 +97,7 @@ def _in_the_way(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) ->
     if not key.route or seen.leg is None:
         return []
     options = shot.route_options
-    things = Footprints.of(planner.surroundings.at(seen.set_off))
+    things = ObstacleOutlines.of(planner.surroundings.at(seen.set_off))
     near = things.between(planner.ground + ANKLE, planner.ground + options.height)
     points = seen.leg.route.points[:, :2]
     clear = near.distance(points)

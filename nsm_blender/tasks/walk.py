@@ -11,14 +11,14 @@ class Walk(Task):
     """Walk to the goal and stand there."""
 
     name, doing = "walk", "walking"
-    training = ("pool", "avoid_episodes")
+    training = ("walk_episodes", "avoid_episodes")
 
 
 class Run(Task):
     """Run to the goal and stand there."""
 
     name, doing = "run", "running"
-    training = ("pool", "avoid_episodes")
+    training = ("walk_episodes", "avoid_episodes")
 
     def gait(self, key: ActionKey) -> str:
         """A jog, unless the key asks for a crouch."""

@@ -10,7 +10,7 @@ import pytest
 
 from nsm_blender.geometry.colliders import Collider, Surroundings
 from nsm_blender.motion.rotations import Array
-from nsm_blender.planning.occupancy_grid import Footprints
+from nsm_blender.planning.occupancy_grid import ObstacleOutlines
 from nsm_blender.planning.velocity_constraints import SLACK, Berth
 
 from .obstacles import box, wall
@@ -21,8 +21,8 @@ STEP = 1 / 60
 WALL = wall("Wall", (1.0, -9.0), (1.0, 9.0))
 
 
-def footprints(things: list[Collider]) -> Footprints:
-    return Footprints.of(Surroundings(things).at(0))
+def footprints(things: list[Collider]) -> ObstacleOutlines:
+    return ObstacleOutlines.of(Surroundings(things).at(0))
 
 
 def gone(things: list[Collider], start: tuple[float, float], velocity: tuple[float, float], frames: int = 120) -> Array:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from nsm_blender.cleanup.climbing import climbing
+
 from nsm_blender.cleanup.footholds import OVER, Footholds
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.motion.rotations import Array

@@ -16,7 +16,7 @@ from nsm_blender.rollout.held_objects import between_palms
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
 
-from .test_scene_motion import record
+from .rollouts import record
 
 TOUCH = np.ones(2)
 

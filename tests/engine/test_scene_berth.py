@@ -15,7 +15,7 @@ from nsm_blender.geometry.scene_state import Scenery
 from nsm_blender.models.nsm import FPS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
-from nsm_blender.planning.occupancy_grid import Footprints
+from nsm_blender.planning.occupancy_grid import ObstacleOutlines
 from nsm_blender.rollout.collision_avoidance import BRAKES, ROOM, SceneBerth
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
@@ -42,7 +42,7 @@ def pushed(
 
 
 def away(things: list[Collider], places: Array) -> Array:
-    return Footprints.of(Surroundings(things).at(0)).distance(places)
+    return ObstacleOutlines.of(Surroundings(things).at(0)).distance(places)
 
 
 @pytest.mark.parametrize("velocity", [(0.7, 0.0), (1.3, 0.4), (3.0, -1.0)])

@@ -20,7 +20,7 @@ from nsm_blender.motion.rotations import from_yaw
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
 from nsm_blender.tasks.machine import UNFINISHED
 
-from .test_scene_motion import COUNT, record
+from .rollouts import COUNT, record
 
 
 def standing(action: str = "idle") -> Motion:

@@ -7,11 +7,23 @@ import importlib.util
 
 import pytest
 
-from nsm_blender.geometry.roles import KINDS
+from nsm_blender.geometry.roles import KINDS, Carryable, Climbable, Door, Seat, Surface
 from nsm_blender.planning.approach_poses import poses_before
-from nsm_blender.shot.goals import ACTIONS, LOCOMOTION
+from nsm_blender.shot.goals import ACTIONS, LOCOMOTION, ActionKey, Goal
+from nsm_blender.shot.shot import Shot
 from nsm_blender.tasks.protocol import Task
 from nsm_blender.tasks.registry import TASKS
+from nsm_blender.tasks.validation import check
+
+from .obstacles import box
+
+HANDLES = {
+    "seat": Seat([0.0, 0.0, 0.2], [0.0, -1.0, 0.0], 0.4, 0.4),
+    "door": Door([-0.2, 0.0, -0.2], [0.0, 0.0, 1.0], [0.15, 0.0, 0.0], 0.4, 0.4, 1.5),
+    "carryable": Carryable([0.2, 0.0, 0.0], [-0.2, 0.0, 0.0], [0.0, 1.0, 0.0]),
+    "surface": Surface([0.0, 0.0, 0.2], [0.0, -1.0, 0.0], 0.4, 0.4),
+    "climbable": Climbable([0.0, -0.2, 0.2], [0.0, 1.0, 0.0], [0.0, 0.1, 0.2], 0.4),
+}
 
 
 def test_every_action_has_a_task_and_every_task_is_an_action() -> None:
@@ -29,3 +41,14 @@ def test_a_task_says_what_it_needs_and_what_it_was_learned_from(task: Task) -> N
 @pytest.mark.parametrize("kind", KINDS.values())
 def test_things_of_every_role_can_be_walked_to(kind: type) -> None:
     assert poses_before.dispatch(kind) is not poses_before.dispatch(object)
+
+
+@pytest.mark.parametrize("role", HANDLES)
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_a_key_on_a_thing_of_another_role_is_refused_in_words(task: Task, role: str) -> None:
+    thing = box("Thing", (0.0, 0.0, 0.2), (0.4, 0.4, 0.4), role=role, handles=HANDLES[role])
+    keys, goals = [ActionKey(task.name, "goal")], [Goal("goal", [0.0, 0.0, 0.0], None, "Thing")]
+    shot = Shot("Walker", 30.0, 600, keys=keys, goals=goals, colliders=[thing], start=[0.0, 3.0, 0.0, 0.0])
+    said = [problem.text for problem in check(shot, ACTIONS) if problem.fatal and "needs a" in problem.text]
+    assert bool(said) == (task.role not in ("", role))
+    assert all(text.startswith(task.doing.capitalize()) for text in said)
