@@ -23,7 +23,7 @@ from .work import Progress, run
 def bake(
     shot: Shot, model: Model = "auto", *, weights: Path | str | None = None, progress: Progress | None = None
 ) -> Motion:
-    """Bake a shot: `shot.frames` frames at `shot.fps`, in the world, metres, Z up.
+    """Bake a shot: `shot.frames` frames at `shot.fps`, in the world, meters, Z up.
 
     model: "nsm" (Starke et al. 2019; action keys only), "pfnn" (Holden et al. 2017; curves, velocities and keys that
     only walk), or "auto": the NSM where a key asks for more than walking, else the PFNN. weights: a file of that

@@ -61,9 +61,9 @@ def synthesize(
     """Synthesize whole motions at once (section 6): a walk along the shot's curve, punches and kicks, or a crowd.
 
     shot: a Shot with a path, whose speeds tell walking from running; a StrikeShot; or many Shots, which gives a motion
-    for each, in their order. options: how the characters step, one for all or one each. ground: heights (...) in metres
+    for each, in their order. options: how the characters step, one for all or one each. ground: heights (...) in meters
     of the terrain at places (..., 2); None: flat at 0. Each motion has its shot's frames at its rate, in the world,
-    metres, Z up. Raises ShotError or WeightsError.
+    meters, Z up. Raises ShotError or WeightsError.
     """
     if isinstance(shot, StrikeShot):
         strikes = begin_synthesis(shot)

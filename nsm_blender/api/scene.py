@@ -31,7 +31,7 @@ AUTO = "auto"
 
 
 def box_mesh(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:
-    """The box between two corners (x, y, z) in metres; `TriangleMesh.joined` makes one thing of several."""
+    """The box between two corners (x, y, z) in meters; `TriangleMesh.joined` makes one thing of several."""
     return block(low, high).mesh
 
 
@@ -46,9 +46,9 @@ def collider_of(
 ) -> Collider:
     """A mesh as a collider that stands still: cuboids, its role, and the handles that the role needs.
 
-    mesh: in the collider's frame, metres. role: one of ROLES, or "auto": guessed from the shape. pose: (7,) where the
+    mesh: in the collider's frame, meters. role: one of ROLES, or "auto": guessed from the shape. pose: (7,) where the
     frame is in the world, x, y, z and a unit quaternion w, x, y, z. around: the colliders near it, which tell from
-    where it can be reached. size: metres of a voxel. Raises ColliderError when the mesh cannot be wrapped.
+    where it can be reached. size: meters of a voxel. Raises ColliderError when the mesh cannot be wrapped.
     """
     there = np.asarray(pose, dtype=float)
     cuboids = cuboids_of(mesh, size)

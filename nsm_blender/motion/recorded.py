@@ -16,7 +16,7 @@ FLAT = 0.05
 
 
 def recorded(hips: Array, rotations: Array, fps: float, name: str) -> Motion:
-    """A motion of the model from the place of Hips (F, 3) in metres and world rotations (F, J, 4).
+    """A motion of the model from the place of Hips (F, 3) in meters and world rotations (F, J, 4).
 
     Contacts are detected, on the floor that the feet tell.
     """
@@ -43,7 +43,7 @@ def recorded(hips: Array, rotations: Array, fps: float, name: str) -> Motion:
 
 
 def floor_of(positions: Array) -> float:
-    """Height of the flat floor in metres under joint places (T, J, 3)."""
+    """Height of the flat floor in meters under joint places (T, J, 3)."""
     toes = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
     lowest = float(np.percentile(positions[:, toes, 2].min(axis=1), 10)) - TOE_HEIGHT
     return 0.0 if abs(lowest) < FLAT else lowest
