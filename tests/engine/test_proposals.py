@@ -376,7 +376,7 @@ def test_the_command_tells_how_many_pieces_are_right_and_which_are_not(monkeypat
     # A box too wide to grasp then counts as one that ought to be usable: it is warned of, so it is not right.
     monkeypatch.setattr(proposals, "UNFIT", set())
     monkeypatch.setattr(proposals, "SETS", (5,))
-    monkeypatch.setattr(judging, "evaluate", dict)
+    monkeypatch.setattr(judging, "evaluate", lambda log: {})
     out = tmp_path / "figures.json"
     assert main(["evaluate", "proposals", "--json", str(out)]) == 0
     figures = json.loads(out.read_text())
