@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import EnumProperty, IntProperty, StringProperty
 
-from ..nsm_blender.errors import FileFormatError
+from ..nsm_blender import FileFormatError
 from ..scene import lookup
 from .modal import JobOperation
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..nsm_blender.errors import UserError
+from ..nsm_blender import UserError
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

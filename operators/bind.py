@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import BoolProperty, StringProperty
 
-from ..nsm_blender.errors import RigError
+from ..nsm_blender import RigError
 from ..scene import binding, lookup
 from .base import Operation
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from ..nsm_blender.rigging.mapping import Mapping
+    from ..nsm_blender import Mapping
 
 
 class _OnCharacter(Operation):
@@ -61,7 +61,7 @@ class NSM_OT_bind(_OnCharacter):
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Propose a mapping and keep it; what cannot be animated at all is refused."""
-        from ..nsm_blender.rigging.mapping import Mapping, propose
+        from ..nsm_blender import Mapping, propose_mapping
 
         armature = lookup.character(context)
         assert armature is not None
@@ -70,7 +70,7 @@ class NSM_OT_bind(_OnCharacter):
         chosen = {
             joint: bone for joint, bone in binding.by_hand(armature).items() if bone is None or bone in info.numbers
         }
-        found = (Mapping({}) if self.by_hand else propose(info)).with_chosen(chosen)
+        found = (Mapping({}) if self.by_hand else propose_mapping(info)).with_chosen(chosen)
         if self.by_hand:
             binding.store(armature, found, chosen)
             self.report({"INFO"}, f"Choose the bones of '{armature.name}' in the list; hips and legs are needed")
@@ -180,7 +180,7 @@ class NSM_OT_load_mapping(_MappingFile):
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Read the file; it has to fit the armature."""
-        from ..nsm_blender.rigging.mapping import Mapping
+        from ..nsm_blender import Mapping
 
         armature = lookup.character(context)
         assert armature is not None

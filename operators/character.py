@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..nsm_blender.errors import UserError
+from ..nsm_blender import UserError
 from .base import Operation
 
 

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..nsm_blender.errors import ShotError
-from ..scene import keys, lookup
+from ..scene import keys
 from .key import KeyOperation
 
 if TYPE_CHECKING:
-    from ..nsm_blender.baking.nsm import Model
-    from ..nsm_blender.tasks.validation import Problem
+    from ..nsm_blender import Model, Problem
 
 
 _MODELS: dict[str, Model] = {"AUTO": "auto", "PFNN": "pfnn", "NSM": "nsm"}
@@ -29,10 +27,10 @@ class NSM_OT_check_keys(KeyOperation):
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         """Store each key's problem on it. Raises UserError when no shot can be made of them at all."""
-        from ..nsm_blender.tasks.validation import check
+        from ..nsm_blender import find_problems
         from ..scene.errands import gather
 
-        problems = check(gather(context, armature).shot, able(armature))
+        problems = find_problems(gather(context, armature).shot, model_of(armature))
         store(armature, problems)
         fatal = sum(problem.fatal for problem in problems)
         if not problems:
@@ -46,27 +44,6 @@ def model_of(armature: bpy.types.Object) -> Model:
     """The network that the animator chose for a character's bakes."""
     chosen: Model = _MODELS[armature.nsm.controller]
     return chosen
-
-
-def able(armature: bpy.types.Object) -> tuple[str, ...] | None:
-    """The actions that the chosen network can do; None for all that the installed ones can. Raises ShotError and
-    WeightsError when the one that was chosen is not installed."""
-    from ..nsm_blender.models.weights import read_card
-    from ..nsm_blender.paths import weights_folder
-    from ..nsm_blender.rollout.nsm_network import FILE, actions_of
-    from ..nsm_blender.shot.goals import LOCOMOTION
-
-    model = model_of(armature)
-    if model == "auto":
-        return None
-    if model == "pfnn":
-        return LOCOMOTION
-    if not lookup.has_scene_network():
-        raise ShotError(
-            f"The weights of the Neural State Machine ({FILE}) are not part of this installation; choose another "
-            "controller, or install the extension with them."
-        )
-    return actions_of(read_card(weights_folder() / FILE))
 
 
 def store(armature: bpy.types.Object, problems: list[Problem]) -> None:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from ..nsm_blender.errors import ColliderError
-from ..nsm_blender.geometry.colliders import Collider, Cuboids
-from ..nsm_blender.geometry.mesh import TriangleMesh
+from ..nsm_blender import Collider, ColliderError, Cuboids, TriangleMesh
 from ..scene import colliders, handles, meshes
 from . import proposing
 from .job import Steps, find

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 import bpy
 
-from ..nsm_blender.baking.bake import Bake
-from ..nsm_blender.baking.nsm import SceneBake
+from ..nsm_blender import Bake, SceneBake
 
 _MOST = 4
 """Characters whose bakes are kept: each holds a network and all frames."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..nsm_blender.errors import UserError
+from ..nsm_blender import UserError
 from ..scene import lookup
 from ..scene.fbx import PRESETS, current_action, export_fbx
 from .base import Operation

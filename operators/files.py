@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import BoolProperty, StringProperty
 
-from ..nsm_blender.errors import ShotError
+from ..nsm_blender import ShotError
 from ..scene import lookup
 from ..scene.properties import of_object
 from .base import Operation
@@ -117,16 +117,12 @@ class NSM_OT_save_motion(_SaveFile):
 
     def write(self, context: bpy.types.Context, armature: bpy.types.Object, path: Path) -> None:
         """Read the animation back from the rig, as a clip of the model."""
-        from ..nsm_blender.motion.clip import Clip
-        from ..nsm_blender.motion.clip_file import save_clip
-        from ..nsm_blender.motion.skeleton import MODEL_SKELETON
+        from ..nsm_blender import export_clip
         from ..scene import recording
 
         motion = recording.record(context, armature).motion
-        local = MODEL_SKELETON.local_rotations(motion.rotations)
         action = armature.animation_data.action
-        name = action.name if action else armature.name
-        save_clip(Clip(MODEL_SKELETON, motion.positions[:, 0], local, motion.fps, {"name": name}), path)
+        export_clip(motion, path, action.name if action else armature.name)
 
 
 CLASSES = (NSM_OT_save_shot, NSM_OT_save_report, NSM_OT_save_motion)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import BoolProperty, FloatProperty, FloatVectorProperty, StringProperty
 
-from ..nsm_blender.errors import ShotError
+from ..nsm_blender import ShotError
 from .base import Operation
 
 if TYPE_CHECKING:

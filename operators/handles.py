@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import EnumProperty, FloatProperty
 
-from ..nsm_blender.errors import ColliderError
-from ..nsm_blender.geometry.roles import KINDS, Handles
+from ..nsm_blender import KINDS, ColliderError, Handles
 from ..scene import colliders, handles, meshes
 from .base import Operation
 from .collider import chosen

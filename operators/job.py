@@ -5,44 +5,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import bpy
 import numpy as np
 
-from ..nsm_blender.baking.bake import Bake
-from ..nsm_blender.baking.nsm import SceneBake, bake_of
-from ..nsm_blender.errors import ShotError
-from ..nsm_blender.models.nsm import FPS
-from ..nsm_blender.motion.motion import Motion
-from ..nsm_blender.motion.rotations import Array
+from ..nsm_blender import Array, Bake, Motion, SceneBake, ShotError, Work, begin_bake, find_problems
 from ..scene import actions, armatures, curves, ghosts, keys, layers, measure, things
 from ..scene.errands import gather_shot
 from ..scene.gather import Gathered
-from .check import able, described, model_of
+from .check import described, model_of
 
 _CHANNELS = 8
 """Channels that are written in one step."""
 _ROLLOUT, _WRITTEN = 0.85, 0.9
 """Progress when the rollout and the writing are done; the rest is measuring."""
-
-
-class Work(Protocol):
-    """What makes a motion: the engine's `Bake`, and whatever is used like it."""
-
-    @property
-    def done(self) -> bool:
-        """All frames are made."""
-
-    @property
-    def progress(self) -> float:
-        """Share of the work that is done, 0..1."""
-
-    def step(self) -> None:
-        """Do a small piece of the work."""
-
-    def motion(self) -> Motion:
-        """The finished motion."""
 
 
 class Steps:
@@ -233,10 +210,10 @@ class BakeJob(MotionJob):
         assert armature is not None
         if gathered.shot.keys:
             _refuse_what_cannot_work(armature, gathered)
-        self.bake = bake_of(gathered.shot, model_of(armature), previous)
+        self.bake = begin_bake(gathered.shot, model_of(armature), again=previous)
         super().__init__(gathered, armature, self.bake, f"{gathered.rig.name} Bake")
         if isinstance(self.bake, SceneBake) and self.bake.first_frame:
-            frame = int(gathered.frames[0]) + round(self.bake.first_frame / FPS * gathered.shot.fps)
+            frame = int(gathered.frames[0]) + self.bake.first_frame
             self.tell(f"Baked anew from frame {frame} on; what comes before is that of the last bake.")
 
     def ghost(self) -> list[Array]:
@@ -252,9 +229,7 @@ class BakeJob(MotionJob):
 
 def _refuse_what_cannot_work(armature: bpy.types.Object, gathered: Gathered) -> None:
     """Raise ShotError with what the check finds; what may work nevertheless becomes a note."""
-    from ..nsm_blender.tasks.validation import check
-
-    problems = check(gathered.shot, able(armature))
+    problems = find_problems(gathered.shot, model_of(armature))
     if any(problem.fatal for problem in problems):
         raise ShotError(described(armature, problems))
     gathered.notes.extend(described(armature, [problem]) for problem in problems)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from ..nsm_blender.errors import ShotError
+from ..nsm_blender import ShotError
 from ..scene import keys, lookup
 from .base import Operation
 

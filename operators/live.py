@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..nsm_blender.errors import UserError
+from ..nsm_blender import UserError
 from ..scene import lookup
 from ..scene.manifold import of_character
 from .base import Operation, bug_report
@@ -18,7 +18,7 @@ from .base import Operation, bug_report
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from ..nsm_blender.manifold.synthesis import Synthesis
+    from ..nsm_blender import Synthesis
 
 _PAUSE = 0.15
 """Seconds without a change of a curve or a ground before it is walked again."""
@@ -93,13 +93,11 @@ class _Live:
         return None
 
     def _synthesise(self) -> None:
-        from ..nsm_blender.manifold.synthesis import Networks
         from .synthesis_job import changed_characters, synthesise_again
 
         for armature in changed_characters(bpy.context):
             before = self._made.get(armature.session_uid)
-            networks = before.networks if before is not None else Networks.load()
-            self._made[armature.session_uid] = synthesise_again(bpy.context, armature, networks, before)
+            self._made[armature.session_uid] = synthesise_again(bpy.context, armature, before)
 
 
 def _is_curve(block: bpy.types.ID) -> bool:

@@ -8,11 +8,7 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from ..nsm_blender.errors import EditError
-from ..nsm_blender.manifold.constraints import Constraint, FloorHeight
-from ..nsm_blender.manifold.edit import Edit
-from ..nsm_blender.manifold.tempo import retimed
-from ..nsm_blender.motion.motion import Motion
+from ..nsm_blender import Constraint, Edit, EditError, Motion, begin_edit, retimed
 from ..scene import constraints, contact_markers, recording
 from ..scene.gather import Gathered
 from ..scene.manifold import of_character
@@ -80,7 +76,7 @@ def edit_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> E
     if not wanted:
         raise EditError(f"'{armature.name}' has no constraint that is enabled; add one to the list.")
     motion = _with_contacts(context, armature, recorded)
-    edit = Edit(motion, wanted, strength=of_character(armature).edit.strength)
+    edit = begin_edit(motion, wanted, strength=of_character(armature).edit.strength)
     return EditJob(recorded.gathered, armature, edit, f"{armature.name} Edit")
 
 
@@ -89,16 +85,12 @@ def style_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> 
     recorded = recording.record(context, armature)
     assert armature is not None
     settings = of_character(armature).style
-    manifold = styles.autoencoder()
-    style = styles.wanted(context, settings, manifold)
+    style = styles.wanted(context, settings)
     given = _with_contacts(context, armature, recorded)
     motion = retimed(given, style.tempo, settings.timing)
     gathered = _lasting(recorded.gathered, len(motion))
     wanted = _asked_for(context, armature, gathered)
-    if not any(isinstance(constraint, FloorHeight) for constraint in wanted):
-        wanted.append(FloorHeight(height=float(motion.root[0, 2])))
-    search = styles.search(settings)
-    edit = Edit(motion, wanted, style, settings=search, autoencoder=manifold, given=given)
+    edit = begin_edit(motion, wanted, style, settings=styles.search(settings), given=given)
     return EditJob(gathered, armature, edit, f"{armature.name} {style.name}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import bpy
 
-from ..nsm_blender.motion.rotations import Array
+from ..nsm_blender import Array
 from ..scene import ghosts, lookup, properties
 from .base import Operation
 

@@ -13,14 +13,8 @@ from typing import TypeVar
 import bpy
 import numpy as np
 
-from ..nsm_blender.errors import FileFormatError, RigError
-from ..nsm_blender.motion.blending import placed
-from ..nsm_blender.motion.feet import level_feet
-from ..nsm_blender.motion.load import load_motion
-from ..nsm_blender.motion.motion import Motion
-from ..nsm_blender.motion.retarget import to_model_skeleton
-from ..nsm_blender.shot.shot import Shot
-from ..scene import actions, armatures, motion_files, recording
+from ..nsm_blender import FileFormatError, Motion, RigError, Shot, import_motion, placed
+from ..scene import actions, armatures, motion_files
 from ..scene.gather import Gathered
 from .job import MotionJob
 
@@ -76,7 +70,7 @@ class MotionFileJob(MotionJob):
         """The file's motion on the model."""
         if self._path.suffix.lower() == ".fbx":
             return motion_files.read_fbx(bpy.context, self._path)
-        return (yield from _in_background(lambda: _motion(self._path)))
+        return (yield from _in_background(lambda: import_motion(self._path)))
 
 
 class _Finished:
@@ -94,11 +88,6 @@ class _Finished:
         """The motion."""
         assert self._motion is not None
         return self._motion
-
-
-def _motion(path: Path) -> Motion:
-    clip = to_model_skeleton(level_feet(load_motion(path)))
-    return recording.assembled(clip.root, clip.world()[1], clip.fps, path.stem)
 
 
 def _in_background(work: Callable[[], T]) -> Generator[float, None, T]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..nsm_blender.errors import ShotError
+from ..nsm_blender import ShotError
 from ..scene import lookup
 from ..scene.properties import of_object
 from .base import Operation

@@ -9,10 +9,7 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from ..nsm_blender.geometry.colliders import Collider, Placed, Surroundings
-from ..nsm_blender.geometry.mesh import TriangleMesh
-from ..nsm_blender.geometry.roles import KINDS, Handles
-from ..nsm_blender.motion.rotations import Array, rotate
+from ..nsm_blender import KINDS, Array, Collider, Handles, TriangleMesh, check_handles, guess_role, propose_handles
 from ..scene import colliders, curves, handles, meshes
 
 
@@ -35,10 +32,7 @@ def mesh_of(context: bpy.types.Context, obj: bpy.types.Object) -> TriangleMesh:
 
 def guess(context: bpy.types.Context, obj: bpy.types.Object, mesh: TriangleMesh) -> str:
     """The role that a shape suggests. mesh: in the collider's frame."""
-    from ..nsm_blender.geometry import proposals
-
-    turn = pose_of(context, obj)[3:]
-    return proposals.guess_role(TriangleMesh(rotate(turn[None], mesh.vertices), mesh.triangles))
+    return guess_role(mesh, pose_of(context, obj))
 
 
 def propose(
@@ -48,9 +42,7 @@ def propose(
     the scene yet. Nothing is written."""
     if role not in KINDS:
         return Use(role)
-    from ..nsm_blender.geometry import proposals
-
-    found = proposals.propose(role, mesh, _around(context, obj, also), pose=pose_of(context, obj))
+    found = propose_handles(role, mesh, _around(context, obj, also), pose=pose_of(context, obj))
     return Use(role, found.handles, list(found.warnings), found.also)
 
 
@@ -61,9 +53,7 @@ def check(context: bpy.types.Context, obj: bpy.types.Object, mesh: TriangleMesh,
         return Use(role)
     if now is None:
         return Use(role, None, [f"It has no handles of a {role} yet; propose them."])
-    from ..nsm_blender.geometry import proposals
-
-    return Use(role, now, proposals.check(now, role, mesh, _around(context, obj), pose=pose_of(context, obj)))
+    return Use(role, now, check_handles(now, role, mesh, _around(context, obj), pose=pose_of(context, obj)))
 
 
 def put(context: bpy.types.Context, obj: bpy.types.Object, use: Use) -> None:
@@ -86,8 +76,8 @@ def pose_of(context: bpy.types.Context, obj: bpy.types.Object) -> Array:
     return np.asarray(colliders.pose(world, curves.metres_per_unit(context.scene), obj.name))
 
 
-def _around(context: bpy.types.Context, obj: bpy.types.Object, also: Sequence[Collider] = ()) -> Placed:
+def _around(context: bpy.types.Context, obj: bpy.types.Object, also: Sequence[Collider] = ()) -> list[Collider]:
     """The other colliders as they stand now."""
     new = {collider.name: collider for collider in also if collider.name != colliders.name_of(obj)}
     there = [collider for collider in colliders.around(context, obj) if collider.name not in new]
-    return Surroundings([*there, *new.values()]).at(0)
+    return [*there, *new.values()]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import BoolProperty
 
-from ..nsm_blender.errors import UserError
+from ..nsm_blender import UserError
 from .base import Operation
 
 if TYPE_CHECKING:

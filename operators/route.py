@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..nsm_blender.errors import RouteError, ShotError
+from ..nsm_blender import RouteError, ShotError
 from ..scene import keys
 from .key import KeyOperation, OnOneKey
 
@@ -19,13 +19,12 @@ class NSM_OT_show_routes(KeyOperation):
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         """Make or update the curves. Raises UserError with what is in the way."""
-        from ..nsm_blender.rollout.nsm_network import able
-        from ..nsm_blender.tasks.arrival_times import foresee
+        from ..nsm_blender import foresee
         from ..scene import routes
         from ..scene.errands import gather
 
         gathered = gather(context, armature)
-        listed = list(zip(keys.of_character(armature), foresee(gathered.shot, able()), strict=True))
+        listed = list(zip(keys.of_character(armature), foresee(gathered.shot), strict=True))
         for number, (key, seen) in enumerate(listed, start=1):
             if seen.trouble:
                 raise RouteError(f"Key {number}, {keys.label(key)}: {seen.trouble}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import StringProperty
 
-from ..nsm_blender.errors import ShotError
+from ..nsm_blender import ShotError
 from ..scene import lookup
 from .base import Operation
 
@@ -51,7 +51,7 @@ class NSM_OT_load_shot(Operation):
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Read the file, then change the scene."""
-        from ..nsm_blender.shot.shot import Shot
+        from ..nsm_blender import Shot
         from ..scene import armatures, staging
         from ..scene.mannequin import add_mannequin
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..nsm_blender.manifold.strike import StrikeSynthesis
+from ..nsm_blender import begin_synthesis
 from ..scene import strikes
 from .job import MotionJob
 
@@ -15,7 +15,7 @@ class StrikeJob(MotionJob):
 
     def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
         gathered, shot = strikes.gather(context, armature)
-        self._strikes = StrikeSynthesis(shot)
+        self._strikes = begin_synthesis(shot)
         assert armature is not None
         super().__init__(gathered, armature, self._strikes, f"{armature.name} Strike")
 

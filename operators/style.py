@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import BoolProperty, StringProperty
 
-from ..nsm_blender.errors import UserError
+from ..nsm_blender import UserError
 from ..scene import lookup
 from ..scene.manifold import of_character
 from .base import Operation
@@ -101,7 +101,7 @@ class NSM_OT_save_style(_StyleFile):
             path = path.with_name(f"{path.name}{_SUFFIX}")
         armature = lookup.character(context)
         assert armature is not None
-        style = styles.of_character(context, armature, styles.autoencoder())
+        style = styles.of_character(context, armature)
         try:
             style.save(path)
         except OSError as error:
@@ -119,7 +119,7 @@ class NSM_OT_load_style(_StyleFile):
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Choose it, when it can be read."""
-        from ..nsm_blender.manifold.style import Style
+        from ..nsm_blender import Style
 
         name = Style.load(self.path()).name
         armature = lookup.character(context)

@@ -9,10 +9,7 @@ from dataclasses import fields
 import bpy
 import numpy as np
 
-from ..nsm_blender.errors import ShotError
-from ..nsm_blender.manifold.synthesis import Crowd, Networks, Options, Synthesis
-from ..nsm_blender.models.synthesis import Stepping
-from ..nsm_blender.motion.motion import Motion
+from ..nsm_blender import Motion, ShotError, Stepping, Synthesis, SynthesisOptions, begin_synthesis
 from ..scene import actions, crowd, curves, lookup, measure, terrain
 from ..scene.gather import Gathered, gather
 from ..scene.manifold import of_character
@@ -33,7 +30,7 @@ class SynthesisJob(MotionJob):
         gathered = gather(context, armature)
         assert armature is not None
         wanted = options(armature)
-        work = Synthesis(gathered.shot, wanted, ground=ground_of(context, armature, [gathered]))
+        work = begin_synthesis(gathered.shot, wanted, ground=ground_of(context, armature, [gathered]))
         super().__init__(gathered, armature, work, f"{armature.name} Synthesis")
         self._asked_for = asked_for(context, armature, gathered)
 
@@ -43,11 +40,11 @@ class SynthesisJob(MotionJob):
         self.action()[ASKED] = self._asked_for
 
 
-def options(armature: bpy.types.Object) -> Options:
+def options(armature: bpy.types.Object) -> SynthesisOptions:
     """How a character is to step."""
     settings = of_character(armature).synthesis
     # Blender's numbers are float32; what a person typed has fewer digits.
-    return Options(
+    return SynthesisOptions(
         stepping=Stepping(**{f.name: round(getattr(settings, f.name), 6) for f in fields(Stepping)}),
         phase=round(settings.phase, 6),
         sway=round(settings.sway, 6),
@@ -85,16 +82,15 @@ def changed_characters(context: bpy.types.Context) -> list[bpy.types.Object]:
     return out
 
 
-def synthesise_again(
-    context: bpy.types.Context, armature: bpy.types.Object, networks: Networks, previous: Synthesis | None
-) -> Synthesis:
+def synthesise_again(context: bpy.types.Context, armature: bpy.types.Object, previous: Synthesis | None) -> Synthesis:
     """Replace the synthesis of a character by one for its curve as it is now, without measuring.
 
     Keys made by hand stay in the old action, as when a bake is removed. Raises UserError, and then the old
     synthesis stays.
     """
     gathered, wanted = gather(context, armature), options(armature)
-    work = Synthesis(gathered.shot, wanted, networks, previous, ground_of(context, armature, [gathered]))
+    ground = ground_of(context, armature, [gathered])
+    work = begin_synthesis(gathered.shot, wanted, ground=ground, again=previous)
     motion = work.motion()
     actions.remove(armature)
     job = _Written(gathered, armature, _Made(motion), f"{armature.name} Synthesis")
@@ -186,7 +182,7 @@ class CrowdJob(Steps):
             together = [gathered[i] for i in chosen]
             wanted = [options(_object(armatures[i])) for i in chosen]
             ground_there = ground_of(bpy.context, _object(armatures[chosen[0]]), together)
-            work = Crowd([g.shot for g in together], wanted, ground=ground_there)
+            work = begin_synthesis([g.shot for g in together], wanted, ground=ground_there)
             while not work.done:
                 work.step()
                 yield (done + len(chosen) * work.progress) / len(gathered)

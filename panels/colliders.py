@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..nsm_blender.geometry.roles import KINDS
+from ..nsm_blender import KINDS
 from ..scene import colliders, handles
 from .sidebar import _Panel
 

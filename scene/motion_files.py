@@ -16,6 +16,7 @@ from ..nsm_blender.errors import FileFormatError
 from ..nsm_blender.motion.canonical import to_canonical
 from ..nsm_blender.motion.imported import ImportedMotion
 from ..nsm_blender.motion.motion import Motion
+from ..nsm_blender.motion.recorded import recorded
 from ..nsm_blender.motion.retarget import to_model_skeleton
 from ..nsm_blender.motion.rotations import Array, conjugate, from_matrix, multiply, rotate
 from ..nsm_blender.motion.skeleton import MODEL_SKELETON
@@ -87,7 +88,7 @@ def _without_rest(armature: bpy.types.Object, info: RigInfo, mapping: Mapping, f
     none = (False,) * len(bones)
     imported = ImportedMotion(info.name, tuple(joints), parents, offsets, none, local, fps, moved, 1.0, posed=True)
     clip = to_model_skeleton(to_canonical(imported, up="z", scale=1.0))
-    motion = recording.assembled(clip.root, clip.world()[1], fps, info.name)
+    motion = recorded(clip.root, clip.world()[1], fps, info.name)
     return replace(motion, meta=motion.meta | {"notes": [_NO_REST]})
 
 

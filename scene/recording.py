@@ -13,24 +13,15 @@ import bpy
 import numpy as np
 
 from ..nsm_blender.errors import ShotError
-from ..nsm_blender.motion.contacts import foot_contacts
 from ..nsm_blender.motion.motion import Motion
-from ..nsm_blender.motion.root import root_track
-from ..nsm_blender.motion.rotations import (
-    Array,
-    from_axis_angle,
-    make_continuous,
-    normalize,
-)
-from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from ..nsm_blender.motion.recorded import recorded
+from ..nsm_blender.motion.rotations import Array, from_axis_angle, normalize
 from ..nsm_blender.shot.shot import Shot
 from . import actions, armatures, curves, locks
 from .gather import Gathered, frame_range
 from .properties import of_scene
 from .rig import Rig, Values
 
-_FLAT = 0.05
-"""Metres: feet that stand this near to z = 0 stand on it."""
 _OBJECT_CHANNELS = ("location", "rotation", "scale", "delta_")
 
 
@@ -68,34 +59,7 @@ def read(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Ar
         told = rig.from_keys(obj, _Curves(obj, frames), world, curves.metres_per_unit(context.scene))
     places, orientations = _played(context, obj, rig, frames) if told is None else told
     hips, rotations = rig.to_model(places, orientations, fps)
-    return assembled(hips, rotations, fps, obj.name)
-
-
-def assembled(hips: Array, rotations: Array, fps: float, name: str) -> Motion:
-    """A motion of the model from the place of Hips (F, 3) in metres and world rotations (F, J, 4).
-
-    Contacts are detected, on the floor that the feet tell.
-    """
-    rotations = make_continuous(rotations)
-    positions = MODEL_SKELETON.positions(hips, rotations)
-    floor = floor_of(positions)
-    root = root_track(positions, fps)
-    root[:, 2] = floor
-    count = len(positions)
-    return Motion(
-        names=MODEL_SKELETON.names,
-        parents=MODEL_SKELETON.parents,
-        positions=positions.astype(np.float32),
-        rotations=rotations.astype(np.float32),
-        root=root.astype(np.float32),
-        contacts=foot_contacts(positions - [0.0, 0.0, floor], fps),
-        contact_names=CONTACT_JOINTS,
-        phase=np.zeros(count, dtype=np.float32),
-        actions=np.zeros((count, 0), dtype=np.float32),
-        action_names=(),
-        fps=fps,
-        meta={"name": name},
-    )
+    return recorded(hips, rotations, fps, obj.name)
 
 
 def shown(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Array:
@@ -122,13 +86,6 @@ def frames_of_action(obj: bpy.types.Object) -> Array:
     if last <= first:
         raise ShotError(f"The action '{action.name}' of '{obj.name}' has fewer than 2 frames.")
     return np.arange(first, last + 1)
-
-
-def floor_of(positions: Array) -> float:
-    """Height of the flat floor in metres under joint places (T, J, 3)."""
-    toes = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
-    lowest = float(np.percentile(positions[:, toes, 2].min(axis=1), 10)) - TOE_HEIGHT
-    return 0.0 if abs(lowest) < _FLAT else lowest
 
 
 def _needs_playing(obj: bpy.types.Object, rig: Rig) -> bool:

@@ -338,7 +338,7 @@ def draw_lane(lane: int, place: int) -> bpy.types.Object:
 
 def can_act() -> bool:
     """Whether the extension has the weights for what is to be done in the room."""
-    able = importlib.import_module(f"{PACKAGE}.nsm_blender.rollout.nsm_network").able()
+    able = importlib.import_module(f"{PACKAGE}.nsm_blender").supported_actions()
     return {errand.action for errand in ACTS} <= set(able)
 
 

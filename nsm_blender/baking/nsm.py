@@ -82,8 +82,8 @@ class SceneBake:
         self._checkpoints: list[_Checkpoint] = []
         kept = None if again is None else again._before_change(self)
         self._machine = self._begun() if kept is None else kept
-        self.first_frame = self._machine.actor.character.frame
-        """The first frame, at 60 fps, that was not taken from the bake before."""
+        self.first_frame = round(self._machine.actor.character.frame / FPS * shot.fps)
+        """The first frame of the shot that was not taken from the bake before."""
 
     def _begun(self) -> TaskMachine[NsmActor]:
         shot = self.shot

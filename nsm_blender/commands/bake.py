@@ -8,11 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..baking.bake import Bake
-from ..baking.nsm import SceneBake, bake_of
-from ..errors import UserError
-from ..manifold.synthesis import Synthesis
-from ..shot.shot import Shot
+from .. import Motion, Shot, UserError, bake, synthesize
 
 if TYPE_CHECKING:
     from . import Subparsers
@@ -26,7 +22,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--model", choices=("auto", "nsm", "pfnn", "manifold"), default="auto",
                         help="the network (manifold: paths only, nsm: action keys only; default: nsm where a key "
                         "asks for more than walking, else pfnn)")  # fmt: skip
-    parser.add_argument("--weights", type=Path, metavar="FILE", help="nsm: other weights than the shipped ones")
+    parser.add_argument("--weights", type=Path, metavar="FILE", help="nsm, pfnn: other weights than the shipped ones")
     parser.set_defaults(handler=run)
 
 
@@ -38,11 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not out.parent.is_dir():
         raise UserError(f"{out.parent}: there is no such folder to write into.")
     shot = Shot.load(arguments.shot)
-    bake = _bake_of(shot, arguments)
-    while not bake.done:
-        bake.step()
-        _show(bake.progress)
-    motion = bake.motion()
+    motion = _baked(shot, arguments)
     try:
         motion.save(out)
     except OSError as error:
@@ -53,12 +45,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _bake_of(shot: Shot, arguments: argparse.Namespace) -> Bake | SceneBake | Synthesis:
+def _baked(shot: Shot, arguments: argparse.Namespace) -> Motion:
+    if arguments.model != "manifold":
+        return bake(shot, arguments.model, weights=arguments.weights, progress=_show)
     if arguments.weights is not None:
-        if arguments.model != "nsm":
-            raise UserError("--weights is for --model nsm; the other networks are the shipped ones.")
-        return SceneBake(shot, arguments.weights)
-    return Synthesis(shot) if arguments.model == "manifold" else bake_of(shot, arguments.model)
+        raise UserError("--weights is for --model nsm and pfnn; the manifold's networks are the shipped ones.")
+    return synthesize(shot, progress=_show)
 
 
 def _outcome(key: dict[str, Any]) -> str:

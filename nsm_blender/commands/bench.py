@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UserError
+from .. import UserError
 from ..evaluation import bench_geometry, bench_manifold, bench_nsm, bench_rig
 from ..evaluation.bench import measure_apart
 from ..models.pfnn_kernels import PFNN

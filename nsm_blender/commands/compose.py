@@ -7,7 +7,7 @@ import argparse
 import json
 from pathlib import Path
 
-from ..errors import UserError
+from .. import UserError
 from ..motion.clip_file import load_library
 from ..training.episodes.library import Library, Tally, kinds_shown, used_clips
 from ..training.episodes.parts import SHARES, Recipe

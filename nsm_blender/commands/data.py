@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import FileFormatError, UserError
+from .. import FileFormatError, UserError
 from ..motion.clip_file import INDEX_NAME, load_library
 from ..motion.data_report import SHORTEST, doubt_lines, report, table
 from ..motion.load import DEFAULTS, ImportOptions, load_motion

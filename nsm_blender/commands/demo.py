@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import UserError
+from .. import UserError
 from ..paths import weights_folder
 
 if TYPE_CHECKING:

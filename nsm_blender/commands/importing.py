@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import UserError
+from .. import UserError
 from ..models.nsm import FPS
 from ..motion.clip import Clip
 from ..motion.clip_file import CLIPS_FOLDER, INDEX_NAME, update_library

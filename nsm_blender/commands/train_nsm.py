@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UserError
+from .. import UserError
 from ..files import read_json
 from ..models.nsm import ENCODERS
 from ..models.weights import file_hash, read_card, read_tensors

@@ -103,6 +103,71 @@ def test_arrows_point_one_way(room: str, above: list[str]) -> None:
     assert not [path for path in tracked(f"{room}/*.py") if import_of(path, *above)]
 
 
+def below_the_api(path: Path) -> set[str]:
+    """The modules of the engine, or names in its root that are not public, that a file imports; for types as well."""
+    found: set[str] = set()
+    own = path.relative_to(ROOT).parts[:2]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        room = (*path.parents[node.level - 1].relative_to(ROOT).parts, *(node.module or "").split("."))
+        room = tuple(part for part in room if part)
+        if room[:1] != ("nsm_blender",) or room[:2] == own:
+            continue
+        if len(room) == 1:
+            found |= {alias.name for alias in node.names} - {*nsm_blender.__all__, "__version__"}
+        elif (ROOT.joinpath(*room) / "__init__.py").is_file():
+            found |= {".".join((*room[1:], alias.name)) for alias in node.names}
+        else:
+            found.add(".".join(room[1:]))
+    return found
+
+
+COMMANDS_BELOW = {
+    "evaluation.bench",
+    "evaluation.bench_geometry",
+    "evaluation.bench_manifold",
+    "evaluation.bench_nsm",
+    "evaluation.bench_rig",
+    "evaluation.filters",
+    "evaluation.naturalness.recorded",
+    "evaluation.naturalness.table",
+    "evaluation.nsm",
+    "evaluation.nsm_ablations",
+    "evaluation.proposals",
+    "evaluation.rig_figures",
+    "evaluation.rig_motions",
+    "evaluation.rigs",
+    "evaluation.validation",
+    "files",
+    "models.nsm",
+    "models.pfnn",
+    "models.pfnn_kernels",
+    "models.weights",
+    "motion.clip",
+    "motion.clip_file",
+    "motion.data_report",
+    "motion.load",
+    "paths",
+    "rollout.nsm_network",
+}
+"""What the commands still take from below the Python API, for data and benchmarks: this only shrinks."""
+
+
+def test_operators_and_panels_use_the_python_api_and_nothing_below_it() -> None:
+    files = tracked("operators/*.py", "panels/*.py")
+    assert len(files) > 20
+    assert not {str(path.relative_to(ROOT)): below for path in files if (below := below_the_api(path))}
+
+
+def test_commands_take_from_below_the_python_api_only_what_is_listed() -> None:
+    """Training is no part of the API: it serves the commands alone."""
+    found = set().union(*(below_the_api(path) for path in tracked("nsm_blender/commands/*.py")))
+    found = {name for name in found if not name.startswith("training")}
+    assert found - COMMANDS_BELOW == set(), "put it into the Python API instead"
+    assert COMMANDS_BELOW - found == set(), "it is not needed any more: take it off the list"
+
+
 ROOMS = (("shot", "motion", "geometry"), ("planning",), ("rollout",), ("cleanup",), ("tasks",), ("baking",))
 """From a shot to its motion: each room knows those before it."""
 
@@ -185,11 +250,15 @@ def test_each_weights_file_has_a_model_card() -> None:
 
 
 def test_importing_the_engine_loads_neither_torch_nor_weights() -> None:
+    """The package alone not even NumPy, all of its public names neither torch nor weights."""
     program = (
         "import sys\n"
         "opened = []\n"
         "sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == 'open' else None)\n"
-        "import nsm_blender.baking.bake, nsm_blender.shot.shot\n"
+        "import nsm_blender\n"
+        "early = {'numpy', 'bpy', 'torch'} & set(sys.modules)\n"
+        "if early: sys.exit(f'{early} before a name was asked for')\n"
+        "from nsm_blender import *\n"
         "heavy = {'torch', 'scipy', 'bpy', 'safetensors'} & set(sys.modules)\n"
         "read = [name for name in opened if name.endswith('.safetensors')]\n"
         "sys.exit(f'{heavy} {read}' if heavy or read else 0)\n"

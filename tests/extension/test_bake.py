@@ -247,7 +247,7 @@ def test_a_small_character_walks_the_same_curve_at_the_same_speed(engine, extens
 def test_the_operator_does_what_the_engine_does(engine, extension_module):
     rig, _ = build.shot(engine)
     gathered = extension_module("scene.gather").gather(bpy.context, rig)
-    bake = extension_module("operators.job").bake_of(gathered.shot)
+    bake = extension_module("operators.job").begin_bake(gathered.shot)
     while not bake.done:
         bake.step()
     motion = bake.motion()

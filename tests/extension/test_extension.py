@@ -103,7 +103,7 @@ def test_enabling_imports_no_torch_and_none_of_the_engines_work(enabling):
     roots = {name.split(".")[0] for name in enabling["NEW"]}
     assert f"{PACKAGE}.operators.bake" in enabling["NEW"]
     assert not roots & {"torch", "safetensors", "scipy"}
-    heavy = ("rollout", "cleanup", "tasks", "baking", "manifold", "models", "training", "evaluation")
+    heavy = ("api", "rollout", "cleanup", "tasks", "baking", "manifold", "models", "training", "evaluation")
     assert not [name for name in enabling["NEW"] if name.startswith(tuple(f"{PACKAGE}.nsm_blender.{h}" for h in heavy))]
 
 

@@ -186,11 +186,12 @@ def test_the_network_can_be_chosen_and_what_it_cannot_do_is_refused(puppet, rig,
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_a_network_that_is_not_installed_is_not_offered(rig, extension_module, monkeypatch, there):
+def test_a_network_that_is_not_installed_is_not_offered(rig, extension_module, monkeypatch, tmp_path, there):
     monkeypatch.setattr(extension_module("scene.lookup"), "has_scene_network", lambda: there)
     assert ("NSM" in drawn("Bake")) == there
     if there:
         return
+    monkeypatch.setattr(extension_module("nsm_blender.api.baking"), "weights_folder", lambda: tmp_path)
     rig.nsm.controller = "NSM"
     before = snapshot()
     with pytest.raises(RuntimeError, match="not part of this installation; choose another controller"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from ...evaluation.errands import evaluate
+from ... import evaluate
 from ...models.weights import file_hash
 from ...paths import weights_folder
 from .results import Figures, Keep, Told
@@ -19,4 +19,4 @@ def add_arguments(_: argparse.ArgumentParser) -> None:
 
 def measure(_args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
     """The figures, and what they were measured on."""
-    return evaluate(), {"weights": file_hash(weights_folder() / "pfnn.safetensors")}
+    return evaluate("errands", log=print), {"weights": file_hash(weights_folder() / "pfnn.safetensors")}

@@ -6,10 +6,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ...errors import UserError
+from ... import UserError, evaluate
 from ...evaluation.bench_manifold import FILES
 from ...evaluation.filters import draw, read_filters
-from ...evaluation.manifold import evaluate
 from ...models.weights import file_hash
 from ...paths import weights_folder
 from .results import Figures, Keep, Told, add_weights, into_card
@@ -66,10 +65,12 @@ def _measured(args: argparse.Namespace, folder: Path, subjects: list[str]) -> Fi
     """All figures of a folder of weights but the comparison's."""
     if args.data is None:
         print("Not measured: reconstruction, walks and hits against recordings, as no --data is given.")
-        return evaluate(folder)
+        return evaluate("manifold", weights=folder, log=print)
     from ...training import held_out
 
-    return held_out.evaluate(folder, held_out.HeldOut(args.data, subjects)) | evaluate(folder)
+    return held_out.evaluate(folder, held_out.HeldOut(args.data, subjects)) | evaluate(
+        "manifold", weights=folder, log=print
+    )
 
 
 def _compared(args: argparse.Namespace, folder: Path, subjects: list[str]) -> Figures:

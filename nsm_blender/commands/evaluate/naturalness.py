@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ...errors import UserError
+from ... import UserError
 from ...evaluation.naturalness import recorded, table
 from .results import Figures, Keep, Told, add_processes
 

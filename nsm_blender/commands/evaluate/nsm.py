@@ -6,8 +6,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ...errors import UserError
-from ...evaluation.nsm import TABLES, evaluate, picture
+from ... import evaluate
+from ...evaluation.nsm import TABLES, picture
 from ...evaluation.nsm_ablations import hashes, trained_alike
 from ...models.weights import card_path, file_hash
 from ...paths import weights_folder
@@ -35,13 +35,8 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told]:
     if args.picture is not None:
         picture(weights, args.picture)
         print(f"wrote {args.picture}")
-    unknown = sorted({*(args.tables or ())} - {*TABLES})
-    if unknown:
-        raise UserError(f"There is no table '{unknown[0]}' of the NSM's; choose from {', '.join(TABLES)}.")
     told: Told = {"weights": file_hash(weights)}
     if args.ablations is not None:
-        if args.tables is not None and "ablations" not in args.tables:
-            raise UserError("--ablations is for the table of that name; add ablations to --tables.")
         trained_alike(args.ablations)
         told["ablations"] = hashes(args.ablations)
 
@@ -51,7 +46,13 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told]:
         keep(figures, told)
 
     figures = evaluate(
-        weights, tables=args.tables or TABLES, processes=args.processes, ablations=args.ablations, keep=kept
+        "nsm",
+        args.tables,
+        weights=weights,
+        processes=args.processes,
+        ablations=args.ablations,
+        keep=kept,
+        log=print,
     )
     if args.card:
         into_card(card_path(weights), figures, replace=args.tables is None)

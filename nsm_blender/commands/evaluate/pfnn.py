@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from ...evaluation.pfnn import evaluate
+from ... import evaluate
 from ...models.weights import card_path, file_hash
 from ...paths import weights_folder
 from .results import Figures, Keep, Told, add_weights, into_card
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def measure(args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
     """The figures, and what they were measured on. Raises UserError."""
     weights = args.weights or weights_folder() / "pfnn.safetensors"
-    figures = evaluate(weights)
+    figures = evaluate("pfnn", weights=weights, log=print)
     if args.card:
         into_card(card_path(weights), figures, replace=True)
     return figures, {"weights": file_hash(weights)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import argparse
 
-from ...evaluation import proposals
-from ...evaluation.real_furniture import judging
+from ... import evaluate
+from ...evaluation.proposals import SETS
 from .results import Figures, Keep, Told
 
 SUMMARY = "how often the proposed seats, doors, grasps and edges are right"
@@ -18,7 +18,7 @@ def add_arguments(_: argparse.ArgumentParser) -> None:
 
 def measure(_args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
     """The figures, and what they were measured on."""
-    figures = proposals.evaluate(proposals.SETS) | judging.evaluate()
+    figures = evaluate("proposals", log=print)
     for name, value in figures.items():
         print(f"{name} {value:.4g}")
-    return figures, {"seeds": list(proposals.SETS)}
+    return figures, {"seeds": list(SETS)}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import UserError
+from ... import UserError
 from ...files import read_json, write_whole
 
 Figures = dict[str, float]

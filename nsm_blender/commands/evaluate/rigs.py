@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...errors import UserError
+from ... import UserError
 from ...evaluation.bench import ONE_THREAD
 from ...evaluation.rig_figures import BARS
 from ...evaluation.rig_motions import FRAMES, motions

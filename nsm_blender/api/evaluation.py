@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The papers' tables, and this project's own, as figures by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Literal, get_args
+
+from ..errors import UserError
+from ..paths import weights_folder
+
+System = Literal["nsm", "pfnn", "manifold", "errands", "proposals", "naturalness"]
+"""What can be evaluated; rigs are by the command line alone, as that takes Blender."""
+
+CASES = 200
+"""Cases of each kind of the naturalness table; its published rows are of as many."""
+
+Figures = dict[str, float]
+Log = Callable[[str], None]
+Keep = Callable[[Figures], None]
+
+
+def silent(_: str) -> None:
+    """Tell nothing."""
+
+
+def evaluate(
+    system: System,
+    tables: Collection[str] | None = None,
+    *,
+    weights: Path | str | None = None,
+    count: int = CASES,
+    processes: int = 2,
+    ablations: Path | str | None = None,
+    keep: Keep | None = None,
+    log: Log = silent,
+) -> Figures:
+    """Measure a system by its protocol. Returns figures by name, as `nsm-blender evaluate SYSTEM --json` writes them:
+    `<system>.<table>.<row>.<column>`, the last of which ends in the unit.
+
+    tables: of the NSM, some of its tables; of naturalness, some of its kinds of cases; None: all. weights: others than
+    the shipped ones, a file of the nsm or pfnn, a folder of the manifold's. count: cases of each kind, of naturalness.
+    processes: that measure at the same time, of the nsm and of naturalness; more than one needs a script whose work is
+    under `if __name__ == "__main__":`, as they are started anew. ablations: of the nsm, a folder of networks that were
+    trained alike. keep: is given the figures so far as they grow. log: is told each step. All tables of a system take
+    minutes. Raises UserError for a table that there is not, and WeightsError.
+    """
+    if tables is not None and system not in ("nsm", "naturalness"):
+        raise UserError(f"The tables of '{system}' come together; leave them out.")
+    if weights is not None and system not in ("nsm", "pfnn", "manifold"):
+        raise UserError(f"'{system}' is measured with the shipped weights; leave the weights out.")
+    if ablations is not None and system != "nsm":
+        raise UserError("Ablations are of the nsm.")
+    if count < 1 or processes < 1:
+        raise UserError("There has to be at least 1 case of each kind, and 1 process.")
+    path = None if weights is None else Path(weights)
+    match system:
+        case "nsm":
+            return _nsm(tables, path, processes, None if ablations is None else Path(ablations), keep, log)
+        case "pfnn":
+            from ..evaluation import pfnn
+
+            return pfnn.evaluate(path, log)
+        case "manifold":
+            from ..evaluation import manifold
+
+            return manifold.evaluate(path or weights_folder(), log)
+        case "errands":
+            from ..evaluation import errands
+
+            return errands.evaluate(log=log)
+        case "proposals":
+            from ..evaluation import proposals
+            from ..evaluation.real_furniture import judging
+
+            return proposals.evaluate(proposals.SETS, log) | judging.evaluate(log=log)
+        case "naturalness":
+            return _naturalness(tables, count, processes, keep, log)
+    raise UserError(f"There is no system '{system}' to evaluate; choose from {', '.join(get_args(System))}.")
+
+
+def _nsm(
+    tables: Collection[str] | None,
+    weights: Path | None,
+    processes: int,
+    ablations: Path | None,
+    keep: Keep | None,
+    log: Log,
+) -> Figures:
+    from ..evaluation import nsm
+
+    chosen = _some_of(nsm.TABLES, tables, "table of the NSM's")
+    if ablations is not None and "ablations" not in chosen:
+        raise UserError("Ablations are for the table of that name; add 'ablations' to the tables.")
+    return nsm.evaluate(weights, log, tables=chosen, processes=processes, ablations=ablations, keep=keep)
+
+
+def _naturalness(kinds: Collection[str] | None, count: int, processes: int, keep: Keep | None, log: Log) -> Figures:
+    from ..evaluation.naturalness import table
+
+    chosen = _some_of(table.kinds_of_cases(), kinds, "kind of case")
+
+    def kept(so_far: table.Table) -> None:
+        if keep is not None:
+            keep(so_far.figures())
+
+    return table.tabulated(chosen, count, processes=processes, log=log, keep=kept).figures()
+
+
+def _some_of(known: Collection[str], chosen: Collection[str] | None, what: str) -> list[str]:
+    """The chosen names, all that are known without any. Raises UserError for one that is not known."""
+    unknown = sorted({*(chosen or ())} - {*known})
+    if unknown:
+        raise UserError(f"There is no {what} '{unknown[0]}'; choose from {', '.join(known)}.")
+    return list(chosen or known)

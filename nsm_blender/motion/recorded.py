@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Poses that were read from a file or a rig as a motion: what it lacks is found from the feet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .contacts import foot_contacts
+from .motion import Motion
+from .root import root_track
+from .rotations import Array, make_continuous
+from .skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+
+FLAT = 0.05
+"""Meters: feet that stand this near to z = 0 stand on it, as shoes and calibration move a floor by that much."""
+
+
+def recorded(hips: Array, rotations: Array, fps: float, name: str) -> Motion:
+    """A motion of the model from the place of Hips (F, 3) in meters and world rotations (F, J, 4).
+
+    Contacts are detected, on the floor that the feet tell.
+    """
+    rotations = make_continuous(rotations)
+    positions = MODEL_SKELETON.positions(hips, rotations)
+    floor = floor_of(positions)
+    root = root_track(positions, fps)
+    root[:, 2] = floor
+    count = len(positions)
+    return Motion(
+        names=MODEL_SKELETON.names,
+        parents=MODEL_SKELETON.parents,
+        positions=positions.astype(np.float32),
+        rotations=rotations.astype(np.float32),
+        root=root.astype(np.float32),
+        contacts=foot_contacts(positions - [0.0, 0.0, floor], fps),
+        contact_names=CONTACT_JOINTS,
+        phase=np.zeros(count, dtype=np.float32),
+        actions=np.zeros((count, 0), dtype=np.float32),
+        action_names=(),
+        fps=fps,
+        meta={"name": name},
+    )
+
+
+def floor_of(positions: Array) -> float:
+    """Height of the flat floor in meters under joint places (T, J, 3)."""
+    toes = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
+    lowest = float(np.percentile(positions[:, toes, 2].min(axis=1), 10)) - TOE_HEIGHT
+    return 0.0 if abs(lowest) < FLAT else lowest
