@@ -125,7 +125,7 @@ class Constraint:
 class PinJoint(Constraint):
     """A joint at places in the world.
 
-    joint: name in the model skeleton. places: one place (x, y, z) in metres, or one for each frame of the
+    joint: name in the model skeleton. places: one place (x, y, z) in meters, or one for each frame of the
     range. ease: seconds before and after the range in which the joint comes and goes.
     """
 
@@ -216,7 +216,7 @@ class BoneLengths(Constraint):
 
 @dataclass
 class FloorHeight(Constraint):
-    """Planted feet stand on a flat floor, the others are not below it. height: world metres."""
+    """Planted feet stand on a flat floor, the others are not below it. height: world meters."""
 
     height: float = 0.0
 
@@ -253,7 +253,7 @@ class LookAt(Constraint):
 class PoseKey(Constraint):
     """A pose is matched around the root.
 
-    places: (J, 3) joint places relative to the root on the ground, turned into its facing, metres.
+    places: (J, 3) joint places relative to the root on the ground, turned into its facing, meters.
     ease: seconds before and after the range in which the pose comes and goes.
     """
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From solved frames to world transforms: what must hold exactly is made exact.
 
-The solve does the work; it leaves bones a few millimetres and planted feet a few centimetres a second off.
+The solve does the work; it leaves bones a few millimeters and planted feet a few centimeters a second off.
 Here rotations give rigid bones, feet are locked by two-bone inverse kinematics, the root takes the kept
-trajectory, pinned hands and feet are brought the last millimetres, and the head turns to what it looks at.
+trajectory, pinned hands and feet are brought the last millimeters, and the head turns to what it looks at.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TRUNK = list(range(MODEL_SKELETON.index("Spine"), len(MODEL_SKELETON)))
 """The trunk and all that it carries."""
 _LEANS = 3
 _LARGEST_LEAN = np.radians(10)
-"""How far the trunk leans, each time, for the last centimetres of an arm."""
+"""How far the trunk leans, each time, for the last centimeters of an arm."""
 _LIMBS = {limb.end: limb for limb in (*ARMS.values(), *LEGS.values())}
 
 

@@ -15,7 +15,7 @@ from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, mirror_indices
 Float32 = NDArray[np.float32]
 
 _POINT = 1e-6
-"""Metres: a shorter bone has no direction."""
+"""Meters: a shorter bone has no direction."""
 _OTHER_SIDE, _OTHER_FEET = mirror_indices(MODEL_SKELETON.names), mirror_indices(CONTACT_JOINTS)
 
 

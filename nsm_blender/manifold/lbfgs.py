@@ -19,7 +19,7 @@ _FIRST_MOVE = 0.1
 
 
 class Lbfgs:
-    """Minimises cost(x) for x >= lower; `step()` makes one step until `done`.
+    """Minimizes cost(x) for x >= lower; `step()` makes one step until `done`.
 
     cost: x -> cost and its gradient, shaped as x. It ends when `patience` steps have together brought less
     than the share `tolerance` of the cost, or after `most` steps.

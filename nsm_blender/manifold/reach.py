@@ -15,13 +15,13 @@ from .constraints import Base, Constraint, KeepTrajectory, LookAt, PinJoint, Pos
 from .frames import around_root
 
 _SWAY = 0.5
-"""Metres over the ground that the hips may leave their place for a pin, at most."""
+"""Meters over the ground that the hips may leave their place for a pin, at most."""
 _MISSED = 0.01
-"""Metres by which a pin or a pose may be missed before the user is told."""
+"""Meters by which a pin or a pose may be missed before the user is told."""
 _LOOKED_PAST = np.radians(10)
 """The same for a gaze."""
 _FOOT_MOVED = 0.02
-"""Metres; a foot that is pinned farther away does not stand where it stood."""
+"""Meters; a foot that is pinned farther away does not stand where it stood."""
 
 
 def refuse_out_of_reach(base: Base, constraints: Sequence[Constraint]) -> None:
@@ -78,7 +78,7 @@ def missed(base: Base, constraints: Sequence[Constraint], motion: Motion) -> tup
 
 
 def pin_error(base: Base, pin: PinJoint, motion: Motion) -> float:
-    """Metres by which a pinned joint of a motion at 60 fps misses its places, at worst."""
+    """Meters by which a pinned joint of a motion at 60 fps misses its places, at worst."""
     inside = pin.frames(base)
     places = motion.positions[inside, MODEL_SKELETON.index(pin.joint)]
     return float(np.linalg.norm(places - pin.target(base)[0][inside], axis=1).max())
@@ -111,7 +111,7 @@ def _kept(base: Base, constraints: Sequence[Constraint]) -> Array:
 
 
 def _chain_length(joint: str) -> float:
-    """Metres of the bones from the hips to a joint."""
+    """Meters of the bones from the hips to a joint."""
     length, index = 0.0, MODEL_SKELETON.index(joint)
     while index > 0:
         length += float(np.linalg.norm(MODEL_SKELETON.offsets[index]))
@@ -120,7 +120,7 @@ def _chain_length(joint: str) -> float:
 
 
 def _pose_error(base: Base, key: PoseKey, motion: Motion) -> tuple[str, float]:
-    """The joint that is farthest off in a key's range, and metres by which it is."""
+    """The joint that is farthest off in a key's range, and meters by which it is."""
     inside = key.frames(base)
     off = around_root(motion.positions[inside], motion.root[inside]) - np.asarray(key.places)
     worst = np.linalg.norm(off, axis=-1).max(0)

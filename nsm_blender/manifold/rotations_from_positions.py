@@ -21,7 +21,7 @@ from ..motion.rotations import (
 from ..motion.skeleton import MODEL_SKELETON
 
 _STRAIGHT, _BENT = 0.01, 0.05
-"""Metres of a knee or elbow off the line through its limb's ends: below the first the limb shows no plane to
+"""Meters of a knee or elbow off the line through its limb's ends: below the first the limb shows no plane to
 bend in, above the second it shows it for certain."""
 _FORWARD, _BACKWARD = (0.0, -1.0, 0.0), (0.0, 1.0, 0.0)
 """Where a knee points in the frame of the upper leg, and an elbow in the frame of the upper arm."""
@@ -32,7 +32,7 @@ _FOLDED, _FOLDING = np.cos(np.radians(165)), np.cos(np.radians(145))
 _OPPOSITE, _TWISTED = np.radians(140), np.radians(110)
 """Radians of twist beyond the first are a limb that bends the wrong way, up to the second one that is twisted."""
 _UPSIDE_DOWN = np.radians(120)
-"""Radians of roll up to which a foot is levelled."""
+"""Radians of roll up to which a foot is leveled."""
 
 # (joint, what its own frame's z axis runs along: from, to)
 _TRUNK = (("Spine", "Spine1"), ("Spine1", "Spine2"), ("Spine2", "Neck"), ("Neck", "Head"))
@@ -52,7 +52,7 @@ _LIMBS = tuple(
 def rotations_of(places: Array, reference: Array | None = None, motions: int = 1) -> Array:
     """World rotations (T, J, 4) of MODEL_SKELETON that point its bones as the joint places do.
 
-    places: (T, J, 3) world, metres; bones need not have their exact lengths. reference: (T, J, 4) world
+    places: (T, J, 3) world, meters; bones need not have their exact lengths. reference: (T, J, 4) world
     rotations of a similar motion, or None. motions: how many motions of one length `places` holds, one after another.
 
     Pelvis and chest follow from hip and shoulder joints; limbs from their direction and the plane in which knee and
@@ -87,7 +87,7 @@ class _Pose:
         return out
 
     def aside(self, upper: str, middle: str, end: str) -> Array:
-        """Knee or elbow as seen from the line through the limb's ends, (T, 3) metres."""
+        """Knee or elbow as seen from the line through the limb's ends, (T, 3) meters."""
         whole, part = self.bone(upper, end), self.bone(upper, middle)
         square = np.maximum(_dot(whole, whole), 1e-8)
         out: Array = part - whole * _dot(whole, part) / square

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Minimising constraints in the space of hidden units (section 7.1, eq. 13), by Gauss-Newton.
+"""Minimizing constraints in the space of hidden units (section 7.1, eq. 13), by Gauss-Newton.
 
 A change of the hidden units H changes the frames X by D dH, D the decoder. Each Gauss-Newton step solves
 min |r + J D dH|^2 by conjugate gradients, stopped early, which keeps dH small. The gradient with respect to
@@ -26,16 +26,16 @@ from .terms import Term
 TARGET = 0.01
 """Share of the cost at which a solve ends."""
 _OWN = 0.04
-"""Variance by itself of a normalised feature of a frame; through white hidden units it has 0.25 on average."""
+"""Variance by itself of a normalized feature of a frame; through white hidden units it has 0.25 on average."""
 _INNER = 9
-"""Steps of conjugate gradients for one linearisation; bones turn little, so it holds for that long."""
+"""Steps of conjugate gradients for one linearization; bones turn little, so it holds for that long."""
 _MOST = 45
 """Steps in all, after which what is left of the cost goes too slowly to wait for."""
 _HALVINGS = 4
 
 
 class Solver:
-    """One minimisation in progress: `step()` does one piece (20 ms for a minute of motion) until `done`.
+    """One minimization in progress: `step()` does one piece (20 ms for a minute of motion) until `done`.
 
     frames: (T, FRAME.size) the motion at 60 fps, T even. start: its first root. guess: frames to begin with
     where some of the terms hold already. free: (T, FRAME.size), 0 where a feature stays as the guess has it, else 1;
@@ -60,7 +60,7 @@ class Solver:
         self._own = np.float32(_OWN) * autoencoder.scale**2
         self._set(Kinematics(frames.astype(np.float32), start))
         self.costs = [self.cost]
-        """The sum of the terms' costs of the motion and, as the linearisation has it, after each step."""
+        """The sum of the terms' costs of the motion and, as the linearization has it, after each step."""
         if guess is not None:
             self._set(Kinematics(guess.astype(np.float32), start))
         self._steps = self._run()
@@ -118,7 +118,7 @@ class Solver:
                 return
 
     def _linear(self, change: Array) -> Iterator[bool]:
-        """Conjugate gradients on the linearised terms (CGLS, with H eliminated); adds to `change` (T, d)."""
+        """Conjugate gradients on the linearized terms (CGLS, with H eliminated); adds to `change` (T, d)."""
         left = [-r for r in self._residuals]
         descent = self._transposed(left)
         shown = self._shown(descent)

@@ -31,21 +31,21 @@ from .synthesis import REACH_FRAMES
 
 ACTIONS = ("stand", "punch", "kick")
 FARTHEST = 1.6
-"""Metres over the ground from the character to a target; farther away, it would have to walk."""
+"""Meters over the ground from the character to a target; farther away, it would have to walk."""
 _TRIES = 5
 """How often the path is corrected by what came of it, at most; each try takes a few milliseconds."""
 _CLOSE = 0.003
-"""Metres that a try may miss by without another one: the last correction closes them unseen."""
+"""Meters that a try may miss by without another one: the last correction closes them unseen."""
 _CORRECTION = 0.7
 _FARTHEST_SHIFT = 0.3
-"""Metres beside the target that it may be asked for; farther off, the network has not learned to go."""
+"""Meters beside the target that it may be asked for; farther off, the network has not learned to go."""
 _BETWEEN = 0.5
 """Seconds between two strikes at least."""
 _PIN_WIDTH = 9.0
 _LEAN_WIDTH = 14.0
 """Frames: standard deviations of the last correction of the limb, and of the body where the limb is too short."""
 _NEAR_ENOUGH = 0.0005
-"""Metres by which a hit may be off at the end."""
+"""Meters by which a hit may be off at the end."""
 _FARTHEST_LEAN = 0.3
 _GLIDE = 0.1
 """m/s that every stride to a hit has at least, so that even one that the network leaves out can be scaled."""
@@ -75,7 +75,7 @@ _NEAR, _FOLDED = 12, np.radians(110.0)
 
 @dataclass(frozen=True)
 class Target:
-    """A place (x, y, z) in metres that `effector`, one of EFFECTORS, hits at `time` in seconds."""
+    """A place (x, y, z) in meters that `effector`, one of EFFECTORS, hits at `time` in seconds."""
 
     effector: str
     place: tuple[float, float, float]
@@ -121,7 +121,7 @@ class _Try:
     """What the network made, with rigid bones and planted feet, at 60 fps.
 
     root: (T, 4). hips: (T, 3) and rotations: (T, J, 4) before the feet are planted. contacts: (T, 4). places:
-    (T, J, 3) and turned: (T, J, 4) after it. lacks: (targets, 3) metres from hands and feet to their targets.
+    (T, J, 3) and turned: (T, J, 4) after it. lacks: (targets, 3) meters from hands and feet to their targets.
     """
 
     root: Array
@@ -134,7 +134,7 @@ class _Try:
 
     @property
     def worst(self) -> float:
-        """Largest distance in metres from a target."""
+        """Largest distance in meters from a target."""
         return float(_lengths(self.lacks).max())
 
 
@@ -193,7 +193,7 @@ class StrikeSynthesis:
         return self._motion
 
     def hit_errors(self) -> tuple[Array, Array]:
-        """Distances (targets,) in metres from the targets at their times.
+        """Distances (targets,) in meters from the targets at their times.
 
         Before: what the network made, as a rig shows it, with rigid bones and planted feet. After: when body and
         limb have been bent to the targets.

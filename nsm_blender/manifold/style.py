@@ -175,7 +175,7 @@ class StyleSettings:
 
 
 class Restyle:
-    """The minimisation of eq. 14; `step()` does one iteration until `done`, then ask for `frames`.
+    """The minimization of eq. 14; `step()` does one iteration until `done`, then ask for `frames`.
 
     content: (T, FRAME.size) at 60 fps, T even. Hidden units stay at 0 or above, as the encoder gives them:
     the decoder has never seen others, and without the bound a Gram matrix is met as well by mirrored signs.

@@ -112,7 +112,7 @@ class Steps:
 class Synthesis:
     """One synthesis in progress. `step()` does a piece of work; repeat until `done`, then ask for `motion()`.
 
-    Raises ShotError or WeightsError on construction when the shot cannot be synthesised. The speeds of the
+    Raises ShotError or WeightsError on construction when the shot cannot be synthesized. The speeds of the
     shot's path tell walking from running; its gaits are not used. previous: a finished synthesis, of which
     everything is kept that a change of the curve does not touch. ground: heights of the terrain.
     """
@@ -269,7 +269,7 @@ def footsteps(networks: Networks, courses: Sequence[Course], options: Sequence[O
 def synthesise(networks: Networks, inputs: Array) -> Array:
     """Frames X (N, T, FRAME.size), physical units, of inputs [T F] (N, T, LOCOMOTION.size); T even."""
     hidden = networks.locomotion.hidden(inputs)
-    # Decoded behind each other: neighbours reach DECODER_REACH frames into each other, which are margin.
+    # Decoded behind each other: neighbors reach DECODER_REACH frames into each other, which are margin.
     return networks.autoencoder.decode(hidden.reshape(-1, hidden.shape[-1])).reshape(*inputs.shape[:2], -1)
 
 

@@ -22,7 +22,7 @@ _SPEED_SMOOTHING = 0.25
 """Seconds: a keyed jump of the speed is walked as people do, within about a second."""
 _PLACE_SMOOTHING = 0.1
 _HEADING_SMOOTHING = 0.25
-"""Seconds: a corner is cut by centimetres, and the body turns before and after it."""
+"""Seconds: a corner is cut by centimeters, and the body turns before and after it."""
 _STANDING = 0.5
 """Seconds that one who starts from rest stands."""
 

@@ -21,7 +21,7 @@ _SMOOTHING = 1 / 3
 _STANDING, _WALKING = 0.1, 0.3
 """m/s: below the first a character stands and has no tempo, above the second all of its tempo counts."""
 _APART = 0.04
-"""Metres by which one foot is ahead of the other before it counts as ahead."""
+"""Meters by which one foot is ahead of the other before it counts as ahead."""
 _TOES = MODEL_SKELETON.indices(("LeftToe", "RightToe"))
 _MOST = 6.0
 """Times quicker or slower that a motion becomes at most."""

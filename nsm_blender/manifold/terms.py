@@ -17,15 +17,15 @@ from .frames import joint_places
 from .kinematics import Kinematics, quarter_turn
 
 PLACE_UNIT = 0.01
-"""Metres off a place that count as one unit of residual."""
+"""Meters off a place that count as one unit of residual."""
 SPEED_UNIT = 0.1
 """m/s that count as one: a foot that slides so is seen to slide."""
 TURN_UNIT = 0.1
 """rad/s that count as one."""
 BONE_UNIT = 0.005
-"""Metres of a bone's length that count as one."""
+"""Meters of a bone's length that count as one."""
 _PINNED = 0.01
-"""Metres along an axis that a pinned joint may be off at the end of a solve."""
+"""Meters along an axis that a pinned joint may be off at the end of a solve."""
 GAZE_UNIT = 0.05
 """Length of the difference of two directions that counts as one: about 3 degrees."""
 
@@ -178,7 +178,7 @@ ROOT = slice(FRAME.root_velocity.start, FRAME.root_turn.stop)
 """Root velocity and turn of a frame."""
 
 RESTING = {"Foot": ANKLE_HEIGHT, "Toe": TOE_HEIGHT}
-"""Metres above the floor of a planted heel (the ankle, when the foot is flat) and toe."""
+"""Meters above the floor of a planted heel (the ankle, when the foot is flat) and toe."""
 LOWEST = {"Foot": ANKLE_HEIGHT - 0.015, "Toe": TOE_HEIGHT - 0.005}
 """Below these the sole is in the floor."""
 
@@ -186,7 +186,7 @@ LOWEST = {"Foot": ANKLE_HEIGHT - 0.015, "Toe": TOE_HEIGHT - 0.005}
 class Floor(Term):
     """Planted feet at the floor's height, the others not below it.
 
-    contacts: (T, 4), 0 or 1. height: metres above the root's z. weight: (T,).
+    contacts: (T, 4), 0 or 1. height: meters above the root's z. weight: (T,).
     """
 
     def __init__(self, contacts: Array, height: float, weight: Array) -> None:
@@ -300,7 +300,7 @@ class Look(Term):
     def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
         """See `Term`."""
         difference, left, up, toward = self._parts(at)
-        # Derivatives of normalising and of the slack are symmetric matrices: their own transposes.
+        # Derivatives of normalizing and of the slack are symmetric matrices: their own transposes.
         g = self._softened(difference, residual * self._weight)
         g_cross = np.cos(self._tilt) * _d_unit(np.cross(left, up), g)
         g_left = np.cross(up, g_cross)

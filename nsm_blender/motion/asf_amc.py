@@ -38,7 +38,7 @@ class _Skeleton:
     """An ASF file: bones by name in file order, the root first."""
 
     bones: dict[str, _Bone]
-    metres: float
+    meters: float
     radians: float
     """Factor from the file's angles to radians."""
 
@@ -107,7 +107,7 @@ class _AsfReader(_LineReader):
 
     def read(self) -> _Skeleton:
         self.skeleton = _Skeleton(
-            {_ROOT_NAME: _Bone(_ROOT_NAME, 0)}, metres=_INCH, radians=np.pi / 180, position=np.zeros(3)
+            {_ROOT_NAME: _Bone(_ROOT_NAME, 0)}, meters=_INCH, radians=np.pi / 180, position=np.zeros(3)
         )
         sections = {
             ":units": self._read_unit,
@@ -140,7 +140,7 @@ class _AsfReader(_LineReader):
             scale = self.numbers(words[1:], 1, line)[0]
             if scale <= 0:
                 self.fail(line, "the length unit must be above zero")
-            self.skeleton.metres = _INCH / scale
+            self.skeleton.meters = _INCH / scale
         elif key == "angle":
             kind = words[1].lower() if len(words) > 1 else ""
             if not kind.startswith(("deg", "rad")):
@@ -322,7 +322,7 @@ def _assemble(skeleton: _Skeleton, values: dict[str, Array], source: str, fps: f
         rotations=np.stack(rotations, axis=1),
         fps=fps,
         translations={0: _root_track(skeleton, values, frames)},
-        unit=skeleton.metres,
+        unit=skeleton.meters,
     )
 
 

@@ -17,7 +17,7 @@ from .skeleton import MODEL_SKELETON
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """A pose of the model skeleton. hips: (3,) metres in the world. rotations: (J, 4) world quaternions."""
+    """A pose of the model skeleton. hips: (3,) meters in the world. rotations: (J, 4) world quaternions."""
 
     hips: Array
     rotations: Array
@@ -75,7 +75,7 @@ def _towards(motion: Motion, pose: Pose, weights: Array) -> Motion:
 def placed(motion: Motion, start: Sequence[float]) -> Motion:
     """The motion moved over the ground and turned about the vertical so that its root begins at `start`.
 
-    start: x, y, z in metres and the facing angle.
+    start: x, y, z in meters and the facing angle.
     """
     first = motion.root[0].astype(np.float64)
     angle = float(start[3]) - first[3]

@@ -43,7 +43,7 @@ def map_bones(names: Sequence[str], parents: Sequence[int], is_end: Sequence[boo
     found = _limbs(plain)
     missing = [side + part for side in SIDES for part in _NEEDED if side + part not in found]
     if missing:
-        raise RigError(f"{source}: no bone was recognised as {_listed(missing)}; the skeleton has {_sample(names)}")
+        raise RigError(f"{source}: no bone was recognized as {_listed(missing)}; the skeleton has {_sample(names)}")
     tree = _Tree(parents)
     for side in SIDES:
         for upper, lower in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand")):

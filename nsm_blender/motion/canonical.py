@@ -26,9 +26,9 @@ from .source import NAMES, PARENT, Source, found_above
 from .tpose import tpose_rotations
 
 MODEL_LEG = 0.83774
-"""Hip to ankle of the model skeleton, metres."""
+"""Hip to ankle of the model skeleton, meters."""
 
-# Metres per unit and the leg lengths (metres) for which it is believed: metres, cm, mm for figures of any
+# Meters per unit and the leg lengths (meters) for which it is believed: meters, cm, mm for figures of any
 # build; inches and CMU's unit (0.45 of which make an inch) for people.
 _ANY_BUILD, _PERSON = (0.5, 1.3), (0.7, 1.05)
 _UNITS = ((1.0, _ANY_BUILD), (0.01, _ANY_BUILD), (0.001, _ANY_BUILD), (0.0254, _PERSON), (0.0254 / 0.45, _PERSON))
@@ -53,11 +53,11 @@ _AIM_TOLERANCE = np.radians(0.2)
 def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None = None) -> Clip:
     """Bring imported motion to the model skeleton's joints and axes.
 
-    up: "y", "z" or "auto". scale: metres per unit of the file, None guesses it from the leg's length.
+    up: "y", "z" or "auto". scale: meters per unit of the file, None guesses it from the leg's length.
     Returns a Clip at the file's frame rate, float32, on the performer's own bone lengths, in the file's
     place and heading; it is moved up or down so that in stance the ball of the lower foot is at TOE_HEIGHT,
     and feet are level where they stand.
-    `meta["import"]` tells what was guessed and what was made up; its `floor` is the height, in metres of the file's
+    `meta["import"]` tells what was guessed and what was made up; its `floor` is the height, in meters of the file's
     space, that became 0.
     Raises RigError when hips, legs or arms are missing, or units or rest pose cannot be made out.
     """
@@ -69,12 +69,12 @@ def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None =
     source = _turned(motion, positions, rotations, bones, up)
     tpose = tpose_rotations(source, notes)
     places = _tpose_places(source, tpose, notes)
-    metres = _metres_per_unit(source, scale)
+    meters = _metres_per_unit(source, scale)
 
     turns = _world_rotations(source, tpose, places)
-    offsets = np.array([places[n] - places[PARENT[n]] if PARENT[n] else np.zeros(3) for n in NAMES]) * metres
+    offsets = np.array([places[n] - places[PARENT[n]] if PARENT[n] else np.zeros(3) for n in NAMES]) * meters
     skeleton = Skeleton(NAMES, MODEL_SKELETON.parents, offsets)
-    root = source.positions[:, bones["Hips"]] * metres
+    root = source.positions[:, bones["Hips"]] * meters
     local = make_continuous(skeleton.local_rotations(turns))
     floor = floor_height(skeleton.positions(root, turns), motion.fps)
     root[:, 2] -= floor
@@ -86,14 +86,14 @@ def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None =
             fps=motion.fps,
             meta={
                 "source": motion.source,
-                "import": {"up": up, "metres_per_unit": round(metres, 6), "floor": round(floor, 4), "notes": notes},
+                "import": {"up": up, "metres_per_unit": round(meters, 6), "floor": round(floor, 4), "notes": notes},
             },
         )
     )
 
 
 def floor_height(positions: Array, fps: float) -> float:
-    """Height of the ground under a figure (T, 22, 3), metres: the ball of the lower foot in stance less TOE_HEIGHT.
+    """Height of the ground under a figure (T, 22, 3), meters: the ball of the lower foot in stance less TOE_HEIGHT.
 
     Stance is where the lower foot is slow; a low percentile, so that steps and platforms stay above it.
     """
@@ -153,7 +153,7 @@ def _metres_per_unit(source: Source, scale: float | None) -> float:
             return unit
     raise RigError(
         f"{source.motion.source}: a leg is {leg:.4g} units long, which is a person's in no usual unit; "
-        f"give the metres per unit (--scale)"
+        f"give the meters per unit (--scale)"
     )
 
 

@@ -14,7 +14,7 @@ from .skeleton import Skeleton
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """Motion of one skeleton at a fixed rate, in Blender's frame (Z up, metres, floor at z = 0).
+    """Motion of one skeleton at a fixed rate, in Blender's frame (Z up, meters, floor at z = 0).
 
     root: (T, 3) world place of joint 0. rotations: (T, J, 4) local to the parent.
     meta: what the source said of it (name, tags, subject, licence, ...).

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Clips on disk: one .npz a clip, and the index.json of a folder of them.
 
-Arrays of a clip file: `root` (T, 3) float32 metres, `rotations` (T, 22, 4) int16 (w, x, y, z times
-32767, local to the parent), `offsets` (22, 3) float32 metres, `fps`, `meta` (JSON text).
+Arrays of a clip file: `root` (T, 3) float32 meters, `rotations` (T, 22, 4) int16 (w, x, y, z times
+32767, local to the parent), `offsets` (22, 3) float32 meters, `fps`, `meta` (JSON text).
 On disk +Y is up, the figure faces +Z and its left hand points to +X; only this file knows of that.
 """
 

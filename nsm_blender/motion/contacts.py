@@ -12,11 +12,11 @@ from .skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 SPEED_LIMIT = 0.4
 """m/s below which a foot joint counts as planted; a swinging toe moves at 2 m/s and more."""
 HEIGHT_LIMIT = {"Foot": ANKLE_HEIGHT + 0.03, "Toe": TOE_HEIGHT + 0.025}
-"""Metres above which a joint is not on flat ground, however slow it is."""
+"""Meters above which a joint is not on flat ground, however slow it is."""
 HEEL_LIFTED = 0.006
-"""Metres by which the ankle rises over the ball of the foot, against a flat foot, when the heel leaves the ground."""
+"""Meters by which the ankle rises over the ball of the foot, against a flat foot, when the heel leaves the ground."""
 BALL_LIFTED = 0.008
-"""Metres above its median height in a contact at which the ball of the foot leaves the ground."""
+"""Meters above its median height in a contact at which the ball of the foot leaves the ground."""
 STEPPING = 0.8
 """m/s over the ground at which a foot steps, whatever its label: feet that networks hold still slide at 0.1 to 0.3."""
 LEAPING = 1.0

@@ -17,10 +17,10 @@ from .skeleton import CONTACT_JOINTS, TOE_HEIGHT
 
 SPEED_PERCENTILES = (5, 25, 50, 75, 95)
 SHORTEST = 10
-"""Frames below which a clip is not labelled."""
+"""Frames below which a clip is not labeled."""
 _KNEE_BACKWARD = np.radians(-12)
 _ON_FLOOR = 0.015
-"""Metres above its place in stance that a heel or toe may be and still carry weight."""
+"""Meters above its place in stance that a heel or toe may be and still carry weight."""
 _SLIDE_SPEED = 0.25
 _SHORTEST_SLIDE = 0.1
 _FASTEST_JOINT = 16.0

@@ -14,7 +14,7 @@ from .skeleton import ANKLE_HEIGHT, TOE_HEIGHT
 _SLOW = 0.25
 """m/s below which the toe stands."""
 _ABOVE = 0.04
-"""Metres above their standing height that heel and toe may be; higher, the foot rests on its tip."""
+"""Meters above their standing height that heel and toe may be; higher, the foot rests on its tip."""
 _LEAST_SECONDS = 0.2
 _MOST_ROLL = np.radians(50)
 

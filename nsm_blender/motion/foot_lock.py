@@ -17,7 +17,7 @@ from .rotations import Array, between, from_exponential_map, multiply, rotate, t
 from .skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
 Heights = Callable[[Array], Array]
-"""Heights (...) in metres of the ground at places (..., 2)."""
+"""Heights (...) in meters of the ground at places (..., 2)."""
 
 _LONGEST_GLIDE = 24
 """Frames over which an offset fades to nothing when the next contact is far away."""
@@ -35,15 +35,15 @@ _LARGEST_ROLL = math.radians(40)
 _SLACK = 0.95
 """Share of its length beyond which a swinging leg stretches ever less."""
 _CLEARANCE = 0.025
-"""Metres above its height on the ground that a toe passes at least, in a step."""
+"""Meters above its height on the ground that a toe passes at least, in a step."""
 _STRIDE = 0.15
-"""Metres over the ground of a step that has all of this clearance."""
+"""Meters over the ground of a step that has all of this clearance."""
 _LIFTS = 8
 """Frames in which a toe comes up to this clearance after a contact, and down from it to the next."""
 _UNROLLED = 0.005
-"""Metres of the ball's rise while the foot rolls off, of which half are taken for noise and left out."""
+"""Meters of the ball's rise while the foot rolls off, of which half are taken for noise and left out."""
 _BLUNT = 0.006
-"""Metres over which the floor begins to push a foot up."""
+"""Meters over which the floor begins to push a foot up."""
 _LARGEST_DROP = 0.12
 _DROP_SPREAD = 0.3
 """Seconds to both sides, about half a step, over which the hips sink for a foot that is out of reach."""
@@ -297,7 +297,7 @@ def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, stances: Sta
 
 
 def _rise(toe: Array, toe_on: Array, rolling: Array, stances: Stances) -> Array:
-    """Metres (M,) that the ball at heights (M,) rises over its stance's own while the foot rolls off over the toes."""
+    """Meters (M,) that the ball at heights (M,) rises over its stance's own while the foot rolls off over the toes."""
     stood = stances.mean(_lift(toe, toe_on, stances)[:, None])[stances.last, 0]
     rise = np.maximum(toe - stood, 0)
     return np.where(rolling, rise * rise / (rise + _UNROLLED), 0)
@@ -329,7 +329,7 @@ def _lowest_ankle(
 
 
 def _blunt_maximum(x: Array, lowest: Array, blunt: Array) -> Array:
-    """The larger (M,) of two, without a kink where they cross; `blunt` (M,) metres more at most."""
+    """The larger (M,) of two, without a kink where they cross; `blunt` (M,) meters more at most."""
     out: Array = 0.5 * (x + lowest + np.sqrt((x - lowest) ** 2 + blunt**2))
     return out
 
@@ -381,7 +381,7 @@ def _freedom(stances: Stances) -> Array:
 
 
 def _length(limb: Limb) -> float:
-    """Metres of both bones."""
+    """Meters of both bones."""
     joints = MODEL_SKELETON.indices([limb.middle, limb.end])
     return float(np.linalg.norm(MODEL_SKELETON.offsets[joints], axis=1).sum())
 

@@ -81,7 +81,7 @@ def _whole_runs(labels: Array, longest: int) -> Array:
 
 
 def _without_short(labels: Array, shortest: int) -> Array:
-    """Give runs shorter than `shortest` frames to the longer of their neighbours."""
+    """Give runs shorter than `shortest` frames to the longer of their neighbors."""
     out = labels.copy()
     while True:
         edges = np.concatenate(([0], np.flatnonzero(np.diff(out)) + 1, [len(out)]))

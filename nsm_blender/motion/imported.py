@@ -21,7 +21,7 @@ class ImportedMotion:
     offsets: (J, 3) place relative to the parent, in the parent's frame. is_end: J flags of bone ends
     without channels. rotations: (T, J, 4) local quaternions, identity in the file's rest pose.
     translations: joint -> (T, 3), replaces the offset of joints that move; the root is always there.
-    unit: metres per unit as stated by the file, or None. posed: the rest pose is a pose out of the motion, so that it
+    unit: meters per unit as stated by the file, or None. posed: the rest pose is a pose out of the motion, so that it
     says nothing of the T-pose. All float64.
     """
 

@@ -18,7 +18,7 @@ from .clip_file import load_clip
 class ImportOptions:
     """How to read files that do not say everything.
 
-    up: "auto", "y" or "z". scale: metres per unit, None guesses. skeletons: .asf files to choose from.
+    up: "auto", "y" or "z". scale: meters per unit, None guesses. skeletons: .asf files to choose from.
     amc_fps: frame rate of AMC files.
     """
 

@@ -33,7 +33,7 @@ _KEYS = (
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Joint transforms of one character over T frames, in the world (Blender's frame, metres).
+    """Joint transforms of one character over T frames, in the world (Blender's frame, meters).
 
     positions: (T, J, 3) float32. rotations: (T, J, 4) float32 world quaternions; the identity is the
     rest pose (T-pose, facing -Y). root: (T, 4) float32, x, y, z on the ground and the facing angle about +Z

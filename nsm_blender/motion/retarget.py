@@ -13,7 +13,7 @@ from .skeleton import MODEL_SKELETON, TOE_HEIGHT, Skeleton
 
 
 def leg_length(skeleton: Skeleton) -> float:
-    """Hip joint to ankle along the bones, metres, mean of both sides."""
+    """Hip joint to ankle along the bones, meters, mean of both sides."""
     joints = skeleton.indices(["LeftLeg", "LeftFoot", "RightLeg", "RightFoot"])
     return float(np.linalg.norm(skeleton.offsets[joints], axis=1).sum() / 2)
 

@@ -172,7 +172,7 @@ def slerp(a: Array, b: Array, t: Array) -> Array:
 
 
 def make_continuous(q: Array) -> Array:
-    """Flip signs along the first axis of `q` (T, ..., 4) so that neighbours are on one hemisphere."""
+    """Flip signs along the first axis of `q` (T, ..., 4) so that neighbors are on one hemisphere."""
     dots = np.einsum("...i,...i->...", q[1:], q[:-1])
     flips = np.cumprod(np.where(dots < 0, -1, 1).astype(q.dtype), axis=0)
     out = q.copy()

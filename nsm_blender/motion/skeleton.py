@@ -16,12 +16,12 @@ from .rotations import Array, multiply, rotate
 class Skeleton:
     """A joint tree; parents come before children, joint 0 is the root.
 
-    Frame: Blender's (right-handed, Z up, metres). In the rest pose all world rotations are the
+    Frame: Blender's (right-handed, Z up, meters). In the rest pose all world rotations are the
     identity, the figure stands in a T-pose, faces -Y, and its left hand points to +X.
 
     names: J joint names.
     parents: J parent indices, -1 for the root.
-    offsets: (J, 3) float64 metres, each joint's place relative to its parent in the rest pose.
+    offsets: (J, 3) float64 meters, each joint's place relative to its parent in the rest pose.
     """
 
     names: tuple[str, ...]
@@ -130,16 +130,16 @@ MODEL_SKELETON = Skeleton(
 )
 
 TOE_HEIGHT = 0.02
-"""Height in metres of the toe joint (ball of the foot) above the ground in stance."""
+"""Height in meters of the toe joint (ball of the foot) above the ground in stance."""
 
 ANKLE_HEIGHT = TOE_HEIGHT + 0.0318
-"""Height in metres of the foot joint (ankle) above the ground when the foot is flat."""
+"""Height in meters of the foot joint (ankle) above the ground when the foot is flat."""
 
 HIPS_HEIGHT = ANKLE_HEIGHT + 0.40642 + 0.43132 + 0.101
-"""Height in metres of Hips when standing with straight legs."""
+"""Height in meters of Hips when standing with straight legs."""
 
 SEAT_BELOW_HIP_JOINTS = 0.087
-"""Metres from the hip joints (LeftUpLeg, RightUpLeg) of a sitter down to the seat: the thigh and the flesh under it."""
+"""Meters from the hip joints (LeftUpLeg, RightUpLeg) of a sitter down to the seat: the thigh and the flesh under it."""
 
 
 CONTACT_JOINTS = ("LeftFoot", "LeftToe", "RightFoot", "RightToe")

@@ -52,7 +52,7 @@ class BoneInfo:
 class RigInfo:
     """An armature.
 
-    bones: parents before children. world: (4, 4) from the armature's space to world metres.
+    bones: parents before children. world: (4, 4) from the armature's space to world meters.
     """
 
     name: str
@@ -86,7 +86,7 @@ class RigInfo:
 
     @property
     def size(self) -> float:
-        """Metres per unit of the armature's space."""
+        """Meters per unit of the armature's space."""
         return float(np.cbrt(abs(np.linalg.det(np.asarray(self.world, dtype=np.float64)[:3, :3]))))
 
     @cached_property

@@ -62,7 +62,7 @@ MODEL_LEGS, MODEL_NUMBERS = part_of(MODEL_SKELETON, MODEL_SKELETON.indices(["Lef
 
 @dataclass(frozen=True, eq=False)
 class _Leg:
-    """What differs between the rig's leg and the model's at the rig's size, all (3,) metres in the T-pose.
+    """What differs between the rig's leg and the model's at the rig's size, all (3,) meters in the T-pose.
 
     numbers: of thigh, shin and foot in the rig's part. ball: from ankle to ball of the rig's foot. longer: what that
     has over the model's. aside: how much further out the hip joint is.
@@ -78,7 +78,7 @@ class _Leg:
 class Legs:
     """The legs of one rig. scale: the rig's leg length over the model's.
 
-    bones: numbers in the rig's pose of the bones that decide where the feet are; P of them. ankle_lift: metres by
+    bones: numbers in the rig's pose of the bones that decide where the feet are; P of them. ankle_lift: meters by
     which the rig's ankles are higher than the model's at the rig's size.
     """
 
@@ -178,7 +178,7 @@ class Legs:
         """What (T, 3) the hips give way so that legs that stand keep their bend though thigh and shin differ.
 
         Of both feet's distances to their places the least squares, each in its leg's own measure: along a straight leg
-        a centimetre costs a large turn of thigh and shin, across it or along a bent one a small one.
+        a centimeter costs a large turn of thigh and shin, across it or along a bent one a small one.
         """
         places = self._part.positions(root, turns)
         normal, right = np.zeros((len(root), 3, 3)), np.zeros((len(root), 3))
@@ -198,7 +198,7 @@ class Legs:
     def _lowered(
         self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], fps: float
     ) -> Array:
-        """How far (T,) in metres the hips sink so that feet that are held stay within the legs' reach."""
+        """How far (T,) in meters the hips sink so that feet that are held stay within the legs' reach."""
         places = self._part.positions(root, turns)
         need = np.zeros(len(root))
         for side, leg in self._legs.items():
@@ -251,7 +251,7 @@ class Legs:
         return np.stack((thigh, shin), axis=1)
 
     def _whole(self, leg: _Leg) -> float:
-        """Length of a leg when it is straight, metres."""
+        """Length of a leg when it is straight, meters."""
         return sum(float(np.linalg.norm(self._part.offsets[number])) for number in leg.numbers[1:])
 
 

@@ -100,7 +100,7 @@ class Mapping:
         if lacking:
             legs = "legs" if any("Leg" in joint or "Foot" in joint for joint in lacking) else "hips"
             raise RigError(
-                f"'{rig.name}' has no {legs} that can be recognised ({', '.join(lacking)}); "
+                f"'{rig.name}' has no {legs} that can be recognized ({', '.join(lacking)}); "
                 "choose their bones in the list."
             )
         self._check_shared(rig)

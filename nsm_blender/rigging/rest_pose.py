@@ -2,7 +2,7 @@
 """A rig's rest pose brought to the model's: it faces -Y, arms to the sides, legs down, feet ahead.
 
 What is found here is constant for a rig: which bones are keyed and by which joints, how each bone's own axes lie in
-the T-pose, and the bones' skeleton in metres. Trunk, neck and collar bones keep their rest pose; arms and legs are
+the T-pose, and the bones' skeleton in meters. Trunk, neck and collar bones keep their rest pose; arms and legs are
 turned the shortest way, feet about the vertical so that a flat foot stays flat.
 """
 
@@ -52,7 +52,7 @@ class RestPose:
 
     bones: the keyed bones, parents first. sources: whose rotation each takes. bone_of: joint's name -> index in
     `bones`. axes: (B, 4) world orientation of each bone's own axes in the T-pose. skeleton: the keyed bones in
-    metres, T-pose, facing -Y. ankle_height: metres above the sole's ground.
+    meters, T-pose, facing -Y. ankle_height: meters above the sole's ground.
     """
 
     bones: tuple[str, ...]
@@ -63,12 +63,12 @@ class RestPose:
     ankle_height: float
 
     def offset(self, joint: str) -> Array:
-        """Place (3,) of a joint's bone relative to the keyed bone above it, metres in the T-pose."""
+        """Place (3,) of a joint's bone relative to the keyed bone above it, meters in the T-pose."""
         return self.skeleton.offsets[self.bone_of[joint]]
 
     @property
     def leg_length(self) -> float:
-        """Hip joint to ankle along the bones, metres, mean of both sides."""
+        """Hip joint to ankle along the bones, meters, mean of both sides."""
         parts = [side + part for side, _ in SIDES for part in ("Leg", "Foot")]
         return float(sum(np.linalg.norm(self.offset(part)) for part in parts)) / 2
 
@@ -260,7 +260,7 @@ def _hand(rig: RigInfo, hand: int, heads: Array, tails: Array, turn: Array, outw
 
 
 def _ankle_height(pose: RestPose, heads: Array, joints: Table[str, int]) -> float:
-    """Metres from the ground to the ankle: the armature's own floor where the feet stand on it, else by the toes."""
+    """Meters from the ground to the ankle: the armature's own floor where the feet stand on it, else by the toes."""
     leg = pose.leg_length
     ankle = float(np.mean([heads[joints[side + "Foot"], 2] for side, _ in SIDES]))
     balls = [side + "Toe" for side, _ in SIDES if side + "Toe" in joints]

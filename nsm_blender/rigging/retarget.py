@@ -35,7 +35,7 @@ _ELBOW = (0.0, 1.0, 0.0)
 _ASK_AFTER = 2
 """Rounds of the way back after which the motion so far tells when its feet stand; at first the rig's feet do."""
 _ROUNDS, _NEAR = 24, 3e-4
-"""Rounds of the way back at the most, and the error (metres and radians) at which it is done."""
+"""Rounds of the way back at the most, and the error (meters and radians) at which it is done."""
 _AROUND = 0.05
 """Seconds around a frame that tell how the last round of the way back fared there: standard deviation."""
 _FURTHEST, _LEAST = 8.0, 0.9
@@ -47,7 +47,7 @@ _FLAT_FLOOR = 0.05
 
 @dataclass(frozen=True, eq=False)
 class RigMotion:
-    """A rig's pose per frame, in the world (Blender's frame, metres).
+    """A rig's pose per frame, in the world (Blender's frame, meters).
 
     bones: B names, parents first; these and no others are to be keyed. rotations: (T, B, 4) world orientations of
     the bones' own axes. places: (T, B, 3) where the bones' heads are. fps: frames per second.
@@ -103,8 +103,8 @@ class Retargeter:
     def from_rig(self, hips: Array, rotations: Array, fps: float) -> Motion:
         """The rig's motion on the model skeleton, at the model's size: the opposite of `to_rig`.
 
-        hips: (T, 3) world metres, head of the first of `bones`. rotations: (T, B, 4) world orientations of `bones`.
-        Joints that the rig lacks go with their neighbours. Contacts are detected; there are no phase and actions.
+        hips: (T, 3) world meters, head of the first of `bones`. rotations: (T, B, 4) world orientations of `bones`.
+        Joints that the rig lacks go with their neighbors. Contacts are detected; there are no phase and actions.
         """
         turns = multiply(normalize(np.asarray(rotations, dtype=np.float64)), conjugate(self._pose.axes))
         joints = self._joints(turns)
@@ -112,7 +112,7 @@ class Retargeter:
         return _motion(root, make_continuous(joints), fps, self._rig_name)
 
     def targets(self, motion: Motion) -> Array:
-        """Places (T, 22, 3) of the model's joints at the rig's size, in world metres (the legs' scale)."""
+        """Places (T, 22, 3) of the model's joints at the rig's size, in world meters (the legs' scale)."""
         return motion.positions.astype(np.float64) * self.scale
 
     # To the rig

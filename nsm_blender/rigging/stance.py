@@ -28,7 +28,7 @@ _ALONE = 0.3
 _STEEP, _LEVEL = 0.4, 0.6
 """Length over the ground of a foot's axis of length one, above which it begins to have a heading, and has one."""
 _ARM = 0.4
-"""Metres: how fast a foot turns about the vertical counts as the speed of something so far from the axis. One that
+"""Meters: how fast a foot turns about the vertical counts as the speed of something so far from the axis. One that
 pivots on its ball stands in one heading before and in another one after."""
 _EQUAL = 0.3
 """m/s: two ends of a foot that are slower than this are about equally still."""
@@ -37,7 +37,7 @@ _SMOOTH = 0.02
 _LITTLE = 1e-4
 """Seconds that all frames of a rest count together at least."""
 _TIE, _TOUCH = 0.2, 0.02
-"""Seconds that a tie between two rests counts when the foot moved by as much (metres) in between."""
+"""Seconds that a tie between two rests counts when the foot moved by as much (meters) in between."""
 _AHEAD = np.array([0.0, -1.0, 0.0])
 
 
@@ -60,7 +60,7 @@ class Stance:
 
 @dataclass(frozen=True, eq=False)
 class Foot:
-    """A foot of the model's size. ankle, ball: (T, 3) metres. rotation: (T, 4) in the world."""
+    """A foot of the model's size. ankle, ball: (T, 3) meters. rotation: (T, 4) in the world."""
 
     ankle: Array
     ball: Array

@@ -16,7 +16,7 @@ FINDINGS = 5
 TURNING_LIMIT = 90.0
 """Degrees that a motion may turn more than its way asks: about one look around."""
 DEPTH_LIMIT = 3.0
-"""Centimetres that a body may be in a thing: less than flesh and upholstery give way."""
+"""Centimeters that a body may be in a thing: less than flesh and upholstery give way."""
 
 _DOING = {
     "walk": "walking",

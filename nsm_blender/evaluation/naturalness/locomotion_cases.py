@@ -27,7 +27,7 @@ SPARE = 4.0
 """Seconds of a shot after the commanded speeds would have brought the character to the path's end."""
 
 _SPACING = 0.05
-"""Metres between the points of a curve, about as a Bezier curve of the extension is sampled."""
+"""Meters between the points of a curve, about as a Bezier curve of the extension is sampled."""
 
 
 def _rng(kind: str, seed: int) -> np.random.Generator:
@@ -35,7 +35,7 @@ def _rng(kind: str, seed: int) -> np.random.Generator:
 
 
 def _way(length: float, bends: Array, start: float) -> Array:
-    """Points (N, 3) of a curve of `length` metres that sets off at the facing angle `start`.
+    """Points (N, 3) of a curve of `length` meters that sets off at the facing angle `start`.
 
     bends: (B,) radians that the heading changes by in each of B equal parts, one after the other, smoothly.
     """
@@ -52,7 +52,7 @@ def _way(length: float, bends: Array, start: float) -> Array:
 
 
 def _curve(rng: np.random.Generator, length: float, sharpest: float = 0.6) -> Array:
-    """A straight curve or one that bends to both sides, at most `sharpest` radians a metre on average."""
+    """A straight curve or one that bends to both sides, at most `sharpest` radians a meter on average."""
     start = float(rng.uniform(-math.pi, math.pi))
     bends = np.zeros(1) if rng.random() < 0.4 else rng.uniform(-1, 1, max(round(length / 2), 1)) * 2 * sharpest
     return _way(length, bends, start)

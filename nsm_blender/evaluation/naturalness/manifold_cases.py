@@ -28,11 +28,11 @@ RATES = (30.0, 60.0)
 """Scene frame rates in frames a second."""
 STRIKE_SECONDS, WALK_SECONDS = 4.0, 8.0
 PUNCH_HEIGHTS, KICK_HEIGHTS = (0.95, 1.6), (0.4, 1.35)
-"""Metres over the floor between which targets are placed: from the belly to the chin, from the shin to the chest."""
+"""Meters over the floor between which targets are placed: from the belly to the chin, from the shin to the chest."""
 PUNCH_DISTANCES, KICK_DISTANCES = (0.4, 0.9), (0.8, 1.5)
-"""Metres over the ground from a character to its targets: within arm's or leg's reach, or a step farther."""
+"""Meters over the ground from a character to its targets: within arm's or leg's reach, or a step farther."""
 ASIDE = 0.2
-"""Metres by which targets are to the left or the right of straight ahead, at most."""
+"""Meters by which targets are to the left or the right of straight ahead, at most."""
 SPEEDS = (0.8, 2.5)
 """m/s between which walks and runs are commanded."""
 CROWD = 5

@@ -2,7 +2,7 @@
 """What a viewer sees in a motion, as figures: one set for each segment, one for the whole motion.
 
 The same functions measure recordings and bakes. Angles are in degrees, lengths in the unit that a name ends with,
-else metres; accelerations in m/s^2, jerks in m/s^3.
+else meters; accelerations in m/s^2, jerks in m/s^3.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ taken, with both feet planted: people who spin or sit twist their legs farther."
 _STANDING_ACTIONS = ("walk", "jog", "start", "stop", "turn", "idle", "sideways", "backward", "crouch")
 _FREE_HANDS = ("walk", "jog", "start", "stop", "turn", "idle", "rise", "climb", "sideways", "backward")
 _CORNER = 0.25
-"""Metres: what a way deviates less than this from a straight line asks for no turning."""
+"""Meters: what a way deviates less than this from a straight line asks for no turning."""
 _ARRIVING = 0.3
 """m/s of the root below which a body that comes to use a thing has arrived at it."""
 _STEADY = 0.8
 """Length of the mean direction of movement against the facing, 0..1, from which a body goes sideways or backward all
 the way; below, it goes forward and then back onto a seat, and the mean says nothing."""
 _WALKED = 0.5
-"""Metres below which a way asks for no other turning than from its first to its last facing."""
+"""Meters below which a way asks for no other turning than from its first to its last facing."""
 
 
 @dataclass(frozen=True)

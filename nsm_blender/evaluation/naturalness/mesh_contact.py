@@ -27,26 +27,26 @@ from .case import Case
 RATE = 20.0
 """Frames per second that are looked at: every third frame of a motion at 60 fps."""
 SPACING = 0.06
-"""Metres between neighboring sample points along a bone: about the radius of most capsules."""
+"""Meters between neighboring sample points along a bone: about the radius of most capsules."""
 CARRIED_SPACING = 0.03
-"""Metres between neighboring sample points on the surface of what is carried; half as dense on what it meets."""
+"""Meters between neighboring sample points on the surface of what is carried; half as dense on what it meets."""
 FOOT = 0.03
-"""Metres: radius of the capsule from a foot to its toe."""
+"""Meters: radius of the capsule from a foot to its toe."""
 CUSHION = 0.05
-"""Metres by which a body sinks into what it rests on, where contact is intended: flesh and upholstery give way."""
+"""Meters by which a body sinks into what it rests on, where contact is intended: flesh and upholstery give way."""
 SOLE = 0.02
-"""Metres by which the capsule of a foot may be in what the foot stands on: the toe joint is lower than its radius."""
+"""Meters by which the capsule of a foot may be in what the foot stands on: the toe joint is lower than its radius."""
 TOWARDS = 0.5
 """Cosine of the largest angle between the way out of a surface and up (or ahead) at which it counts as a seat's
 top (or as a backrest's front)."""
 WRIST = 0.65
 """Share of the forearm from which on it may touch what the hand holds."""
 LOWEST = 0.01
-"""Metres above its lowest point up to which the underside of a placed thing is looked at."""
+"""Meters above its lowest point up to which the underside of a placed thing is looked at."""
 BACKREST = 0.6
-"""Metres behind the trunk within which a backrest is looked for."""
+"""Meters behind the trunk within which a backrest is looked for."""
 _MOVED = 1e-3
-"""Change of a pose, in metres or in a quaternion's parts, above which a thing has been moved."""
+"""Change of a pose, in meters or in a quaternion's parts, above which a thing has been moved."""
 _BONES = (*CAPSULES, ("LeftFoot", "LeftToe", FOOT), ("RightFoot", "RightToe", FOOT))
 _TRUNK = ("Hips", "Neck")
 _SITTING = ("Hips", "LeftUpLeg", "RightUpLeg")
@@ -64,7 +64,7 @@ class Worst:
 
 @dataclass(frozen=True, eq=False)
 class MeshContact:
-    """What was measured. body, feet, carried: deepest centimetres in each frame that was looked at, outside intended
+    """What was measured. body, feet, carried: deepest centimeters in each frame that was looked at, outside intended
     contact. placed_mm: by thing, from its lowest points up to its support, negative inside of it. palms_cm: from
     palms to the surface that they hold, in each frame. pelvis_seat_cm, back_cm: of each time of sitting, at its
     middle; back_cm is missing where there is no backrest.
@@ -169,7 +169,7 @@ def _blocks(cuboids: Cuboids) -> list[TriangleMesh]:
 
 
 def _body(case: Case, motion: Motion, things: list[_Thing], frames: Array) -> tuple[Array, Array, Worst]:
-    """Deepest centimetres of the body and of the feet in each frame, and the worst of all."""
+    """Deepest centimeters of the body and of the feet in each frame, and the worst of all."""
     goals = {goal.name: goal.collider for goal in case.shot.goals}
     sat_on = {goals.get(key.goal, "") for key in case.shot.keys if key.action == "sit"}
     opened = {goals.get(key.goal, "") for key in case.shot.keys if key.action == "open"}
@@ -223,7 +223,7 @@ def _points(places: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _carried(motion: Motion, things: list[_Thing], frames: Array) -> tuple[Array, Worst, list[float]]:
-    """Deepest centimetres of what is carried in other things in each frame, the worst of all, and centimetres from the
+    """Deepest centimeters of what is carried in other things in each frame, the worst of all, and centimeters from the
     palms to the surface of what they hold."""
     rows: list[Array] = []
     palms: list[float] = []
@@ -248,7 +248,7 @@ def _carried(motion: Motion, things: list[_Thing], frames: Array) -> tuple[Array
 
 
 def _depths(thing: _Thing, surface: Array, other: _Thing, frames: Array) -> Array:
-    """Metres (F,) by which a thing, with points (P, 3) on its surface, is in another one at each frame.
+    """Meters (F,) by which a thing, with points (P, 3) on its surface, is in another one at each frame.
 
     Points of each count that are inside of the other one, so that a thin board in a box is seen, too.
     """
@@ -277,7 +277,7 @@ def _depths(thing: _Thing, surface: Array, other: _Thing, frames: Array) -> Arra
 
 
 def _palms(motion: Motion, thing: _Thing, frames: Array) -> list[float]:
-    """Centimetres between each palm's skin and the thing's surface, in each frame."""
+    """Centimeters between each palm's skin and the thing's surface, in each frame."""
     out: list[float] = []
     for side in ARMS:
         places, turned = motion.positions[frames].astype(float), motion.rotations[frames].astype(float)
@@ -288,7 +288,7 @@ def _palms(motion: Motion, thing: _Thing, frames: Array) -> list[float]:
 
 
 def _height(thing: _Thing, things: list[_Thing], ground: float) -> float:
-    """Millimetres that a thing lies over what is under it in the end; negative in it."""
+    """Millimeters that a thing lies over what is under it in the end; negative in it."""
     frame = len(thing._poses) - 1
     surface = samples(thing.parts, CARRIED_SPACING)
     points = thing.world(surface, np.full(len(surface), frame))
@@ -306,7 +306,7 @@ def _height(thing: _Thing, things: list[_Thing], ground: float) -> float:
 
 
 def _seated(case: Case, motion: Motion, things: list[_Thing]) -> tuple[list[float], list[float]]:
-    """Centimetres from the sitting place to the seat's surface, and from the back to the backrest, of each seating."""
+    """Centimeters from the sitting place to the seat's surface, and from the back to the backrest, of each seating."""
     goals = {goal.name: goal.collider for goal in case.shot.goals}
     by_name = {thing.name: thing for thing in things}
     outcomes = motion.meta.get("keys", [])
@@ -338,7 +338,7 @@ def _down(thing: _Thing, frame: int) -> Array:
 
 
 def _to_backrest(motion: Motion, thing: _Thing, frame: int) -> float | None:
-    """Centimetres from the back of the trunk to what is behind it at one frame; None where nothing is."""
+    """Centimeters from the back of the trunk to what is behind it at one frame; None where nothing is."""
     places = motion.positions[frame].astype(float)
     radius = next(radius for start, _, radius in CAPSULES if start == "Hips")
     hips, top = places[MODEL_SKELETON.indices(["Hips", "Spine2"])]

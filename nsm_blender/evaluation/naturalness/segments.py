@@ -54,13 +54,13 @@ CROUCHED = 0.87
 SEATED_HEIGHT = 0.8
 """The same for a seat; a high stool at which the body hardly comes down is not found."""
 SEATED_AHEAD = 0.1
-"""Metres of the ankles before the hips, at least, in a seat; in a squat they are under the body."""
+"""Meters of the ankles before the hips, at least, in a seat; in a squat they are under the body."""
 SEATED_LEAN = np.radians(50)
 """Lean of the trunk in a seat, at most; deeper, the body bends down."""
 UPRIGHT = 0.92
 """Share of the height of straight legs that the hips reach when sitting down begins and rising ends."""
 CLIMBING = 0.12
-"""Metres by which the ground under the feet changes within 1.5 s in a climb."""
+"""Meters by which the ground under the feet changes within 1.5 s in a climb."""
 TURNING = np.radians(35)
 """Radians a second of the facing, over 0.2 s, above which the body turns,"""
 TURNED = np.radians(40)
@@ -81,7 +81,7 @@ TAKING, LETTING_GO = 0.5, 0.3
 """Seconds before a thing begins to move, or after it stops, and on the other side of that moment, within which the hand
 is farthest out."""
 MOVING = 0.02
-"""Change of a pose in a second, in metres or in a quaternion's parts, above which a thing moves."""
+"""Change of a pose in a second, in meters or in a quaternion's parts, above which a thing moves."""
 
 Span = tuple[int, int]
 

@@ -33,12 +33,12 @@ _TREMBLE_FPS = 50.0
 PLANTED_SPEED = 0.25
 """m/s of the toe joint below which a foot is planted; a swinging toe moves at 2 m/s and more."""
 PLANTED_HEIGHT = 0.05
-"""Metres of the toe joint above its height in stance up to which a foot can be planted."""
+"""Meters of the toe joint above its height in stance up to which a foot can be planted."""
 _PLANTED_SECONDS = 0.1
 _SUPPORT_WINDOW = 0.75
 """Seconds before and after a frame of which the lowest toe tells the height of the ground."""
 
-_LABELLED, _JOG_NEAR = 0.5, 0.7
+_LABELED, _JOG_NEAR = 0.5, 0.7
 """Label above which an action is being done, and seconds around the label of a run within which speed is a run's."""
 
 _L, _R = 0, 1
@@ -57,7 +57,7 @@ PARTS = ("hips", "hands", "feet", "head")
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """A motion over T frames at 60 fps, in the world (Z up, metres), lightly low-passed (`LOW_PASS`).
+    """A motion over T frames at 60 fps, in the world (Z up, meters), lightly low-passed (`LOW_PASS`).
 
     raw: (T, 22, 3) joints of the model skeleton's names, resampled, not low-passed. look: (T, 3) unit direction of
     the face. source_fps: rate before resampling. carrying: (T,) frames in which something is in the hands. may_jog:
@@ -96,7 +96,7 @@ class Track:
 
     @cached_property
     def leg(self) -> float:
-        """Metres from hip joint to ankle with a straight leg."""
+        """Meters from hip joint to ankle with a straight leg."""
         p = self.places
         bones = np.linalg.norm(p[:, _KNEES] - p[:, _HIPS], axis=-1) + np.linalg.norm(
             p[:, _ANKLES] - p[:, _KNEES], axis=-1
@@ -125,7 +125,7 @@ class Track:
 
     @cached_property
     def support(self) -> Array:
-        """(T,) height of the ground in metres under the feet, from the lowest toe around each frame."""
+        """(T,) height of the ground in meters under the feet, from the lowest toe around each frame."""
         lowest = self.places[:, _TOES, 2].min(axis=1) - TOE_HEIGHT * self.scale
         half = min(int(_SUPPORT_WINDOW * FPS), len(self) - 1)
         padded = np.pad(lowest, half, mode="edge")
@@ -182,7 +182,7 @@ class Track:
 
     @cached_property
     def reach(self) -> Array:
-        """(T, 2) metres of each hand from where it hangs when the body stands upright."""
+        """(T, 2) meters of each hand from where it hangs when the body stands upright."""
         s = self.scale
         ahead = np.stack((np.sin(self.facing), -np.cos(self.facing)), axis=-1)
         left = np.stack((np.cos(self.facing), np.sin(self.facing)), axis=-1)
@@ -196,13 +196,13 @@ class Track:
 
     @cached_property
     def hand_height(self) -> Array:
-        """(T,) metres of the higher hand above the hip joints, for a body of the model's size."""
+        """(T,) meters of the higher hand above the hip joints, for a body of the model's size."""
         out: Array = (self.places[:, _HANDS, 2].max(axis=1) - self.hips[:, 2]) / self.scale
         return out
 
     @cached_property
     def hand_aside(self) -> Array:
-        """(T,) metres of the farther hand to the side of the hips, for a body of the model's size."""
+        """(T,) meters of the farther hand to the side of the hips, for a body of the model's size."""
         left = np.stack((np.cos(self.facing), np.sin(self.facing)), axis=-1)
         off = self.places[:, _HANDS, :2] - self.hips[:, None, :2]
         out: Array = np.abs(np.einsum("tji,ti->tj", off, left)).max(axis=1) / self.scale
@@ -217,7 +217,7 @@ class Track:
 
     @cached_property
     def feet_ahead(self) -> Array:
-        """(T,) metres of the middle of the ankles before the hips, along the facing."""
+        """(T,) meters of the middle of the ankles before the hips, along the facing."""
         ahead = np.stack((np.sin(self.facing), -np.cos(self.facing)), axis=-1)
         off = self.places[:, _ANKLES, :2].mean(axis=1) - self.hips[:, :2]
         out: Array = np.einsum("ti,ti->t", off, ahead)
@@ -225,7 +225,7 @@ class Track:
 
     @cached_property
     def tremble(self) -> dict[str, Array]:
-        """(T, n, 3) displacement in metres above 10 Hz of each of `PARTS`; empty where the source's rate is too low."""
+        """(T, n, 3) displacement in meters above 10 Hz of each of `PARTS`; empty where the source's rate is too low."""
         if self.source_fps < _TREMBLE_FPS:
             return {}
         places = {"hips": [0], "hands": _HANDS, "feet": _ANKLES, "head": [_HEAD]}
@@ -242,17 +242,17 @@ def track_of(motion: Motion) -> Track:
     """The track of a bake. Labels of its actions tell where it carries, and where it may run; a motion without labels
     of gaits may run anywhere."""
     joints = [motion.names.index(name) for name in MODEL_SKELETON.names]
-    carrying, runs_ = _labelled(motion, "carry"), _labelled(motion, "run") | _labelled(motion, "jog")
+    carrying, runs_ = _labeled(motion, "carry"), _labeled(motion, "run") | _labeled(motion, "jog")
     near = highest_around(runs_[:, None], round(_JOG_NEAR * motion.fps))[:, 0]
     may_jog = near if {"run", "jog"} & {*motion.action_names} else np.ones(len(motion), dtype=bool)
     return _track(motion.positions[:, joints], motion.rotations[:, joints], motion.fps, carrying, may_jog)
 
 
-def _labelled(motion: Motion, action: str) -> Array:
+def _labeled(motion: Motion, action: str) -> Array:
     """(T,) whether a frame of a bake has the label of an action."""
     if action not in motion.action_names:
         return np.zeros(len(motion), dtype=bool)
-    out: Array = motion.actions[:, motion.action_names.index(action)] > _LABELLED
+    out: Array = motion.actions[:, motion.action_names.index(action)] > _LABELED
     return out
 
 

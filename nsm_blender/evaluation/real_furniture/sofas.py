@@ -14,13 +14,13 @@ from . import forms
 from .model import Model
 
 BESIDE = 0.24
-"""Metres to either side of the middle of a place that a sitter takes: half the breadth of the hips and thighs."""
+"""Meters to either side of the middle of a place that a sitter takes: half the breadth of the hips and thighs."""
 
 _BED_DEPTHS = (0.22, 0.28, 0.34)
 """Meters from the edge of a bed at which the hips come down as well as at others."""
 
 _EVERY = 0.06
-"""Metres between the places of a long seat that count as right."""
+"""Meters between the places of a long seat that count as right."""
 
 
 def sofa(rng: np.random.Generator) -> Model:
