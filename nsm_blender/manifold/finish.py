@@ -66,7 +66,7 @@ def finish(
         floor = [c.height for c in constraints if isinstance(c, FloorHeight) and c.weight > 0]
         level = np.array([0.0, 0.0, floor[0] if floor else 0.0])
         planted, turned = plant_feet(
-            (hips - level)[None], rotations[None], contacts[None], wanted=(wanted - level)[None], own_heights=not floor
+            (hips - level)[None], rotations[None], contacts[None], targets=(wanted - level)[None], own_heights=not floor
         )
         hips, rotations = planted[0, :, 0] + level, turned[0]
     for pin in pins:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..motion.easing import smoothstep
-from ..motion.ik import carried
+from ..motion.ik import interpolate_unsure
 from ..motion.rotations import (
     Array,
     between,
@@ -176,12 +176,12 @@ def _aim(rotation: Array, bone: Array, child: str) -> Array:
 def _twist(rotation: Array, bone: Array, pole: Array, aside: Array, sure: Array, motions: int) -> Array:
     """Twist `rotation` (T, 4) about `bone` (T, 3) so that its `pole` (T, 3, own frame) points `aside` (T, 3).
 
-    That counts as far as it is `sure` (T, 1), and is no turn to the opposite side; else the twist is carried over.
+    That counts as far as it is `sure` (T, 1), and is no turn to the opposite side; else the twist is interpolated.
     """
     axis = normalize(bone)
     angle = _angle_about(axis, normalize(_across(rotate(rotation, pole), axis)), aside)
     sure = sure[:, 0] * _rise(-np.abs(angle), -_OPPOSITE, -_TWISTED)
-    twist = carried(angle.reshape(motions, -1), sure.reshape(motions, -1))
+    twist = interpolate_unsure(angle.reshape(motions, -1), sure.reshape(motions, -1))
     return multiply(from_axis_angle(axis, twist.reshape(-1)), rotation)
 
 

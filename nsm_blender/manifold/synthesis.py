@@ -155,7 +155,7 @@ class Synthesis:
         elif self._frames is None:
             inputs = self._steps.inputs()
             if before is None or before._steps is None or before._frames is None:
-                self._frames = synthesise(self.networks, inputs)
+                self._frames = synthesize(self.networks, inputs)
             else:
                 self._frames = _changed(self.networks, inputs, before._steps.inputs(), before._frames)
             self._previous = None  # else each would keep all before it
@@ -239,7 +239,7 @@ class Crowd:
         shots, options = [self._shots[i] for i in chosen], [self._options[i] for i in chosen]
         courses = [_course(shot, option) for shot, option in zip(shots, options, strict=True)]
         steps = footsteps(self.networks, courses, options)
-        frames = synthesise(self.networks, steps.inputs())
+        frames = synthesize(self.networks, steps.inputs())
         return _motions(self.networks, shots, courses, options, steps, frames, self._ground)
 
     def motions(self) -> list[Motion]:
@@ -266,7 +266,7 @@ def footsteps(networks: Networks, courses: Sequence[Course], options: Sequence[O
     return Steps(trajectory, waves, angle, contacts)
 
 
-def synthesise(networks: Networks, inputs: Array) -> Array:
+def synthesize(networks: Networks, inputs: Array) -> Array:
     """Frames X (N, T, FRAME.size), physical units, of inputs [T F] (N, T, LOCOMOTION.size); T even."""
     hidden = networks.locomotion.hidden(inputs)
     # Decoded behind each other: neighbors reach DECODER_REACH frames into each other, which are margin.
@@ -399,7 +399,7 @@ def _changed(networks: Networks, inputs: Array, before: Array, frames: Array) ->
     out[:, :shared] = frames[:, :shared]
     for start, stop in runs(highest_around(fresh, REACH_FRAMES)):
         begin, end = max(start - REACH_FRAMES, 0) // 2 * 2, min((stop + REACH_FRAMES + 1) // 2 * 2, length)
-        out[:, start:stop] = synthesise(networks, inputs[:, begin:end])[:, start - begin : stop - begin]
+        out[:, start:stop] = synthesize(networks, inputs[:, begin:end])[:, start - begin : stop - begin]
     return out
 
 

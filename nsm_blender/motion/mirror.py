@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Left and right exchanged: mirroring in the plane x = 0."""
+"""Mirroring in the plane x = 0, which exchanges left and right."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def mirror_vectors(v: Array) -> Array:
 
 
 def mirror_rotations(q: Array) -> Array:
-    """Mirror rotations [..., 4] (the rest pose is symmetric, so the joints' order is all that is left)."""
+    """Mirror rotations [..., 4]; the rest pose is symmetric, so only the joints' order remains to be exchanged."""
     return q * _QUATERNION.astype(q.dtype)
 
 
 def mirror_clip(clip: Clip) -> Clip:
-    """The clip as seen in a mirror: left limbs do what the right ones did."""
+    """Mirror a clip: left limbs take the motion of right limbs."""
     order = mirror_indices(clip.skeleton.names)
     meta = {**clip.meta, "name": clip.name + "_mirrored", "mirrored": not clip.meta.get("mirrored", False)}
     return replace(

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 _TINY = 1e-8
+"""Length below which a vector or an angle counts as zero."""
 
 
 def stacked(*parts: Array) -> Array:
-    """Arrays [...] of one shape and type side by side, [..., n]: as np.stack along the last axis, in a quarter of its
-    time for small ones."""
+    """Stack arrays [...] of one shape and type along a new last axis, [..., n]; four times as fast as np.stack for
+    small arrays."""
     out = np.empty((*parts[0].shape, len(parts)), dtype=parts[0].dtype)
     for number, part in enumerate(parts):
         out[..., number] = part
@@ -79,7 +80,7 @@ def from_matrix(m: Array) -> Array:
     m00, m11, m22 = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     x, y, z = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
     xy, xz, yz = m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2]
-    # Four ways to write q; the one with the largest leading term is well conditioned.
+    # q can be written in four ways; the way with the largest leading term is well conditioned.
     largest = (1 + m00 + m11 + m22, 1 + m00 - m11 - m22, 1 - m00 + m11 - m22, 1 - m00 - m11 + m22)
     q = stacked(
         stacked(largest[0], x, y, z),
@@ -172,7 +173,7 @@ def slerp(a: Array, b: Array, t: Array) -> Array:
 
 
 def make_continuous(q: Array) -> Array:
-    """Flip signs along the first axis of `q` (T, ..., 4) so that neighbors are on one hemisphere."""
+    """Flip signs along the first axis of `q` (T, ..., 4) so that neighbors are on the same hemisphere."""
     dots = np.einsum("...i,...i->...", q[1:], q[:-1])
     flips = np.cumprod(np.where(dots < 0, -1, 1).astype(q.dtype), axis=0)
     out = q.copy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from nsm_blender.cleanup.body_collision import ASIDE, ON_SEAT
-from nsm_blender.cleanup.viterbi import cheapest_way
+from nsm_blender.cleanup.viterbi import viterbi
 
 from nsm_blender.cleanup.cleanup import posed
 from nsm_blender.cleanup.seating import HIP_JOINTS, Seating, sitting_place
@@ -129,8 +129,8 @@ def test_the_cheapest_way_leads_from_nothing_to_nothing_and_changes_slowly() -> 
     costs = np.zeros((41, 11)) + 0.1 * moves
     costs[20, :10] += 100.0
     changes = 10 * (moves[:, None] - moves) ** 2
-    way = moves[cheapest_way(costs, changes)]
+    way = moves[viterbi(costs, changes)]
     assert way[0] == way[-1] == 0 and way[20] == 1
     assert np.abs(np.diff(way)).max() <= 0.3
-    assert moves[cheapest_way(costs[15:21], changes, ends=False)][-1] == 1
-    np.testing.assert_allclose(moves[cheapest_way(costs[20:], changes, starts=False)][0], 1)
+    assert moves[viterbi(costs[15:21], changes, ends=False)][-1] == 1
+    np.testing.assert_allclose(moves[viterbi(costs[20:], changes, starts=False)][0], 1)
