@@ -20,7 +20,7 @@ MIDDLE, EDGE, AROUND, UP = slice(0, 3), slice(3, 5), slice(5, 7), 7
 """Slices of an upright cuboid (8,): middle x, y, z; direction x, y of a horizontal edge; half edges along and across
 it; half height."""
 _NO_ROTATION = 1e-6
-"""Least length of a pose's quaternion; a shorter one has no direction."""
+"""Value of a quaternion's largest component below which the pose has no rotation and is refused."""
 _POINTS = 4096
 """Points whose distances are computed together, so that they stay in the processor's cache."""
 

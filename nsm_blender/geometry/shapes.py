@@ -21,6 +21,7 @@ _BOX_FACES = np.array(
         [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
     ]
 )  # fmt: skip
+"""Corner indices (12, 3) of a box's triangles."""
 
 
 @dataclass(frozen=True, eq=False)

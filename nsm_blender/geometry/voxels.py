@@ -289,6 +289,7 @@ def _hits(shape: tuple[int, ...], cells: Array, turn: list[int]) -> tuple[Array,
 
 
 _NO_HITS = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
+"""Column, depth and sign of no ray hits."""
 
 
 def _met(flat: Array, height: Array, low: Array, wide: Array, row: int) -> tuple[Array, Array, Array]:

@@ -41,7 +41,7 @@ def refuse_out_of_reach(base: Base, constraints: Sequence[Constraint]) -> None:
         too_far = float(np.where(kept[inside], away, 0).max()) - reach - _SWAY
         if too_far > 0:
             raise EditError(
-                f"The pin of {pin.joint} lies {100 * (too_far + _SWAY):.0f} cm out of reach of the way that is kept; "
+                f"The pin of {pin.joint} lies {100 * (too_far + _SWAY):.0f} cm out of reach of the kept path; "
                 "move it nearer, or let the way bend by disabling 'Keep Trajectory' there."
             )
 

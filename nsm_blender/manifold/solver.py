@@ -33,7 +33,7 @@ _INNER = 9
 _MOST = 45
 """Largest number of steps in all, after which the cost falls too slowly to wait for."""
 _HALVINGS = 4
-"""Largest number of halvings of a step that does not lower the cost."""
+"""Number of step lengths that are tried, the full step and its halvings, until the cost falls."""
 
 
 class Solver:

@@ -26,7 +26,7 @@ _SHORTEST = 0.3
 _SHORTEST_CROUCH = 2.0
 """Shortest crouch in seconds; braking and sharp turns lower the hips too, but not for long."""
 _STEP_NEAR = 0.45
-"""Time in seconds around a foot strike in which the character steps."""
+"""Time in seconds before a foot strike in which the character steps; a third of it counts after the strike."""
 _LONGEST_START = 1.2
 """Longest walk in seconds, after standing or running, that is part of the run that follows."""
 

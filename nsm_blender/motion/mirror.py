@@ -12,8 +12,10 @@ from .rotations import Array
 from .skeleton import mirror_indices
 
 _VECTOR = np.array([-1.0, 1.0, 1.0])
+"""Factors of a mirrored vector's components."""
 # A rotation mirrored in x = 0 keeps its x component and angle; the axis' y and z change sign.
 _QUATERNION = np.array([1.0, 1.0, -1.0, -1.0])
+"""Factors of a mirrored quaternion's components."""
 
 
 def mirror_vectors(v: Array) -> Array:

@@ -6,6 +6,7 @@ Every function broadcasts over leading axes and keeps float32 when it is given f
 
 from __future__ import annotations
 
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,15 @@ Array = NDArray[Any]
 
 _TINY = 1e-8
 """Length below which a vector or an angle counts as zero."""
+_CUBE_ROTATIONS = tuple(
+    m
+    for order in permutations(range(3))
+    for signs in product((1.0, -1.0), repeat=3)
+    if np.linalg.det(m := np.eye(3)[list(order)] * np.array(signs)[:, None]) > 0
+)
+"""The 24 rotation matrices that turn axes into axes."""
+_SLANT = np.cos(np.radians(25))
+"""Cosine of the largest slant that is a figure's own: rest poses are drawn along the axes of the program."""
 
 
 def stacked(*parts: Array) -> Array:
@@ -155,6 +165,12 @@ def between(a: Array, b: Array) -> Array:
         other = np.where(np.abs(turned[..., :1]) < 0.9, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
         out[opposite, 0], out[opposite, 1:] = 0, np.cross(turned, other)
     return normalize(out)
+
+
+def snapped_to_axes(m: Array) -> Array:
+    """Nearest rotation by right angles to a rotation matrix (3, 3) within 25 degrees of it; else the matrix."""
+    cube = max(_CUBE_ROTATIONS, key=lambda other: float(np.sum(other * m)))
+    return cube if np.sum(cube * m) > 1 + 2 * _SLANT else m
 
 
 def slerp(a: Array, b: Array, t: Array) -> Array:

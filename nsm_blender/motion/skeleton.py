@@ -119,6 +119,7 @@ _MODEL = (
     ("RightForeArm", 19, (-0.29527, 0.0, 0.0)),
     ("RightHand", 20, (-0.2545, 0.0, 0.0)),
 )
+"""Name, parent and offset in meters of each joint of the model skeleton."""
 
 MODEL_SKELETON = Skeleton(
     names=tuple(name for name, _, _ in _MODEL),

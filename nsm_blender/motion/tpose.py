@@ -8,7 +8,6 @@ is not, standing frames of the motion take its place.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import permutations, product
 
 import numpy as np
 
@@ -24,14 +23,17 @@ from .rotations import (
     multiply,
     normalize,
     rotate,
+    snapped_to_axes,
 )
 from .skeleton import MODEL_SKELETON
 from .source import NAMES, Source, found_above
 
 _TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")
+"""Joints of the trunk from the hips to the head."""
 _DOWN = np.array([0.0, 0.0, -1.0])
 _LEAST_UPRIGHT = 0.3
-"""Least score of a frame that counts as standing."""
+"""Least score of the straightest frame, the lowest cosine of trunk and legs with the vertical, that counts as
+standing."""
 _LEAST_BEND = 0.08
 """Least sine of a limb's mean bend that determines its bending plane."""
 
@@ -64,8 +66,7 @@ def _body_axes(figure: Mapping[str, Array]) -> Array | None:
     if abs(np.linalg.det(axes) - 1) > 1e-6:
         return None
     # Rest poses are drawn along the axes of the program; the rest of the rotation is the figure's own slant.
-    cube = max(_CUBE_ROTATIONS, key=lambda m: float(np.sum(m * axes)))
-    return cube if np.sum(cube * axes) > 1 + 2 * np.cos(np.radians(25)) else axes
+    return snapped_to_axes(axes)
 
 
 def _trunk_stands(places: Mapping[str, Array]) -> bool:
@@ -106,14 +107,6 @@ def _stands(places: Mapping[str, Array]) -> bool:
         if side + "Toe" in places and direction(side + "Foot", side + "Toe")[1] > 0.3:
             return False
     return True
-
-
-_CUBE_ROTATIONS = tuple(
-    m
-    for order in permutations(range(3))
-    for signs in product((1.0, -1.0), repeat=3)
-    if np.linalg.det(m := np.eye(3)[list(order)] * np.array(signs)[:, None]) > 0
-)
 
 
 def _standing_pose(source: Source) -> dict[str, Array]:

@@ -11,13 +11,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping as Table
 from dataclasses import dataclass
-from itertools import pairwise, permutations, product
+from itertools import pairwise
 
 import numpy as np
 
 from ..errors import RigError
 from ..motion.retarget import leg_length
-from ..motion.rotations import Array, between, from_axis_angle, from_matrix, from_yaw, multiply, normalize, rotate
+from ..motion.rotations import (
+    Array,
+    between,
+    from_axis_angle,
+    from_matrix,
+    from_yaw,
+    multiply,
+    normalize,
+    rotate,
+    snapped_to_axes,
+)
 from ..motion.skeleton import MODEL_SKELETON, TOE_HEIGHT, Skeleton
 from .joints import RigInfo
 from .mapping import Mapping
@@ -29,9 +39,6 @@ SIDES = (("Left", 1.0), ("Right", -1.0))
 _DOWN, _AHEAD = np.array([0.0, 0.0, -1.0]), np.array([0.0, -1.0, 0.0])
 _NONE = np.array([1.0, 0.0, 0.0, 0.0])
 """The quaternion without rotation."""
-_SQUARE = np.cos(np.radians(25))
-"""Cosine of the largest slant (25 degrees) that is the figure's own: rest poses are drawn along the axes of the
-program."""
 _LEAST_BEND, _MOST_TWIST = 0.1, np.radians(35)
 """Sine of a limb's bend from which it determines the bending plane, and largest twist in radians by which that plane is
 followed."""
@@ -182,16 +189,7 @@ def _alignment(rig: RigInfo, joints: Table[str, int]) -> Array:
     axes[1] = np.cross(axes[2], axes[0])
     if abs(np.linalg.det(axes) - 1) > 1e-6 or float(np.linalg.norm(left)) < 1e-4 * rig.height:
         raise RigError(f"The rest pose of '{rig.name}' is no figure with two legs and a trunk; correct its rest pose.")
-    cube = max(_CUBE_ROTATIONS, key=lambda m: float(np.sum(m * axes)))
-    return cube if np.sum(cube * axes) > 1 + 2 * _SQUARE else axes
-
-
-_CUBE_ROTATIONS = tuple(
-    m
-    for order in permutations(range(3))
-    for signs in product((1.0, -1.0), repeat=3)
-    if np.linalg.det(m := np.eye(3)[list(order)] * np.array(signs)[:, None]) > 0
-)
+    return snapped_to_axes(axes)
 
 
 # The T-pose

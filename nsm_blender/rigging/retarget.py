@@ -233,6 +233,7 @@ class _Steps:
 _UPLEGS = MODEL_LEGS.indices([side + "UpLeg" for side, _ in SIDES])
 _LEG_JOINTS = MODEL_LEGS.indices([side + part for side, _ in SIDES for part in ("UpLeg", "Leg", "Foot")])
 _TRUNK = ("Spine", "Spine1", "Spine2", "Neck", "Head")
+"""Joints of the trunk above the hips."""
 
 
 def _found_below(joint: str, found: dict[str, Array]) -> str | None:

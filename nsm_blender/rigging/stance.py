@@ -42,6 +42,7 @@ _LITTLE = 1e-4
 _TIE, _TOUCH = 0.2, 0.02
 """Weight in seconds of a tie between two rests, and distance in meters of the foot between them to which it belongs."""
 _AHEAD = np.array([0.0, -1.0, 0.0])
+"""Direction of a foot in the model's T-pose."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,7 @@ def test_a_way_that_may_bend_takes_the_hand_there() -> None:
 @pytest.mark.parametrize(
     ("offset", "kept", "message"),
     [
-        ([3.0, 0, 0], True, "LeftHand lies .* cm out of reach of the way that is kept"),
+        ([3.0, 0, 0], True, "LeftHand lies .* cm out of reach of the kept path"),
         ([0, 0, 2.5], True, "LeftHand lies .* cm higher than the character reaches"),
         ([0, 0, 2.5], False, "LeftHand lies .* cm higher than the character reaches"),
     ],
