@@ -41,10 +41,12 @@ class _Leaf:
 
     @property
     def middle(self) -> Array:
+        """Middle (3,) in meters."""
         return (self.low + self.high) / 2
 
     @property
     def size(self) -> Array:
+        """Extents (3,) in meters."""
         return self.high - self.low
 
     def at(self, wide: float, up: float) -> Array:

@@ -122,7 +122,7 @@ def body(form: Form) -> tuple[Array, Array]:
 
 
 def is_portable(form: Form) -> bool:
-    """Whether a thing has the form of one that is carried between two hands: a box, case or bag of such a size, with
+    """Whether a thing has the form of a box, case or bag that is carried between two hands: of such a size, with
     sides."""
     size = np.ptp(form.points, axis=0)
     low, high = body(form)

@@ -32,7 +32,7 @@ FREE_RADIUS = 0.38
 BLOCKED_RADIUS = 0.2
 """Radius in meters of a body that is still too large to reach a blocked spot."""
 
-BODY = (0.05, 1.80)
+BODY_HEIGHTS = (0.05, 1.80)
 """Heights in meters above the floor between which a cuboid is in the way of a standing body."""
 
 _CELL = 0.05
@@ -246,7 +246,7 @@ def footprint_distance(item: Furnishing, places: Array) -> Array:
     out = np.full(places.shape[:-1], np.inf)
     for centre, half in zip(item.piece.boxes.centre, item.piece.boxes.half, strict=True):
         z = item.place[2] + centre[2]
-        if z + half[2] > BODY[0] and z - half[2] < BODY[1]:
+        if z + half[2] > BODY_HEIGHTS[0] and z - half[2] < BODY_HEIGHTS[1]:
             beyond = np.maximum(np.abs(local - centre[:2]) - half[:2], 0.0)
             out = np.minimum(out, np.sqrt(np.einsum("...i,...i->...", beyond, beyond)))
     return out

@@ -72,7 +72,7 @@ class Scenery:
         )
 
     def _where(self, name: str) -> _Where:
-        """Where a moved collider is."""
+        """The place of a moved collider."""
         pose = self.moved[name]
         known = self._known.get(name)
         if known is None or known.pose is not pose:
@@ -122,7 +122,7 @@ def _extent(collider: Collider) -> tuple[float, float, float, float]:
 
 @dataclass(frozen=True, eq=False)
 class _Where:
-    """Where a moved collider is. number: of the collider. pose: (7,). middle, radius: bounding sphere in meters."""
+    """The place of a moved collider. number: of the collider. pose: (7,). middle, radius: bounding sphere in meters."""
 
     number: int
     pose: Array

@@ -108,6 +108,7 @@ class _Curves:
 
     @staticmethod
     def of(track: Track) -> _Curves:
+        """Compute the curves of a track."""
         acceleration, jerk = {}, {}
         for name, places in track.parts.items():
             second = derivative(derivative(places))
