@@ -117,7 +117,7 @@ def _planted(record: SceneRecord, hips: Array, rotations: Array, contacts: Array
         (hips - ground)[None],
         rotations[None],
         contacts[None],
-        wanted=(wanted - ground)[None],
+        targets=(wanted - ground)[None],
         own_heights=not level,
     )
     return places[0] + ground, turned[0]

@@ -26,7 +26,7 @@ from ..manifold.frames import to_world_positions
 from ..manifold.rotations_from_positions import rotations_of
 from ..manifold.strike import StrikeShot, StrikeSynthesis, Target
 from ..manifold.style import Style, load_styles
-from ..manifold.synthesis import Crowd, Networks, Options, Synthesis, footsteps, synthesise
+from ..manifold.synthesis import Crowd, Networks, Options, Synthesis, footsteps, synthesize
 from ..manifold.synthesis_trajectory import Course
 from ..models.manifold import FPS, FRAME, UNITS, WIDTH, Autoencoder
 from ..models.synthesis import LAYERS, STEP_UNITS, STEP_WIDTHS, TRAJECTORY, WAVES, EndEffectors
@@ -84,7 +84,7 @@ def _walk(networks: Networks) -> Figures:
     raw = as_synthesised(synthesis)
     out = {
         "walk_60s.footsteps": _seconds(lambda: footsteps(networks, course, option)),
-        "walk_60s.synthesis": _seconds(lambda: synthesise(networks, inputs)),
+        "walk_60s.synthesis": _seconds(lambda: synthesize(networks, inputs)),
         "walk_60s.planted": _seconds(lambda: Synthesis(walk(WALK_SECONDS), networks=networks).motion()),
         "walk_60s.editing": _seconds(lambda: Edit(raw, usual(), autoencoder=networks.autoencoder).motion(), 3),
     }

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..baking.nsm import SceneBake
 from ..geometry.colliders import Collider, Surroundings
-from ..geometry.footing import CLIMBABLE
+from ..geometry.ground_height import CLIMBABLE
 from ..geometry.rooms import Room, random_room
 from ..models.nsm import ACTIONS, FPS
 from ..models.nsm_kernels import NSM

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Voxels, cuboid colliders, sensors, terrain."""
+"""Body capsules, voxels, cuboid colliders, sensors, ground height, and the roles and handles of furniture."""

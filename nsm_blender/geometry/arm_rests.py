@@ -10,24 +10,24 @@ from .form import SIDES, Form, Level
 from .reach import ARM_REST
 
 RISE = (0.08, 0.38)
-"""Meters over the seat between which the tops of arm rests lie; what rises higher is a back or a wing."""
+"""Lowest and highest top of an arm rest over the seat, in meters; what rises higher is a back or a wing."""
 BROADEST = 0.32
-"""Meters across an arm rest at most: what is broader is a pillow or a table."""
+"""Largest breadth of an arm rest in meters; what is broader is a pillow or a table."""
 _BESIDE = 0.30
-"""Meters beyond the seat's edge within which its arm rests end."""
+"""Largest distance in meters from the seat's edge to the outer face of its arm rest."""
 _SHARE, _SHORTEST = 0.4, 0.16
-"""Of the seat's depth, and meters, that an arm rest is long at least."""
+"""Least length of an arm rest, as a share of the seat's depth and in meters; the larger of the two counts."""
 _BOW = 2
-"""Cells to either side by which an arm rest may be bowed, as that of a tub chair."""
+"""Cells to either side by which an arm rest may bow, as that of a tub chair does."""
 _LEVEL = 0.035
-"""Meters by which the top of an arm rest changes over its length at most."""
+"""Largest change in meters of an arm rest's height over its length."""
 
 
 def arm_rest(form: Form, level: Level, side: int) -> tuple[list[float], float] | None:
-    """The middle of the top of the arm rest on a side of a seat, and the coordinate of its inner face across the seat.
+    """Find the middle (3,) of the top of the arm rest on a side of a seat, and the coordinate of its inner face.
 
-    side: one of SIDES, across the facing. None where there is no rest, or where it is out of reach of a sitter in the
-    middle. All in the form's aligned frame.
+    side: one of SIDES, across the facing. The coordinate is the one across the seat. None where there is no rest, or
+    where it is out of reach of a sitter in the middle. Everything is in the form's aligned frame, in meters.
     """
     across = 0 if side % 2 else 1
     sign = float(SIDES[side][across])
@@ -60,14 +60,14 @@ def arm_rest(form: Form, level: Level, side: int) -> tuple[list[float], float] |
 
 
 def _tops(form: Form, level: Level, across: int, sign: float) -> tuple[Array, float] | None:
-    """Heights (rows along the seat, columns outwards) in meters over a seat of what stands beside its middle and up to
-    _BESIDE beyond its edge, as far as it rises at all; and the distance of the first column from the middle."""
+    """Heights (R, C) in meters over a seat of what stands beside its middle and up to _BESIDE beyond its edge, rows
+    along the seat and columns outwards; and the distance of the first column from the middle."""
     size, origin, filled = form.voxels.size, form.voxels.origin, form.voxels.filled
     base = round((level.height + 0.5 * size - origin[2]) / size)
     band = filled[:, :, base : base + round(1.0 / size)]
     if band.shape[2] == 0:
         return None
-    # From the seat up to the first gap of two hands: a rest on posts counts, a lamp over it does not.
+    # The column's highest filled cell counts: a rest may stand on posts.
     rise = np.where(band.any(axis=2), band.shape[2] - np.argmax(band[:, :, ::-1], axis=2), 0) * size
     along = slice(*(np.array([level.low, level.high])[:, 1 - across] - origin[1 - across]).astype(float) / size)
     rows = slice(max(round(along.start), 0), round(along.stop))
@@ -83,10 +83,10 @@ def _tops(form: Form, level: Level, across: int, sign: float) -> tuple[Array, fl
 
 
 def _on_crest(form: Form, level: Level, place: Array, across: int, length: float) -> Array:
-    """A place (3,) near the crest of a rest, moved to the middle of its top as the surface itself has it."""
+    """Move a place (3,) near the crest of a rest to the middle of the rest's top surface."""
     points, along = form.points, 1 - across
     rise = points[:, 2] - level.height
-    # Not quite to the ends, where a wing may begin.
+    # The ends are left out: a wing may begin there.
     near = (np.abs(points[:, across] - place[across]) < 0.08) & (
         np.abs(points[:, along] - place[along]) < 0.45 * length
     )
@@ -100,13 +100,13 @@ def _on_crest(form: Form, level: Level, place: Array, across: int, length: float
 
 
 def _runs(mask: Array) -> list[tuple[int, int]]:
-    """First and last (exclusive) of each run of True."""
+    """First and last (exclusive) index of each run of True."""
     edge = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(int), [0]])))
     return list(zip(edge[::2].tolist(), edge[1::2].tolist(), strict=True))
 
 
 def _longest_level(rise: Array) -> slice | None:
-    """The longest stretch of rows whose tops differ by at most _LEVEL from their median; NaN breaks it."""
+    """The longest run of rows whose tops differ by at most _LEVEL from their median; NaN ends a run."""
     best = None
     for start, stop in _runs(~np.isnan(rise)):
         level = np.abs(rise[start:stop] - np.median(rise[start:stop])) <= _LEVEL

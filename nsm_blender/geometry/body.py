@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies as capsules: how deep they are in the things around them, and what they are for others: moving colliders."""
+"""The body as capsules: its depth in colliders, and a moving body as a collider for other characters."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .colliders import Collider, Cuboids, Surroundings
 
 @dataclass(frozen=True)
 class BodySize:
-    """Sizes of a standing body in metres, with which ways and places are planned.
+    """Sizes of a standing body in meters, used for planning.
 
-    height, crouched: of the crown over the soles, upright, and walking crouched as low as can be. hips: over the soles,
-    below which a thing is met by the legs alone. ankle: over the soles, below which things are stepped over unnoticed.
-    radius: that ways keep free about the root. half_width: of shoulders and arms, that a body which acts in one place
-    needs. trunk: about the middle of a body that bends. chest: from a backrest to what a sitter slides in behind.
-    shuffling: from the root to low things that a body needs which goes sideways past them: an aisle of 24 cm between a
-    sofa and a coffee table is the narrowest that people shuffle along.
+    height, crouched: of the crown over the soles, upright and in the deepest crouch of a walk. hips: over the soles; a
+    thing below them meets the legs alone. ankle: over the soles; a thing below them is stepped over. radius: that paths
+    keep free about the root. half_width: of shoulders and arms, needed by a body that acts in place. trunk: radius
+    about the axis of a body that bends. chest: from a backrest to a thing that a sitter slides in behind. shuffling:
+    from the root to low things beside a body that goes sideways past them: an aisle of 24 cm between a sofa and a
+    coffee table is the narrowest that people shuffle along.
     """
 
     height: float = 1.75
@@ -37,6 +37,7 @@ class BodySize:
 
 
 BODY = BodySize()
+"""The sizes of the model skeleton's body."""
 
 CAPSULES = (
     ("Hips", "Spine2", 0.11),
@@ -50,23 +51,27 @@ CAPSULES = (
     ("LeftForeArm", "LeftHand", 0.03),
     ("RightForeArm", "RightHand", 0.03),
 )
-"""Bones from joint to joint, and their radii in metres."""
+"""The body's capsules: first joint, last joint and radius in meters of each."""
 SITTING = ("Hips", "LeftUpLeg", "RightUpLeg")
-"""Bones that lie on what one sits on, and hands rest on it; arms touch what is carried or opened."""
+"""Capsules that rest on the seat while the body sits, and on which the hands may lie."""
 GIVE = 0.05
-"""Metres by which these parts may be in what is used before that counts as depth: flesh and upholstery give way."""
+"""Depth in meters that an intended contact may have before it counts: flesh and upholstery give way."""
 ARMS_GIVE = 0.015
-"""Metres by which arms may be in what a body sits on: they rest on wood as well."""
+"""Depth in meters that arms may have in the seat that the body uses: arms rest on wood as well as on upholstery."""
 _SHARES = np.array([0.1, 0.4, 0.7, 1.0])
+"""Shares of a bone's length at which its capsule is sampled."""
 _REACH = 1.6
+"""Distance in meters from the hips within which colliders can touch the body."""
 _ENDS = np.array([MODEL_SKELETON.indices(bone[:2]) for bone in CAPSULES])
+"""First and last joint index (C, 2) of each capsule."""
 RADII = np.repeat([radius for _, _, radius in CAPSULES], len(_SHARES))
-"""Metres (P,): radii at the points of `bone_points`,"""
+"""Capsule radii (P,) in meters at the points of `bone_points`."""
 OWNERS = np.repeat([bone[0] for bone in CAPSULES], len(_SHARES))
-"""and the bones (P,) that they are on."""
+"""Names (P,) of the bones that the points of `bone_points` lie on."""
 SHARES = np.tile(_SHARES, len(CAPSULES))
-"""Shares (P,) of its bone's length at which each lies."""
+"""Shares (P,) of the bone's length at which the points of `bone_points` lie."""
 _SITS, _ARMS = np.isin(OWNERS, SITTING), np.char.endswith(OWNERS, "Arm")
+"""Masks (P,) of the points on capsules that sit, and of the points on the arms."""
 
 
 def depth(
@@ -78,11 +83,12 @@ def depth(
     handles: bool,
     give: float = GIVE,
 ) -> float:
-    """Deepest metres by which a body with joints at `places` (J, 3) is in a thing, outside intended contacts.
+    """Deepest penetration in meters of a body with joints at `places` (J, 3) into colliders, intended contacts
+    excepted.
 
-    frame: of the things' poses. used: names of the things that are used: while the body sits, the parts that it sits
-    with may press by `give` meters into them, and while it handles things, the arms. Measured from points on the
-    bones: a point inside of a cuboid counts with its radius and its way out.
+    frame: of the colliders' poses. used: names of the colliders in use: while the body sits, its sitting capsules may
+    press `give` meters into them, and while it handles them, its arms may. Measured at points on the bones: a point
+    inside a cuboid counts with its radius and its way out.
     """
     points = bone_points(places)
     near = surroundings.near(frame, places[0], _REACH)
@@ -98,14 +104,17 @@ def depth(
 
 
 def bone_points(places: Array) -> Array:
-    """Points (..., P, 3) along the bones of bodies with joints at `places` (..., J, 3), whose radii are RADII."""
+    """Points (..., P, 3) along the bones of bodies with joints at `places` (..., J, 3); RADII are their radii."""
     first, last = places[..., _ENDS[:, 0], None, :], places[..., _ENDS[:, 1], None, :]
     return np.asarray((first + _SHARES[:, None] * (last - first)).reshape(*places.shape[:-2], -1, 3))
 
 
 def gives(sits: Array, handles: Array) -> Array:
-    """Metres (..., P) by which points of a body that sits (...), or handles (...) a thing, are let be in what it uses:
-    infinite for the parts that sit and for arms that handle it."""
+    """Depths (..., P) in meters that intended contacts allow the body's points in the collider in use.
+
+    sits, handles: (...) whether the body sits on it, and whether it handles it. The depth is infinite for sitting
+    capsules and for arms that handle the collider.
+    """
     sits, handles = np.asarray(sits)[..., None], np.asarray(handles)[..., None]
     free = (sits & _SITS) | (handles & _ARMS)
     return np.where(free, np.inf, np.where(sits & _ARMS, ARMS_GIVE, 0.0))
@@ -113,14 +122,15 @@ def gives(sits: Array, handles: Array) -> Array:
 
 def solid(places: Array) -> tuple[Array, Array]:
     """Points (P, 3) along the bones of trunk, head and legs of a body with joints at `places` (J, 3), and their radii
-    (P,): the arms, which reach for things, are left out."""
+    (P,) in meters. The arms are left out: they reach for things."""
     return bone_points(places)[~_ARMS], RADII[~_ARMS]
 
 
 def as_colliders(name: str, places: Array) -> list[Collider]:
-    """A body that moves with its joints at `places` (F, J, 3) as a thing that others walk round: trunk, head, legs.
+    """A body that moves with its joints at `places` (F, J, 3) as colliders that other characters avoid: trunk, head,
+    legs.
 
-    name: of the character. The arms, which swing, are left out.
+    name: of the character. The arms are left out: they swing.
     """
     out = []
     for start, end, radius in CAPSULES:
@@ -141,4 +151,5 @@ def _upright(along: Array) -> Array:
 
 
 def _short(poses: Array) -> Array:
+    """The first pose alone where poses (F, 7) do not change."""
     return poses[:1] if np.ptp(poses, axis=0).max() < 1e-4 else poses

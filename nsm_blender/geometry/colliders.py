@@ -15,25 +15,28 @@ from ..motion.rotations import Array, normalize, slerp, to_matrix
 from .roles import Handles, from_data, to_data
 
 PLACE, QUATERNION = slice(0, 3), slice(3, 7)
-"""Parts of a pose."""
+"""Slices of a pose (7,): place x, y, z and quaternion w, x, y, z."""
 MIDDLE, EDGE, AROUND, UP = slice(0, 3), slice(3, 5), slice(5, 7), 7
-"""Parts of an upright cuboid: middle x, y, z, direction x, y of a horizontal edge, half edges along and across it, and
-up."""
+"""Slices of an upright cuboid (8,): middle x, y, z; direction x, y of a horizontal edge; half edges along and across
+it; half height."""
 _NO_ROTATION = 1e-6
+"""Value of a quaternion's largest component below which the pose has no rotation and is refused."""
 _POINTS = 4096
-"""Points whose distances are computed together: they stay in the cache."""
+"""Points whose distances are computed together, so that they stay in the processor's cache."""
 
 _UPRIGHT = 3e-7
-"""Radians: what leans less is upright. Blender's rotations are float32, a quarter turn is off by half of this."""
+"""Lean in radians below which a cuboid counts as upright: Blender's rotations are float32, and a quarter turn is off by
+half of this."""
 _LAST = np.array([[1, 2, 0], [2, 0, 1], [0, 1, 2]])
-"""Orders of the axes that put one of them last."""
+"""Orders of the axes with each of them last."""
 
 STILL = np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
+"""Poses (1, 7) of a collider that stands at the world's origin, unturned."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cuboids:
-    """N cuboids along the axes of one frame. centre, half: (N, 3) float64 metres, half being half the edge lengths."""
+    """N cuboids along the axes of one frame. centre, half: (N, 3) float64 meters, half being half the edge lengths."""
 
     centre: Array
     half: Array
@@ -41,12 +44,12 @@ class Cuboids:
 
 @dataclass(frozen=True, eq=False)
 class Collider:
-    """One thing in the scene.
+    """A thing in the scene as cuboids.
 
-    The collider's frame is the object's, with its scale (and shear) applied to the cuboids: metres, rigid.
-    poses: (1, 7) or (F, 7), one per scene frame: place x, y, z and quaternion w, x, y, z of the frame in the world.
-    role: one of roles.ROLES. handles: what belongs to the role, in the collider's frame; None for an obstacle.
-    also: handles of the thing's other parts of the same use, for goals that point at these.
+    The collider's frame is the object's, with its scale (and shear) applied to the cuboids: meters, rigid. poses: (1,
+    7) or (F, 7), one per scene frame: place x, y, z and quaternion w, x, y, z of the frame in the world. role: one of
+    roles.ROLES. handles: those of the role, in the collider's frame; None for an obstacle. also: handles of the
+    collider's other parts of the same use, for goals that point at these.
     """
 
     name: str
@@ -57,7 +60,7 @@ class Collider:
     also: list[Handles] = field(default_factory=list)
 
     def to_data(self) -> dict[str, Any]:
-        """The collider as JSON's plain data."""
+        """The collider as plain JSON data."""
         return {
             "name": self.name,
             "centre": np.asarray(self.cuboids.centre).tolist(),
@@ -70,7 +73,8 @@ class Collider:
 
     @staticmethod
     def from_data(data: dict[str, Any]) -> Collider:
-        """The collider again. Raises KeyError, TypeError or ValueError when the data are not a collider's."""
+        """The collider of plain JSON data. Raises KeyError, TypeError or ValueError when the data are not a
+        collider's."""
         return Collider(
             data["name"],
             Cuboids(
@@ -85,10 +89,10 @@ class Collider:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """N cuboids where they are at one moment.
+    """N cuboids in the world at one moment.
 
-    rotation: (N, 3, 3), its columns being the cuboid's axes in the world. centre, half: (N, 3) metres.
-    owner: (N,) numbers of the colliders that they belong to, counted as in `names`.
+    rotation: (N, 3, 3), its columns being the cuboid's axes in the world. centre, half: (N, 3) meters. owner: (N,)
+    numbers of the colliders that they belong to, counted as in `names`.
     """
 
     rotation: Array
@@ -102,12 +106,13 @@ class Placed:
 
     @cached_property
     def bound(self) -> Array:
-        """Radii (N,) of the spheres around the cuboids' centres that hold them."""
+        """Radii (N,) in meters of the cuboids' bounding spheres."""
         return np.sqrt(np.einsum("ij,ij->i", self.half, self.half))
 
     @cached_property
     def upright(self) -> tuple[Array, Array | None]:
-        """The parts (8, N) of cuboids that stand upright on any of their sides, and which (N,) do so, or None: all."""
+        """The values (8, N) of cuboids that stand upright on any of their sides, and which (N,) do so, or None for
+        all."""
         rows = np.empty((UP + 1, len(self)))
         rows[MIDDLE], rows[EDGE], rows[AROUND.start :] = self.centre.T, self.rotation[:, :2, 0].T, self.half.T
         level = np.abs(self.rotation[:, 2]) < _UPRIGHT
@@ -123,7 +128,8 @@ class Placed:
         return rows, stands
 
     def distance(self, points: Array) -> Array:
-        """Metres (P,) from points (P, 3) of the world to the nearest cuboid: 0 inside, infinity without cuboids."""
+        """Distances (P,) in meters from points (P, 3) of the world to the nearest cuboid: 0 inside, infinity without
+        cuboids."""
         points = np.asarray(points, dtype=float)
         out = np.full(len(points), np.inf)
         for start in range(0, len(points), _POINTS):
@@ -131,7 +137,7 @@ class Placed:
         return np.sqrt(out)
 
     def _squared(self, points: Array) -> Array:
-        """Squared distances. Points are turned into a collider's frame once, for all its cuboids."""
+        """Squared distances (P,); points are turned into a collider's frame once for all its cuboids."""
         nearest = np.full(len(points), np.inf)
         starts = np.flatnonzero(np.diff(self.owner, prepend=-1))
         for start, end in zip(starts, np.append(starts, len(self))[1:], strict=True):
@@ -143,21 +149,21 @@ class Placed:
         return nearest
 
     def below(self, name: str, height: float) -> Placed:
-        """Without those cuboids of a collider that rise above a height."""
+        """The cuboids without those of collider `name` that rise above a height in meters."""
         up = self.centre[:, 2] + np.einsum("ij,ij->i", np.abs(self.rotation[:, 2]), self.half)
         return self._only(~((self.owner == self.names.index(name)) & (up > height)))
 
     def near(self, place: Array, reach: float) -> Placed:
-        """The cuboids that may be within `reach` metres of a place (3,): all that are, and a few more."""
+        """The cuboids that may be within `reach` meters of a place (3,): all that are, and a few more."""
         away = self.centre - place
         return self._only(np.einsum("ij,ij->i", away, away) <= (self.bound + reach) ** 2)
 
     def of(self, owners: Iterable[int | str]) -> Placed:
-        """The cuboids of these colliders only, by number or name. Raises ColliderError for a name that is not there."""
+        """The cuboids of these colliders only, by number or name. Raises ColliderError for an unknown name."""
         return self._only(self._among(owners))
 
     def without(self, owners: Iterable[int | str]) -> Placed:
-        """All cuboids but those of these colliders. Raises ColliderError for a name that is not there."""
+        """All cuboids but those of these colliders. Raises ColliderError for an unknown name."""
         return self._only(~self._among(owners))
 
     def _among(self, owners: Iterable[int | str]) -> Array:
@@ -166,7 +172,7 @@ class Placed:
             if isinstance(owner, str) and owner not in self.names:
                 raise ColliderError(f"There is no collider named '{owner}'.")
             numbers.append(self.names.index(owner) if isinstance(owner, str) else owner)
-        # By a table: np.isin takes ten times as long for so few.
+        # A lookup table: np.isin takes ten times as long for so few.
         out = np.zeros(1 + max(int(self.owner.max(initial=0)), *numbers, 0), dtype=bool)
         out[numbers] = True
         return out[self.owner]
@@ -179,7 +185,7 @@ class Surroundings:
     """Colliders, ready to be placed at any frame."""
 
     def __init__(self, colliders: list[Collider]) -> None:
-        """Raises ColliderError when a collider's numbers are not usable, naming it."""
+        """Raises ColliderError, naming the collider, when a collider's numbers are not usable."""
         for collider in colliders:
             _check(collider)
         self.colliders = colliders
@@ -188,7 +194,7 @@ class Surroundings:
         self._half = _joined([collider.cuboids.half for collider in colliders])
         self._centre = _joined([collider.cuboids.centre for collider in colliders])
         self._ball, self._radius = _balls(colliders)
-        # Only what moves has a pose for each frame.
+        # Only moving colliders have a pose for each frame.
         self._moving = np.flatnonzero([len(collider.poses) > 1 for collider in colliders])
         self._first = _poses(colliders, 1)[0]
         self._turned = to_matrix(self._first[:, QUATERNION])
@@ -203,16 +209,16 @@ class Surroundings:
         return len(self.colliders)
 
     def at(self, frame: float) -> Placed:
-        """All cuboids at a frame, which may lie between two frames; before the first and after the last all is still.
+        """All cuboids at a frame, which may lie between two frames; the first and the last pose hold beyond the ends.
 
         Between two frames places move straight, and rotations take the shorter way.
         """
         return self._placed(*self._frames_at(frame)) if self._still is None else self._still
 
     def near(self, frame: float, place: Array, reach: float, without: Sequence[int] = ()) -> Placed:
-        """As `at`, but only the colliders that may have a part within `reach` metres of a place (3,).
+        """The cuboids at a frame of those colliders that may have a part within `reach` meters of a place (3,).
 
-        The quick way to what sensors feel: what is far is not even placed. without: numbers of colliders to leave out.
+        Faster than `at` for sensors, because far colliders are not placed. without: numbers of colliders to leave out.
         """
         rotation, places = self._frames_at(frame)
         balls = self._still_balls if self._still_balls is not None else self._balls_at(rotation, places)
@@ -227,7 +233,7 @@ class Surroundings:
         return Placed(still.rotation[chosen], still.centre[chosen], self._half[chosen], self._owner[chosen], self.names)
 
     def _balls_at(self, rotation: Array, places: Array) -> Array:
-        """Middles (M, 3) in the world of balls that hold the colliders."""
+        """Middles (M, 3) in the world of the colliders' bounding spheres."""
         out: Array = np.einsum("nij,nj->ni", rotation, self._ball) + places
         return out
 
@@ -249,7 +255,7 @@ class Surroundings:
         return rotation, places
 
     def _placed(self, rotation: Array, places: Array, chosen: Array | slice = slice(None)) -> Placed:
-        """The chosen cuboids, when the colliders' frames are these."""
+        """The chosen cuboids in the world, with the colliders' frames at these rotations and places."""
         owner = self._owner[chosen]
         turned = rotation[owner]
         centre = np.einsum("nij,nj->ni", turned, self._centre[chosen]) + places[owner]
@@ -257,7 +263,7 @@ class Surroundings:
 
 
 def _balls(colliders: list[Collider]) -> tuple[Array, Array]:
-    """Balls that hold the colliders: middles (M, 3) in their frames, radii (M,) in metres."""
+    """Bounding spheres of the colliders: middles (M, 3) in their frames, radii (M,) in meters."""
     middle, radius = np.zeros((len(colliders), 3)), np.zeros(len(colliders))
     for number, collider in enumerate(colliders):
         centre, half = collider.cuboids.centre, collider.cuboids.half
@@ -268,7 +274,7 @@ def _balls(colliders: list[Collider]) -> tuple[Array, Array]:
 
 
 def _poses(colliders: list[Collider], frames: int) -> Array:
-    """Poses (frames, N, 7) of colliders, unit quaternions; who has fewer stays at the last."""
+    """Poses (frames, N, 7) of colliders, unit quaternions; a collider with fewer poses stays at its last one."""
     out = np.zeros((frames, len(colliders), 7))
     for number, collider in enumerate(colliders):
         poses = np.array(collider.poses[:frames], dtype=float)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..motion.rotations import Array, normalize, to_matrix
-from ..motion.viterbi import cheapest_way
+from ..motion.viterbi import viterbi
 from .colliders import PLACE, QUATERNION, Collider
 
 _TOUCHING = 1e-4
@@ -287,5 +287,5 @@ def _together(moment: Array, part: Array, exits: Array) -> Array:
     breaks = (np.diff(part[order]) != 0) | (np.diff(moment[order]) > _EPISODE)
     changes = _SIDES * (1 - np.eye(len(_DIRECTIONS)))
     for rows in np.split(order, np.flatnonzero(breaks) + 1):
-        out[rows] = cheapest_way(np.minimum(exits[rows], _FARTHEST) ** 2, changes)
+        out[rows] = viterbi(np.minimum(exits[rows], _FARTHEST) ** 2, changes)
     return out

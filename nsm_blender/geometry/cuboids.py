@@ -10,16 +10,16 @@ import numpy as np
 from ..motion.rotations import Array
 from .colliders import Cuboids
 from .mesh import TriangleMesh
-from .voxels import SIZE, Voxels, voxelise
+from .voxels import SIZE, Voxels, voxelize
 
 
 def cuboids_of(mesh: TriangleMesh, size: float = SIZE) -> Cuboids:
-    """The mesh as cuboids: voxels of edge length `size` metres, merged. Raises ColliderError; see `voxelise`.
+    """The mesh as cuboids: voxels with edges of `size` meters, merged. Raises ColliderError; see `voxelize`.
 
-    They end where the mesh ends on all six sides, so that a thing stands and lies on its own lowest points, not on the
-    corners of voxels.
+    The cuboids end where the mesh ends on all six sides, so that a thing stands and lies on its own lowest points, not
+    on the corners of voxels.
     """
-    cuboids = merge(voxelise(mesh, size))
+    cuboids = merge(voxelize(mesh, size))
     used = np.asarray(mesh.vertices, dtype=float)[np.asarray(mesh.triangles).reshape(-1)]
     low = np.clip(cuboids.centre - cuboids.half, used.min(axis=0), used.max(axis=0))
     high = np.clip(cuboids.centre + cuboids.half, used.min(axis=0), used.max(axis=0))
@@ -27,9 +27,9 @@ def cuboids_of(mesh: TriangleMesh, size: float = SIZE) -> Cuboids:
 
 
 def merge(voxels: Voxels) -> Cuboids:
-    """Neighbours merged as long as two together are a cuboid; the cuboids do not overlap, their union is the voxels.
+    """Merge neighbors as long as two together are a cuboid; the cuboids do not overlap, and their union is the voxels.
 
-    The order of merging decides how many remain: all six orders of the axes are tried, and the fewest win.
+    The order of merging decides how many remain: all six orders of the axes are tried, and the fewest are kept.
     """
     best: tuple[Array, Array] | None = None
     for axis in range(3):
@@ -72,7 +72,7 @@ def _merged(start: Array, end: Array, order: tuple[int, ...]) -> tuple[Array, Ar
 
 
 def _merged_along(start: Array, end: Array, axis: int) -> tuple[Array, Array]:
-    """Boxes that follow each other along `axis` with the same cross-section become one."""
+    """Merge boxes that follow each other along `axis` with the same cross-section."""
     if len(start) < 2:
         return start, end
     b, c = (a for a in range(3) if a != axis)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a door's leaf turns and where it is taken hold of, found from its form."""
+"""A door's hinge, handle and opening angle, found from its form."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..motion.rotations import Array, from_axis_angle, rotate
-from .around import distance
+from .clearance import distance
 from .colliders import Placed
 from .form import Form
 from .reach import GRIP_HEIGHTS
 from .roles import Door, Proposal
 
 OPENING = np.pi / 2
-"""Radians that a door opens unless something is in its way."""
+"""Angle in radians that a door opens unless something is in its way."""
 
 _PLAIN = (0.1, 0.42)
-"""Shares of a door's height between which a leaf has no handle."""
+"""Lowest and highest share of a door's height between which a leaf has no handle, so that its thickness can be
+measured."""
 _SLICE, _THICKER = 0.015, 0.03
-"""Metres of a slice in which a door's thickness is measured, and by which a frame is thicker than its leaf."""
+"""Meters: length of a slice in which a door's thickness is measured, and by which a frame is thicker than its leaf."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Leaf:
-    """A leaf along one of the aligned axes. wide, thin: the axes' indices. low, high: (3,) metres, without handles.
-    beside: points (P, 3) on what sticks out of it. framed: whether the mesh holds its frame, too."""
+    """A door leaf along an axis of the aligned frame.
+
+    wide, thin: the axes' indices. low, high: (3,) meters, without handles. beside: points (P, 3) on what sticks out of
+    it. framed: whether the mesh includes the door's frame.
+    """
 
     wide: int
     thin: int
@@ -37,10 +41,12 @@ class _Leaf:
 
     @property
     def middle(self) -> Array:
+        """Middle (3,) in meters."""
         return (self.low + self.high) / 2
 
     @property
     def size(self) -> Array:
+        """Extents (3,) in meters."""
         return self.high - self.low
 
     def at(self, wide: float, up: float) -> Array:
@@ -51,7 +57,7 @@ class _Leaf:
 
 
 def propose_door(form: Form, around: Placed | None) -> Proposal:
-    """A door in the form's aligned frame; none when the thing is no thin upright leaf."""
+    """Propose a door in the form's aligned frame; none when the thing is no thin upright leaf."""
     leaf = _leaf(form)
     if leaf is None:
         text = "This is no door leaf (thin and upright): make leaf and frame separate objects, or choose another role."
@@ -80,7 +86,8 @@ def propose_door(form: Form, around: Placed | None) -> Proposal:
 
 
 def check_door(door: Door, floor: float, around: Placed | None) -> list[str]:
-    """What is wrong with a door, in words. door: in the world. floor: height on which one stands."""
+    """List the problems of a door in the world, one sentence each. floor: height in meters on which the character
+    stands."""
     hinge, axis, handle = (np.array(v, dtype=float) for v in (door.hinge, door.axis, door.handle))
     out = []
     if axis[2] < 0.97:
@@ -144,8 +151,8 @@ def _in_frame(points: Array, wide: int, thin: int) -> Array:
 
 
 def _thick_ends(points: Array, along: int, thin: int, low: float, high: float) -> tuple[float, float] | None:
-    """Coordinates along an axis between which a thing is as thin as in its middle; its ends where it is so there, too.
-    None where there are too few points to say."""
+    """Coordinates along an axis between which a thing is as thin as in its middle; the ends of the thing where it is
+    thin all along. None where there are too few points."""
     count = max(round((high - low) / _SLICE), 8)
     at = np.clip(((points[:, along] - low) / (high - low) * count).astype(int), 0, count - 1)
     ends = np.full((2, count), -np.inf)
@@ -164,7 +171,8 @@ def _thick_ends(points: Array, along: int, thin: int, low: float, high: float) -
 
 
 def _hinge_side(form: Form, leaf: _Leaf, around: Placed | None) -> tuple[int, Array | None, bool]:
-    """-1 or 1: the end of the leaf's wide axis with the hinges; the handle, if there is one; and whether that shows."""
+    """The end of the leaf's wide axis with the hinges, -1 or 1; the handle (3,), if there is one; and whether the form
+    shows the hinges."""
     beside, half = leaf.beside, leaf.size[leaf.wide] / 2
     along = beside[:, leaf.wide] - leaf.middle[leaf.wide]
     up = beside[:, 2] - form.floor
@@ -176,7 +184,7 @@ def _hinge_side(form: Form, leaf: _Leaf, around: Placed | None) -> tuple[int, Ar
             height = float(np.median(beside[gripped, 2]))
             return (-1 if at > 0 else 1), leaf.at(leaf.middle[leaf.wide] + float(ends.mean()), height), True
     for side in (-1, 1):
-        # Knuckles of the hinges: they stick out at one edge, low and high.
+        # The hinges' knuckles stick out at one edge, low and high.
         edge = side * along > 0.85 * half
         if edge.any() and not (side * along < -0.85 * half).any() and np.ptp(up[edge]) > 0.5 * leaf.size[2]:
             return side, None, True
@@ -195,7 +203,7 @@ def _touches(form: Form, leaf: _Leaf, side: int, around: Placed | None) -> bool:
 
 
 def _opening(door: Door, form: Form, around: Placed | None) -> float:
-    """Radians, to the side on which the leaf swings further."""
+    """Opening angle in radians, to the side on which the leaf swings farther."""
     room = []
     for sign in (1, -1):
         swung = Door(
@@ -207,7 +215,7 @@ def _opening(door: Door, form: Form, around: Placed | None) -> float:
 
 
 def _swing_room(door: Door, around: Placed | None) -> float:
-    """Radians, at most `door.angle`, that a leaf in the world swings before it meets something."""
+    """Angle in radians, at most `door.angle`, that a leaf in the world swings before it meets a collider."""
     hinge, axis = np.array(door.hinge), np.array(door.axis)
     along = np.array(door.handle) - hinge
     along -= axis * (along @ axis)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be read off a mesh's form: how it stands, its level tops, and what rises beside them.
+"""The form of a mesh as it stands: its sides, its level tops, and what rises beside them.
 
-All is measured on voxels and on points of the surface, never on the mesh's topology, so that holes, flipped faces,
-loose parts and noise matter little.
+Everything is measured on voxels and on points of the surface, never on the mesh's topology, so that holes, flipped
+faces, loose parts and noise matter little.
 """
 
 from __future__ import annotations
@@ -14,28 +14,34 @@ import numpy as np
 from ..motion.rotations import Array, to_matrix
 from .colliders import STILL
 from .mesh import TriangleMesh
-from .voxels import Voxels, voxelise
+from .voxels import Voxels, voxelize
 
 SIZE = 0.02
-"""Metres: voxels of things of natural size; larger things have larger ones, see `_CELLS`."""
+"""Edge in meters of the voxels of things of natural size; larger things have larger voxels, see `_CELLS`."""
 
 SIDES = np.array([[0.0, -1.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
-"""The four sides of an aligned thing, counter-clockwise from above. Side i + 1 is on the left of one who looks to i."""
+"""The four sides (4, 2) of an aligned thing, counter-clockwise from above: side i + 1 is on the left of a viewer that
+looks towards side i."""
 
 _CELLS = 160
+"""Largest number of voxels along an edge of a thing."""
 _ROUND = 0.15
-"""Things whose sides show less clearly than this are round."""
+"""Clearness of the sides, 0 to 1, below which a thing counts as round."""
 _POINTS = 20_000
+"""Points that are spread over the surface."""
 _SMALLEST = 0.03
-"""Square metres of the smallest level top that is looked for."""
+"""Area in square meters of the smallest level top that is looked for."""
 _WINDOW = 0.04
-"""Metres above and below a level that still belong to it, for surfaces that are not quite even."""
+"""Height in meters above and below a level that still belongs to it, for surfaces that are not quite even."""
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A level top of a thing. height: metres. mask: (X, Y) the columns that it covers. low, high: (2,) metres, the
-    rectangle around it without what sticks out. area: square metres."""
+    """A level top of a thing.
+
+    height: meters. mask: (X, Y) the columns that it covers. low, high: (2,) meters, the rectangle around it without
+    what sticks out. area: square meters.
+    """
 
     height: float
     mask: Array
@@ -45,12 +51,12 @@ class Level:
 
     @property
     def middle(self) -> Array:
-        """(3,) metres."""
+        """Middle (3,) in meters."""
         return np.array([*(self.low + self.high) / 2, self.height])
 
     @property
     def extent(self) -> Array:
-        """(2,) metres along X and Y."""
+        """Extent (2,) in meters along X and Y."""
         return self.high - self.low
 
 
@@ -81,7 +87,7 @@ class Form:
         self.points: Array = points @ self.world
         upright = TriangleMesh(standing.vertices @ self.world, mesh.triangles)
         size = max(SIZE, float(np.ptp(self.points, axis=0).max()) / _CELLS)
-        self.voxels: Voxels = voxelise(upright, size)
+        self.voxels: Voxels = voxelize(upright, size)
         self.front = int(np.argmax(SIDES @ (self.turn.T @ np.array([0.0, -1.0, 0.0]))[:2]))
 
     def aligned_to(self, direction: Array) -> Form:
@@ -98,15 +104,15 @@ class Form:
         return float(self.voxels.origin[2])
 
     def index(self, places: Array) -> Array:
-        """Cells (N, 3) of places (N, 3), inside the grid."""
+        """Cells (N, 3) of places (N, 3), clipped to the grid."""
         at = np.floor((places - self.voxels.origin) / self.voxels.size).astype(int)
         return np.clip(at, 0, np.array(self.voxels.filled.shape) - 1)
 
     def levels(self, clearance: float, area: float) -> list[Level]:
-        """Level tops with `clearance` metres of the thing's own free space above them, of `area` m2 or more, but none
-        smaller than _SMALLEST.
+        """Level tops of at least `area` m2, and of _SMALLEST, with `clearance` meters of the thing's own free space
+        above them.
 
-        A top is a set of columns that hang together and whose heights differ by little.
+        A top is a connected set of columns whose heights differ by little.
         """
         if clearance not in self._levels:
             self._levels[clearance] = self._found_levels(clearance)
@@ -149,9 +155,9 @@ class Form:
         return Level(level.height, mask, origin + low * size, origin + high * size, float(mask.sum()) * size**2)
 
     def walls(self, level: Level, above: float = 0.06, reach: float = 0.9) -> Array:
-        """How high (4,) metres the thing rises over a level along each of its sides, on average over their middles.
+        """Mean height (4,) in meters by which the thing rises over a level along the middle of each of its sides.
 
-        above, reach: metres over the level between which it is looked at.
+        above, reach: lowest and highest height in meters over the level that is looked at.
         """
         size, filled = self.voxels.size, self.voxels.filled
         first = round((level.height + above - self.voxels.origin[2]) / size)
@@ -174,7 +180,7 @@ class Form:
         return out
 
     def slope(self, level: Level) -> float:
-        """Radians by which a level leans."""
+        """Angle in radians by which a level leans."""
         size, filled = self.voxels.size, self.voxels.filled
         cells = np.argwhere(filled & (_free_above(filled) >= 4))
         places = self.voxels.origin + (cells + 0.5) * size
@@ -192,9 +198,10 @@ class Form:
 
 
 def alignment(points: Array) -> tuple[float, float]:
-    """Radians, within 45 degrees of 0, by which a thing is turned about +Z, and how clearly that shows (0 to 1).
+    """Angle in radians, within 45 degrees of 0, by which a thing is turned about +Z, and how clearly that shows (0 to
+    1).
 
-    points: (P, 3). Seen along its own sides, a thing's outline is sharpest: many points have the same coordinate.
+    points: (P, 3). A thing's outline is sharpest along its own sides: many points share a coordinate.
     """
     flat = points[:: max(1, len(points) // 4000), :2]
     flat = flat - flat.mean(axis=0)
@@ -210,14 +217,14 @@ def alignment(points: Array) -> tuple[float, float]:
 
 
 def _longest(flat: Array) -> float:
-    """The angle, within 45 degrees of 0, of the main axes of points (P, 2)."""
+    """Angle in radians, within 45 degrees of 0, of the main axes of points (P, 2)."""
     spread = np.cov(flat.T)
     angle = 0.5 * np.arctan2(2 * spread[0, 1], spread[0, 0] - spread[1, 1])
     return float((angle + np.pi / 4) % (np.pi / 2) - np.pi / 4)
 
 
 def _sharpness(flat: Array, angles: Array) -> Array:
-    """(A,) sums of squares of the points' (P, 2) histograms along the axes of frames turned by angles (A,)."""
+    """Sums of squares (A,) of the histograms of points (P, 2) along the axes of frames turned by angles (A,)."""
     c, s = np.cos(angles)[:, None], np.sin(angles)[:, None]
     reach = float(np.abs(flat).max()) * 1.5 + 1e-9
     bins = int(np.clip(2 * reach / 0.01, 20, 400))
@@ -230,11 +237,11 @@ def _sharpness(flat: Array, angles: Array) -> Array:
 
 
 def components(mask: Array) -> Array:
-    """Labels (X, Y) of the parts of `mask` that hang together over edges; -1 outside."""
+    """Labels (X, Y) of the parts of `mask` that are connected over edges; -1 outside."""
     labels = np.where(mask, np.arange(mask.size).reshape(mask.shape), -1)
     while True:
         before = labels.copy()
-        # Forth and back along both axes, then each part has its largest label after a few rounds.
+        # Forth and back along both axes, each part takes its largest label within a few rounds.
         for axis in (0, 1):
             for step in (1, -1):
                 labels = _swept(labels, axis, step)
@@ -260,7 +267,7 @@ def largest_rectangle(mask: Array) -> tuple[int, int, int, int]:
 
 
 def _swept(labels: Array, axis: int, step: int) -> Array:
-    """Each run along the axis takes the largest label before each of its cells."""
+    """Spread the largest label before each cell along the axis, within each run."""
     rows = np.moveaxis(labels, axis, 1)[:, ::step]
     # Runs are kept apart by a rising offset, which a running maximum cannot carry over the gaps.
     gap = np.cumsum(rows < 0, axis=1) * (labels.size + 1)
@@ -269,7 +276,7 @@ def _swept(labels: Array, axis: int, step: int) -> Array:
 
 
 def closed(mask: Array) -> Array:
-    """The mask with gaps up to four cells wide filled, such as those between slats."""
+    """The mask with gaps up to four cells wide filled (morphological closing), such as those between slats."""
     wide = np.pad(mask, 2)
     for _ in range(2):
         wide = grown(wide)
@@ -279,7 +286,7 @@ def closed(mask: Array) -> Array:
 
 
 def grown(mask: Array) -> Array:
-    """The mask and the cells (X, Y) beside it."""
+    """The mask (X, Y) dilated by one cell."""
     out = mask.copy()
     out[1:] |= mask[:-1]
     out[:-1] |= mask[1:]
@@ -290,7 +297,7 @@ def grown(mask: Array) -> Array:
 
 
 def _free_above(filled: Array) -> Array:
-    """Empty cells (X, Y, Z) above each cell, up to the next filled one or, without any, very many."""
+    """Numbers (X, Y, Z) of empty cells above each cell up to the next filled one, very large without any."""
     far = 10 * filled.shape[2] + 10_000
     height = np.where(filled, np.arange(filled.shape[2]), far)
     following = np.minimum.accumulate(height[:, :, ::-1], axis=2)[:, :, ::-1]
@@ -299,7 +306,7 @@ def _free_above(filled: Array) -> Array:
 
 
 def extent_of(mask: Array) -> tuple[Array, Array]:
-    """Lowest and highest (exclusive) cells (2,), without rows that hold less than a third of the fullest."""
+    """Lowest and highest (exclusive) cells (2,), without rows that hold less than a third of the fullest row."""
     low, high = np.zeros(2), np.zeros(2)
     for axis in (0, 1):
         count = mask.sum(axis=1 - axis)
@@ -309,15 +316,15 @@ def extent_of(mask: Array) -> tuple[Array, Array]:
 
 
 def _refuse_unusable(mesh: TriangleMesh) -> None:
-    """Raise ColliderError for what no voxels can be made of."""
+    """Raise ColliderError for a mesh that cannot become voxels."""
     triangles, count = np.asarray(mesh.triangles), len(mesh.vertices)
     named = triangles.size > 0 and triangles.min() >= 0 and triangles.max() < count
     if not (named and np.isfinite(mesh.vertices[triangles]).all()):
-        voxelise(mesh)  # knows the sentence for each of these
+        voxelize(mesh)  # raises the error with its sentence
 
 
 def _on_surface(mesh: TriangleMesh) -> Array:
-    """Points (P, 3) spread over the surface by area, the same ones every time."""
+    """Points (P, 3) spread over the surface by area, the same at every call."""
     corners = np.asarray(mesh.vertices, dtype=float)[mesh.triangles]
     edge = corners[:, 1:] - corners[:, :1]
     area = np.linalg.norm(np.cross(edge[:, 0], edge[:, 1]), axis=1)

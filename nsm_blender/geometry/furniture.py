@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Furniture made from a seed, with the truth about how it is used: for tests, figures, demo scenes and training.
 
-Seeds that are multiples of 5 are held out (`held_out`): no network is trained on them and figures are reported on
+Seeds that are multiples of 5 are held out (`held_out`): no network is trained on them, and figures are reported on
 them. All shapes are our own.
 """
 
@@ -21,17 +21,17 @@ from .seating import Seating
 from .shapes import Solid, block, drum, joined_boxes, pillow
 
 _ROUND = 1.2
-"""How many times as long as wide a round thing may be to be grasped from anywhere."""
+"""Largest ratio of length to width at which a round thing can be grasped from anywhere."""
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A piece of furniture, standing on z = 0 about the origin, its front to -Y. Metres.
+    """A piece of furniture that stands on z = 0 about the origin, its front to -Y, in meters.
 
-    mesh: the whole of what plays the role; parts: its solids one by one. boxes: cuboids that fill the solids.
-    handles: how it is used, None for an obstacle; also: other handles that are just as right (the other sides of a
-    table). odd: what is odd about it, "" for nothing. fixture: what it hangs in and that does not move with it, such as
-    a door's frame, in the same frame.
+    mesh: all of what plays the role; parts: its solids. boxes: cuboids that fill the solids. handles: how it is used,
+    None for an obstacle; also: other handles that are just as right (the other sides of a table). odd: what is odd
+    about it, "" for nothing. fixture: what it hangs in and what does not move with it, such as a door's frame, in the
+    same frame.
     """
 
     kind: str
@@ -46,12 +46,13 @@ class Piece:
 
 
 def held_out(seed: int) -> bool:
-    """Whether figures are reported on this seed, and nothing is trained on it."""
+    """Whether figures are reported on this seed, so that nothing may be trained on it."""
     return seed % 5 == 0
 
 
 def make(kind: str, seed: int) -> Piece:
-    """The piece of furniture of `kind` (one of KINDS) that belongs to the seed. Raises KeyError on another kind."""
+    """Make the piece of furniture of `kind` (one of KINDS) that belongs to the seed. Raises KeyError on another
+    kind."""
     return _MAKERS[kind](np.random.default_rng([KINDS.index(kind), seed]), kind)
 
 
@@ -63,14 +64,14 @@ def piece_of(
     also: list[Handles] | None = None,
     fixture: Piece | None = None,
 ) -> Piece:
-    """A piece from its solids."""
+    """Build a piece from its solids."""
     parts = [solid.mesh for solid in solids]
     mesh = TriangleMesh.joined(parts)
     return Piece(kind, mesh, parts, joined_boxes(solids), role, handles, also or [], "", fixture)
 
 
 def door(rng: np.random.Generator, kind: str, opening: float | None = None) -> Piece:
-    """A door leaf with handles on both sides, and its frame as the fixture. opening: metres inside the frame."""
+    """Make a door leaf with handles on both sides, and its frame as the fixture. opening: meters inside the frame."""
     width = (opening or rng.uniform(0.76, 1.0)) - 0.01
     height, thick, side = rng.uniform(1.96, 2.10), rng.uniform(0.035, 0.055), 1 if rng.random() < 0.5 else -1
     grip, free = rng.uniform(0.98, 1.08), -side * (width / 2 - rng.uniform(0.05, 0.08))
@@ -256,7 +257,7 @@ def _beam(rng: np.random.Generator, kind: str) -> Piece:
 
 
 def _bar(a: tuple[float, float, float], b: tuple[float, float, float]) -> Solid:
-    """The box between any two opposite corners."""
+    """The box between two opposite corners, in any order."""
     ends = np.sort(np.array([a, b]), axis=0)
     return block(tuple(ends[0]), tuple(ends[1]))
 
@@ -266,7 +267,7 @@ def _around(angle: float) -> list[float]:
 
 
 def _surfaces(width: float, depth: float, height: float) -> list[Surface]:
-    """A rectangular top used from its front, its back, and from those ends that are within reach."""
+    """Handles of a rectangular top from its front, its back, and from those ends that are within reach."""
     out = [Surface([0.0, 0.0, float(height)], [0.0, y, 0.0], float(width), float(depth)) for y in (-1.0, 1.0)]
     if width / 2 <= PUT_DEPTH:
         out += [Surface([0.0, 0.0, float(height)], [x, 0.0, 0.0], float(depth), float(width)) for x in (-1.0, 1.0)]
@@ -274,7 +275,7 @@ def _surfaces(width: float, depth: float, height: float) -> list[Surface]:
 
 
 def _grasp(facing: list[float], width: float, height: float, weight: str) -> Carryable:
-    """Palms at half the height, `width` apart; the carrier's left is where its back turned to us has its left."""
+    """Palms at half the height, `width` meters apart. Seen from behind, the carrier's left hand is on the left."""
     left = np.array([facing[1], -facing[0], 0.0]) * width / 2 + np.array([0.0, 0.0, height / 2])
     right = left * [-1.0, -1.0, 1.0]
     return Carryable(left.tolist(), right.tolist(), facing, weight)
@@ -347,4 +348,4 @@ _MAKERS: dict[str, Callable[[np.random.Generator, str], Piece]] = {
 }
 
 KINDS = tuple(_MAKERS)
-"""What can be made. The order decides what a seed gives: append only."""
+"""Kinds of furniture. The order decides what a seed makes: append only."""

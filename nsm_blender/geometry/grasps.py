@@ -1,41 +1,43 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a thing is taken between two hands, found from its form."""
+"""Two-handed grasps of a thing, found from its form."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..motion.rotations import Array, normalize
-from .around import standing_room
+from .clearance import standing_room
 from .colliders import Placed
 from .form import SIDES, Form, extent_of
 from .reach import LIFT_HEIGHT, SPAN
 from .roles import Carryable, Proposal
 
 _EASY = 0.4
-"""Metres between the palms, about the shoulders' width, that are held most easily."""
+"""Distance in meters between the palms that is held most easily, about the shoulders' width."""
 _PALM, _PALM_WIDE = 0.06, 0.1
-"""Metres: half the height and half the breadth of the part of a side that is looked at for a palm."""
+"""Half the height and half the breadth in meters of the patch of a side that is examined for a palm."""
 _CELLS = 8
-"""Cells along each edge of that part."""
+"""Cells along each edge of the patch for a palm."""
 _FLAP = 0.05
-"""Metres by which the outline of a body differs at its heights; where it differs more there are flaps or a lid."""
+"""Largest change in meters of a body's outline over its height; where it changes more there are flaps or a lid."""
 _FULL = 300.0
-"""kg of a cubic metre of what people carry: cartons, crates, sacks, with what is in them."""
+"""Density in kg per cubic meter of carried things: cartons, crates and sacks with their content."""
 _CLASSES = ((8.0, "light"), (20.0, "medium"), (np.inf, "heavy"))
-"""kg up to which a thing is of a weight class."""
+"""Upper limit in kg and name of each weight class."""
 _TOO_HEAVY = 60.0
+"""Weight in kg above which a grasp gets a warning."""
 _PORTABLE, _NARROW, _BULKY = 0.8, 0.52, 0.14
-"""Metres that portable things measure at most, and across at their narrower side, and their volume in cubic metres."""
+"""Largest edge of a portable thing in meters, largest edge across its narrower side in meters, and largest volume in
+cubic meters."""
 _MOST = 0.45
-"""Share of a thing's height, breadth and depth that its body has at least: what is less is a column or a drawer."""
+"""Least share of a thing's height, breadth and depth that its body has; with less it is a column or a drawer."""
 _HAND, _SIDES = 0.08, 0.8
-"""Metres of a cell of a side, and the share of such cells that are closed on a box, a case or a basket: furniture on
-legs is open below."""
+"""Edge in meters of a cell of a side, and least share of such cells that are closed on a box, a case or a basket:
+furniture on legs is open below."""
 
 
 def propose_grasp(form: Form, around: Placed | None) -> Proposal:
-    """Two palms on opposite sides, in the form's aligned frame; none when all sides are too far apart."""
+    """Propose palms on two opposite sides, in the form's aligned frame; none when all sides are too far apart."""
     low, high = body(form)
     middle = (low + high) / 2
     grasps = [(across, _palms(form.points, low, high, across)) for across in (0, 1)]
@@ -51,7 +53,7 @@ def propose_grasp(form: Form, around: Placed | None) -> Proposal:
     side = _carrier_side(form, across, middle, around)
     ends = np.repeat(middle[None], 2, axis=0)
     ends[:, across] = palms
-    # Who stands on this side and looks at the thing has the left hand where the facing's right is.
+    # The carrier looks against the facing, so that the left hand is on the facing's right.
     left = int(np.argmax(ends @ np.array([*SIDES[(side + 3) % 4], 0.0])))
     mass = form.voxels.volume() * _FULL
     weight = next(name for limit, name in _CLASSES if mass <= limit)
@@ -63,7 +65,8 @@ def propose_grasp(form: Form, around: Placed | None) -> Proposal:
 
 
 def check_grasp(grasp: Carryable, form: Form | None, floor: float) -> list[str]:
-    """What is wrong with a grasp, in words. grasp: in the world. form: of the thing. floor: height one stands on."""
+    """List the problems of a grasp in the world, one sentence each. form: of the thing. floor: height in meters on
+    which the character stands."""
     left, right, facing = (np.array(v, dtype=float) for v in (grasp.left, grasp.right, grasp.facing))
     across = right - left
     width = float(np.linalg.norm(across))
@@ -94,7 +97,7 @@ def check_grasp(grasp: Carryable, form: Form | None, floor: float) -> list[str]:
 def body(form: Form) -> tuple[Array, Array]:
     """Low and high corner (3,) of a thing's body in its aligned frame: without carrying handles, lids and flaps.
 
-    The body is where the thing is closed around, at most heights: an open box counts as what it holds.
+    The body spans the heights at which the thing is closed all around: an open box counts with its content.
     """
     filled, size, origin = form.voxels.filled, form.voxels.size, form.voxels.origin
     inside = filled.copy()
@@ -114,12 +117,13 @@ def body(form: Form) -> tuple[Array, Array]:
     high = np.array([*(origin[:2] + size * usual[2:]), origin[2] + size * (alike[-1] + 1)])
     points = form.points
     within = (points > low - size).all(axis=1) & (points < high + size).all(axis=1)
-    # To the surface itself, which a voxel only surrounds.
+    # A voxel only surrounds the surface: take the surface itself.
     return (low, high) if not within.any() else tuple(np.quantile(points[within], [0.002, 0.998], axis=0))
 
 
 def is_portable(form: Form) -> bool:
-    """Whether a thing looks as if it were carried between two hands: a box, case or bag of such a size, with sides."""
+    """Whether a thing has the form of a box, case or bag that is carried between two hands: of such a size, with
+    sides."""
     size = np.ptp(form.points, axis=0)
     low, high = body(form)
     extent = high - low
@@ -133,7 +137,7 @@ def is_portable(form: Form) -> bool:
 
 
 def _walled(form: Form, low: Array, high: Array) -> float:
-    """Share of a body's upright sides, in cells about as large as a hand, on which there is something."""
+    """Share of a body's upright sides, in cells of about a hand's size, on which there is surface."""
     points, found = form.points, []
     for across in (0, 1):
         along = 1 - across
@@ -150,7 +154,7 @@ def _walled(form: Form, low: Array, high: Array) -> float:
 def _palms(points: Array, low: Array, high: Array, across: int) -> Array:
     """Lowest and highest coordinate (2,) along an axis of a body between two corners, where palms lie on its sides.
 
-    That of most of a side counts, so that a carrying handle or a hinge that sticks out does not.
+    The coordinate of most of a side counts, so that a carrying handle or a hinge that sticks out does not.
     """
     along, middle = 1 - across, (low + high) / 2
     patch = np.minimum([_PALM_WIDE, _PALM], 0.5 * (high - low)[[along, 2]])
@@ -170,7 +174,7 @@ def _palms(points: Array, low: Array, high: Array, across: int) -> Array:
 
 
 def _carrier_side(form: Form, across: int, middle: Array, around: Placed | None) -> int:
-    """The freer one of the two sides that the palms leave; of two free ones the one that is nearer to the front."""
+    """Choose the freer of the two sides that the palms leave, and of two free sides the one nearer to the front."""
     ways = []
     for side in (1, 3) if across == 1 else (0, 2):
         along = 1 - across

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The bundled character as arrays: a jointed artist's mannequin around the model skeleton.
 
-Body pieces are lofts (stacks of superellipse rings), joints are balls centred on the skeleton's
-joints. Limbs follow one bone each and turn around their balls, so no bend can tear or pinch them;
-waist, chest, neck, shoulders and toes blend smoothly between bones.
+Body pieces are lofts (stacks of superellipse rings), joints are balls centered on the skeleton's joints. Limbs follow
+one bone each and turn around their balls, so no bend can tear or pinch them; waist, chest, neck, shoulders and toes
+blend smoothly between bones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..motion.rotations import Array
 from ..motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, mirror_indices
 
 HEIGHT = 1.75
-"""Metres from the soles to the crown."""
+"""Height in meters from the soles to the crown."""
 
 BODY, JOINT, ACCENT = 0, 1, 2
 """Material slots: the pieces, the balls and soft parts, the visor and the trimmings."""
@@ -36,7 +36,7 @@ Weigh = Callable[[Array], Array]
 
 @dataclass(frozen=True, eq=False)
 class Bone:
-    """Where a bone of the armature lies in the rest pose, metres; `front` is where its +Z axis points."""
+    """A bone of the armature in the rest pose, in meters; `front` is the direction of its +Z axis."""
 
     name: str
     parent: str | None
@@ -112,11 +112,12 @@ def mannequin() -> Piece:
 
 
 # Pieces. Tables hold one ring per row: place along the axis, half-widths along the two other axes,
-# then the ring's centre along those. All in metres, measured on the model skeleton. Three rings a
+# then the ring's center along those. All in meters, measured on the model skeleton. Three rings a
 # line show the shape at a glance, which the formatter would undo.
 # fmt: off
 
 def _torso() -> list[Piece]:
+    """The pelvis, waist, chest and shoulders, with their balls."""
     pelvis = _loft("z", [
         (0.842, 0.030, 0.050, 0.0, -0.030), (0.865, 0.058, 0.078, 0.0, -0.027), (0.900, 0.112, 0.098, 0.0, -0.022),
         (0.940, 0.152, 0.108, 0.0, -0.020), (0.980, 0.158, 0.108, 0.0, -0.021), (1.015, 0.144, 0.099, 0.0, -0.023),
@@ -294,9 +295,9 @@ def _loft(
     power: float = 2.0,
     cap_rings: int = 3,
 ) -> Piece:
-    """A closed tube through rows (place, half-width, half-width, centre, centre), rounded at both ends.
+    """A closed tube through rows (place, half-width, half-width, center, center), rounded at both ends.
 
-    axis: the tube's direction; rows ascend along it. The two half-widths and centres belong to the
+    axis: the tube's direction; rows ascend along it. The two half-widths and centers belong to the
     other two axes in alphabetical order. power: 2 is an ellipse, more is squarer.
     """
     table = np.asarray(rows, float)

@@ -14,7 +14,7 @@ from ..motion.rotations import Array
 class TriangleMesh:
     """A soup of triangles; it need not be closed, manifold or consistently oriented.
 
-    vertices: (V, 3) float64 metres. triangles: (N, 3) integers into the vertices.
+    vertices: (V, 3) float64 meters. triangles: (N, 3) integers into the vertices.
     """
 
     vertices: Array

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Distances from points to true meshes, and whether the points are inside: what measures of contact rest on."""
+"""Distances from points to true meshes and tests for being inside them, for the measures of contact."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from ..motion.rotations import Array
 from .mesh import TriangleMesh
 
 _PAIRS = 1 << 21
-"""Pairs of a point and a triangle that are looked at together, so that memory stays bounded."""
+"""Pairs of a point and a triangle that are examined together, which bounds the memory."""
 _ROUNDING = 1e-4
-"""Metres by which bounds in single precision may be off."""
+"""Rounding in meters that bounds in single precision may have."""
 _SAME = 1e-5
-"""Metres within which two vertices are one vertex, when a part is tested for being closed."""
+"""Distance in meters within which two vertices count as one when a part is tested for being closed."""
 _RAYS = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 """Orders of the axes of the three rays that vote on whether a point is inside."""
 _ASIDE = 1.37e-6, 2.11e-6
-"""Metres by which a ray runs beside its point, so that it does not run along the edges of tidy meshes."""
+"""Offsets in meters of a ray from its point, so that it does not run along the edges of tidy meshes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The surface nearest to each of P points. distance: (P,) metres, infinite beyond the reach that was asked for.
+    """The surface nearest to each of P points.
 
-    place: (P, 3) on the surface. inside: (P,) whether the point is inside of a closed part; the distance is then the
-    one to that part's surface, the way out.
+    distance: (P,) meters, infinite beyond the reach. place: (P, 3) on the surface. inside: (P,) whether the point is
+    inside a closed part; the distance is then that to the part's surface, the way out.
     """
 
     distance: Array
@@ -36,7 +36,7 @@ class Nearest:
     inside: Array
 
     def depth(self, radii: Array | float) -> Array:
-        """Metres (P,) by which balls of radii (P,) around the points are in the mesh, 0 outside."""
+        """Depths (P,) in meters by which balls of radii (P,) around the points are in the mesh, 0 outside."""
         signed = np.where(self.inside, -self.distance, self.distance)
         return np.maximum(radii - signed, 0.0)
 
@@ -49,7 +49,7 @@ class Nearest:
 
 
 class Part:
-    """One loose part of a mesh, as corners (N, 3, 3) of one or more triangles in metres."""
+    """A loose part of a mesh, as corners (N, 3, 3) of its triangles in meters."""
 
     def __init__(self, mesh: TriangleMesh) -> None:
         self.corners: Array = np.asarray(mesh.vertices, dtype=float)[np.asarray(mesh.triangles)]
@@ -76,7 +76,7 @@ class Part:
         return bool(len(counts)) and bool((counts % 2 == 0).all())
 
     def near(self, points: Array, reach: Array | float) -> Array:
-        """Numbers of those points (P, 3) that are within `reach` of the part's bounding box."""
+        """Numbers of the points (P, 3) that are within `reach` of the part's bounding box."""
         gap = np.maximum(self.low - points, points - self.high).max(axis=1)
         return np.flatnonzero(gap <= reach)
 
@@ -94,7 +94,7 @@ class Part:
         return out
 
     def _crossings(self, points: Array, axes: tuple[int, int, int]) -> Array:
-        """How many triangles a ray from each point along the last of the axes crosses."""
+        """Numbers (P,) of triangles that a ray from each point along the last of the axes crosses."""
         a, b, c = axes
         x, y, z = points[:, a] + _ASIDE[0], points[:, b] + _ASIDE[1], points[:, c]
         flat, up = self.corners[:, :, [a, b]], self.corners[:, :, c]
@@ -112,7 +112,7 @@ class Part:
         for start in range(0, len(points), step):
             some = points[start : start + step]
             least = self._at_least(some)
-            # The triangle that may be nearest bounds how far the nearest one can be.
+            # The triangle with the least lower bound gives an upper bound of the distance.
             first = _closest(some, self.corners[least.argmin(axis=1)])
             bound = np.minimum(np.linalg.norm(first - some, axis=1), reach[start : start + step]) + _ROUNDING
             point, triangle = np.nonzero(least <= bound[:, None])
@@ -127,8 +127,8 @@ class Part:
         return distance, place
 
     def _at_least(self, points: Array) -> Array:
-        """Metres (P, N) that no point of a triangle is nearer to each of P points than: outside of its ball, and off
-        its plane."""
+        """Lower bounds (P, N) in meters of the distance from each point to each triangle: to its ball, and to its
+        plane."""
         local = (points - self._origin).astype(np.float32)
         middle, normal = self._middle, self._normal
         away = np.einsum("ij,ij->i", local, local)[:, None] + np.einsum("ij,ij->i", middle, middle)
@@ -141,7 +141,7 @@ class Part:
 
 
 class MeshDistance:
-    """Distances to a thing that is made of loose parts."""
+    """Distances to a thing made of loose parts."""
 
     def __init__(self, parts: list[TriangleMesh]) -> None:
         self.parts = [Part(part) for part in parts if len(part.triangles)]
@@ -149,8 +149,8 @@ class MeshDistance:
         self.high = np.max([part.high for part in self.parts], axis=0) if self.parts else np.full(3, -np.inf)
 
     def nearest(self, points: Array, reach: Array | float) -> Nearest:
-        """The surfaces nearest to points (P, 3) within reach (P,) metres. Of parts that a point is inside of, the one
-        whose surface is farthest counts: the point has to leave it."""
+        """The surfaces nearest to points (P, 3) within reach (P,) meters. Of several parts around a point, the one with
+        the farthest surface counts: the point has to leave it."""
         count = len(points)
         reach = np.broadcast_to(np.asarray(reach, dtype=float), (count,))
         out = Nearest(np.full(count, np.inf), np.zeros((count, 3)), np.zeros(count, dtype=bool))
@@ -169,7 +169,7 @@ class MeshDistance:
         return out
 
     def depth_inside(self, points: Array) -> Array:
-        """Metres (P,) from points (P, 3) that are inside of a closed part out of it; 0 for all others."""
+        """Distances (P,) in meters to the way out for points (P, 3) inside a closed part; 0 for all others."""
         out = np.zeros(len(points))
         boxed = np.flatnonzero(((points >= self.low) & (points <= self.high)).all(axis=1))
         for part in self.parts if len(boxed) else []:
@@ -180,7 +180,7 @@ class MeshDistance:
         return out
 
     def top_below(self, points: Array) -> Array:
-        """Height (P,) of the highest surface straight below each of points (P, 3), minus infinity where none is."""
+        """Heights (P,) of the highest surface straight below each of points (P, 3), minus infinity without any."""
         out = np.full(len(points), -np.inf)
         for part in self.parts:
             flat, up = part.corners[:, :, :2], part.corners[:, :, 2]
@@ -196,8 +196,9 @@ class MeshDistance:
         return out
 
     def first_hit(self, points: Array, way: Array) -> Array:
-        """Metres (P,) along a unit vector (3,) from points (P, 3) to the first surface, infinite where none is."""
-        # A frame whose third axis points against the way turns this into the highest surface below.
+        """Distances (P,) in meters along a unit vector (3,) from points (P, 3) to the first surface, infinite without
+        any."""
+        # In a frame with its third axis against the ray, the first hit is the highest surface below.
         helper = np.eye(3)[int(np.abs(way).argmin())]
         side = np.cross(helper, way)
         side /= np.linalg.norm(side)
@@ -209,8 +210,8 @@ class MeshDistance:
 
 
 def samples(parts: list[TriangleMesh], spacing: float) -> Array:
-    """Points (P, 3) on the surface of loose parts: all vertices, and between them so that none is farther from its
-    neighbor than about `spacing` metres."""
+    """Points (P, 3) on the surface of loose parts: all vertices, and more between them so that no point is farther from
+    its neighbor than about `spacing` meters."""
     out = [np.zeros((0, 3))]
     for part in parts:
         corners = np.asarray(part.vertices, dtype=float)[np.asarray(part.triangles)]
@@ -229,7 +230,7 @@ def samples(parts: list[TriangleMesh], spacing: float) -> Array:
 
 
 def _height(flat: Array, up: Array, x: Array, y: Array) -> Array:
-    """Height (N,) of triangles, flat (N, 3, 2) and up (N, 3), over places x, y (N,); NaN beside them."""
+    """Heights (N,) of triangles, flat (N, 3, 2) and up (N, 3), over places x, y (N,); NaN beside them."""
     a, b, c = flat[:, 0], flat[:, 1], flat[:, 2]
     area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Wavefront OBJ files: only places and faces, which is what a collider needs."""
+"""Wavefront OBJ files: vertices and faces only, which is all that a collider needs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..motion.imported import read_lines
 from .mesh import TriangleMesh
 
 _LEAST_CORNERS = 3
+"""Least number of corners of a face."""
 
 
 def read_obj(path: Path | str) -> TriangleMesh:
@@ -45,7 +46,7 @@ def read_obj(path: Path | str) -> TriangleMesh:
 
 
 def write_obj(mesh: TriangleMesh, path: Path | str) -> None:
-    """Write a mesh, with places to a hundredth of a millimetre of metres."""
+    """Write a mesh, with places in meters to a hundredth of a millimeter."""
     lines = [f"v {x:.5f} {y:.5f} {z:.5f}" for x, y, z in np.asarray(mesh.vertices).tolist()]
     lines += [f"f {a} {b} {c}" for a, b, c in (np.asarray(mesh.triangles) + 1).tolist()]
     Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What lies on a seat, such as pillows and blankets, and hides a part of it from above."""
+"""Pillows and blankets on a seat, which hide a part of it from above."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from ..motion.rotations import Array
 from .form import Form, Level, closed, grown
 
 _THICK = (0.04, 0.34)
-"""Meters that a pillow rises over the seat on which it lies or leans."""
+"""Least and largest height in meters of a pillow's top over the seat on which it lies or leans."""
 _SAME = 0.02
-"""Meters by which the seat below a pillow may lie above or below the rest of it."""
+"""Largest difference in height in meters between the seat below a pillow and the rest of it."""
 _SHARE = 0.4
-"""Part of a seat that pillows leave free: where less is, it is a rim, and what lies within it is the seat."""
+"""Least share of a seat that pillows leave free; where less is free, the free part is a rim around the seat."""
 _LINE = 2
 """Cells to each side by which a hidden surface must be broader than the edge of an upright one."""
 
 
 def with_hidden(form: Form, level: Level) -> Level:
-    """A level together with those of its parts that something covers which lies on it.
+    """A level together with the parts of it that a thing lying on it covers.
 
-    The surface goes on below a pillow, which stands on it as a part of its own; below an arm or a back it does not.
+    The surface continues below a pillow, which is a loose part that lies on it; below an arm or a back it does not.
     """
     size, origin, filled = form.voxels.size, form.voxels.origin, form.voxels.filled
     top = filled.shape[2] - 1 - np.argmax(filled[:, :, ::-1], axis=2)
@@ -46,7 +46,7 @@ def _opened(mask: Array) -> Array:
 
 
 def _touching(mask: Array, to: Array) -> Array:
-    """The cells of a mask that hang together with another one."""
+    """The cells of a mask that are connected to another mask."""
     out = mask & grown(to)
     while True:
         more = mask & grown(out)

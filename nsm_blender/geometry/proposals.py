@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a mesh to how it is used: proposed handles for a role, the likely role, and what is wrong, in words.
+"""From a mesh to its use: proposed handles for a role, the likely role, and problems in words.
 
 Everything is judged as the thing stands in the world; handles are in the collider's frame (see `roles`).
 """
@@ -21,7 +21,8 @@ from .stairs import flight
 from .tops import check_climb, check_surface, propose_climb, propose_surface
 
 _TABLE, _STAGE = 0.3, 0.78
-"""Meters: a top lower than the first is no table, one that is as wide and deep as the second but low is a stage."""
+"""Heights in meters: a lower top than the first is no table; the second is the width and depth from which a low thing
+is a stage."""
 
 _PROPOSE = {
     "seat": propose_seat,
@@ -30,6 +31,7 @@ _PROPOSE = {
     "surface": propose_surface,
     "climbable": propose_climb,
 }
+"""The function that proposes the handles of each role."""
 
 
 def propose(
@@ -39,12 +41,12 @@ def propose(
     pose: Array = STILL[0],
     ground: float | None = None,
 ) -> Proposal:
-    """Handles of `role` for a mesh, with warnings. A role without handles gives none, and no warning.
+    """Propose handles of `role` for a mesh, with warnings. A role without handles gives none, and no warning.
 
-    mesh: in the collider's frame, with the object's scale. surroundings: what stands around it, without the thing
-    itself, in the world. pose: (7,) of the collider's frame in the world, as in `Collider.poses`. ground: height of the
-    floor that people stand on, None: where the thing's lowest point is. Raises ColliderError on a mesh without faces
-    or with places that are not finite.
+    mesh: in the collider's frame, with the object's scale. surroundings: the other colliders, in the world. pose: (7,)
+    of the collider's frame in the world, as in `Collider.poses`. ground: height in meters of the floor that people
+    stand on; None takes the thing's lowest point. Raises ColliderError on a mesh without faces or with places that are
+    not finite.
     """
     if role not in KINDS:
         return Proposal(None, [], 1.0)
@@ -67,9 +69,9 @@ def check(
     pose: Array = STILL[0],
     ground: float | None = None,
 ) -> list[str]:
-    """What is wrong with handles as the animator set them, in words; empty when nothing is.
+    """List the problems of handles as the animator set them, one sentence each; empty without any.
 
-    Arguments as in `propose`; without a mesh what can be judged without one is, and the floor is at the world's 0.
+    Arguments as in `propose`; without a mesh only what needs no mesh is judged, and the floor is at height 0.
     """
     if role not in KINDS:
         return []
@@ -83,7 +85,7 @@ def check(
 
 
 def guess_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> str:
-    """The role that a thing most likely has, by its form alone. Arguments and errors as in `propose`."""
+    """Guess the most likely role of a thing from its form alone. Arguments and errors as in `propose`."""
     form = Form(mesh, pose)
     size = np.ptp(form.points, axis=0)
     door = propose_door(form, None).handles
@@ -106,8 +108,8 @@ def guess_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> str:
 
 
 def _role_of_top(form: Form, seat: Seat | None, size: Array, steps: bool) -> str:
-    """The role of a thing that is neither door nor chair, by the height and the area of its top. steps: whether a
-    lower tread leads up to it."""
+    """Role of a thing that is neither door nor chair, by the height and the area of its top. steps: whether a lower
+    tread leads up to it."""
     climb = propose_climb(form, None).handles
     if isinstance(climb, Climbable):
         high = climb.edge[2] - form.floor
@@ -126,7 +128,7 @@ def _role_of_top(form: Form, seat: Seat | None, size: Array, steps: bool) -> str
 
 
 def _is_stool(form: Form, seat: Seat, size: Array) -> bool:
-    """Whether a seat without a back is the top of a stool or a bench: as high as people sit, and not deep; or a bar
+    """Whether a seat without a back is the top of a stool or a bench, at sitting height and not deep, or of a bar
     stool: higher, small, and mostly air below."""
     if size[2] < SIT_HEIGHTS[1]:
         return seat.depth < 0.5
@@ -135,14 +137,14 @@ def _is_stool(form: Form, seat: Seat, size: Array) -> bool:
 
 
 def _looking(handles: Handles) -> float | None:
-    """The facing angle of handles in the world, None for those without a facing."""
+    """Facing angle in radians of handles in the world, None for handles without a facing."""
     if isinstance(handles, Door):
         return None
     return float(np.arctan2(handles.facing[0], -handles.facing[1]))
 
 
 def _check(handles: Handles, form: Form | None, floor: float, around: Placed | None) -> list[str]:
-    """What is wrong with handles in the world."""
+    """List the problems of handles in the world."""
     match handles:
         case Seat():
             return check_seat(handles, form, floor, around)

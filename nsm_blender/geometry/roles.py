@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a thing in the scene is for, and where a character takes hold of it: roles and their handles.
+"""Roles of colliders and their handles: what a thing is for, and where a character takes hold of it.
 
-All places and directions are in the collider's own frame (see `colliders.Collider`): metres, unscaled, and with
-the object standing as in the scene +Z of the world is the collider's `up`.
+All places and directions are in the collider's own frame (see `colliders.Collider`): meters, unscaled; while the object
+stands as in the scene, the world's +Z is the collider's `up`.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ import numpy as np
 from ..motion.rotations import Array
 
 ROLES = ("obstacle", "seat", "door", "carryable", "surface", "climbable", "ground")
-"""What a collider is for. The order is stored in files: append only."""
+"""Roles of a collider. The order is stored in files: append only."""
 
 SIDES = ("front", "left", "right", "back")
-"""Sides from which a seat may be approached, as its sitter sees them."""
+"""Sides from which a seat may be approached, as seen by its sitter."""
 
 WEIGHTS = ("light", "medium", "heavy")
+"""Weight classes of carried things; the order is that of rising weight."""
 
 
 @dataclass
 class Seat:
-    """Where one sits.
+    """A place to sit.
 
     place: middle of the sitting surface, where the hips come down. facing: unit vector along which the sitter looks.
-    width, depth: metres across and along the facing. arm_rests: tops of the arm rests, none, one or two places.
-    approaches: the free ones of SIDES.
+    width, depth: meters across and along the facing. arm_rests: tops of the arm rests, none, one or two places.
+    approaches: the free sides among SIDES.
     """
 
     place: list[float]
@@ -45,7 +46,7 @@ class Door:
     """A leaf that turns about a hinge.
 
     hinge: a point of the axis, at the leaf's lower edge. axis: unit vector of the axis, up. handle: where the hand
-    takes hold, on the leaf's middle plane. width, height: metres of the leaf. angle: radians that it opens about the
+    takes hold, on the leaf's middle plane. width, height: meters of the leaf. angle: radians that it opens about the
     axis (positive is counter-clockwise from above).
     """
 
@@ -59,10 +60,10 @@ class Door:
 
 @dataclass
 class Carryable:
-    """A thing taken between two hands.
+    """A thing carried between two hands.
 
-    left, right: middles of the two opposite faces where the palms lie, as the carrier sees them. facing: unit vector
-    from the thing's middle towards the carrier. weight: one of WEIGHTS.
+    left, right: middles of the two opposite faces where the palms lie, as seen by the carrier. facing: unit vector from
+    the thing's middle towards the carrier. weight: one of WEIGHTS.
     """
 
     left: list[float]
@@ -73,11 +74,11 @@ class Carryable:
 
 @dataclass
 class Surface:
-    """Where a thing is put down.
+    """A surface on which a thing is put down.
 
-    place: the middle of the free area. facing: unit vector towards the character that puts it there. width, depth:
-    metres of the area across and along the facing. spot: where in the area, as near as the thing fits; empty: near
-    the front edge.
+    place: the middle of the free area. facing: unit vector towards the character that puts a thing there. width, depth:
+    meters of the area across and along the facing. spot: place in the area that the thing is put as near to as it fits;
+    empty for near the front edge.
     """
 
     place: list[float]
@@ -89,8 +90,11 @@ class Surface:
 
 @dataclass
 class Climbable:
-    """A step or platform. edge: middle of the edge that is climbed over, on top. facing: unit vector of the
-    climbing, horizontal. landing: where one stands afterwards. width: metres of the edge."""
+    """A step or platform.
+
+    edge: middle of the edge that is climbed over, on top. facing: unit vector of the climbing direction, horizontal.
+    landing: place where the character stands afterwards. width: meters of the edge.
+    """
 
     edge: list[float]
     facing: list[float]
@@ -107,14 +111,15 @@ KINDS: dict[str, type[Handles]] = {
     "surface": Surface,
     "climbable": Climbable,
 }
-"""The handles of each role that has any."""
+"""The class of handles of each role that has handles."""
 
 
 @dataclass
 class Proposal:
-    """Handles that were found on a thing, None when none were; what is wrong with them, in words; how sure, 0 to 1.
+    """Handles found on a thing, None without any; their problems as sentences; and the confidence, 0 to 1.
 
-    also: handles of its other parts of the same use: other boards of a shelf, the other wing of a corner sofa.
+    also: handles of its other parts of the same use, such as other boards of a shelf or the other wing of a corner
+    sofa.
     """
 
     handles: Handles | None
@@ -124,12 +129,14 @@ class Proposal:
 
 
 _DIRECTIONS = ("facing", "axis")
+"""Fields of handles that are unit vectors."""
 _PLACES = ("place", "spot", "arm_rests", "hinge", "handle", "left", "right", "edge", "landing")
+"""Fields of handles that are places, or lists of places."""
 
 
 def moved(handles: Handles, rotation: Array, shift: Array) -> Handles:
-    """The handles in another frame: `rotation` (3, 3) turns this frame's vectors into that frame's, then `shift` (3,)
-    in metres is added to places."""
+    """The handles in another frame: `rotation` (3, 3) turns vectors of this frame into the other, then `shift` (3,) in
+    meters is added to places."""
     change: dict[str, Any] = {}
     for item in fields(handles):
         value = getattr(handles, item.name)
@@ -142,10 +149,10 @@ def moved(handles: Handles, rotation: Array, shift: Array) -> Handles:
 
 
 def to_data(handles: Handles | None) -> dict[str, Any] | None:
-    """Handles as JSON's plain data."""
+    """The handles as plain JSON data."""
     return None if handles is None else asdict(handles)
 
 
 def from_data(role: str, data: dict[str, Any] | None) -> Handles | None:
-    """The handles of `role` again. Raises TypeError when the data are not those of the role."""
+    """The handles of `role` from plain JSON data. Raises TypeError when the data are not those of the role."""
     return None if data is None or role not in KINDS else KINDS[role](**data)

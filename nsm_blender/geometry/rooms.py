@@ -19,23 +19,26 @@ from .roles import Door, Surface
 from .shapes import block
 
 WALL = 0.12
-"""Metres: thickness of the walls."""
+"""Thickness in meters of the walls."""
 
 WALL_HEIGHT = 2.5
+"""Height in meters of the walls."""
 DOORWAY_HEIGHT = 2.15
+"""Height in meters of open doorways."""
 
 FREE_RADIUS = 0.38
-"""Metres: a body of this radius gets from every free spot to every other, so that one of 0.3 m does with ease."""
+"""Radius in meters of a body that gets from every free spot to every other, so that a body of 0.3 m does with ease."""
 
 BLOCKED_RADIUS = 0.2
-"""Metres: not even a body of this radius reaches a blocked spot."""
+"""Radius in meters of a body that is still too large to reach a blocked spot."""
 
-BODY = (0.05, 1.80)
-"""Metres above the floor between which a cuboid is in the way of a body that stands."""
+BODY_HEIGHTS = (0.05, 1.80)
+"""Heights in meters above the floor between which a cuboid is in the way of a standing body."""
 
 _CELL = 0.05
+"""Edge in meters of a cell of the floor's raster."""
 _AJAR = 100.0
-"""Degrees that the demo room's door opens by."""
+"""Angle in degrees by which the demo room's door opens."""
 _LOOSE = (
     "table",
     "chair",
@@ -50,12 +53,15 @@ _LOOSE = (
     "step",
     "beam",
 )
+"""Kinds of furniture that stand anywhere."""
 _AT_WALL = ("shelf", "cupboard", "desk", "sofa", "platform", "stairs")
+"""Kinds of furniture that stand against a wall."""
 
 
 @dataclass(frozen=True, eq=False)
 class Furnishing:
-    """A piece in a room. place: x, y, z of its origin; angle: radians that it is turned about +Z from facing -Y."""
+    """A piece of furniture placed in a room. place: x, y, z of its origin; angle: radians that it is turned about +Z
+    from facing -Y."""
 
     name: str
     piece: Piece
@@ -63,7 +69,7 @@ class Furnishing:
     angle: float = 0.0
 
     def matrix(self) -> Array:
-        """From the piece's frame to the world, (4, 4)."""
+        """Transform (4, 4) from the piece's frame to the world."""
         c, s = np.cos(self.angle), np.sin(self.angle)
         x, y, z = self.place
         return np.array([[c, -s, 0, x], [s, c, 0, y], [0, 0, 1, z], [0, 0, 0, 1]])
@@ -73,7 +79,7 @@ class Furnishing:
         return self.piece.mesh.transformed(self.matrix())
 
     def collider(self) -> Collider:
-        """The piece's boxes as a collider that stands still, with its role and handles."""
+        """The piece's boxes as a still collider, with its role and handles."""
         pose = np.concatenate([self.place, from_yaw(np.array(self.angle))])[None]
         return Collider(self.name, self.piece.boxes, pose, self.piece.role, self.piece.handles)
 
@@ -82,9 +88,9 @@ class Furnishing:
 class Room:
     """A room about the origin, its floor at z = 0.
 
-    size: metres along X and Y inside the walls. doors: names of the closed doors' leaves; open doorways have none.
-    free: (N, 2) places that a walking body reaches from one another. blocked: (M, 2) places that none of them leads
-    to, with the doors closed and nobody crouching or climbing, and why: ("inside 'Table'" or "no way").
+    size: meters along X and Y inside the walls. doors: names of the closed doors' leaves; open doorways have none.
+    free: (N, 2) places that a walking body reaches from one another. blocked: (M, 2) places without a path from these,
+    with the doors closed and without crouching or climbing. reasons: why each is blocked, "inside 'Table'" or "no way".
     """
 
     furnishings: list[Furnishing]
@@ -96,7 +102,7 @@ class Room:
 
     @property
     def colliders(self) -> list[Collider]:
-        """All that stands in the room, walls included."""
+        """Colliders of all furnishings, walls included."""
         return [furnishing.collider() for furnishing in self.furnishings]
 
 
@@ -130,7 +136,7 @@ def random_room(seed: int) -> Room:
 
 
 class _Walls:
-    """Walls as pieces; places are the walls' middle planes."""
+    """Walls as pieces; places are those of the walls' middle planes."""
 
     def __init__(self, size: tuple[float, float]) -> None:
         self.size = size
@@ -142,7 +148,7 @@ class _Walls:
             self.along_y(side * x, -y, y, [])
 
     def along_y(self, x: float, low: float, high: float, doorways: list[tuple[float, float]]) -> None:
-        """A wall at `x`. doorways: (middle, width) along Y."""
+        """Add a wall at `x`. doorways: (middle, width) along Y."""
         start = low
         for middle, width in sorted(doorways):
             self._add((x, start), (x, middle - width / 2))
@@ -151,7 +157,7 @@ class _Walls:
         self._add((x, start), (x, high))
 
     def closet(self, side: int, depth: float, opening: float | None = None) -> None:
-        """Wall off the corner at the low end of Y on the low (-1) or high (1) X side. opening: metres, for a door."""
+        """Wall off the corner at the low end of Y on the low (-1) or high (1) X side. opening: meters, for a door."""
         end, inner = side * self.size[0] / 2, side * (self.size[0] / 2 - self.closet_width)
         low = -self.size[1] / 2
         self._add((inner, low), (inner, low + depth + WALL))
@@ -164,7 +170,7 @@ class _Walls:
         self._add_x(y, middle - opening / 2, middle + opening / 2, DOORWAY_HEIGHT + 0.05)
 
     def furnishings(self) -> list[Furnishing]:
-        """Each wall as a thing of its own."""
+        """The walls as furnishings."""
         return [
             Furnishing(f"Wall {n + 1}", piece_of("wall", [block(low, high)]), np.zeros(3))
             for n, (low, high) in enumerate(self._boxes)
@@ -181,7 +187,7 @@ class _Walls:
 
 
 class _Floor:
-    """A raster of the floor: metres from each cell's middle to the nearest cuboid that is in a body's way."""
+    """A raster of the floor: meters from each cell's middle to the nearest cuboid in a body's way."""
 
     def __init__(self, size: tuple[float, float]) -> None:
         self.size = size
@@ -191,12 +197,12 @@ class _Floor:
         self.distance = np.full(self.places.shape[:2], np.inf)
 
     def add(self, item: Furnishing) -> None:
-        """Take a piece into account."""
+        """Add a furnishing's distances."""
         near = self.near(item)
         self.distance[near] = np.minimum(self.distance[near], footprint_distance(item, self.places[near]))
 
     def near(self, item: Furnishing) -> tuple[slice, slice]:
-        """The cells that lie within half a metre of a piece: further away it matters to nobody."""
+        """The cells within half a meter of a furnishing; farther distances are not needed."""
         outline = item.mesh().vertices[:, :2]
         corner = self.places[0, 0]
         low = np.floor((outline.min(axis=0) - 0.5 - corner) / _CELL).astype(int)
@@ -205,7 +211,7 @@ class _Floor:
         return x, y
 
     def reached(self, start: tuple[int, int], radius: float) -> Array:
-        """Cells that a disc of `radius` reaches from a cell."""
+        """Cells that a disc of `radius` meters reaches from a cell."""
         open_ = self.distance > radius
         seen = np.zeros_like(open_)
         seen[start] = open_[start]
@@ -221,7 +227,7 @@ class _Floor:
             seen = grown
 
     def largest(self, radius: float) -> Array:
-        """The largest set of cells that a disc of `radius` can walk about in."""
+        """The largest set of cells that a disc of `radius` meters reaches from one another."""
         best = np.zeros_like(self.distance, dtype=bool)
         left = self.distance > radius
         while left.sum() > best.sum():
@@ -233,22 +239,24 @@ class _Floor:
 
 
 def footprint_distance(item: Furnishing, places: Array) -> Array:
-    """Metres [...] from places [..., 2] on the floor to a piece's cuboids between ankle and crown; 0 inside."""
+    """Distances (...) in meters from places (..., 2) on the floor to a furnishing's cuboids between ankle and crown; 0
+    inside."""
     c, s = np.cos(item.angle), np.sin(item.angle)
     local = (places - item.place[:2]) @ np.array([[c, -s], [s, c]])
     out = np.full(places.shape[:-1], np.inf)
     for centre, half in zip(item.piece.boxes.centre, item.piece.boxes.half, strict=True):
         z = item.place[2] + centre[2]
-        if z + half[2] > BODY[0] and z - half[2] < BODY[1]:
+        if z + half[2] > BODY_HEIGHTS[0] and z - half[2] < BODY_HEIGHTS[1]:
             beyond = np.maximum(np.abs(local - centre[:2]) - half[:2], 0.0)
             out = np.minimum(out, np.sqrt(np.einsum("...i,...i->...", beyond, beyond)))
     return out
 
 
 def _furnish(rng: np.random.Generator, floor: _Floor, closets: float, doorway: tuple[float, float]) -> list[Furnishing]:
-    """Five to twelve pieces, some along the walls and some loose, none in another, in the doorway or in the closets.
+    """Place five to twelve pieces, some along the walls and some loose, none in another, in the doorway or in the
+    closets.
 
-    closets: metres that these reach along Y. doorway: its middle.
+    closets: meters that the closets reach along Y. doorway: middle (2,) of the doorway.
     """
     placed: list[Furnishing] = []
     wanted = int(rng.integers(5, 13))
@@ -286,9 +294,9 @@ def _pose(rng: np.random.Generator, floor: _Floor, piece: Piece, at_wall: bool) 
 
 
 def _spots(rng: np.random.Generator, floor: _Floor, placed: list[Furnishing]) -> tuple[Array, Array, list[str]]:
-    """20 free spots at least, places inside furniture, and places that no way leads to."""
+    """At least 20 free spots, the blocked ones (inside furniture, or without a path), and the reasons of these."""
     free = floor.largest(FREE_RADIUS)
-    # The cell of one free spot can be reached by a slim body if any can.
+    # A slim body reaches the cell of one free spot if it reaches any.
     start = np.unravel_index(int(np.argmax(free)), free.shape)
     slim = floor.reached((int(start[0]), int(start[1])), BLOCKED_RADIUS)
     closed = (floor.distance > FREE_RADIUS) & ~slim
@@ -317,11 +325,10 @@ def _hung(name: str, leaf: Piece, place: Array) -> list[Furnishing]:
 
 
 def demo_room(door_open: bool = True) -> list[Furnishing]:
-    """The furnished room of the demo scene, 7 x 6 m, open towards -Y where the camera is; the door stands open or is
-    shut.
+    """The furnished room of the demo scene, 7 x 6 m, open towards -Y where the camera is; the door is open or shut.
 
-    Each call makes the same pieces: walls, the door's leaf and frame, a table with a box on it, chair, a desk with a
-    stool half under it, shelf, an armchair behind a low beam, and a step.
+    Each call makes the same pieces: walls, the door's leaf and frame, a table with a box on it, a chair, a desk with a
+    stool half under it, a shelf, an armchair behind a low beam, and a step.
     """
     x, y, middle, opening = 3.5, 3.0, -0.6, 1.06
     walls = [
@@ -351,19 +358,19 @@ def demo_room(door_open: bool = True) -> list[Furnishing]:
 
 
 def _top(piece: Piece) -> float:
-    """Height in metres of a surface that a thing stands on, and a hair: what touches it is not in it."""
+    """Height in meters of a surface on which a thing stands, raised a hair so that touching is not penetrating."""
     assert isinstance(piece.handles, Surface)
     return piece.handles.place[2] + 0.002
 
 
 def _room_door(middle: Array, is_open: bool) -> list[Furnishing]:
-    """A door in a wall along Y, about `middle`, whose leaf turns by 100 degrees into the room, to -X."""
+    """A door in a wall along Y, about `middle` (3,), with a leaf that turns by _AJAR degrees into the room, to -X."""
     # This seed's frame fits the opening, and its hinge is on the camera's side.
     leaf = make("door", 3)
     handles, frame = leaf.handles, leaf.fixture
     assert isinstance(handles, Door) and frame is not None
     ajar = float(np.deg2rad(_AJAR))
-    # One that stands open is shut by using it.
+    # Using an open door shuts it.
     leaf = replace(leaf, handles=replace(handles, angle=-ajar if is_open else ajar))
     shut = Furnishing("Door", leaf, middle, np.pi / 2)
     framed = Furnishing("Door Frame", frame, middle, shut.angle)

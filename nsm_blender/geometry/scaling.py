@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Colliders at another size: the networks know one body, and a small character's world is as much larger for it."""
+"""Colliders at another size: the networks know one body, so a small character gets an enlarged world."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .colliders import Collider, Cuboids
 from .roles import Handles
 
 POSE_PLACE = slice(0, 3)
-"""The place in a collider's pose; the rest is its rotation."""
+"""Slice of a collider's pose (7,) that is its place; the rest is its rotation."""
 _SIZELESS = ("facing", "axis", "angle", "weight", "approaches")
-"""Fields of handles that are directions, angles or words."""
+"""Fields of handles that are directions, angles or words, and so have no size."""
 
 
 def scaled(collider: Collider, factor: float) -> Collider:
-    """The collider, its way and its handles enlarged by `factor` about the world's origin."""
+    """The collider with its poses and its handles enlarged by `factor` about the world's origin."""
     if factor == 1.0:
         return collider
     poses = np.array(collider.poses, dtype=np.float64)

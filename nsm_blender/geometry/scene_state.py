@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The things around a character that acts: where they are at a frame of the rollout, and what it moves itself."""
+"""The state of the scene around a character: where colliders are at a frame of the rollout, and what the character
+moves."""
 
 from __future__ import annotations
 
@@ -12,17 +13,17 @@ import numpy as np
 from ..models.nsm import FPS
 from ..motion.rotations import Array, from_axis_angle, multiply, normalize, rotate, slerp, to_matrix
 from .colliders import PLACE, QUATERNION, Collider, Placed, Surroundings
-from .footing import CLIMBABLE, RADIUS, ground_under
+from .ground_height import CLIMBABLE, RADIUS, ground_under
 
 _CLIMBABLE_REACH = 2.5
-"""Metres to which the ground's parts matter around a place: a body is no higher above the floor when it climbs."""
+"""Distance in meters within which the ground's parts matter: a climbing body is no higher above the floor."""
 
 
 class Scenery:
     """Surroundings in which boxes are carried and doors are opened.
 
-    fps: of the colliders' poses; frames are counted at 60 fps here. moved: pose (7,) of each thing that the character
-    has moved, which counts in place of the collider's own.
+    fps: rate of the colliders' poses; frames are counted at 60 fps here. moved: pose (7,) of each collider that the
+    character has moved, which replaces the collider's own.
     """
 
     def __init__(self, surroundings: Surroundings, fps: float = FPS) -> None:
@@ -37,7 +38,7 @@ class Scenery:
         self._extents = [_extent(collider) for collider in carrying]
 
     def fork(self) -> Scenery:
-        """Another one that goes on from here on its own."""
+        """An independent copy that goes on from here."""
         out = copy.copy(self)
         out.moved, out._known = dict(self.moved), dict(self._known)
         return out
@@ -47,14 +48,14 @@ class Scenery:
         return self._colliders[name]
 
     def pose(self, name: str, frame: float) -> Array:
-        """Pose (7,) of a thing at a frame."""
+        """Pose (7,) of a collider at a frame."""
         if name in self.moved:
             return self.moved[name]
         pose = self._poses.get(name)
         return pose_at(self._colliders[name], frame * self._rate) if pose is None else pose
 
     def near(self, frame: float, place: Array, reach: float) -> Placed:
-        """The cuboids of what may have a part within `reach` metres of a place (3,)."""
+        """The cuboids of those colliders that may have a part within `reach` meters of a place (3,)."""
         moved = [self._where(name) for name in self.moved]
         without = [where.number for where in moved]
         placed = self.surroundings.near(frame * self._rate, place, reach, without)
@@ -71,7 +72,7 @@ class Scenery:
         )
 
     def _where(self, name: str) -> _Where:
-        """Where a thing is that was moved."""
+        """The place of a moved collider."""
         pose = self.moved[name]
         known = self._known.get(name)
         if known is None or known.pose is not pose:
@@ -80,7 +81,8 @@ class Scenery:
         return known
 
     def ground(self, frame: float, places: Array, floor: float) -> Array:
-        """Height (N,) of the ground under places (N, 2): the floor's, or that of what carries a body there."""
+        """Height (N,) in meters of the ground under places (N, 2): the floor's, or that of a collider that carries a
+        body."""
         out = np.full(len(places), floor)
         if self._carrying is not None:
             names = self._carrying.names
@@ -96,7 +98,7 @@ class Scenery:
         return out
 
     def placed(self, name: str, frame: float, pose: Array | None = None) -> Placed:
-        """The cuboids of one thing, where it is or at another pose (7,)."""
+        """The cuboids of a collider in the world, where it is or at another pose (7,)."""
         pose = self.pose(name, frame) if pose is None else pose
         cuboids = self._colliders[name].cuboids
         turn = to_matrix(np.asarray(pose[QUATERNION], dtype=float))
@@ -109,7 +111,7 @@ class Scenery:
 
 
 def _extent(collider: Collider) -> tuple[float, float, float, float]:
-    """Lowest x and y, and highest, of places under which the ground may be what carries a body."""
+    """Lowest x and y, and highest, of places under which the collider may be the ground."""
     if len(collider.poses) > 1:
         return -math.inf, -math.inf, math.inf, math.inf
     placed = Surroundings([collider]).at(0)
@@ -120,7 +122,7 @@ def _extent(collider: Collider) -> tuple[float, float, float, float]:
 
 @dataclass(frozen=True, eq=False)
 class _Where:
-    """A thing that was moved. number: of its collider. pose: (7,). A ball holds it: middle x, y, z, radius, metres."""
+    """The place of a moved collider. number: of the collider. pose: (7,). middle, radius: bounding sphere in meters."""
 
     number: int
     pose: Array
@@ -130,14 +132,14 @@ class _Where:
 
     @staticmethod
     def of(number: int, pose: Array, placed: Placed) -> _Where:
-        """Where its cuboids are."""
+        """The place of a moved collider, with the bounding sphere of its cuboids."""
         middle = placed.centre.mean(0) if len(placed) else pose[PLACE]
         away = np.linalg.norm(placed.centre - middle, axis=1) + placed.bound
         return _Where(number, pose, placed, tuple(middle.tolist()), float(away.max(initial=0.0)))
 
 
 def pose_at(collider: Collider, frame: float) -> Array:
-    """Pose (7,) of a collider at a frame of its own; between two frames on the straight line."""
+    """Pose (7,) of a collider at a frame at its own rate, interpolated linearly between two frames."""
     poses = np.asarray(collider.poses, dtype=float)
     if len(poses) == 1:
         return np.concatenate((poses[0, PLACE], normalize(poses[0, QUATERNION])))
@@ -148,7 +150,7 @@ def pose_at(collider: Collider, frame: float) -> Array:
 
 
 def blended(a: Array, b: Array, share: Array) -> Array:
-    """Poses (..., 7) between `a` and `b` by `share` (...)."""
+    """Interpolated poses (..., 7) between `a` and `b` by `share` (...)."""
     place = a[..., PLACE] + share[..., None] * (b[..., PLACE] - a[..., PLACE])
     shape = np.broadcast_shapes(a.shape, b.shape)[:-1]
     turned = slerp(
@@ -160,7 +162,7 @@ def blended(a: Array, b: Array, share: Array) -> Array:
 
 
 def to_world(points: Array, pose: Array) -> Array:
-    """Points (..., 3) of a thing's frame in the world, its pose being (..., 7)."""
+    """Points (..., 3) of a collider's frame in the world, the collider's pose being (..., 7)."""
     return rotate(pose[..., QUATERNION], points) + pose[..., PLACE]
 
 
@@ -172,7 +174,7 @@ def corners(collider: Collider, pose: Array) -> Array:
 
 
 def turned_about(pose: Array, point: Array, axis: Array, angle: float) -> Array:
-    """A pose (7,) turned by radians about an axis (3,) through a point (3,), both in the thing's own frame."""
+    """A pose (7,) turned by radians about an axis (3,) through a point (3,), both in the collider's frame."""
     turn = from_axis_angle(np.asarray(axis, dtype=float), np.array(angle))
     quaternion = multiply(pose[QUATERNION], turn)
     hinge = to_world(point, pose)

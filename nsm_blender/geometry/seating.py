@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Things to sit on, made from random numbers. Each stands on z = 0 and its sitter looks along -Y."""
+"""Seating made from random numbers: each piece stands on z = 0, and its sitter looks along -Y."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .shapes import Solid, block, drum, leaning, spoke
 
 @dataclass
 class Seating:
-    """Solids of a seat, how one sits on it, and the other ways that are just as good."""
+    """Solids of a seat, its handles, and the other handles that are just as good."""
 
     solids: list[Solid]
     seat: Seat
@@ -23,7 +23,7 @@ class Seating:
 
 
 def turned(seat: Seat, angles: list[float]) -> list[Seat]:
-    """The seat used by sitters who look the given angles (radians, about +Z) away from its facing."""
+    """Handles of the seat for sitters that look the given angles (radians, about +Z) away from its facing."""
     out = []
     for angle in angles:
         c, s = np.cos(angle), np.sin(angle)
@@ -61,7 +61,7 @@ def sofa(rng: np.random.Generator) -> Seating:
 
 
 def stool(rng: np.random.Generator) -> Seating:
-    """A stool without a back, round or square; one may look anywhere."""
+    """A stool without a back, round or square; its sitter may look anywhere."""
     height = rng.uniform(0.38, 0.52)
     if rng.random() < 0.5:
         radius = rng.uniform(0.15, 0.22)
@@ -80,7 +80,7 @@ def stool(rng: np.random.Generator) -> Seating:
 
 
 def bench(rng: np.random.Generator) -> Seating:
-    """A bench for two or three; half of them have a back, on the others one may look both ways."""
+    """A bench for two or three; half have a back, and on the others the sitter may look both ways."""
     width, depth, height = rng.uniform(1.0, 1.8), rng.uniform(0.30, 0.42), rng.uniform(0.40, 0.48)
     solids = _foot(rng, width, -depth / 2, depth / 2, height - 0.05)
     solids.append(block((-width / 2, -depth / 2, height - 0.05), (width / 2, depth / 2, height)))
@@ -173,7 +173,7 @@ def _with_arms(rng: np.random.Generator, width: float, depth: float, height: flo
             solids.append(block((x0, high - 0.05, under - 0.02), (x1, high, rest)))
         if width / 2 + arm / 2 <= ARM_REST:
             seat.arm_rests.append([side * (width + arm) / 2, -back / 2, float(rest)])
-    # A sitter who looks along -Y has the left hand at +X.
+    # The sitter looks along -Y, so that the left hand is at +X.
     seat.approaches = ["front"] + [name for name, present in zip(("right", "left"), arms, strict=True) if not present]
     return Seating(_centred(solids, back / 2), seat)
 
@@ -187,7 +187,7 @@ def _seat(
 
 
 def _centred(solids: list[Solid], shift: float) -> list[Solid]:
-    """The solids moved by -`shift` along Y, so that seat and back together are centred."""
+    """The solids moved by -`shift` meters along Y, so that seat and back together are centered."""
     move = np.eye(4)
     move[1, 3] = -shift
     return [
@@ -205,7 +205,7 @@ def _legs(width: float, low: float, high: float, height: float, thickness: float
 
 
 def _foot(rng: np.random.Generator, width: float, low: float, high: float, height: float) -> list[Solid]:
-    """What carries the seat: legs (most), two side panels, or a solid block."""
+    """What carries the seat: four legs (mostly), two side panels, or a solid block."""
     kind, thickness = rng.random(), rng.uniform(0.03, 0.06)
     if kind < 0.6:
         return _legs(width, low, high, height, thickness)

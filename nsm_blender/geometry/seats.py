@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where and how one sits on a thing, found from its form."""
+"""Seats of a thing, found from its form: place, facing, arm rests and free sides."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 
 from ..motion.rotations import Array
 from .arm_rests import arm_rest
-from .around import distance, standing_room
+from .clearance import distance, standing_room
 from .colliders import Placed
 from .form import SIDES, Form, Level, largest_rectangle
 from .pillows import with_hidden
@@ -15,32 +15,32 @@ from .reach import SIT_HEIGHTS, STANDING
 from .roles import Handles, Proposal, Seat, moved
 
 _USUAL = 0.45
+"""Usual height in meters of a seat over the floor."""
 _LOW_BACK = 0.08
-"""Metres that something beside a seat must rise on average to be a back or an arm rest."""
+"""Mean height in meters from which something beside a seat is a back or an arm rest."""
 _ROUNDED = 0.12
-"""Meters within which the edge of a cushion or a mattress is rounded off."""
+"""Distance in meters within which the edge of a cushion or a mattress is rounded off."""
 _ARMED = 1.4
-"""How many times as likely a level is a seat when it lies between two arms."""
+"""Factor by which a level is likelier a seat when it lies between two arms."""
 _FREE = 0.38
-"""Meters that a seat is wide and deep between the pillows on it, for a sitter who leaves these alone."""
+"""Least width and depth in meters between the pillows on a seat, for a sitter that leaves them alone."""
 _WING = 0.4
-"""Meters that a corner sofa's other wing is wide and deep at least."""
+"""Least width and depth in meters of a corner sofa's other wing."""
 _MARGIN, _BACK = 0.1, 0.01
-"""Meters beyond the heights at which people sit usually, and the share of a seat's surface that a back rest has at
-least, for what is a seat by its back rest."""
+"""For a seat that is known by its back rest: meters beyond the usual sitting heights, and least share of the surface
+that its back rest has."""
 _TRUNK, _IN_THE_WAY = 0.14, 0.002
-"""Meters to all sides of the hips that a trunk needs, and the share of a thing's surface that may be there."""
+"""Meters to all sides of the hips that a trunk needs, and largest share of a thing's surface that may be there."""
 _DEEP, _EDGE = 0.8, 0.28
-"""Metres: a seat deeper than the first is sat on at its edge, with the hips so far from it."""
+"""Meters: a deeper seat than the first is sat on at its edge, with the hips the second distance from it."""
 _LONG = 1.35
-"""How many times as long as deep a seat is on which one only sits across."""
+"""Ratio of length to depth beyond which a seat is only sat on across."""
 
 
 def propose_seat(form: Form, around: Placed | None) -> Proposal:
-    """A seat in the form's aligned frame; none when no level place is large enough.
+    """Propose a seat in the form's aligned frame; none when no level place is large enough.
 
-    The other places to sit, such as a corner sofa's other wing or a bed's other edges, are those of the proposal's
-    `also`.
+    The other places to sit, such as a corner sofa's other wing or a bed's other edges, are the proposal's `also`.
     """
     whole = _sitting_level(form)
     if whole is None:
@@ -81,8 +81,8 @@ def is_backed(seat: Seat, form: Form) -> bool:
 
 
 def is_open(seat: Seat, form: Form) -> bool:
-    """Whether a body has room on a seat in the form's aligned frame: above its middle and before it nothing of the
-    thing itself is in the way, as in a cupboard or between the boards of a shelf."""
+    """Whether a body has room on a seat in the form's aligned frame: nothing of the thing itself is above its middle or
+    before it, as in a cupboard or between the boards of a shelf."""
     away = form.points - np.array(seat.place)
     facing = np.array(seat.facing)
     front, beside, rise = away @ facing, np.abs(away @ np.cross([0.0, 0.0, 1.0], facing)), away[:, 2]
@@ -93,7 +93,7 @@ def is_open(seat: Seat, form: Form) -> bool:
 
 
 def _seat(form: Form, level: Level, side: int, walls: Array, around: Placed | None) -> Seat:
-    """The seat on a level whose sitter looks to a side, between its arm rests."""
+    """The seat on a level between its arm rests, with the sitter looking to a side."""
     along = 1 if side % 2 == 0 else 0
     across = 1 - along
     place, width, depth = level.middle, float(level.extent[across]), float(level.extent[along])
@@ -116,7 +116,7 @@ def _seat(form: Form, level: Level, side: int, walls: Array, around: Placed | No
 
 
 def _outer_edge(form: Form, level: Level, side: int) -> float:
-    """Coordinate across an edge of a level of what is outermost there: edges of cushions are rounded off."""
+    """Coordinate of the outermost surface along an edge of a level: edges of cushions are rounded off."""
     along = 1 if side % 2 == 0 else 0
     sign, points = SIDES[side][along], form.points
     edge = level.middle[along] + sign * level.extent[along] / 2
@@ -127,7 +127,7 @@ def _outer_edge(form: Form, level: Level, side: int) -> float:
 
 
 def _wings(form: Form, whole: Level, used: Level, around: Placed | None) -> list[Seat]:
-    """Seats on what is left of a level beside the rectangle that is used, such as the other wing of a corner sofa."""
+    """Seats on the parts of a level beside the rectangle in use, such as the other wing of a corner sofa."""
     out: list[Seat] = []
     left = whole.mask & ~used.mask
     while True:
@@ -143,8 +143,8 @@ def _wings(form: Form, whole: Level, used: Level, around: Placed | None) -> list
 
 
 def check_seat(seat: Seat, form: Form | None, floor: float, around: Placed | None) -> list[str]:
-    """What is wrong with a seat, in words. seat: in the world. form: of the thing, aligned to the seat's facing.
-    floor: height on which the sitter's feet stand."""
+    """List the problems of a seat in the world, one sentence each. form: of the thing, aligned to the seat's facing.
+    floor: height in meters on which the sitter's feet stand."""
     place, facing = np.array(seat.place), np.array(seat.facing)
     out = []
     height = place[2] - floor
@@ -175,7 +175,7 @@ def check_seat(seat: Seat, form: Form | None, floor: float, around: Placed | Non
 
 
 def _sitting_level(form: Form) -> Level | None:
-    """The level on which people most likely sit; what pillows hide of it belongs to it where too little is free."""
+    """The level on which people most likely sit; parts hidden by pillows belong to it where too little is free."""
     best, most = None, 0.0
     for free in form.levels(clearance=0.5, area=0.035):
         level = with_hidden(form, free)
@@ -197,8 +197,8 @@ def _sitting_level(form: Form) -> Level | None:
 
 
 def _without_corners(form: Form, level: Level) -> Level:
-    """The rectangle of a level that is sat on: what its extent covers, or, where that is far from full, the largest
-    rectangle on it, as on a corner sofa with wings of the same length."""
+    """The rectangle of a level that is sat on: its extent, or, where that is far from full, the largest rectangle on
+    it, as on a corner sofa with wings of the same length."""
     low, high = (
         np.round((end - form.voxels.origin[:2]) / form.voxels.size).astype(int) for end in (level.low, level.high)
     )
@@ -212,10 +212,10 @@ def _without_corners(form: Form, level: Level) -> Level:
 
 
 def _facing(form: Form, level: Level, walls: Array, around: Placed | None) -> tuple[int, bool]:
-    """The side that the sitter looks to, and whether a back says so."""
-    # Looking away from what rises highest, and never at anything: arms as high as the back leave one way.
+    """The side that the sitter looks to, and whether a back tells it."""
+    # The sitter looks away from what rises highest, and never at anything: arms as high as the back leave one side.
     leaning = np.array([walls[(side + 2) % 4] - 2 * walls[side] for side in range(4)])
-    # Of two backs as high as each other one leans against the longer one.
+    # Of two backs of the same height the longer is the backrest.
     leaning += 0.05 * np.array([level.extent[side % 2] for side in range(4)]) / level.extent.max()
     if leaning.max() > _LOW_BACK + 0.05:
         return int(np.argmax(leaning)), True
@@ -228,12 +228,13 @@ def _facing(form: Form, level: Level, walls: Array, around: Placed | None) -> tu
 
 
 def _beside(form: Form, level: Level, side: int, out: float = 0.35) -> Array:
-    """Where one stands beside a side of the seat, on the floor."""
+    """The place (3,) on the floor where the character stands beside a side of the seat."""
     reach = level.extent[0 if side % 2 else 1] / 2 + out
     return np.array([*(level.middle[:2] + SIDES[side] * reach), form.floor])
 
 
 def _approaches(form: Form, level: Level, side: int, walls: Array, around: Placed | None) -> list[str]:
+    """The sides of the seat, as seen by its sitter, from which the character may come."""
     out = []
     for name, turn in (("front", 0), ("left", 1), ("right", 3), ("back", 2)):
         to = (side + turn) % 4
@@ -243,7 +244,7 @@ def _approaches(form: Form, level: Level, side: int, walls: Array, around: Place
 
 
 def _back_direction(form: Form, level: Level) -> Array | None:
-    """From what rises over the seat to its middle, (2,); None when it rises about evenly or not at all."""
+    """Direction (2,) from what rises over the seat to its middle; None when it rises about evenly or not at all."""
     points = form.points
     rise = points[:, 2] - level.height
     near = (rise > 0.12) & (rise < 0.8)
@@ -254,7 +255,7 @@ def _back_direction(form: Form, level: Level) -> Array | None:
 
 
 def _turned_back(found: Proposal, turned: Form, form: Form) -> Proposal:
-    """A proposal made in one aligned frame, in the aligned frame of the other form."""
+    """Transform a proposal from one aligned frame into that of the other form."""
     if found.handles is not None:
         into = form.world.T @ turned.world
         found.handles = moved(found.handles, into, np.zeros(3))
@@ -263,7 +264,7 @@ def _turned_back(found: Proposal, turned: Form, form: Form) -> Proposal:
 
 
 def _against_form(place: Array, form: Form) -> list[str]:
-    """What the thing itself says against a seat that looks along the form's -Y."""
+    """List the conflicts of the thing's form with a seat that looks along the form's -Y."""
     local = place @ form.world
     points = form.points - local
     rise = points[:, 2]

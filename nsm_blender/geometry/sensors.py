@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a character senses of the things around it: the two volumetric sensors of NSM 4.3.
+"""The two volumetric sensors of NSM 4.3: the environment's and the interaction's.
 
-Both are columns of cells that share their heights. Most things stand upright, and then the squared distance of a
-cell's middle is a horizontal part, one for a column, plus a vertical part, one for a height: few numbers are worked
-on until the two are added, and these only where the horizontal part alone is within reach.
+Both are columns of cells that share their heights. Most colliders stand upright, and then the squared distance of a
+cell's middle is a horizontal part, one for a column, plus a vertical part, one for a height: little is computed before
+the two are added, and the sum only where the horizontal part alone is within reach.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from ..motion.rotations import Array
 from .colliders import AROUND, EDGE, MIDDLE, UP, Placed
 
 ENVIRONMENT = (4, 22, 16)
-"""Spheres of the environment sensor along the radius, around, and up."""
+"""Numbers of spheres of the environment sensor along the radius, around, and up."""
 INTERACTION = (8, 8, 8)
-"""Cells of the interaction sensor along X, Y and Z of its frame."""
+"""Numbers of cells of the interaction sensor along X, Y and Z of its frame."""
 
 _ALONG, _ACROSS, _HEIGHTS = (np.arange(n) + 0.5 - n / 2 for n in INTERACTION)
+"""Coordinates (8,) of the interaction sensor's cells along X, Y and Z, in edges of a cell."""
 _COLUMNS = np.stack(np.meshgrid(_ALONG, _ACROSS, indexing="ij"), axis=-1).reshape(-1, 2)
-"""Middles of these cells' columns (64, 2), and their heights (8,), in edges of a cell."""
+"""Middles (64, 2) of the interaction sensor's columns, in edges of a cell."""
 PLACE, FACING = slice(0, 3), 3
-"""Parts of a root frame (4,)."""
+"""Slices of a root frame (4,): place x, y, z and facing angle."""
 _SMALLEST = 0.01
-"""Metres: edge of the smallest interaction sensor."""
+"""Edge in meters of the smallest interaction sensor."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """Spheres in a cylinder that stands on the root, the first ones where the character faces, then counter-clockwise.
+    """Spheres in a cylinder that stands on the root, the first ones in the facing direction, then counter-clockwise.
 
-    radius, height: metres. With R/r = 7 and H/r = 16 the paper's formula gives its 4 x 22 x 16 spheres; the usual
-    ones reach a head's height above the character, and as far as it walks in three quarters of a second.
+    radius, height: meters. With R/r = 7 and H/r = 16 the paper's formula gives its 4 x 22 x 16 spheres; the usual
+    cylinder reaches a head's height above the character, and as far as it walks in three quarters of a second.
     """
 
     radius: float = 1.05
@@ -44,7 +45,7 @@ class Environment:
 
     @property
     def sphere(self) -> float:
-        """Radius r of a sphere in metres."""
+        """Radius r of a sphere in meters."""
         return self.radius / 7
 
     def places(self, root: Array) -> Array:
@@ -71,9 +72,9 @@ class Environment:
 
 @dataclass(frozen=True)
 class Interaction:
-    """8 x 8 x 8 cells that cover the thing that is used, in the frame of its goal.
+    """8 x 8 x 8 cells that cover the collider in use, in the frame of the goal.
 
-    extent: metres along X, Y and Z of the frame, whose place is the middle of the volume.
+    extent: meters along X, Y and Z of the frame, with the frame's place in the middle of the volume.
     """
 
     extent: tuple[float, float, float] = (1.6, 1.6, 1.6)
@@ -82,7 +83,7 @@ class Interaction:
     def covering(placed: Placed, facing: float = 0.0) -> tuple[Interaction, Array]:
         """The smallest cubic sensor facing `facing` that covers all cuboids, and its frame (4,).
 
-        Without any cuboids it is one of the usual size at the world's origin.
+        Without any cuboids the sensor has the usual size and stands at the world's origin.
         """
         if not len(placed):
             return Interaction(), np.array([0.0, 0.0, 0.0, facing])
@@ -95,7 +96,7 @@ class Interaction:
 
     @property
     def cell(self) -> Array:
-        """Edges (3,) of a cell in metres."""
+        """Edges (3,) of a cell in meters."""
         return np.array(self.extent) / INTERACTION
 
     @cached_property
@@ -107,11 +108,11 @@ class Interaction:
         return self._cells.places(np.asarray(frame, dtype=float))
 
     def values(self, placed: Placed, frame: Array, root: Array) -> Array:
-        """Values (2048,) float32: for each cell, in the order of INTERACTION, the vector to the body, the occupancy.
+        """Values (2048,) float32: for each cell, in the order of INTERACTION, the vector to the root and the occupancy.
 
-        frame: (4,) of the volume. root: (4,) of the body; the vectors, from the cell's middle to the root's place,
-        are in metres and in the root's frame. Occupancy: 1 when the middle is inside, 0 when the cell touches
-        nothing, otherwise 1 - d/r with r the diagonal of a cell.
+        frame: (4,) of the volume. root: (4,) of the character; the vectors, from the cell's middle to the root's place,
+        are in meters and in the root's frame. Occupancy: 1 when the middle is inside, 0 when the cell touches nothing,
+        otherwise 1 - d/r with r the diagonal of a cell.
         """
         frame, root = np.asarray(frame, dtype=float), np.asarray(root, dtype=float)
         cells = self._cells
@@ -124,7 +125,7 @@ class Interaction:
         return out.reshape(-1)
 
     def occupancy(self, placed: Placed, frame: Array) -> Array:
-        """Only the occupancies (512,) float32 of `values`."""
+        """Occupancies (512,) float32 of `values`."""
         return self._occupancy(placed, np.asarray(frame, dtype=float)).reshape(-1)
 
     def _occupancy(self, placed: Placed, frame: Array) -> Array:
@@ -148,9 +149,9 @@ def _turn(angle: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """Cells of a sensor. columns: (C, 2), heights: (L,), middles in its frame. reach: metres that matter around them.
+    """Cells of a sensor. columns: (C, 2), heights: (L,), middles in its frame. reach: meters around them that matter.
 
-    half: (3,) half edges of a cell, when it is to be told which cells touch something.
+    half: (3,) half edges of a cell, for a sensor that needs to know which cells touch a cuboid.
     """
 
     columns: Array
@@ -180,7 +181,7 @@ class _Cells:
 
     @cached_property
     def _bounds(self) -> tuple[float, float, float]:
-        """Radius, middle and half height of a cylinder around all cells and what they reach."""
+        """Radius, middle height and half height of a cylinder around all cells and their reach."""
         radius = math.sqrt(float((self.columns**2).sum(1).max()))
         low, high = float(self.heights[0]), float(self.heights[-1])
         return radius + self.reach, (low + high) / 2, (high - low) / 2 + self.reach
@@ -251,7 +252,7 @@ class _Cells:
         touched[column[starts]] = np.logical_or.reduceat(over, starts, axis=0)
 
     def _lean(self, squared: Array, touched: Array, placed: Placed, chosen: Array, frame: Array, turn: Array) -> None:
-        """Lower `squared` and set `touched` by those chosen of the cuboids, that stand anyhow."""
+        """Lower `squared` and set `touched` by the chosen cuboids, which stand at any angle."""
         centre, half = placed.centre[chosen] - frame[PLACE], placed.half[chosen]
         axes = placed.rotation[chosen].transpose(0, 2, 1)
         columns = self.columns @ turn[:2, :2].T
@@ -280,4 +281,5 @@ _CROSS = np.array(
 )
 """Matrices (3, 3, 3) of the cross products with X, Y and Z from the left."""
 _PARALLEL = 1e-9
-"""Metres: edges of two boxes may be parallel, their product then is rounding errors and must separate nothing."""
+"""Margin in meters of the separation test: the product of two parallel edges is rounding error and must separate
+nothing."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Solids that furniture is made of, each as triangles and as cuboids. Metres, Z up."""
+"""Solids of furniture, each as triangles and as cuboids, in meters with Z up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .colliders import Cuboids
 from .mesh import TriangleMesh
 
 SLICE = 0.04
-"""Metres: edge of the steps in which cuboids follow round and leaning solids."""
+"""Thickness in meters of the steps in which cuboids follow round and leaning solids."""
 
 # Corner 4 x + 2 y + z, each 0 (low) or 1 (high); counter-clockwise from outside.
 _BOX_FACES = np.array(
@@ -21,6 +21,7 @@ _BOX_FACES = np.array(
         [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3],
     ]
 )  # fmt: skip
+"""Corner indices (12, 3) of a box's triangles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ def block(low: tuple[float, float, float], high: tuple[float, float, float]) -> 
 
 
 def leaning(low: tuple[float, float, float], high: tuple[float, float, float], lean: float) -> Solid:
-    """The box between two corners, its top pushed `lean` metres along Y."""
+    """The box between two corners, its top pushed `lean` meters along Y."""
     ends = np.array([low, high], dtype=float)
     corner = np.stack(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij"), axis=-1).reshape(-1, 3)
     vertices = ends[corner, [0, 1, 2]]

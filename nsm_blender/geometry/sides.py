@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The other sides from which a thing is used than the one that its handles name."""
+"""The other sides from which a thing can be used, beside the side that its handles name."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from .reach import PUT_DEPTH, SPAN
 from .roles import SIDES, Carryable, Seat, Surface
 
 _PALM = 0.06
-"""Metres: half the size of the patch that a palm lies on."""
+"""Half the size in meters of the patch that a palm lies on."""
 _LEVEL = 0.03
-"""Metres by which parts of one level top may differ in height."""
+"""Largest difference in height in meters between parts of one level top."""
 _RIM = 0.05
-"""Metres that a rim may rise over a top over which things are put on it,"""
+"""Largest rise in meters of a rim over a top over which things are put on it."""
 _ABOVE = 0.5
-"""metres over the top that have to be free for it,"""
+"""Height in meters over the top that has to be free for putting a thing on it."""
 _WIDE = 0.25
-"""for so many metres to either side."""
+"""Distance in meters to either side within which the space over the top has to be free."""
 _BEYOND = 0.3
-"""Metres beyond the edge in which nothing of the thing itself may be in the way of a body."""
+"""Distance in meters beyond the edge in which no part of the thing itself may be in the way of a body."""
 _SQUARE = 1.4
-"""A seat that is longer than this many times its breadth is sat on across."""
+"""Ratio of length to breadth from which a seat is only sat on across."""
 _NARROWEST = 0.12
-"""Metres that an area on which things are put down is deep at least."""
+"""Least depth in meters of an area on which things are put down."""
 
 
 def other_grasps(grasp: Carryable, cuboids: Cuboids) -> list[Carryable]:
-    """The thing taken from its opposite side, between the same faces, and from those faces' sides, between the two
+    """Grasps of the thing from its opposite side, between the same faces, and from those faces' sides, between the two
     others, where hands span these. All in the frame of `cuboids`, the thing's own."""
     left, right, facing = (np.array(v, dtype=float) for v in (grasp.left, grasp.right, grasp.facing))
     out = [replace(grasp, left=grasp.right, right=grasp.left, facing=(-facing).tolist())]
@@ -41,15 +41,15 @@ def other_grasps(grasp: Carryable, cuboids: Cuboids) -> list[Carryable]:
     if palms is None or not SPAN[0] <= palms[1] - palms[0] <= SPAN[1]:
         return out
     behind, before = (middle + along * facing for along in palms)
-    # Who looks at it from where the left palm was has its front at his right.
+    # Seen from where the left palm was, the thing's front is at the right.
     out.append(replace(grasp, left=behind.tolist(), right=before.tolist(), facing=across.tolist()))
     out.append(replace(grasp, left=before.tolist(), right=behind.tolist(), facing=(-across).tolist()))
     return out
 
 
 def other_surfaces(surface: Surface, cuboids: Cuboids, up: Array) -> list[Surface]:
-    """The same top with things put on it from its left, right and back, as far as these are open. All in the frame of
-    `cuboids`, in which `up` (3,) is up."""
+    """Surfaces for the same top from its left, right and back, as far as these are open. All in the frame of `cuboids`,
+    in which `up` (3,) is up."""
     front = normalize(np.array(surface.facing, dtype=float))
     left = normalize(np.cross(up, front))
     sizes = ((left, surface.width, surface.depth), (-left, surface.width, surface.depth))
@@ -57,12 +57,12 @@ def other_surfaces(surface: Surface, cuboids: Cuboids, up: Array) -> list[Surfac
         _from_side(surface, cuboids, up, side, along, across)
         for side, along, across in (*sizes, (-front, surface.depth, surface.width))
     ]
-    return [one for one in found if one is not None]
+    return [other for other in found if other is not None]
 
 
 def other_seats(seat: Seat, up: Array) -> list[Seat]:
-    """The same seat, if it has neither back nor arm rests, sat on looking back, left and right, as far as it is about
-    as wide as deep. All in the thing's own frame, in which `up` (3,) is up."""
+    """Seats on the same place that look back, left and right; none with a back or arm rests, and sideways only where it
+    is about as wide as deep. All in the thing's own frame, in which `up` (3,) is up."""
     if set(seat.approaches) != set(SIDES) or seat.arm_rests:
         return []
     front = np.array(seat.facing, dtype=float)
@@ -75,7 +75,8 @@ def other_seats(seat: Seat, up: Array) -> list[Seat]:
 
 
 def _on_surface(cuboids: Cuboids, middle: Array, along: Array) -> tuple[float, float] | None:
-    """Lowest and highest coordinate along a direction (3,) of what lies on the line through `middle` (3,)."""
+    """Lowest and highest coordinate in meters along a direction (3,) of the cuboids on the line through `middle`
+    (3,)."""
     away = cuboids.centre - middle
     beside: Array = away - (away @ along)[:, None] * along
     on_line = (np.abs(beside) - cuboids.half < _PALM).all(axis=1)
@@ -88,8 +89,8 @@ def _on_surface(cuboids: Cuboids, middle: Array, along: Array) -> tuple[float, f
 def _from_side(
     surface: Surface, cuboids: Cuboids, up: Array, side: Array, along: float, across: float
 ) -> Surface | None:
-    """The top with things put on it from `side` (3,), along which its free area is so many metres deep; None where
-    that is closed."""
+    """The top used from `side` (3,), along which its free area is `along` meters deep; None where that side is
+    closed."""
     place = np.array(surface.place, dtype=float)
     aside = np.cross(up, side)
     away, half = cuboids.centre - place, cuboids.half

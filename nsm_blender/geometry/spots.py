@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where on a thing it is used when a goal points at a part of it: another cushion, board, edge or side.
+"""The part of a thing that a goal points at: another cushion, board, edge or side.
 
-All places and directions are in the thing's own frame, in which `up` (3,) is up; metres.
+All places and directions are in the thing's own frame, in which `up` (3,) is up, in meters.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .roles import Climbable, Handles, Seat, Surface
 from .sides import other_seats
 
 ASIDE = 0.05
-"""Metres from a seat's middle beyond which a spot chooses the side to which the sitter looks, and from which the way
-to a shifted seat is no longer the same from both sides."""
+"""Distance in meters from a seat's middle beyond which a spot chooses the side to which the sitter looks, and from
+which the way to a shifted seat is no longer the same from both sides."""
 _UNDER = 3.0
-"""A surface above the spot counts as so many times farther than one below it: goals stand on surfaces, not under."""
+"""Factor on the distance of a surface above the spot: goals stand on surfaces, not under them."""
 
 
 def at_spot(handles: Handles, also: Sequence[Handles], spot: Array, up: Array) -> Handles:
     """The handles of the part of a thing that is nearest to a spot (3,).
 
-    handles: the thing's. also: those of its other parts. A seat is shifted along its width, an edge along itself; of a
-    surface the spot is noted. What is taken in the hands or turns on hinges is the same everywhere.
+    handles: the thing's. also: those of its other parts. A seat is shifted along its width, an edge along itself; a
+    surface keeps the spot. Handles for carrying and opening are the same at every spot.
     """
     alike = [handles, *(other for other in also if type(other) is type(handles))]
     if isinstance(handles, Seat):
@@ -60,7 +60,7 @@ def _seat_at(seat: Seat, spot: Array, up: Array) -> Seat:
     away = spot - place
     free = max(seat.width / 2 - BODY.half_width, 0.0)
     shift = float(np.clip(away @ left, -free, free))
-    # On the far side there is more of the seat; the way over the back leads to a sitter who looks the other way.
+    # More of the seat is on the far side; the way over the back belongs to a sitter that looks the other way.
     closed = {"right"} if shift > ASIDE else {"left"} if shift < -ASIDE else set()
     if away @ front > ASIDE:
         closed.add("back")
@@ -70,13 +70,15 @@ def _seat_at(seat: Seat, spot: Array, up: Array) -> Seat:
 
 
 def _off_seat(seat: Seat, spot: Array) -> float:
-    """Metres from a spot to a seat, a little before its middle: of two ways to sit on it the spot chooses one."""
+    """Distance in meters from a spot to a point a little before a seat's middle: of two ways to sit on it the spot
+    chooses one."""
     before = np.array(seat.place) + min(ASIDE, seat.depth / 4) * np.array(seat.facing)
     return float(np.linalg.norm(spot - before))
 
 
 def _off_surface(surface: Surface, spot: Array, up: Array) -> float:
-    """Metres from a spot to the area of a surface, and from there to the edge at which its user stands."""
+    """Distance in meters from a spot to the area of a surface, plus that from there to the edge at which its user
+    stands."""
     front = normalize(np.array(surface.facing, dtype=float))
     across = np.cross(up, front)
     away = spot - np.array(surface.place)

@@ -13,19 +13,18 @@ from .reach import CLIMB_HEIGHTS, LANDING
 from .roles import Climbable
 
 RISES, RUNS = (0.09, 0.29), (0.16, 0.46)
-"""Meters by which the treads of a flight lie above one another, and by which their front edges lie behind one
-another."""
+"""Least and largest rise of a flight's treads in meters, and least and largest run from front edge to front edge."""
 _UNEVEN = 0.05
-"""Meters by which the rises of a flight differ at most."""
+"""Largest difference in meters between the rises of a flight."""
 _ABREAST = 0.6
-"""Share of the narrower tread's width that two treads must have in common."""
+"""Least share of the narrower tread's width that two treads have in common."""
 _STEEP = (0.3, 1.4)
-"""Rise over run between which a landing that lies above its edge is reached by stairs."""
+"""Least and largest rise over run at which a landing above its edge is reached by stairs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Flight:
-    """Treads from the lowest to the highest, and the side of SIDES to which the lowest one faces."""
+    """Treads from the lowest to the highest, and the side of SIDES to which the lowest tread faces."""
 
     treads: list[Level]
     side: int
@@ -38,7 +37,7 @@ class Flight:
         return out
 
     def climb(self) -> Climbable:
-        """From the front edge of the lowest tread to a place on the highest one."""
+        """The climb from the front edge of the lowest tread to a place on the highest tread."""
         up, along = np.array([*-SIDES[self.side], 0.0]), 1 if self.side % 2 == 0 else 0
         landing = self.front(-1) + min(LANDING, float(self.treads[-1].extent[along]) / 2) * up
         width = min(float(tread.extent[1 - along]) for tread in self.treads)
@@ -50,7 +49,7 @@ def flight(form: Form) -> Flight | None:
     levels = [level for level in form.levels(clearance=0.6, area=0.03) if level.extent.min() > 0.5 * RUNS[0]]
     levels.sort(key=lambda level: level.height)
     found = [_from(level, levels, side, form.floor) for side in range(4) for level in levels]
-    best = max((one for one in found if one is not None), key=lambda one: len(one.treads), default=None)
+    best = max((stairs for stairs in found if stairs is not None), key=lambda stairs: len(stairs.treads), default=None)
     return best if best is not None and len(best.treads) > 1 else None
 
 
@@ -62,7 +61,7 @@ def is_flight(climb: Climbable, up: Array) -> bool:
 
 
 def stairs_text(height: float) -> str:
-    """The sentence that says what to do with stairs of so many meters, which no climb key leads up."""
+    """Tell what to do with stairs of `height` meters, which no climb key leads up, in one sentence."""
     return (
         f"These are stairs, {height:.2f} m high: climb keys lead up {CLIMB_HEIGHTS[1]:.0f} m at most. "
         "Draw a curve over the steps and let the character follow it."
@@ -70,7 +69,7 @@ def stairs_text(height: float) -> str:
 
 
 def _from(first: Level, levels: list[Level], side: int, floor: float) -> Flight | None:
-    """The flight whose lowest tread is `first` and faces a side; None where that is too high for one.
+    """The flight with `first` as its lowest tread, facing a side; None where that tread is too high.
 
     The lowest rise may be less than the others: treads without a stringer do not tell where the floor is.
     """
@@ -90,8 +89,8 @@ def _from(first: Level, levels: list[Level], side: int, floor: float) -> Flight 
 
 
 def _leads_on(flight: Flight, level: Level, last: Array, rise: float | None) -> bool:
-    """Whether a level is the next tread of a flight whose last front edge is at `last`. rise: of its treads, None where
-    there is but one."""
+    """Whether a level is the next tread of a flight with its last front edge at `last` (3,). rise: of its treads, None
+    where there is only one tread."""
     before, side = flight.treads[-1], flight.side
     along = 1 if side % 2 == 0 else 0
     edge = Flight([level], side).front(0)

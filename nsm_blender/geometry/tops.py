@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Level tops to put things on and to climb on, found from a thing's form."""
+"""Level tops for putting things down and for climbing, found from a thing's form."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..motion.rotations import Array
-from .around import distance, standing_room
+from .clearance import distance, standing_room
 from .colliders import Placed
 from .form import SIDES, Form, Level, largest_rectangle
 from .reach import CLIMB_HEIGHTS, LANDING, PUT_DEPTH, PUT_HEIGHTS, STANDING
@@ -14,17 +14,18 @@ from .roles import Climbable, Handles, Proposal, Surface
 from .stairs import flight, is_flight, stairs_text
 
 _EASY_HEIGHT = 0.9
+"""Height in meters over the floor at which things are put down most easily."""
 _NARROWEST, _OTHER = 0.12, 0.2
-"""Meters that the free area of a thing's best surface, and of its other ones, has to be wide and deep."""
+"""Least width and depth in meters of the free area of a thing's best surface, and of its other surfaces."""
 _UP = np.array([0.0, 0.0, 1.0])
 _ROOM_ABOVE = 0.2
-"""Metres of free space that a thing needs which is put down."""
+"""Free height in meters that a thing needs where it is put down."""
 
 
 def propose_surface(form: Form, around: Placed | None) -> Proposal:
-    """A free area to put a thing down, in the form's aligned frame; none when no level place is large enough.
+    """Propose a free area to put a thing down, in the form's aligned frame; none when no level place is large enough.
 
-    The other areas, such as a shelf's other boards, are those of the proposal's `also`.
+    The other areas, such as a shelf's other boards, are the proposal's `also`.
     """
     areas = []
     for level in form.levels(clearance=_ROOM_ABOVE, area=0.03):
@@ -65,7 +66,8 @@ def _surface(form: Form, level: Level, low: Array, high: Array, around: Placed |
 
 
 def check_surface(surface: Surface, form: Form | None, floor: float, around: Placed | None) -> list[str]:
-    """What is wrong with a surface, in words. surface: in the world. form: of the thing. floor: where one stands."""
+    """List the problems of a surface in the world, one sentence each. form: of the thing. floor: height in meters on
+    which the character stands."""
     place, facing = np.array(surface.place), np.array(surface.facing)
     out = []
     height = place[2] - floor
@@ -93,10 +95,11 @@ def check_surface(surface: Surface, form: Form | None, floor: float, around: Pla
 
 
 def propose_climb(form: Form, around: Placed | None) -> Proposal:
-    """The edge to climb over and the landing, in the form's aligned frame; none when there is no top to stand on.
+    """Propose the edge to climb over and the landing, in the form's aligned frame; none when there is no top to stand
+    on.
 
-    Of stairs that are higher than what is climbed in one go the edge is that of the lowest step, and the landing lies
-    on the highest one.
+    For stairs higher than what is climbed in one go, the edge is that of the lowest step, and the landing lies on the
+    highest step.
     """
     steps = flight(form)
     if steps is not None and steps.treads[-1].height - form.floor > CLIMB_HEIGHTS[1]:
@@ -118,7 +121,8 @@ def propose_climb(form: Form, around: Placed | None) -> Proposal:
 
 
 def check_climb(climb: Climbable, form: Form | None, floor: float, around: Placed | None) -> list[str]:
-    """What is wrong with a climb, in words. climb: in the world. form: of the thing. floor: height one stands on."""
+    """List the problems of a climb in the world, one sentence each. form: of the thing. floor: height in meters on
+    which the character stands."""
     edge, facing, landing = (np.array(v, dtype=float) for v in (climb.edge, climb.facing, climb.landing))
     height = edge[2] - floor
     out = []
@@ -128,7 +132,7 @@ def check_climb(climb: Climbable, form: Form | None, floor: float, around: Place
     elif height > CLIMB_HEIGHTS[1]:
         out.append(f"The edge is {height:.2f} m high: people climb up to {CLIMB_HEIGHTS[1]:.1f} m in one go.")
     elif height < CLIMB_HEIGHTS[0]:
-        out.append(f"The edge is only {100 * height:.0f} cm high: one walks over it, it needs no climbing.")
+        out.append(f"The edge is only {100 * height:.0f} cm high: the character walks over it without climbing.")
     if climb.width < 0.4:
         out.append(f"The edge is only {100 * climb.width:.0f} cm wide: a body needs 40 cm.")
     ahead = float((landing - edge) @ facing)
@@ -151,14 +155,14 @@ def check_climb(climb: Climbable, form: Form | None, floor: float, around: Place
 
 
 def _free_area(form: Form, level: Level) -> tuple[Array, Array]:
-    """Low and high corner (2,) of the largest rectangle of the level, metres."""
+    """Low and high corner (2,) of the largest rectangle of the level, meters."""
     x0, y0, x1, y1 = largest_rectangle(level.mask)
     size, origin = form.voxels.size, form.voxels.origin[:2]
     return origin + size * np.array([x0, y0]), origin + size * np.array([x1, y1])
 
 
 def _user_side(form: Form, level: Level, low: Array, high: Array, around: Placed | None) -> tuple[int, bool]:
-    """From which side things are put down, and whether that side is open."""
+    """The side from which things are put down, and whether that side is open."""
     origin = form.voxels.origin[:2]
     first, last = (np.round((corner - origin) / form.voxels.size).astype(int) for corner in (low, high))
     area = np.zeros_like(level.mask)
@@ -195,7 +199,8 @@ def _knee_room(form: Form, level: Level, side: int) -> bool:
 
 
 def _climbing_side(form: Form, top: Level, tops: list[Level], around: Placed | None) -> int:
-    """The side to climb from: where a lower tread leads up, else where most room is, else the own front."""
+    """The side to climb from: where a lower tread leads up, else where there is most room, else the thing's own
+    front."""
     walls = form.walls(top)
     ways = []
     for side in range(4):

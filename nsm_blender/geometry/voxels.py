@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Solid voxels of any mesh: every cell that the surface touches, and what lies inside (NSM 4.3).
 
-The surface is exact: a cell is filled when a triangle and the cell have a point in common. What lies inside is
-decided by rays through the cells' middles along the three axes, each of which has a vote. A ray counts when the
-surface is closed along it, so that a hole costs some rays their votes and nothing else.
+The surface is exact: a cell is filled when a triangle and the cell have a point in common. The inside is decided by
+rays through the cells' middles along the three axes, each of which has a vote. A ray counts when the surface is closed
+along it, so that a hole costs some rays their votes and nothing else.
 """
 
 from __future__ import annotations
@@ -18,44 +18,45 @@ from ..motion.rotations import Array
 from .mesh import TriangleMesh
 
 SIZE = 0.04
-"""Metres: the usual edge length of a voxel."""
+"""Usual edge in meters of a voxel."""
 MAX_CELLS = 48_000_000
-"""Cells of a grid; the votes on them then take some 300 MB."""
+"""Largest number of cells of a grid; the votes on them then take some 300 MB."""
 ROOM = 1.0
-"""Metres: a space as large as this cube that is open to some side, or that the surface shows its front to, is not
-inside but a place to walk in."""
+"""Edge in meters of a cube: a space that it fits in, and that is open to some side or that the surface shows its front
+to, is not inside but a place to walk in."""
 
 _BLOCK = 1 << 18
-"""Triangles, or cells of triangles, that are looked at together: this bounds the memory."""
+"""Triangles, or cells of triangles, that are processed together, which bounds the memory."""
 _NUDGE = 1e-4
-"""Cells: how far surfaces are moved inwards, so that one on the border of two cells belongs to the inner one."""
+"""Distance in cells by which surfaces are moved inwards, so that a surface on the border of two cells belongs to the
+inner one."""
 _ASIDE = (0.5 + 1.7e-4, 0.5 + 2.9e-4)
-"""Where the rays go through a cell: beside its middle, where no edges of tidy meshes lie."""
+"""Coordinates at which rays go through a cell: beside its middle, where no edges of tidy meshes lie."""
 _SURE = 2
-"""Votes of a ray that enters and leaves as often; one whose surfaces only come in pairs has one."""
+"""Votes of a ray that enters as often as it leaves; a ray with surfaces that only come in pairs has one vote."""
 _SAME = 1e-3
-"""Cells: surfaces so close on a ray are one surface, made twice."""
+"""Distance in cells within which two surfaces on a ray count as one that was made twice."""
 
 
 @dataclass(frozen=True, eq=False)
 class Voxels:
-    """Cells of a regular grid. origin: (3,) metres, the grid's lowest corner. size: metres. filled: (X, Y, Z) bool."""
+    """Cells of a regular grid. origin: (3,) meters, the grid's lowest corner. size: meters. filled: (X, Y, Z) bool."""
 
     origin: Array
     size: float
     filled: Array
 
     def volume(self) -> float:
-        """Cubic metres that are filled."""
+        """Filled volume in cubic meters."""
         return float(np.count_nonzero(self.filled)) * self.size**3
 
 
-def voxelise(mesh: TriangleMesh, size: float = SIZE) -> Voxels:
-    """The mesh as solid voxels with edges of `size` metres; the grid's middle is that of the mesh's bounding box.
+def voxelize(mesh: TriangleMesh, size: float = SIZE) -> Voxels:
+    """Make solid voxels of a mesh with edges of `size` meters; the grid's middle is that of the mesh's bounding box.
 
     Triangles without an area count as the lines and points that they are; vertices without a triangle do not count.
-    Raises ColliderError when there are no triangles, when their places are not finite numbers, when they name
-    vertices that do not exist, or when the grid would be too large.
+    Raises ColliderError when there are no triangles, when their places are not finite numbers, when they name vertices
+    that do not exist, or when the grid would be too large.
     """
     corners = _corners(mesh, size)
     flat = corners.reshape(-1, 3)
@@ -86,15 +87,16 @@ def _corners(mesh: TriangleMesh, size: float) -> Array:
 
 
 def _shape(low: Array, high: Array, size: float) -> tuple[int, int, int]:
-    """Cells along each axis. A mesh that fits a whole number of cells gets just these, whatever the rounding."""
+    """Numbers of cells along each axis. A mesh that fits a whole number of cells gets exactly these, whatever the
+    rounding."""
     with np.errstate(over="ignore", invalid="ignore"):
         edges = high - low
         counts = np.maximum(np.ceil(edges / size - 1e-6), 1.0)
         fits = counts.prod() <= MAX_CELLS
     if not fits:
-        metres = " x ".join(f"{edge:.4g}" for edge in edges)
+        meters = " x ".join(f"{edge:.4g}" for edge in edges)
         raise ColliderError(
-            f"The mesh is {metres} m large: too large for voxels of {size:.4g} m. "
+            f"The mesh is {meters} m large: too large for voxels of {size:.4g} m. "
             "Check its scale, split it, or take larger voxels."
         )
     x, y, z = (int(count) for count in counts)
@@ -105,7 +107,7 @@ def _shape(low: Array, high: Array, size: float) -> tuple[int, int, int]:
 
 
 def _mark_surface(filled: Array, cells: Array) -> None:
-    """Fill the cells that triangles (N, 3, 3), in units of cells, have a point in common with."""
+    """Fill the cells that have a point in common with triangles (N, 3, 3), in units of cells."""
     normal = _cross(cells[:, 1] - cells[:, 0], cells[:, 2] - cells[:, 0])
     length = np.sqrt(np.einsum("ij,ij->i", normal, normal))
     cells = cells - (normal * (_NUDGE / np.maximum(length, 1e-30))[:, None])[:, None]
@@ -135,10 +137,11 @@ def _mark_surface(filled: Array, cells: Array) -> None:
 
 
 def _mark_by_columns(filled: Array, cells: Array, normal: Array, low: Array, high: Array) -> None:
-    """Triangles over several cells: columns along the last axis that they cross, then the cells of these.
+    """Fill the cells of triangles over several cells: columns along the last axis that they cross, then the cells of
+    these.
 
-    A triangle and a cell have no point in common when an axis separates them: one of the grid's, which `low` and
-    `high` stand for, the triangle's normal, or one of the nine that are square to an edge of both.
+    A triangle and a cell have no point in common when an axis separates them: one of the grid's, for which `low` and
+    `high` stand, the triangle's normal, or one of the nine that are perpendicular to an edge of both.
     """
     wide, deep = high[:, 0] - low[:, 0] + 1, high[:, 1] - low[:, 1] + 1
     which, step = _ranges(wide * deep)
@@ -165,7 +168,8 @@ def _mark_by_columns(filled: Array, cells: Array, normal: Array, low: Array, hig
 
 
 def _crossed(cells: Array, which: Array, cell: Array, a: int, b: int) -> Array:
-    """Which squares `cell` touch their triangles `which`, seen along the third axis: by the normals of the edges."""
+    """Whether each square `cell` touches its triangle `which`, seen along the third axis: a test by the edges'
+    normals."""
     flat = cells[:, :, [a, b]]
     edge = flat[:, [1, 2, 0]] - flat
     across = np.stack((-edge[:, :, 1], edge[:, :, 0]), axis=-1)
@@ -188,7 +192,7 @@ def _fill(filled: Array, cell: Array) -> None:
 
 
 def _fill_inside(filled: Array, cells: Array, room: float) -> None:
-    """Fill the cells inside the surface by the votes of the three axes; `room` cells wide spaces stay open."""
+    """Fill the cells inside the surface by the votes of the three axes; spaces `room` cells wide stay open."""
     votes = np.zeros(filled.shape, dtype=np.int8)
     shut = ~filled
     flat = 0
@@ -213,7 +217,7 @@ def _fill_inside(filled: Array, cells: Array, room: float) -> None:
 
 
 def _agreed(votes: Array) -> Array:
-    """Votes where all axes are sure; elsewhere with those of the six neighbours added."""
+    """Votes where all axes are sure; elsewhere with those of the six neighbors added."""
     doubtful = np.abs(votes) < 3 * _SURE
     if not doubtful.any():
         return votes
@@ -226,12 +230,12 @@ def _agreed(votes: Array) -> Array:
 
 
 def _votes(shape: tuple[int, ...], column: Array, depth: Array, sign: Array) -> tuple[Array, Array, int]:
-    """For each cell what the ray along the last axis through it says, int8 `shape`; above zero is inside.
+    """Votes, int8 `shape`, of the ray along the last axis through each cell; above zero is inside.
 
-    Inside is where the surfaces before, entered and left, do not cancel out (intersecting solids, or solids inside
-    out), or, where they are not oriented, have an odd number. Both need a surface that is closed along the ray;
-    where it is not, the ray says nothing. Also which cells the surface closes in without showing its front to them,
-    as a room's walls do; and the number of surfaces that look both ways less those that do not.
+    A cell is inside where the surfaces before it, entered and left, do not cancel out (intersecting solids, or solids
+    inside out), or, where they are not oriented, have an odd number. Both need a surface that is closed along the ray;
+    where it is not, the ray has no vote. Also returns which cells the surface closes in without showing its front to
+    them, as a room's walls do; and the number of surfaces that look both ways less that of those that do not.
     """
     columns = shape[0] * shape[1]
     order = np.lexsort((depth, column))
@@ -285,6 +289,7 @@ def _hits(shape: tuple[int, ...], cells: Array, turn: list[int]) -> tuple[Array,
 
 
 _NO_HITS = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
+"""Column, depth and sign of no ray hits."""
 
 
 def _met(flat: Array, height: Array, low: Array, wide: Array, row: int) -> tuple[Array, Array, Array]:
@@ -321,7 +326,7 @@ def _border(filled: Array) -> Array:
 
 
 def _connected(seeds: Array, passable: Array) -> Array:
-    """The passable cells that are connected to a seed, by their faces."""
+    """The passable cells that are connected to a seed through their faces."""
     out = seeds & passable
     count = -1
     while np.count_nonzero(out) != count:
@@ -346,7 +351,7 @@ def _runs_of(cells: Array, axis: int, width: int) -> Array:
 
 
 def _along_runs(seeds: Array, open_: Array, axis: int) -> Array:
-    """All runs of `open_` along the axis that hold a seed."""
+    """All runs of `open_` along the axis that contain a seed."""
     rows = np.moveaxis(open_, axis, 2)
     edge = np.zeros((*rows.shape[:2], rows.shape[2] + 1), dtype=bool)
     edge[:, :, 1:-1] = rows[:, :, 1:] & ~rows[:, :, :-1]
@@ -362,13 +367,13 @@ def _along_runs(seeds: Array, open_: Array, axis: int) -> Array:
 
 
 def _ranges(counts: Array) -> tuple[Array, Array]:
-    """0 .. n - 1 for each n of `counts`: whose each is, and its number."""
+    """The numbers 0 .. n - 1 for each n of `counts`: the index of the count that each belongs to, and the number."""
     which = np.repeat(np.arange(len(counts)), counts)
     return which, np.arange(len(which)) - (np.cumsum(counts) - counts)[which]
 
 
 def _blocks(counts: Array) -> Iterator[slice]:
-    """Slices with about _BLOCK in total each, at least one entry."""
+    """Slices with a total of about _BLOCK each, of at least one entry."""
     ends = np.cumsum(counts)
     start = 0
     while start < len(counts):

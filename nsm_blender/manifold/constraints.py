@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Constraints on a motion as plain data, and what they mean for its frames (section 7.1 of Holden et al. 2016)."""
+"""Constraints on a motion as plain data, and their costs and targets (section 7.1 of Holden et al. 2016)."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from .frames import with_bone_lengths
 from .kinematics import Kinematics
 from .terms import GAZE_JOINTS, ROOT, Term
 
-_LET_GO = 4
-"""Frames at the end of a contact in which a heel is held ever less. Held to the end, a foot would leap up after it."""
+_RELEASE = 4
+"""Frames at the end of a contact over which a heel's weight falls; a heel held to the end would leap up after it."""
 _AROUND = 0.3
-"""Weight of the frames before and after a pose key, beside those of the key: they suggest how to come and go."""
+"""Weight of the frames before and after a pose key, relative to the key's: they guide the transition."""
 _HEELS = [column for column, name in enumerate(CONTACT_JOINTS) if name.endswith("Foot")]
 _LOOK_EASE = 0.4
-"""Seconds in which a head turns to what it looks at."""
+"""Time in seconds in which the head turns to its target."""
 
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """The motion that is edited, at 60 fps.
+    """The motion to be edited, at 60 fps.
 
-    frames: (T, FRAME.size). start: the first frame's root x, y, z, facing angle. contacts: (T, 4), 0 or 1.
-    fps: the rate in whose frames constraints count. length: frames of the motion at that rate; 0: as many as here.
+    frames: (T, FRAME.size). start: the first frame's root x, y, z, facing angle. contacts: (T, 4), 0 or 1. fps: the
+    rate at which constraints count frames. length: frames of the motion at that rate; 0 for as many as here.
     """
 
     frames: Array
@@ -50,21 +50,21 @@ class Base:
 
     @cached_property
     def kinematics(self) -> Kinematics:
-        """Places and root of the frames."""
+        """World places and root of the frames."""
         return Kinematics(self.frames, self.start)
 
     @property
     def count(self) -> int:
-        """Number of frames as constraints count them."""
+        """Number of frames at the constraints' rate."""
         return self.length or len(self)
 
 
 @dataclass
 class Constraint:
-    """What all constraints have.
+    """A constraint over a range of frames.
 
-    start, stop: frames start..stop-1 of the motion at its own rate, the first is 0; stop None: to its end.
-    weight: factor on the cost, relative to the other constraints; 0 switches it off.
+    start, stop: frames start..stop-1 of the motion at its own rate, the first is 0; stop None: to its end. weight:
+    factor on the cost, relative to the other constraints; 0 switches it off.
     """
 
     start: int = 0
@@ -74,7 +74,7 @@ class Constraint:
     kind: ClassVar[str]
 
     def term(self, base: Base) -> Term:
-        """The cost for a motion. Raises EditError when the constraint does not fit it."""
+        """The constraint's cost for a motion. Raises EditError when the constraint does not fit the motion."""
         raise NotImplementedError
 
     def check(self, base: Base) -> None:
@@ -90,7 +90,7 @@ class Constraint:
             raise EditError(f"The weight of the constraint '{self.kind}' is {self.weight}; it must be 0 or more.")
 
     def frames(self, base: Base) -> slice:
-        """The constraint's frames at 60 fps."""
+        """The constraint's range at 60 fps."""
         self.check(base)
         rate = FPS / base.fps
         first = min(int(np.ceil(self.start * rate - 1e-6)), len(base) - 1)
@@ -99,13 +99,14 @@ class Constraint:
         return slice(first, min(max(int(np.floor((self.stop - 1) * rate + 1e-6)) + 1, first + 1), len(base)))
 
     def weights(self, base: Base) -> Array:
-        """(T,) the weight inside the range, 0 outside."""
+        """Weights (T,): the constraint's weight inside the range, 0 outside."""
         out = np.zeros(len(base))
         out[self.frames(base)] = self.weight
         return out
 
     def resampled(self, values: Sequence[Sequence[float]] | Array, base: Base, size: int, name: str) -> Array:
-        """Rows of `size` numbers, one for all frames or one for each of the range, at 60 fps: (n, size)."""
+        """Resample rows of `size` numbers, one row for all frames or one for each frame of the range, to 60 fps: (n,
+        size)."""
         rows = _numbers(values, size, f"{name} of the constraint '{self.kind}'")
         inside = self.frames(base)
         count = inside.stop - inside.start
@@ -123,10 +124,10 @@ class Constraint:
 
 @dataclass
 class PinJoint(Constraint):
-    """A joint at places in the world.
+    """A joint pinned to places in the world.
 
-    joint: name in the model skeleton. places: one place (x, y, z) in metres, or one for each frame of the
-    range. ease: seconds before and after the range in which the joint comes and goes.
+    joint: name in the model skeleton. places: one place (x, y, z) in meters, or one for each frame of the range. ease:
+    seconds before and after the range over which the pin fades in and out.
     """
 
     joint: str = "RightHand"
@@ -136,7 +137,7 @@ class PinJoint(Constraint):
     kind: ClassVar[str] = "pin"
 
     def target(self, base: Base) -> tuple[Array, Array]:
-        """Places (T, 3) of the joint and how far (T,), 0..1, it is there."""
+        """Places (T, 3) of the joint, and weight (T,), 0..1, of the pin."""
         joint = _joint(self.joint)
         now = base.kinematics.world([joint])[:, 0]
         inside = self.frames(base)
@@ -153,8 +154,8 @@ class PinJoint(Constraint):
 class FootSkate(Constraint):
     """Planted heels and toes stand still.
 
-    contacts: for each frame of the motion from `start` on the 4 labels (0 or 1) of CONTACT_JOINTS; None takes
-    the motion's own.
+    contacts: for each frame of the motion from `start` on the 4 labels (0 or 1) of CONTACT_JOINTS; None takes the
+    motion's own.
     """
 
     contacts: Sequence[Sequence[float]] | None = None
@@ -162,7 +163,7 @@ class FootSkate(Constraint):
     kind: ClassVar[str] = "foot_skate"
 
     def labels(self, base: Base) -> Array:
-        """Contacts (T, 4), 0 or 1, of the whole motion, as this constraint has them."""
+        """Contacts (T, 4), 0 or 1, of the whole motion, with this constraint's labels in its range."""
         out = (base.contacts > 0.5).astype(np.float32)
         if self.contacts is not None:
             inside = self.frames(base)
@@ -179,14 +180,15 @@ class FootSkate(Constraint):
 
 @dataclass
 class KeepTrajectory(Constraint):
-    """The root keeps its way. root: x, y and facing angle for each frame of the range; None: as it is."""
+    """The root keeps its trajectory. root: x, y and facing angle for each frame of the range; None takes the motion's
+    own."""
 
     root: Sequence[Sequence[float]] | None = None
 
     kind: ClassVar[str] = "trajectory"
 
     def target(self, base: Base) -> Array:
-        """Root velocity and turn (T, 3) that are wanted; in m/s and rad/s."""
+        """Target root velocity and turn (T, 3) in m/s and rad/s."""
         out = base.frames[:, ROOT].astype(np.float64)
         if self.root is not None:
             inside = self.frames(base)
@@ -205,7 +207,7 @@ class KeepTrajectory(Constraint):
 
 @dataclass
 class BoneLengths(Constraint):
-    """Every bone keeps its length; an edit always has this."""
+    """Every bone keeps its length; every edit has this constraint."""
 
     kind: ClassVar[str] = "bones"
 
@@ -216,7 +218,7 @@ class BoneLengths(Constraint):
 
 @dataclass
 class FloorHeight(Constraint):
-    """Planted feet stand on a flat floor, the others are not below it. height: world metres."""
+    """Planted feet stand on a flat floor, and the others are not below it. height: world meters."""
 
     height: float = 0.0
 
@@ -229,14 +231,14 @@ class FloorHeight(Constraint):
 
 @dataclass
 class LookAt(Constraint):
-    """The head looks at one place (x, y, z) in the world, or at one for each frame of the range."""
+    """The head looks at a place (x, y, z) in the world, or at one for each frame of the range."""
 
     target: Sequence[Sequence[float]] = ((0.0, -2.0, 1.6),)
 
     kind: ClassVar[str] = "look_at"
 
     def places(self, base: Base) -> tuple[Array, Array]:
-        """Where to look (T, 3), and how far (T,), 0..1, the head does so."""
+        """Targets (T, 3) of the gaze, and its weight (T,), 0..1."""
         inside = self.frames(base)
         track = self.resampled(self.target, base, 3, "target places")
         out = np.empty((len(base), 3))
@@ -251,10 +253,10 @@ class LookAt(Constraint):
 
 @dataclass
 class PoseKey(Constraint):
-    """A pose is matched around the root.
+    """A pose that is matched around the root.
 
-    places: (J, 3) joint places relative to the root on the ground, turned into its facing, metres.
-    ease: seconds before and after the range in which the pose comes and goes.
+    places: (J, 3) joint places in meters relative to the root on the ground, turned into its facing. ease: seconds
+    before and after the range over which the pose fades in and out.
     """
 
     places: Sequence[Sequence[float]] = ()
@@ -284,11 +286,11 @@ class PoseKey(Constraint):
 KINDS: dict[str, type[Constraint]] = {
     kind.kind: kind for kind in (PinJoint, FootSkate, KeepTrajectory, BoneLengths, FloorHeight, LookAt, PoseKey)
 }
-"""All kinds of constraints, by the name in files."""
+"""All kinds of constraints, by their name in files."""
 
 
 def to_json(constraints: Sequence[Constraint]) -> str:
-    """Constraints as JSON text; `from_json` gives equal ones."""
+    """Write constraints as JSON text, from which `from_json` reads equal ones."""
     return json.dumps([{"kind": c.kind, **asdict(c)} for c in constraints], indent=1)
 
 
@@ -311,7 +313,7 @@ def _from_entry(entry: dict[str, Any], source: str) -> Constraint:
 
 
 def eased(count: int, inside: slice, seconds: float) -> Array:
-    """(T,) 1 inside a range, falling smoothly to 0 within `seconds` before and after it."""
+    """Weight (count,) that is 1 inside a range and falls smoothly to 0 within `seconds` before and after it."""
     frames = np.arange(count)
     outside = np.maximum(np.maximum(inside.start - frames, frames - (inside.stop - 1)), 0)
     t = np.clip(1 - outside / max(seconds * FPS, 1), 0, 1)
@@ -321,23 +323,25 @@ def eased(count: int, inside: slice, seconds: float) -> Array:
 
 
 def _held(on: Array) -> Array:
-    """(T,) 1 where a contact `on` (T,) goes on for _LET_GO frames or to the motion's end, falling to its last frame."""
+    """Weight (T,) that is 1 where a contact `on` (T,) continues for _RELEASE frames or to the motion's end, and falls
+    to its last frame."""
     out = np.ones(len(on))
     for _, stop in runs(on):
         if stop < len(on):
-            last = np.arange(max(stop - _LET_GO, 0), stop)
-            out[last] = ((stop - last) / (_LET_GO + 1)) ** 2
+            last = np.arange(max(stop - _RELEASE, 0), stop)
+            out[last] = ((stop - last) / (_RELEASE + 1)) ** 2
     return out
 
 
 def neck_tilt(base: Base) -> float:
-    """Angle in radians by which the neck leans forward on average, so that the head's direction is level."""
+    """Angle in radians by which the neck leans forward on average, with which the head's direction is made level."""
     level = terms.gaze(base.kinematics.world(GAZE_JOINTS), 0.0)
     return float(-np.arcsin(np.clip(level[:, 2].mean(), -1, 1)))
 
 
 def _approach(now: Array, wanted: Array, inside: slice, share: Array) -> Array:
-    """`wanted` (n, d) inside a range; outside, `now` (T, d) moved by `share` (T,) of what the range's end is moved."""
+    """Blend `now` (T, d) to `wanted` (n, d) inside a range; outside, shift it by `share` (T,) of the shift at the
+    range's end."""
     out = now.copy()
     out[inside] = wanted
     first, last = wanted[0] - now[inside.start], wanted[-1] - now[inside.stop - 1]
@@ -353,7 +357,7 @@ def _joint(name: str) -> int:
 
 
 def _numbers(values: Any, size: int, name: str) -> Array:
-    """Rows of `size` finite numbers, (n, size) with n > 0; EditError when they are none."""
+    """Rows of `size` finite numbers, (n, size) with n > 0. Raises EditError when the values are no such rows."""
     try:
         out = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

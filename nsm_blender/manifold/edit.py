@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Editing a motion in the manifold: constraints, style, and what became of it, in figures."""
+"""Editing a motion in the manifold by constraints and style, with figures of the result."""
 
 from __future__ import annotations
 
@@ -37,23 +37,22 @@ from .solver import TARGET, Solver
 from .style import Restyle, Style, StyleSettings
 
 _STYLE_TARGET = 0.004
-"""Share of the constraints' cost at which the solve of a restyled motion ends; elsewhere the solver's own. A style
-leaves more to planting: legs that do not reach as far as the steps are wide."""
+"""Share of the constraints' cost at which the solve of a restyled motion ends, in place of the solver's own: a style
+leaves more to planting, with legs that do not reach as far as the steps are wide."""
 _BRIEF = 4
-"""Frames at 60 fps; no foot stands or swings for less."""
+"""Shortest stance or swing of a foot, in frames at 60 fps."""
 _SHORTEST = 4
-"""Frames at 60 fps; less has no velocity to speak of."""
+"""Shortest motion that can be edited, in frames at 60 fps; a shorter one has no meaningful velocity."""
 
 
 class Edit:
-    """One edit in progress. `step()` does a small piece of work; repeat until `done`, then ask for `motion()`.
+    """An edit in progress. `step()` does a small piece of work; repeat until `done`, then call `motion()`.
 
-    motion: on the model skeleton, at any rate; its `root` and `contacts` are taken as they are (contacts of
-    other joints are found anew). constraints: see `constraints`; bone lengths are always kept. style: None, or
-    a style that the motion takes; then its root path is kept as well, and its contacts as far as `settings.timing`
-    leaves them. strength: 0 gives the motion back, 1 the edit, more exaggerates it. given: the motion before it was
-    brought to the style's tempo (`tempo.retimed`), from which the distance to the style counts. Raises EditError or
-    WeightsError.
+    motion: on the model skeleton, at any rate; its `root` and `contacts` are used unchanged (contacts of other joints
+    are detected). constraints: see `constraints`; bone lengths are always kept. style: None, or the style for the
+    motion; then its root path is kept as well, and its contacts as far as `settings.timing` leaves them. strength: 0 is
+    the motion itself, 1 the edit, more exaggerates it. given: the motion before it was brought to the style's tempo
+    (`tempo.retimed`), from which the distance to the style is measured. Raises EditError or WeightsError.
     """
 
     def __init__(
@@ -87,13 +86,13 @@ class Edit:
         self._result: Motion | None = None
         self._steps = self._run()
         self.report: dict[str, float] = {}
-        """Figures once it is done: see `_figures`."""
+        """Figures of the finished edit: see `_figures`."""
         self.warnings: list[str] = []
-        """Sentences, once it is done, on constraints that do not hold in the end."""
+        """Sentences on the constraints that the finished edit does not meet."""
 
     @property
     def done(self) -> bool:
-        """The motion is there."""
+        """Whether the motion is finished."""
         return self._result is not None
 
     @property
@@ -106,12 +105,12 @@ class Edit:
         return 0.95 * sum(parts) / len(parts)
 
     def step(self) -> None:
-        """One step of the solvers, or the last of all."""
+        """Run one step of the solvers, or the final step."""
         if not self.done:
             next(self._steps, None)
 
     def motion(self) -> Motion:
-        """The edited motion, at the given motion's rate and as long as it."""
+        """The edited motion, at the given motion's rate and length."""
         while not self.done:
             self.step()
         assert self._result is not None
@@ -147,7 +146,7 @@ class Edit:
         self._result = result
 
     def _take_contacts(self, restyled: Array) -> None:
-        """Let the feet stand when those of restyled frames (T, FRAME.size) do, as far as the timing says so."""
+        """Take the stances of restyled frames (T, FRAME.size), as far as the timing allows."""
         own, found = self._base.frames[:, FRAME.contact], restyled[:, FRAME.contact]
         on = own + np.float32(self._timing) * (found - own) > 0
         contacts = np.stack([without_short_runs(column, _BRIEF, _BRIEF) for column in on.T], axis=1)
@@ -175,14 +174,14 @@ class Edit:
         )
 
     def _figures(self, after: Motion) -> dict[str, float]:
-        """What was asked for, before and after, at 60 fps.
+        """Figures of the constraints before and after, at 60 fps.
 
-        before/after.foot_slide_cm_per_s, .bone_error_mm, .path_error_cm (of the edit against the motion), and
-        what `reach.missed` finds; cost.ratio: what is left of the constraints' cost by the solve alone;
+        before/after.foot_slide_cm_per_s, .bone_error_mm, .path_error_cm (of the edit against the motion), and the
+        figures of `reach.missed`; cost.ratio: share of the constraints' cost that the solve alone leaves;
         style.gram_ratio: squared Gram distance (eq. 14) to the style against the content's, of the restyled frames;
-        style.retimed_gram_ratio of the content at the style's tempo, where it was brought there;
-        style.kept_gram_ratio of the same with the content's root velocities and contacts, which the edit keeps,
-        and which are part of a Gram matrix; style.final_gram_ratio of the motion in the end; seconds; steps.
+        style.retimed_gram_ratio of the content at the style's tempo, where it was brought there; style.kept_gram_ratio
+        of the same with the content's root velocities and contacts, which the edit keeps and which are part of a Gram
+        matrix; style.final_gram_ratio of the final motion; seconds; steps.
         """
         assert self._solver is not None
         before = replace(self._at_60, contacts=after.contacts)
@@ -192,7 +191,7 @@ class Edit:
             out[f"{name}.bone_error_mm"] = 1000 * bone_length_error(motion.positions.astype(np.float64))
             missing, sentences = missed(self._base, self._constraints, motion)
             out |= {f"{name}.{figure}": value for figure, value in missing.items()}
-        # Half an edit is meant to fall short.
+        # A partial edit falls short of its targets by design.
         self.warnings = sentences if self._strength == 1 else []
         path = np.linalg.norm(after.root[:, :2] - before.root[:, :2], axis=1)
         out["after.path_error_cm"] = 100 * float(path.max())
@@ -205,7 +204,7 @@ class Edit:
         return out
 
     def _style_figures(self, restyle: Restyle, after: Motion) -> dict[str, float]:
-        """The figures of the style alone."""
+        """Figures of the style alone."""
         kept = with_kept_root(self._base, self._restyled, self._constraints)
         kept[:, FRAME.contact] = self._base.frames[:, FRAME.contact]
         ratios = {
@@ -220,7 +219,7 @@ class Edit:
 
 
 def _prepare(motion: Motion) -> tuple[Motion, Base]:
-    """The motion at 60 fps with an even number of frames, and the same as frames of the manifold."""
+    """The motion at 60 fps with an even number of frames, and as frames of the manifold."""
     if motion.names != MODEL_SKELETON.names:
         raise EditError("The motion is not on the model skeleton; retarget it first.")
     at_60 = motion
@@ -241,12 +240,12 @@ def _prepare(motion: Motion) -> tuple[Motion, Base]:
 
 
 def _completed(constraints: Sequence[Constraint], style: Style | None, base: Base) -> list[Constraint]:
-    """The constraints, with those that every edit has, and those that every change of style has."""
+    """The constraints, with those of every edit and those of every change of style."""
     needed: list[Constraint] = [BoneLengths()]
     given = {type(c) for c in constraints}
     if style is not None:
         needed += [FootSkate(), KeepTrajectory(), FloorHeight(height=base.start[2])]
     elif given & {LookAt, PoseKey} and PinJoint not in given:
-        # Nothing asks for another way, and a root that turns a little for a gaze goes astray from there on.
+        # No constraint asks for another path, and a root that turns a little for a gaze would go astray from there on.
         needed.append(KeepTrajectory())
     return [*constraints, *(c for c in needed if type(c) not in given)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From solved frames to world transforms: what must hold exactly is made exact.
+"""From solved frames to world transforms that meet the constraints exactly.
 
-The solve does the work; it leaves bones a few millimetres and planted feet a few centimetres a second off.
-Here rotations give rigid bones, feet are locked by two-bone inverse kinematics, the root takes the kept
-trajectory, pinned hands and feet are brought the last millimetres, and the head turns to what it looks at.
+The solve leaves bones a few millimeters and planted feet a few centimeters a second off. Here rotations give rigid
+bones, feet are locked by two-bone inverse kinematics, the root takes the kept trajectory, pinned hands and feet are
+brought the last millimeters, and the head turns to its target.
 """
 
 from __future__ import annotations
@@ -14,29 +14,28 @@ import numpy as np
 
 from ..models.manifold import FRAME
 from ..motion.foot_lock import plant_feet
-from ..motion.ik import REACH, Limb, solve_limb
+from ..motion.ik import ARMS, LEGS, REACH, Limb, solve_limb
 from ..motion.rotations import Array, between, conjugate, from_exponential_map, multiply, rotate, to_exponential_map
 from ..motion.skeleton import MODEL_SKELETON
-from ..rollout.pose import LEGS, joint_places
+from ..rollout.pose import joint_places
 from .constraints import Base, Constraint, FloorHeight, FootSkate, KeepTrajectory, LookAt, PinJoint, PoseKey, eased
 from .frames import integrate_root, to_world_positions, with_bone_lengths
 from .rotations_from_positions import rotations_of
 from .terms import ROOT
 
 _LAST_EASE = 0.25
-"""Seconds over which the last correction of a pinned joint comes and goes; it is small."""
+"""Time in seconds over which the last, small correction of a pinned joint fades in and out."""
 _HEAD_TURN = np.radians(75)
-"""How far a head turns from where the motion has it."""
+"""Largest turn in radians of a head from its direction in the motion."""
 
-ARMS: dict[str, Limb] = {
-    side: Limb(side + "Arm", side + "ForeArm", side + "Hand", (0.0, 1.0, 0.0)) for side in ("Left", "Right")
-}
 _TRUNK = list(range(MODEL_SKELETON.index("Spine"), len(MODEL_SKELETON)))
-"""The trunk and all that it carries."""
+"""Joints of the trunk and all above it."""
 _LEANS = 3
+"""Number of times that the trunk leans for an arm."""
 _LARGEST_LEAN = np.radians(10)
-"""How far the trunk leans, each time, for the last centimetres of an arm."""
+"""Largest lean in radians of the trunk, each time, for the last centimeters of an arm."""
 _LIMBS = {limb.end: limb for limb in (*ARMS.values(), *LEGS.values())}
+"""Arms and legs by their end joint."""
 
 
 def finish(
@@ -44,9 +43,9 @@ def finish(
 ) -> tuple[Array, Array, Array, Array]:
     """Pose solved frames (T, FRAME.size) of the motion `base`.
 
-    strength: how far from the motion to the constraints the frames are; planted feet stand still at any.
-    reference: (T, J, 4) world rotations of the motion before, for what joint places do not tell, or None.
-    Returns joint places (T, J, 3), world rotations (T, J, 4), root (T, 4) and contacts (T, 4).
+    strength: interpolation of the frames from the motion (0) to the constraints (1); planted feet stand still at any.
+    reference: (T, J, 4) world rotations of the motion before, for rotations that joint places do not determine, or
+    None. Returns joint places (T, J, 3), world rotations (T, J, 4), root (T, 4) and contacts (T, 4).
     """
     root = integrate_root(with_kept_root(base, frames, constraints, strength), base.start)
     # The legs are left to inverse kinematics.
@@ -56,7 +55,7 @@ def finish(
     pins = [c for c in constraints if isinstance(c, PinJoint) and c.weight > 0]
     for pin in pins:
         if pin.joint == "Hips":
-            hips = _brought(base, pin, hips, strength)
+            hips = _pinned_places(base, pin, hips, strength)
     skate = [c for c in constraints if isinstance(c, FootSkate) and c.weight > 0]
     if skate:
         contacts = np.zeros_like(base.contacts)
@@ -66,7 +65,7 @@ def finish(
         floor = [c.height for c in constraints if isinstance(c, FloorHeight) and c.weight > 0]
         level = np.array([0.0, 0.0, floor[0] if floor else 0.0])
         planted, turned = plant_feet(
-            (hips - level)[None], rotations[None], contacts[None], wanted=(wanted - level)[None], own_heights=not floor
+            (hips - level)[None], rotations[None], contacts[None], targets=(wanted - level)[None], own_heights=not floor
         )
         hips, rotations = planted[0, :, 0] + level, turned[0]
     for pin in pins:
@@ -79,7 +78,7 @@ def finish(
 
 
 def with_kept_root(base: Base, frames: Array, constraints: Sequence[Constraint], strength: float = 1.0) -> Array:
-    """Frames whose root velocity and turn are exactly those that are kept."""
+    """Frames with exactly the root velocity and turn that are kept."""
     out = frames.copy()
     for constraint in constraints:
         if isinstance(constraint, KeepTrajectory) and constraint.weight > 0:
@@ -90,7 +89,7 @@ def with_kept_root(base: Base, frames: Array, constraints: Sequence[Constraint],
 
 
 def _posed(base: Base, frames: Array, constraints: Sequence[Constraint], strength: float) -> Array:
-    """Frames with every pose key met exactly, and a short way there."""
+    """Frames that meet every pose key exactly and approach it smoothly."""
     out = frames.copy()
     for key in constraints:
         if isinstance(key, PoseKey) and key.weight > 0:
@@ -103,14 +102,14 @@ def _posed(base: Base, frames: Array, constraints: Sequence[Constraint], strengt
 
 
 def _held(missing: Array, inside: slice, ease: float) -> Array:
-    """Corrections (T, d) that are known `inside` a range; they come and go within `ease` seconds around it."""
+    """Corrections (T, d) that are known `inside` a range, and fade in and out within `ease` seconds around it."""
     missing[: inside.start], missing[inside.stop :] = missing[inside.start], missing[inside.stop - 1]
     out: Array = eased(len(missing), inside, ease)[:, None] * missing
     return out
 
 
 def free_features(base: Base, constraints: Sequence[Constraint]) -> Array:
-    """(T, FRAME.size) 0 for the root velocity and turn of frames in which they are kept, 1 elsewhere."""
+    """Mask (T, FRAME.size): 0 for the root velocity and turn of frames in which they are kept, 1 elsewhere."""
     out = np.ones_like(base.frames)
     for constraint in constraints:
         if isinstance(constraint, KeepTrajectory) and constraint.weight > 0:
@@ -118,8 +117,9 @@ def free_features(base: Base, constraints: Sequence[Constraint]) -> Array:
     return out
 
 
-def _brought(base: Base, pin: PinJoint, now: Array, strength: float) -> Array:
-    """Places `now` (T, 3) of a joint, with those in the pin's range where they are wanted, and a short way there."""
+def _pinned_places(base: Base, pin: PinJoint, now: Array, strength: float) -> Array:
+    """Places `now` (T, 3) of a joint, moved to the pin's places in its range and approaching them smoothly around
+    it."""
     inside = pin.frames(base)
     before = base.kinematics.world([MODEL_SKELETON.index(pin.joint)])[:, 0]
     missing = before + strength * (pin.target(base)[0] - before) - now
@@ -127,11 +127,11 @@ def _brought(base: Base, pin: PinJoint, now: Array, strength: float) -> Array:
 
 
 def _reach(base: Base, pin: PinJoint, hips: Array, rotations: Array, strength: float) -> Array:
-    """World rotations (T, J, 4) with a pinned hand or foot where it is wanted, as far as the limb reaches."""
+    """World rotations (T, J, 4) with a pinned hand or foot at its places, as far as the limb reaches."""
     limb = _LIMBS[pin.joint]
     upper, middle, end = MODEL_SKELETON.indices((limb.upper, limb.middle, limb.end))
     places = joint_places(hips, rotations)
-    target = _brought(base, pin, places[:, end], strength)
+    target = _pinned_places(base, pin, places[:, end], strength)
     if limb in ARMS.values():
         rotations = _lean(limb, hips, rotations, target)
         places = joint_places(hips, rotations)
@@ -140,13 +140,13 @@ def _reach(base: Base, pin: PinJoint, hips: Array, rotations: Array, strength: f
         limb, places[:, upper], target, rotations[:, upper], rotations[:, middle]
     )
     if limb in ARMS.values():
-        # A hand turns with its forearm; a foot keeps standing as it did.
+        # A hand turns with its forearm; a foot keeps its orientation.
         out[:, end] = multiply(multiply(out[:, middle], conjugate(rotations[:, middle])), rotations[:, end])
     return out
 
 
 def _lean(limb: Limb, hips: Array, rotations: Array, target: Array) -> Array:
-    """World rotations (T, J, 4) with the trunk leant as far as an arm is too short for its target (T, 3)."""
+    """World rotations (T, J, 4) with the trunk leaning as far as an arm is too short for its target (T, 3)."""
     spine, upper = MODEL_SKELETON.indices(("Spine", limb.upper))
     length = REACH * float(
         np.linalg.norm(MODEL_SKELETON.offsets[MODEL_SKELETON.indices((limb.middle, limb.end))], axis=1).sum()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Motions as the manifold sees them: joint places around the root, root velocities, contacts (section 4)."""
+"""Frames of the manifold: joint places around the root, root velocities, contacts (section 4)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, mirror_indices
 Float32 = NDArray[np.float32]
 
 _POINT = 1e-6
-"""Metres: a shorter bone has no direction."""
+"""Length in meters below which a bone has no direction."""
 _OTHER_SIDE, _OTHER_FEET = mirror_indices(MODEL_SKELETON.names), mirror_indices(CONTACT_JOINTS)
+"""Index of each joint's, and of each contact joint's, mirror image."""
 
 
 def to_frames(positions: Array, root: Array, contacts: Array) -> Float32:
@@ -46,7 +47,7 @@ def around_root(positions: Array, root: Array) -> Array:
 
 
 def mirror_frames(frames: Float32) -> Float32:
-    """Frames (T, FRAME.size) of the motion as seen in a mirror."""
+    """Mirror frames (T, FRAME.size) of a motion left to right."""
     out = frames.copy()
     places = frames[:, FRAME.joint_position].reshape(-1, *FRAME.shape("joint_position"))
     out[:, FRAME.joint_position] = mirror_vectors(places[:, _OTHER_SIDE]).reshape(len(frames), -1)
@@ -62,7 +63,8 @@ def joint_places(frames: Array) -> Array:
 
 
 def integrate_root(frames: Array, start: tuple[float, float, float, float]) -> Array:
-    """Root (T, 4) x, y, z, facing angle, from the velocities of frames (T, d) and the first frame's root."""
+    """Integrate the root (T, 4) x, y, z, facing angle, from the velocities of frames (T, d) and the first frame's
+    root."""
     turn = np.concatenate(([0.0], np.cumsum(frames[:-1, FRAME.root_turn][:, 0].astype(np.float64)) / FPS))
     angle = start[3] + turn
     steps = to_world(frames[:-1, FRAME.root_velocity].astype(np.float64), angle[:-1]) / FPS
@@ -75,7 +77,7 @@ def integrate_root(frames: Array, start: tuple[float, float, float, float]) -> A
 
 
 def to_world_positions(frames: Array, root: Array) -> Array:
-    """World joint places (T, J, 3) of frames whose root is at `root` (T, 4)."""
+    """World joint places (T, J, 3) of frames with the root at `root` (T, 4)."""
     places = joint_places(frames).astype(np.float64)
     turn = np.broadcast_to(from_yaw(root[:, 3])[:, None], (*places.shape[:2], 4))
     return rotate(turn, places) + root[:, None, :3]
@@ -87,10 +89,10 @@ def contacts_of(frames: Array) -> Array:
 
 
 def with_bone_lengths(places: Array, first: str) -> Array:
-    """Joint places (T, J, 3) with exact bones from the joint `first` of the model skeleton on.
+    """Joint places (T, J, 3) with exact bone lengths from the joint `first` of the model skeleton on.
 
-    Each joint is as near as may be to where it was; every bone starts where the one before it ends, so that
-    errors of length do not add up along a chain.
+    Each joint stays as near as possible to its place; every bone starts where its parent bone ends, so that errors of
+    length do not add up along a chain.
     """
     out = places.copy()
     for joint, parent in enumerate(MODEL_SKELETON.parents):

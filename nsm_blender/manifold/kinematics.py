@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""World places of frames, their tangents and their exact gradients, the integrated root included.
+"""World places of frames with their tangents and exact gradients, through the integrated root.
 
-Constraints in the world depend on every root velocity and turn before them: tangents run as cumulative
-sums forward in time, gradients as the same sums backward.
+Constraints in the world depend on every root velocity and turn before them: tangents are cumulative sums forward in
+time, and gradients the same sums backward.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .frames import integrate_root, joint_places
 
 
 class Kinematics:
-    """A motion's frames at one point of a solve.
+    """A motion's frames at a point of a solve.
 
     frames: (T, FRAME.size) in physical units. start: the first frame's root x, y, z and facing angle.
     """
@@ -39,12 +39,12 @@ class Kinematics:
         return to_world(self.frames[:, FRAME.root_velocity].astype(np.float64), self.root[:, 3])
 
     def world(self, joints: Sequence[int]) -> Array:
-        """World places (T, n, 3) of some joints, float64."""
+        """World places (T, n, 3) of n joints, float64."""
         out = self._turned(self.places[:, joints].astype(np.float64))
         return out + self.root[:, None, :3]
 
     def world_tangent(self, change: Array, joints: Sequence[int]) -> Array:
-        """How `world` changes (T, n, 3) when the frames change by `change` (T, FRAME.size), to first order."""
+        """Change (T, n, 3) of `world`, to first order, for a change (T, FRAME.size) of the frames."""
         turn, path = self.root_tangent(change)
         out = self._turned(joint_places(change)[:, joints].astype(np.float64))
         arm = self._turned(self.places[:, joints].astype(np.float64))
@@ -52,7 +52,7 @@ class Kinematics:
         return out
 
     def world_gradient(self, gradient: Array, joints: Sequence[int], out: Array) -> None:
-        """Add to `out` (T, FRAME.size) the gradient of a cost that has the gradient (T, n, 3) w.r.t. `world`."""
+        """Add to `out` (T, FRAME.size) the gradient of a cost with the gradient (T, n, 3) w.r.t. `world`."""
         local = gradient.astype(np.float64)
         arm = self._turned(self.places[:, joints].astype(np.float64))
         turn = (gradient[..., :2] * quarter_turn(arm[..., :2])).sum((1, 2))
@@ -61,13 +61,14 @@ class Kinematics:
         self.root_gradient(turn, gradient[..., :2].sum(1), out)
 
     def root_tangent(self, change: Array) -> tuple[Array, Array]:
-        """Changes of the facing angle (T,) and of the root's place (T, 2) when the frames change by `change`."""
+        """Changes of the facing angle (T,) and of the root's place (T, 2) for a `change` (T, FRAME.size) of the
+        frames."""
         turn = _before(change[:, FRAME.root_turn][:, 0]) / FPS
         velocity = to_world(change[:, FRAME.root_velocity].astype(np.float64), self.root[:, 3])
         return turn, _before(velocity + quarter_turn(self._steps) * turn[:, None]) / FPS
 
     def root_gradient(self, turn: Array, path: Array, out: Array) -> None:
-        """Add to `out` the gradient of a cost whose gradients are `turn` (T,) and `path` (T, 2) w.r.t. the root."""
+        """Add to `out` the gradient of a cost with the gradients `turn` (T,) and `path` (T, 2) w.r.t. the root."""
         later = _after(path) / FPS
         out[:, FRAME.root_velocity] += to_local(later, self.root[:, 3])
         turn = turn + (later * quarter_turn(self._steps)).sum(1)
@@ -80,7 +81,7 @@ class Kinematics:
 
 
 def quarter_turn(v: Array) -> Array:
-    """Ground-plane vectors [..., 2] turned by +90 degrees: the derivative of turning them."""
+    """Ground-plane vectors [..., 2] turned by +90 degrees, the derivative of turning them."""
     return np.stack((-v[..., 1], v[..., 0]), axis=-1)
 
 

@@ -11,18 +11,20 @@ import numpy as np
 from ..models.manifold import Float32
 
 _MEMORY = 8
+"""Number of past steps that approximate the inverse Hessian."""
 _SUFFICIENT = 1e-4
-"""Share of the fall that the slope promises which a step must bring (Armijo)."""
+"""Least share of the decrease predicted by the slope that a step must bring (Armijo)."""
 _SHORTEST = 1e-4
+"""Shortest step, as a share of the full step, that the line search tries."""
 _FIRST_MOVE = 0.1
-"""Root mean square of the first step, in units of that of the variables."""
+"""Root mean square of the first step, relative to that of the variables."""
 
 
 class Lbfgs:
-    """Minimises cost(x) for x >= lower; `step()` makes one step until `done`.
+    """Minimizes cost(x) for x >= lower; `step()` makes one step until `done`.
 
-    cost: x -> cost and its gradient, shaped as x. It ends when `patience` steps have together brought less
-    than the share `tolerance` of the cost, or after `most` steps.
+    cost: x -> cost and its gradient, shaped as x. It ends when `patience` steps have together lowered the cost by less
+    than the share `tolerance`, or after `most` steps.
     """
 
     def __init__(
@@ -47,14 +49,14 @@ class Lbfgs:
 
     @property
     def progress(self) -> float:
-        """Share of the work that is done, 0..1; a guess, for nobody knows when it converges."""
+        """Estimated share of the work that is done, 0..1: convergence cannot be predicted."""
         return 1.0 if self.done else (len(self.costs) - 1) / self._most
 
     def step(self) -> None:
-        """One step: a direction, and a length that lowers the cost enough."""
+        """Make one step: a direction, and a length that lowers the cost enough."""
         if self.done:
             return
-        # Variables at the bound that would leave it stay there and take no part in the curvature.
+        # Variables that would cross the bound stay at it and take no part in the curvature.
         free = (self.x > self._lower) | (self._gradient < 0)
         direction = -self._product(self._gradient * free) * free
         slope = float(np.vdot(direction, self._gradient))
@@ -88,12 +90,12 @@ class Lbfgs:
         return self._cost(x)
 
     def _first(self, gradient: Float32) -> Float32:
-        """The gradient, scaled to a step of sensible size."""
+        """The first step: the gradient, scaled to _FIRST_MOVE."""
         size = float(np.sqrt(np.mean(gradient * gradient)))
         return gradient * np.float32(_FIRST_MOVE * max(float(np.sqrt(np.mean(self.x**2))), 1e-3) / max(size, 1e-20))
 
     def _product(self, gradient: Float32) -> Float32:
-        """The inverse Hessian, as the pairs have it, times the gradient (two-loop recursion)."""
+        """The gradient times the inverse Hessian that the stored pairs approximate (two-loop recursion)."""
         if not self._pairs:
             return self._first(gradient)
         q, shares = gradient.copy(), []

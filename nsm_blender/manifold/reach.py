@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Constraints that cannot hold: refused where no pose could meet them, told where an edit fell short of them."""
+"""Constraints that cannot hold: refused where no pose could meet them, reported where an edit misses them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .constraints import Base, Constraint, KeepTrajectory, LookAt, PinJoint, Pos
 from .frames import around_root
 
 _SWAY = 0.5
-"""Metres over the ground that the hips may leave their place for a pin, at most."""
+"""Largest distance in meters over the ground by which the hips leave their place for a pin."""
 _MISSED = 0.01
-"""Metres by which a pin or a pose may be missed before the user is told."""
+"""Distance in meters by which a pin or a pose may be missed without a warning."""
 _LOOKED_PAST = np.radians(10)
-"""The same for a gaze."""
+"""Angle in radians by which a gaze may miss its target without a warning."""
 _FOOT_MOVED = 0.02
-"""Metres; a foot that is pinned farther away does not stand where it stood."""
+"""Distance in meters from which a pinned foot no longer stands in its place."""
 
 
 def refuse_out_of_reach(base: Base, constraints: Sequence[Constraint]) -> None:
@@ -41,13 +41,13 @@ def refuse_out_of_reach(base: Base, constraints: Sequence[Constraint]) -> None:
         too_far = float(np.where(kept[inside], away, 0).max()) - reach - _SWAY
         if too_far > 0:
             raise EditError(
-                f"The pin of {pin.joint} lies {100 * (too_far + _SWAY):.0f} cm out of reach of the way that is kept; "
+                f"The pin of {pin.joint} lies {100 * (too_far + _SWAY):.0f} cm out of reach of the kept path; "
                 "move it nearer, or let the way bend by disabling 'Keep Trajectory' there."
             )
 
 
 def missed(base: Base, constraints: Sequence[Constraint], motion: Motion) -> tuple[dict[str, float], list[str]]:
-    """What a finished edit fell short of, at worst: figures by name, and sentences for the user.
+    """The largest errors of a finished edit: figures by name, and sentences for the user.
 
     Figures: pin_error_cm, pose_error_cm, gaze_error_deg, each where there is such a constraint.
     """
@@ -78,14 +78,14 @@ def missed(base: Base, constraints: Sequence[Constraint], motion: Motion) -> tup
 
 
 def pin_error(base: Base, pin: PinJoint, motion: Motion) -> float:
-    """Metres by which a pinned joint of a motion at 60 fps misses its places, at worst."""
+    """Largest distance in meters of a pinned joint of a motion at 60 fps from its places."""
     inside = pin.frames(base)
     places = motion.positions[inside, MODEL_SKELETON.index(pin.joint)]
     return float(np.linalg.norm(places - pin.target(base)[0][inside], axis=1).max())
 
 
 def standing(base: Base, constraints: Sequence[Constraint]) -> Array:
-    """Contacts (T, 4) without those of feet that a pin takes elsewhere."""
+    """Contacts (T, 4) without those of feet that a pin moves elsewhere."""
     out = base.contacts.copy()
     for pin in _pins(constraints):
         side = pin.joint.removesuffix("Foot").removesuffix("Toe")
@@ -102,7 +102,7 @@ def _pins(constraints: Sequence[Constraint]) -> list[PinJoint]:
 
 
 def _kept(base: Base, constraints: Sequence[Constraint]) -> Array:
-    """(T,) whether the root keeps its way."""
+    """Mask (T,) of the frames in which the root keeps its trajectory."""
     out = np.zeros(len(base), dtype=bool)
     for constraint in constraints:
         if isinstance(constraint, KeepTrajectory) and constraint.weight > 0:
@@ -111,7 +111,7 @@ def _kept(base: Base, constraints: Sequence[Constraint]) -> Array:
 
 
 def _chain_length(joint: str) -> float:
-    """Metres of the bones from the hips to a joint."""
+    """Length in meters of the bones from the hips to a joint."""
     length, index = 0.0, MODEL_SKELETON.index(joint)
     while index > 0:
         length += float(np.linalg.norm(MODEL_SKELETON.offsets[index]))
@@ -120,7 +120,7 @@ def _chain_length(joint: str) -> float:
 
 
 def _pose_error(base: Base, key: PoseKey, motion: Motion) -> tuple[str, float]:
-    """The joint that is farthest off in a key's range, and metres by which it is."""
+    """The joint that is farthest off in a key's range, and its distance in meters."""
     inside = key.frames(base)
     off = around_root(motion.positions[inside], motion.root[inside]) - np.asarray(key.places)
     worst = np.linalg.norm(off, axis=-1).max(0)
@@ -128,7 +128,7 @@ def _pose_error(base: Base, key: PoseKey, motion: Motion) -> tuple[str, float]:
 
 
 def _gaze_error(base: Base, look: LookAt, motion: Motion) -> float:
-    """Largest angle in radians between where the head faces and what it should look at."""
+    """Largest angle in radians between the head's direction and its target."""
     inside = look.frames(base)
     head = MODEL_SKELETON.index("Head")
     toward = normalize(look.places(base)[0][inside] - motion.positions[inside, head])

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""World rotations whose bones point as joint places do: the manifold knows places, a rig needs rotations."""
+"""World rotations with bones along given joint places: the manifold has places, a rig needs rotations."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..motion.easing import smoothstep
-from ..motion.ik import carried
+from ..motion.ik import interpolate_unsure
 from ..motion.rotations import (
     Array,
     between,
@@ -21,23 +21,25 @@ from ..motion.rotations import (
 from ..motion.skeleton import MODEL_SKELETON
 
 _STRAIGHT, _BENT = 0.01, 0.05
-"""Metres of a knee or elbow off the line through its limb's ends: below the first the limb shows no plane to
-bend in, above the second it shows it for certain."""
+"""Distances in meters of a knee or elbow from the line through its limb's ends: below the first the limb shows no
+bending plane, and above the second it shows it for certain."""
 _FORWARD, _BACKWARD = (0.0, -1.0, 0.0), (0.0, 1.0, 0.0)
-"""Where a knee points in the frame of the upper leg, and an elbow in the frame of the upper arm."""
+"""Directions of a knee in the frame of the upper leg, and of an elbow in the frame of the upper arm."""
 _STEEP, _LEVEL = 0.5, 0.9
-"""Cosines of a foot's slopes: steeper than the first its roll is the leg's, flatter than the second the ground's."""
+"""Cosines of a foot's slope: on a steeper foot than the first the roll is the leg's, on a flatter foot than the second
+the ground's."""
 _FOLDED, _FOLDING = np.cos(np.radians(165)), np.cos(np.radians(145))
-"""Cosines of a limb's bend: beyond the first it is folded so far that it shows no plane, up to the second it does."""
+"""Cosines of a limb's bend: beyond the first the limb is folded so far that it shows no plane, and up to the second it
+shows it for certain."""
 _OPPOSITE, _TWISTED = np.radians(140), np.radians(110)
-"""Radians of twist beyond the first are a limb that bends the wrong way, up to the second one that is twisted."""
+"""Angles in radians of twist: beyond the first the limb bends the wrong way, and up to the second it is twisted."""
 _UPSIDE_DOWN = np.radians(120)
-"""Radians of roll up to which a foot is levelled."""
+"""Roll in radians up to which a foot is leveled."""
 
 # (joint, what its own frame's z axis runs along: from, to)
 _TRUNK = (("Spine", "Spine1"), ("Spine1", "Spine2"), ("Spine2", "Neck"), ("Neck", "Head"))
 _CHEST_SHARE = {"Spine": 1 / 3, "Spine1": 2 / 3, "Spine2": 1.0, "Neck": 1.0}
-"""How much of the twist between pelvis and shoulders a joint of the trunk has."""
+"""Share of the twist between pelvis and shoulders that each joint of the trunk takes."""
 # (shoulder or none, upper, middle, end, tip or none, where the middle joint points)
 _LIMBS = tuple(
     chain
@@ -50,24 +52,23 @@ _LIMBS = tuple(
 
 
 def rotations_of(places: Array, reference: Array | None = None, motions: int = 1) -> Array:
-    """World rotations (T, J, 4) of MODEL_SKELETON that point its bones as the joint places do.
+    """World rotations (T, J, 4) of MODEL_SKELETON that point its bones along the joint places.
 
-    places: (T, J, 3) world, metres; bones need not have their exact lengths. reference: (T, J, 4) world
-    rotations of a similar motion, or None. motions: how many motions of one length `places` holds, one after another.
+    places: (T, J, 3) world, meters; bones need not have their exact lengths. reference: (T, J, 4) world rotations of a
+    similar motion, or None. motions: number of motions of the same length in `places`, one after another.
 
     Pelvis and chest follow from hip and shoulder joints; limbs from their direction and the plane in which knee and
-    elbow bend. While a limb is straight, or folded, its twist goes over from that before to that after. What places do
-    not tell (the twist of limbs that are never bent, the rotation of head, hands and toes) is as in the reference
-    relative to the parent, or as in the rest pose. Places that a reference gives by forward kinematics give the
-    reference back.
-    The rotations are continuous over time where the places are.
+    elbow bend. While a limb is straight, or folded, its twist is interpolated from before to after. Rotations that
+    places do not determine (the twist of limbs that are never bent, the rotation of head, hands and toes) are as in the
+    reference relative to the parent, or as in the rest pose. For places that a reference gives by forward kinematics,
+    the result is the reference. The rotations are continuous over time where the places are.
     """
     found = _Pose(places.astype(np.float64, copy=False))
     if reference is None:
         out = _with_limbs(found, found.trunk(), None, motions)
     else:
         known = reference.astype(np.float64)
-        # The reference turned as a whole has the same shape: its own trunk frames tell what they leave out.
+        # The reference, turned as a whole, has the same shape: its trunk frames give what the places leave out.
         before = _Pose(MODEL_SKELETON.positions(np.zeros((*known.shape[:-2], 3)), known))
         offset = multiply(conjugate(before.trunk()), known)
         out = _with_limbs(found, multiply(found.trunk(), offset), _Reference(before, known), motions)
@@ -75,32 +76,32 @@ def rotations_of(places: Array, reference: Array | None = None, motions: int = 1
 
 
 class _Pose:
-    """Joint places (T, J, 3) with names."""
+    """Joint places (T, J, 3) by name."""
 
     def __init__(self, places: Array) -> None:
-        # Joint by joint, as they are read: strides across frames would miss the cache.
+        # Stored joint by joint, in reading order: strides across frames would miss the cache.
         self._places = np.ascontiguousarray(places.swapaxes(0, 1))
 
     def bone(self, start: str, end: str) -> Array:
-        """From one joint to another, (T, 3)."""
+        """Vector (T, 3) from a joint to another."""
         out: Array = self._places[MODEL_SKELETON.index(end)] - self._places[MODEL_SKELETON.index(start)]
         return out
 
     def aside(self, upper: str, middle: str, end: str) -> Array:
-        """Knee or elbow as seen from the line through the limb's ends, (T, 3) metres."""
+        """Offset (T, 3) in meters of knee or elbow from the line through the limb's ends."""
         whole, part = self.bone(upper, end), self.bone(upper, middle)
         square = np.maximum(_dot(whole, whole), 1e-8)
         out: Array = part - whole * _dot(whole, part) / square
         return out
 
     def certainty(self, upper: str, middle: str, end: str) -> Array:
-        """How far (T, 1), 0..1, the plane in which a limb bends can be trusted."""
+        """Certainty (T, 1), 0..1, of a limb's bending plane."""
         aside, start, stop = self.aside(upper, middle, end), self.bone(upper, middle), self.bone(middle, end)
         straight = _dot(start, stop) / np.maximum(np.sqrt(_dot(start, start) * _dot(stop, stop)), 1e-8)
         return _rise(np.sqrt(_dot(aside, aside)), _STRAIGHT, _BENT) * _rise(straight, _FOLDED, _FOLDING)
 
     def trunk(self) -> Array:
-        """Rotations (T, J, 4) of the pelvis and what the places alone say of the spine; identity elsewhere."""
+        """Rotations (T, J, 4) of pelvis and spine from the places alone; identity elsewhere."""
         out = np.zeros((*self._places.shape[:2], 4)).swapaxes(0, 1)
         out[..., 0] = 1
         left, right = self.bone("Hips", "LeftUpLeg"), self.bone("Hips", "RightUpLeg")
@@ -115,7 +116,7 @@ class _Pose:
 
 
 class _Reference:
-    """Local rotations of the reference, and where its limbs bend."""
+    """Local rotations of the reference, and its limbs' bending directions."""
 
     def __init__(self, pose: _Pose, rotations: Array) -> None:
         self._local = MODEL_SKELETON.local_rotations(rotations)
@@ -126,23 +127,23 @@ class _Reference:
         return self._local[:, MODEL_SKELETON.index(name)]
 
     def pole(self, upper: str, middle: str, end: str) -> tuple[Array, Array]:
-        """Where the limb bends, (T, 3) in the upper bone's frame, and how certain that is, (T, 1)."""
+        """Direction (T, 3) of the limb's bend in the upper bone's frame, and its certainty (T, 1)."""
         aside, sure = self._pose.aside(upper, middle, end), self._pose.certainty(upper, middle, end)
         back = conjugate(self._rotations[:, MODEL_SKELETON.index(upper)])
         return rotate(back, normalize(aside)), sure
 
 
 def _with_limbs(pose: _Pose, rotations: Array, reference: _Reference | None, motions: int) -> Array:
-    """Complete the trunk's `rotations` (T, J, 4), from the inside out."""
+    """Complete the trunk's `rotations` (T, J, 4), from the trunk outwards."""
     out = rotations
 
     def follow(name: str) -> Array:
-        """The joint's rotation when it moves with its parent as in the reference."""
+        """The joint's rotation when it moves with its parent as in the reference motion."""
         above = out[:, MODEL_SKELETON.parents[MODEL_SKELETON.index(name)]]
         return above if reference is None else multiply(above, reference.local(name))
 
     def point(name: str, child: str) -> Array:
-        """The same, turned the shortest way along its bone."""
+        """The followed rotation, turned the shortest way along its bone."""
         return _aim(follow(name), pose.bone(name, child), child)
 
     for shoulder, upper, middle, end, tip, natural in _LIMBS:
@@ -176,30 +177,31 @@ def _aim(rotation: Array, bone: Array, child: str) -> Array:
 def _twist(rotation: Array, bone: Array, pole: Array, aside: Array, sure: Array, motions: int) -> Array:
     """Twist `rotation` (T, 4) about `bone` (T, 3) so that its `pole` (T, 3, own frame) points `aside` (T, 3).
 
-    That counts as far as it is `sure` (T, 1), and is no turn to the opposite side; else the twist is carried over.
+    The twist counts by its certainty `sure` (T, 1), and never turns the limb to the opposite side; elsewhere it is
+    interpolated.
     """
     axis = normalize(bone)
     angle = _angle_about(axis, normalize(_across(rotate(rotation, pole), axis)), aside)
     sure = sure[:, 0] * _rise(-np.abs(angle), -_OPPOSITE, -_TWISTED)
-    twist = carried(angle.reshape(motions, -1), sure.reshape(motions, -1))
+    twist = interpolate_unsure(angle.reshape(motions, -1), sure.reshape(motions, -1))
     return multiply(from_axis_angle(axis, twist.reshape(-1)), rotation)
 
 
 def _level(rotation: Array, bone: Array) -> Array:
-    """Roll a foot (T, 4) about its `bone` (T, 3) so that it is level, the more the flatter it points."""
+    """Roll a foot (T, 4) about its `bone` (T, 3) until it is level, the more the flatter it points."""
     axis = normalize(bone)
     now = rotate(rotation, np.broadcast_to([1.0, 0.0, 0.0], bone.shape))
     flat = np.sqrt(np.maximum(1 - axis[:, 2:] ** 2, 0))
     across = np.cross(np.broadcast_to([0.0, 0.0, 1.0], bone.shape), axis)
     share = _rise(flat, _STEEP, _LEVEL)[:, 0]
     angle = _angle_about(axis, now, across)
-    # Where both are nearly opposite, neither way round is right, and none is gone.
+    # Where both are nearly opposite, the way round is ambiguous, and the foot keeps its roll.
     share = share * _rise(-np.abs(angle), -np.pi, -_UPSIDE_DOWN)
     return multiply(from_axis_angle(axis, share * angle), rotation)
 
 
 def _angle_about(axis: Array, now: Array, wanted: Array) -> Array:
-    """Radians (T,) about the unit `axis` (T, 3) from `now` to `wanted` (T, 3)."""
+    """Angle (T,) in radians about the unit `axis` (T, 3) from `now` to `wanted` (T, 3)."""
     out: Array = np.arctan2(_dot(axis, np.cross(now, wanted)), _dot(now, wanted))[:, 0]
     return out
 
@@ -241,4 +243,4 @@ def _frame(left: Array, up: Array, tilt: Array) -> Array:
 
 _HIP_JOINTS = MODEL_SKELETON.offsets[MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])]
 _PELVIS_TILT = between(np.array([0.0, 0.0, 1.0]), -_HIP_JOINTS.sum(0))
-"""The middle between the hip joints lies below and before Hips."""
+"""Rotation (4,) from straight up to the direction from the middle of the hip joints, below and before Hips, to Hips."""

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Minimising constraints in the space of hidden units (section 7.1, eq. 13), by Gauss-Newton.
+"""Minimizes constraints in the space of hidden units (section 7.1, eq. 13), by Gauss-Newton.
 
-A change of the hidden units H changes the frames X by D dH, D the decoder. Each Gauss-Newton step solves
-min |r + J D dH|^2 by conjugate gradients, stopped early, which keeps dH small. The gradient with respect to
-H is always D^T of something in X, so H itself is never needed: with z in the frames' space, dH = D^T z and
-dX = D D^T z, and D D^T is a single convolution between frames, half the work of decoding and back.
-The motion that is edited keeps what the manifold cannot express: edits are added to its frames.
+A change of the hidden units H changes the frames X by D dH, with the decoder D. Each Gauss-Newton step solves min |r +
+J D dH|^2 by conjugate gradients, stopped early, which keeps dH small. The gradient with respect to H is always D^T of
+something in X, so H itself is never needed: with z in the frames' space, dH = D^T z and dX = D D^T z, and D D^T is a
+single convolution between frames, half the work of decoding and back.
 
-Part of what the constraints ask for no decoder can express: a bone that flutters, a foot that stops within one
-frame. Conjugate gradients crawl towards that. So a change may leave the manifold a little: D D^T is joined by
-a narrow kernel in time, as if each feature had a little freedom of its own.
+The edited motion keeps what the manifold cannot express: edits are added to its frames. A decoder cannot express every
+part of what the constraints need, such as a bone that flutters or a foot that stops within a frame, and conjugate
+gradients converge slowly towards it. So a change may leave the manifold a little: D D^T is joined by a narrow kernel in
+time, as if each feature had a little freedom of its own.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ from .terms import Term
 TARGET = 0.01
 """Share of the cost at which a solve ends."""
 _OWN = 0.04
-"""Variance by itself of a normalised feature of a frame; through white hidden units it has 0.25 on average."""
+"""Variance of a normalized feature of a frame outside the manifold; through white hidden units it has 0.25 on
+average."""
 _INNER = 9
-"""Steps of conjugate gradients for one linearisation; bones turn little, so it holds for that long."""
+"""Steps of conjugate gradients for a linearization; bones turn little, so it holds for that long."""
 _MOST = 45
-"""Steps in all, after which what is left of the cost goes too slowly to wait for."""
+"""Largest number of steps in all, after which the cost falls too slowly to wait for."""
 _HALVINGS = 4
+"""Number of step lengths that are tried, the full step and its halvings, until the cost falls."""
 
 
 class Solver:
-    """One minimisation in progress: `step()` does one piece (20 ms for a minute of motion) until `done`.
+    """A minimization in progress: `step()` does a piece (20 ms for a minute of motion) until `done`.
 
-    frames: (T, FRAME.size) the motion at 60 fps, T even. start: its first root. guess: frames to begin with
-    where some of the terms hold already. free: (T, FRAME.size), 0 where a feature stays as the guess has it, else 1;
-    None leaves all free. It ends when the cost is below `target` times that of `frames` and
-    every term is met, or after `most` steps.
+    frames: (T, FRAME.size) the motion at 60 fps, T even. start: its first root. guess: initial frames that meet some of
+    the terms already. free: (T, FRAME.size), 0 where a feature stays as in the guess, else 1; None leaves all free. It
+    ends when the cost is below `target` times that of `frames` and every term is met, or after `most` steps.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Solver:
         self._own = np.float32(_OWN) * autoencoder.scale**2
         self._set(Kinematics(frames.astype(np.float32), start))
         self.costs = [self.cost]
-        """The sum of the terms' costs of the motion and, as the linearisation has it, after each step."""
+        """Sum of the terms' costs of the motion and, by the linearization, after each step."""
         if guess is not None:
             self._set(Kinematics(guess.astype(np.float32), start))
         self._steps = self._run()
@@ -68,12 +69,12 @@ class Solver:
 
     @property
     def frames(self) -> Array:
-        """(T, FRAME.size), the best so far."""
+        """The best frames (T, FRAME.size) so far."""
         return self._at.frames
 
     @property
     def cost(self) -> float:
-        """The sum of the terms' costs of `frames`."""
+        """Sum of the terms' costs of `frames`."""
         return _dot(self._residuals, self._residuals)
 
     @property
@@ -85,12 +86,12 @@ class Solver:
         return float(np.clip(max(fallen, (len(self.costs) - 1) / self._most), 0, 0.99))
 
     def step(self) -> None:
-        """One step of conjugate gradients."""
+        """Run one step of conjugate gradients."""
         if not self.done:
             self.done = next(self._steps, None) is None
 
     def solve(self) -> Array:
-        """Run to the end; returns `frames`."""
+        """Run to the end and return `frames`."""
         while not self.done:
             self.step()
         return self.frames
@@ -100,7 +101,7 @@ class Solver:
         self._residuals = [term.residual(at) for term in self._terms]
 
     def _run(self) -> Iterator[bool]:
-        """True after each step; it returns when the cost is low enough or does not fall any more."""
+        """Yield True after each step; return when the cost is low enough or falls no more."""
         while len(self.costs) <= self._most:
             before = self.cost
             change = np.zeros_like(self.frames)
@@ -118,10 +119,10 @@ class Solver:
                 return
 
     def _linear(self, change: Array) -> Iterator[bool]:
-        """Conjugate gradients on the linearised terms (CGLS, with H eliminated); adds to `change` (T, d)."""
+        """Conjugate gradients on the linearized terms (CGLS, with H eliminated); adds to `change` (T, d)."""
         left = [-r for r in self._residuals]
         descent = self._transposed(left)
-        shown = self._shown(descent)
+        shown = self._projected(descent)
         size = _product(descent, shown)
         direction = shown.copy()
         for i in range(_INNER):
@@ -138,14 +139,14 @@ class Solver:
                 yield True
                 return
             descent = self._transposed(left)
-            shown = self._shown(descent)
+            shown = self._projected(descent)
             last, size = size, _product(descent, shown)
             direction *= np.float32(size / last)
             direction += shown
             yield True
 
-    def _shown(self, descent: Float32) -> Float32:
-        """The change of the frames (T, d) for a descent in them: D D^T, and the features' own freedom."""
+    def _projected(self, descent: Float32) -> Float32:
+        """Change (T, d) of the frames for a descent in them: D D^T, and the features' own freedom."""
         out = self._autoencoder.decode_both(descent)
         own = descent * self._own
         out += 0.5 * own

@@ -18,7 +18,7 @@ from ..models.synthesis import EFFECTORS, STRIKE_FRAMES, EndEffectors, nearest_s
 from ..motion.easing import smoothstep
 from ..motion.filters import without_short_runs
 from ..motion.foot_lock import plant_feet
-from ..motion.ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
+from ..motion.ik import ARMS, LEGS, solve_limb
 from ..motion.mirror import mirror_vectors
 from ..motion.motion import Motion
 from ..motion.root import angle_of, direction, to_local, to_world
@@ -30,52 +30,52 @@ from .rotations_from_positions import rotations_of
 from .synthesis import REACH_FRAMES
 
 ACTIONS = ("stand", "punch", "kick")
+"""Labels of the actions of a strike."""
 FARTHEST = 1.6
-"""Metres over the ground from the character to a target; farther away, it would have to walk."""
+"""Largest distance in meters over the ground from the character to a target; farther away, the character would have to
+walk."""
 _TRIES = 5
-"""How often the path is corrected by what came of it, at most; each try takes a few milliseconds."""
+"""Largest number of attempts, each corrected by the last; an attempt takes a few milliseconds."""
 _CLOSE = 0.003
-"""Metres that a try may miss by without another one: the last correction closes them unseen."""
+"""Distance in meters that an attempt may miss by without another attempt: the last correction is then invisible."""
 _CORRECTION = 0.7
+"""Share of a miss by which the next attempt's aim is shifted."""
 _FARTHEST_SHIFT = 0.3
-"""Metres beside the target that it may be asked for; farther off, the network has not learned to go."""
+"""Largest shift in meters of the aim beside the target; the network has not learned to go farther off."""
 _BETWEEN = 0.5
-"""Seconds between two strikes at least."""
+"""Shortest time in seconds between two strikes."""
 _PIN_WIDTH = 9.0
+"""Standard deviation in frames of the last correction of the limb."""
 _LEAN_WIDTH = 14.0
-"""Frames: standard deviations of the last correction of the limb, and of the body where the limb is too short."""
+"""Standard deviation in frames of the last correction of the body, where the limb is too short."""
 _NEAR_ENOUGH = 0.0005
-"""Metres by which a hit may be off at the end."""
+"""Distance in meters by which the final hit may be off."""
 _FARTHEST_LEAN = 0.3
+"""Largest shift in meters of the hips towards a target."""
 _GLIDE = 0.1
-"""m/s that every stride to a hit has at least, so that even one that the network leaves out can be scaled."""
+"""Least speed in m/s of every stride to a hit, so that even a stride that the network leaves out can be scaled."""
 _PASSING = 18
-"""Frames after a hit within which the root goes on at the network's own speed again."""
+"""Frames after a hit within which the root returns to the network's own speed."""
 _LEANS = 3
-"""How often the body comes nearer: planted feet take some of it back."""
+"""Number of times that the body moves nearer: planted feet take some of the shift back."""
 _STRIKING_BEND = np.radians(30.0)
-"""Radians of knee or elbow at a hit: recorded kicks hit with 22 to 24 degrees, punches with 32 to 37 (medians)."""
+"""Bend in radians of knee or elbow at a hit: recorded kicks hit with 22 to 24 degrees, punches with 32 to 37
+(medians)."""
 _ROUNDS = 4
-"""How often a leg is bent anew to its target, as the foot turns with it."""
+"""Number of times that a leg is bent anew to its target, as the foot turns with it."""
 _LIFTED = 24
-"""Frames before and after a kick in which its foot does not stand."""
-_POLE = (0.0, 1.0, 0.0)
-_LIMBS = (
-    Limb("LeftArm", "LeftForeArm", "LeftHand", _POLE),
-    Limb("RightArm", "RightForeArm", "RightHand", _POLE),
-    LEFT_LEG,
-    RIGHT_LEG,
-)
-"""What reaches, for each of EFFECTORS."""
+"""Frames before and after a kick in which its foot is lifted."""
+_LIMBS = (ARMS["Left"], ARMS["Right"], LEGS["Left"], LEGS["Right"])
+"""The limb of each of EFFECTORS."""
 _MIRRORED = (1, 0, 3, 2)
-"""The same limb of the other side, for each of EFFECTORS."""
+"""The mirror image of each of EFFECTORS."""
 _NEAR, _FOLDED = 12, np.radians(110.0)
-"""Frames before and after a hit in which its limb should not be bent farther than this, in radians."""
+"""Frames before and after a hit in which its limb should not be bent farther than the second value, in radians."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A place (x, y, z) in metres that `effector`, one of EFFECTORS, hits at `time` in seconds."""
+    """A place (x, y, z) in meters that `effector`, one of EFFECTORS, hits at `time` in seconds."""
 
     effector: str
     place: tuple[float, float, float]
@@ -84,10 +84,10 @@ class Target:
 
 @dataclass(frozen=True)
 class StrikeShot:
-    """Punches and kicks of one character.
+    """Punches and kicks of a character.
 
-    frames at fps, the first at time 0. start: x, y, z of the character, or None: where the first target is hit
-    best. facing: angle about +Z in radians, or None: as the first target is hit best.
+    frames at fps, the first at time 0. start: x, y, z of the character, or None for the best place to hit the first
+    target. facing: angle about +Z in radians, or None for the best facing to hit the first target.
     """
 
     name: str
@@ -117,11 +117,11 @@ class StrikeShot:
 
 
 @dataclass(frozen=True, eq=False)
-class _Try:
-    """What the network made, with rigid bones and planted feet, at 60 fps.
+class _Attempt:
+    """An attempt of the network with rigid bones and planted feet, at 60 fps.
 
-    root: (T, 4). hips: (T, 3) and rotations: (T, J, 4) before the feet are planted. contacts: (T, 4). places:
-    (T, J, 3) and turned: (T, J, 4) after it. lacks: (targets, 3) metres from hands and feet to their targets.
+    root: (T, 4). hips: (T, 3) and rotations: (T, J, 4) before the feet are planted. contacts: (T, 4). places: (T, J, 3)
+    and turned: (T, J, 4) after it. misses: (targets, 3) meters from hands and feet to their targets.
     """
 
     root: Array
@@ -130,16 +130,16 @@ class _Try:
     contacts: Array
     places: Array
     turned: Array
-    lacks: Array
+    misses: Array
 
     @property
     def worst(self) -> float:
-        """Largest distance in metres from a target."""
-        return float(_lengths(self.lacks).max())
+        """Largest distance in meters from a target."""
+        return float(_lengths(self.misses).max())
 
 
 class StrikeSynthesis:
-    """Punches and kicks in progress; `step()` until `done`, then ask for `motion()`, as `Synthesis`.
+    """Punches and kicks in progress; `step()` until `done`, then call `motion()`, as for `Synthesis`.
 
     Raises ShotError or WeightsError on construction.
     """
@@ -160,9 +160,9 @@ class StrikeSynthesis:
         self._count = count + count % 2
         self._start = self._start_of(shot)
         self._check_distance()
-        # How far beside the targets the network is asked to hit, for it to hit them; corrected with every try.
+        # Shift of the aim with which the network hits the targets; corrected with every attempt.
         self._shifts = np.zeros_like(self._places)
-        self._tries: list[_Try] = []
+        self._tries: list[_Attempt] = []
         # The network is better at kicks of the left leg: where a limb folds, the shot's mirror image is tried as well.
         self._mirrored = False
         self._motion: Motion | None = None
@@ -170,7 +170,7 @@ class StrikeSynthesis:
 
     @property
     def done(self) -> bool:
-        """All frames are made."""
+        """Whether all frames are made."""
         return self._motion is not None
 
     @property
@@ -179,7 +179,7 @@ class StrikeSynthesis:
         return 1.0 if self.done else len(self._tries) / (_TRIES + 1)
 
     def step(self) -> None:
-        """One try of the network, or the poses at the end."""
+        """Run an attempt of the network, or make the final poses."""
         if not self._tries or (len(self._tries) < _TRIES and self._tries[-1].worst > _CLOSE):
             self._try()
         elif self._motion is None:
@@ -193,10 +193,10 @@ class StrikeSynthesis:
         return self._motion
 
     def hit_errors(self) -> tuple[Array, Array]:
-        """Distances (targets,) in metres from the targets at their times.
+        """Distances (targets,) in meters from the targets at their times, before and after the last correction.
 
-        Before: what the network made, as a rig shows it, with rigid bones and planted feet. After: when body and
-        limb have been bent to the targets.
+        Before: of the network's motion with rigid bones and planted feet. After: with body and limb bent to the
+        targets.
         """
         self.motion()
         assert self._errors is not None
@@ -222,32 +222,32 @@ class StrikeSynthesis:
 
     @staticmethod
     def _around(place: Array, root: Array) -> Array:
-        """A world place (3,) around the root (4,)."""
+        """A world place (3,) in the frame of the root (4,)."""
         return np.append(to_local(place[:2] - root[:2], root[3]), place[2] - root[2])
 
     def _try(self) -> None:
-        """Hidden units from the paths asked for; remember how well they hit, and ask better next time."""
+        """Make an attempt from the shifted targets, and shift them against its misses."""
         made = self._made(self._mirrored)
         if not self._tries and max(self._bends(made)) > _FOLDED:
             other = self._made(mirrored=True)
             if max(self._bends(other)) < max(self._bends(made)):
                 made, self._mirrored = other, True
         self._tries.append(made)
-        self._shifts = self._shifts + _CORRECTION * self._tries[-1].lacks
+        self._shifts = self._shifts + _CORRECTION * self._tries[-1].misses
         size = np.linalg.norm(self._shifts, axis=1, keepdims=True)
         self._shifts *= np.minimum(1, _FARTHEST_SHIFT / np.maximum(size, 1e-9))
 
-    def _made(self, mirrored: bool) -> _Try:
-        """What the network makes of the paths asked for, or (mirrored) of their mirror image."""
+    def _made(self, mirrored: bool) -> _Attempt:
+        """Make an attempt from the shifted targets' paths, or (mirrored) from their mirror image."""
         long = self._count + 2 * REACH_FRAMES
         hits = [hit + REACH_FRAMES for hit in self._hits]
         nearest, since = nearest_strike(long, hits)
         path = np.zeros((long, 3), dtype=np.float32)
         for k, effector in enumerate(self._effectors):
             before = self._before(k)
-            asked = self._around(self._places[k] + self._shifts[k], before)
+            aim = self._around(self._places[k] + self._shifts[k], before)
             mine = np.flatnonzero((nearest == k) & (np.abs(since) <= STRIKE_FRAMES))
-            path[mine] = self._network.path(effector, asked)[since[mine] + STRIKE_FRAMES]
+            path[mine] = self._network.path(effector, aim)[since[mine] + STRIKE_FRAMES]
         effectors = self._effectors
         if mirrored:
             path, effectors = mirror_vectors(path), [_MIRRORED[effector] for effector in effectors]
@@ -257,8 +257,8 @@ class StrikeSynthesis:
         root = self._root(made, strike_window(since))[REACH_FRAMES:-REACH_FRAMES]
         return self._posed(made[REACH_FRAMES:-REACH_FRAMES], root)
 
-    def _bends(self, made: _Try) -> list[float]:
-        """Radians by which each limb is bent at most around its hit."""
+    def _bends(self, made: _Attempt) -> list[float]:
+        """Largest bend in radians of each limb around its hit."""
         out = []
         for hit, effector in zip(self._hits, self._effectors, strict=True):
             limb = _LIMBS[effector]
@@ -268,20 +268,20 @@ class StrikeSynthesis:
             out.append(float(np.arccos(np.clip(np.sum(first * second, axis=-1), -1, 1)).max()))
         return out
 
-    def _posed(self, made: Array, root: Array) -> _Try:
-        """The network's frames as a rig shows them."""
+    def _posed(self, made: Array, root: Array) -> _Attempt:
+        """The network's frames as an attempt with rigid bones and planted feet."""
         around = to_world_positions(made, root)
         contacts, rotations, hips = self._contacts(made), rotations_of(around), around[:, 0]
         places, turned = self._planted(hips, rotations, contacts)
-        return _Try(root, hips, rotations, contacts, places, turned, self._lacks(places))
+        return _Attempt(root, hips, rotations, contacts, places, turned, self._misses(places))
 
     def _before(self, strike: int) -> Array:
-        """Root (4,) before a strike, as the last try has it."""
+        """Root (4,) before a strike, from the last attempt."""
         frame = max(self._hits[strike] - STRIKE_FRAMES, 0)
         return self._tries[-1].root[frame] if self._tries else np.array(self._start)
 
     def _root(self, made: Array, window: Array) -> Array:
-        """Root (T with margins, 4): steps are made around the strikes only, and the first frame is the start."""
+        """Root (T with margins, 4): strides are kept around the strikes only, and the first frame is the start."""
         velocity = made[:, FRAME.root_velocity].astype(np.float64) * window[:, None] / FPS
         turn = made[:, FRAME.root_turn][:, 0].astype(np.float64) * window / FPS
         turn[:REACH_FRAMES], velocity[:REACH_FRAMES] = 0, 0
@@ -297,20 +297,20 @@ class StrikeSynthesis:
         away = self._distanced(best)
         root, hips = best.root.copy(), best.hips + away
         root[:, :2] += away[:, :2]
-        # Before the feet are planted: the network's own limbs bend smoothly even where no leg could fold so far.
+        # Pinned before the feet are planted: the network's limbs bend smoothly even where no leg could fold so far.
         _, rotations = self._pinned(MODEL_SKELETON.positions(hips, best.rotations), best.rotations)
         posed, turned = self._planted(hips, rotations, best.contacts)
         leant = np.zeros_like(self._places)
         for _ in range(_LEANS):
-            lacks = self._lacks(self._pinned(posed, turned)[0])
-            if _lengths(lacks).max() < _NEAR_ENOUGH:
+            misses = self._misses(self._pinned(posed, turned)[0])
+            if _lengths(misses).max() < _NEAR_ENOUGH:
                 break
-            leant += lacks
+            leant += misses
             leant *= np.minimum(1, _FARTHEST_LEAN / np.maximum(_lengths(leant), 1e-9))[:, None]
             bumps = np.stack([_bump(self._count, hit, _LEAN_WIDTH) for hit in self._hits], axis=1)
             posed, turned = self._planted(hips + bumps @ leant, rotations, best.contacts)
         posed, rotations = self._pinned(posed, turned)
-        self._errors = _lengths(best.lacks), _lengths(self._lacks(posed))
+        self._errors = _lengths(best.misses), _lengths(self._misses(posed))
         actions = np.zeros((self._count, len(ACTIONS)), dtype=np.float32)
         for hit, effector in zip(self._hits, self._effectors, strict=True):
             window = strike_window(np.arange(self._count) - hit)
@@ -338,14 +338,14 @@ class StrikeSynthesis:
         posed, turned = plant_feet(lowered[None], rotations[None], contacts[None])
         return posed[0] + np.array([0.0, 0.0, floor]), turned[0]
 
-    def _lacks(self, places: Array) -> Array:
-        """From hands and feet at the hits to their targets, (targets, 3)."""
+    def _misses(self, places: Array) -> Array:
+        """Vectors (targets, 3) in meters from hands and feet at the hits to their targets."""
         joints = [MODEL_SKELETON.index(EFFECTORS[e]) for e in self._effectors]
         out: Array = self._places - places[self._hits, joints]
         return out
 
     def _contacts(self, made: Array) -> Array:
-        """Contacts (T, 4), 0 or 1, as the network made them; a kicking foot is in the air."""
+        """Contacts (T, 4), 0 or 1, of the network's frames; a kicking foot has none."""
         down = np.stack([without_short_runs(c > 0, 6, 6) for c in made[:, FRAME.contact].T], axis=1)
         for hit, effector in zip(self._hits, self._effectors, strict=True):
             if EFFECTORS[effector].endswith("Toe"):
@@ -353,11 +353,11 @@ class StrikeSynthesis:
                 down[max(hit - _LIFTED, 0) : hit + _LIFTED, side : side + 2] = False
         return down.astype(np.float32)
 
-    def _distanced(self, made: _Try) -> Array:
-        """Way (T, 3) over the ground by which the body keeps the distance from which limbs strike.
+    def _distanced(self, made: _Attempt) -> Array:
+        """Shift (T, 3) over the ground with which the body keeps the distance at which limbs strike nearly straight.
 
-        The network moves the root too near, and its limbs hit folded; each stride up to a hit is shortened, or
-        lengthened, so that the limb hits nearly straight. It never becomes a step back.
+        The network moves the root too near, so that its limbs hit folded; each stride up to a hit is shortened or
+        lengthened. It never becomes a step back.
         """
         out = np.zeros((self._count, 3))
         times, speed = np.arange(self._count), np.diff(made.root[:, :2], axis=0, append=made.root[-1:, :2])
@@ -366,7 +366,7 @@ class StrikeSynthesis:
             upper, middle, end, tip = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, EFFECTORS[effector]])
             a = float(np.linalg.norm(MODEL_SKELETON.offsets[middle]))
             ahead = direction(made.root[hit, 3])
-            # What the tip adds to the lower bone, and how far its line is off that bone in the bend.
+            # The tip lengthens the lower bone, and turns its line against that bone in the bend.
             thigh = made.places[hit, middle] - made.places[hit, upper]
             shin, far = (made.places[hit, joint] - made.places[hit, middle] for joint in (end, tip))
             b = float(np.linalg.norm(far))
@@ -383,7 +383,7 @@ class StrikeSynthesis:
         return out
 
     def _pinned(self, places: Array, rotations: Array) -> tuple[Array, Array]:
-        """The poses with each limb bent so that it meets its target."""
+        """The poses with each limb bent to meet its target."""
         out = rotations.copy()
         for k, (hit, effector) in enumerate(zip(self._hits, self._effectors, strict=True)):
             limb = _LIMBS[effector]
@@ -391,7 +391,7 @@ class StrikeSynthesis:
             share = _bump(len(places), hit, _PIN_WIDTH)[:, None]
             near = np.flatnonzero(share[:, 0] > 1e-3)
             now = int(np.flatnonzero(near == hit)[0])
-            # A limb may strike twice: each time from where the last one left it.
+            # A limb may strike twice: each strike starts from the last correction.
             before, posed = out[near], MODEL_SKELETON.positions(places[near, 0], out[near])
             bone, lack = MODEL_SKELETON.offsets[tip], self._places[k] - posed[now, tip]
             for turns in range(1 if tip == end else _ROUNDS, -1, -1):
@@ -401,7 +401,7 @@ class StrikeSynthesis:
                 )
                 if not turns:  # the last time the foot stays, so that it meets its target
                     break
-                # Hand and foot go with the bone that they are on.
+                # Hand and foot turn with their parent bone.
                 turn = multiply(out[near, middle], conjugate(before[:, middle]))
                 out[near, end] = multiply(turn, before[:, end])
                 hits = reached[now] if tip == end else reached[now] + rotate(out[hit, end], bone)
@@ -410,12 +410,12 @@ class StrikeSynthesis:
 
 
 def _bump(count: int, hit: int, width: float) -> Array:
-    """1 at frame `hit`, falling to both sides: (count,)."""
+    """Gaussian (count,) that is 1 at frame `hit`; width: standard deviation in frames."""
     return np.exp(-0.5 * ((np.arange(count) - hit) / width) ** 2)
 
 
 def _angle(a: Array, b: Array) -> float:
-    """Radians between two vectors (3,)."""
+    """Angle in radians between two vectors (3,)."""
     return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
 
 
@@ -426,5 +426,5 @@ def _lengths(vectors: Array) -> Array:
 
 
 def facing_of(start: Sequence[float] | Array, target: Sequence[float] | Array) -> float:
-    """Facing angle of one who stands at `start` (x, y) and looks at `target` (x, y)."""
+    """Facing angle of a character at `start` (x, y) that looks at `target` (x, y)."""
     return float(angle_of(np.asarray(target[:2], dtype=np.float64) - np.asarray(start[:2], dtype=np.float64)))

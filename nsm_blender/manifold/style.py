@@ -21,22 +21,23 @@ from .lbfgs import Lbfgs
 from .tempo import Tempo, mixed
 
 _TRIANGLE = np.triu_indices(UNITS)
+"""Indices of the upper triangle of a Gram matrix."""
 _MARGIN = 24
-"""Frames of the motion, mirrored in time, that go before and after it while its style is sought: next to nothing,
-the encoder sees a mean pose, and the ends of the motion would start from there."""
+"""Frames of the motion, mirrored in time, that are put before and after it for the restyling: without them the encoder
+would see a mean pose at the ends."""
 _STEADY = 10.0
-"""Weight of changes from one hidden unit in time to the next, beside that of the content: a Gram matrix sums over
-time, and is met as well by units that flicker. Only the difference to the content is held steady."""
+"""Weight of changes of the hidden units in time relative to that of the content: a Gram matrix sums over time, and
+units that flicker match it as well. Only the difference to the content is held steady."""
 _KEYS = ("name", "gram", "source", "licence", "autoencoder")
 
 
 @dataclass(frozen=True, eq=False)
 class Style:
-    """How a motion is done, apart from what is done.
+    """The style of a motion: its manner apart from its content.
 
-    gram: (UNITS, UNITS) float32, mean over time of the products of hidden units (eq. 15). source: the motion
-    that it was taken from; licence: of that motion. autoencoder: hash of the weights in whose units it is.
-    tempo: of that motion, which a Gram matrix does not tell.
+    gram: (UNITS, UNITS) float32, mean over time of the products of hidden units (eq. 15). source: the motion of the
+    style; licence: of that motion. autoencoder: hash of the weights in whose units it is. tempo: of that motion, which
+    a Gram matrix does not contain.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Style:
 
     @staticmethod
     def of(name: str, autoencoder: Autoencoder, frames: Float32, source: str = "", licence: str = "") -> Style:
-        """The style of frames (T, FRAME.size) at 60 fps, T even."""
+        """Compute the style of frames (T, FRAME.size) at 60 fps, T even."""
         return Style(name, gram_matrix(autoencoder.encode(frames)), source, licence, autoencoder.hash, Tempo.of(frames))
 
     def save(self, path: Path | str) -> None:
@@ -66,7 +67,7 @@ class Style:
 
     @staticmethod
     def load(path: Path | str) -> Style:
-        """Read a style that `save` wrote. Raises FileFormatError."""
+        """Read a style written by `save`. Raises FileFormatError."""
         try:
             with np.load(path, allow_pickle=False) as z:
                 missing = [key for key in _KEYS if key not in z.files]
@@ -81,7 +82,7 @@ class Style:
 
 
 def load_styles(path: Path | str) -> dict[str, Style]:
-    """The bundled styles by name, from a weights file and its card. Raises WeightsError."""
+    """Read the bundled styles by name from a weights file and its card. Raises WeightsError."""
     card = read_card(path)
     known = card.get("styles", {})
     styles = {}
@@ -99,7 +100,7 @@ def load_styles(path: Path | str) -> dict[str, Style]:
 
 
 def bundled(name: str) -> Style:
-    """One of the styles that come with the extension. Raises WeightsError or EditError."""
+    """Read a bundled style. Raises WeightsError or EditError."""
     styles = load_styles(weights_folder() / "styles.safetensors")
     if name not in styles:
         raise EditError(f"There is no bundled style '{name}'; there are {', '.join(sorted(styles))}.")
@@ -107,7 +108,7 @@ def bundled(name: str) -> Style:
 
 
 def _tempo(values: Any) -> Tempo:
-    """The tempo in a style file; none in those of before. Raises ValueError."""
+    """The tempo in a style file; none in files of older versions. Raises ValueError."""
     if not len(values):
         return Tempo()
     speed, cadence = (float(value) for value in values)
@@ -117,7 +118,7 @@ def _tempo(values: Any) -> Tempo:
 
 
 def triangle(gram: Float32) -> NDArray[np.float16]:
-    """The upper triangle of a symmetric matrix as float16, which holds all there is to know of it."""
+    """The upper triangle of a symmetric matrix as float16."""
     return gram[_TRIANGLE].astype(np.float16)
 
 
@@ -131,12 +132,12 @@ def from_triangle(values: NDArray[Any]) -> Float32:
 
 
 def gram_matrix(hidden: Float32) -> Float32:
-    """G (eq. 15) of hidden units (n, UNITS): the mean over time of their products."""
+    """Gram matrix G (eq. 15) of hidden units (n, UNITS): the mean over time of their products."""
     return matmul(np.ascontiguousarray(hidden.T), hidden) / np.float32(len(hidden))
 
 
 def blend(styles: Sequence[Style], weights: Sequence[float], name: str = "blend") -> Style:
-    """A mixture of styles; weights should sum to 1, and may lie outside 0..1."""
+    """Mix styles; weights should sum to 1, and may lie outside 0..1."""
     if len(styles) != len(weights) or not styles:
         raise EditError("A blend of styles needs one weight for each style.")
     if len({style.autoencoder for style in styles}) > 1:
@@ -145,11 +146,13 @@ def blend(styles: Sequence[Style], weights: Sequence[float], name: str = "blend"
     licences = "; ".join(sorted({style.licence for style in styles if style.licence}))
     sources = "; ".join(style.source for style in styles)
     tempo = mixed([style.tempo for style in styles], weights)
-    return Style(name, possible(np.asarray(gram, dtype=np.float32)), sources, licences, styles[0].autoencoder, tempo)
+    return Style(
+        name, nearest_gram(np.asarray(gram, dtype=np.float32)), sources, licences, styles[0].autoencoder, tempo
+    )
 
 
-def possible(gram: Float32) -> Float32:
-    """The nearest matrix to a symmetric one that is a Gram matrix: without negative eigenvalues."""
+def nearest_gram(gram: Float32) -> Float32:
+    """The nearest Gram matrix to a symmetric matrix: without its negative eigenvalues."""
     values, vectors = np.linalg.eigh(gram.astype(np.float64))
     if values[0] >= 0:
         return gram
@@ -158,12 +161,12 @@ def possible(gram: Float32) -> Float32:
 
 @dataclass(frozen=True)
 class StyleSettings:
-    """How a style is taken on.
+    """Settings of the style transfer.
 
-    style, content: s and c of eq. 14, on costs that are 1 for the content as it is and for no content at all.
-    amount: 0 keeps the content's own Gram matrix, 1 takes the style's, more exaggerates the difference.
-    start: white noise as in the paper, or the content. seed: of the noise. timing: 0 keeps the content's contacts of
-    the feet, 1 takes those that come with the style; `tempo.retimed` brings speed and cadence before.
+    style, content: s and c of eq. 14, on costs that are 1 for the unchanged content and for no content at all. amount:
+    0 keeps the content's own Gram matrix, 1 takes the style's, more exaggerates the difference. start: white noise as
+    in the paper, or the content. seed: of the noise. timing: 0 keeps the content's foot contacts, 1 takes those that
+    come with the style; `tempo.retimed` brings speed and cadence before.
     """
 
     style: float = 1.0
@@ -175,10 +178,10 @@ class StyleSettings:
 
 
 class Restyle:
-    """The minimisation of eq. 14; `step()` does one iteration until `done`, then ask for `frames`.
+    """The minimization of eq. 14; `step()` does an iteration until `done`, then read `frames`.
 
-    content: (T, FRAME.size) at 60 fps, T even. Hidden units stay at 0 or above, as the encoder gives them:
-    the decoder has never seen others, and without the bound a Gram matrix is met as well by mirrored signs.
+    content: (T, FRAME.size) at 60 fps, T even. Hidden units stay at 0 or above, as those of the encoder: the decoder
+    was never trained on others, and without the bound mirrored signs match a Gram matrix as well.
     """
 
     def __init__(self, autoencoder: Autoencoder, content: Float32, style: Style, settings: StyleSettings) -> None:
@@ -191,7 +194,7 @@ class Restyle:
         self._autoencoder, self._settings = autoencoder, settings
         self._content = self._encoded(content)
         own = gram_matrix(self._content)
-        self._gram = possible(own + np.float32(settings.amount) * (style.gram - own))
+        self._gram = nearest_gram(own + np.float32(settings.amount) * (style.gram - own))
         self._distance = max(float(np.linalg.norm(self._gram - own)), 1e-9)
         self._style_scale = settings.style / self._distance**2
         self._content_scale = settings.content / max(float(np.vdot(self._content, self._content)), 1e-9)
@@ -203,7 +206,7 @@ class Restyle:
 
     @property
     def done(self) -> bool:
-        """Nothing more is to be gained."""
+        """Whether the minimization has converged."""
         return self._search.done
 
     @property
@@ -217,20 +220,21 @@ class Restyle:
         return self._search.evaluations
 
     def step(self) -> None:
-        """One iteration."""
+        """Run one iteration."""
         self._search.step()
 
     @property
     def frames(self) -> Float32:
-        """(T, FRAME.size): the motion of the hidden units so far, encoded and decoded once more.
+        """Frames (T, FRAME.size) of the hidden units so far, encoded and decoded once more.
 
-        Hidden units that are sought one by one are less steady in time than any motion's; this makes them so.
+        Hidden units that are optimized one by one are less steady in time than any motion's; the round trip makes them
+        so.
         """
         once = self._autoencoder.decode(self._search.x)
         return self._autoencoder.decode(self._autoencoder.encode(once))[_MARGIN:-_MARGIN]
 
     def gram_ratio(self, frames: Float32) -> float:
-        """Squared distance of the Gram matrix of frames (T, FRAME.size) to the one wanted, against the content's."""
+        """Squared distance of the Gram matrix of frames (T, FRAME.size) to the target's, relative to the content's."""
         off = gram_matrix(self._encoded(frames)) - self._gram
         return float(np.vdot(off, off)) / self._distance**2
 
@@ -239,7 +243,7 @@ class Restyle:
         return self._autoencoder.encode(np.pad(frames, ((_MARGIN, _MARGIN), (0, 0)), mode="symmetric"))
 
     def _cost(self, hidden: Float32) -> tuple[float, Float32]:
-        """Eq. 14 with the steadiness, and its gradient with respect to the hidden units (n, UNITS)."""
+        """Eq. 14 with the steadiness term, and its gradient with respect to the hidden units (n, UNITS)."""
         off = gram_matrix(hidden) - self._gram
         away = hidden - self._content
         change = np.diff(away, axis=0)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A curve with speeds becomes a motion by way of the motion manifold (Holden et al. 2016, section 6).
+"""Synthesis of motion from a curve with speeds through the motion manifold (Holden et al. 2016, section 6).
 
-Trajectory T (course.py) -> square waves Gamma -> contacts F -> hidden units -> frames -> world, feet planted.
+Trajectory T (synthesis_trajectory.py) -> square waves Gamma -> contacts F -> hidden units -> frames -> world, feet
+planted.
 """
 
 from __future__ import annotations
@@ -44,26 +45,26 @@ from .synthesis_trajectory import Course, course_of
 REACH_FRAMES = 2 * ((FEED_FORWARD_REACH + DECODER_REACH + 1) // 2)
 """Frames to either side of a change of the trajectory or the contacts in which the motion may change."""
 _MARGIN = REACH_FRAMES + 2 * ((FOOTSTEPS_REACH + 1) // 2)
-"""Frames by which the trajectory is extended at both ends, so that no border shows."""
+"""Frames by which the trajectory is extended at both ends, so that no border effect shows."""
 _SWAY = 0.4
-"""Seconds: standard deviation of the filter that tells the sway of the steps from a drift off the curve."""
+"""Standard deviation in seconds of the filter that separates the sway of the steps from a drift off the curve."""
 _GROUND_SMOOTHING = 0.25
-"""Seconds over which the hips follow the height of the ground under the curve."""
+"""Time in seconds over which the hips follow the height of the ground under the curve."""
 _SAME = 1e-4
-"""Differences of T, F and Gamma up to this are rounding."""
+"""Largest difference of T, F or Gamma that counts as rounding."""
 _SHORTEST_SPREAD = 120
-"""Frames over which a difference of the steps' phase is made up for, at least."""
+"""Least number of frames over which a difference of the steps' phase is made up."""
 _GROUP = 10
-"""Characters of a crowd that are made together: few enough for their arrays to stay in the cache."""
+"""Characters of a crowd that are made together, so few that their arrays stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What may be set of a synthesis, beside the curve and the speeds.
+    """Settings of a synthesis beside the curve and the speeds.
 
-    stepping: the artist's parameters of the square waves. phase: radians, where in a step the first frame is.
-    sway: share of the natural swaying of the hips around the curve; 0 keeps them exactly on it.
-    standing_start: set off from rest.
+    stepping: the artist's parameters of the square waves. phase: radians of the step cycle at the first frame. sway:
+    share of the natural sway of the hips around the curve; 0 keeps them exactly on it. standing_start: whether the
+    character sets off from rest.
     """
 
     stepping: Stepping = field(default_factory=Stepping)
@@ -82,7 +83,7 @@ class Networks:
 
     @staticmethod
     def load(folder: Path | str | None = None) -> Networks:
-        """From a folder of weights, or those that travel with the engine. Raises WeightsError."""
+        """Load the networks from a folder of weights, or those that ship with the engine. Raises WeightsError."""
         folder = Path(folder) if folder is not None else weights_folder()
         return Networks(
             Autoencoder.load(folder / "autoencoder.safetensors"),
@@ -110,11 +111,11 @@ class Steps:
 
 
 class Synthesis:
-    """One synthesis in progress. `step()` does a piece of work; repeat until `done`, then ask for `motion()`.
+    """A synthesis in progress. `step()` does a piece of work; repeat until `done`, then call `motion()`.
 
-    Raises ShotError or WeightsError on construction when the shot cannot be synthesised. The speeds of the
-    shot's path tell walking from running; its gaits are not used. previous: a finished synthesis, of which
-    everything is kept that a change of the curve does not touch. ground: heights of the terrain.
+    Raises ShotError or WeightsError on construction when the shot cannot be synthesized. The speeds of the shot's path
+    separate walking from running; its gaits are not used. previous: a finished synthesis, of which all that a change of
+    the curve leaves alone is kept. ground: heights of the terrain.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class Synthesis:
 
     @property
     def done(self) -> bool:
-        """All frames are made."""
+        """Whether all frames are made."""
         return self._motion is not None
 
     @property
@@ -146,7 +147,7 @@ class Synthesis:
         return sum(share for share, part in parts if part is not None)
 
     def step(self) -> None:
-        """Footsteps, then frames, then poses."""
+        """Make footsteps, then frames, then poses."""
         before = self._previous
         if self._steps is None:
             self._steps = footsteps(self.networks, [self.course], [self.options])
@@ -155,10 +156,10 @@ class Synthesis:
         elif self._frames is None:
             inputs = self._steps.inputs()
             if before is None or before._steps is None or before._frames is None:
-                self._frames = synthesise(self.networks, inputs)
+                self._frames = synthesize(self.networks, inputs)
             else:
                 self._frames = _changed(self.networks, inputs, before._steps.inputs(), before._frames)
-            self._previous = None  # else each would keep all before it
+            self._previous = None  # otherwise each would keep its predecessors
         elif self._motion is None:
             self._motion = _motions(
                 self.networks, [self.shot], [self.course], [self.options], self._steps, self._frames, self._ground
@@ -172,22 +173,22 @@ class Synthesis:
         return self._motion
 
     def frames(self) -> Array:
-        """Frames X (T, FRAME.size) at 60 fps as the networks made them, before the feet are planted."""
+        """Frames X (T, FRAME.size) at 60 fps of the networks, before the feet are planted."""
         while self._frames is None:
             self.step()
         return self._frames[0, REACH_FRAMES : REACH_FRAMES + len(self.course.track)]
 
     def contacts(self) -> Array:
-        """Contacts F (T, 4) at 60 fps, 1 on the ground and -1 above it, that the footstep network asked for."""
+        """Contacts F (T, 4) at 60 fps of the footstep network, 1 on the ground and -1 above it."""
         while self._steps is None:
             self.step()
         return self._steps.contacts[0, _MARGIN : _MARGIN + len(self.course.track)]
 
 
 class Crowd:
-    """Many syntheses at once; `step()` does some of the characters, to be used as `Synthesis` is.
+    """Several syntheses together; `step()` does some of the characters, as in `Synthesis`.
 
-    options: one for all or one for each shot.
+    options: for all shots alike, or for each shot.
     """
 
     def __init__(
@@ -206,13 +207,13 @@ class Crowd:
         self._shots, self._options, self._ground = list(shots), each, ground
         for shot in shots:
             _check(shot)
-        # Alike lengths go together, so that little is made in vain.
+        # Characters of similar lengths go together, so that few frames are wasted.
         self._order = sorted(range(len(shots)), key=lambda i: shots[i].frames / shots[i].fps)
         self._made: dict[int, Motion] = {}
 
     @property
     def done(self) -> bool:
-        """All motions are made."""
+        """Whether all motions are made."""
         return len(self._made) == len(self._shots)
 
     @property
@@ -221,7 +222,7 @@ class Crowd:
         return len(self._made) / len(self._shots)
 
     def step(self) -> None:
-        """Make the motions of some more characters: a group for each core, and Esc waits for them."""
+        """Make the motions of some more characters: a group for each core. A cancel waits for them."""
         cores = os.cpu_count() or 1
         chosen = self._order[len(self._made) : len(self._made) + cores * _GROUP]
         groups = [chosen[first : first + _GROUP] for first in range(0, len(chosen), _GROUP)]
@@ -229,7 +230,7 @@ class Crowd:
             # NumPy's large operations let other threads run, so that all cores are used.
             with ThreadPoolExecutor(cores) as pool:
                 made = list(pool.map(self._motions, groups))
-        else:  # whoever knows the ground may not be ready to be asked by several threads
+        else:  # the ground's function may not be safe to call from several threads
             made = [self._motions(group) for group in groups]
         for group, motions in zip(groups, made, strict=True):
             self._made.update(zip(group, motions, strict=True))
@@ -239,7 +240,7 @@ class Crowd:
         shots, options = [self._shots[i] for i in chosen], [self._options[i] for i in chosen]
         courses = [_course(shot, option) for shot, option in zip(shots, options, strict=True)]
         steps = footsteps(self.networks, courses, options)
-        frames = synthesise(self.networks, steps.inputs())
+        frames = synthesize(self.networks, steps.inputs())
         return _motions(self.networks, shots, courses, options, steps, frames, self._ground)
 
     def motions(self) -> list[Motion]:
@@ -250,7 +251,7 @@ class Crowd:
 
 
 def footsteps(networks: Networks, courses: Sequence[Course], options: Sequence[Options]) -> Steps:
-    """When the feet of N characters touch the ground; shorter courses go on to the longest one's length."""
+    """Foot contacts of N characters; shorter courses are extended to the longest one's length."""
     longest = max(len(c.track) for c in courses)
     trajectory = np.stack(
         [np.pad(c.trajectory, ((_MARGIN, _MARGIN + longest - len(c.track)), (0, 0)), mode="edge") for c in courses]
@@ -266,10 +267,10 @@ def footsteps(networks: Networks, courses: Sequence[Course], options: Sequence[O
     return Steps(trajectory, waves, angle, contacts)
 
 
-def synthesise(networks: Networks, inputs: Array) -> Array:
+def synthesize(networks: Networks, inputs: Array) -> Array:
     """Frames X (N, T, FRAME.size), physical units, of inputs [T F] (N, T, LOCOMOTION.size); T even."""
     hidden = networks.locomotion.hidden(inputs)
-    # Decoded behind each other: neighbours reach DECODER_REACH frames into each other, which are margin.
+    # Decoded as one sequence: neighbors reach DECODER_REACH frames into each other, which are margin.
     return networks.autoencoder.decode(hidden.reshape(-1, hidden.shape[-1])).reshape(*inputs.shape[:2], -1)
 
 
@@ -295,7 +296,7 @@ def pose(
 
 
 def _swaying(courses: Array, trajectory: Array, frames: Array) -> Array:
-    """How the root (N, T with margins, 3) moves around the course with each step: x, y, angle."""
+    """Sway (N, T with margins, 3) of the root around the course with each step: x, y, angle."""
     error = frames[..., FRAME.root_velocity.start : FRAME.root_turn.stop].astype(np.float64) - trajectory
     before = courses[:, :1, 2] - np.arange(REACH_FRAMES, 0, -1) * trajectory[:, :1, 2] / FPS
     rest = frames.shape[1] - REACH_FRAMES - courses.shape[1]
@@ -355,7 +356,7 @@ def _motions(
 
 
 def _phase(angle: Array, threshold: Array) -> Array:
-    """Phase (T,) as elsewhere, 0 at the right strike: there sin(omega + pi) rises above the right toe's tau."""
+    """Phase (T,), 0 at the right strike: there sin(omega + pi) rises above the right toe's tau."""
     out: Array = ((angle + np.pi - np.arcsin(np.clip(threshold, -1, 1))) % (2 * np.pi)).astype(np.float32)
     return out
 
@@ -373,8 +374,8 @@ def _gaits(speed: Array) -> Array:
 def _in_step(now: Steps, before: Steps, stepping: Stepping) -> Steps:
     """Steps that after a change of the curve fall on the same frames as before it.
 
-    What the change has added to omega or taken from it is spread over the changed frames, else all later
-    steps would come at other times and all of the motion would be new.
+    The difference that the change makes to omega is spread over the changed frames; otherwise all later steps would
+    come at other times, and all of the motion would be new.
     """
     shared = min(now.waves.shape[1], before.waves.shape[1])
     changed = np.flatnonzero(np.abs(now.waves[0, :shared] - before.waves[0, :shared]).max(1) > _SAME)
@@ -390,7 +391,7 @@ def _in_step(now: Steps, before: Steps, stepping: Stepping) -> Steps:
 
 
 def _changed(networks: Networks, inputs: Array, before: Array, frames: Array) -> Array:
-    """Frames of `inputs`, taken from the `frames` of the inputs `before` where nothing near has changed."""
+    """Frames of `inputs`, copied from the `frames` of the inputs `before` where nothing near has changed."""
     length = inputs.shape[1]
     shared = min(length, before.shape[1])
     fresh = np.ones(length, dtype=bool)
@@ -399,7 +400,7 @@ def _changed(networks: Networks, inputs: Array, before: Array, frames: Array) ->
     out[:, :shared] = frames[:, :shared]
     for start, stop in runs(highest_around(fresh, REACH_FRAMES)):
         begin, end = max(start - REACH_FRAMES, 0) // 2 * 2, min((stop + REACH_FRAMES + 1) // 2 * 2, length)
-        out[:, start:stop] = synthesise(networks, inputs[:, begin:end])[:, start - begin : stop - begin]
+        out[:, start:stop] = synthesize(networks, inputs[:, begin:end])[:, start - begin : stop - begin]
     return out
 
 
@@ -416,5 +417,5 @@ def _check(shot: Shot) -> None:
 
 
 def _even(sequences: Array) -> Array:
-    """Sequences (N, T, d) with an even number of frames: the last one twice if need be."""
+    """Sequences (N, T, d) with an even number of frames: the last frame is repeated if need be."""
     return np.pad(sequences, ((0, 0), (0, sequences.shape[1] % 2), (0, 0)), mode="edge")

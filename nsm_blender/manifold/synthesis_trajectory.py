@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a drawn curve with speeds to the trajectory that the manifold's synthesis takes (Holden et al. 2016, 6.3)."""
+"""From a drawn curve with speeds to the trajectory of the manifold's synthesis (Holden et al. 2016, 6.3)."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from ..planning.path import GroundPath
 from ..shot.shot import PathFollow
 
 BRAKING = 1.5
-"""m/s^2 with which a character comes to rest at the end of a path."""
+"""Deceleration in m/s^2 with which a character comes to rest at the end of a path."""
 _SPEED_SMOOTHING = 0.25
-"""Seconds: a keyed jump of the speed is walked as people do, within about a second."""
+"""Standard deviation in seconds of the filter on the speed, so that a keyed jump is walked within about a second."""
 _PLACE_SMOOTHING = 0.1
+"""Standard deviation in seconds of the filter on places, which cuts a corner by centimeters."""
 _HEADING_SMOOTHING = 0.25
-"""Seconds: a corner is cut by centimetres, and the body turns before and after it."""
+"""Standard deviation in seconds of the filter on the heading, so that the body turns before and after a corner."""
 _STANDING = 0.5
-"""Seconds that one who starts from rest stands."""
+"""Time in seconds that the character stands before it sets off from rest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """Where the root shall be at each frame at 60 fps.
+    """Target of the root at each frame at 60 fps.
 
-    track: (T, 3) x, y and facing angle about +Z, world. trajectory: (T, TRAJECTORY.size), m/s and rad/s in the
-    frame of the track. speed: (T,) m/s along the curve.
+    track: (T, 3) x, y and facing angle about +Z, world. trajectory: (T, TRAJECTORY.size), m/s and rad/s in the frame of
+    the track. speed: (T,) m/s along the curve.
     """
 
     track: Array
@@ -43,8 +44,8 @@ class Course:
 def course_of(follow: PathFollow, fps: float, count: int, *, standing_start: bool = False) -> Course:
     """Walk along a curve for `count` frames at 60 fps at the speeds keyed at `fps`.
 
-    One goes on at the first speed from before the first frame, or (standing_start) sets off from rest, and comes
-    to rest at the end of an open curve.
+    The character moves at the first speed from before the first frame on, or (standing_start) sets off from rest, and
+    comes to rest at the end of an open curve.
     """
     path = GroundPath(np.asarray(follow.points), follow.closed, np.asarray(follow.speed_factors))
     times = np.arange(count) / FPS
@@ -71,7 +72,7 @@ def trajectory_along(track: Array) -> Array:
 
 
 def _smooth(values: Array, seconds: float) -> Array:
-    """Gaussian smoothing of (T, d) that goes on at both ends as there, instead of coming to rest."""
+    """Gaussian smoothing of (T, d) that extrapolates at both ends instead of coming to rest."""
     reach = math.ceil(3 * seconds * FPS)
     steps = np.arange(1, reach + 1)[:, None]
     before = values[:1] - steps[::-1] * (values[1:2] - values[:1])
@@ -80,7 +81,7 @@ def _smooth(values: Array, seconds: float) -> Array:
 
 
 def _along(path: GroundPath, speed: Array, factored: bool) -> tuple[Array, Array]:
-    """Arc length and speed (T,) at each frame; at the end of an open path one brakes and stands."""
+    """Arc length and speed (T,) at each frame; at the end of an open path the character brakes and stands."""
     along = _integrated(path, speed) if factored else np.concatenate(([0.0], np.cumsum(speed[:-1]) / FPS))
     speed = np.append(np.diff(along), 0.0) * FPS
     speed[-1] = speed[-2]
@@ -100,7 +101,7 @@ def _along(path: GroundPath, speed: Array, factored: bool) -> tuple[Array, Array
 
 
 def _integrated(path: GroundPath, speed: Array) -> Array:
-    """Arc length (T,) where the speed changes along the curve too."""
+    """Arc length (T,) for a speed that also varies along the curve."""
     out = np.zeros(len(speed))
     for t in range(len(speed) - 1):
         out[t + 1] = out[t] + speed[t] * path.factor(out[t]) / FPS

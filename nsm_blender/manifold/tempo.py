@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tempo: how fast a motion goes along its path and how often it steps, and a motion brought to another tempo."""
+"""Tempo of a motion, its speed along the path and its cadence, and retiming to another tempo."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from ..motion.skeleton import MODEL_SKELETON
 from .frames import around_root, joint_places
 
 _SMOOTHING = 1 / 3
-"""Seconds that tell the speed of a walk from the sway of its steps."""
+"""Time in seconds that separates the speed of a walk from the sway of its steps."""
 _STANDING, _WALKING = 0.1, 0.3
-"""m/s: below the first a character stands and has no tempo, above the second all of its tempo counts."""
+"""Speeds in m/s: below the first a character stands and has no tempo, and above the second its tempo counts in full."""
 _APART = 0.04
-"""Metres by which one foot is ahead of the other before it counts as ahead."""
+"""Distance in meters by which a foot counts as ahead of the other."""
 _TOES = MODEL_SKELETON.indices(("LeftToe", "RightToe"))
 _MOST = 6.0
-"""Times quicker or slower that a motion becomes at most."""
+"""Largest factor by which a motion becomes quicker or slower."""
 _SAME = 0.02
-"""Share by which a cadence may be off before poses are shifted for it."""
+"""Share by which a cadence may be off before poses are shifted."""
 _LEAST = 0.1
 """Weight of the cycles around a pose below which the motion, too short for them, keeps its own poses."""
 _FADE = 0.5 * np.pi
-"""Phase in radians over which a cycle of steps at the end of the motion comes to count."""
+"""Phase in radians over which a step cycle at the end of the motion fades in."""
 
 
 @dataclass(frozen=True)
 class Tempo:
-    """speed: m/s along the path, cadence: steps a second, each while the character walks; 0 when it never does.
+    """Tempo of a walk. speed: m/s along the path, cadence: steps a second, each while the character walks; 0 without
+    walking.
 
-    A step is a foot that passes the other one: contacts are less certain where feet slide or hardly lift.
+    A step is a foot that passes the other foot: contacts are less certain where feet slide or hardly lift.
     """
 
     speed: float = 0.0
@@ -45,7 +46,7 @@ class Tempo:
 
     @staticmethod
     def of(frames: Array, shown: Array | None = None) -> Tempo:
-        """The tempo of frames (T, FRAME.size) at 60 fps. shown: (T,) whether a frame counts; None: all do."""
+        """Measure the tempo of frames (T, FRAME.size) at 60 fps. shown: (T,) whether a frame counts; None for all."""
         speed = _smooth_speed(np.linalg.norm(frames[:, FRAME.root_velocity], axis=1), FPS)
         walks = speed > _WALKING
         if shown is not None:
@@ -56,7 +57,7 @@ class Tempo:
 
 
 def mixed(tempi: Sequence[Tempo], weights: Sequence[float]) -> Tempo:
-    """A mixture; weights sum to 1 and may lie outside 0..1. Without a tempo where one of them has none."""
+    """Mix tempos; weights sum to 1 and may lie outside 0..1. There is none where one of them has none."""
     speed, cadence = (
         sum(w * value for w, value in zip(weights, values, strict=True)) if all(values) else 0.0
         for values in zip(*((t.speed, t.cadence) for t in tempi), strict=True)
@@ -65,12 +66,12 @@ def mixed(tempi: Sequence[Tempo], weights: Sequence[float]) -> Tempo:
 
 
 def retimed(motion: Motion, tempo: Tempo, share: float) -> Motion:
-    """The motion at another tempo, along the same path to the same end: it lasts longer or shorter.
+    """Retime the motion to another tempo, along the same path to the same end, so that it lasts longer or shorter.
 
-    motion: on the model skeleton, at any rate. share: 0 gives it back, 1 brings its
-    mean speed and cadence to those of `tempo`, between them lies between. It stands as long as before where it
-    stands, and what is faster than the rest stays so. A cadence that changes otherwise than the speed takes poses
-    from the steps before and after, at the phase that is due. Raises EditError when `tempo` is none.
+    motion: on the model skeleton, at any rate. share: 0 keeps it, 1 brings its mean speed and cadence to those of
+    `tempo`, with interpolation between. Standing parts keep their length, and relative speeds stay. A cadence that
+    changes otherwise than the speed takes poses from the steps before and after, at the target phase. Raises EditError
+    when `tempo` is none.
     """
     if not 0 <= share <= 1:
         raise EditError(f"The share of the style's tempo is {share}; it must be between 0 and 1.")
@@ -110,7 +111,7 @@ def _smooth_speed(speed: Array, fps: float) -> Array:
 
 
 def _passing(places: Array) -> Array:
-    """Frames (N,) in which a foot has passed the other one, of joint places (T, J, 3) around the root."""
+    """Frames (N,) in which a foot has passed the other foot, of joint places (T, J, 3) around the root."""
     ahead = places[:, _TOES[1], 1] - places[:, _TOES[0], 1]  # the root faces -y
     frames = np.flatnonzero(np.abs(ahead) > _APART)
     sides = np.sign(ahead[frames])
@@ -118,7 +119,7 @@ def _passing(places: Array) -> Array:
 
 
 def _cadence(places: Array, walks: Array, fps: float) -> float:
-    """Steps a second in those parts of a motion that walk, (T,); 0 when there are none."""
+    """Steps a second in those parts of a motion that walk, (T,); 0 without such parts."""
     passing = _passing(places)
     resting = np.concatenate(([0], np.cumsum(~walks)))
     whole = resting[passing[1:]] == resting[passing[:-1]]
@@ -127,7 +128,7 @@ def _cadence(places: Array, walks: Array, fps: float) -> float:
 
 
 def _phase(places: Array) -> Array:
-    """Phase (T,) in radians, which grows by pi from step to step; there are at least two."""
+    """Phase (T,) in radians, which grows by pi with each step; there are at least two steps."""
     passing, frames = _passing(places), np.arange(len(places))
     first, last = (np.pi / max(passing[i + 1] - passing[i], 1) for i in (0, -2))
     phase = np.interp(frames, passing, np.pi * np.arange(len(passing)))
@@ -135,10 +136,10 @@ def _phase(places: Array) -> Array:
 
 
 def _stepping(motion: Motion, along: Motion, times: Array, phase: Array, more: Array) -> Motion:
-    """`along`, which shows `motion` at `times` (F,) of its frames, with `more` (T,) of its phase (T,) as it goes on.
+    """`along`, which has `motion` at `times` (F,) of its frames, with its phase (T,) advanced by `more` (T,).
 
-    The pose at the phase that is due lies less than a cycle ahead, and less than a cycle behind. Both are mixed, the
-    nearer one more, so that the one that falls out of use has no weight left. Where `more` is 0 the character rests,
+    The pose at the target phase lies less than a cycle ahead, and less than a cycle behind. Both are mixed, the nearer
+    with more weight, so that the pose that falls out of use has no weight left. Where `more` is 0 the character rests,
     in its own pose.
     """
     frames = np.arange(len(motion))
@@ -163,7 +164,7 @@ def _stepping(motion: Motion, along: Motion, times: Array, phase: Array, more: A
 
 
 def _mixed(a: Motion, b: Motion, share: Array, root: Array) -> Motion:
-    """The poses of two motions mixed, `share` (F,) of the second, about the root (F, 4)."""
+    """Mix the poses of two motions about the root (F, 4), with the share (F,) of the second."""
     places, turns = zip(_about_root(a), _about_root(b), strict=True)
     t = share.astype(np.float32)
     hips = places[0] + t[:, None] * (places[1] - places[0])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Costs of a motion as sums of squares, with exact derivatives (section 7.1 of Holden et al. 2016).
 
-A term is a vector of residuals r(X) of the decoded frames X, in units of what one can see, so that terms of
-different kind weigh alike; its cost is |r|^2, its gradient 2 J^T r. Gauss-Newton needs J and J^T apart.
+A term is a vector of residuals r(X) of the decoded frames X, scaled to visible differences so that terms of different
+kinds weigh alike; its cost is |r|^2, its gradient 2 J^T r. Gauss-Newton needs J and J^T apart.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from .frames import joint_places
 from .kinematics import Kinematics, quarter_turn
 
 PLACE_UNIT = 0.01
-"""Metres off a place that count as one unit of residual."""
+"""Distance in meters off a place that counts as one unit of residual."""
 SPEED_UNIT = 0.1
-"""m/s that count as one: a foot that slides so is seen to slide."""
+"""Speed in m/s that counts as one unit of residual: a foot that slides so slides visibly."""
 TURN_UNIT = 0.1
-"""rad/s that count as one."""
+"""Turn rate in rad/s that counts as one unit of residual."""
 BONE_UNIT = 0.005
-"""Metres of a bone's length that count as one."""
+"""Change of a bone's length in meters that counts as one unit of residual."""
 _PINNED = 0.01
-"""Metres along an axis that a pinned joint may be off at the end of a solve."""
+"""Distance in meters along an axis by which a pinned joint may be off at the end of a solve."""
 GAZE_UNIT = 0.05
-"""Length of the difference of two directions that counts as one: about 3 degrees."""
+"""Length of the difference of two unit directions that counts as one unit of residual, about 3 degrees."""
 
 _FEET = MODEL_SKELETON.indices(CONTACT_JOINTS)
 
 
 class Term:
-    """One cost |r|^2."""
+    """A cost |r|^2."""
 
     def residual(self, at: Kinematics) -> Array:
         """r, of any shape."""
         raise NotImplementedError
 
     def tangent(self, at: Kinematics, change: Array) -> Array:
-        """J `change`: how r changes with the frames, to first order. change: (T, FRAME.size)."""
+        """J `change`, the first-order change of r. change: (T, FRAME.size)."""
         raise NotImplementedError
 
     def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
@@ -48,7 +48,7 @@ class Term:
         raise NotImplementedError
 
     def met(self, residual: Array) -> bool:
-        """Whether a solve may end with this residual, if the sum of all costs is low enough."""
+        """Whether a solve may end with this residual if the sum of all costs is low enough."""
         return True
 
 
@@ -90,7 +90,7 @@ class FootSlide(Term):
 
 
 _STRUTS = (("LeftUpLeg", "RightUpLeg"), ("Neck", "LeftShoulder"), ("Neck", "RightShoulder"))
-"""Pairs of joints on one rigid body, whose distance is as fixed as a bone's length."""
+"""Pairs of joints on a rigid body, with a distance as fixed as a bone's length."""
 
 
 class Bones(Term):
@@ -119,7 +119,7 @@ class Bones(Term):
         return np.concatenate((length - self._lengths, self._flat(bones)), axis=1) * self._weight
 
     def tangent(self, at: Kinematics, change: Array) -> Array:
-        """The same shape."""
+        """(T, bones + 3 for each bone of length zero)."""
         direction, _ = self._directions(at)
         bones = self._bones(change)
         along = np.einsum("tbc,tbc->tb", direction, bones)
@@ -142,7 +142,7 @@ class Bones(Term):
         return bones[:, self._points].reshape(len(bones), -1)
 
     def _directions(self, at: Kinematics) -> tuple[Array, Array]:
-        """Unit vectors (T, bones, 3), zero for bones of length zero, and lengths; once for each point of a solve."""
+        """Unit vectors (T, bones, 3), zero for bones of length zero, and lengths; cached for each point of a solve."""
         if self._at is not at:
             bones = self._bones(at.frames)
             length = np.sqrt(np.einsum("tbc,tbc->tb", bones, bones))
@@ -175,18 +175,18 @@ class Trajectory(Term):
 
 
 ROOT = slice(FRAME.root_velocity.start, FRAME.root_turn.stop)
-"""Root velocity and turn of a frame."""
+"""Slice of a frame with the root's velocity and turn."""
 
 RESTING = {"Foot": ANKLE_HEIGHT, "Toe": TOE_HEIGHT}
-"""Metres above the floor of a planted heel (the ankle, when the foot is flat) and toe."""
+"""Height in meters above the floor of a planted heel (the ankle, when the foot is flat) and toe."""
 LOWEST = {"Foot": ANKLE_HEIGHT - 0.015, "Toe": TOE_HEIGHT - 0.005}
-"""Below these the sole is in the floor."""
+"""Height in meters above the floor of the ankle and the toe joint below which the sole is in the floor."""
 
 
 class Floor(Term):
-    """Planted feet at the floor's height, the others not below it.
+    """Planted feet are at the floor's height, the others not below it.
 
-    contacts: (T, 4), 0 or 1. height: metres above the root's z. weight: (T,).
+    contacts: (T, 4), 0 or 1. height: meters above the root's z. weight: (T,).
     """
 
     def __init__(self, contacts: Array, height: float, weight: Array) -> None:
@@ -195,7 +195,7 @@ class Floor(Term):
         self._planted = on.copy()
         for side in ("Left", "Right"):
             heel, toe = CONTACT_JOINTS.index(side + "Foot"), CONTACT_JOINTS.index(side + "Toe")
-            # A heel that stands alone may be an ankle at any angle of the foot.
+            # A heel planted alone says nothing of the ankle's height: the foot may have any angle.
             self._planted[:, heel] &= on[:, toe]
         self._resting = height + np.array([RESTING[p] for p in parts], dtype=np.float32)
         self._lowest = height + np.array([LOWEST[p] for p in parts], dtype=np.float32)
@@ -238,7 +238,7 @@ class Pin(Term):
         at.world_gradient(residual * self._weight, self._joint, out)
 
     def met(self, residual: Array) -> bool:
-        """Near enough for what inverse kinematics adds to be small."""
+        """Whether inverse kinematics can make up for the residual with a small change."""
         held = self._weight > 0.999 * self._weight.max(initial=0.0)
         off = np.where(held, residual / np.maximum(self._weight, 1e-12), 0)
         return bool(np.abs(off).max(initial=0.0) < _PINNED)
@@ -265,18 +265,20 @@ class Pose(Term):
 
 
 GAZE_JOINTS = MODEL_SKELETON.indices(("RightArm", "LeftArm", "Neck", "Head"))
+"""Joints that define the upper body's facing."""
 NECK_TURN = np.radians(50)
-"""How far the head turns on the shoulders; only what is beyond must be turned by the body."""
+"""Largest turn in radians of the head on the shoulders; the body turns by the rest."""
 _SLACK = float(2 * np.sin(NECK_TURN / 2))
+"""Length of the difference of two unit directions NECK_TURN apart."""
 
 
 class Look(Term):
     """The upper body turns so that the head can look at places. target: (T, 3) world. weight: (T,).
 
-    `Head` is the base of the skull, so joint places do not tell how the head turns on the neck. What they
-    tell is f, across the shoulders and up the neck; f is turned up by `tilt`, the neck's mean lean, so that
-    it is level in the given motion. The residual is zero while the target is within NECK_TURN of f; the
-    rotation of the head itself is added afterwards.
+    `Head` is the base of the skull, so joint places do not determine the turn of the head on the neck. They determine
+    f, across the shoulders and up the neck; f is turned up by `tilt`, the neck's mean lean, so that it is level in the
+    given motion. The residual is zero while the target is within NECK_TURN of f; the rotation of the head itself is
+    added afterwards.
     """
 
     def __init__(self, target: Array, tilt: float, weight: Array) -> None:
@@ -300,7 +302,7 @@ class Look(Term):
     def gradient(self, at: Kinematics, residual: Array, out: Array) -> None:
         """See `Term`."""
         difference, left, up, toward = self._parts(at)
-        # Derivatives of normalising and of the slack are symmetric matrices: their own transposes.
+        # Derivatives of normalizing and of the slack are symmetric matrices: their own transposes.
         g = self._softened(difference, residual * self._weight)
         g_cross = np.cos(self._tilt) * _d_unit(np.cross(left, up), g)
         g_left = np.cross(up, g_cross)
@@ -316,7 +318,7 @@ class Look(Term):
         return gaze(places, self._tilt) - normalize(toward), left, up, toward
 
     def _beyond(self, difference: Array) -> Array:
-        """Share (T, 1) of the difference that is more than the neck's."""
+        """Share (T, 1) of the difference that exceeds the neck's turn."""
         size = np.linalg.norm(difference, axis=1, keepdims=True)
         out: Array = np.maximum(0, 1 - _SLACK / np.maximum(size, 1e-9))
         return out
@@ -336,7 +338,7 @@ def gaze(places: Array, tilt: float) -> Array:
 
 
 def _d_unit(v: Array, change: Array) -> Array:
-    """Derivative of v / |v| along `change`, both (T, 3)."""
+    """Derivative (T, 3) of v / |v| along `change`, both (T, 3)."""
     size = np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-9)
     unit = v / size
     out: Array = (change - unit * (unit * change).sum(1, keepdims=True)) / size

@@ -14,15 +14,18 @@ from .imported import ImportedMotion, read_lines, shared_prefix
 from .rotations import Array, conjugate, from_euler, multiply
 
 AMC_FPS = 120.0
-"""AMC files do not state a frame rate; that of the CMU and HDM05 recordings."""
+"""Frame rate in Hz of the CMU and HDM05 recordings: AMC files do not state their own."""
 
 _INCH = 0.0254
+"""Length of an inch in meters: the unit of ASF files."""
 _ROOT_NAME = "root"
+"""Name of the root in ASF and AMC files."""
 
 
 @dataclass
 class _Bone:
-    """One bone. direction and length give its far end; axis (w, x, y, z) its own axes; dof such as ("RX", "RZ")."""
+    """A bone of an ASF file. direction and length give its far end; axis (w, x, y, z) its own axes; dof such as ("RX",
+    "RZ")."""
 
     name: str
     line: int
@@ -38,7 +41,7 @@ class _Skeleton:
     """An ASF file: bones by name in file order, the root first."""
 
     bones: dict[str, _Bone]
-    metres: float
+    meters: float
     radians: float
     """Factor from the file's angles to radians."""
 
@@ -49,8 +52,8 @@ class _Skeleton:
 def load_asf_amc(asf: Path | str, amc: Path | str, fps: float = AMC_FPS) -> ImportedMotion:
     """Read a skeleton and its motion.
 
-    Each bone becomes a joint at its near end that turns as the bone does; the far ends of the last bones
-    become end joints. Raises FileFormatError with one sentence that names file and line.
+    Each bone becomes a joint at its near end that turns as the bone does; the far ends of the last bones become end
+    joints. Raises FileFormatError with one sentence that names file and line.
     """
     skeleton = _AsfReader(Path(asf)).read()
     values = _AmcReader(Path(amc), skeleton).read()
@@ -58,7 +61,7 @@ def load_asf_amc(asf: Path | str, amc: Path | str, fps: float = AMC_FPS) -> Impo
 
 
 def find_asf(amc: Path, others: list[Path]) -> Path:
-    """The skeleton that belongs to `amc`: among `others` or in its folder, the one whose name fits best.
+    """Find the skeleton of `amc`: the file with the best fitting name among `others` or in its folder.
 
     Raises FileFormatError when there is none or when several fit equally well.
     """
@@ -73,7 +76,7 @@ def find_asf(amc: Path, others: list[Path]) -> Path:
 
 
 class _LineReader:
-    """Lines of one file without comments and blanks, with their numbers for messages."""
+    """Lines of a file without comments and blanks, with their numbers for messages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -82,11 +85,11 @@ class _LineReader:
         self.rows = [(n, words) for n, line in enumerate(lines) if (words := line.split("#")[0].split())]
 
     def fail(self, line: int, problem: str) -> NoReturn:
-        """`line` counts from 0, the message from 1."""
+        """Raise FileFormatError. `line` counts from 0, the message from 1."""
         raise FileFormatError(f"{self.path}, line {line + 1}: {problem}")
 
     def number(self, word: str, line: int) -> float:
-        """The finite number that `word` writes."""
+        """Parse `word` as a finite number."""
         try:
             value = float(word)
         except ValueError:
@@ -96,18 +99,18 @@ class _LineReader:
         return value
 
     def numbers(self, words: list[str], count: int, line: int) -> list[float]:
-        """Exactly the first `count` of `words` as numbers."""
+        """Parse exactly the first `count` of `words` as numbers."""
         if len(words) < count:
             self.fail(line, f"{len(words)} values where {count} belong")
         return [self.number(w, line) for w in words[:count]]
 
 
 class _AsfReader(_LineReader):
-    """The sections that matter: units, root, bonedata, hierarchy. Documentation, limits, skin are passed over."""
+    """Reads the sections units, root, bonedata and hierarchy; documentation, limits and skin are skipped."""
 
     def read(self) -> _Skeleton:
         self.skeleton = _Skeleton(
-            {_ROOT_NAME: _Bone(_ROOT_NAME, 0)}, metres=_INCH, radians=np.pi / 180, position=np.zeros(3)
+            {_ROOT_NAME: _Bone(_ROOT_NAME, 0)}, meters=_INCH, radians=np.pi / 180, position=np.zeros(3)
         )
         sections = {
             ":units": self._read_unit,
@@ -140,7 +143,7 @@ class _AsfReader(_LineReader):
             scale = self.numbers(words[1:], 1, line)[0]
             if scale <= 0:
                 self.fail(line, "the length unit must be above zero")
-            self.skeleton.metres = _INCH / scale
+            self.skeleton.meters = _INCH / scale
         elif key == "angle":
             kind = words[1].lower() if len(words) > 1 else ""
             if not kind.startswith(("deg", "rad")):
@@ -214,7 +217,7 @@ class _AsfReader(_LineReader):
         return word.upper()
 
     def _turn(self, order: str, angles: list[float]) -> Array:
-        """Acclaim applies the first axis first, so it is the innermost factor."""
+        """Rotation of Acclaim's angles: the first axis is applied first, so it is the innermost factor."""
         return from_euler(np.array(angles[::-1]) * self.skeleton.radians, order[::-1])
 
     def _finish(self) -> None:
@@ -239,14 +242,14 @@ class _AsfReader(_LineReader):
 
 
 class _AmcReader(_LineReader):
-    """Frames of `NUMBER`, then one line `BONE VALUES...` for each moving bone."""
+    """Reads frames of `NUMBER`, then one line `BONE VALUES...` for each moving bone."""
 
     def __init__(self, path: Path, skeleton: _Skeleton) -> None:
         super().__init__(path)
         self.skeleton = skeleton
 
     def read(self) -> dict[str, Array]:
-        """(T, degrees of freedom) of each moving bone."""
+        """Values (T, degrees of freedom) of each moving bone."""
         self.radians = self.skeleton.radians
         moving = {n: len(b.dof) for n, b in self.skeleton.bones.items() if b.dof}
         values: dict[str, list[list[float]]] = {n: [] for n in moving}
@@ -322,7 +325,7 @@ def _assemble(skeleton: _Skeleton, values: dict[str, Array], source: str, fps: f
         rotations=np.stack(rotations, axis=1),
         fps=fps,
         translations={0: _root_track(skeleton, values, frames)},
-        unit=skeleton.metres,
+        unit=skeleton.meters,
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Out of one pose into a motion, and out of a motion into another pose."""
+"""Blends out of a start pose into a motion, and out of a motion into an end pose."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .skeleton import MODEL_SKELETON
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """A pose of the model skeleton. hips: (3,) metres in the world. rotations: (J, 4) world quaternions."""
+    """A pose of the model skeleton. hips: (3,) meters in the world. rotations: (J, 4) world quaternions."""
 
     hips: Array
     rotations: Array
 
     @property
     def positions(self) -> Array:
-        """Joint places (J, 3)."""
+        """World joint places (J, 3) in meters."""
         return MODEL_SKELETON.positions(self.hips, self.rotations)
 
     @property
     def root(self) -> tuple[float, float, float, float]:
-        """Place x, y under the hips, 0, and the facing angle."""
+        """Root (4,): x, y under the hips, 0, and the facing angle."""
         x, y, z, angle = root_track(self.positions[None], 1.0)[0].tolist()
         return x, y, z, angle
 
@@ -37,10 +37,10 @@ class Pose:
 def blended(
     motion: Motion, start: Pose | None = None, frames_in: int = 0, end: Pose | None = None, frames_out: int = 0
 ) -> Motion:
-    """The motion, out of `start` over its first `frames_in` frames and into `end` over its last `frames_out`.
+    """Blend the motion out of `start` over its first `frames_in` frames and into `end` over its last `frames_out`.
 
-    The poses are turned and moved over the ground to where the motion's root is; their heights stay. Joints are
-    blended in their parents' frames, so that bones keep their lengths.
+    The poses are turned and moved over the ground to the motion's root; their heights stay. Joints are blended in their
+    parents' frames, so that bones keep their lengths.
     """
     if start is not None and frames_in > 0:
         motion = _towards(motion, start, 1 - smoothstep(np.arange(len(motion)) / frames_in))
@@ -50,7 +50,7 @@ def blended(
 
 
 def _towards(motion: Motion, pose: Pose, weights: Array) -> Motion:
-    """The motion mixed with a pose that is carried along with the root; weights (T,), 1 is the pose."""
+    """Mix the motion with a pose that moves with the root; weights: (T,), 1 is the pose."""
     at = np.flatnonzero(weights > 0)
     x, y, _, angle = pose.root
     root = motion.root[at].astype(np.float64)
@@ -62,7 +62,7 @@ def _towards(motion: Motion, pose: Pose, weights: Array) -> Motion:
         MODEL_SKELETON.local_rotations(posed),
         np.repeat(weights[at, None], len(MODEL_SKELETON), 1),
     )
-    # The hips of the pose lie over its root, but for a height.
+    # The pose's hips lie straight above its root.
     place = np.column_stack((root[:, :2], np.full(len(at), pose.hips[2])))
     place[:, :2] += np.array([pose.hips[0] - x, pose.hips[1] - y])
     hips = motion.positions[at, 0] * (1 - weights[at, None]) + place * weights[at, None]
@@ -73,9 +73,9 @@ def _towards(motion: Motion, pose: Pose, weights: Array) -> Motion:
 
 
 def placed(motion: Motion, start: Sequence[float]) -> Motion:
-    """The motion moved over the ground and turned about the vertical so that its root begins at `start`.
+    """Move the motion over the ground and turn it about the vertical so that its root begins at `start`.
 
-    start: x, y, z in metres and the facing angle.
+    start: x, y, z in meters and the facing angle in radians.
     """
     first = motion.root[0].astype(np.float64)
     angle = float(start[3]) - first[3]

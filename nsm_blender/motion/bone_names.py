@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which bone of an imported skeleton is which joint of the model skeleton, from names and hierarchy."""
+"""Maps bones of an imported skeleton to joints of the model skeleton by names and hierarchy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .imported import shared_prefix
 
 SIDES = ("Left", "Right")
 
-# Names of a limb's bones without side, prefix, case and punctuation, the surest first. The parts are
+# Names of a limb's bones without side, prefix, case and punctuation, the likeliest first. The parts are
 # sought in this order and a bone is taken once, which settles the names that mean different bones in
 # different dialects: "LeftShoulder" is the collar bone beside "LeftArm" and the upper arm beside
 # "LeftCollar"; "LeftFoot" is the ball of the foot beside "LeftAnkle".
@@ -32,18 +32,17 @@ _SIDE_FORMS = {"Left": ("left", "l"), "Right": ("right", "r")}
 
 
 def map_bones(names: Sequence[str], parents: Sequence[int], is_end: Sequence[bool], source: str) -> dict[str, int]:
-    """Indices of the bones that are joints of the model skeleton.
+    """Find the indices of the bones that are joints of the model skeleton.
 
-    Hips, both legs to the ankle and both arms to the elbow are always there; Spine, Spine1, Spine2, Neck,
-    Head, collar bones, hands and toes where the skeleton has them. Of a longer spine three bones are
-    chosen, the last at the shoulders; of several neck bones the lowest.
-    Raises RigError that names `source` and what is missing.
+    Hips, both legs to the ankle and both arms to the elbow are always found; Spine, Spine1, Spine2, Neck, Head, collar
+    bones, hands and toes where the skeleton has them. Of a longer spine three bones are chosen, the last at the
+    shoulders; of several neck bones the lowest. Raises RigError that names `source` and what is missing.
     """
     plain = _plain_names(names, is_end)
     found = _limbs(plain)
     missing = [side + part for side in SIDES for part in _NEEDED if side + part not in found]
     if missing:
-        raise RigError(f"{source}: no bone was recognised as {_listed(missing)}; the skeleton has {_sample(names)}")
+        raise RigError(f"{source}: no bone was recognized as {_listed(missing)}; the skeleton has {_sample(names)}")
     tree = _Tree(parents)
     for side in SIDES:
         for upper, lower in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand")):
@@ -86,7 +85,7 @@ def _limbs(plain: Sequence[str]) -> dict[str, int]:
 
 
 def _add_trunk(found: dict[str, int], tree: _Tree, plain: Sequence[str], names: Sequence[str], source: str) -> None:
-    """Hips, spine, neck and head, which are called too many things, from the branches of the tree."""
+    """Add hips, spine, neck and head from the branches of the tree, because their names vary too much."""
     hips = tree.common(found["LeftUpLeg"], found["RightUpLeg"])
     chest = tree.common(found.get("LeftShoulder", found["LeftArm"]), found.get("RightShoulder", found["RightArm"]))
     while plain[chest].startswith("neck") and chest != hips:  # rigs whose collar bones hang on the neck

@@ -22,7 +22,9 @@ _CHANNEL = re.compile(r"([XYZ])(POSITION|ROTATION)", re.IGNORECASE)
 _COUNT = re.compile(r"\s*frames\s*:?\s*(\S+)\s*$", re.IGNORECASE)
 _TIME = re.compile(r"\s*frame\s*time\s*:?\s*(\S+)\s*$", re.IGNORECASE)
 _SLOWEST_FPS = 1.0
+"""Lowest frame rate in Hz that is believed."""
 _FASTEST_FPS = 2000.0
+"""Highest frame rate in Hz that is believed."""
 
 
 @dataclass
@@ -46,7 +48,7 @@ def load_bvh(path: Path | str) -> ImportedMotion:
 
 
 class _Reader:
-    """One pass over one file; `fail` ends it with the line that is to blame."""
+    """Reads a file in one pass; `fail` raises the error with the faulty line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -60,13 +62,13 @@ class _Reader:
         return self._assemble(values, 1.0 / seconds)
 
     def fail(self, line: int, problem: str) -> NoReturn:
-        """`line` counts from 0, the message from 1."""
+        """Raise FileFormatError. `line` counts from 0, the message from 1."""
         raise FileFormatError(f"{self.path}, line {min(line, len(self.lines) - 1) + 1}: {problem}")
 
     # Hierarchy
 
     def _read_hierarchy(self) -> int:
-        """Fill `joints`; returns the line of MOTION."""
+        """Fill `joints` and return the line of MOTION."""
         self.tokens = self._tokenize()
         self.at = 0
         word, line = self._next("HIERARCHY")
@@ -101,7 +103,7 @@ class _Reader:
         return self.tokens[self.at - 1]
 
     def _read_joints(self, line: int) -> None:
-        """From behind ROOT to the closing brace of the root."""
+        """Read from behind ROOT to the closing brace of the root."""
         stack = [self._open_joint(-1, line)]
         while stack:
             word, line = self._next("'}'")
@@ -125,7 +127,7 @@ class _Reader:
                 self.fail(line, f"expected OFFSET, CHANNELS, JOINT, End Site or '}}', found '{word}'")
 
     def _open_joint(self, parent: int, line: int, is_end: bool = False) -> int:
-        """Read the name (which may hold blanks) and the opening brace; returns the new joint's index."""
+        """Read the name (which may contain blanks) and the opening brace; return the new joint's index."""
         words = []
         while (token := self._next("'{'"))[0] != "{":
             if token[0].upper() in _NO_NAMES:
@@ -165,7 +167,7 @@ class _Reader:
     # Motion
 
     def _read_header(self, motion_line: int) -> tuple[int, float, int]:
-        """Number of frames, seconds per frame, first line of data."""
+        """Read the number of frames, the seconds per frame and the first line of data."""
         line, match = self._header_line(motion_line + 1, _COUNT, "'Frames: N'")
         if not match.isdigit() or int(match) == 0:
             self.fail(line, f"'{match}' is no number of frames")
@@ -187,7 +189,7 @@ class _Reader:
         return line, match[1]
 
     def _read_frames(self, first: int, count: int) -> Array:
-        """All channel values (count, channels)."""
+        """Read all channel values (count, channels)."""
         width = sum(len(j.channels) for j in self.joints)
         numbered = [(first + i, words) for i, line in enumerate(self.lines[first:]) if (words := line.split())]
         if any("," in line for line in self.lines[first:]):
@@ -203,7 +205,8 @@ class _Reader:
         return flat.reshape(count, width)
 
     def _check_layout(self, numbered: Sequence[tuple[int, list[str]]], width: int, count: int) -> None:
-        """One frame a line is the rule; a frame over several whole lines, or several a line, are accepted."""
+        """Check the values of each line: a frame a line is the rule; a frame over several lines, or several a line, are
+        accepted."""
         sizes = np.array([len(words) for _, words in numbered], dtype=np.int64)
         ends = np.cumsum(sizes)
         total = int(ends[-1]) if len(ends) else 0
@@ -262,8 +265,8 @@ class _Reader:
 def _translation(values: Array, columns: dict[str, int], offset: Array, is_root: bool) -> Array:
     """Local places (T, 3) of a joint with position channels.
 
-    The channels hold the place itself (then they stay near the offset) or, in some exports, what is
-    added to the offset (then they stay near zero).
+    The channels contain the place itself (then they stay near the offset) or, in some exports, a displacement from the
+    offset (then they stay near zero).
     """
     out = np.tile(offset, (len(values), 1))
     for axis, column in columns.items():
@@ -276,7 +279,7 @@ def _translation(values: Array, columns: dict[str, int], offset: Array, is_root:
 
 
 def _to_float(word: str) -> float | None:
-    """The finite number that `word` writes, with a decimal point or comma, or None."""
+    """Parse a finite number with a decimal point or comma; None when `word` is none."""
     try:
         value = float(word.replace(",", "."))
     except ValueError:
@@ -285,14 +288,14 @@ def _to_float(word: str) -> float | None:
 
 
 def _without_commas(numbered: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    """Rows with decimal commas, or with commas between the values, as rows with points and blanks."""
+    """Rows with decimal commas, or with commas between the values, rewritten with points and blanks."""
     if any("." in word for _, words in numbered for word in words):
         return [(n, " ".join(words).replace(",", " ").split()) for n, words in numbered]
     return [(n, [word.replace(",", ".") for word in words]) for n, words in numbered]
 
 
 def _snap(seconds: float, text: str) -> float:
-    """The frame time, as 1/N when that is what its few printed digits mean (0.0083333 is 120 fps)."""
+    """Frame time, rounded to 1/N when its few printed digits mean that (0.0083333 is 120 fps)."""
     digits = re.search(r"[.,](\d+)$", text)
     step = 10.0 ** -len(digits[1]) if digits else 0.0
     whole = 1.0 / round(1.0 / seconds)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From any imported skeleton to the 22 joints, the T-pose and the axes of the model skeleton.
 
-The world direction of every limb and the performer's own bone lengths stay those of the source. What
-changes is the meaning of "not rotated": in the result it is the T-pose. Where the source's rest pose is
-a standing figure (arms up, half down or down), it is brought to the T-pose by the shortest turns of arms
-and legs; where it is not (some files rest with every bone along one axis), standing frames of the motion
-take its place.
+The world direction of every limb and the performer's own bone lengths stay those of the source. Only the meaning of
+"not rotated" changes: in the result it is the T-pose. Where the source's rest pose is a standing figure (arms up, half
+down or down), it is brought to the T-pose by the shortest turns of arms and legs; where it is not (some files rest with
+every bone along one axis), standing frames of the motion take its place.
 """
 
 from __future__ import annotations
@@ -26,12 +25,13 @@ from .source import NAMES, PARENT, Source, found_above
 from .tpose import tpose_rotations
 
 MODEL_LEG = 0.83774
-"""Hip to ankle of the model skeleton, metres."""
+"""Distance in meters from hip to ankle of the model skeleton."""
 
-# Metres per unit and the leg lengths (metres) for which it is believed: metres, cm, mm for figures of any
-# build; inches and CMU's unit (0.45 of which make an inch) for people.
 _ANY_BUILD, _PERSON = (0.5, 1.3), (0.7, 1.05)
+"""Least and largest leg length in meters of figures of any build, and of people."""
 _UNITS = ((1.0, _ANY_BUILD), (0.01, _ANY_BUILD), (0.001, _ANY_BUILD), (0.0254, _PERSON), (0.0254 / 0.45, _PERSON))
+"""Meters per unit and the leg lengths for which the unit is believed: meters, cm, mm, inches, and CMU's unit, of which
+0.45 make an inch."""
 
 # A joint's bone in the T-pose is the one to this child.
 _MAIN_CHILD = {"Spine": "Spine1", "Spine1": "Spine2", "Neck": "Head"} | {
@@ -48,18 +48,19 @@ _MAIN_CHILD = {"Spine": "Spine1", "Spine1": "Spine2", "Neck": "Head"} | {
 }
 
 _AIM_TOLERANCE = np.radians(0.2)
+"""Largest spread in radians of a bone's direction that counts as rigid; beyond it the bone is aimed at the next
+joint."""
 
 
 def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None = None) -> Clip:
     """Bring imported motion to the model skeleton's joints and axes.
 
-    up: "y", "z" or "auto". scale: metres per unit of the file, None guesses it from the leg's length.
-    Returns a Clip at the file's frame rate, float32, on the performer's own bone lengths, in the file's
-    place and heading; it is moved up or down so that in stance the ball of the lower foot is at TOE_HEIGHT,
-    and feet are level where they stand.
-    `meta["import"]` tells what was guessed and what was made up; its `floor` is the height, in metres of the file's
-    space, that became 0.
-    Raises RigError when hips, legs or arms are missing, or units or rest pose cannot be made out.
+    up: "y", "z" or "auto". scale: meters per unit of the file; None guesses it from the leg's length. Returns a Clip at
+    the file's frame rate, float32, on the performer's own bone lengths, in the file's place and heading; it is moved up
+    or down so that in stance the ball of the lower foot is at TOE_HEIGHT, and feet are level in stance.
+    `meta["import"]` records what was guessed and what was filled in; its `floor` is the height, in meters of the file's
+    space, that became 0. Raises RigError when hips, legs or arms are missing, or when units or rest pose cannot be
+    determined.
     """
     notes: list[str] = []
     bones = map_bones(motion.names, motion.parents, motion.is_end, motion.source)
@@ -69,12 +70,12 @@ def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None =
     source = _turned(motion, positions, rotations, bones, up)
     tpose = tpose_rotations(source, notes)
     places = _tpose_places(source, tpose, notes)
-    metres = _metres_per_unit(source, scale)
+    meters = _metres_per_unit(source, scale)
 
     turns = _world_rotations(source, tpose, places)
-    offsets = np.array([places[n] - places[PARENT[n]] if PARENT[n] else np.zeros(3) for n in NAMES]) * metres
+    offsets = np.array([places[n] - places[PARENT[n]] if PARENT[n] else np.zeros(3) for n in NAMES]) * meters
     skeleton = Skeleton(NAMES, MODEL_SKELETON.parents, offsets)
-    root = source.positions[:, bones["Hips"]] * metres
+    root = source.positions[:, bones["Hips"]] * meters
     local = make_continuous(skeleton.local_rotations(turns))
     floor = floor_height(skeleton.positions(root, turns), motion.fps)
     root[:, 2] -= floor
@@ -86,16 +87,17 @@ def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None =
             fps=motion.fps,
             meta={
                 "source": motion.source,
-                "import": {"up": up, "metres_per_unit": round(metres, 6), "floor": round(floor, 4), "notes": notes},
+                "import": {"up": up, "metres_per_unit": round(meters, 6), "floor": round(floor, 4), "notes": notes},
             },
         )
     )
 
 
 def floor_height(positions: Array, fps: float) -> float:
-    """Height of the ground under a figure (T, 22, 3), metres: the ball of the lower foot in stance less TOE_HEIGHT.
+    """Height in meters of the ground under a figure (T, 22, 3): the ball of the lower foot in stance less TOE_HEIGHT.
 
-    Stance is where the lower foot is slow; a low percentile, so that steps and platforms stay above it.
+    Stance is where the lower foot is slow; a low percentile is taken, so that steps and platforms stay above the
+    ground.
     """
     toes = positions[:, MODEL_SKELETON.indices(("LeftToe", "RightToe"))]
     low = np.argmin(toes[..., 2], axis=1)
@@ -112,7 +114,7 @@ def floor_height(positions: Array, fps: float) -> float:
 
 
 def _guess_up(positions: Array, rest: Array, bones: Mapping[str, int]) -> str:
-    """ "y" or "z": along which the figure stands in the motion; its rest pose has half a vote.
+    """Guess "y" or "z", the axis along which the figure stands in the motion; its rest pose has half a vote.
 
     The rest pose decides where the figure lies for a part of the motion.
     """
@@ -135,7 +137,8 @@ def _turned(motion: ImportedMotion, positions: Array, rotations: Array, bones: M
 
 
 def _metres_per_unit(source: Source, scale: float | None) -> float:
-    """The given scale, the one that the file states, or the unit in which the leg has a person's length."""
+    """Meters per unit: the given scale, the scale that the file states, or the unit in which the leg has a person's
+    length."""
     if scale is not None:
         return scale
     leg = 2 * float(
@@ -153,7 +156,7 @@ def _metres_per_unit(source: Source, scale: float | None) -> float:
             return unit
     raise RigError(
         f"{source.motion.source}: a leg is {leg:.4g} units long, which is a person's in no usual unit; "
-        f"give the metres per unit (--scale)"
+        f"give the meters per unit (--scale)"
     )
 
 
@@ -209,8 +212,8 @@ def _tpose_places(source: Source, tpose: Mapping[str, Array], notes: list[str]) 
 def _restore_thorax(places: dict[str, Array], ratio: float) -> None:
     """Lift neck and shoulders where they sit in the last spine joint.
 
-    CMU's recordings as BVH by B. Hahne lack the thorax, and everything above sits 12 cm too low; the bone
-    below it has nearly its length.
+    CMU's recordings as BVH by B. Hahne lack the thorax, and everything above sits 12 cm too low; the bone below has
+    nearly its length.
     """
     above = [n for n in ("Neck", "LeftShoulder", "RightShoulder") if n in places]
     if len(above) < 3 or "Spine1" not in places or "Spine2" not in places:
@@ -227,10 +230,10 @@ def _restore_thorax(places: dict[str, Array], ratio: float) -> None:
 
 
 def _world_rotations(source: Source, tpose: Mapping[str, Array], places: Mapping[str, Array]) -> Array:
-    """World rotations (T, 22, 4) against the T-pose; joints that were filled in turn with the joint above.
+    """World rotations (T, 22, 4) against the T-pose; filled-in joints turn with the joint above.
 
-    Where bones were merged (a fourth spine bone, a second neck bone) or joints slide, the bone is aimed at
-    the place of the next joint, so that only its length differs.
+    Where bones were merged (a fourth spine bone, a second neck bone) or joints slide, the bone is aimed at the next
+    joint, so that only its length differs.
     """
     out = np.empty((len(source.positions), len(NAMES), 4))
     for i, name in enumerate(NAMES):

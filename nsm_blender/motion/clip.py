@@ -14,10 +14,10 @@ from .skeleton import Skeleton
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """Motion of one skeleton at a fixed rate, in Blender's frame (Z up, metres, floor at z = 0).
+    """Motion of a skeleton at a fixed rate, in Blender's frame (Z up, meters, floor at z = 0).
 
-    root: (T, 3) world place of joint 0. rotations: (T, J, 4) local to the parent.
-    meta: what the source said of it (name, tags, subject, licence, ...).
+    root: (T, 3) world place of joint 0. rotations: (T, J, 4) local to the parent. meta: data of the source (name, tags,
+    subject, licence, ...).
     """
 
     skeleton: Skeleton
@@ -44,7 +44,7 @@ class Clip:
         return self.skeleton.forward(self.root, self.rotations)
 
     def cut(self, start: int, stop: int) -> Clip:
-        """Frames start..stop-1 as a clip of its own."""
+        """Frames start..stop-1 as a new clip."""
         return replace(self, root=self.root[start:stop], rotations=self.rotations[start:stop])
 
     def resampled(self, fps: float) -> Clip:
@@ -55,7 +55,7 @@ class Clip:
         return replace(_sample(self, np.arange(count) * self.fps / fps), fps=fps)
 
     def time_warped(self, speed: float) -> Clip:
-        """The motion played `speed` times as fast, at the same frame rate."""
+        """The motion at `speed` times its pace, at the same frame rate."""
         count = int(np.floor((len(self) - 1) / speed + 1e-6)) + 1
         return _sample(self, np.arange(count) * speed)
 

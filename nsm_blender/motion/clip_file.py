@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Clips on disk: one .npz a clip, and the index.json of a folder of them.
 
-Arrays of a clip file: `root` (T, 3) float32 metres, `rotations` (T, 22, 4) int16 (w, x, y, z times
-32767, local to the parent), `offsets` (22, 3) float32 metres, `fps`, `meta` (JSON text).
-On disk +Y is up, the figure faces +Z and its left hand points to +X; only this file knows of that.
+Arrays of a clip file: `root` (T, 3) float32 meters, `rotations` (T, 22, 4) int16 (w, x, y, z times 32767, local to the
+parent), `offsets` (22, 3) float32 meters, `fps`, `meta` (JSON text). On disk +Y is up, the figure faces +Z and its left
+hand points to +X; no other file uses these axes.
 """
 
 from __future__ import annotations
@@ -25,16 +25,20 @@ from .rotations import Array, make_continuous
 from .skeleton import MODEL_SKELETON, Skeleton
 
 INDEX_NAME = "index.json"
+"""File name of a library's index."""
 CLIPS_FOLDER = "clips"
+"""Folder of a library's clips."""
 INDEX_FORMAT = 1
+"""Version of the index's format."""
 
 _KEYS = ("root", "rotations", "offsets", "fps", "meta")
 _SCALE = 32767.0
+"""Integer that stands for 1 in stored quaternions, the largest of int16."""
 
 
 @dataclass(frozen=True)
 class LibraryEntry:
-    """One clip of a library folder. `path` is where its file lies; `meta` is its whole entry in the index."""
+    """A clip of a library folder. `path` is its file; `meta` is its whole entry in the index."""
 
     name: str
     path: Path
@@ -127,7 +131,7 @@ def save_clip(clip: Clip, path: Path | str) -> None:
 
 
 def load_library(folder: Path | str) -> list[LibraryEntry]:
-    """The entries of FOLDER/index.json, in its order. Raises FileFormatError when it is missing or malformed."""
+    """Read the entries of FOLDER/index.json, in its order. Raises FileFormatError when it is missing or malformed."""
     folder = Path(folder)
     path = folder / INDEX_NAME
     index = _read_index(path)
@@ -135,7 +139,7 @@ def load_library(folder: Path | str) -> list[LibraryEntry]:
     for number, entry in enumerate(index["clips"]):
         try:
             name = str(entry["name"])
-            if Path(name).name != name:  # a name from elsewhere must not lead out of the folder
+            if Path(name).name != name:  # a name from outside must not lead out of the folder
                 raise ValueError(name)
             entries.append(
                 LibraryEntry(
@@ -155,10 +159,10 @@ def load_library(folder: Path | str) -> list[LibraryEntry]:
 
 
 def update_library(folder: Path | str, clips: Iterable[Clip]) -> None:
-    """Save `clips` under FOLDER/clips and put their entries into FOLDER/index.json (same names are replaced).
+    """Save `clips` under FOLDER/clips and put their entries into FOLDER/index.json, replacing entries of the same name.
 
-    Every clip needs a name in its meta. Raises FileFormatError when an index is there but malformed;
-    then nothing is written.
+    Every clip needs a name in its meta. Raises FileFormatError when an existing index is malformed; then nothing is
+    written.
     """
     folder = Path(folder)
     path = folder / INDEX_NAME

@@ -10,25 +10,27 @@ from .rotations import Array
 from .skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
 SPEED_LIMIT = 0.4
-"""m/s below which a foot joint counts as planted; a swinging toe moves at 2 m/s and more."""
+"""Speed in m/s below which a foot joint counts as planted; a swinging toe moves at 2 m/s and more."""
 HEIGHT_LIMIT = {"Foot": ANKLE_HEIGHT + 0.03, "Toe": TOE_HEIGHT + 0.025}
-"""Metres above which a joint is not on flat ground, however slow it is."""
+"""Height in meters above which a joint is off flat ground, however slow it is."""
 HEEL_LIFTED = 0.006
-"""Metres by which the ankle rises over the ball of the foot, against a flat foot, when the heel leaves the ground."""
+"""Rise in meters of the ankle over the ball, against a flat foot, at which the heel leaves the ground."""
 BALL_LIFTED = 0.008
-"""Metres above its median height in a contact at which the ball of the foot leaves the ground."""
+"""Height in meters above its median in a contact at which the ball of the foot leaves the ground."""
 STEPPING = 0.8
-"""m/s over the ground at which a foot steps, whatever its label: feet that networks hold still slide at 0.1 to 0.3."""
+"""Speed in m/s over the ground at which a foot steps, whatever its label: feet in contact slide at 0.1 to 0.3 m/s in a
+network's motion."""
 LEAPING = 1.0
-"""m/s over the ground that the slower foot has at least while the character leaps, with both feet in the air."""
+"""Least speed in m/s over the ground of the slower foot while the character leaps, with both feet in the air."""
 HALTED = 0.3
-"""m/s, in space, below which a foot that is said to be off stands while the other is off, too."""
+"""Speed in m/s, in space, below which a foot labeled as lifted stands while the other foot is lifted, too."""
 PIVOT = np.radians(8)
-"""Radians from its mean direction in a contact at which a foot pivots on its ball, and its heel leaves the place."""
+"""Angle in radians from its mean direction in a contact at which a foot pivots on its ball, so that its heel moves."""
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _SHORTEST = 0.05
+"""Shortest contact, and shortest gap between contacts, in seconds."""
 _STEP = 0.2
-"""Seconds that a step takes at least: a foot that is off for less would dart to its next place."""
+"""Shortest step in seconds: a foot that is lifted for less would dart to its next place."""
 
 
 def foot_contacts(positions: Array, fps: float) -> Array:
@@ -49,9 +51,9 @@ def foot_contacts(positions: Array, fps: float) -> Array:
 def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
     """Contacts (T, 4), 0 or 1, of CONTACT_JOINTS on which a foot can be locked.
 
-    labels: (T, 4), above 0.5 in contact, as a network predicts them. positions: (T, J, 3) world, joints of the model
-    skeleton. Flicker goes, and so do contacts of a foot that rolls off the ground, pivots on its ball or is moved; but
-    of two feet that move slowly one stands.
+    labels: (T, 4), above 0.5 in contact, as predicted by a network. positions: (T, J, 3) world, joints of the model
+    skeleton. Removes flicker and contacts of a foot that rolls off the ground, pivots on its ball or moves; but of two
+    feet that move slowly, one stays in contact.
     """
     out = np.zeros((len(labels), len(CONTACT_JOINTS)), dtype=np.float32)
     shortest = max(round(_SHORTEST * fps), 2)
@@ -85,10 +87,10 @@ def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
 
 
 def _bearing(labels: Array, speed: Array, halted: Array) -> Array:
-    """Mask (T, 2) of the feet that bear the body while both are said to be off, or move; none when both leap.
+    """Mask (T, 2) of the feet that bear the body while both are labeled as lifted, or move; empty when both leap.
 
-    labels: (T, 4) of CONTACT_JOINTS. speed: (T, 2) of the balls of the feet over the ground, in m/s. halted:
-    (T, 2) where they do not move, neither along the ground nor up.
+    labels: (T, 4) of CONTACT_JOINTS. speed: (T, 2) of the balls of the feet over the ground, in m/s. halted: (T, 2)
+    frames in which they move neither along the ground nor up.
     """
     down = (labels.reshape(-1, 2, 2) > 0.5).any(axis=2)
     unsupported = (~down | (speed >= STEPPING)).all(axis=1, keepdims=True)
@@ -98,7 +100,7 @@ def _bearing(labels: Array, speed: Array, halted: Array) -> Array:
 
 
 def _stepping(standing: Array, frames: int) -> Array:
-    """Mask (T,) of the steps between contacts `standing` (T,), each widened to both sides to last `frames`."""
+    """Mask (T,) of the steps between contacts `standing` (T,), each widened on both sides to last `frames`."""
     out = ~standing
     for start, stop in runs(~standing):
         if start > 0 and stop < len(standing):

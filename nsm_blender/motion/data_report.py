@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is in a clip: length, gaits, speeds, and the frames that a person should look at."""
+"""Report of a clip: length, gaits, speeds, and the frames that a person should look at."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ from .rotations import Array, normalize, rotate
 from .skeleton import CONTACT_JOINTS, TOE_HEIGHT
 
 SPEED_PERCENTILES = (5, 25, 50, 75, 95)
+"""Percentiles of the speed that are reported."""
 SHORTEST = 10
-"""Frames below which a clip is not labelled."""
+"""Length in frames below which a clip is not labeled."""
 _KNEE_BACKWARD = np.radians(-12)
+"""Bend in radians below which a knee bends backward."""
 _ON_FLOOR = 0.015
-"""Metres above its place in stance that a heel or toe may be and still carry weight."""
+"""Height in meters above its place in stance up to which a heel or toe may carry weight."""
 _SLIDE_SPEED = 0.25
+"""Speed in m/s from which a foot on the floor slides."""
 _SHORTEST_SLIDE = 0.1
+"""Shortest slide in seconds that is reported."""
 _FASTEST_JOINT = 16.0
-"""m/s; a hard punch or kick reaches 14."""
+"""Speed in m/s from which a joint jumps; a hard punch or kick reaches 14 m/s."""
 
 
 @dataclass(frozen=True)
 class ClipReport:
-    """Figures of one clip. speeds: m/s over the ground at SPEED_PERCENTILES; gait_seconds: by name of the gait."""
+    """Figures of a clip. speeds: m/s over the ground at SPEED_PERCENTILES; gait_seconds: by name of the gait."""
 
     name: str
     frames: int
@@ -40,7 +44,7 @@ class ClipReport:
     doubts: tuple[Doubt, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """The report as JSON can hold it."""
+        """The report as plain JSON data."""
         return {
             "name": self.name,
             "frames": self.frames,
@@ -76,7 +80,8 @@ def report(clip: Clip) -> ClipReport:
 
 
 def motion_doubts(clip: Clip) -> tuple[Doubt, ...]:
-    """Frames in which the recording itself looks wrong: joints that jump, feet that slide, knees that bend backward."""
+    """Find frames in which the recording itself looks wrong: joints that jump, feet that slide, knees that bend
+    backward."""
     positions, rotations = clip.world()
     found = []
     for side in ("Left", "Right"):
@@ -96,7 +101,7 @@ def motion_doubts(clip: Clip) -> tuple[Doubt, ...]:
 
 
 def _sliding(clip: Clip, positions: Array) -> Array:
-    """Frames (T,) in which a toe is on the floor and yet no toe or heel that is low rests."""
+    """Mask (T,) of the frames in which a toe is on the floor and no low toe or heel rests."""
     joints = clip.skeleton.indices(CONTACT_JOINTS)
     height = positions[:, joints, 2] - np.array(
         [
@@ -112,7 +117,7 @@ def _sliding(clip: Clip, positions: Array) -> Array:
 
 
 def _knee_bend(clip: Clip, positions: Array, rotations: Array, side: str) -> Array:
-    """Radians (T,) that a knee is bent, negative to the front, about the thigh's own side-to-side axis."""
+    """Bend (T,) of a knee in radians, negative to the front, about the thigh's own side-to-side axis."""
     hip, knee, ankle = clip.skeleton.indices((side + "UpLeg", side + "Leg", side + "Foot"))
     thigh = normalize(positions[:, knee] - positions[:, hip])
     shin = normalize(positions[:, ankle] - positions[:, knee])
@@ -122,7 +127,7 @@ def _knee_bend(clip: Clip, positions: Array, rotations: Array, side: str) -> Arr
 
 
 def table(reports: Sequence[ClipReport]) -> str:
-    """A readable table, one line a clip, totals below."""
+    """Format a readable table, a line a clip, totals below."""
     width = max([len(r.name) for r in reports] + [5])
     gaits = " ".join(g.rjust(7) for g in GAITS)
     lines = [f"{'clip'.ljust(width)} frames   fps seconds {gaits}   p50 m/s p95 m/s doubts"]
@@ -142,5 +147,5 @@ def table(reports: Sequence[ClipReport]) -> str:
 
 
 def doubt_lines(doubts: Iterable[Doubt]) -> list[str]:
-    """One line a doubtful stretch, frames counted from 0, the last one included."""
+    """Format a line for each doubtful range of frames, counted from 0, the last frame included."""
     return [f"  frames {d.start} to {d.stop - 1}: {d.reason}" for d in doubts]

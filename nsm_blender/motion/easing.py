@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Easing: how a weight rises from 0 to 1."""
+"""Easing curves: weights that rise smoothly from 0 to 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .rotations import Array
 
 
 def smoothstep(t: Array) -> Array:
-    """3 t^2 - 2 t^3 of `t` (...) clipped to 0..1: rises from 0 to 1 without speed at either end."""
+    """Evaluate 3 t^2 - 2 t^3 for `t` (...) clipped to 0..1: it rises from 0 to 1 without speed at either end."""
     t = np.clip(t, 0.0, 1.0)
     out: Array = t * t * (3 - 2 * t)
     return out

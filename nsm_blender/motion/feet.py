@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Feet whose rest pose says nothing of their roll, set level by the frames in which they stand."""
+"""Leveling of feet whose rest pose does not define their roll, from the frames in which they stand."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from .rotations import Array, conjugate, from_axis_angle, make_continuous, multi
 from .skeleton import ANKLE_HEIGHT, TOE_HEIGHT
 
 _SLOW = 0.25
-"""m/s below which the toe stands."""
+"""Speed in m/s below which the toe stands."""
 _ABOVE = 0.04
-"""Metres above their standing height that heel and toe may be; higher, the foot rests on its tip."""
+"""Height in meters of heel and toe above their standing height up to which the foot stands flat and not on its tip."""
 _LEAST_SECONDS = 0.2
+"""Least time in seconds that a foot must stand in a clip to be leveled."""
 _MOST_ROLL = np.radians(50)
+"""Largest roll in radians that is believed."""
 
 
 def level_feet(clip: Clip) -> Clip:
-    """Roll each foot about the line from ankle to toe so that it is level, on average, where it stands.
+    """Roll each foot about the line from ankle to toe so that it is level, on average, in stance.
 
-    No joint moves; only the meaning of "not rolled" changes. Recordings whose rest pose has the legs apart
-    come with feet that stand on their edges by as much (20 degrees in CMU's). A foot that hardly stands
-    in the clip is left alone. The clip's joints carry the model's names, the floor is at z = 0.
+    No joint moves; only the meaning of "not rolled" changes. Recordings whose rest pose has the legs apart come with
+    feet that stand on their edges by as much (20 degrees in CMU's). A foot that hardly stands in the clip is left
+    alone. The clip's joints carry the model's names; the floor is at z = 0.
     """
     positions, rotations = clip.world()
     skeleton = clip.skeleton
@@ -46,7 +48,8 @@ def level_feet(clip: Clip) -> Clip:
 
 
 def _stance(ankle: Array, toe: Array, rise: float, fps: float) -> Array:
-    """Frames (T,) in which a foot stands flat. rise: ankle above toe in the rest pose."""
+    """Mask (T,) of the frames in which a foot stands flat. rise: of the ankle above the toe in the rest pose, in
+    meters."""
     if len(toe) < 2:
         return np.zeros(len(toe), dtype=bool)
     speed = np.linalg.norm(np.gradient(toe, axis=0), axis=-1) * fps
@@ -56,6 +59,6 @@ def _stance(ankle: Array, toe: Array, rise: float, fps: float) -> Array:
 
 
 def _angle_about(axis: Array, a: Array, b: Array) -> float:
-    """Angle that turns `a` to `b` about the unit `axis`, as far as the axis allows."""
+    """Angle in radians about the unit `axis` that turns `a` nearest to `b`."""
     a, b = a - axis * (axis @ a), b - axis * (axis @ b)
     return float(np.arctan2(axis @ np.cross(a, b), a @ b))

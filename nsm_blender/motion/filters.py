@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small filters along the time axis."""
+"""Filters along the time axis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .rotations import Array
 
 
 def gaussian(x: Array, sigma: float) -> Array:
-    """Gaussian smoothing of `x` (T, ...) along time, `sigma` in frames; ends are held."""
+    """Smooth `x` (T, ...) along time with a Gaussian, `sigma` in frames; ends are held."""
     if sigma <= 0 or len(x) < 2:
         return x
     radius = int(np.ceil(3 * sigma))
@@ -22,7 +22,7 @@ def gaussian(x: Array, sigma: float) -> Array:
 
 
 def highest_around(x: Array, frames: int) -> Array:
-    """The largest of `x` (T, ...) from `frames` before to `frames` after each; ends are held."""
+    """Running maximum of `x` (T, ...) from `frames` before to `frames` after each frame; ends are held."""
     padded = np.pad(x, ((frames, frames), *((0, 0),) * (x.ndim - 1)), mode="edge")
     out: Array = np.lib.stride_tricks.sliding_window_view(padded, 2 * frames + 1, axis=0).max(-1)
     return out

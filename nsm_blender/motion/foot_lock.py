@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Feet that stand stay where they are: contact labels, offsets that glide, two-bone IK, for many characters at once."""
+"""Foot lock: feet in contact stay where they are, by contact labels, gliding offsets and two-bone inverse kinematics,
+for many characters at once."""
 
 from __future__ import annotations
 
@@ -17,36 +18,37 @@ from .rotations import Array, between, from_exponential_map, multiply, rotate, t
 from .skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
 Heights = Callable[[Array], Array]
-"""Heights (...) in metres of the ground at places (..., 2)."""
+"""Heights (...) in meters of the ground at places (..., 2)."""
 
 _LONGEST_GLIDE = 24
 """Frames over which an offset fades to nothing when the next contact is far away."""
 _FOOT_GLIDE = 12
-"""The same for the foot's rotation: a heel that was held must catch up with its rise."""
+"""Frames over which the offset of a foot's rotation fades: a held heel must catch up with its rise."""
 _AFTERWARD = 10
-"""Frames after a contact in which a foot takes up its own speed, and before one in which it gives it up."""
+"""Frames after a contact in which a foot takes up its own speed, and before a contact in which it gives it up."""
 _STRETCH = 0.985
 """Share of its length to which a standing leg may stretch, or as far as the motion stretches it; beyond, its knee would
 snap straight and back."""
 _LONGEST_STRETCH = 0.992
-"""Share of its length that a standing leg comes to at most; as its heel rolls off, the foot rolls further instead."""
+"""Largest share of its length that a standing leg reaches; as its heel rolls off, the foot rolls farther instead."""
 _LARGEST_ROLL = math.radians(40)
-"""Radians by which a heel is raised at most, beyond how the motion has it, so that the leg reaches."""
+"""Largest angle in radians by which a heel is raised beyond the motion's, so that the leg reaches."""
 _SLACK = 0.95
 """Share of its length beyond which a swinging leg stretches ever less."""
 _CLEARANCE = 0.025
-"""Metres above its height on the ground that a toe passes at least, in a step."""
+"""Least height in meters of a toe above its standing height in the middle of a step."""
 _STRIDE = 0.15
-"""Metres over the ground of a step that has all of this clearance."""
+"""Length in meters over the ground from which a step has all of the toe's clearance."""
 _LIFTS = 8
-"""Frames in which a toe comes up to this clearance after a contact, and down from it to the next."""
+"""Frames in which a toe rises to its clearance after a contact, and sinks from it before the next."""
 _UNROLLED = 0.005
-"""Metres of the ball's rise while the foot rolls off, of which half are taken for noise and left out."""
-_BLUNT = 0.006
-"""Metres over which the floor begins to push a foot up."""
+"""Rise in meters of the ball while the foot rolls off, half of which is taken for noise and left out."""
+_SMOOTH_FLOOR = 0.006
+"""Distance in meters to the floor within which it begins to push a foot up, so that the height has no kink."""
 _LARGEST_DROP = 0.12
+"""Largest drop in meters of the hips for feet out of reach."""
 _DROP_SPREAD = 0.3
-"""Seconds to both sides, about half a step, over which the hips sink for a foot that is out of reach."""
+"""Time in seconds to both sides, about half a step, over which the hips sink for a foot that is out of reach."""
 _SIDES = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
 
 
@@ -92,9 +94,9 @@ class Stances:
     def glide(self, values: Array, longest: int = _LONGEST_GLIDE) -> None:
         """Fill `values` between stances, in place: smoothly from the end of one to the start of the next.
 
-        Where they lie more than two times `longest` frames apart, and before the first and after the last, by
-        way of nothing. They leave a stance and come to the next as fast as they change inside: a foot that is
-        held against its speed has none on either side of a contact.
+        Where stances lie more than two times `longest` frames apart, and before the first and after the last, the
+        values pass through zero. At each stance they join the values' rate of change inside it: a foot that is held
+        against its speed has none on either side of a contact.
         """
         gap = self._gaps()
         if gap is None:
@@ -119,7 +121,8 @@ class Stances:
         )
 
     def swing(self, values: Array) -> Array:
-        """(N * T,) 0 in stances, up to 1 between two that are _STRIDE apart in `values` (N * T, d)."""
+        """Weight (N * T,) that is 0 in stances, and up to 1 between two stances that are _STRIDE apart in `values` (N *
+        T, d)."""
         out = np.zeros(len(self.mask))
         gap = self._gaps()
         if gap is not None:
@@ -130,7 +133,7 @@ class Stances:
         return out
 
     def _gaps(self) -> _Gaps | None:
-        """The frames outside stances; None when there are none, or no stances."""
+        """The frames outside stances; None without such frames or without stances."""
         frames = np.flatnonzero(~self.mask)
         if not len(frames) or not len(self):
             return None
@@ -148,8 +151,8 @@ class Stances:
 class _Gaps:
     """Frames (G,) outside stances.
 
-    before, after: the stances on either side, where has_before and has_after. since, until: frames from the one
-    and to the other, or to the row's ends. whole: frames of the gap.
+    before, after: the stances on either side, valid where has_before and has_after. since, until: frames from the
+    former and to the latter, or to the row's ends. whole: frames of the gap.
     """
 
     frames: Array
@@ -167,16 +170,15 @@ def plant_feet(
     rotations: Array,
     contacts: Array,
     ground: Heights | None = None,
-    wanted: Array | None = None,
+    targets: Array | None = None,
     own_heights: bool = False,
 ) -> tuple[Array, Array]:
     """Pose characters so that feet in contact stand still on the ground.
 
-    hips: (N, T, 3) world places of joint 0. rotations: (N, T, J, 4) world. contacts: (N, T, 4), above 0 in
-    contact, of CONTACT_JOINTS. ground: heights of the terrain, 0 without. wanted: (N, T, J, 3) joint places that
-    the toes should meet; as the rotations have them without. own_heights: leave each stance at its height, whatever
-    the ground. Returns joint places (N, T, J, 3) and world
-    rotations (N, T, J, 4).
+    hips: (N, T, 3) world places of joint 0. rotations: (N, T, J, 4) world. contacts: (N, T, 4), above 0 in contact, of
+    CONTACT_JOINTS. ground: heights of the terrain; 0 without. targets: (N, T, J, 3) joint places that the toes should
+    meet; without them, the places of the rotations. own_heights: leave each stance at its height, whatever the ground.
+    Returns joint places (N, T, J, 3) and world rotations (N, T, J, 4).
     """
     shape = contacts.shape[:2]
     flat_hips = hips.reshape(-1, 3).copy()
@@ -189,15 +191,15 @@ def plant_feet(
         upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
         heel_on, toe_on = (contacts[..., CONTACT_JOINTS.index(side + part)] > 0 for part in ("Foot", "Toe"))
         bone = _bone(out[:, foot], toe)
-        if wanted is None:
+        if targets is None:
             place = _chain(flat_hips, out, (upper, middle, foot)) + bone
         else:
-            place = wanted.reshape(-1, len(MODEL_SKELETON), 3)[:, toe]
+            place = targets.reshape(-1, len(MODEL_SKELETON), 3)[:, toe]
         own = _distance(_chain(np.zeros_like(bone), out, (middle, foot))) / _length(limb)
         longest[side] = _length(limb) * np.clip(own, _STRETCH, _LONGEST_STRETCH)
         out[:, foot] = _steady(out[:, foot], bone, Stances(heel_on & toe_on))
         out[:, toe] = out[:, foot]
-        # The toe's place leads: it is the last to leave and carries the foot's roll.
+        # The toe's place is the target: it is the last to leave the ground and carries the foot's roll.
         ankle: Array = place - _bone(out[:, foot], toe)
         standing = stances[side] = Stances(heel_on | toe_on)
         on_toe = toe_on.reshape(-1)
@@ -205,7 +207,7 @@ def plant_feet(
         height = _own_heights(place, on_toe, standing) if own_heights else _heights(ground, place, standing)
         moved = ankle + _offset(ankle, place, flat[side], on_toe, standing, height)
         lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
-        moved[:, 2] = _blunt_maximum(moved[:, 2], lowest, _BLUNT * _freedom(standing))
+        moved[:, 2] = _smooth_maximum(moved[:, 2], lowest, _SMOOTH_FLOOR * _freedom(standing))
         ankles[side] = moved
     flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, flat, longest, shape)
     for side, limb in _SIDES.items():
@@ -220,7 +222,7 @@ def plant_feet(
         target = _within_reach(
             origin, ankles[side] + bone - _bone(out[:, foot], toe), limb, longest[side], stances[side]
         )
-        # Each character by itself: a straight leg takes its plane from before and after.
+        # Each character is solved by itself: a straight leg takes its plane from the frames before and after.
         now = [part.reshape(*shape, -1) for part in (origin, target, out[:, upper], out[:, middle])]
         thigh, shin, _ = solve_limb(limb, now[0], now[1], now[2], now[3])
         out[:, upper], out[:, middle] = thigh.reshape(-1, 4), shin.reshape(-1, 4)
@@ -248,7 +250,7 @@ def _distance(v: Array) -> Array:
 
 
 def _heights(ground: Heights | None, toe: Array, stances: Stances) -> Array:
-    """Height (M,) of the ground that each foot stands on; between stances it glides from one to the next."""
+    """Height (M,) in meters of the ground that each foot stands on; between stances it glides from one to the next."""
     if ground is None or not len(stances):
         return np.zeros(len(toe))
     out = stances.spread(ground(stances.mean(toe)[:, :2])[:, None])
@@ -257,7 +259,7 @@ def _heights(ground: Heights | None, toe: Array, stances: Stances) -> Array:
 
 
 def _own_heights(toe: Array, toe_on: Array, stances: Stances) -> Array:
-    """Height (M,) of the ground as the toe's mean height in each stance tells; gliding between them."""
+    """Height (M,) in meters of the ground, from the toe's mean height in each stance, gliding between stances."""
     out = np.zeros((len(toe), 1))
     if not len(stances):
         return out[:, 0]
@@ -268,7 +270,7 @@ def _own_heights(toe: Array, toe_on: Array, stances: Stances) -> Array:
 
 
 def _steady(rotation: Array, bone: Array, stances: Stances) -> Array:
-    """Foot rotations (M, 4) that do not change the foot's direction `bone` (M, 3) while heel and toe are down."""
+    """Foot rotations (M, 4) that keep the foot's direction `bone` (M, 3) constant while heel and toe are down."""
     turn = np.zeros_like(bone)
     if not len(stances):
         return rotation
@@ -279,7 +281,7 @@ def _steady(rotation: Array, bone: Array, stances: Stances) -> Array:
 
 
 def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, stances: Stances, height: Array) -> Array:
-    """Offset (M, 3) that keeps the supporting point of one foot still and on the ground at `height` (M,)."""
+    """Offset (M, 3) that keeps the supporting point of a foot still and on the ground at `height` (M,)."""
     rolling = toe_on & ~heel_on
     offset = np.zeros_like(toe)
     if not len(stances):
@@ -297,14 +299,14 @@ def _offset(heel: Array, toe: Array, heel_on: Array, toe_on: Array, stances: Sta
 
 
 def _rise(toe: Array, toe_on: Array, rolling: Array, stances: Stances) -> Array:
-    """Metres (M,) that the ball at heights (M,) rises over its stance's own while the foot rolls off over the toes."""
+    """Rise (M,) in meters of the ball at heights (M,) over its stance's own while the foot rolls off over the toes."""
     stood = stances.mean(_lift(toe, toe_on, stances)[:, None])[stances.last, 0]
     rise = np.maximum(toe - stood, 0)
     return np.where(rolling, rise * rise / (rise + _UNROLLED), 0)
 
 
 def _lift(lift: Array, toe_on: Array, stances: Stances) -> Array:
-    """`lift` (M,) where the toe is down; elsewhere in a stance that of the nearest such frame before or after."""
+    """`lift` (M,) where the toe is down; elsewhere in a stance, its value at the nearest such frame before or after."""
     frames = np.arange(len(lift))
     before = np.maximum.accumulate(np.where(toe_on, frames, -1))
     after = np.minimum.accumulate(np.where(toe_on, frames, len(lift))[::-1])[::-1]
@@ -318,7 +320,7 @@ def _lift(lift: Array, toe_on: Array, stances: Stances) -> Array:
 def _lowest_ankle(
     ankle: Array, foot: Array, toe: int, ground: Heights | None, height: Array, stances: Stances
 ) -> Array:
-    """Height (M,) below which heel or toe would be under the floor, or a swinging toe would brush it."""
+    """Height (M,) in meters below which heel or toe would be under the floor, or a swinging toe would brush it."""
     bone = _bone(foot, toe)
     under_toe = under_heel = height
     if ground is not None:
@@ -328,14 +330,14 @@ def _lowest_ankle(
     return np.maximum(under_toe + TOE_HEIGHT - 0.005 + clear - bone[:, 2], under_heel + ANKLE_HEIGHT - 0.015)
 
 
-def _blunt_maximum(x: Array, lowest: Array, blunt: Array) -> Array:
-    """The larger (M,) of two, without a kink where they cross; `blunt` (M,) metres more at most."""
-    out: Array = 0.5 * (x + lowest + np.sqrt((x - lowest) ** 2 + blunt**2))
+def _smooth_maximum(x: Array, lowest: Array, smoothing: Array) -> Array:
+    """Smooth maximum (M,) of two values: up to half of `smoothing` (M,) meters more than the larger, without a kink."""
+    out: Array = 0.5 * (x + lowest + np.sqrt((x - lowest) ** 2 + smoothing**2))
     return out
 
 
 def _soft(distance: Array, start: Array | float, end: Array | float) -> Array:
-    """Distances (M,) that grow ever less beyond `start` and never reach `end`."""
+    """Distances (M,) with growth that fades beyond `start`, so that they never reach `end`."""
     beyond = np.maximum(distance - start, 0) / (end - start)
     out: Array = np.where(beyond > 0, start + (end - start) * (1 - np.exp(-beyond)), distance)
     return out
@@ -344,17 +346,17 @@ def _soft(distance: Array, start: Array | float, end: Array | float) -> Array:
 def _roll_off(origin: Array, ankle: Array, bone: Array, limb: Limb, longest: Array, rolling: Stances) -> Array:
     """Rotation vectors (M, 3) about the ball of the foot that raise the heel until the leg reaches the ankle (M, 3).
 
-    origin: (M, 3) of the leg. bone: (M, 3) from the ankle to the ball. rolling: where the ball alone is down; from
-    there the rotation fades.
+    origin: (M, 3) of the leg. bone: (M, 3) from the ankle to the ball. rolling: stances of the ball alone; from their
+    ends the rotation fades.
     """
     leg, foot = origin - ankle - bone, -bone
     distance = _soft(_distance(origin - ankle), longest, longest + (REACH - _LONGEST_STRETCH) * _length(limb))
     far, near = _distance(leg), _distance(foot)
-    wanted = np.arccos(np.clip((far**2 + near**2 - distance**2) / (2 * far * near), -1, 1))
+    needed = np.arccos(np.clip((far**2 + near**2 - distance**2) / (2 * far * near), -1, 1))
     now = np.arccos(np.clip(np.einsum("ij,ij->i", leg, foot) / (far * near), -1, 1))
     axis = np.cross(foot, leg)
     axis /= np.maximum(_distance(axis), 1e-9)[:, None]
-    out: Array = axis * (np.clip(now - wanted, 0, _LARGEST_ROLL) * rolling.mask)[:, None]
+    out: Array = axis * (np.clip(now - needed, 0, _LARGEST_ROLL) * rolling.mask)[:, None]
     rolling.glide(out, _FOOT_GLIDE)
     return out
 
@@ -373,7 +375,7 @@ def _within_reach(origin: Array, ankle: Array, limb: Limb, longest: Array, stanc
 
 
 def _freedom(stances: Stances) -> Array:
-    """(M,) 0 in stances, rising smoothly to 1 within _AFTERWARD frames away from them."""
+    """Weight (M,) that is 0 in stances and rises smoothly to 1 within _AFTERWARD frames away from them."""
     held = np.ones((len(stances.mask), 1))
     held[~stances.mask] = 0
     stances.glide(held, longest=_AFTERWARD)
@@ -381,7 +383,7 @@ def _freedom(stances: Stances) -> Array:
 
 
 def _length(limb: Limb) -> float:
-    """Metres of both bones."""
+    """Length in meters of both bones of a limb."""
     joints = MODEL_SKELETON.indices([limb.middle, limb.end])
     return float(np.linalg.norm(MODEL_SKELETON.offsets[joints], axis=1).sum())
 
@@ -394,9 +396,9 @@ def _hips_drop(
     longest: dict[str, Array],
     shape: tuple[int, ...],
 ) -> Array:
-    """How far (M,) the hips must sink, smoothly, so that heels that are down stay within reach of the legs.
+    """Drop (M,) in meters of the hips, smooth in time, that keeps planted heels within reach of the legs.
 
-    They sink for a whole step and do not bob: the need is greatest where they are lowest.
+    The hips sink for a whole step and do not bob: the need is greatest where they are lowest.
     """
     need = np.zeros(len(hips))
     for side, limb in _SIDES.items():

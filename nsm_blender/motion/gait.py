@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Gait labels: what kind of locomotion a frame is, found from speed, height of the hips and contacts."""
+"""Gait labels: the kind of locomotion of a frame, from speed, height of the hips and contacts."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ GAITS = ("stand", "walk", "jog", "jump", "crouch")
 """The semantic variables of the trajectory, in the paper's order (PFNN 4.3)."""
 
 STAND_SPEED = 0.15
-"""m/s: slower than this, without steps near, is standing."""
+"""Speed in m/s below which a frame without steps near is standing."""
 JOG_SPEED = 2.3
-"""m/s: faster than this is jogging even where no flight was seen; people walk up to 2 m/s."""
+"""Speed in m/s above which a frame is jogging even without a flight; people walk up to 2 m/s."""
 CROUCH_HEIGHT = 0.90
-"""Share of the straight-legged height of the hips, below which a mean pose is a crouch."""
+"""Share of the straight-legged height of the hips below which a mean pose is a crouch."""
 JUMP_FLIGHT = 0.28
-"""Seconds in the air that make a jump; a run's flight is 0.15 s at most."""
+"""Time in seconds in the air from which a flight is a jump; a run's flight is 0.15 s at most."""
 _SHORTEST = 0.3
+"""Shortest run in seconds of a gait."""
 _SHORTEST_CROUCH = 2.0
-"""Seconds; braking and sharp turns lower the hips too, but not for long."""
+"""Shortest crouch in seconds; braking and sharp turns lower the hips too, but not for long."""
 _STEP_NEAR = 0.45
+"""Time in seconds before a foot strike in which the character steps; a third of it counts after the strike."""
 _LONGEST_START = 1.2
-"""Seconds of walking before a run, after standing or running, that are part of the run."""
+"""Longest walk in seconds, after standing or running, that is part of the run that follows."""
 
 
 def gait_labels(positions: Array, contacts: Array, fps: float) -> Array:
@@ -35,7 +37,7 @@ def gait_labels(positions: Array, contacts: Array, fps: float) -> Array:
     positions: (T, J, 3) world on the model skeleton. contacts: (T, 4) from `foot_contacts`.
     """
     count = len(positions)
-    # Smoothed after differencing, as the held ends of a smoothed track would look like standing.
+    # Smoothed after differencing: the held ends of a smoothed track would look like standing.
     steps = np.gradient(positions[:, 0, :2], axis=0) if count > 1 else np.zeros((count, 2))
     speed = np.linalg.norm(gaussian(steps, 0.15 * fps), axis=-1) * fps
     height = gaussian(positions[:, 0, 2], 0.35 * fps) / HIPS_HEIGHT
@@ -68,7 +70,7 @@ def gait_labels(positions: Array, contacts: Array, fps: float) -> Array:
 def _whole_runs(labels: Array, longest: int) -> Array:
     """Label the slow steps of a run, at its start or where it turns back, as the run.
 
-    The performer ran throughout, and a user asks for the gait before its speed is reached.
+    The performer ran throughout, and a user sets the gait before its speed is reached.
     """
     out = labels.copy()
     edges = np.concatenate(([0], np.flatnonzero(np.diff(out)) + 1, [len(out)]))
@@ -81,7 +83,7 @@ def _whole_runs(labels: Array, longest: int) -> Array:
 
 
 def _without_short(labels: Array, shortest: int) -> Array:
-    """Give runs shorter than `shortest` frames to the longer of their neighbours."""
+    """Give runs shorter than `shortest` frames to the longer of their neighbors."""
     out = labels.copy()
     while True:
         edges = np.concatenate(([0], np.flatnonzero(np.diff(out)) + 1, [len(out)]))
@@ -95,6 +97,6 @@ def _without_short(labels: Array, shortest: int) -> Array:
 
 
 def gait_weights(labels: Array, fps: float, blend: float = 0.3) -> Array:
-    """One-hot gait (T, 5) with transitions blended over about `blend` seconds, as a user's switch is."""
+    """One-hot gait (T, 5) with transitions blended over about `blend` seconds, as when a user switches the gait."""
     one_hot = np.eye(len(GAITS), dtype=np.float32)[labels]
     return gaussian(one_hot, blend * fps / 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two-bone inverse kinematics for legs and arms, vectorised over frames."""
+"""Two-bone inverse kinematics for legs and arms, vectorized over frames."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .rotations import Array, between, conjugate, multiply, normalize, rotate, w
 from .skeleton import MODEL_SKELETON, Skeleton
 
 REACH = 0.998
-"""A limb is never stretched beyond this share of its length: a straight knee has no bending plane."""
+"""Largest share of its length to which a limb is stretched: a straight knee has no bending plane."""
 _UNSURE, _SURE = np.sin(np.radians(10.0)), np.sin(np.radians(25.0))
-"""Sines of a limb's bend: below the first its pose does not tell the plane in which it bends, and a knee may even be
-overstretched by an error of that size; above the second the pose tells the plane for certain."""
+"""Sines of a limb's bend: below the first the pose does not determine the bending plane, and a knee may even be
+overstretched by an error of that size; above the second the pose determines the plane."""
 _OPPOSITE, _DOUBT = np.radians(120.0), np.radians(30.0)
-"""Radians about the upper bone from the limb's pole: a middle joint farther round than the first bends the wrong way,
-and its plane counts less and less over the second before that."""
+"""Angles in radians about the upper bone from the limb's pole: a middle joint beyond the first bends the wrong way, and
+its plane counts less and less over the second before that."""
 _FOLD = np.radians(165.0)
-"""Radians: a limb is never bent further. Recorded knees and elbows stay below 162 degrees in 9,999 of 10,000 frames,
-and a limb that is folded wholly has no bending plane either."""
+"""Largest bend in radians of a limb: recorded knees and elbows stay below 162 degrees in 9,999 of 10,000 frames, and a
+limb that is folded wholly has no bending plane either."""
 _FOLDING, _FOLDED = np.cos(np.radians(120.0)), np.cos(np.radians(155.0))
-"""Cosines of a limb's bend as solved: beyond the first the middle joint stays where it is more and more, and beyond
-the second alone, instead of in the bending plane."""
+"""Cosines of a limb's bend as solved: from the first on the middle joint tends to stay where it is instead of in the
+bending plane, and from the second on it stays."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,17 @@ class Limb:
 
 
 LEFT_LEG = Limb("LeftUpLeg", "LeftLeg", "LeftFoot", (0.0, -1.0, 0.0))
+"""The left leg; the knee points forward."""
 RIGHT_LEG = Limb("RightUpLeg", "RightLeg", "RightFoot", (0.0, -1.0, 0.0))
+"""The right leg; the knee points forward."""
 LEGS: dict[str, Limb] = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
+"""Legs by side."""
 ARMS: dict[str, Limb] = {
     # In the T-pose the forearms bend forward, so that the elbows point back.
     "Left": Limb("LeftArm", "LeftForeArm", "LeftHand", (0.0, 1.0, 0.0)),
     "Right": Limb("RightArm", "RightForeArm", "RightHand", (0.0, 1.0, 0.0)),
 }
+"""Arms by side."""
 
 
 def solve_limb(
@@ -59,16 +63,16 @@ def solve_limb(
     pole: Array | None = None,
     reach: Array | float = REACH,
 ) -> tuple[Array, Array, Array]:
-    """Bend a limb so that its end reaches `target`, keeping the plane in which it bends.
+    """Bend a limb so that its end reaches `target`, keeping its bending plane.
 
-    origin: (..., 3) world place of the upper joint. target: (..., 3) world place wanted of the end. upper, middle:
-    (..., 4) world rotations of the two bones now; the axis before the last is time where there is one. pole: (..., 3)
-    where in the world the middle joint points, in place of where it points now. reach: (..., 1) share of its length
-    up to which it is stretched. Returns their new world rotations and the place (..., 3) of the end, which differs
-    from the target where that is out of reach.
+    origin: (..., 3) world place of the upper joint. target: (..., 3) world place for the end. upper, middle: (..., 4)
+    current world rotations of the two bones; the axis before the last is time where there is one. pole: (..., 3) world
+    direction for the middle joint, in place of its present one. reach: (..., 1) largest share of its length to which
+    the limb is stretched. Returns the new world rotations of both bones and the place (..., 3) of the end, which
+    differs from the target where that is out of reach.
 
-    Where the limb is bent, its present plane is kept. Where it is nearly straight, the plane is carried over from the
-    frames before and after in which it is bent, relative to the upper bone, or is the limb's own if there are none.
+    Where the limb is bent, its present plane is kept. Where it is nearly straight, the plane is interpolated, relative
+    to the upper bone, between the frames before and after in which it is bent, or is the limb's own if there are none.
     Where the target folds the limb, the middle joint stays where it is instead.
     """
     upper_bone = skeleton.offsets[skeleton.index(limb.middle)].astype(origin.dtype)
@@ -94,21 +98,21 @@ def solve_limb(
 
 
 def _bend(limb: Limb, upper: Array, middle: Array, bone: Array, lower: Array, along: Array) -> Array:
-    """Where the middle joint points (..., 3) when the limb's ends lie in the directions `along` (..., 3).
+    """Direction (..., 3) of the middle joint when the limb's ends lie in the directions `along` (..., 3).
 
-    upper, middle: (..., 4) world rotations. bone, lower: (3,) directions of the two bones in their own frames. The
-    limb turns about the same axis as now, as far as that is at right angles to `along`.
+    upper, middle: (..., 4) world rotations. bone, lower: (3,) directions of the two bones in their own frames. The limb
+    turns about its present axis, as far as that is at right angles to `along`.
     """
     ahead = np.asarray(limb.pole, dtype=bone.dtype)
     ahead = normalize(ahead - bone * (bone @ ahead))
     left = np.cross(bone, ahead)
     seen = rotate(conjugate(upper), rotate(middle, np.broadcast_to(lower, along.shape)))
-    # The lower bone leaves the upper one's line to the side away from which the middle joint points.
+    # The lower bone leaves the upper bone's line on the side opposite to the middle joint's direction.
     angle = np.arctan2(-(seen @ left), -(seen @ ahead))
     straight = seen @ bone
     bent = np.sqrt(np.maximum(1 - straight * straight, 0))
     sure = np.clip((bent - _UNSURE) / (_SURE - _UNSURE), 0, 1) * np.clip((_OPPOSITE - np.abs(angle)) / _DOUBT, 0, 1)
-    angle = carried(angle, sure)[..., None]
+    angle = interpolate_unsure(angle, sure)[..., None]
     aside = rotate(upper, np.cos(angle) * ahead + np.sin(angle) * left)
     thigh = rotate(upper, np.broadcast_to(bone, along.shape))
     onward = np.sum(along * thigh, axis=-1, keepdims=True)
@@ -116,10 +120,10 @@ def _bend(limb: Limb, upper: Array, middle: Array, bone: Array, lower: Array, al
     return out
 
 
-def carried(angle: Array, sure: Array) -> Array:
-    """Angles (..., T) in radians where `sure` (..., T) is 1, and between these on the short way where it is less.
+def interpolate_unsure(angle: Array, sure: Array) -> Array:
+    """Angles (..., T) in radians where `sure` (..., T) is 1, interpolated on the short way where it is less.
 
-    Where none is sure, 0 takes their place. A partly sure angle counts as far as it is sure.
+    A partly sure angle counts by that part. Without any sure frame the angles are 0.
     """
     if not angle.ndim:
         return np.asarray(angle * sure)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Motion as a file holds it: any skeleton, any unit, any axis up. The importers make it, canonical.py takes it."""
+"""Motion as read from a file, before `canonical`: any skeleton, any unit, any axis up."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from .rotations import Array, multiply, rotate
 class ImportedMotion:
     """Motion in the axes and units of its file. Parents come before children, joint 0 is the root.
 
-    source: the file's name. names: J names, not always unique. parents: J indices, -1 for the root.
-    offsets: (J, 3) place relative to the parent, in the parent's frame. is_end: J flags of bone ends
-    without channels. rotations: (T, J, 4) local quaternions, identity in the file's rest pose.
-    translations: joint -> (T, 3), replaces the offset of joints that move; the root is always there.
-    unit: metres per unit as stated by the file, or None. posed: the rest pose is a pose out of the motion, so that it
-    says nothing of the T-pose. All float64.
+    source: the file's name. names: J names, not always unique. parents: J indices, -1 for the root. offsets: (J, 3)
+    place relative to the parent, in the parent's frame. is_end: J flags of bone ends without channels. rotations: (T,
+    J, 4) local quaternions, identity in the file's rest pose. translations: joint -> (T, 3), replaces the offset of
+    joints that move; always has the root. unit: meters per unit as stated by the file, or None. posed: whether the rest
+    pose is a frame of the motion, so that it does not define the T-pose. All float64.
     """
 
     source: str
@@ -64,7 +63,7 @@ class ImportedMotion:
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text file, whatever its line ends and with or without a byte order mark.
+    """Read the lines of a text file with any line ends, with or without a byte order mark.
 
     Raises FileFormatError when the file cannot be read or is not text.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Labels as a JSON file that a person can correct: stretches of frames instead of a value a frame."""
+"""Labels as a JSON file that a person can correct: ranges of frames instead of a value a frame."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from .rotations import Array
 from .skeleton import CONTACT_JOINTS
 
 FORMAT = 1
+"""Version of the label file's format."""
 
 
 def save_labels(labels: Labels, clip: Clip, path: Path | str, more: Mapping[str, Any] | None = None) -> None:
     """Write the labels of `clip`.
 
-    `contacts`: for each contact joint the stretches [first, last] in which it is planted. `gaits`:
-    [first, last, name], covering all frames. `phase`: radians, one a frame. `doubtful`: for the reader
-    only. Frames count from 0, the last one belongs to the stretch. more: other entries of the file.
+    `contacts`: for each contact joint the ranges [first, last] in which it is planted. `gaits`: [first, last, name],
+    covering all frames. `phase`: radians, a value a frame. `doubtful`: for the reader only. Frames count from 0, and
+    the last frame belongs to the range. more: other entries of the file.
     """
     edges = [0, *(np.flatnonzero(np.diff(labels.gait)) + 1).tolist(), len(labels.gait)]
     gaits = [[a, b - 1, GAITS[int(labels.gait[a])]] for a, b in pairwise(edges)]
@@ -49,9 +50,9 @@ def save_labels(labels: Labels, clip: Clip, path: Path | str, more: Mapping[str,
 
 
 def load_labels(path: Path | str, clip: Clip) -> Labels:
-    """Read labels, corrected by a person, for `clip`; the doubts are taken as settled.
+    """Read labels, corrected by a person, for `clip`; the doubts count as settled.
 
-    Raises FileFormatError that names the file and the entry that is wrong.
+    Raises FileFormatError that names the file and the faulty entry.
     """
     path = Path(path)
     document = read_document(path)
@@ -70,12 +71,12 @@ def load_labels(path: Path | str, clip: Clip) -> Labels:
 
 
 def stretches(on: Array) -> list[list[int]]:
-    """[first, last] of each stretch in which `on` (T,) holds."""
+    """Ranges [first, last] of frames in which `on` (T,) is true."""
     return [[int(a), int(b) - 1] for a, b in runs(on)]
 
 
 def flags(document: Mapping[str, Any], key: str, names: Sequence[str], frames: int, path: Path) -> Array:
-    """(frames, names) float32, 1 in the stretches that the document tells for each name. Raises FileFormatError."""
+    """Flags (frames, names) float32, 1 in the document's ranges for each name. Raises FileFormatError."""
     out = np.zeros((frames, len(names)), dtype=np.float32)
     given = document.get(key)
     if not isinstance(given, dict) or set(given) != set(names):
@@ -87,7 +88,7 @@ def flags(document: Mapping[str, Any], key: str, names: Sequence[str], frames: i
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """The entries of a label file. Raises FileFormatError when it is none."""
+    """Read the entries of a label file. Raises FileFormatError when it is none."""
     document = read_json(path, dict, "a label file")
     if document.get("format") != FORMAT:
         raise FileFormatError(f"{path}: not a label file of format {FORMAT}")
@@ -95,7 +96,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def checked_stretches(value: object, size: int, what: str, frames: int, path: Path) -> list[Any]:
-    """The list of [first, last, ...], in order and without overlap. Raises FileFormatError."""
+    """Check that a list of [first, last, ...] is in order and without overlap. Raises FileFormatError."""
     if not isinstance(value, list):
         raise FileFormatError(f"{path}: {what} must be a list of stretches")
     before = -1

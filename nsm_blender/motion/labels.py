@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All automatic labels of a clip, with the frames a person should look at."""
+"""All automatic labels of a clip, with the frames that a person should look at."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Doubt:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What `label` found, one entry a frame.
+    """Labels of a clip, an entry a frame.
 
-    root: (T, 4) x, y, 0, facing angle. contacts: (T, 4) of CONTACT_JOINTS. phase: (T,) unwrapped
-    radians. gait: (T,) index into GAITS. doubts: frames to look at.
+    root: (T, 4) x, y, 0, facing angle. contacts: (T, 4) of CONTACT_JOINTS. phase: (T,) unwrapped radians. gait: (T,)
+    index into GAITS. doubts: frames to look at.
     """
 
     root: Array

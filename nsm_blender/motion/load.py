@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Any motion file to a clip, by its extension."""
+"""Loads any motion file as a clip, by its extension."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .clip_file import load_clip
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """How to read files that do not say everything.
+    """Options for files that leave units, axes or frame rate open.
 
-    up: "auto", "y" or "z". scale: metres per unit, None guesses. skeletons: .asf files to choose from.
-    amc_fps: frame rate of AMC files.
+    up: "auto", "y" or "z". scale: meters per unit, None guesses. skeletons: .asf files to choose from. amc_fps: frame
+    rate of AMC files.
     """
 
     up: str = "auto"

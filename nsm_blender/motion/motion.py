@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bake returns: world transforms per frame, with contacts, phase and actions."""
+"""The result of a bake: world transforms per frame, with contacts, phase and actions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KEYS = (
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Joint transforms of one character over T frames, in the world (Blender's frame, metres).
+    """Joint transforms of one character over T frames, in the world (Blender's frame, meters).
 
     positions: (T, J, 3) float32. rotations: (T, J, 4) float32 world quaternions; the identity is the
     rest pose (T-pose, facing -Y). root: (T, 4) float32, x, y, z on the ground and the facing angle about +Z
@@ -78,7 +78,7 @@ class Motion:
 
     @staticmethod
     def load(path: Path | str) -> Motion:
-        """Read a motion that `save` wrote. Raises FileFormatError."""
+        """Read a motion written by `save`. Raises FileFormatError."""
         try:
             with Path(path).open("rb") as f:
                 if not zipfile.is_zipfile(f):
@@ -105,7 +105,7 @@ class Motion:
             raise FileFormatError(f"{path}: cannot be read as a motion file ({error})") from error
 
     def _bones(self) -> Array:
-        """Each joint's place (T, J, 3) relative to its parent, in the parent's frame; zero for a root."""
+        """Place (T, J, 3) of each joint relative to its parent, in the parent's frame; zero for a root."""
         above = [max(p, 0) for p in self.parents]
         return rotate(conjugate(self.rotations[:, above]), self.positions - self.positions[:, above])
 
@@ -122,7 +122,7 @@ class Motion:
     def sampled(self, times: Array) -> Motion:
         """The motion at the given times (F,), in frames from the first on; rotations as in `resampled`.
 
-        Times beyond an end show that end. The rate stays what it is.
+        Times beyond an end take that end's pose. The frame rate stays.
         """
         times = np.clip(times, 0, len(self) - 1)
         i = np.clip(np.floor(times).astype(int), 0, max(len(self) - 2, 0))

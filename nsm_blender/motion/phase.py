@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The phase of locomotion from foot strikes: 0 at the right strike, pi at the left one (PFNN 4.1)."""
+"""The phase of locomotion from foot strikes: 0 at the right strike, pi at the left strike (PFNN 4.1)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from .filters import runs, without_short_runs
 from .rotations import Array
 
 STANDING_CYCLE = 1.0
-"""Seconds a cycle takes while standing, where no foot strikes. Near a slow walk's, so that the first
-step after standing needs no jump in the phase's speed."""
+"""Seconds of a cycle while standing, where no foot strikes: near a slow walk's, so that the first step after standing
+needs no jump in the phase's speed."""
 MINIMUM_CYCLE = 0.25
-"""Seconds; no cycle is shorter (PFNN 4.1)."""
+"""Shortest cycle in seconds (PFNN 4.1)."""
 _REFRACTORY = 0.12
+"""Shortest time in seconds between two strikes of the same foot."""
 
 
 def foot_strikes(contacts: Array, fps: float) -> list[tuple[int, bool]]:
@@ -32,7 +33,7 @@ def foot_strikes(contacts: Array, fps: float) -> list[tuple[int, bool]]:
     kept: list[tuple[int, bool]] = []
     for frame, is_left in strikes:
         if kept:
-            # Both feet landing together are one strike; one foot needs a moment before it strikes again.
+            # Both feet landing together are one strike; the same foot needs a moment before it strikes again.
             shortest_step = _REFRACTORY if kept[-1][1] == is_left else MINIMUM_CYCLE / 2
             if frame - kept[-1][0] < shortest_step * fps:
                 continue

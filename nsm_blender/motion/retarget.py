@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bring clips of any performer's proportions onto the model skeleton without making the feet slide."""
+"""Retargets clips of any performer's proportions to the model skeleton without foot sliding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .skeleton import MODEL_SKELETON, TOE_HEIGHT, Skeleton
 
 
 def leg_length(skeleton: Skeleton) -> float:
-    """Hip joint to ankle along the bones, metres, mean of both sides."""
+    """Length in meters from hip joint to ankle along the bones, mean of both sides."""
     joints = skeleton.indices(["LeftLeg", "LeftFoot", "RightLeg", "RightFoot"])
     return float(np.linalg.norm(skeleton.offsets[joints], axis=1).sum() / 2)
 
@@ -21,7 +21,7 @@ def leg_length(skeleton: Skeleton) -> float:
 def stride_ratio(skeleton: Skeleton) -> float:
     """Factor on distances over the ground, from `skeleton` to the model.
 
-    A stride is spanned by legs and feet; with the legs' ratio alone a short foot is out of reach behind.
+    Legs and feet together span a stride; with the legs' ratio alone a short foot is out of reach behind.
     """
 
     def span(s: Skeleton) -> float:
@@ -31,12 +31,11 @@ def stride_ratio(skeleton: Skeleton) -> float:
 
 
 def to_model_skeleton(clip: Clip) -> Clip:
-    """The clip on MODEL_SKELETON.
+    """Retarget the clip to MODEL_SKELETON.
 
-    World rotations are carried over joint by joint. The ground plane is scaled as a whole, so a planted
-    toe stays planted; the legs are then solved again (two bones) from the ankle places that belong to the
-    scaled toes, because thigh, shin and foot differ in proportion. The clip's joints must be named as the
-    model's (see `canonical`).
+    World rotations are copied joint by joint. The ground plane is scaled as a whole, so a planted toe stays planted;
+    the legs are then solved again (two bones) for the ankle places that belong to the scaled toes, because thigh, shin
+    and foot differ in proportion. The clip's joints must be named as the model's (see `canonical`).
     """
     target = MODEL_SKELETON
     order = clip.skeleton.indices(target.names)
@@ -48,8 +47,8 @@ def to_model_skeleton(clip: Clip) -> Clip:
     hips = target.index("Hips")
     ankles = {side: _ankle_target(positions, rotations, side, scale) for side in ("Left", "Right")}
     uplegs = target.indices(["LeftUpLeg", "RightUpLeg"])
-    # Hips: sideways and forward the middle between the hip joints is what scales with the legs; in height
-    # the leg that carries the weight keeps its bend.
+    # Over the ground the middle between the hip joints scales with the legs; in height the leg that carries
+    # the weight keeps its bend.
     middle = target.offsets[uplegs].mean(0)
     root = scale * positions[:, uplegs].mean(1) - rotate(
         rotations[:, hips], np.broadcast_to(middle, positions[:, 0].shape)
@@ -71,7 +70,7 @@ def to_model_skeleton(clip: Clip) -> Clip:
 
 
 def _ankle_target(positions: Array, rotations: Array, side: str, scale: Array) -> Array:
-    """Where the ankle belongs (T, 3) when the toe is at its scaled place and the foot keeps its rotation."""
+    """Place (T, 3) of the ankle when the toe is at its scaled place and the foot keeps its rotation."""
     toe, foot = MODEL_SKELETON.indices([side + "Toe", side + "Foot"])
     place = positions[:, toe] * scale
     place[:, 2] = TOE_HEIGHT + scale[2] * (positions[:, toe, 2] - TOE_HEIGHT)

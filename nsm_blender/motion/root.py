@@ -12,7 +12,7 @@ from .rotations import Array, normalize, stacked
 from .skeleton import MODEL_SKELETON
 
 FACING_SMOOTHING = 0.2
-"""Seconds: standard deviation of the filter on the facing direction."""
+"""Standard deviation in seconds of the filter on the facing direction."""
 
 
 def facing_angle(positions: Array, fps: float, smoothing: float = FACING_SMOOTHING) -> Array:

@@ -6,6 +6,7 @@ Every function broadcasts over leading axes and keeps float32 when it is given f
 
 from __future__ import annotations
 
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,21 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 _TINY = 1e-8
+"""Length below which a vector or an angle counts as zero."""
+_CUBE_ROTATIONS = tuple(
+    m
+    for order in permutations(range(3))
+    for signs in product((1.0, -1.0), repeat=3)
+    if np.linalg.det(m := np.eye(3)[list(order)] * np.array(signs)[:, None]) > 0
+)
+"""The 24 rotation matrices that turn axes into axes."""
+_SLANT = np.cos(np.radians(25))
+"""Cosine of the largest slant that is a figure's own: rest poses are drawn along the axes of the program."""
 
 
 def stacked(*parts: Array) -> Array:
-    """Arrays [...] of one shape and type side by side, [..., n]: as np.stack along the last axis, in a quarter of its
-    time for small ones."""
+    """Stack arrays [...] of one shape and type along a new last axis, [..., n]; four times as fast as np.stack for
+    small arrays."""
     out = np.empty((*parts[0].shape, len(parts)), dtype=parts[0].dtype)
     for number, part in enumerate(parts):
         out[..., number] = part
@@ -79,7 +90,7 @@ def from_matrix(m: Array) -> Array:
     m00, m11, m22 = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     x, y, z = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
     xy, xz, yz = m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2]
-    # Four ways to write q; the one with the largest leading term is well conditioned.
+    # q can be written in four ways; the way with the largest leading term is well conditioned.
     largest = (1 + m00 + m11 + m22, 1 + m00 - m11 - m22, 1 - m00 + m11 - m22, 1 - m00 - m11 + m22)
     q = stacked(
         stacked(largest[0], x, y, z),
@@ -156,6 +167,12 @@ def between(a: Array, b: Array) -> Array:
     return normalize(out)
 
 
+def snapped_to_axes(m: Array) -> Array:
+    """Nearest rotation by right angles to a rotation matrix (3, 3) within 25 degrees of it; else the matrix."""
+    cube = max(_CUBE_ROTATIONS, key=lambda other: float(np.sum(other * m)))
+    return cube if np.sum(cube * m) > 1 + 2 * _SLANT else m
+
+
 def slerp(a: Array, b: Array, t: Array) -> Array:
     """Spherical interpolation of quaternions [..., 4] at `t` [...] in 0..1, on the short way."""
     t = np.asarray(t, dtype=a.dtype)[..., None]
@@ -172,7 +189,7 @@ def slerp(a: Array, b: Array, t: Array) -> Array:
 
 
 def make_continuous(q: Array) -> Array:
-    """Flip signs along the first axis of `q` (T, ..., 4) so that neighbours are on one hemisphere."""
+    """Flip signs along the first axis of `q` (T, ..., 4) so that neighbors are on the same hemisphere."""
     dots = np.einsum("...i,...i->...", q[1:], q[:-1])
     flips = np.cumprod(np.where(dots < 0, -1, 1).astype(q.dtype), axis=0)
     out = q.copy()

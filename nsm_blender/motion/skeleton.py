@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joint hierarchies, forward kinematics, and the one model skeleton of all three systems."""
+"""Joint hierarchies, forward kinematics, and the model skeleton that all three systems share."""
 
 from __future__ import annotations
 
@@ -16,12 +16,9 @@ from .rotations import Array, multiply, rotate
 class Skeleton:
     """A joint tree; parents come before children, joint 0 is the root.
 
-    Frame: Blender's (right-handed, Z up, metres). In the rest pose all world rotations are the
-    identity, the figure stands in a T-pose, faces -Y, and its left hand points to +X.
-
-    names: J joint names.
-    parents: J parent indices, -1 for the root.
-    offsets: (J, 3) float64 metres, each joint's place relative to its parent in the rest pose.
+    Frame: Blender's (right-handed, Z up, meters). In the rest pose all world rotations are the identity; the figure
+    stands in a T-pose and faces -Y, and its left hand points to +X. names: J joint names. parents: J parent indices, -1
+    for the root. offsets: (J, 3) float64 meters, each joint's place relative to its parent in the rest pose.
     """
 
     names: tuple[str, ...]
@@ -40,7 +37,7 @@ class Skeleton:
         return [self.names.index(n) for n in names]
 
     def children(self, joint: int) -> list[int]:
-        """Indices of the joints whose parent is `joint`."""
+        """Indices of the joints with parent `joint`."""
         return [i for i, p in enumerate(self.parents) if p == joint]
 
     @cached_property
@@ -122,24 +119,26 @@ _MODEL = (
     ("RightForeArm", 19, (-0.29527, 0.0, 0.0)),
     ("RightHand", 20, (-0.2545, 0.0, 0.0)),
 )
+"""Name, parent and offset in meters of each joint of the model skeleton."""
 
 MODEL_SKELETON = Skeleton(
     names=tuple(name for name, _, _ in _MODEL),
     parents=tuple(parent for _, parent, _ in _MODEL),
     offsets=np.array([offset for _, _, offset in _MODEL]),
 )
+"""The skeleton of 22 joints that all models are trained on."""
 
 TOE_HEIGHT = 0.02
-"""Height in metres of the toe joint (ball of the foot) above the ground in stance."""
+"""Height in meters of the toe joint (ball of the foot) above the ground in stance."""
 
 ANKLE_HEIGHT = TOE_HEIGHT + 0.0318
-"""Height in metres of the foot joint (ankle) above the ground when the foot is flat."""
+"""Height in meters of the foot joint (ankle) above the ground when the foot is flat."""
 
 HIPS_HEIGHT = ANKLE_HEIGHT + 0.40642 + 0.43132 + 0.101
-"""Height in metres of Hips when standing with straight legs."""
+"""Height in meters of Hips when standing with straight legs."""
 
 SEAT_BELOW_HIP_JOINTS = 0.087
-"""Metres from the hip joints (LeftUpLeg, RightUpLeg) of a sitter down to the seat: the thigh and the flesh under it."""
+"""Height in meters of a sitter's hip joints (LeftUpLeg, RightUpLeg) over the seat: the thigh and the flesh under it."""
 
 
 CONTACT_JOINTS = ("LeftFoot", "LeftToe", "RightFoot", "RightToe")
@@ -147,7 +146,7 @@ CONTACT_JOINTS = ("LeftFoot", "LeftToe", "RightFoot", "RightToe")
 
 
 def mirror_indices(names: Sequence[str]) -> list[int]:
-    """For each joint the index of its mirror image (Left... <-> Right...; itself in the middle)."""
+    """Index of each joint's mirror image (Left... <-> Right...); its own index in the middle."""
     other = {"Left": "Right", "Right": "Left"}
     out = []
     for i, name in enumerate(names):

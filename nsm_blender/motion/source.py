@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An imported motion in Z-up axes, with those of its joints that the model skeleton knows."""
+"""An imported motion in Z-up axes, with its joints mapped to the model skeleton's."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from .rotations import Array, conjugate, rotate
 from .skeleton import MODEL_SKELETON
 
 NAMES = MODEL_SKELETON.names
+"""Joint names of the model skeleton."""
 PARENT = {name: NAMES[p] if p >= 0 else "" for name, p in zip(NAMES, MODEL_SKELETON.parents, strict=True)}
 """The joint above each joint of the model skeleton, "" above the hips."""
 _SAMPLES = 400
+"""Number of frames from which directions are averaged."""
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
     """The imported motion in Z-up axes and its own units, and the joints found in it.
 
-    positions: (T, J, 3). rotations: (T, J, 4) world. rest: (J, 3) places in the file's rest pose.
-    rest_turn: (4,) world rotation of every joint in the rest pose. bones: joint name -> index.
-    ends: joint index -> index of the end joint below it, where that says a direction.
+    positions: (T, J, 3). rotations: (T, J, 4) world. rest: (J, 3) places in the file's rest pose. rest_turn: (4,) world
+    rotation of every joint in the rest pose. bones: joint name -> index. ends: joint index -> index of the end joint
+    below it, where that gives a direction.
     """
 
     motion: ImportedMotion
@@ -35,16 +37,16 @@ class Source:
 
     @property
     def sample(self) -> slice:
-        """Some hundred frames, spread over the motion."""
+        """Slice of some hundred frames, spread over the motion."""
         return slice(None, None, max(len(self.positions) // _SAMPLES, 1))
 
     def bone(self, upper: str, lower: int) -> Array:
-        """(frames, 3) from joint `upper` to joint index `lower`, in the frame of `upper`, in sampled frames."""
+        """Vector (frames, 3) from joint `upper` to joint index `lower`, in the frame of `upper`, in sampled frames."""
         top, s = self.bones[upper], self.sample
         return rotate(conjugate(self.rotations[s, top]), self.positions[s, lower] - self.positions[s, top])
 
     def hand(self, side: str) -> int | None:
-        """The wrist, or the end of the forearm where the skeleton has no hands."""
+        """Index of the wrist, or of the end of the forearm where the skeleton has no hands."""
         return self.bones.get(side + "Hand", self.ends.get(self.bones[side + "ForeArm"]))
 
 

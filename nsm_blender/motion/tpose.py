@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the joints of an imported skeleton are turned when its figure stands in the T-pose.
+"""Rotations of an imported skeleton's joints in the T-pose.
 
-Where the file's rest pose is a standing figure, arms and legs are brought to the T-pose by the shortest turns;
-where it is not, standing frames of the motion take its place.
+Where the file's rest pose is a standing figure, arms and legs are brought to the T-pose by the shortest turns; where it
+is not, standing frames of the motion take its place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import permutations, product
 
 import numpy as np
 
@@ -24,18 +23,23 @@ from .rotations import (
     multiply,
     normalize,
     rotate,
+    snapped_to_axes,
 )
 from .skeleton import MODEL_SKELETON
 from .source import NAMES, Source, found_above
 
 _TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")
+"""Joints of the trunk from the hips to the head."""
 _DOWN = np.array([0.0, 0.0, -1.0])
 _LEAST_UPRIGHT = 0.3
+"""Least score of the straightest frame, the lowest cosine of trunk and legs with the vertical, that counts as
+standing."""
 _LEAST_BEND = 0.08
+"""Least sine of a limb's mean bend that determines its bending plane."""
 
 
 def tpose_rotations(source: Source, notes: list[str]) -> dict[str, Array]:
-    """World rotation (4,) of each found joint in the T-pose: it stands, faces -Y, arms and legs are straight."""
+    """World rotation (4,) of each found joint in the T-pose: standing, facing -Y, arms and legs straight."""
     rest = {name: source.rest[j] for name, j in source.bones.items()}
     axes = _body_axes(rest)
     places = {} if axes is None else {name: axes @ place for name, place in rest.items()}
@@ -52,7 +56,7 @@ def tpose_rotations(source: Source, notes: list[str]) -> dict[str, Array]:
 
 
 def _body_axes(figure: Mapping[str, Array]) -> Array | None:
-    """(3, 3) that turns joint places so that the trunk is up and the left hip at +X; None when it has no extent."""
+    """Rotation (3, 3) of joint places so that the trunk is up and the left hip at +X; None when it has no extent."""
     up = (figure["LeftArm"] + figure["RightArm"] - figure["LeftUpLeg"] - figure["RightUpLeg"]) / 2
     left = figure["LeftUpLeg"] - figure["RightUpLeg"]
     axes = np.zeros((3, 3))
@@ -61,9 +65,8 @@ def _body_axes(figure: Mapping[str, Array]) -> Array | None:
     axes[1] = np.cross(axes[2], axes[0])
     if abs(np.linalg.det(axes) - 1) > 1e-6:
         return None
-    # Rest poses are drawn along the axes of the program; what is left is the figure's own slant.
-    cube = max(_CUBE_ROTATIONS, key=lambda m: float(np.sum(m * axes)))
-    return cube if np.sum(cube * axes) > 1 + 2 * np.cos(np.radians(25)) else axes
+    # Rest poses are drawn along the axes of the program; the rest of the rotation is the figure's own slant.
+    return snapped_to_axes(axes)
 
 
 def _trunk_stands(places: Mapping[str, Array]) -> bool:
@@ -106,14 +109,6 @@ def _stands(places: Mapping[str, Array]) -> bool:
     return True
 
 
-_CUBE_ROTATIONS = tuple(
-    m
-    for order in permutations(range(3))
-    for signs in product((1.0, -1.0), repeat=3)
-    if np.linalg.det(m := np.eye(3)[list(order)] * np.array(signs)[:, None]) > 0
-)
-
-
 def _standing_pose(source: Source) -> dict[str, Array]:
     """Mean world rotations (4,) of the frames in which the figure stands straightest, turned to face -Y."""
     places = {name: source.positions[source.sample, j] for name, j in source.bones.items()}
@@ -148,7 +143,7 @@ def _straightened(source: Source, reference: Mapping[str, Array]) -> dict[str, A
         out[name] = multiply(by, reference[name])
 
     def aimed(name: str, child: int, by: Array, goal: Array) -> Array:
-        """The turn `by`, then the shortest one that brings the bone from `name` to `child` to `goal`."""
+        """The turn `by`, then the shortest turn that points the bone from `name` to `child` along `goal`."""
         bone = rotate(multiply(by, reference[name]), source.bone(name, child).mean(0))
         return multiply(between(bone, goal), by)
 
@@ -176,7 +171,7 @@ def _straightened(source: Source, reference: Mapping[str, Array]) -> dict[str, A
 def _hinged(source: Source, tpose: dict[str, Array]) -> dict[str, Array]:
     """Twist straight limbs until knees bend to the back and elbows to the front, as they do in the motion.
 
-    Standing frames say little of twist; the planes in which the limbs bend say it all.
+    Standing frames say little of twist; the planes in which the limbs bend determine it.
     """
     out = dict(tpose)
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
@@ -205,7 +200,8 @@ def _hinged(source: Source, tpose: dict[str, Array]) -> dict[str, Array]:
 
 
 def _flat_feet(source: Source) -> dict[str, Array]:
-    """World rotations (4,) of feet and toes when they stand flat and point to -Y, from where they are lowest."""
+    """World rotations (4,) of feet and toes that stand flat and point to -Y, from the frames in which they are
+    lowest."""
     out: dict[str, Array] = {}
     for side in SIDES:
         foot = source.bones[side + "Foot"]
@@ -231,7 +227,7 @@ def _flat_feet(source: Source) -> dict[str, Array]:
 
 
 def _foot_ahead(source: Source, reference: Mapping[str, Array], side: str) -> Array:
-    """The turn that points the foot to -Y: about the vertical, so that a flat foot stays flat."""
+    """The turn that points the foot to -Y, about the vertical, so that a flat foot stays flat."""
     foot = source.bones[side + "Foot"]
     tip = source.bones.get(side + "Toe", source.ends.get(foot))
     if tip is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cheapest way through moves over time, by dynamic programming: what it costs to be there, and to change."""
+"""The Viterbi algorithm: the cheapest sequence of states over time, by dynamic programming."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from .rotations import Array
 
 
-def cheapest_way(costs: Array, changes: Array) -> Array:
-    """Numbers (K,) of the moves to make at K moments, of C, so that the sum is least.
+def viterbi(costs: Array, changes: Array) -> Array:
+    """State numbers (K,) at K moments, out of C, with the least sum of costs.
 
-    costs: (K, C) of a move at a moment. changes: (C, C) of going from one to another between two moments.
+    costs: (K, C) of a state at a moment. changes: (C, C) of the transition from a state to another between two moments.
     """
     before = np.zeros(costs.shape, dtype=int)
     best = costs[0].copy()

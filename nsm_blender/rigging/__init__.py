@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Any humanoid rig: which of its bones is which joint of the model skeleton, and motion to it and back."""
+"""Any humanoid rig: the mapping of its bones to the model skeleton's joints, and retargeting there and back."""

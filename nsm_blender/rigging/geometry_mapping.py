@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which bone is which joint, from the rest pose alone, for rigs whose names say nothing.
+"""Maps bones to joints from the rest pose alone, for rigs whose names say nothing.
 
-A figure stands on two chains of bones that part at the hips; on the trunk above, two chains reach out to the sides
-and one to the top. On a limb's chain three joints are sought that part it into two long, nearly equal halves, which
-passes over twist bones, collar bones, hands and fingers. Which side is left follows from where the toes point.
+A figure stands on two chains of bones that part at the hips; on the trunk above, two chains reach out to the sides and
+one to the top. On a limb's chain three joints are sought that part it into two long, nearly equal halves, which skips
+twist bones, collar bones, hands and fingers. The toes' direction tells left from right.
 """
 
 from __future__ import annotations
@@ -21,21 +21,24 @@ from .naming import spread
 _FOOT_HEIGHT = 0.12
 """Share of the figure's height below which an ankle lies."""
 _SHORTEST_LIMB = 0.08
-"""Share of the figure's height that thighs, shins, upper arms and forearms have at least."""
+"""Least share of the figure's height that thighs, shins, upper arms and forearms have."""
 _LEAST_HALF = 0.55
-"""The shorter half of a limb has at least this share of the longer one."""
+"""Least ratio of the shorter half of a limb to the longer half."""
 _LEG_SHAPE, _ARM_SHAPE = (1.0, 0.45), (0.9, 0.6)
-"""What a body has: lower over upper half of a limb, and foot (to the toes' tips) or hand over the lower half."""
+"""A body's proportions of legs and of arms: lower over upper half, and foot (to the toes' tips) or hand over the lower
+half."""
 _ODDEST = 1.2
-"""Sum of the logarithms by which a limb may differ from that."""
+"""Largest sum of logarithms by which a limb may differ from a body's proportions."""
 _ASIDE = 0.005
-"""Share of the height by which a bone of a limb is off the middle."""
+"""Share of the height by which a limb's bones are off the middle."""
 
 _UPS = (np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+"""Candidates for the up axis, the likeliest first."""
 
 
 def by_geometry(rig: RigInfo) -> dict[str, str]:
-    """Joint -> bone's name for hips, trunk, head, arms and legs as far as the rest pose shows them; {} if no figure."""
+    """Map hips, trunk, head, arms and legs to bones' names as far as the rest pose shows them; {} if it is no
+    figure."""
     if len(rig.bones) < 8 or rig.height <= 0:
         return {}
     turned = np.asarray(rig.world, dtype=np.float64)[:3, :3].T @ _UPS[0]
@@ -50,8 +53,8 @@ def by_geometry(rig: RigInfo) -> dict[str, str]:
 class _Limb:
     """Bones of a limb: upper, lower, end, and those beyond.
 
-    side: (3,) the end's place from the middle. length: of both halves. oddness: how
-    far its proportions are from a body's.
+    side: (3,) the end's place from the middle. length: of both halves. oddness: deviation of its proportions from a
+    body's.
     """
 
     upper: str
@@ -64,7 +67,7 @@ class _Limb:
 
 
 class _Figure:
-    """One guess of which way is up."""
+    """The figure under one hypothesis of the up axis."""
 
     def __init__(self, rig: RigInfo, up: Array) -> None:
         self.rig, self.up = rig, up
@@ -82,7 +85,7 @@ class _Figure:
         self.leaves: list[str] = [name for name in rig.names if not rig.children(name)]
 
     def joints(self) -> dict[str, str]:
-        """Joint -> bone; empty unless both legs and the hips are there."""
+        """Map joints to bones; empty unless both legs and the hips are found."""
         if self.tall < 0.5 * self.rig.height:
             return {}
         legs = self._pair([leg for leaf in self.leaves if (leg := self._leg(leaf)) is not None])
@@ -101,7 +104,7 @@ class _Figure:
         return out | self._upper_body(hips, left, set(self.rig.path(hips)) | set(out.values()))
 
     def _upper_body(self, hips: str, left: Array, taken: set[str]) -> dict[str, str]:
-        # A pelvis bone that only holds the legs hangs below the bone that holds legs and trunk.
+        # A pelvis bone that only carries the legs is a child of the bone that carries legs and trunk.
         starts = [hips, *self.rig.path(hips)[1:]]
         reach = [arm for leaf in self.leaves if (arm := self._arm(leaf, taken)) is not None]
         arms = self._pair(reach)
@@ -150,7 +153,8 @@ class _Figure:
         return out | ({"Neck": crown[0]} if head > 0 else {})
 
     def _head(self, crown: Sequence[str]) -> int:
-        """Which of the bones above the chest is the head: the longest of the upper ones, or the one that parts."""
+        """Index of the head among the bones above the chest: the longest of the upper bones, or the bone that
+        branches."""
         for i, bone in enumerate(crown):
             if len(self.rig.children(bone)) > 2:
                 return i
@@ -216,7 +220,7 @@ class _Figure:
         return min(pairs, key=lambda pair: pair[0].oddness + pair[1].oddness, default=None)
 
     def _left(self, legs: tuple[_Limb, _Limb]) -> Array:
-        """Unit vector to the figure's left: from foot to foot, on the side that the toes' direction says."""
+        """Unit vector to the figure's left: from foot to foot, with the sign that the toes' direction gives."""
         across = legs[0].side - legs[1].side
         across = normalize(across - self.up * (across @ self.up))
         ahead = np.zeros(3)
@@ -233,7 +237,7 @@ class _Figure:
         return path[:inner][::-1]
 
     def _central(self, name: str) -> bool:
-        """Whether the bone's head lies in the plane of symmetry, as far as both sides show it."""
+        """Whether the bone's head lies in the plane of symmetry, as far as both sides show that plane."""
         offset = self.rig.heads[self.rig.numbers[name]] - self.middle
         return abs(float(offset @ self.across)) < _ASIDE * self.tall
 

@@ -13,7 +13,7 @@ from ..errors import RigError
 from ..motion.rotations import Array
 
 _SHORTEST = 1e-5
-"""Share of the rig's height below which a bone has no length."""
+"""Share of the rig's height below which a bone counts as having no length."""
 _UNEVEN = 1e-3
 """Relative difference of the world's axes from which an armature counts as sheared or unevenly scaled."""
 
@@ -22,8 +22,8 @@ _UNEVEN = 1e-3
 class BoneInfo:
     """A bone in the rest pose, in the armature's space.
 
-    parent: its parent's name or None. head, tail: (3,). x_axis: (3,) the bone's own x axis, which says its roll.
-    connected: its head sticks to the parent's tail. deform: it moves the mesh.
+    parent: its parent's name or None. head, tail: (3,). x_axis: (3,) the bone's own x axis, which gives its roll.
+    connected: whether its head sticks to the parent's tail. deform: whether it moves the mesh.
     """
 
     name: str
@@ -36,7 +36,7 @@ class BoneInfo:
 
     @property
     def length(self) -> float:
-        """Head to tail, in the armature's units."""
+        """Length from head to tail, in the armature's units."""
         return float(np.linalg.norm(self.tail - self.head))
 
     @property
@@ -52,7 +52,7 @@ class BoneInfo:
 class RigInfo:
     """An armature.
 
-    bones: parents before children. world: (4, 4) from the armature's space to world metres.
+    bones: parents before children. world: (4, 4) from the armature's space to world meters.
     """
 
     name: str
@@ -76,17 +76,17 @@ class RigInfo:
 
     @cached_property
     def heads(self) -> Array:
-        """(B, 3) in the armature's space."""
+        """Heads (B, 3) in the armature's space."""
         return np.array([bone.head for bone in self.bones], dtype=np.float64)
 
     @cached_property
     def tails(self) -> Array:
-        """(B, 3) in the armature's space."""
+        """Tails (B, 3) in the armature's space."""
         return np.array([bone.tail for bone in self.bones], dtype=np.float64)
 
     @property
     def size(self) -> float:
-        """Metres per unit of the armature's space."""
+        """Meters per unit of the armature's space."""
         return float(np.cbrt(abs(np.linalg.det(np.asarray(self.world, dtype=np.float64)[:3, :3]))))
 
     @cached_property
@@ -103,11 +103,11 @@ class RigInfo:
         return out
 
     def above(self, name: str, among: Collection[str]) -> str | None:
-        """The nearest ancestor of the bone that is one of `among`."""
+        """The nearest ancestor of the bone among `among`."""
         return next((other for other in self.path(name)[1:] if other in among), None)
 
     def children(self, name: str) -> list[str]:
-        """Names of the bones whose parent is the bone."""
+        """Names of the bones with the given parent."""
         return [bone.name for bone in self.bones if bone.parent == name]
 
     def check(self) -> None:
@@ -124,5 +124,5 @@ class RigInfo:
             raise RigError(f"'{self.name}' is mirrored by a negative scale; apply its scale first (Ctrl+A).")
 
     def without_length(self, names: Collection[str]) -> list[str]:
-        """Those of the bones that have no length."""
+        """The bones among `names` that have no length."""
         return [b.name for b in self.bones if b.name in names and b.length <= _SHORTEST * self.height]

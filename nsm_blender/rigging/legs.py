@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The legs of a rig: where its hips and feet go for a motion of the model, and the way back.
+"""The legs of a rig: places of its hips and feet for a motion of the model, and back.
 
-Legs of other proportions that only take the model's rotations put the feet beside their places. Where a foot is at
-rest the leg is solved again (two bones), and the hips follow the leg that stands, so that its bend stays what it was.
+Legs of other proportions that only take the model's rotations put the feet beside their places. Where a foot is at rest
+the leg is solved again (two bones), and the hips follow the standing leg, so that its bend stays what it was.
 """
 
 from __future__ import annotations
@@ -21,31 +21,35 @@ from .rest_pose import SIDES, RestPose
 from .stance import Foot, Stance, stances
 
 _SMOOTH_HIPS = (0.04, 0.02)
-"""Seconds: standard deviations of the filters on what the hips give way at first and then."""
+"""Standard deviations in seconds of the filters on the hips' shift, in the first pass and in the second."""
 _SITTING, _STANDING = 0.55, 0.75
-"""Height of the hip joints over the ankles, in leg lengths: below the first a sitter's hips belong on their seat."""
+"""Heights of the hip joints over the ankles, in leg lengths: below the first the hips belong on a seat, and above the
+second over the feet."""
 _UNDER, _BEFORE = 0.25, 0.4
-"""Distance over the ground from hips to feet, in leg lengths: a crouching figure's and a sitting one's."""
-_MOST_GIVEN = 0.15
-"""Leg lengths by which the hips give way at the most."""
+"""Distances over the ground from hips to feet, in leg lengths, of a crouching figure and of a sitting figure."""
+_LARGEST_SHIFT = 0.15
+"""Largest shift of the hips in leg lengths."""
 _STIFFEST = 0.1
 """Sine of a knee's bend below which all legs count as equally straight."""
 _REST = 0.3
-"""Weight of staying where they are for hips over feet of weight 1."""
+"""Weight that keeps the hips in place, relative to the weight 1 of a foot."""
 _STRAIGHT, _STRETCHED = 0.9985, 0.999
-"""Shares of its length up to which the hips sink for a leg, and up to which it is stretched then."""
+"""Share of a leg's length up to which the hips sink for it, and largest share to which it is then stretched."""
 _KNEE = (0.0, -1.0, 0.0)
+"""Direction of the knee in the thigh's frame."""
 _BESIDE = 0.02
-"""Leg lengths by which a knee is beside the line from hip to ankle, from which on this alone tells where it bends."""
+"""Offset of a knee in leg lengths from the line between hip and ankle, from which this offset alone gives the bending
+plane."""
 _MOST_TURNED = np.radians(2.7)
-"""Turn of thigh or shin from which on a foot rather stays away from its place, a little."""
-_MOST_LEFT, _GIVE_ROUNDS = 0.009, 3
-"""Leg lengths by which it does so at the most, and in how many rounds."""
+"""Turn in radians of thigh or shin from which a foot stays a little away from its place instead."""
+_LARGEST_MISS, _GIVE_ROUNDS = 0.009, 3
+"""Largest distance in leg lengths that a foot stays away from its place, and number of rounds in which it is found."""
 _PARTS = ("UpLeg", "Leg", "Foot")
+"""Bones of a leg that are solved."""
 
 
 def part_of(skeleton: Skeleton, ends: list[int]) -> tuple[Skeleton, list[int]]:
-    """The skeleton of some joints and of all above them, and the indices of its joints in the whole one."""
+    """The skeleton of some joints and their ancestors, and the indices of its joints in the whole skeleton."""
     kept: set[int] = set()
     for joint in ends:
         while joint >= 0:
@@ -57,15 +61,15 @@ def part_of(skeleton: Skeleton, ends: list[int]) -> tuple[Skeleton, list[int]]:
 
 
 MODEL_LEGS, MODEL_NUMBERS = part_of(MODEL_SKELETON, MODEL_SKELETON.indices(["LeftToe", "RightToe"]))
-"""The model's hips and legs, and which joints of the model they are."""
+"""The model's hips and legs as a skeleton, and the indices of its joints in the model."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Leg:
-    """What differs between the rig's leg and the model's at the rig's size, all (3,) metres in the T-pose.
+    """Differences of the rig's leg from the model's at the rig's size, (3,) meters in the T-pose.
 
-    numbers: of thigh, shin and foot in the rig's part. ball: from ankle to ball of the rig's foot. longer: what that
-    has over the model's. aside: how much further out the hip joint is.
+    numbers: of thigh, shin and foot in the rig's part. ball: from ankle to ball of the rig's foot. longer: the ball's
+    difference from the model's. aside: distance by which the hip joint is farther out.
     """
 
     limb: Limb
@@ -76,10 +80,10 @@ class _Leg:
 
 
 class Legs:
-    """The legs of one rig. scale: the rig's leg length over the model's.
+    """The legs of a rig. scale: the rig's leg length over the model's.
 
-    bones: numbers in the rig's pose of the bones that decide where the feet are; P of them. ankle_lift: metres by
-    which the rig's ankles are higher than the model's at the rig's size.
+    bones: numbers in the rig's pose of the P bones that determine the feet's places. ankle_lift: meters by which the
+    rig's ankles are higher than the model's at the rig's size.
     """
 
     def __init__(self, pose: RestPose) -> None:
@@ -102,7 +106,7 @@ class Legs:
     def posed(self, positions: Array, turns: Array, stances: dict[str, Stance], fps: float) -> tuple[Array, Array]:
         """Root place (T, 3) and world rotations (T, P, 4) against the T-pose for a motion on the model.
 
-        positions: (T, 9, 3) of MODEL_LEGS. turns: (T, P, 4) as the model turns; stays as it is.
+        positions: (T, 9, 3) of MODEL_LEGS. turns: (T, P, 4), the model's rotations; not modified.
         """
         turns = turns.copy()
         hips = positions[:, _UPLEGS].mean(1) * self.scale
@@ -116,13 +120,14 @@ class Legs:
         root = hips - self.middle(np.zeros_like(hips), turns)
         standing = {side: (1 - sits) * stands.held for side, stands in stances.items()}
         for seconds in _SMOOTH_HIPS:
-            root = root + self._given_way(root, turns, ankles, standing, seconds * fps)
-        root = root - self._lowered(root, turns, ankles, standing, fps)[:, None] * [0.0, 0.0, 1.0]
+            root = root + self._hips_shift(root, turns, ankles, standing, seconds * fps)
+        root = root - self._hips_drop(root, turns, ankles, standing, fps)[:, None] * [0.0, 0.0, 1.0]
         self._plant(root, turns, ankles, stances)
         return root, turns
 
     def stances(self, root: Array, turns: Array, hips: Array, fps: float) -> dict[str, Stance]:
-        """How the feet of the rig stand in its pose: root (T, 3), turns (T, P, 4), and the model's hips' (T, 4)."""
+        """Stances of the rig's feet in its pose: root (T, 3), turns (T, P, 4), and the rotation (T, 4) of the model's
+        hips."""
         places, feet = self._part.positions(root, turns), {}
         for side, leg in self._legs.items():
             turn = turns[:, leg.numbers[2]]
@@ -144,10 +149,11 @@ class Legs:
         return _Leg(limb, (upper, lower, foot), ball, ball - model, np.array([aside, 0.0, 0.0]))
 
     def _foot(self, side: str, positions: Array, turn: Array, stands: Stance) -> tuple[Array, Array]:
-        """Where a foot's ankle belongs (T, 3), and its rotation (T, 4) from the model's, `turn`.
+        """Place (T, 3) of a foot's ankle, and its rotation (T, 4) from the model's, `turn`.
 
-        The ankle is where the scaled one is. Of a foot that is longer or shorter than the model's the ball is beside
-        its place then; the stiller of the two ends keeps its own, two that are as still share what is between.
+        The ankle is at the model's scaled place. If the foot is longer or shorter than the model's, its ball is then
+        beside its place; the stiller of the two ends keeps its own place, and two equally still ends share the
+        difference.
         """
         leg = self._legs[side]
         shape, lift = (len(positions), 3), np.array([0.0, 0.0, self.ankle_lift])
@@ -163,7 +169,7 @@ class Legs:
         return ankle + stands.ball[:, None] * (there - ankle), multiply(between(bone, aimed), turn)
 
     def _sits(self, hips: Array, ankles: dict[str, Array]) -> Array:
-        """How much (T,) hips (T, 3) that are low, with the feet ahead, belong on a seat and not over the feet."""
+        """Weight (T,) with which low hips (T, 3) with the feet ahead belong on a seat and not over the feet."""
         away = (ankles["Left"] + ankles["Right"]) / 2 - hips
         low = np.minimum(ankles["Left"][:, 2], ankles["Right"][:, 2])
         height = (hips[:, 2] - low) / self.length
@@ -172,13 +178,13 @@ class Legs:
             (ahead - _UNDER) / (_BEFORE - _UNDER)
         )
 
-    def _given_way(
+    def _hips_shift(
         self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], sigma: float
     ) -> Array:
-        """What (T, 3) the hips give way so that legs that stand keep their bend though thigh and shin differ.
+        """Shift (T, 3) of the hips in meters with which standing legs keep their bend though thigh and shin differ.
 
-        Of both feet's distances to their places the least squares, each in its leg's own measure: along a straight leg
-        a centimetre costs a large turn of thigh and shin, across it or along a bent one a small one.
+        The least squares of both feet's distances to their places, each in its leg's own measure: along a straight leg
+        a centimeter costs a large turn of thigh and shin; across it, or along a bent leg, a small turn.
         """
         places = self._part.positions(root, turns)
         normal, right = np.zeros((len(root), 3, 3)), np.zeros((len(root), 3))
@@ -191,33 +197,33 @@ class Legs:
             normal += weight
             right += np.einsum("tij,tj->ti", weight, ankles[side] - ankle)
         mean = np.linalg.solve(gaussian(normal, sigma) + _REST * np.eye(3), gaussian(right, sigma)[..., None])[..., 0]
-        longest = _MOST_GIVEN * self.length
+        longest = _LARGEST_SHIFT * self.length
         out: Array = mean * np.minimum(1.0, longest / np.maximum(np.linalg.norm(mean, axis=1), 1e-9))[:, None]
         return out
 
-    def _lowered(
+    def _hips_drop(
         self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], fps: float
     ) -> Array:
-        """How far (T,) in metres the hips sink so that feet that are held stay within the legs' reach."""
+        """Drop (T,) of the hips in meters with which held feet stay within the legs' reach."""
         places = self._part.positions(root, turns)
         need = np.zeros(len(root))
         for side, leg in self._legs.items():
             upper, _, end = leg.numbers
             away = ankles[side] - places[:, upper]
-            # A leg that the engine itself stretches further may do so here.
+            # A leg that the motion itself stretches farther may be stretched as far here.
             own = np.linalg.norm(places[:, end] - places[:, upper], axis=1)
             length = np.maximum(self._whole(leg) * _STRAIGHT, own)
             flat = np.minimum(np.hypot(away[:, 0], away[:, 1]), 0.95 * length)
             need = np.maximum(need, holds[side] * (-away[:, 2] - np.sqrt(length * length - flat * flat)))
         radius = max(round(_SMOOTH_HIPS[0] * fps), 1)
-        return gaussian(highest_around(np.clip(need, 0.0, _MOST_GIVEN * self.length), radius), radius / 2)
+        return gaussian(highest_around(np.clip(need, 0.0, _LARGEST_SHIFT * self.length), radius), radius / 2)
 
     def _plant(self, root: Array, turns: Array, ankles: dict[str, Array], stances: dict[str, Stance]) -> None:
-        """Bend the legs in `turns` so that feet that are held are at their places."""
+        """Bend the legs in `turns` so that held feet are at their places."""
         places = self._part.positions(root, turns)
         for side, leg in self._legs.items():
             upper, lower, end = leg.numbers
-            # The way that the leg goes by itself, and as much of the way to its place as the foot is held.
+            # The foot goes as much of the way to its place as it is held.
             way = stances[side].held[:, None] * (ankles[side] - places[:, end])
             own = turns[:, [upper, lower]]
             bent = self._bent(leg, places, own, way)
@@ -227,16 +233,17 @@ class Legs:
                 if not len(far):
                     break
                 size = np.linalg.norm(way[far], axis=1)
-                given = np.minimum((1 - _MOST_TURNED / turned[far]) * size, _MOST_LEFT * self.length / _GIVE_ROUNDS)
+                given = np.minimum((1 - _MOST_TURNED / turned[far]) * size, _LARGEST_MISS * self.length / _GIVE_ROUNDS)
                 way[far] *= (1 - given / np.maximum(size, 1e-9))[:, None]
                 bent[far] = self._bent(leg, places[far], own[far], way[far])
             turns[:, [upper, lower]] = bent
 
     def _bent(self, leg: _Leg, places: Array, own: Array, way: Array) -> Array:
-        """Thigh and shin (T, 2, 4) of a leg whose ankle goes a `way` (T, 3) on; own: (T, 2, 4) as they are."""
+        """Thigh and shin (T, 2, 4) of a leg with its ankle moved by `way` (T, 3); own: (T, 2, 4) their present
+        rotations."""
         upper, _, end = leg.numbers
         target = places[:, end] + way
-        # A leg that goes straighter by itself than a solved one may be can be as straight here.
+        # A leg that the motion itself makes straighter than the limit may be as straight here.
         reach = np.linalg.norm(places[:, end] - places[:, upper], axis=1, keepdims=True) / self._whole(leg)
         thigh, shin, _ = solve_limb(
             leg.limb,
@@ -251,20 +258,20 @@ class Legs:
         return np.stack((thigh, shin), axis=1)
 
     def _whole(self, leg: _Leg) -> float:
-        """Length of a leg when it is straight, metres."""
+        """Length in meters of a straight leg."""
         return sum(float(np.linalg.norm(self._part.offsets[number])) for number in leg.numbers[1:])
 
 
 def _angles(a: Array, b: Array) -> Array:
-    """Radians between rotations (..., 4)."""
+    """Angles in radians between rotations (..., 4)."""
     out: Array = 2 * np.arccos(np.clip(np.abs(np.sum(a * b, axis=-1)), 0.0, 1.0))
     return out
 
 
 def _bends_to(places: Array, target: Array, thigh: Array) -> Array:
-    """Where the knee points (T, 3) when the ankle goes to `target` (T, 3): the leg bends in the plane it bends in.
+    """Direction (T, 3) of the knee when the ankle goes to `target` (T, 3): the leg keeps its bending plane.
 
-    places: (T, 3, 3) of hip, knee and ankle. thigh: (T, 4) its rotation, which tells for a leg that is straight.
+    places: (T, 3, 3) of hip, knee and ankle. thigh: (T, 4) its rotation, which gives the plane of a straight leg.
     """
     hip, knee, ankle = places[:, 0], places[:, 1], places[:, 2]
     line = normalize(ankle - hip)
@@ -280,7 +287,7 @@ _UPLEGS = MODEL_LEGS.indices([side + "UpLeg" for side, _ in SIDES])
 
 
 def model_stances(positions: Array, joints: Array, fps: float) -> dict[str, Stance]:
-    """How the feet of the model stand: places (T, 9, 3) and world rotations (T, 9, 4) of MODEL_LEGS."""
+    """Stances of the model's feet: places (T, 9, 3) and world rotations (T, 9, 4) of MODEL_LEGS."""
     feet = {}
     for side, _ in SIDES:
         foot, toe = MODEL_LEGS.index(side + "Foot"), MODEL_LEGS.index(side + "Toe")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The mapping from model joints to a rig's bones: proposed, changed by hand, checked, saved and loaded."""
+"""The mapping from model joints to a rig's bones: proposed, corrected by hand, checked, saved and loaded."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from .joints import RigInfo
 from .naming import CARRIER, Named, by_names
 
 JOINTS = (*MODEL_SKELETON.names, CARRIER)
-"""What a mapping may hold: the model's joints and the bone that carries the whole body."""
+"""Keys of a mapping: the model's joints and the bone that carries the whole body."""
 
 NEEDED = ("Hips", "LeftUpLeg", "LeftLeg", "LeftFoot", "RightUpLeg", "RightLeg", "RightFoot")
 """Joints without which a figure cannot walk."""
 
 _VERSION = 1
+"""Version of the mapping file's format."""
 _MAPPING_FILE = "a mapping file (save one with Save Mapping)"
 
 _COSTS = {
@@ -39,11 +40,12 @@ _COSTS = {
     "Spine2": "shoulders turn with the hips",
     CARRIER: "the hips carry the whole body",
 }
+"""Loss of quality in words for each part of the body without a bone."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """A joint's bone, how sure that is (0..1), and why in a sentence."""
+    """A joint's bone, the confidence (0..1), and the reason in a sentence."""
 
     bone: str
     confidence: float
@@ -52,7 +54,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Mapping:
-    """Which bone is which joint. matches: joint's name (see JOINTS) -> Match, in the order of JOINTS."""
+    """The bones of the model's joints. matches: joint's name (see JOINTS) -> Match, in the order of JOINTS."""
 
     matches: dict[str, Match]
 
@@ -62,7 +64,7 @@ class Mapping:
         return match.bone if match else None
 
     def with_bone(self, joint: str, bone: str | None) -> Mapping:
-        """The same with a joint's bone chosen by hand, or with none."""
+        """The mapping with a joint's bone chosen by hand, or with none."""
         if joint not in JOINTS:
             raise RigError(f"'{joint}' is no joint of the model; its joints are {', '.join(JOINTS)}.")
         chosen = {joint: Match(bone, 1.0, "Chosen by hand.")} if bone else {}
@@ -70,7 +72,8 @@ class Mapping:
         return _in_order(kept | chosen)
 
     def with_chosen(self, chosen: Table[str, str | None]) -> Mapping:
-        """The same with joints' bones chosen by hand, or none; a proposal of a chosen bone for another joint goes."""
+        """The mapping with joints' bones chosen by hand, or none; proposals of a chosen bone for another joint are
+        dropped."""
         taken = {bone for bone in chosen.values() if bone}
         out = Mapping({j: match for j, match in self.matches.items() if j in chosen or match.bone not in taken})
         for joint, bone in chosen.items():
@@ -78,15 +81,15 @@ class Mapping:
         return out
 
     def missing(self) -> list[str]:
-        """What the rig lacks and what that costs, a sentence each; the joints that are needed first."""
+        """List the joints without a bone and the loss that this causes, a sentence each; needed joints first."""
         lacking = [joint for joint in MODEL_SKELETON.names if joint not in self.matches]
         out = [without(joint) for joint in NEEDED if joint in lacking]
-        told: set[str] = set()
+        listed: set[str] = set()
         for joint in lacking:
             part = _part(joint)
-            if joint in NEEDED or part in told:
+            if joint in NEEDED or part in listed:
                 continue
-            told.add(part)
+            listed.add(part)
             out.append(without(*(other for other in lacking if _part(other) == part)))
         return out
 
@@ -100,7 +103,7 @@ class Mapping:
         if lacking:
             legs = "legs" if any("Leg" in joint or "Foot" in joint for joint in lacking) else "hips"
             raise RigError(
-                f"'{rig.name}' has no {legs} that can be recognised ({', '.join(lacking)}); "
+                f"'{rig.name}' has no {legs} that can be recognized ({', '.join(lacking)}); "
                 "choose their bones in the list."
             )
         self._check_shared(rig)
@@ -184,7 +187,7 @@ _BELOW = (("UpLeg", "Leg"), ("Leg", "Foot"), ("Foot", "Toe"), ("Arm", "ForeArm")
 
 
 def without(*joints: str) -> str:
-    """What it costs that there is no bone for a joint, or for the same one on both sides; a sentence."""
+    """Describe in a sentence the loss when there is no bone for a joint, or for the same joint on both sides."""
     cost = "without it the rig cannot be animated" if joints[0] in NEEDED else _COSTS[_part(joints[0])]
     return f"No bone for {' and '.join(joints)}: {cost}."
 
@@ -195,9 +198,9 @@ def _part(joint: str) -> str:
 
 
 def propose(rig: RigInfo) -> Mapping:
-    """Which bones of `rig` are the model's joints: from names, and from the rest pose where names say nothing.
+    """Propose bones of `rig` for the model's joints: from names, and from the rest pose where names say nothing.
 
-    Never raises: what is not found is left out (see Mapping.missing and Mapping.check).
+    Never raises: joints without a bone are left out (see Mapping.missing and Mapping.check).
     """
     shape = by_geometry(rig)
     named = by_names(rig)
@@ -215,16 +218,16 @@ def propose(rig: RigInfo) -> Mapping:
 
 
 def _by_name(joint: str, bone: str, named: Named, shape: Table[str, str], crossed: bool) -> Match:
-    who = f"as in {named.convention}" if named.convention else "as is usual"
+    style = f"as in {named.convention}" if named.convention else "as is usual"
     if crossed:
         return Match(bone, 0.5, "Its name says the other side, but the toes point so that it lies on this one.")
     confidence = 0.95 if named.convention else 0.85
     if shape.get(joint) == bone:
-        return Match(bone, 1.0 if named.convention else 0.95, f"Named {who}, and it lies where it should.")
+        return Match(bone, 1.0 if named.convention else 0.95, f"Named {style}, and it lies where it should.")
     if bone in shape.values():
         place = next(other for other, found in shape.items() if found == bone)
-        return Match(bone, confidence - 0.2, f"Named {who}, though by its place it could be {place}.")
-    return Match(bone, confidence, f"Named {who}.")
+        return Match(bone, confidence - 0.2, f"Named {style}, though by its place it could be {place}.")
+    return Match(bone, confidence, f"Named {style}.")
 
 
 def _by_place(bone: str) -> Match:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which bone is which joint, from names: the usual rigs' and, through the importers' tables, anyone's.
+"""Maps bones to joints by names: those of the usual rigs and, through the importers' tables, of any other.
 
-Control rigs (Rigify's generated rig, Auto-Rig Pro) hold each limb several times; their controls are known by name.
-All other rigs are left with one bone for each part of the body once twist, finger, face and helper bones are set
+Control rigs (Rigify's generated rig, Auto-Rig Pro) contain each limb several times; their controls are known by name.
+All other rigs are left with a single bone for each part of the body once twist, finger, face and helper bones are set
 aside, and are then read as a motion file's skeleton is.
 """
 
@@ -17,18 +17,17 @@ from ..motion.bone_names import SIDES, map_bones
 from .joints import RigInfo
 
 CARRIER = "Root"
-"""Not a joint: the bone that moves the whole body where that is not the hips bone (Rigify's torso)."""
+"""Key of the bone that moves the whole body where that is not the hips bone (Rigify's torso); not a joint."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """What names say. bones: joint -> bone's name. convention: whose names they are, "" when nobody's in particular."""
+    """A mapping by names. bones: joint -> bone's name. convention: the naming convention, "" for none in particular."""
 
     bones: dict[str, str]
     convention: str
 
 
-# A convention is known by bones that no other has, in names without prefix, case and punctuation.
 _SIGNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Mixamo", ("leftupleg", "lefttoebase", "lefthandindex1")),
     ("Unreal", ("spine01", "clavicleL", "upperarml", "balll")),
@@ -46,6 +45,7 @@ _SIGNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("LaFAN", ("leftupleg", "lefttoe", "spine2")),
     ("Biped", ("bip01lthigh",)),
 )
+"""Each naming convention and the bones that tell it apart, in names without prefix, case and punctuation."""
 
 _ASIDE = re.compile(
     r"twist|roll|(^|[^a-z])(ik|pole|vis|mch|org|wgt|ctrl|tweak|target|socket|helper|corrective)([^a-z]|$)|sharebone"
@@ -53,14 +53,16 @@ _ASIDE = re.compile(
     r"|muscle|weapon|attach|stretch_?twist|hipjoint",
     re.IGNORECASE,
 )
+"""Names of twist, finger, face and helper bones."""
 _NECK = re.compile(r"neck", re.IGNORECASE)
 _HALF = re.compile(
     r"(thigh|shin|upper_?arm|forearm|upperleg|lowerleg|upperarm|lowerarm).*?(\.\d{3}|0[2-9]([._-]\w)?)$", re.I
 )
+"""Names of the second half of a limb's bone."""
 
 
 def by_names(rig: RigInfo) -> Named | None:
-    """The joints that the names of `rig` tell, or None where they tell too little to walk (hips, legs, arms)."""
+    """Map joints by the names of `rig`; None where these tell too little to walk (hips, legs, arms)."""
     for convention, controls in (
         ("Rigify controls", _rigify_controls(rig)),
         ("Auto-Rig Pro controls", _arp_controls(rig)),
@@ -81,10 +83,10 @@ def by_names(rig: RigInfo) -> Named | None:
 
 
 def convention_of(rig: RigInfo) -> str:
-    """Whose names the bones have, "" when nobody's that is known."""
+    """The bones' naming convention, "" for an unknown one."""
     plain = {re.sub(r"[^a-z0-9]", "", re.split(r"[:|]", name)[-1].lower()) for name in rig.names}
     plain |= {re.sub(r"^(mixamorig\d*|def)", "", name) for name in plain}
-    return next((who for who, signs in _SIGNS if all(sign.lower() in plain for sign in signs)), "")
+    return next((convention for convention, signs in _SIGNS if all(sign.lower() in plain for sign in signs)), "")
 
 
 def _set_aside(name: str) -> bool:
@@ -94,7 +96,7 @@ def _set_aside(name: str) -> bool:
 
 
 def _plain_spelling(name: str) -> str:
-    """The name as the importers' tables spell it: without numbers on limbs and without marks of how it is built."""
+    """The name as spelled in the importers' tables: without numbers on limbs and without marks of its construction."""
     bare = re.split(r"[:|]", name)[-1]
     bare = re.sub(r"^(CC_Base_|DEF-|c_)", "", bare)
     bare = re.sub(r"_(stretch|fk)(?=[._]|$)", "", bare)
@@ -104,7 +106,7 @@ def _plain_spelling(name: str) -> str:
 
 
 def _parents_among(rig: RigInfo, kept: Sequence[int]) -> list[int]:
-    """For each kept bone the index, among the kept, of the nearest kept bone above it."""
+    """Index, among the kept bones, of the nearest kept ancestor of each kept bone."""
     position = {bone: i for i, bone in enumerate(kept)}
     out = []
     for bone in kept:
@@ -116,7 +118,7 @@ def _parents_among(rig: RigInfo, kept: Sequence[int]) -> list[int]:
 
 
 def _crown(rig: RigInfo, bones: Mapping[str, str]) -> dict[str, str]:
-    """Neck and head where they are called as the spine is (Rigify): the chain that goes on from the chest."""
+    """Neck and head where they are named as the spine is (Rigify): the chain that continues from the chest."""
     chest = bones.get("Spine2", "")
     stem = re.sub(r"[\d._]+$", "", chest)
     chain, bone = [], chest
@@ -148,7 +150,7 @@ def _rigify_controls(rig: RigInfo) -> dict[str, str] | None:
         "Hand": "hand_fk",
     }
     if "toe_fk.L" not in rig.numbers:
-        limbs["Toe"] = "toe"  # rigs made by older versions have one toe control for both
+        limbs["Toe"] = "toe"  # older versions' rigs have a single toe control
     wanted |= {side + part: f"{stem}.{side[0]}" for side in SIDES for part, stem in limbs.items()}
     return {joint: bone for joint, bone in wanted.items() if bone in rig.numbers}
 
@@ -174,7 +176,7 @@ def _arp_controls(rig: RigInfo) -> dict[str, str] | None:
 
 
 def spread(chain: Sequence[str]) -> dict[str, str]:
-    """The model's spine joints on a chain of spine bones from the hips up; the last one carries the shoulders."""
+    """Map the model's spine joints to a chain of spine bones from the hips up; the last bone carries the shoulders."""
     if not chain:
         return {}
     if len(chain) == 1:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rig's rest pose brought to the model's: it faces -Y, arms to the sides, legs down, feet ahead.
+"""A rig's rest pose brought to the model's: facing -Y, arms to the sides, legs down, feet ahead.
 
-What is found here is constant for a rig: which bones are keyed and by which joints, how each bone's own axes lie in
-the T-pose, and the bones' skeleton in metres. Trunk, neck and collar bones keep their rest pose; arms and legs are
-turned the shortest way, feet about the vertical so that a flat foot stays flat.
+The result is constant for a rig: the keyed bones and the joints that drive them, the orientation of each bone's own
+axes in the T-pose, and the bones' skeleton in meters. Trunk, neck and collar bones keep their rest pose; arms and legs
+are turned the shortest way, feet about the vertical so that a flat foot stays flat.
 """
 
 from __future__ import annotations
@@ -11,35 +11,48 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping as Table
 from dataclasses import dataclass
-from itertools import pairwise, permutations, product
+from itertools import pairwise
 
 import numpy as np
 
 from ..errors import RigError
 from ..motion.retarget import leg_length
-from ..motion.rotations import Array, between, from_axis_angle, from_matrix, from_yaw, multiply, normalize, rotate
+from ..motion.rotations import (
+    Array,
+    between,
+    from_axis_angle,
+    from_matrix,
+    from_yaw,
+    multiply,
+    normalize,
+    rotate,
+    snapped_to_axes,
+)
 from ..motion.skeleton import MODEL_SKELETON, TOE_HEIGHT, Skeleton
 from .joints import RigInfo
 from .mapping import Mapping
 from .naming import CARRIER
 
 SIDES = (("Left", 1.0), ("Right", -1.0))
+"""Sides of the body and their signs along X."""
 
 _DOWN, _AHEAD = np.array([0.0, 0.0, -1.0]), np.array([0.0, -1.0, 0.0])
 _NONE = np.array([1.0, 0.0, 0.0, 0.0])
-_SQUARE = np.cos(np.radians(25))
-"""Rest poses are drawn along the axes of the program; a slant of up to 25 degrees is the figure's own."""
+"""The quaternion without rotation."""
 _LEAST_BEND, _MOST_TWIST = 0.1, np.radians(35)
-"""Sine of a limb's bend from which it tells in which plane the limb bends, and how far that plane is believed."""
+"""Sine of a limb's bend from which it determines the bending plane, and largest twist in radians by which that plane is
+followed."""
 _BACKWARD = -np.cos(np.radians(30))
+"""Cosine of the angle to its goal from which a bone counts as opposite, so that it turns about the front axis."""
 _LEVEL_FOOT = 0.4
+"""Length over the ground of a foot's direction from which the foot counts as level and not as hanging down."""
 _EVEN = np.cos(np.radians(5))
-"""Limbs that mirror each other up to this rest; a figure in motion hardly comes so near to it."""
+"""Cosine of the angle up to which limbs rest mirrored; a figure in motion hardly comes so near to it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Whose rotation a bone takes: on the way from joint `a` to joint `b` (indices of the model) by `share`."""
+    """The rotation that drives a bone: between joints `a` and `b` (indices of the model) by `share`."""
 
     a: int
     b: int
@@ -50,9 +63,9 @@ class Source:
 class RestPose:
     """The rig in the model's T-pose.
 
-    bones: the keyed bones, parents first. sources: whose rotation each takes. bone_of: joint's name -> index in
-    `bones`. axes: (B, 4) world orientation of each bone's own axes in the T-pose. skeleton: the keyed bones in
-    metres, T-pose, facing -Y. ankle_height: metres above the sole's ground.
+    bones: the keyed bones, parents first. sources: the rotation that drives each. bone_of: joint's name -> index in
+    `bones`. axes: (B, 4) world orientation of each bone's own axes in the T-pose. skeleton: the keyed bones in meters,
+    T-pose, facing -Y. ankle_height: meters above the sole's ground.
     """
 
     bones: tuple[str, ...]
@@ -63,18 +76,19 @@ class RestPose:
     ankle_height: float
 
     def offset(self, joint: str) -> Array:
-        """Place (3,) of a joint's bone relative to the keyed bone above it, metres in the T-pose."""
+        """Place (3,) of a joint's bone relative to the keyed bone above it, meters in the T-pose."""
         return self.skeleton.offsets[self.bone_of[joint]]
 
     @property
     def leg_length(self) -> float:
-        """Hip joint to ankle along the bones, metres, mean of both sides."""
+        """Length in meters from hip joint to ankle along the bones, mean of both sides."""
         parts = [side + part for side, _ in SIDES for part in ("Leg", "Foot")]
         return float(sum(np.linalg.norm(self.offset(part)) for part in parts)) / 2
 
 
 def rest_pose(rig: RigInfo, mapping: Mapping) -> RestPose:
-    """The T-pose of a rig. Raises RigError when the rest pose is no figure or the mapping does not fit the rig."""
+    """Determine the T-pose of a rig. Raises RigError when the rest pose is no figure or the mapping does not fit the
+    rig."""
     mapping.check(rig)
     joints = {joint: rig.numbers[match.bone] for joint, match in mapping.matches.items()}
     align = _alignment(rig, joints)
@@ -101,7 +115,7 @@ def rest_pose(rig: RigInfo, mapping: Mapping) -> RestPose:
 
 
 def is_even(rig: RigInfo, mapping: Mapping) -> bool:
-    """Whether both sides' limbs rest alike: in a pose out of a motion they do not."""
+    """Whether both sides' limbs rest mirrored; in a pose from a motion they do not."""
     joints = {joint: rig.numbers[match.bone] for joint, match in mapping.matches.items()}
     heads = rig.heads @ _alignment(rig, joints).T
     for upper, lower in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand")):
@@ -121,7 +135,7 @@ _INDEX = {name: i for i, name in enumerate(_NAMES)}
 
 
 def _sources(rig: RigInfo, mapping: Mapping) -> dict[str, Source]:
-    """Bone -> whose rotation it takes, for mapped bones and for those that share the bend of spine and neck."""
+    """The rotations that drive mapped bones and the bones that share the bend of spine and neck."""
     out = {}
     for joint, match in mapping.matches.items():
         number = _INDEX["Hips" if joint == CARRIER else joint]
@@ -145,7 +159,8 @@ def _sources(rig: RigInfo, mapping: Mapping) -> dict[str, Source]:
 
 
 def _shares(bone: str, mapping: Mapping, lower: str) -> bool:
-    """Whether a bone between two spine bones bends with them; between a control rig's controls lies its mechanism."""
+    """Whether a bone between two spine bones bends with them; bones between a control rig's controls are its
+    mechanism."""
     return CARRIER not in mapping.matches or _stem(bone) == _stem(mapping.matches[lower].bone)
 
 
@@ -157,7 +172,8 @@ def _stem(name: str) -> str:
 
 
 def _alignment(rig: RigInfo, joints: Table[str, int]) -> Array:
-    """Rotation (3, 3) from the armature's space to the model's frame: left to +x, up to +z, near right angles kept."""
+    """Rotation (3, 3) from the armature's space to the model's frame: left to +x, up to +z; near right angles are
+    kept."""
     place = {joint: rig.heads[number] for joint, number in joints.items()}
     hips = (place["LeftUpLeg"] + place["RightUpLeg"]) / 2
     if "LeftArm" in place and "RightArm" in place:
@@ -173,23 +189,15 @@ def _alignment(rig: RigInfo, joints: Table[str, int]) -> Array:
     axes[1] = np.cross(axes[2], axes[0])
     if abs(np.linalg.det(axes) - 1) > 1e-6 or float(np.linalg.norm(left)) < 1e-4 * rig.height:
         raise RigError(f"The rest pose of '{rig.name}' is no figure with two legs and a trunk; correct its rest pose.")
-    cube = max(_CUBE_ROTATIONS, key=lambda m: float(np.sum(m * axes)))
-    return cube if np.sum(cube * axes) > 1 + 2 * _SQUARE else axes
-
-
-_CUBE_ROTATIONS = tuple(
-    m
-    for order in permutations(range(3))
-    for signs in product((1.0, -1.0), repeat=3)
-    if np.linalg.det(m := np.eye(3)[list(order)] * np.array(signs)[:, None]) > 0
-)
+    return snapped_to_axes(axes)
 
 
 # The T-pose
 
 
 def _turns(rig: RigInfo, joints: Table[str, int], heads: Array, tails: Array) -> dict[str, Array]:
-    """Rotation (4,) of each limb's joint from the aligned rest pose to the T-pose; the others stay as they are."""
+    """Rotation (4,) of each limb's joint from the aligned rest pose to the T-pose; the other joints stay as they
+    are."""
     out: dict[str, Array] = {}
     for side, sign in SIDES:
         leg = [joints[side + part] for part in ("UpLeg", "Leg", "Foot")]
@@ -227,7 +235,8 @@ def _limb(side: str, parts: tuple[str, str], places: list[Array], along: Array, 
 
 
 def _aimed(turn: Array, bone: Array, goal: Array) -> Array:
-    """The turn, then the shortest one that points `bone` (3,) to `goal`; about the front axis where it is opposite."""
+    """The turn followed by the shortest turn that points `bone` (3,) along `goal`; about the front axis where
+    opposite."""
     direction = normalize(rotate(turn, bone))
     if direction @ goal < _BACKWARD:
         half = from_axis_angle(_AHEAD, np.asarray(np.pi))
@@ -236,7 +245,7 @@ def _aimed(turn: Array, bone: Array, goal: Array) -> Array:
 
 
 def _foot(side: str, joints: Table[str, int], heads: Array, tails: Array, shin: Array) -> dict[str, Array]:
-    """Turns of foot and toes: about the vertical, or where the foot hangs straight down, up to where it stands."""
+    """Turns of foot and toes: about the vertical, or, where the foot hangs straight down, up to where it stands."""
     foot = joints[side + "Foot"]
     toe = joints.get(side + "Toe")
     bone = normalize((tails[foot] if toe is None else heads[toe]) - heads[foot])
@@ -250,7 +259,7 @@ def _foot(side: str, joints: Table[str, int], heads: Array, tails: Array, shin: 
 
 
 def _hand(rig: RigInfo, hand: int, heads: Array, tails: Array, turn: Array, outward: Array) -> Array:
-    """Turn of a hand that is straight on along the arm, as its fingers or its tail show it."""
+    """Turn of a hand that is straight along the arm, judged by its fingers or its tail."""
     fingers = [rig.numbers[name] for name in rig.children(rig.names[hand])]
     tip = heads[fingers].mean(0) if len(fingers) > 2 else tails[hand]
     bone = tip - heads[hand]
@@ -260,7 +269,8 @@ def _hand(rig: RigInfo, hand: int, heads: Array, tails: Array, turn: Array, outw
 
 
 def _ankle_height(pose: RestPose, heads: Array, joints: Table[str, int]) -> float:
-    """Metres from the ground to the ankle: the armature's own floor where the feet stand on it, else by the toes."""
+    """Height in meters of the ankle over the ground: the armature's own floor where the feet stand on it, else by the
+    toes."""
     leg = pose.leg_length
     ankle = float(np.mean([heads[joints[side + "Foot"], 2] for side, _ in SIDES]))
     balls = [side + "Toe" for side, _ in SIDES if side + "Toe" in joints]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Motion of the model skeleton on any rig, and a rig's motion on the model skeleton.
+"""Retargets motion of the model skeleton to any rig, and a rig's motion to the model skeleton.
 
 Every mapped bone takes its joint's world rotation, so that limbs point where the model's point. The ground plane is
-scaled as a whole by the legs' lengths, so a planted foot stays planted; `legs` puts the feet of other legs there. The
-way back inverts the same steps.
+scaled as a whole by the legs' lengths, so a planted foot stays planted; `legs` puts the feet of legs of other
+proportions there. The inverse retargeting inverts the same steps.
 """
 
 from __future__ import annotations
@@ -32,25 +32,28 @@ _INDEX = {name: i for i, name in enumerate(_NAMES)}
 _PARENT = {name: _NAMES[p] for name, p in zip(_NAMES, MODEL_SKELETON.parents, strict=True) if p >= 0}
 
 _ELBOW = (0.0, 1.0, 0.0)
-_ASK_AFTER = 2
-"""Rounds of the way back after which the motion so far tells when its feet stand; at first the rig's feet do."""
+"""Direction of the elbow in the upper arm's frame."""
+_STANCE_ROUNDS = 2
+"""Rounds of the inverse retargeting after which the motion so far determines the stances; before, the rig's feet do."""
 _ROUNDS, _NEAR = 24, 3e-4
-"""Rounds of the way back at the most, and the error (metres and radians) at which it is done."""
+"""Largest number of rounds of the inverse retargeting, and error (meters and radians) at which it is done."""
 _AROUND = 0.05
-"""Seconds around a frame that tell how the last round of the way back fared there: standard deviation."""
+"""Standard deviation in seconds of the filter over frames that estimates the convergence of the last round."""
 _FURTHEST, _LEAST = 8.0, 0.9
-"""How many times further than what is missing a step of it goes at the most, and by which share it falls short."""
+"""Largest overrelaxation of a step, as a factor on the residual, and largest share by which a step falls short of
+it."""
 _MOST_TURNED = 0.5
-"""Most of each component of half a turn's sine, in one step."""
+"""Largest component of the sine of half a turn in one step."""
 _FLAT_FLOOR = 0.05
+"""Height in meters below which the motion's floor counts as the ground."""
 
 
 @dataclass(frozen=True, eq=False)
 class RigMotion:
-    """A rig's pose per frame, in the world (Blender's frame, metres).
+    """A rig's pose per frame, in the world (Blender's frame, meters).
 
-    bones: B names, parents first; these and no others are to be keyed. rotations: (T, B, 4) world orientations of
-    the bones' own axes. places: (T, B, 3) where the bones' heads are. fps: frames per second.
+    bones: B names, parents first; exactly these are to be keyed. rotations: (T, B, 4) world orientations of the bones'
+    own axes. places: (T, B, 3) of the bones' heads. fps: frames per second.
     """
 
     bones: tuple[str, ...]
@@ -60,12 +63,12 @@ class RigMotion:
 
     @property
     def hips(self) -> Array:
-        """(T, 3) head of the first bone: the hips, or what carries the whole body."""
+        """Head (T, 3) of the first bone: the hips, or the bone that carries the whole body."""
         return self.places[:, 0]
 
 
 class Retargeter:
-    """Takes motion to one rig and back. Raises RigError when the rig cannot be animated by the mapping.
+    """Retargets motion to a rig and back. Raises RigError when the rig cannot be animated by the mapping.
 
     bones: the names that are keyed, parents first. scale: the rig's leg length over the model's; the scene is to be
     divided by it before, and is multiplied by it here.
@@ -79,10 +82,11 @@ class Retargeter:
         self.scale, self.ankle_lift = self._legs.scale, self._legs.ankle_lift
 
     def to_rig(self, motion: Motion, hands: Array | None = None) -> RigMotion:
-        """The motion on the rig.
+        """Retarget the motion to the rig.
 
-        hands: (T, 2) how much, 0 to 1, the left and the right hand must be at its scaled place (it holds something);
-        None lets the arms keep the model's directions. Raises RigError when the motion is not the model's.
+        hands: (T, 2) weight, 0 to 1, with which the left and the right hand must be at their scaled places (while they
+        hold something); None lets the arms keep the model's directions. Raises RigError when the motion is not the
+        model's.
         """
         if motion.names != _NAMES:
             raise RigError("The motion is not on the model's skeleton; import it first.")
@@ -101,10 +105,10 @@ class Retargeter:
         return RigMotion(self.bones, rotations, self._pose.skeleton.positions(root, turns), motion.fps)
 
     def from_rig(self, hips: Array, rotations: Array, fps: float) -> Motion:
-        """The rig's motion on the model skeleton, at the model's size: the opposite of `to_rig`.
+        """Retarget the rig's motion to the model skeleton, at the model's size: the inverse of `to_rig`.
 
-        hips: (T, 3) world metres, head of the first of `bones`. rotations: (T, B, 4) world orientations of `bones`.
-        Joints that the rig lacks go with their neighbours. Contacts are detected; there are no phase and actions.
+        hips: (T, 3) world meters, head of the first of `bones`. rotations: (T, B, 4) world orientations of `bones`.
+        Joints that the rig lacks follow their neighbors. Contacts are detected; there are no phase and actions.
         """
         turns = multiply(normalize(np.asarray(rotations, dtype=np.float64)), conjugate(self._pose.axes))
         joints = self._joints(turns)
@@ -112,7 +116,7 @@ class Retargeter:
         return _motion(root, make_continuous(joints), fps, self._rig_name)
 
     def targets(self, motion: Motion) -> Array:
-        """Places (T, 22, 3) of the model's joints at the rig's size, in world metres (the legs' scale)."""
+        """Places (T, 22, 3) of the model's joints at the rig's size, in world meters (the legs' scale)."""
         return motion.positions.astype(np.float64) * self.scale
 
     # To the rig
@@ -132,7 +136,7 @@ class Retargeter:
         return out
 
     def _reach(self, root: Array, turns: Array, positions: Array, hands: Array) -> None:
-        """Bend the arms in `turns` (T, B, 4) so that hands are at their scaled places as far as `hands` (T, 2) says."""
+        """Bend the arms in `turns` (T, B, 4) so that hands are at their scaled places, with weights `hands` (T, 2)."""
         places = self._pose.skeleton.positions(root, turns)
         for weight, (side, _) in zip(hands.T, SIDES, strict=True):
             if not all(side + part in self._pose.bone_of for part in ("Arm", "ForeArm", "Hand")):
@@ -150,7 +154,7 @@ class Retargeter:
     def _back(self, hips: Array, turns: Array, joints: Array, fps: float) -> tuple[Array, Array]:
         """Root (T, 3) and rotations (T, 9, 4) of MODEL_LEGS for the rig's place (T, 3) and turns (T, B, 4).
 
-        joints: (T, 9, 4) the same as the bones tell by themselves.
+        joints: (T, 9, 4) the initial rotations, from the bones alone.
         """
         legs, turns = self._legs, turns[:, self._legs.bones]
         middle = legs.middle(hips, turns)
@@ -161,11 +165,11 @@ class Retargeter:
         least, best, best_root = np.full(len(turns), np.inf), joints.copy(), root.copy()
         steps = _Steps(fps)
         for done in range(_ROUNDS):
-            # What `to_rig` makes of the motion so far tells what is still wrong with it.
+            # The residual of the motion so far is the difference of its `to_rig` from the rig's motion.
             positions = MODEL_LEGS.positions(root, joints)
-            if done >= _ASK_AFTER:
+            if done >= _STANCE_ROUNDS:
                 stances = model_stances(positions, joints, fps)
-                if done == _ASK_AFTER:
+                if done == _STANCE_ROUNDS:
                     least[:] = np.inf
                     steps = _Steps(fps)
             there = turns.copy()
@@ -176,7 +180,7 @@ class Retargeter:
             error = np.linalg.norm(short, axis=1) + np.linalg.norm(wrong[..., 1:], axis=-1).max(axis=1)
             better = error < least
             least[better], best[better], best_root[better] = error[better], joints[better], root[better]
-            if error.max() < _NEAR and done >= _ASK_AFTER:
+            if error.max() < _NEAR and done >= _STANCE_ROUNDS:
                 break
             way, turn = steps.after(short, wrong)
             root = root + way
@@ -184,7 +188,7 @@ class Retargeter:
         return best_root, best
 
     def _joints(self, turns: Array) -> Array:
-        """World rotations (T, 22, 4) of the model's joints from the bones' against the T-pose."""
+        """World rotations (T, 22, 4) of the model's joints from the bones' rotations against the T-pose."""
         out = np.empty((len(turns), len(_NAMES), 4))
         found = {joint: turns[:, bone] for joint, bone in self._pose.bone_of.items() if joint != CARRIER}
         for joint in _NAMES:
@@ -201,16 +205,16 @@ class Retargeter:
 
 
 class _Steps:
-    """How far to go against what is wrong: as far as that is, but where the last step made it less or more than it
-    should have, by as much further or less far (a secant in each frame and those around it, after Anderson).
-    """
+    """Step lengths against a residual: the residual itself, corrected by the last step's effect (a secant over each
+    frame and its neighbors, after Anderson)."""
 
     def __init__(self, fps: float) -> None:
         self._sigma = _AROUND * fps
         self._last: tuple[Array, Array] | None = None
 
     def after(self, short: Array, wrong: Array) -> tuple[Array, Array]:
-        """The way (T, 3) and the turns (T, N, 4) of the next step, for the way and the turns that are missing."""
+        """Displacement (T, 3) and turns (T, N, 4) of the next step, for the displacement and the turns that are
+        missing."""
         sign = np.where(wrong[..., :1] < 0, -1.0, 1.0)
         missing = np.concatenate((short, (sign * wrong[..., 1:]).reshape(len(wrong), -1)), axis=1)
         step = missing
@@ -229,10 +233,11 @@ class _Steps:
 _UPLEGS = MODEL_LEGS.indices([side + "UpLeg" for side, _ in SIDES])
 _LEG_JOINTS = MODEL_LEGS.indices([side + part for side, _ in SIDES for part in ("UpLeg", "Leg", "Foot")])
 _TRUNK = ("Spine", "Spine1", "Spine2", "Neck", "Head")
+"""Joints of the trunk above the hips."""
 
 
 def _found_below(joint: str, found: dict[str, Array]) -> str | None:
-    """For a joint of the trunk the next one above it on the body that the rig has."""
+    """The next joint of the trunk, towards the head, that the rig has."""
     if joint not in _TRUNK:
         return None
     return next((other for other in _TRUNK[_TRUNK.index(joint) + 1 :] if other in found), None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When a foot stands, from how it moves: the same for the model's foot and for a rig's brought to the model's size.
+"""Stances of a foot, from its motion: the same for the model's foot and for a rig's brought to the model's size.
 
-What is found changes little when the motion does: the way back from a rig asks again and again, of motions that come
-ever nearer to the one sought.
+The stances change little when the motion does: the inverse retargeting determines them again and again, for motions
+that converge to the result.
 """
 
 from __future__ import annotations
@@ -16,39 +16,43 @@ from ..motion.filters import gaussian, runs
 from ..motion.rotations import Array, from_yaw, rotate
 
 _SLOW = 0.5
-"""m/s below which an end of a foot is at rest. At rest it moves at 0.4 m/s at the most, swinging at 2 and more."""
+"""Speed in m/s below which an end of a foot is at rest: at rest it moves at 0.4 m/s at most, swinging at 2 and more."""
 _SHORT, _LONG = 0.06, 0.12
-"""Seconds at rest: up to the first it is the turning point of a swing or a kick, from the second on a stance."""
+"""Seconds at rest: up to the first it is the turning point of a swing or a kick, and from the second on a stance."""
 _LEAVING = 0.15
-"""Seconds before and after a stance in which it begins to hold and ends to."""
+"""Time in seconds before and after a stance over which its weight rises and falls."""
 _STILL = 0.3
-"""m/s up to which the heading of a foot on its ball counts as its stance's, the less the faster."""
+"""Speed in m/s up to which the heading of a foot on its ball counts for its stance, with a weight that falls with the
+speed."""
 _ALONE = 0.3
-"""Weight of the hips' heading over one foot, where over both it is 1: over one foot they can give way."""
+"""Weight of the hips' heading over a single foot, where over both feet it is 1: over a single foot the hips can
+turn."""
 _STEEP, _LEVEL = 0.4, 0.6
-"""Length over the ground of a foot's axis of length one, above which it begins to have a heading, and has one."""
+"""Lengths over the ground of a foot's unit axis: above the first the foot begins to have a heading, and above the
+second it has one."""
 _ARM = 0.4
-"""Metres: how fast a foot turns about the vertical counts as the speed of something so far from the axis. One that
-pivots on its ball stands in one heading before and in another one after."""
+"""Lever arm in meters that turns a foot's yaw rate into a speed: a foot that pivots on its ball has a heading before
+and another heading after."""
 _EQUAL = 0.3
-"""m/s: two ends of a foot that are slower than this are about equally still."""
+"""Speed in m/s below which two ends of a foot count as about equally still."""
 _SMOOTH = 0.02
-"""Seconds: standard deviation of the filter on a foot's places."""
+"""Standard deviation in seconds of the filter on a foot's places."""
 _LITTLE = 1e-4
-"""Seconds that all frames of a rest count together at least."""
+"""Least weight in seconds of all frames of a rest together."""
 _TIE, _TOUCH = 0.2, 0.02
-"""Seconds that a tie between two rests counts when the foot moved by as much (metres) in between."""
+"""Weight in seconds of a tie between two rests, and distance in meters of the foot between them to which it belongs."""
 _AHEAD = np.array([0.0, -1.0, 0.0])
+"""Direction of a foot in the model's T-pose."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stance:
-    """How a foot stands over T frames.
+    """The stance of a foot over T frames.
 
-    held: (T,) 0 to 1, how much one of its ends, ankle or ball, stands. ball: (T,) how much of that the ball does: all
-    under a heel that moves, half where both are still. along: (T, 4) rotation about +Z to where the foot points.
+    held: (T,) 0 to 1, weight with which one of its ends, ankle or ball, stands. ball: (T,) the ball's share of it: all
+    under a heel that moves, half where both are still. along: (T, 4) rotation about +Z to the foot's direction.
     heading, facing: (T, 4) the same of the foot and of the hips above it, but constant while the foot stands: unlike
-    the body's own they stay what they are until it leaves, or pivots.
+    the body's own they stay until the foot leaves the ground or pivots.
     """
 
     held: Array
@@ -60,7 +64,7 @@ class Stance:
 
 @dataclass(frozen=True, eq=False)
 class Foot:
-    """A foot of the model's size. ankle, ball: (T, 3) metres. rotation: (T, 4) in the world."""
+    """A foot of the model's size. ankle, ball: (T, 3) meters. rotation: (T, 4) in the world."""
 
     ankle: Array
     ball: Array
@@ -68,7 +72,7 @@ class Foot:
 
 
 def stances(feet: dict[str, Foot], hips: Array, fps: float) -> dict[str, Stance]:
-    """How both feet stand, by side. hips: (T, 4) their rotation in the world."""
+    """Stances of both feet, by side. hips: (T, 4) their world rotation."""
     speeds = {side: _speeds(foot, fps) for side, foot in feet.items()}
     rests = {side: _rests(speed.min(axis=1), fps) for side, speed in speeds.items()}
     held = {side: _strength(found, len(hips), fps) for side, found in rests.items()}
@@ -95,8 +99,9 @@ def stances(feet: dict[str, Foot], hips: Array, fps: float) -> dict[str, Stance]
 
 @dataclass(frozen=True, eq=False)
 class _Rest:
-    """A time at rest: from frame `first` to before `end`; `start` and `stop` are the same between frames, infinite
-    where the motion begins or ends. sure: 0 to 1, whether it is long enough to be one.
+    """A time at rest from frame `first` to before `end`; `start` and `stop` are its ends between frames.
+
+    start and stop are infinite where the motion begins or ends. sure: 0 to 1, whether it is long enough for a stance.
     """
 
     first: int
@@ -108,7 +113,7 @@ class _Rest:
 
 
 def _rate(angle: Array, fps: float) -> Array:
-    """Radians (T,) per second of an angle (T,)."""
+    """Rate (T,) in radians per second of an angle (T,)."""
     if len(angle) < 2:
         return np.zeros(len(angle))
     out: Array = np.gradient(gaussian(angle, _SMOOTH * fps)) * fps
@@ -125,7 +130,7 @@ def _speeds(foot: Foot, fps: float) -> Array:
 
 
 def _rests(speed: Array, fps: float) -> list[_Rest]:
-    """When something at a speed (T,) rests."""
+    """The times at rest of a point with a speed (T,) in m/s."""
     out: list[_Rest] = []
     way = np.cumsum(np.maximum(speed - _SLOW, 0.0)) / fps
     for a, b in runs(speed < _SLOW):
@@ -138,12 +143,12 @@ def _rests(speed: Array, fps: float) -> list[_Rest]:
 
 
 def _share(slow: float, fast: float) -> float:
-    """Where between two frames the speed passes the limit, from the slow one on."""
+    """Fraction between a slow and a fast frame at which the speed passes the limit, from the slow frame on."""
     return float((_SLOW - slow) / (fast - slow))
 
 
 def _strength(rests: list[_Rest], count: int, fps: float) -> Array:
-    """How much (T,) something is at rest at `count` frames."""
+    """Weight (T,) of being at rest at `count` frames."""
     frames, out = np.arange(count), np.zeros(count)
     for rest in rests:
         away = np.maximum(np.maximum(rest.start - frames, frames - rest.stop), 0.0) / fps
@@ -152,17 +157,17 @@ def _strength(rests: list[_Rest], count: int, fps: float) -> Array:
 
 
 def _yaw(rotation: Array) -> tuple[Array, Array]:
-    """Angle (T,) about +Z of where something looks, and how much (T,) it is level enough to look anywhere."""
+    """Angle (T,) about +Z of the foot's direction, and weight (T,) with which it is level enough to have one."""
     ahead = rotate(rotation, np.broadcast_to(_AHEAD, (len(rotation), 3)))
     level = smoothstep((np.hypot(ahead[:, 0], ahead[:, 1]) - _STEEP) / (_LEVEL - _STEEP))
     return np.unwrap(np.arctan2(ahead[:, 0], -ahead[:, 1])), level
 
 
 def _kept(angle: Array, rests: list[_Rest], weight: Array, fps: float) -> Array:
-    """An angle (T,) that is constant during each rest and goes straight from one to the next.
+    """An angle (T,) that is constant during each rest and linear between rests.
 
-    weight: (T,) how much each frame says of the constant. Rests between which hardly anything moves share one, the
-    more the less it is: a least squares problem whose matrix has three diagonals.
+    weight: (T,) of each frame in the constant. Rests with little motion between them share a constant, the more the
+    less they move: a least squares problem with a tridiagonal matrix.
     """
     if not rests:
         return angle
@@ -179,7 +184,7 @@ def _kept(angle: Array, rests: list[_Rest], weight: Array, fps: float) -> Array:
 
 
 def _tridiagonal(known: list[float], right: list[float], ties: list[float]) -> list[float]:
-    """Values x that make the sum of known x^2 - 2 right x and of ties (x - x before)^2 least. ties[0] is 0."""
+    """Values x that minimize the sum of known x^2 - 2 right x and of ties (x - previous x)^2. ties[0] is 0."""
     count = len(known)
     upper, value = [0.0] * count, [0.0] * count
     for i in range(count):

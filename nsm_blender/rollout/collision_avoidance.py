@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from ..geometry.footing import CLIMBABLE
+from ..geometry.ground_height import CLIMBABLE
 from ..geometry.scene_state import Scenery
 from ..models.nsm import FPS
 from ..motion.rotations import Array

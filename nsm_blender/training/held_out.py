@@ -14,7 +14,7 @@ from ..evaluation.bench_manifold import Figures
 from ..evaluation.manifold import SWAY_SMOOTHING, Log, tell
 from ..manifold.frames import contacts_of, joint_places, to_world_positions
 from ..manifold.strike import FARTHEST, StrikeShot, StrikeSynthesis, Target
-from ..manifold.synthesis import REACH_FRAMES, Networks, Options, footsteps, pose, synthesise
+from ..manifold.synthesis import REACH_FRAMES, Networks, Options, footsteps, pose, synthesize
 from ..manifold.synthesis_trajectory import Course
 from ..models.manifold import FPS, FRAME, Autoencoder
 from ..models.synthesis import EFFECTORS, STRIKE_FRAMES, EndEffectors
@@ -124,7 +124,7 @@ def _along(networks: Networks, recorded: Walk) -> tuple[float, ...]:
     course = Course(track, trajectory, np.linalg.norm(trajectory[:, :2], axis=1))
     steps = footsteps(networks, [course], [Options()])
     inputs = steps.inputs()
-    made = synthesise(networks, inputs)
+    made = synthesize(networks, inputs)
     frames = made[0, REACH_FRAMES : REACH_FRAMES + count]
     margin = (steps.contacts.shape[1] - inputs.shape[1]) // 2 + REACH_FRAMES
     asked = steps.contacts[:, margin : margin + count]

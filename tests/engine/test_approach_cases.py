@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.naturalness.approach_cases import CASES, CLEAR, asked_turning
+from nsm_blender.evaluation.naturalness.approach_cases import CASES, CLEAR, required_turning
 from nsm_blender.evaluation.naturalness.case import DEVELOPMENT_SEEDS
 from nsm_blender.geometry.colliders import Collider, Surroundings
 from nsm_blender.geometry.furniture import make
@@ -47,5 +47,5 @@ def test_a_seat_that_is_walked_up_to_straight_asks_for_half_a_turn() -> None:
         colliders=[Collider("chair", chair.boxes, role="seat", handles=seat)],
         start=[*place.tolist(), 0.0, towards],
     )
-    turning = asked_turning(shot)
+    turning = required_turning(shot)
     assert turning is not None and turning == pytest.approx(math.pi, abs=0.2)

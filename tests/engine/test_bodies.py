@@ -55,7 +55,7 @@ def test_a_body_is_an_obstacle_where_its_limbs_are_in_each_frame() -> None:
     assert len(as_colliders("Ann", places[:1].repeat(5, axis=0))[0].poses) == 1
 
 
-def test_one_who_lies_or_sits_is_an_obstacle_that_lies() -> None:
+def test_a_lying_or_sitting_character_is_a_lying_obstacle() -> None:
     lying = STANDING[:, [0, 2, 1]] * np.array([1.0, 1.0, 0.0]) + np.array([0.0, 0.0, 0.1])
     around = Surroundings(as_colliders("Ann", lying[None]))
     assert around.at(0).distance(np.array([[0.0, 1.0, 1.0]]))[0] > 0.5

@@ -11,7 +11,7 @@ import pytest
 from nsm_blender.commands.bench import MEANINGS
 from nsm_blender.evaluation import bench_geometry, bench_rig
 from nsm_blender.geometry.mesh import TriangleMesh
-from nsm_blender.geometry.voxels import voxelise
+from nsm_blender.geometry.voxels import voxelize
 from nsm_blender.motion.skeleton import MODEL_SKELETON
 from nsm_blender.planning.path_search import find_route
 from nsm_blender.rigging.retarget import Retargeter
@@ -44,7 +44,7 @@ def test_the_sensors_room_has_sixty_things_that_move() -> None:
 
 
 def test_the_scan_is_taken_for_a_room() -> None:
-    voxels = voxelise(bench_geometry.scan(90, 90), 0.1)
+    voxels = voxelize(bench_geometry.scan(90, 90), 0.1)
     assert not voxels.filled[tuple(np.array(voxels.filled.shape) // 2)]
     assert 0.02 < voxels.filled.mean() < 0.3
 

@@ -214,7 +214,7 @@ def test_feet_that_point_far_aside_pivot_and_others_stay() -> None:
     np.testing.assert_allclose(limited[:, 0], turned[:, 0])
 
 
-def test_one_of_two_feet_that_are_said_to_be_off_and_rest_bears_the_body() -> None:
+def test_one_of_two_resting_feet_labeled_as_lifted_bears_the_body() -> None:
     places = np.zeros((60, len(MODEL_SKELETON), 3))
     places[:, MODEL_SKELETON.index("LeftToe"), 2] = 0.06
     places[:, MODEL_SKELETON.index("RightToe"), 0] = np.linspace(0.0, 2.0, 60)

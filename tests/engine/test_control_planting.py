@@ -75,7 +75,7 @@ def test_a_swinging_toe_clears_the_floor_in_the_middle_of_a_step(walk):
     hips, rotations, contacts = walk
     dragged = MODEL_SKELETON.positions(hips[0], rotations[0])[None]
     dragged[..., MODEL_SKELETON.indices(["LeftToe", "RightToe"]), 2] = TOE_HEIGHT
-    places = plant_feet(hips, rotations, contacts, wanted=dragged)[0][0]
+    places = plant_feet(hips, rotations, contacts, targets=dragged)[0][0]
     for side, toe in (("Left", 1), ("Right", 3)):
         height = places[:, MODEL_SKELETON.index(side + "Toe"), 2]
         up = np.flatnonzero(np.diff(contacts[0, :, toe], prepend=0) < 0)
@@ -97,7 +97,7 @@ def test_a_foot_that_hardly_moves_between_two_contacts_is_not_lifted(walk):
 def test_feet_meet_wanted_places_at_their_own_heights(walk):
     hips, rotations, contacts = walk
     wanted = MODEL_SKELETON.positions(hips[0], rotations[0])[None] + RAISED
-    places = plant_feet(hips + RAISED, rotations, contacts, wanted=wanted, own_heights=True)[0]
+    places = plant_feet(hips + RAISED, rotations, contacts, targets=wanted, own_heights=True)[0]
     toes = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
     standing = contacts[0][:, [1, 3]] > 0
     off = np.linalg.norm(places[0][:, toes] - wanted[0][:, toes], axis=-1)[standing]

@@ -8,7 +8,7 @@ import pytest
 
 from nsm_blender.geometry.colliders import Cuboids
 from nsm_blender.geometry.cuboids import cuboids_of, merge
-from nsm_blender.geometry.voxels import Voxels, voxelise
+from nsm_blender.geometry.voxels import Voxels, voxelize
 from nsm_blender.motion.rotations import Array
 
 from .solids import SOLIDS, turned
@@ -31,7 +31,7 @@ def covered(cuboids: Cuboids, voxels: Voxels) -> Array:
 
 def examples() -> dict[str, Voxels]:
     rng = np.random.default_rng(0)
-    out = {name: voxelise(turned(make(), 5).mesh, SIZE) for name, make in SOLIDS.items()}
+    out = {name: voxelize(turned(make(), 5).mesh, SIZE) for name, make in SOLIDS.items()}
     out["noise"] = Voxels(ORIGIN, SIZE, rng.random((12, 9, 15)) < 0.4)
     out["one"] = Voxels(ORIGIN, SIZE, np.ones((1, 1, 1), dtype=bool))
     out["full"] = Voxels(ORIGIN, SIZE, np.ones((7, 3, 5), dtype=bool))

@@ -45,7 +45,7 @@ def test_a_trunk_leans_where_the_arm_alone_is_too_short() -> None:
     assert done.warnings == []
 
 
-def test_a_pin_out_of_the_limb_s_reach_is_told_with_what_is_missing() -> None:
+def test_a_pin_out_of_the_limb_s_reach_is_reported_with_its_distance() -> None:
     given = walk(180)
     done = edit(given, [*clean(), pin(given, "LeftHand", [1.1, 0, 0])])
     (warning,) = done.warnings
@@ -65,7 +65,7 @@ def test_a_way_that_may_bend_takes_the_hand_there() -> None:
 @pytest.mark.parametrize(
     ("offset", "kept", "message"),
     [
-        ([3.0, 0, 0], True, "LeftHand lies .* cm out of reach of the way that is kept"),
+        ([3.0, 0, 0], True, "LeftHand lies .* cm out of reach of the kept path"),
         ([0, 0, 2.5], True, "LeftHand lies .* cm higher than the character reaches"),
         ([0, 0, 2.5], False, "LeftHand lies .* cm higher than the character reaches"),
     ],
@@ -85,7 +85,7 @@ def test_a_foot_that_is_pinned_elsewhere_does_not_stand_there() -> None:
     assert done.report["after.foot_slide_cm_per_s"] < 1
 
 
-def test_a_pose_key_is_met_and_a_planted_foot_that_contradicts_it_told() -> None:
+def test_a_pose_key_is_met_and_a_planted_foot_that_contradicts_it_reported() -> None:
     given = walk(180)
     pose = around_root(given.positions, given.root)[90].copy()
     arms = [j for j, name in enumerate(given.names) if "ForeArm" in name or "Hand" in name]
@@ -105,7 +105,7 @@ def test_a_pose_key_is_met_and_a_planted_foot_that_contradicts_it_told() -> None
     assert "pose key is missed by" in warning
 
 
-def test_a_gaze_that_no_neck_follows_is_told_and_does_not_bend_the_way() -> None:
+def test_a_gaze_that_no_neck_follows_is_reported_and_does_not_bend_the_path() -> None:
     given = walk(180)
     head = given.positions[90, MODEL_SKELETON.index("Head")].astype(float)
     angle = given.root[90, 3]

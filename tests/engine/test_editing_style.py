@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import EditError, FileFormatError
-from nsm_blender.manifold.style import Restyle, Style, StyleSettings, blend, gram_matrix, possible
+from nsm_blender.manifold.style import Restyle, Style, StyleSettings, blend, gram_matrix, nearest_gram
 from nsm_blender.manifold.tempo import Tempo
 
 from .manifolds import autoencoder, walk_base
@@ -104,9 +104,9 @@ def test_a_mixture_lies_between_and_an_exaggeration_beyond() -> None:
     assert np.linalg.eigvalsh(more.gram.astype(float)).min() > -1e-3 * np.abs(more.gram).max()
 
 
-def test_the_nearest_gram_matrix_of_one_is_itself() -> None:
+def test_the_nearest_gram_matrix_of_a_gram_matrix_is_itself() -> None:
     gram = fast().gram
-    np.testing.assert_allclose(possible(gram), gram, atol=1e-4 * np.abs(gram).max())
+    np.testing.assert_allclose(nearest_gram(gram), gram, atol=1e-4 * np.abs(gram).max())
 
 
 def test_styles_of_other_weights_are_refused() -> None:

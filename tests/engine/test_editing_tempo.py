@@ -45,7 +45,7 @@ def test_the_speed_of_a_walk_is_found_and_its_steps_are_counted() -> None:
     assert tempo(with_a_rest(motion, 200)).speed == pytest.approx(found.speed, rel=0.1)
 
 
-def test_who_stands_has_no_tempo() -> None:
+def test_a_standing_character_has_no_tempo() -> None:
     still = walk(60).sampled(np.zeros(120))
     assert tempo(still) == Tempo()
     assert retimed(still, Tempo(1.0, 2.0), 1.0) is still
@@ -97,7 +97,7 @@ def test_what_has_no_tempo_is_refused_with_the_reason() -> None:
         retimed(walk(60), Tempo(1.0, 1.0), 1.5)
 
 
-def test_a_mixture_of_tempi_lies_between_and_lacks_what_one_lacks() -> None:
+def test_a_mixture_of_tempos_lies_between_and_lacks_what_one_of_them_lacks() -> None:
     assert mixed((Tempo(1.0, 2.0), Tempo(2.0, 1.0)), (0.5, 0.5)) == Tempo(1.5, 1.5)
     assert mixed((Tempo(1.0, 2.0), Tempo(2.0, 0.0)), (0.5, 0.5)) == Tempo(1.5, 0.0)
 

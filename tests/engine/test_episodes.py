@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
-from nsm_blender.geometry.footing import ground_under
+from nsm_blender.geometry.ground_height import ground_under
 from nsm_blender.models.nsm import ACTIONS, FPS, GOAL_ACTIONS
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON

@@ -9,7 +9,7 @@ import pytest
 from nsm_blender.geometry.colliders import Collider, Surroundings
 from nsm_blender.geometry.furniture import KINDS, held_out, make
 from nsm_blender.geometry.roles import ROLES, Carryable, Climbable, Door, Seat, Surface, from_data, to_data
-from nsm_blender.geometry.voxels import voxelise
+from nsm_blender.geometry.voxels import voxelize
 
 SEEDS = (1, 2, 5)
 
@@ -37,7 +37,7 @@ def test_a_seed_gives_the_same_piece_again_and_another_seed_another(kind):
 def test_the_boxes_are_the_solid_to_within_two_steps(kind):
     piece = make(kind, 1)
     boxes = Surroundings([Collider("Piece", piece.boxes)]).at(0)
-    voxels = voxelise(piece.mesh, 0.03)
+    voxels = voxelize(piece.mesh, 0.03)
     middles = voxels.origin + 0.03 * (np.argwhere(voxels.filled) + 0.5)
     assert boxes.distance(middles).max() < 0.08
     low, high = piece.mesh.vertices.min(axis=0), piece.mesh.vertices.max(axis=0)

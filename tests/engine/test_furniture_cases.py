@@ -95,7 +95,7 @@ def test_a_room_is_furnished_and_nothing_stands_in_another() -> None:
     assert min(counts) >= 6
 
 
-def test_a_table_stands_the_asked_gap_before_a_sofa_and_a_chair_so_far_under_a_table() -> None:
+def test_a_table_stands_the_given_gap_before_a_sofa_and_a_chair_so_far_under_a_table() -> None:
     sofa = stood("Sofa", make("sofa", SEEDS[0]), np.array([1.0, 2.0]), 0.8)
     table = before(sofa, "Table", make("coffee_table", SEEDS[0]), 0.4, 0.1)
     out = np.array([np.sin(0.8), -np.cos(0.8)])

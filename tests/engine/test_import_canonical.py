@@ -45,7 +45,7 @@ def test_bones_folded_along_one_axis_are_understood_from_the_motion(walk, tmp_pa
     assert "standing frames" in clip.meta["import"]["notes"][0]
 
 
-def test_up_and_scale_can_be_told(walk, tmp_path):
+def test_up_and_scale_can_be_given(walk, tmp_path):
     write_bvh(walk, tmp_path / "a.bvh")
     clip = to_canonical(load_bvh(tmp_path / "a.bvh"), up="y", scale=0.02)
     np.testing.assert_allclose(clip.skeleton.offsets, 2 * MODEL_SKELETON.offsets, atol=1e-4)

@@ -209,7 +209,7 @@ def test_the_reconstruction_is_measured_on_all_clips_of_the_held_out_performers(
     assert 0 < good[name] < bad[name]
 
 
-def test_an_error_of_a_known_size_is_reported_in_centimetres() -> None:
+def test_an_error_of_a_known_size_is_reported_in_centimeters() -> None:
     pytest.importorskip("torch", reason="clips are prepared as for training")
     from nsm_blender.training.held_out import joint_errors
 

@@ -80,7 +80,7 @@ def test_the_trunk_may_press_into_the_seat_that_is_used_and_into_no_other_thing(
 
 
 @pytest.mark.parametrize("height", [0.0, 0.004, 0.02, -0.01])
-def test_how_high_a_thing_lies_over_its_support_is_told_by_the_meshes(height: float) -> None:
+def test_the_height_of_a_thing_over_its_support_is_measured_on_the_meshes(height: float) -> None:
     box = block((-0.2, -0.15, -0.1), (0.2, 0.15, 0.1)).mesh
     table = block((1.0, -1.0, 0.7), (2.0, 1.0, 0.75)).mesh
     place = np.zeros((FRAMES, 3))

@@ -63,7 +63,7 @@ def test_what_lies_straight_below_and_what_a_ray_meets_first() -> None:
     np.testing.assert_allclose(table.first_hit(np.array([[1.0, 0.02, 0.3]]), np.array([-1.0, 0.0, 0.0])), [0.9])
 
 
-def test_samples_lie_on_the_surface_as_dense_as_asked_for() -> None:
+def test_samples_lie_on_the_surface_at_the_given_spacing() -> None:
     box = block((0.0, 0.0, 0.0), (1.0, 0.5, 0.2)).mesh
     found = samples([box], 0.05)
     surface = MeshDistance([box])

@@ -139,7 +139,7 @@ def test_facing_and_phase_wrap_on_the_short_way(motion: Motion, fps: float) -> N
     assert other.phase.max() <= 2 * np.pi
 
 
-def test_the_number_of_frames_can_be_asked_for(motion: Motion) -> None:
+def test_the_number_of_frames_can_be_chosen(motion: Motion) -> None:
     assert len(motion.resampled(24, 100)) == 100
     longer = motion.resampled(24, 250)  # beyond the end the last pose is held
     assert len(longer) == 250

@@ -233,7 +233,7 @@ def test_labels_have_one_entry_per_frame_and_the_root_on_the_ground() -> None:
     np.testing.assert_array_equal(labels.root[:, 2], 0)
 
 
-def test_other_proportions_are_labelled_as_the_models_are() -> None:
+def test_other_proportions_are_labeled_as_the_models_are() -> None:
     walk = perform(1.0)
     tall = replace(
         walk.clip,

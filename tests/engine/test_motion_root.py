@@ -21,7 +21,7 @@ def test_directions_and_angles_are_inverse() -> None:
     np.testing.assert_allclose(angle_of(direction(angle)), angle, atol=1e-12)
 
 
-def test_ahead_is_minus_y_of_the_root_frame_whichever_way_one_faces() -> None:
+def test_ahead_is_minus_y_of_the_root_frame_whichever_way_the_character_faces() -> None:
     angle = np.linspace(-4, 4, 50)
     np.testing.assert_allclose(to_local(direction(angle), angle), np.tile([0.0, -1.0], (50, 1)), atol=1e-12)
 

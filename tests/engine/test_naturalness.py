@@ -105,7 +105,7 @@ def test_tremble_is_what_lies_above_10_hz() -> None:
     assert np.abs(high_passed(walking + 3.0 * t)[inner]).max() < 1e-4
 
 
-def test_tremble_of_a_slow_source_is_not_told() -> None:
+def test_tremble_of_a_slow_source_is_left_out() -> None:
     assert "head_tremble_mm" in measure_track(still()).whole
     assert "head_tremble_mm" not in measure_track(track(still().raw, 30.0)).whole
 
@@ -135,7 +135,7 @@ def test_a_lunge_is_measured_at_its_speed_and_stays_part_of_the_walk() -> None:
     assert max(measure(motion_of(perform(1.2))).values()["walk", "root_speed"]) == pytest.approx(1.2, abs=0.05)
 
 
-def test_speed_is_a_run_only_where_a_run_is_labelled() -> None:
+def test_speed_is_a_run_only_where_a_run_is_labeled() -> None:
     fast = motion_of(perform(3.2, cycle=0.7))
     labelled = replace(fast, actions=np.ones_like(fast.actions))
     assert "jog" not in {s.action for s, _ in measure(fast).parts}
@@ -161,10 +161,10 @@ def test_turning_round_before_a_seat_and_going_back_to_it_is_no_excess() -> None
     assert excess_turning(track_of(motion_of(perform(speed, 5, turn=turn))), [(0, 299)]) < 30
 
 
-def test_turning_that_is_asked_for_is_no_excess() -> None:
+def test_commanded_turning_is_no_excess() -> None:
     spin = np.zeros(300)
     spin[100:200] = 2 * np.pi / (100 / FPS)
-    assert excess_turning(track_of(motion_of(perform(0.0, 5, turn=spin))), [(0, 299)], asked=2 * np.pi) < 10
+    assert excess_turning(track_of(motion_of(perform(0.0, 5, turn=spin))), [(0, 299)], required=2 * np.pi) < 10
 
 
 def test_sway_is_no_turning() -> None:
@@ -223,7 +223,7 @@ def test_keys_that_use_a_thing_have_their_segments(action: str) -> None:
 
 
 @pytest.mark.parametrize("bow", [20.0, 90.0])
-def test_a_bow_of_a_body_that_sits_down_is_told(bow: float) -> None:
+def test_a_bow_of_a_body_that_sits_down_is_found(bow: float) -> None:
     sits = seated(1.2)
     upper = [j for j in range(len(MODEL_SKELETON)) if MODEL_SKELETON.names[j] not in LEGS]
     way = np.radians(bow) * np.sin(np.clip(np.arange(len(sits)) / FPS - 2, 0, 1.2) / 1.2 * np.pi)
@@ -271,7 +271,7 @@ def test_hips_that_bob_are_measured_from_lowest_to_highest() -> None:
     assert max(measure(walk).values()["walk", "hips_bob"]) == pytest.approx(6.0, abs=1.2)
 
 
-def test_a_raised_hand_is_told_but_not_that_of_a_carrier() -> None:
+def test_a_raised_hand_is_found_but_not_that_of_a_carrier() -> None:
     raised = still()
     raised.raw[:, MODEL_SKELETON.index("LeftHand"), 2] = HIPS_HEIGHT + 0.5
     found = measure_track(raised).values()

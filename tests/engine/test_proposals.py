@@ -161,7 +161,7 @@ def test_the_other_wing_of_a_corner_sofa_and_the_edges_of_a_bed_are_known():
 
 
 @pytest.mark.parametrize("side", [-1, 1])
-def test_a_leaf_is_found_in_the_frame_of_the_same_mesh_and_the_animator_is_told(side):
+def test_a_leaf_is_found_in_the_frame_of_the_same_mesh_and_the_animator_is_warned(side):
     leaf = [((-0.45, -0.02, 0.01), (0.45, 0.02, 2.0))]
     lever = [((-side * 0.38 - 0.05, y, 1.0), (-side * 0.38 + 0.05, y + 0.02, 1.03)) for y in (-0.07, 0.05)]
     posts = [((x, -0.07, 0.0), (x + 0.06, 0.07, 2.06)) for x in (-0.515, 0.455)]
@@ -225,7 +225,7 @@ def test_a_door_opens_to_the_side_that_is_free():
         assert found.warnings == []
 
 
-def test_a_surface_is_used_from_the_side_where_one_can_stand():
+def test_a_surface_is_used_from_the_side_where_the_character_can_stand():
     piece = make("table", 27)
     found = propose("surface", piece.mesh, wall(0.0, -0.6))
     assert found.handles.facing[1] > 0.9
@@ -244,13 +244,13 @@ def test_a_seat_at_120_cm_is_called_too_high():
     assert said(found.warnings, "1.2", "high") and found.confidence < 0.5
 
 
-def test_a_facing_into_the_back_rest_is_told():
+def test_a_facing_into_the_back_rest_is_warned_of():
     for kind in ("chair", "armchair", "sofa", "office_chair", "tub_chair"):
         piece = make(kind, 4)
         assert said(check(replace(piece.handles, facing=[0.0, 1.0, 0.0]), "seat", piece.mesh), "back rest")
 
 
-def test_a_facing_into_a_wall_is_told():
+def test_a_facing_into_a_wall_is_warned_of():
     piece = make("chair", 4)
     assert said(check(piece.handles, "seat", piece.mesh, wall(0.0, -0.5)), "faces a wall")
     assert said(propose("seat", piece.mesh, wall(0.0, -0.5)).warnings, "faces a wall")
@@ -258,24 +258,24 @@ def test_a_facing_into_a_wall_is_told():
     assert said(check(piece.handles, "seat", piece.mesh, wall(1.5, 1.0, (0.05, 2, 1.25)), pose), "faces a wall")
 
 
-def test_a_seat_handle_in_the_air_is_told():
+def test_a_seat_handle_in_the_air_is_warned_of():
     piece = make("chair", 4)
     aside = replace(piece.handles, place=[0.6, 0.0, 0.45])
     assert said(check(aside, "seat", piece.mesh), "no surface")
 
 
-def test_a_tilted_chair_is_told():
+def test_a_tilted_chair_is_warned_of():
     piece = tilted(np.random.default_rng(3), make("chair", 8))
     assert said(propose("seat", piece.mesh).warnings, "leans")
 
 
-def test_a_box_too_wide_to_grasp_is_told():
+def test_a_box_too_wide_to_grasp_is_warned_of():
     piece = enlarged(np.random.default_rng(1), make("box", 2))
     found = propose("carryable", piece.mesh)
     assert found.handles is None and said(found.warnings, "too wide")
 
 
-def test_swapped_palms_and_palms_off_the_thing_are_told():
+def test_swapped_palms_and_palms_off_the_thing_are_warned_of():
     piece = make("box", 2)
     h = piece.handles
     assert said(check(replace(h, left=h.right, right=h.left), "carryable", piece.mesh), "swapped")
@@ -309,19 +309,19 @@ def test_what_is_no_door_is_refused_with_a_reason():
     assert found.handles is None and said(found.warnings, "no door leaf")
 
 
-def test_a_step_over_one_metre_and_a_surface_out_of_reach_are_told():
+def test_a_step_over_a_meter_and_a_surface_out_of_reach_are_warned_of():
     rng = np.random.default_rng(2)
     assert said(propose("climbable", raised(rng, make("platform", 3)).mesh).warnings, "climb up to 1.0 m")
     assert said(propose("surface", raised(rng, make("table", 3)).mesh).warnings, "too high")
 
 
-def test_a_landing_before_the_edge_is_told():
+def test_a_landing_before_the_edge_is_warned_of():
     piece = make("platform", 2)
     turned = replace(piece.handles, facing=[0.0, -1.0, 0.0])
     assert said(check(turned, "climbable", piece.mesh), "behind the edge")
 
 
-def test_a_role_without_its_handles_is_told_and_an_obstacle_needs_none():
+def test_a_role_without_its_handles_is_warned_of_and_an_obstacle_needs_none():
     assert said(check(None, "seat"), "no handles")
     assert check(None, "obstacle") == []
     found = propose("obstacle", make("beam", 1).mesh)
@@ -354,7 +354,7 @@ def test_degenerate_meshes_get_an_answer_in_words_or_handles(role):
         guess_role(mesh)
 
 
-def test_one_sits_at_the_edge_of_a_bed_and_on_one_arm_of_a_corner_sofa():
+def test_the_sitter_is_at_the_edge_of_a_bed_and_on_one_wing_of_a_corner_sofa():
     def flat(x0, y0, x1, y1, top):
         return block((x0, y0, 0.0), (x1, y1, top)).mesh
 

@@ -47,7 +47,7 @@ def seen(motion) -> dict[str, np.ndarray]:
     return {joint: motion.positions[:, i].astype(float) for i, joint in enumerate(motion.names)}
 
 
-def test_what_is_shown_as_it_was_made_has_no_fault(seen, motion):
+def test_a_rig_that_shows_the_motion_exactly_has_no_fault(seen, motion):
     figures = rig_figures.limbs(seen, motion) | rig_figures.feet(seen, motion, SAME)
     figures |= rig_figures.hands(seen, motion, SAME) | rig_figures.round_trip(motion, motion)
     assert figures.pop("hands_reached") == 1.0

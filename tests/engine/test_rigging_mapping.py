@@ -139,7 +139,7 @@ def test_rigifys_generated_rig_is_animated_by_its_controls():
     assert not [bone for bone in found(mapping).values() if bone.startswith(("DEF-", "ORG-", "MCH-"))]
 
 
-def test_what_is_missing_is_said_with_what_it_costs():
+def test_a_missing_bone_is_reported_with_the_loss_it_causes():
     info = rigs.rig("Mixamo").info
     lame = propose(without(info, "mixamorig:LeftToeBase", "mixamorig:RightToeBase", "mixamorig:Neck"))
     assert lame.missing() == [

@@ -364,7 +364,7 @@ def eased(t):
 
 @pytest.mark.parametrize("name", ["child", "Rigify metarig", "VRM with long legs", "Mixamo with long feet"])
 @pytest.mark.parametrize(("turn", "seconds"), [(30, 0.4), (90, 1.5), (180, 0.6)])
-def test_who_pivots_on_one_foot_stands_where_the_engine_does_before_and_after(name, turn, seconds):
+def test_a_character_that_pivots_on_one_foot_stands_where_the_engine_does(name, turn, seconds):
     rig, pivot = rigs.rig(name), pivoting(turn, seconds)
     target = retargeter(rig)
     out = target.to_rig(pivot)

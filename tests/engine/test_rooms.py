@@ -78,7 +78,7 @@ def test_the_demo_room_has_all_that_the_demo_needs():
         assert again.to_data() == collider.to_data()
 
 
-def test_one_walks_into_the_demo_room_through_its_door():
+def test_the_character_walks_into_the_demo_room_through_its_door():
     placed = Surroundings([item.collider() for item in demo_room()]).at(0)
     seen, axes = walked(placed, (9.0, 6.0), (4.2, -0.6))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.geometry.colliders import Surroundings
-from nsm_blender.geometry.footing import ground_under
+from nsm_blender.geometry.ground_height import ground_under
 from nsm_blender.geometry.scene_state import Scenery
 from nsm_blender.motion.rotations import Array
 

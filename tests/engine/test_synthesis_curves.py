@@ -102,7 +102,7 @@ def test_a_keyed_jump_of_the_speed_takes_people_some_time():
     np.testing.assert_allclose(found.speed[[30, 220]], (1, 3), atol=0.02)
 
 
-def test_one_comes_to_rest_at_the_end_of_an_open_curve():
+def test_the_character_comes_to_rest_at_the_end_of_an_open_curve():
     found = course(line(1.5, length=4.0), count=400)
     np.testing.assert_allclose(found.track[-1, :2], (4, 0), atol=1e-3)
     assert (np.diff(found.track[:, 0]) > -1e-6).all() and np.abs(found.trajectory[-30:, :2]).max() < 1e-3
@@ -234,7 +234,7 @@ def test_a_changed_curve_changes_the_motion_near_the_change_only(networks):
     np.testing.assert_allclose(after.frames()[60:180], fresh.frames()[60:180], atol=0.05)
 
 
-def test_what_is_kept_is_what_would_be_made_anew(networks):
+def test_kept_frames_equal_those_made_anew(networks):
     before = Synthesis(line(1.0, 10.0), None, networks)
     before.motion()
     again = Synthesis(line(1.0, 10.0), None, networks, previous=before)

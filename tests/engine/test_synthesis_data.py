@@ -60,7 +60,7 @@ def test_waves_give_the_contacts_back(data):
     assert max(a.mean() for a in agree) > 0.95
 
 
-def test_who_stands_always_stands(data):
+def test_a_standing_character_keeps_standing(data):
     waves = data.waves_of(np.ones((200, 4)))
     np.testing.assert_allclose(waves[:, WAVES.threshold], -1, atol=1e-6)
     assert (waves[:, WAVES.frequency] > 0).all()

@@ -182,7 +182,7 @@ def test_the_artist_lengthens_contacts_and_moves_the_heel():
     assert strike(early) < strike(late)
 
 
-def test_a_strike_is_told_of_around_its_hit_only():
+def test_a_strike_is_an_input_around_its_hit_only():
     path = np.tile(np.array([0.2, -0.6, 1.3], dtype=np.float32), (300, 1))
     inputs = strike_inputs(path, [120], [EFFECTORS.index("RightHand")])
     np.testing.assert_allclose(inputs[120, REACH.position], path[0])

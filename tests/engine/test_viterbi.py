@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from nsm_blender.motion.rotations import Array
-from nsm_blender.motion.viterbi import cheapest_way
+from nsm_blender.motion.viterbi import viterbi
 
 
 def test_it_is_the_cheapest_of_all_ways() -> None:
@@ -21,4 +21,4 @@ def test_it_is_the_cheapest_of_all_ways() -> None:
             return float(there + sum(changes[pair] for pair in pairwise(way)))
 
         best = min(product(range(3), repeat=moments), key=cost)
-        assert tuple(cheapest_way(costs, changes).tolist()) == best
+        assert tuple(viterbi(costs, changes).tolist()) == best

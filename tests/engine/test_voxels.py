@@ -8,7 +8,7 @@ import pytest
 
 from nsm_blender.errors import ColliderError
 from nsm_blender.geometry.mesh import TriangleMesh
-from nsm_blender.geometry.voxels import Voxels, voxelise
+from nsm_blender.geometry.voxels import Voxels, voxelize
 from nsm_blender.motion.rotations import Array
 
 from . import solids
@@ -28,7 +28,7 @@ def middles(voxels: Voxels) -> Array:
 
 def judged(solid: Solid) -> tuple[Array, Array, Array]:
     """Which cells (N,) are filled; which lie inside and which outside by more than a cell and the mesh's roughness."""
-    voxels = voxelise(solid.mesh, SIZE)
+    voxels = voxelize(solid.mesh, SIZE)
     depth, shell = solid.depth(middles(voxels)), SIZE * np.sqrt(3) / 2 + solid.rough
     return voxels.filled.reshape(-1), depth < -shell, depth > shell
 
@@ -54,7 +54,7 @@ def test_of_a_closed_mesh_every_cell_is_right(name: str, repair: str) -> None:
 
 
 def test_a_box_of_whole_voxels_gets_exactly_these() -> None:
-    voxels = voxelise(solids.cuboid((0.4, 0.2, 0.6)).mesh, SIZE)
+    voxels = voxelize(solids.cuboid((0.4, 0.2, 0.6)).mesh, SIZE)
     assert voxels.filled.shape == (20, 10, 30)
     assert voxels.filled.all()
     assert voxels.origin == pytest.approx([-0.4, -0.2, -0.6])
@@ -86,7 +86,7 @@ def test_every_point_of_the_surface_lies_in_a_filled_cell_and_every_filled_cell_
     """Small, long and flat triangles, none of which encloses anything."""
     rng = np.random.default_rng(seed)
     corners = rng.uniform(-1, 1, (4, 3, 3)) * rng.permutation([0.05, 0.2, 0.5])
-    voxels = voxelise(TriangleMesh(corners.reshape(-1, 3), np.arange(12).reshape(-1, 3)), SIZE)
+    voxels = voxelize(TriangleMesh(corners.reshape(-1, 3), np.arange(12).reshape(-1, 3)), SIZE)
     points = np.einsum("pc,tcx->tpx", rng.dirichlet((0.7, 0.7, 0.7), 60_000), corners).reshape(-1, 3)
     cells = (points - voxels.origin) / SIZE
     cells = cells[(np.abs(cells - np.round(cells)) > 1e-3).all(1)]
@@ -100,7 +100,7 @@ def test_an_open_plane_is_one_layer(axis: int) -> None:
     u, v = (a for a in range(3) if a != axis)
     corners = np.zeros((4, 3))
     corners[:, u], corners[:, v] = [-0.5, 0.5, 0.5, -0.5], [-0.5, -0.5, 0.5, 0.5]
-    voxels = voxelise(TriangleMesh(corners, np.array([[0, 1, 2], [0, 2, 3]])), 0.05)
+    voxels = voxelize(TriangleMesh(corners, np.array([[0, 1, 2], [0, 2, 3]])), 0.05)
     assert voxels.filled.shape[axis] == 1
     assert voxels.filled.all()
     assert voxels.filled.size == 400
@@ -110,7 +110,7 @@ def test_an_open_crate_is_filled_but_a_room_is_not() -> None:
     for edge, solid in ((0.5, True), (4.0, False)):
         mesh = solids.box(np.full(3, edge / 2), 4)
         top = mesh.vertices[mesh.triangles][:, :, 2].min(1) > edge / 2 - 1e-9
-        voxels = voxelise(TriangleMesh(mesh.vertices, mesh.triangles[~top]), 0.05)
+        voxels = voxelize(TriangleMesh(mesh.vertices, mesh.triangles[~top]), 0.05)
         assert voxels.filled[tuple(np.array(voxels.filled.shape) // 2)] == solid
         assert voxels.filled[:, :, 0].all()
 
@@ -119,7 +119,7 @@ def test_a_scan_from_one_side_is_its_surface() -> None:
     rng = np.random.default_rng(3)
     x, y = np.meshgrid(np.linspace(-1, 1, 120), np.linspace(-1, 1, 120), indexing="ij")
     height = 0.3 * np.sin(3 * x) * np.cos(2 * y) + rng.normal(0, 0.004, x.shape)
-    voxels = voxelise(solids.grid(np.stack((x, y, height), -1), around=False), SIZE)
+    voxels = voxelize(solids.grid(np.stack((x, y, height), -1), around=False), SIZE)
     layers = voxels.filled.sum(2)
     assert (layers >= 1).all()
     # Nothing but the hills, which are open below, can be taken for solid.
@@ -127,22 +127,22 @@ def test_a_scan_from_one_side_is_its_surface() -> None:
 
 
 def test_a_leg_thinner_than_a_voxel_is_kept() -> None:
-    voxels = voxelise(solids.cuboid((0.005, 0.005, 0.4)).mesh, SIZE)
+    voxels = voxelize(solids.cuboid((0.005, 0.005, 0.4)).mesh, SIZE)
     assert voxels.filled.shape == (1, 1, 20)
     assert voxels.filled.all()
 
 
 def test_faces_without_area_are_lines_and_points() -> None:
     line = TriangleMesh(np.array([[0, 0, 0], [1, 0, 0], [2.0, 0, 0]]), np.array([[0, 1, 2], [1, 1, 1]]))
-    assert voxelise(line, 0.1).filled.tolist() == [[[True]]] * 20
+    assert voxelize(line, 0.1).filled.tolist() == [[[True]]] * 20
     point = TriangleMesh(np.array([[5.0, 5, 5]]), np.array([[0, 0, 0]]))
-    assert voxelise(point, 0.1).filled.tolist() == [[[True]]]
+    assert voxelize(point, 0.1).filled.tolist() == [[[True]]]
 
 
 def test_vertices_without_faces_do_not_count() -> None:
     mesh = solids.cuboid((0.4, 0.2, 0.6)).mesh
     loose = TriangleMesh(np.concatenate((mesh.vertices, [[1e9, np.nan, np.inf]])), mesh.triangles)
-    assert np.array_equal(voxelise(loose, SIZE).filled, voxelise(mesh, SIZE).filled)
+    assert np.array_equal(voxelize(loose, SIZE).filled, voxelize(mesh, SIZE).filled)
 
 
 TRIANGLE = np.array([[0, 1, 2]])
@@ -169,4 +169,4 @@ def test_what_cannot_become_voxels_is_refused_with_the_reason(
     vertices: Array, triangles: Array, size: float, reason: str
 ) -> None:
     with pytest.raises(ColliderError, match=reason):
-        voxelise(TriangleMesh(vertices, triangles), size)
+        voxelize(TriangleMesh(vertices, triangles), size)

@@ -46,7 +46,7 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told] | None
             print,
             lambda so_far: keep(so_far.figures(), _told(so_far, args)),
         )
-    found.told(print)
+    found.report(print)
     return found.figures(), _told(found, args)
 
 

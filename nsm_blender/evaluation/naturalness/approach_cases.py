@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Approaches to seats, doors and boxes from random sides and facings: is more turned, or faster, than the way asks?"""
+"""Approaches to seats, doors and boxes from random sides and facings, to measure excess turning and speed."""
 
 from __future__ import annotations
 
@@ -33,28 +33,31 @@ USES: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 """Action, role and kinds of furniture of each kind of approach."""
 NEAREST, FARTHEST = 0.6, 3.5
-"""Meters from the middle of the used thing at which an approach starts."""
+"""Least and largest distance in meters from the middle of the used thing at which an approach starts."""
 CLEAR = 0.35
-"""Meters between the start and everything that stands around."""
+"""Clearance in meters between the start and every thing around."""
 JOGS = 0.25
 """Share of the approaches that are jogged."""
 IN_ROOM = 0.5
-"""Share of the approaches that take place in a furnished room; the others have nothing but the thing."""
+"""Share of the approaches that take place in a furnished room; the others have only the used thing."""
 SPARE = 10.0
-"""Seconds by which a shot is longer than foreseen, so that a slow approach is measured and not cut."""
+"""Time in seconds by which a shot is longer than its estimate, so that a slow approach is measured and not cut."""
 FPS = 30.0
+"""Frame rate of the shots in Hz."""
 _ABLE = ("idle", "walk", "run", "sit", "open", "pick_up", "put_down", "climb")
+"""Actions of the character in these shots."""
 _HEIGHTS = (0.1, 0.4, 0.7, 1.0)
 """Heights in meters at which the start is clear."""
 _DRAWS = 60
-"""Starts that are drawn in one setting before another setting is drawn."""
+"""Starts that are drawn in a setting before another setting is drawn."""
 _SPAN = 0.4
-"""Meters of the way over which its heading is smoothed: a body cuts the corners of a grid's path."""
+"""Length in meters of the path over which its heading is smoothed: a body cuts the corners of a grid's path."""
 _STEP = 0.05
+"""Distance in meters between samples of the path."""
 
 
 def approach(kind: str, seed: int) -> Case:
-    """One approach that the shot's check accepts, to a "seat", a "door" or a "box"; the same for the same seed."""
+    """Make an approach to a "seat", a "door" or a "box" that the shot's check accepts; the same for the same seed."""
     action = USES[kind][0]
     rng = np.random.default_rng([41, list(USES).index(kind), seed])
     number = 0
@@ -66,14 +69,14 @@ def approach(kind: str, seed: int) -> Case:
             if shot is None or any(problem.fatal for problem in check(shot, _ABLE)):
                 continue
             shot.frames = math.ceil(foresee(shot, _ABLE)[0].done + SPARE * FPS)
-            turning = asked_turning(shot)
+            turning = required_turning(shot)
             if turning is not None:
                 meshes: dict[str, list[TriangleMesh]] = {thing.name: thing.piece.parts for thing in things}
                 return Case(f"approach_{kind}", seed, shot, meshes, turning, network="nsm")
 
 
 def _setting(kind: str, seed: int, number: int, rng: np.random.Generator) -> tuple[list[Furnishing], str]:
-    """Furnishings and the name of the one that is used; none where the room has no such thing."""
+    """Furnishings and the name of the used thing; none where the room has no such thing."""
     _, role, kinds = USES[kind]
     if rng.random() < IN_ROOM:
         room = random_room(_furniture_seed(seed, number)).furnishings
@@ -88,14 +91,14 @@ def _setting(kind: str, seed: int, number: int, rng: np.random.Generator) -> tup
 
 
 def _furniture_seed(seed: int, number: int) -> int:
-    """Seed of furniture and rooms that no network was trained on: those of the development, or held out ones."""
+    """Seed of furniture and rooms that no network was trained on: a development seed or a held-out seed."""
     if seed in DEVELOPMENT_SEEDS:
         return 100_001 + 5 * (seed - DEVELOPMENT_SEEDS[0] + len(DEVELOPMENT_SEEDS) * number)
     return 5 * (seed + 1000 * number)
 
 
 def _shot(action: str, colliders: list[Collider], name: str, rng: np.random.Generator) -> Shot | None:
-    """A shot whose character starts anywhere around the thing, facing anywhere; None where something is in the way."""
+    """A shot with the character anywhere around the thing, facing anywhere; None where something is in the way."""
     scenery = Scenery(Surroundings(colliders))
     middle = scenery.placed(name, 0).centre.mean(0)[:2]
     place = middle + rng.uniform(NEAREST, FARTHEST) * direction(np.array(rng.uniform(-math.pi, math.pi)))
@@ -108,10 +111,10 @@ def _shot(action: str, colliders: list[Collider], name: str, rng: np.random.Gene
     return Shot("approach", FPS, 2, keys=[key], goals=[goal], colliders=colliders, start=[*place.tolist(), 0.0, facing])
 
 
-def asked_turning(shot: Shot) -> float | None:
-    """Radians of turning that the way of a shot's first key asks for: from the facing at the start, along the planned
-    route with its corners cut, to the facing in which the thing is used, each by the shorter side; None where there is
-    no way."""
+def required_turning(shot: Shot) -> float | None:
+    """Turning in radians that the path of a shot's first key requires: from the facing at the start, along the planned
+    route with its corners cut, to the facing in which the thing is used, each by the shorter side; None without a
+    path."""
     assert shot.start is not None
     key, start = shot.keys[0], np.array(shot.start)
     scenery = Scenery(Surroundings(shot.colliders), shot.fps)
@@ -127,7 +130,7 @@ def asked_turning(shot: Shot) -> float | None:
 
 
 def _headings(points: Array) -> Array:
-    """Headings (N,) in radians along a polyline (P, 2) whose corners are cut; none where it is so short that a body
+    """Headings (N,) in radians along a polyline (P, 2) with its corners cut; none where it is so short that a body
     steps aside or backward."""
     points = points[np.concatenate(([True], np.linalg.norm(np.diff(points, axis=0), axis=1) > 1e-6))]
     along = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))))
@@ -141,4 +144,4 @@ def _headings(points: Array) -> Array:
 
 
 CASES: dict[str, Callable[[int], Case]] = {f"approach_{kind}": partial(approach, kind) for kind in USES}
-"""Kind of the table -> the case of a seed."""
+"""The function of each kind that makes the case of a seed."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shots that the naturalness table bakes, and what is known about each."""
+"""A shot of the naturalness table and the truth about it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ UNSEEN_SEEDS = tuple(range(900_000, 900_200))
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One shot to be baked and measured.
+    """A shot to be baked and measured.
 
-    kind: of the table's cases, such as "sofa behind a coffee table". seed: of the case. shot: what is
-    baked. meshes: the true meshes of the shot's colliders by
-    name, in the collider's frame, each as its loose parts; without them the cuboids count. turning: radians of turning
-    that the way itself asks for; None where it is to be read from the way. refusal: words that the refusal must hold,
-    "" where the shot must bake. network: of the bake, as for `scene_bake.bake_of`.
+    kind: of the table's cases, such as "sofa behind a coffee table". seed: of the case. shot: to be baked. meshes: the
+    true meshes of the shot's colliders by name, in the collider's frame, each as its loose parts; without them the
+    cuboids count. turning: radians of turning that the path itself requires; None to measure it on the path. refusal:
+    words that the refusal must contain, "" where the shot must bake. network: of the bake, as for `scene_bake.bake_of`.
     """
 
     kind: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The most telling figures of one motion, in plain words, against recorded people."""
+"""The most telling figures of a motion, in plain words, against recorded people."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .recorded import Table, recorded
 from .track import PARTS
 
 FINDINGS = 5
-"""Figures that a report of a bake names."""
+"""Number of figures that a report of a bake lists."""
 TURNING_LIMIT = 90.0
-"""Degrees that a motion may turn more than its way asks: about one look around."""
+"""Degrees by which a motion may turn more than its path requires, about the turning of a look around."""
 DEPTH_LIMIT = 3.0
-"""Centimetres that a body may be in a thing: less than flesh and upholstery give way."""
+"""Depth in centimeters that a body may have in a thing: less than flesh and upholstery give way."""
 
 _DOING = {
     "walk": "walking",
@@ -37,12 +37,16 @@ _DOING = {
     "crouch": "crouching",
     "strike": "striking",
 }
+"""Participle of each action for sentences."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One figure. measure: its name, with the action before it where it is of one. value: in the measure's unit.
-    ratio: of what people do at most, or of what is tolerated; above 1 it is not natural. text: a short sentence."""
+    """A figure of a motion.
+
+    measure: its name, with the action before it if it belongs to one. value: in the measure's unit. ratio: to people's
+    largest value, or to a tolerance; above 1 it is not natural. text: a short sentence.
+    """
 
     measure: str
     value: float
@@ -51,15 +55,15 @@ class Finding:
 
     @property
     def natural(self) -> bool:
-        """Whether recorded people do so, too."""
+        """Whether the figure is within recorded people's range."""
         return self.ratio <= 1.0
 
 
 def findings(motion: Motion, depth_cm: float | None = None) -> list[Finding]:
-    """The `FINDINGS` figures of a motion that are farthest from what people do, the farthest first.
+    """The `FINDINGS` figures of a motion that are farthest from people's, the farthest first.
 
-    depth_cm: how deep the body was in a thing, None where nothing stands around. A motion shorter than half a second
-    has none of the figures that are taken from segments.
+    depth_cm: depth of the body in things, None without things around. A motion shorter than half a second has none of
+    the figures that are taken from segments.
     """
     measured, people = measure(motion), recorded()
     found = [*_of_actions(measured, people), *_of_whole(measured, people)]
@@ -75,7 +79,7 @@ def findings(motion: Motion, depth_cm: float | None = None) -> list[Finding]:
 
 
 def _of_actions(measured: Measured, people: Table) -> Iterator[Finding]:
-    """Figures of segments, the largest of each action."""
+    """Findings from segments, by the largest value of each action."""
     for (action, name), values in measured.values().items():
         row = people.get((action, name))
         if row is None:
@@ -111,10 +115,10 @@ def _of_actions(measured: Measured, people: Table) -> Iterator[Finding]:
 
 
 def _of_whole(measured: Measured, people: Table) -> Iterator[Finding]:
-    """Figures of the whole motion."""
+    """Findings from the whole motion."""
     value = measured.whole["excess_turning_deg"]
     yield Finding("excess_turning_deg", value, value / TURNING_LIMIT,
-                  f"Turned {value:.0f} degrees more than the way asks")  # fmt: skip
+                  f"Turned {value:.0f} degrees more than the path requires")  # fmt: skip
     name = "planted_twist_deg"
     if name in measured.whole:
         value, most = measured.whole[name], people["whole", name].at(99.0)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shots with furniture as modelers make it: voxelized and with proposed handles, as an animator gets it.
+"""Shots with furniture as modelers make it, voxelized and with proposed handles, as an animator gets it.
 
-Each kind belongs to one thing that is done with furniture; `CASES` names them. A shot ends a while after what is asked
-for should be done, and does not depend on what the code under test foresees.
+Each kind belongs to an action with furniture; `CASES` names them. A shot ends a while after its actions should be done,
+and its length does not depend on estimates of the code under test.
 """
 
 from __future__ import annotations
@@ -42,51 +42,55 @@ from ..real_furniture.rooms import (
 from .case import Case
 
 FPS = 30.0
+"""Frame rate of the shots in Hz."""
 
 NEAREST, FARTHEST = 1.2, 3.0
-"""Meters from the used thing at which a shot starts."""
+"""Least and largest distance in meters from the used thing at which a shot starts."""
 
 PACE = 0.75
-"""m/s of the way, detours and starts included, that the length of a shot reckons with."""
+"""Speed in m/s along the path, detours and starts included, from which the length of a shot is computed."""
 
 DOING = {"sit": 2.8, "rise": 2.2, "pick_up": 3.0, "put_down": 3.0, "open": 3.5, "climb": 3.0}
-"""Seconds that each action takes at most, as the length of a shot reckons with."""
+"""Largest duration in seconds of each action, from which the length of a shot is computed."""
 
 SPARE, SETTLING = 2.0, 0.7
-"""Seconds by which a shot is longer than its way and its actions, and of each key for turning and coming to rest."""
+"""Time in seconds by which a shot is longer than its path and its actions, and time for each key for turning and coming
+to rest."""
 
 TORSO = 0.30
-"""Meters between a chair's back and the edge of a table that a sitting body needs at least: a chest is 22 to 26 cm
+"""Least distance in meters between a chair's back and the edge of a table for a sitting body: a chest is 22 to 26 cm
 deep, and it must slide in."""
 
 TORSO_EASY = 0.36
-"""Meters with which there is no doubt that a body fits between a back and an edge; cases lie outside of the two."""
+"""Distance in meters with which a body surely fits between a back and an edge; cases lie outside the two limits."""
 
 LEGS = 0.12
-"""Meters between a seat and a table before it that is too narrow to sit down: a shin with its foot is longer."""
+"""Distance in meters between a seat and a table before it that is too narrow to sit down: a shin with its foot is
+longer."""
 
 LEGS_EASY = 0.27
-"""Meters between a seat and a table before it with which feet and shins have room."""
+"""Distance in meters between a seat and a table before it that surely has room for feet and shins."""
 
 TOO_BIG = 0.04
-"""Meters by which a thing that does not fit is larger than the space."""
+"""Least excess in meters of a thing that does not fit over the space for it."""
 
 ROOM = (0.08, 0.02, 0.08)
 """Meters by which the space for a thing is larger across (for the hands), along, and above it."""
 
 BEFORE = 0.8
-"""Meters from the middle of a used thing to the nearest place that a body must be able to walk to in a room."""
+"""Distance in meters from the middle of a used thing within which a body must be able to walk in a room."""
 
 HIGHEST = 1.05
-"""Meters over the floor up to which things are put down."""
+"""Height in meters over the floor up to which things are put down."""
 
 CABINETS = ("sideboard", "bookcase", "shelf", "kitchen_counter", "desk")
 """Surfaces that stand at walls."""
 
 SIDLING = 4.0
-"""Seconds that it takes more to sit down and to leave where there is little room."""
+"""Extra time in seconds for sitting down and leaving where there is little room."""
 
 _DRAWS = 200
+"""Settings that are drawn before the case counts as impossible."""
 
 
 def sit(seed: int) -> Case:
@@ -144,7 +148,7 @@ def put_down(seed: int) -> Case:
 
 
 def put_down_too_big(seed: int) -> Case:
-    """Put a thing into a compartment or between boards where it does not fit: the refusal tells both sizes."""
+    """Put a thing into a compartment or between boards where it does not fit: the refusal names both sizes."""
     return _put(seed, "put_down_too_big", fitting=False)
 
 
@@ -190,7 +194,7 @@ def climb(seed: int) -> Case:
 
 
 def room(seed: int) -> Case:
-    """Three or four keys in a furnished living room: come in, take the crate, put it down, sit down."""
+    """Carry out three or four keys in a furnished living room: come in, take the crate, put it down, sit down."""
     rng = _rng("room", seed)
     for number in range(_DRAWS):
         setting = furnished_room(rng, _furniture_seed(seed, number))
@@ -242,14 +246,14 @@ CASES: dict[str, Callable[[int], Case]] = {
     "climb": climb,
     "room": room,
 }
-"""The case of a kind that belongs to a seed."""
+"""The function of each kind that makes the case of a seed."""
 
 
 # Settings
 
 
 Blocked = tuple[Setting | None, str]
-"""What stands there, and the words that a refusal must hold; None where the pieces stand in one another."""
+"""A setting, None where its pieces overlap, and the words that a refusal must contain."""
 
 
 def _sofa_behind_table(rng: np.random.Generator, furniture: int, front: float) -> Blocked:
@@ -264,7 +268,7 @@ def _sofa_behind_table(rng: np.random.Generator, furniture: int, front: float) -
 
 
 def _chair_under_table(rng: np.random.Generator, furniture: int, front: float) -> Blocked:
-    """A chair pushed 2 to 20 cm under a table or a desk; where its back leaves no room for a body it must be moved."""
+    """A chair pushed 2 to 20 cm under a table or a desk; where its back leaves no room for a body, it must be moved."""
     chair = make(str(rng.choice(["dining_chair", "slatted_chair"])), furniture)
     table = stood("Table", make(str(rng.choice(["dining_table", "desk"])), furniture), np.zeros(2), front + np.pi)
     depth = float(rng.uniform(0.02, 0.20))
@@ -283,7 +287,7 @@ def _armchair_in_corner(rng: np.random.Generator, furniture: int, front: float) 
     setting = Setting([chair], {"Seat"})
     vertices = chair.mesh().vertices[:, :2]
     # Two walls that meet behind the chair, each 3 cm from it.
-    first, second = (float((vertices @ -direction(np.array(one))).max()) + 0.03 for one in (turn, turn - np.pi / 2))
+    first, second = (float((vertices @ -direction(np.array(angle))).max()) + 0.03 for angle in (turn, turn - np.pi / 2))
     setting.add(
         wall("Wall 1", (-3.0, first, 0.0), (second + WALL, first + WALL, WALL_HEIGHT), turn),
         wall("Wall 2", (-first, second, 0.0), (3.0, second + WALL, WALL_HEIGHT), turn - np.pi / 2),
@@ -301,7 +305,7 @@ def _armchair_in_corner(rng: np.random.Generator, furniture: int, front: float) 
 
 
 def _seat_before_cupboard(rng: np.random.Generator, furniture: int, front: float) -> Blocked:
-    """A chair, stool or armchair that looks at a sideboard or a bed 35 to 60 cm before it, or a crate in its way."""
+    """A chair, stool or armchair facing a sideboard or a bed 35 to 60 cm before it, or a crate in the way."""
     kind = str(rng.choice(["dining_chair", "slatted_chair", "office_chair", "classic_armchair", "bench"]))
     seat = stood("Seat", make(kind, furniture), np.zeros(2), front)
     other = str(rng.choice(["sideboard", "bed", "crate", "suitcase"]))
@@ -313,8 +317,8 @@ def _seat_before_cupboard(rng: np.random.Generator, furniture: int, front: float
 def _load(setting: Setting, rng: np.random.Generator, furniture: int, at: Array, beside: float = 0.15) -> Array | None:
     """Put a "Load" on the floor, beside a sideboard, or on a table near its edge, about a place (2,).
 
-    beside: share of those beside a sideboard at a wall. Returns the place (2,) of the load; None where it does not
-    stand free.
+    beside: share of the loads that stand beside a sideboard at a wall. Returns the place (2,) of the load; None where
+    it overlaps another thing.
     """
     load = make(LOADS[int(rng.integers(len(LOADS)))], furniture)
     where = rng.random()
@@ -389,7 +393,7 @@ def _carried_away(setting: Setting, rng: np.random.Generator, seed: int) -> Case
 
 
 def _put(seed: int, kind: str, fitting: bool) -> Case:
-    """A thing from one place to another, where it fits or is too big."""
+    """Carry a thing from a place to another where it fits or is too big."""
     rng = _rng(kind, seed)
     for number in range(_DRAWS):
         furniture = _furniture_seed(seed, number)
@@ -441,7 +445,7 @@ def _case(
 
 
 def _goal(name: str, colliders: Sequence[Collider], thing: str) -> Goal:
-    """A goal on a thing, where the extension puts it: at its handles."""
+    """A goal at a thing's handles, where the extension puts it."""
     handles = _handles_of(colliders, thing)
     match handles:
         case Seat() | Surface():
@@ -470,16 +474,14 @@ def _handles_of(colliders: Sequence[Collider], name: str, in_place: bool = True)
 
 
 def _chosen_surface(rng: np.random.Generator, piece: Piece) -> Surface | None:
-    """One of the right places of a piece, no higher than things are lifted; the goal or handle is moved there.
-
-    Cabinets are used from their front, tables from any side.
-    """
+    """A right place of a piece, no higher than things are lifted; the goal or handle is moved there. Cabinets are used
+    from their front, tables from any side."""
     floor = float(piece.mesh.vertices[:, 2].min())
     every = [one for one in (piece.handles, *piece.also) if isinstance(one, Surface)]
     if piece.kind in CABINETS:
         every = [one for one in every if np.dot(one.facing, every[0].facing) > 0.9]
-    # Each height as often as another, whatever the number of sides.
-    heights = sorted({round(one.place[2], 3) for one in every if one.place[2] - floor <= HIGHEST})
+    # Each height is equally likely, whatever the number of sides.
+    heights = sorted({round(found.place[2], 3) for found in every if found.place[2] - floor <= HIGHEST})
     if not heights:
         return None
     height = heights[int(rng.integers(len(heights)))]
@@ -488,7 +490,7 @@ def _chosen_surface(rng: np.random.Generator, piece: Piece) -> Surface | None:
 
 
 def _height_above(piece: Piece, surface: Surface) -> float:
-    """Meters of free height over the middle of a surface; infinite without anything over it."""
+    """Free height in meters over the middle of a surface; infinite without anything over it."""
     corners = piece.mesh.vertices[piece.mesh.triangles]
     low, high = corners.min(1), corners.max(1)
     place = np.array(surface.place)
@@ -498,7 +500,7 @@ def _height_above(piece: Piece, surface: Surface) -> float:
 
 
 def _sizes(load: Piece, grasp: Carryable) -> tuple[float, float, float]:
-    """Meters of a load from palm to palm, along the carrier's way, and up."""
+    """Sizes in meters of a load from palm to palm, along the carrier's direction, and up."""
     along = float(angle_of(np.array(grasp.facing[:2])))
     side, out = direction(np.array(along + np.pi / 2)), direction(np.array(along))
     vertices = load.mesh.vertices
@@ -516,8 +518,8 @@ def _fits(load: Piece, grasp: Carryable, surface: Surface, above: float, room: t
 
 
 def _too_big(load: Piece, surface: Surface, above: float, is_open: bool) -> bool:
-    """Whether a load, turned either way, is surely too large for the space of a surface. is_open: things may stick out
-    behind and in front."""
+    """Whether a load, turned either way, is surely too large for the space of a surface. is_open: whether things may
+    stick out behind and in front."""
     form = Form(load.mesh)
     size = np.sort(np.ptp(form.points[:, :2], axis=0))
     tall = float(np.ptp(form.points[:, 2]))
@@ -545,5 +547,5 @@ def _rng(kind: str, seed: int) -> np.random.Generator:
 
 
 def _furniture_seed(seed: int, number: int) -> int:
-    """A seed of furniture for each try; those of the table's cases and of the development's have none in common."""
+    """Seed of furniture for each try; the table's cases and the development's have none in common."""
     return 1000 * seed + number

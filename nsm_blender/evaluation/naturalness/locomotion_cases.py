@@ -18,16 +18,16 @@ RATES = (24.0, 25.0, 30.0, 60.0)
 """Scene frame rates in frames a second."""
 
 SPEEDS = {"walk": (0.8, 1.7), "jog": (2.2, 3.4), "crouch": (0.5, 0.9), "backward": (0.5, 1.1), "sideways": (0.5, 0.9)}
-"""Slowest and fastest commanded speed in m/s of each way of going."""
+"""Slowest and fastest commanded speed in m/s of each manner of locomotion."""
 
 BRAKING = 1.2
-"""m/s^2 that the time for a shot reckons with at the path's end."""
+"""Deceleration in m/s^2 at the path's end, from which the length of a shot is computed."""
 
 SPARE = 4.0
-"""Seconds of a shot after the commanded speeds would have brought the character to the path's end."""
+"""Time in seconds of a shot after the commanded speeds would have brought the character to the path's end."""
 
 _SPACING = 0.05
-"""Metres between the points of a curve, about as a Bezier curve of the extension is sampled."""
+"""Distance in meters between the points of a curve, about as the extension samples a Bezier curve."""
 
 
 def _rng(kind: str, seed: int) -> np.random.Generator:
@@ -35,9 +35,9 @@ def _rng(kind: str, seed: int) -> np.random.Generator:
 
 
 def _way(length: float, bends: Array, start: float) -> Array:
-    """Points (N, 3) of a curve of `length` metres that sets off at the facing angle `start`.
+    """Points (N, 3) of a curve of `length` meters that sets off at the facing angle `start`.
 
-    bends: (B,) radians that the heading changes by in each of B equal parts, one after the other, smoothly.
+    bends: (B,) radians by which the heading changes smoothly in each of B equal parts, one after the other.
     """
     count = max(round(length / _SPACING), 4) + 1
     s = np.linspace(0, len(bends), count)
@@ -52,7 +52,7 @@ def _way(length: float, bends: Array, start: float) -> Array:
 
 
 def _curve(rng: np.random.Generator, length: float, sharpest: float = 0.6) -> Array:
-    """A straight curve or one that bends to both sides, at most `sharpest` radians a metre on average."""
+    """A straight curve, or one that bends to both sides, by at most `sharpest` radians a meter on average."""
     start = float(rng.uniform(-math.pi, math.pi))
     bends = np.zeros(1) if rng.random() < 0.4 else rng.uniform(-1, 1, max(round(length / 2), 1)) * 2 * sharpest
     return _way(length, bends, start)
@@ -67,7 +67,7 @@ def _path_shot(
     gait: str = "walk",
     offset: Callable[[Array], Array] | None = None,
 ) -> Shot:
-    """A shot along `points` (N, 3); speed and offset: of the times (F,) in seconds of the scene's frames."""
+    """A shot along `points` (N, 3). speed, offset: functions of the times (F,) in seconds of the scene's frames."""
     fps = float(rng.choice(RATES))
     times = np.arange(round(seconds * fps) + 1) / fps
     offsets = np.zeros(len(times)) if offset is None else offset(times)
@@ -78,9 +78,9 @@ def _path_shot(
 def _velocity_shot(
     kind: str, rng: np.random.Generator, seconds: float, velocity: Callable[[Array], Array], gait: str, facing: Array
 ) -> Shot:
-    """A shot by velocities (F, 2) of the times (F,) in seconds.
+    """A shot by velocities (F, 2), a function of the times (F,) in seconds.
 
-    facing: (K, 2) times and angles of keys that hold until the next.
+    facing: (K, 2) times and angles of keys that hold until the next key.
     """
     fps = float(rng.choice(RATES))
     times = np.arange(round(seconds * fps) + 1) / fps
@@ -102,7 +102,7 @@ def _speed(rng: np.random.Generator, manner: str) -> float:
 
 
 def _ramped(before: float, after: float, time: float, ramp: float) -> Callable[[Array], Array]:
-    """A speed keyed to change at `time` within `ramp` seconds, at once when that is 0."""
+    """A speed keyed to change at `time` within `ramp` seconds, at once when `ramp` is 0."""
 
     def speed(times: Array) -> Array:
         share = np.clip((times - time) / max(ramp, 1e-6), 0, 1)
@@ -112,12 +112,12 @@ def _ramped(before: float, after: float, time: float, ramp: float) -> Callable[[
 
 
 def _ramp(rng: np.random.Generator) -> float:
-    """Seconds of a keyed change: constant keys half of the time, eased ones else."""
+    """Duration in seconds of a keyed change: constant keys half of the time, eased keys otherwise."""
     return 0.0 if rng.random() < 0.5 else float(rng.uniform(0.3, 1.5))
 
 
 def _steady(kind: str, gait: str, offset: float = 0.0) -> Callable[[int], Case]:
-    """Steady going along a curve that does not end within the shot."""
+    """Steady locomotion along a curve that does not end within the shot."""
 
     def case(seed: int) -> Case:
         rng = _rng(kind, seed)
@@ -184,7 +184,7 @@ def stop(seed: int) -> Case:
 
 
 def turn(seed: int) -> Case:
-    """A change of the way by 45 to 180 degrees while walking or jogging: a corner of a curve, or another velocity."""
+    """A change of direction by 45 to 180 degrees while walking or jogging: a corner of a curve, or another velocity."""
     rng = _rng("turn", seed)
     manner = "walk" if rng.random() < 0.6 else "jog"
     speed, before = _speed(rng, manner), float(rng.uniform(2.5, 4.0))
@@ -262,14 +262,14 @@ ENDS = (
     ("sideways", "walk", 0.5 * math.pi),
     ("sideways", "walk", -0.5 * math.pi),
 )
-"""Ways of coming to a path's end: manner, gait, facing offset in radians."""
+"""Manners of reaching a path's end: manner, gait, facing offset in radians."""
 
 MANNER_OF_END = {"walk": 0.4, "jog": 0.2, "crouch": 0.15, "backward": 0.125, "sideways": 0.125}
 """Share of each manner among the cases of a path's end."""
 
 
 def path_end(seed: int) -> Case:
-    """A curve walked to its end in every manner, of 2 to 8 m or, one in four, of 0.3 to 1 m; and action keys."""
+    """Walk a curve to its end in every manner, of 2 to 8 m or, for a quarter, of 0.3 to 1 m; or by action keys."""
     rng = _rng("path_end", seed)
     manner = str(rng.choice(list(MANNER_OF_END), p=list(MANNER_OF_END.values())))
     ways = [(gait, offset) for name, gait, offset in ENDS if name == manner]
@@ -309,4 +309,4 @@ CASES: dict[str, Callable[[int], Case]] = {
     "idle": idle,
     "path_end": path_end,
 }
-"""The case of each kind for a seed; the same seed gives the same case."""
+"""The function of each kind that makes the case of a seed; the same seed makes the same case."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Motions that the manifold makes, as an animator asks for them: strikes at targets, and walks along drawn curves."""
+"""Motions of the manifold as an animator makes them: strikes at targets, and walks along drawn curves."""
 
 from __future__ import annotations
 
@@ -27,26 +27,28 @@ Named = tuple[str, int, Motion]
 RATES = (30.0, 60.0)
 """Scene frame rates in frames a second."""
 STRIKE_SECONDS, WALK_SECONDS = 4.0, 8.0
+"""Durations in seconds of strikes and of walks."""
 PUNCH_HEIGHTS, KICK_HEIGHTS = (0.95, 1.6), (0.4, 1.35)
-"""Metres over the floor between which targets are placed: from the belly to the chin, from the shin to the chest."""
+"""Lowest and highest targets in meters over the floor of punches (belly to chin) and of kicks (shin to chest)."""
 PUNCH_DISTANCES, KICK_DISTANCES = (0.4, 0.9), (0.8, 1.5)
-"""Metres over the ground from a character to its targets: within arm's or leg's reach, or a step farther."""
+"""Least and largest distance in meters over the ground from a character to its targets, for punches and for kicks:
+within reach, or a step farther."""
 ASIDE = 0.2
-"""Metres by which targets are to the left or the right of straight ahead, at most."""
+"""Largest distance in meters of targets to the left or the right of straight ahead."""
 SPEEDS = (0.8, 2.5)
-"""m/s between which walks and runs are commanded."""
+"""Slowest and fastest commanded speed in m/s of walks and runs."""
 CROWD = 5
-"""Characters that are made together, of which one is measured."""
+"""Number of characters that are made together, of which one is measured."""
 
 
 def strike_motions(seeds: Sequence[int]) -> list[Named]:
-    """For each seed one punch, one kick, and two strikes one after the other."""
+    """Make, for each seed, a punch, a kick, and two strikes in sequence."""
     return [named for seed in seeds for named in _strikes(seed)]
 
 
 def synthesis_motions(seeds: Sequence[int]) -> list[Named]:
-    """For each seed a walk along a straight, a bent and a closed curve, one over uneven ground, one of a member of a
-    crowd, one with a hand on a rail, and one in a style."""
+    """Make, for each seed, walks along a straight, a bent and a closed curve, over uneven ground, in a crowd, with a
+    hand on a rail, and in a style."""
     return [(f"synthesis {kind}", seed, make(_rng(kind, seed))) for seed in seeds for kind, make in _WALKS.items()]
 
 
@@ -86,7 +88,7 @@ def _target(rng: np.random.Generator, effector: int, facing: float, time: float)
 
 
 def _shot(rng: np.random.Generator, points: Array, closed: bool = False) -> Shot:
-    """A walk or run along `points` (N, 3) at one speed, or with one change of it."""
+    """A walk or run along `points` (N, 3) at constant speed, or with a single change of it."""
     fps = float(rng.choice(RATES))
     frames = round(WALK_SECONDS * fps) + 1
     speeds = np.full(frames, rng.uniform(*SPEEDS))
@@ -124,7 +126,7 @@ def _closed(rng: np.random.Generator) -> Motion:
 
 
 def _uneven(rng: np.random.Generator) -> Motion:
-    """Over hills of up to 12 cm, 2 to 4 m long."""
+    """Walk over hills of up to 12 cm, 2 to 4 m long."""
     height, lengths, phases = rng.uniform(0.02, 0.12), rng.uniform(2.0, 4.0, 2), rng.uniform(0, 2 * math.pi, 2)
 
     def ground(places: Array) -> Array:
@@ -140,7 +142,7 @@ def _member(rng: np.random.Generator) -> Motion:
 
 
 def _pinned(rng: np.random.Generator) -> Motion:
-    """A hand on a rail beside the way for one to three seconds."""
+    """Walk with a hand on a rail beside the path for one to three seconds."""
     motion = Synthesis(_shot(rng, _bent(rng, 0.15)), _options(rng), _networks()).motion()
     start = round(len(motion) * rng.uniform(0.2, 0.5))
     stop = start + round(rng.uniform(1.0, 3.0) * motion.fps)

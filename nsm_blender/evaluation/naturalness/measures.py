@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a viewer sees in a motion, as figures: one set for each segment, one for the whole motion.
+"""Figures of what a viewer sees in a motion: for each segment, and for the whole motion.
 
-The same functions measure recordings and bakes. Angles are in degrees, lengths in the unit that a name ends with,
-else metres; accelerations in m/s^2, jerks in m/s^3.
+The same functions measure recordings and bakes. Angles are in degrees, lengths in the unit that a name ends with, else
+meters; accelerations in m/s^2, jerks in m/s^3.
 """
 
 from __future__ import annotations
@@ -22,30 +22,34 @@ from .track import FPS, Track, derivative, smooth, track_of, turning_points
 Figures = dict[str, float]
 
 DEAD_BAND = np.radians(25)
-"""Radians within which the facing sways to and fro without turning; hips and shoulders swing by 10 to 20 degrees."""
+"""Angle in radians within which the facing sways to and fro without turning; hips and shoulders swing by 10 to 20
+degrees."""
 _POP = 1 / 30
-"""Seconds within which a jump of the knee's angular velocity is taken."""
+"""Time in seconds over which a jump of the knee's angular velocity is taken."""
 _BOB_OVER = 0.3
-"""Seconds: the hips' height is measured against its Gaussian mean over so much, which leaves what is above 0.8 Hz."""
+"""Standard deviation in seconds of the Gaussian mean that is subtracted from the hips' height, which leaves what is
+above 0.8 Hz."""
 _SLOW_TURN, _UPRIGHT = 60.0, 0.85
-"""Degrees a second up to which, and share of the height of straight legs above which, the twist of the whole motion is
-taken, with both feet planted: people who spin or sit twist their legs farther."""
+"""Turn rate in degrees per second up to which, and share of the height of straight legs above which, the twist of the
+whole motion is taken, with both feet planted: people that spin or sit twist their legs farther."""
 _STANDING_ACTIONS = ("walk", "jog", "start", "stop", "turn", "idle", "sideways", "backward", "crouch")
+"""Actions of an upright body."""
 _FREE_HANDS = ("walk", "jog", "start", "stop", "turn", "idle", "rise", "climb", "sideways", "backward")
+"""Actions with free hands."""
 _CORNER = 0.25
-"""Metres: what a way deviates less than this from a straight line asks for no turning."""
+"""Deviation in meters from a straight line below which a path requires no turning."""
 _ARRIVING = 0.3
-"""m/s of the root below which a body that comes to use a thing has arrived at it."""
+"""Speed in m/s of the root below which a body that comes to use a thing has arrived at it."""
 _STEADY = 0.8
-"""Length of the mean direction of movement against the facing, 0..1, from which a body goes sideways or backward all
+"""Length, 0..1, of the mean direction of movement against the facing from which a body goes sideways or backward all
 the way; below, it goes forward and then back onto a seat, and the mean says nothing."""
 _WALKED = 0.5
-"""Metres below which a way asks for no other turning than from its first to its last facing."""
+"""Length in meters below which a path requires no other turning than from its first to its last facing."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The figures of one motion. parts: of each segment. whole: of all of it."""
+    """Figures of a motion. parts: of each segment. whole: of all of it."""
 
     parts: list[tuple[Segment, Figures]]
     whole: Figures = field(default_factory=dict)
@@ -60,23 +64,23 @@ class Measured:
 
 
 def measure(motion: Motion, case: Case | None = None, action: str = "") -> Measured:
-    """All figures of a bake. With a case also those that need what was asked for and what stands around.
+    """Measure a bake; with a case also its required turning and its contacts with things.
 
-    action: of the whole motion, such as "strike"; "" where it is to be found.
+    action: of the whole motion, such as "strike"; "" to find segments.
     """
     track = track_of(motion)
     keys = motion.meta.get("keys", [])
     found = measure_track(track, uses_of(motion), action, any(key["action"] == "sit" for key in keys))
-    asked = None if case is None else case.turning
-    found.whole["excess_turning_deg"] = excess_turning(track, _legs(motion), asked)
+    required = None if case is None else case.turning
+    found.whole["excess_turning_deg"] = excess_turning(track, _legs(motion), required)
     if case is not None:
         found.whole.update(_of_case(case, motion))
     return found
 
 
 def measure_track(track: Track, uses: Sequence[Use] = (), action: str = "", sits: bool = True) -> Measured:
-    """The figures that need the joints alone. action: of the whole track, "" where it is to be found. sits: whether
-    seats may be used."""
+    """Measure what needs the joints alone. action: of the whole track, "" to find segments. sits: whether seats may be
+    used."""
     found = pieces(action, [(0, len(track))]) if action else segments(track, uses, sits)
     curves = _Curves.of(track)
     parts = [(segment, _of_segment(track, curves, segment)) for segment in found]
@@ -104,6 +108,7 @@ class _Curves:
 
     @staticmethod
     def of(track: Track) -> _Curves:
+        """Compute the curves of a track."""
         acceleration, jerk = {}, {}
         for name, places in track.parts.items():
             second = derivative(derivative(places))
@@ -169,8 +174,8 @@ def _of_segment(track: Track, curves: _Curves, segment: Segment) -> Figures:
 
 
 def _waited(speed: Array, segment: Segment) -> float | None:
-    """Seconds from coming to a stand before a thing to taking or leaving it, or to beginning to sit down; None where
-    the body does not come walking. speed: (T,) m/s of the root."""
+    """Time in seconds from standing still before a thing to taking or leaving it, or to the start of sitting down; None
+    where the body does not walk up to it. speed: (T,) m/s of the root."""
     if segment.action not in ("sit", "pick_up", "put_down", "open") or segment.event is None:
         return None
     begins = segment.event if segment.seconds is None else segment.event - round(segment.seconds * FPS)
@@ -179,7 +184,8 @@ def _waited(speed: Array, segment: Segment) -> float | None:
 
 
 def _steps(track: Track, curves: _Curves, s: slice) -> Figures:
-    """Width of steps, lift of the heel, steps a minute, and step length by cadence, which people keep at any speed."""
+    """Width of steps, lift of the heel, steps a minute, and step length over cadence, a ratio that people keep at any
+    speed."""
     planted = track.planted[s]
     pitch = track.foot_pitch[s]
     out: Figures = {}
@@ -212,30 +218,30 @@ def _steps(track: Track, curves: _Curves, s: slice) -> Figures:
     return out
 
 
-def excess_turning(track: Track, legs: Sequence[tuple[int, int]], asked: float | None = None) -> float:
-    """Degrees of turning beyond what the way asks for, without the sway of walking; the largest of the legs' excess.
+def excess_turning(track: Track, legs: Sequence[tuple[int, int]], required: float | None = None) -> float:
+    """Largest excess turning in degrees of the legs of a path over what the path requires, without the sway of walking.
 
-    legs: first and last frame of each. asked: radians of turning that all legs together ask for; None reads it from
-    each leg's way: from its first facing into the way, along its corners, and from there to its last facing.
+    legs: first and last frame of each. required: radians of turning that all legs together require; None measures it on
+    each leg's path: from its first facing into the path, along its corners, and from there to its last facing.
     """
     facing = smooth(track.facing, 0.15)
-    totals, wanted = [], []
+    totals, needed = [], []
     for first, last in legs:
         if last - first < 2:
             continue
         part = facing[first : last + 1]
         points = np.array(turning_points(part, DEAD_BAND))
         totals.append(float(np.abs(np.diff(points)).sum()))
-        wanted.append(_asked(track.hips[first : last + 1, :2], part))
+        needed.append(_required_turning(track.hips[first : last + 1, :2], part))
     if not totals:
         return 0.0
-    if asked is not None:
-        return max(float(np.degrees(sum(totals) - asked)), 0.0)
-    return max(max(float(np.degrees(t - w)), 0.0) for t, w in zip(totals, wanted, strict=True))
+    if required is not None:
+        return max(float(np.degrees(sum(totals) - required)), 0.0)
+    return max(max(float(np.degrees(t - w)), 0.0) for t, w in zip(totals, needed, strict=True))
 
 
-def _asked(way: Array, facing: Array) -> float:
-    """Radians of turning that a way (T, 2) asks for, from its first to its last facing."""
+def _required_turning(way: Array, facing: Array) -> float:
+    """Turning in radians that a path (T, 2) requires, from its first to its last facing."""
     across = abs(float(wrap_angle(facing[-1] - facing[0])))
     corners = way[_corners(way, _CORNER)]
     legs = np.diff(corners, axis=0)
@@ -255,7 +261,7 @@ def _asked(way: Array, facing: Array) -> float:
 
 
 def _corners(way: Array, tolerance: float) -> list[int]:
-    """Indices of the corners of a way (T, 2) simplified to a tolerance (Douglas and Peucker 1973), ends included."""
+    """Indices of the corners of a path (T, 2) simplified to a tolerance (Douglas and Peucker 1973), ends included."""
     keep = {0, len(way) - 1}
     spans = [(0, len(way) - 1)]
     while spans:
@@ -278,7 +284,7 @@ def _corners(way: Array, tolerance: float) -> list[int]:
 
 
 def _legs(motion: Motion) -> list[tuple[int, int]]:
-    """First and last frame, at 60 fps, of what leads to each key's end; the whole motion where there are no keys."""
+    """First and last frame, at 60 fps, of the leg that leads to each key's end; the whole motion without keys."""
     last = int((len(motion) - 1) * FPS / motion.fps)
     ends = [round(key["done"] * FPS / motion.fps) for key in motion.meta.get("keys", []) if key.get("done") is not None]
     edges = [0, *(min(end, last) for end in ends)]
@@ -288,7 +294,7 @@ def _legs(motion: Motion) -> list[tuple[int, int]]:
 
 
 def _of_case(case: Case, motion: Motion) -> Figures:
-    """What needs the shot: how far from the end of its path or from a place to walk to the character came to stand."""
+    """Distance from the end of the shot's path, or from a goal to walk to, at which the character came to stand."""
     out: Figures = {}
     ends: list[float] = []
     path = case.shot.path

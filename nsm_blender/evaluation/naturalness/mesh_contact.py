@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact of a finished motion with the true meshes of its scene: what is in what, and how near contact surfaces are.
+"""Contact of a finished motion with the true meshes of its scene: penetration, and distances of contact surfaces.
 
-Voxels and cuboids, with which the engine works, are larger than the meshes; what a viewer sees is the meshes.
+The engine works with voxels and cuboids, which are larger than the meshes; a viewer sees the meshes.
 """
 
 from __future__ import annotations
@@ -25,36 +25,42 @@ from ...rollout.held_objects import PALM_THICKNESS, palm
 from .case import Case
 
 RATE = 20.0
-"""Frames per second that are looked at: every third frame of a motion at 60 fps."""
+"""Frames per second that are measured: every third frame of a motion at 60 fps."""
 SPACING = 0.06
-"""Metres between neighboring sample points along a bone: about the radius of most capsules."""
+"""Distance in meters between neighboring sample points along a bone, about the radius of most capsules."""
 CARRIED_SPACING = 0.03
-"""Metres between neighboring sample points on the surface of what is carried; half as dense on what it meets."""
+"""Distance in meters between neighboring sample points on a carried thing's surface; twice that on the things it
+meets."""
 FOOT = 0.03
-"""Metres: radius of the capsule from a foot to its toe."""
+"""Radius in meters of the capsule from a foot to its toe."""
 CUSHION = 0.05
-"""Metres by which a body sinks into what it rests on, where contact is intended: flesh and upholstery give way."""
+"""Depth in meters by which a body sinks into what it rests on, where contact is intended: flesh and upholstery give
+way."""
 SOLE = 0.02
-"""Metres by which the capsule of a foot may be in what the foot stands on: the toe joint is lower than its radius."""
+"""Depth in meters that a foot's capsule may have in what the foot stands on: the toe joint is lower than its radius."""
 TOWARDS = 0.5
-"""Cosine of the largest angle between the way out of a surface and up (or ahead) at which it counts as a seat's
-top (or as a backrest's front)."""
+"""Cosine of the largest angle between the way out of a surface and up (or ahead) at which it counts as a seat's top (or
+as a backrest's front)."""
 WRIST = 0.65
 """Share of the forearm from which on it may touch what the hand holds."""
 LOWEST = 0.01
-"""Metres above its lowest point up to which the underside of a placed thing is looked at."""
+"""Height in meters above its lowest point up to which the underside of a placed thing is measured."""
 BACKREST = 0.6
-"""Metres behind the trunk within which a backrest is looked for."""
+"""Distance in meters behind the trunk within which a backrest is sought."""
 _MOVED = 1e-3
-"""Change of a pose, in metres or in a quaternion's parts, above which a thing has been moved."""
+"""Change of a pose, in meters or in a quaternion's parts, above which a thing has been moved."""
 _BONES = (*CAPSULES, ("LeftFoot", "LeftToe", FOOT), ("RightFoot", "RightToe", FOOT))
+"""Capsules with those of the feet."""
 _TRUNK = ("Hips", "Neck")
+"""Joints at the ends of the trunk."""
 _SITTING = ("Hips", "LeftUpLeg", "RightUpLeg")
+"""Capsules that rest on a seat."""
 
 
 @dataclass(frozen=True)
 class Worst:
-    """The deepest penetration of a kind. cm: depth; frame: of the motion; part: bone or thing that is in `thing`."""
+    """The deepest penetration of a kind. cm: depth; frame: of the motion; part: bone or thing that is inside
+    `thing`."""
 
     cm: float = 0.0
     frame: int = 0
@@ -64,10 +70,11 @@ class Worst:
 
 @dataclass(frozen=True, eq=False)
 class MeshContact:
-    """What was measured. body, feet, carried: deepest centimetres in each frame that was looked at, outside intended
-    contact. placed_mm: by thing, from its lowest points up to its support, negative inside of it. palms_cm: from
-    palms to the surface that they hold, in each frame. pelvis_seat_cm, back_cm: of each time of sitting, at its
-    middle; back_cm is missing where there is no backrest.
+    """Measured contacts.
+
+    body, feet, carried: deepest centimeters in each measured frame, outside intended contact. placed_mm: by thing, from
+    its lowest points up to its support, negative inside it. palms_cm: from palms to the surface that they hold, in each
+    frame. pelvis_seat_cm, back_cm: of each time of sitting, at its middle; back_cm is missing without a backrest.
     """
 
     body: Array
@@ -81,7 +88,7 @@ class MeshContact:
     back_cm: list[float] = field(default_factory=list)
 
     def figures(self) -> dict[str, float]:
-        """One number for each name; names of what does not occur in the motion are left out."""
+        """A number for each name; names of what does not occur in the motion are left out."""
         out = {"body_p99_cm": _percentile(self.body), "body_max_cm": float(self.body.max(initial=0.0))}
         out |= {"feet_p99_cm": _percentile(self.feet)}
         if len(self.carried):
@@ -102,7 +109,8 @@ def mesh_contact(case: Case, motion: Motion) -> dict[str, float]:
 
 
 def contact_of(case: Case, motion: Motion) -> MeshContact:
-    """Contact of a motion with the meshes of its case, where the motion moves them (`motion.meta["things"]`)."""
+    """Contact of a motion with the meshes of its case, at the poses that the motion gives them
+    (`motion.meta["things"]`)."""
     things = _things(case, motion)
     frames = np.arange(0, len(motion), max(round(motion.fps / RATE), 1))
     body, feet, body_worst = _body(case, motion, things, frames)
@@ -125,14 +133,14 @@ class _Thing:
         change = np.abs(poses - poses[0]).max(axis=1) > _MOVED
         self.moves = bool(change.any())
         self.first = int(change.argmax())
-        """Frame at which it is moved first, and"""
+        """Frame at which the thing begins to move."""
         still = np.flatnonzero(np.abs(poses - poses[-1]).max(axis=1) > 0)
         self.last = int(still[-1]) + 1 if len(still) else 0
-        """frame from which on it stays where it is in the end."""
+        """Frame from which on the thing keeps its last pose."""
         self.placed = self.moves and self.last < len(poses) - 1
 
     def poses(self, frames: Array) -> Array:
-        """(F, 7) at some frames; before and after its own frames it stays."""
+        """Poses (F, 7) at some frames; beyond its own frames it keeps the pose at the end."""
         return np.asarray(self._poses[np.clip(frames, 0, len(self._poses) - 1)])
 
     def local(self, points: Array, frames: Array) -> Array:
@@ -161,7 +169,7 @@ def _things(case: Case, motion: Motion) -> list[_Thing]:
 
 
 def _blocks(cuboids: Cuboids) -> list[TriangleMesh]:
-    """Cuboids as meshes, for a thing whose mesh is not known."""
+    """Cuboids as meshes, for a thing without a known mesh."""
     return [
         block(tuple(centre - half), tuple(centre + half)).mesh
         for centre, half in zip(cuboids.centre, cuboids.half, strict=True)
@@ -169,7 +177,7 @@ def _blocks(cuboids: Cuboids) -> list[TriangleMesh]:
 
 
 def _body(case: Case, motion: Motion, things: list[_Thing], frames: Array) -> tuple[Array, Array, Worst]:
-    """Deepest centimetres of the body and of the feet in each frame, and the worst of all."""
+    """Deepest centimeters of the body and of the feet in each frame, and the worst of all."""
     goals = {goal.name: goal.collider for goal in case.shot.goals}
     sat_on = {goals.get(key.goal, "") for key in case.shot.keys if key.action == "sit"}
     opened = {goals.get(key.goal, "") for key in case.shot.keys if key.action == "open"}
@@ -208,8 +216,8 @@ def _body(case: Case, motion: Motion, things: list[_Thing], frames: Array) -> tu
 
 
 def _points(places: Array) -> tuple[Array, Array, Array, Array]:
-    """Points (F, P, 3) along the bones of bodies with joints at places (F, J, 3), their radii (P,), the names of their
-    bones (P,), and the shares (P,) of these at which they are."""
+    """Points (F, P, 3) along the bones of bodies with joints at places (F, J, 3), their radii (P,), the names (P,) of
+    their bones, and their shares (P,) of the bones' lengths."""
     out, radii, bones, shares = [], [], [], []
     for start, end, radius in _BONES:
         a, b = MODEL_SKELETON.indices([start, end])
@@ -223,8 +231,8 @@ def _points(places: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _carried(motion: Motion, things: list[_Thing], frames: Array) -> tuple[Array, Worst, list[float]]:
-    """Deepest centimetres of what is carried in other things in each frame, the worst of all, and centimetres from the
-    palms to the surface of what they hold."""
+    """Deepest centimeters of carried things in other things in each frame, the worst of all, and centimeters from the
+    palms to the held surfaces."""
     rows: list[Array] = []
     palms: list[float] = []
     worst = Worst()
@@ -248,9 +256,9 @@ def _carried(motion: Motion, things: list[_Thing], frames: Array) -> tuple[Array
 
 
 def _depths(thing: _Thing, surface: Array, other: _Thing, frames: Array) -> Array:
-    """Metres (F,) by which a thing, with points (P, 3) on its surface, is in another one at each frame.
+    """Depths (F,) in meters of a thing, with points (P, 3) on its surface, in another thing at each frame.
 
-    Points of each count that are inside of the other one, so that a thin board in a box is seen, too.
+    Points of each that are inside the other count, so that a thin board in a box is found, too.
     """
     out = np.zeros(len(frames))
     reach = float(np.linalg.norm(surface, axis=1).max(initial=0.0))
@@ -270,14 +278,14 @@ def _depths(thing: _Thing, surface: Array, other: _Thing, frames: Array) -> Arra
         at = np.repeat(frames[rows], len(theirs))
         back = thing.local(other.world(np.tile(theirs, (len(rows), 1)), at), at)
         deep = np.maximum(deep, thing.mesh.depth_inside(back).reshape(len(rows), -1).max(axis=1))
-    # Where neither moved since the frame before, nothing has changed.
+    # Where neither moved since the frame before, the depth is the same.
     source = np.maximum.accumulate(np.where(fresh, np.arange(len(frames)), 0))
     out[rows] = deep
     return np.asarray(out[source])
 
 
 def _palms(motion: Motion, thing: _Thing, frames: Array) -> list[float]:
-    """Centimetres between each palm's skin and the thing's surface, in each frame."""
+    """Distances in centimeters between each palm's skin and the thing's surface, in each frame."""
     out: list[float] = []
     for side in ARMS:
         places, turned = motion.positions[frames].astype(float), motion.rotations[frames].astype(float)
@@ -288,7 +296,7 @@ def _palms(motion: Motion, thing: _Thing, frames: Array) -> list[float]:
 
 
 def _height(thing: _Thing, things: list[_Thing], ground: float) -> float:
-    """Millimetres that a thing lies over what is under it in the end; negative in it."""
+    """Height in millimeters of a thing over what is under it in the end; negative inside it."""
     frame = len(thing._poses) - 1
     surface = samples(thing.parts, CARRIED_SPACING)
     points = thing.world(surface, np.full(len(surface), frame))
@@ -298,7 +306,7 @@ def _height(thing: _Thing, things: list[_Thing], ground: float) -> float:
     for other in things:
         if other is thing:
             continue
-        # Things that carry others stand upright: what is straight below in their frame is below in the world.
+        # Things that carry others stand upright: straight below in their frame is below in the world.
         local = other.local(lowest + np.array([0.0, 0.0, CUSHION]), at)
         rise = other.mesh.top_below(local) - local[:, 2] + CUSHION
         top = np.maximum(top, lowest[:, 2] + rise)
@@ -306,7 +314,8 @@ def _height(thing: _Thing, things: list[_Thing], ground: float) -> float:
 
 
 def _seated(case: Case, motion: Motion, things: list[_Thing]) -> tuple[list[float], list[float]]:
-    """Centimetres from the sitting place to the seat's surface, and from the back to the backrest, of each seating."""
+    """Distances in centimeters from the sitting place to the seat's surface, and from the back to the backrest, of each
+    seating."""
     goals = {goal.name: goal.collider for goal in case.shot.goals}
     by_name = {thing.name: thing for thing in things}
     outcomes = motion.meta.get("keys", [])
@@ -338,7 +347,7 @@ def _down(thing: _Thing, frame: int) -> Array:
 
 
 def _to_backrest(motion: Motion, thing: _Thing, frame: int) -> float | None:
-    """Centimetres from the back of the trunk to what is behind it at one frame; None where nothing is."""
+    """Distance in centimeters from the back of the trunk to what is behind it at a frame; None where nothing is."""
     places = motion.positions[frame].astype(float)
     radius = next(radius for start, _, radius in CAPSULES if start == "Hips")
     hips, top = places[MODEL_SKELETON.indices(["Hips", "Spine2"])]

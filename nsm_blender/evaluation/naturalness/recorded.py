@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How recorded people move: percentiles of each action's measures, computed from a data folder and kept as JSON.
+"""Percentiles of each action's measures in recorded motion, computed from a data folder and kept as JSON.
 
-The JSON holds no recording. It rests on held-out performers where these have enough of an action, else on all, and
-says which; key-pose reconstructions, joined by cubics, count for accelerations, jerks and tremble only where nothing
-else is.
+The JSON contains no recording. It rests on held-out performers where these have enough of an action, else on all, and
+says which; key-pose reconstructions, joined by cubics, count for accelerations, jerks and tremble only where there is
+nothing else.
 """
 
 from __future__ import annotations
@@ -27,31 +27,37 @@ FILE = Path(__file__).with_name("recorded.json")
 """The percentiles that ship with the engine."""
 
 PERCENTILES = (1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
+"""Percentiles of each row."""
 
 ENOUGH, PERFORMERS = 15, 2
-"""Segments, and people, that a row of held-out performers rests on at least; with fewer it is of all performers."""
+"""Least numbers of segments and of people in a row of held-out performers; with fewer the row is of all performers."""
 ENOUGH_EXACT = 10
-"""Segments of exact capture, at least, for a row to leave out reconstructions."""
+"""Least number of segments of exact capture for a row to leave out reconstructions."""
 DYNAMIC = ("acceleration", "jerk", "tremble", "pop")
-"""What a measure's name holds that needs exact capture."""
+"""Parts of the names of measures that need exact capture."""
 RECONSTRUCTED = "_keys"
 """End of the names of clips that were rebuilt from key poses."""
 
 _PLAIN = {"walk", "run", "idle", "turn", "turn_in_place", "start_stop", "sidestep", "backward"}
+"""Tags of clips of everyday locomotion."""
 _ODD = {
     *("martial", "kick", "punch", "dance", "exercise", "sport", "skip", "jump", "squat", "lie", "crawl", "roll"),
     *("kneel", "gesture", "duck", "slope", "stairs", "step_up", "step_down", "step_over", "uneven", "climb", "ladder"),
     *("push", "pull", "drag", "carry", "box", "suitcase", "manipulate", "pickup", "putdown", "open", "open_box"),
     *("sit", "sit_high", "sit_ledge", "stand_up"),
 }
-"""Tags of clips whose walking is no everyday walking; styles are left out too."""
+"""Tags of clips that are no everyday locomotion; styles are left out too."""
 _TORN, _SPUN = 115.0, 600.0
-"""m/s^2 of a joint and degrees a second of the facing above which a recording is damaged; most runs stay below."""
+"""Acceleration of a joint in m/s^2 and turn rate of the facing in degrees per second above which a recording is
+damaged; most runs stay below."""
 _HOLDS = {"carry", "box", "suitcase", "pickup", "putdown"}
+"""Tags of clips in which a thing is held."""
 _STRIKES = {"kick", "punch"}
+"""Tags of clips of strikes."""
 _LOCOMOTION = ("walk", "jog", "start", "stop", "turn", "idle", "sideways", "backward")
+"""Actions of locomotion."""
 _APART = 1.0
-"""Seconds between the moments of taking and putting down a thing in one clip, at least."""
+"""Least time in seconds between taking and putting down a thing in a clip."""
 
 
 NOTES = {
@@ -62,12 +68,12 @@ NOTES = {
     "start": "everyday walks that begin and end on the floor of a studio, all performers",
     "stop": "as start",
 }
-"""What is to be known about the rows of an action; written into the JSON."""
+"""Remarks on the rows of an action, written into the JSON."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Percentiles of one measure of one action. of: "held out" or "all" performers."""
+    """Percentiles of a measure of an action. of: "held out" or "all" performers."""
 
     count: int
     performers: int
@@ -85,7 +91,7 @@ Table = dict[tuple[str, str], Row]
 
 @lru_cache(maxsize=1)
 def recorded() -> Table:
-    """The percentiles that ship, by action and measure."""
+    """Read the shipped percentiles, by action and measure."""
     content = json.loads(FILE.read_text(encoding="utf-8"))
     return {
         (action, measure): Row(r["count"], r["performers"], r["of"], r["reconstructed"], tuple(r["values"]))
@@ -102,7 +108,7 @@ class _Value:
 
 
 def compute(data: Path, held_out: Sequence[str], log: Callable[[str], None] = print) -> dict[str, Any]:
-    """The content of the JSON, from a data folder. Raises UserError."""
+    """Compute the content of the JSON from a data folder. Raises UserError."""
     values: dict[tuple[str, str], list[_Value]] = {}
     seconds = 0.0
     entries = [entry for entry in load_library(data) if entry.meta.get("mocap", True)]
@@ -147,7 +153,7 @@ def save(content: dict[str, Any], path: Path = FILE) -> None:
 
 
 def _kind(entry: LibraryEntry) -> str:
-    """What a clip tells of: locomotion, sitting, uses of things, climbing, strikes; "" for none of these."""
+    """Kind of a clip: locomotion, sitting, uses of things, climbing, strikes; "" for none of these."""
     tags = set(entry.tags)
     if any(tag.startswith("style:") for tag in tags):
         return ""
@@ -199,7 +205,7 @@ def _damaged(figures: Figures) -> bool:
 
 
 def _uses(entry: LibraryEntry, track: Track, kind: str) -> list[Use]:
-    """In which span of a clip a thing is used, from its tags and the hands."""
+    """Spans of a clip in which a thing is used, from its tags and the hands."""
     last = len(track) - 1
     if kind == "open":
         return [Use("open", 0, last)]
@@ -214,7 +220,7 @@ def _uses(entry: LibraryEntry, track: Track, kind: str) -> list[Use]:
 
 
 def _two_peaks(curve: np.ndarray[Any, Any]) -> tuple[int, int]:
-    """The frames of the two highest maxima of a curve that are at least a second apart, in order."""
+    """Frames of the two highest maxima of a curve that are at least _APART seconds apart, in order."""
     inner = np.flatnonzero((curve[1:-1] >= curve[:-2]) & (curve[1:-1] > curve[2:])) + 1
     best = int(curve.argmax())
     others = inner[np.abs(inner - best) > _APART * FPS]
@@ -223,7 +229,7 @@ def _two_peaks(curve: np.ndarray[Any, Any]) -> tuple[int, int]:
 
 
 def _row(found: Sequence[_Value], held_out: Sequence[str], dynamic: bool) -> dict[str, Any]:
-    """Percentiles of the values that count."""
+    """A row's percentiles, from the values that count."""
     exact = [v for v in found if v.exact]
     reconstructed = any(not v.exact for v in found)
     if dynamic and len(exact) >= ENOUGH_EXACT:

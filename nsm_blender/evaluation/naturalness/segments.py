@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A track cut into what is done in it, from its joints alone: recordings and bakes are cut by the same rules.
+"""Segments of a track by action, from its joints alone: recordings and bakes are cut by the same rules.
 
-Only moments at which a thing is used need a hint, as a recorded thing leaves no trace: the span in which it happens.
+Only the use of a thing needs a hint, the span in which it happens: a recorded thing leaves no trace.
 """
 
 from __future__ import annotations
@@ -35,61 +35,67 @@ ACTIONS = (
     "backward",
     "crouch",
 )
-"""What a segment may be: "sit" is sitting down, "seated" what follows, "turn" any change of facing by 40 degrees at
+"""Actions of segments: "sit" is sitting down, "seated" what follows, "turn" any change of facing by 40 degrees at
 walking speed or on the spot."""
 
 USES = ("pick_up", "put_down", "open")
 """Actions with a thing, which need a hint."""
 
 STANDING = 0.2
-"""m/s of the hips, over 0.25 s, below which the body stands."""
+"""Speed in m/s of the hips, over 0.25 s, below which the body stands."""
 WALKING = 0.6
-"""m/s that the hips reach within a second of setting off to walk; a step to turn or to shift weight is slower."""
+"""Least speed in m/s of the hips within a second of setting off to walk; a step to turn or to shift weight is
+slower."""
 JOGGING = 2.1
-"""m/s of the hips, over 0.4 s, above which it jogs. A lunge of a few frames within a walk stays part of the walk."""
+"""Speed in m/s of the hips, over 0.4 s, above which the body jogs; a lunge of a few frames within a walk stays part of
+the walk."""
 JOG_ENDS = 0.7
-"""Seconds before and after a run in which speed is gained or lost; they are no walk."""
+"""Time in seconds before and after a run in which speed is gained or lost, and which is no walk."""
 CROUCHED = 0.87
 """Share of the height of straight legs below which the hips of a crouch are."""
 SEATED_HEIGHT = 0.8
-"""The same for a seat; a high stool at which the body hardly comes down is not found."""
+"""Share of the height of straight legs below which the hips of a sitter are; a high stool on which the body hardly
+comes down is not found."""
 SEATED_AHEAD = 0.1
-"""Metres of the ankles before the hips, at least, in a seat; in a squat they are under the body."""
+"""Least distance in meters of the ankles before the hips in a seat; in a squat they are under the body."""
 SEATED_LEAN = np.radians(50)
-"""Lean of the trunk in a seat, at most; deeper, the body bends down."""
+"""Largest lean in radians of the trunk in a seat; with more, the body bends down."""
 UPRIGHT = 0.92
 """Share of the height of straight legs that the hips reach when sitting down begins and rising ends."""
 CLIMBING = 0.12
-"""Metres by which the ground under the feet changes within 1.5 s in a climb."""
+"""Change in meters of the ground under the feet within 1.5 s from which the body climbs."""
 TURNING = np.radians(35)
-"""Radians a second of the facing, over 0.2 s, above which the body turns,"""
+"""Turn rate in radians per second of the facing, over 0.2 s, above which the body turns."""
 TURNED = np.radians(40)
-"""if it turns by at least so many radians."""
+"""Least angle in radians of a turn."""
 LONGEST = 2.0
-"""Seconds to which long segments of steady actions are cut, so that the largest value within one does not grow with the
-length of the recording."""
+"""Length in seconds to which long segments of steady actions are cut, so that the largest value within a segment does
+not grow with the length of the recording."""
 SHORTEST = 0.5
-"""Seconds of a piece of a steady action, at least."""
+"""Shortest piece in seconds of a steady action."""
 AROUND_USE = 1.0
-"""Seconds before and after the moment of grasping or letting go that belong to picking up or putting down."""
+"""Time in seconds before and after the moment of grasping or letting go that belongs to picking up or putting down."""
 LEAD = 0.5
-"""Seconds before the descent that belong to sitting down, and after the ascent to rising."""
+"""Time in seconds before the descent that belongs to sitting down, and after the ascent that belongs to rising."""
 
 BEFORE_DONE = 1.5
-"""Seconds before a key that uses a thing is done within which it was used, where the thing does not tell by moving."""
+"""Time in seconds before the end of a key within which its thing was used, where the thing does not move."""
 TAKING, LETTING_GO = 0.5, 0.3
-"""Seconds before a thing begins to move, or after it stops, and on the other side of that moment, within which the hand
-is farthest out."""
+"""Times in seconds before a thing begins to move, or after it stops, and on the other side of that moment, within which
+the hand is farthest out."""
 MOVING = 0.02
-"""Change of a pose in a second, in metres or in a quaternion's parts, above which a thing moves."""
+"""Change of a pose in a second, in meters or in a quaternion's parts, above which a thing moves."""
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Frames start..stop-1 of a track with one action. event: frame of the grasp, the release or the seat's contact;
-    None where there is none. seconds: duration of sitting down or rising itself."""
+    """Frames start..stop-1 of a track with an action.
+
+    event: frame of the grasp, the release or the seat's contact; None without such a frame. seconds: duration of
+    sitting down or rising itself.
+    """
 
     action: str
     start: int
@@ -100,7 +106,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Use:
-    """A hint: within frames first..last of the track a thing is used."""
+    """A hint that a thing is used within frames first..last of the track."""
 
     action: str
     first: int
@@ -108,7 +114,7 @@ class Use:
 
 
 def uses_of(motion: Motion) -> list[Use]:
-    """The uses of things in a bake, from its keys and from when things move; frames at 60 fps."""
+    """The uses of things in a bake, from its keys and the things' movement; frames at 60 fps."""
     out: list[Use] = []
     rate, fps, moving = FPS / motion.fps, motion.fps, _moving(motion)
     for key in motion.meta.get("keys", []):
@@ -129,7 +135,7 @@ def uses_of(motion: Motion) -> list[Use]:
 
 
 def _moving(motion: Motion) -> Array:
-    """(T,) whether a thing of the scene moves from the frame before."""
+    """Mask (T,) of the frames in which a thing of the scene moves from the frame before."""
     out = np.zeros(len(motion), dtype=bool)
     for poses in motion.meta.get("things", {}).values():
         steps = np.abs(np.diff(np.array(poses, dtype=float), axis=0)).max(axis=1) * motion.fps > MOVING
@@ -138,8 +144,8 @@ def _moving(motion: Motion) -> Array:
 
 
 def segments(track: Track, uses: Sequence[Use] = (), sits: bool = True) -> list[Segment]:
-    """All segments, in order of time. Each frame is in one at most. sits: seats may be used at all; without, a body
-    that is low crouches."""
+    """All segments, in order of time; each frame is in at most one. sits: whether seats may be used; without, a low
+    body crouches."""
     if len(track) < SHORTEST * FPS:
         return []
     free = np.ones(len(track), dtype=bool)
@@ -187,7 +193,7 @@ def _runs(mask: Array) -> list[Span]:
 
 
 def pieces(action: str, spans: Sequence[Span]) -> list[Segment]:
-    """Spans as segments of at most `LONGEST`, equally long."""
+    """Cut spans into segments of at most `LONGEST`, equally long."""
     out = []
     for a, b in spans:
         count = max(int(np.ceil((b - a) / (LONGEST * FPS))), 1)
@@ -197,7 +203,7 @@ def pieces(action: str, spans: Sequence[Span]) -> list[Segment]:
 
 
 def _event(part: Segment, event: int | None) -> int | None:
-    """The event of the whole, if it is in this part."""
+    """The event of the whole segment, if it is in this part."""
     return event if event is not None and part.start <= event < part.stop else None
 
 
@@ -209,8 +215,7 @@ def _within(free: Array, start: int, stop: int) -> list[Span]:
 
 
 def _around(track: Track, use: Use) -> Segment | None:
-    """The frames around the moment in which a hand is farthest from where it hangs; those of opening are the whole
-    span."""
+    """The frames around the moment in which a hand is farthest from its resting place; for opening, the whole span."""
     first, last = max(use.first, 0), min(use.last, len(track) - 1)
     if last <= first:
         return None
@@ -222,7 +227,7 @@ def _around(track: Track, use: Use) -> Segment | None:
 
 
 def _climbing(track: Track) -> Array:
-    """(T,) whether the ground under the feet changes its height."""
+    """Mask (T,) of the frames in which the ground under the feet changes its height."""
     half = round(LONGEST / 2 * 0.75 * FPS)
     at = np.arange(len(track))
     ahead, behind = track.support[np.minimum(at + half, len(at) - 1)], track.support[np.maximum(at - half, 0)]
@@ -230,7 +235,7 @@ def _climbing(track: Track) -> Array:
 
 
 def _seated(track: Track) -> Array:
-    """(T,) whether the body rests on a seat."""
+    """Mask (T,) of the frames in which the body rests on a seat."""
     slow = np.linalg.norm(smooth(derivative(track.hips), 0.1), axis=-1) < 0.2
     low = track.height < SEATED_HEIGHT
     sits = low & slow & (track.feet_ahead > SEATED_AHEAD) & (track.lean < SEATED_LEAN)
@@ -263,7 +268,7 @@ def _rising(track: Track, left: int) -> Segment | None:
 
 
 def _starts_and_stops(speed: Array, stands: Array, not_walking: Array) -> list[Segment]:
-    """From 0.3 s before the hips set off to 1 s after, and the same backwards where they come to rest."""
+    """Segments from 0.3 s before the hips set off to 1 s after, and the same backwards where they come to rest."""
     out = []
     before, after, count = round(0.3 * FPS), round(1.0 * FPS), len(stands)
     for a, b in runs(~stands):
@@ -282,7 +287,7 @@ def _starts_and_stops(speed: Array, stands: Array, not_walking: Array) -> list[S
 
 
 def _turning(track: Track) -> Array:
-    """(T,) whether the body turns by at least `TURNED`."""
+    """Mask (T,) of the frames in which the body turns by at least `TURNED`."""
     facing = smooth(track.facing, 0.2)
     out = np.zeros(len(track), dtype=bool)
     for sign in (1, -1):
@@ -294,7 +299,7 @@ def _turning(track: Track) -> Array:
 
 
 def _directions(track: Track, stands: Array) -> tuple[Array, Array]:
-    """(T,) whether the body steps sideways, and whether backward."""
+    """Masks (T,) of the frames in which the body steps sideways, and backward."""
     velocity = smooth(derivative(track.hips[:, :2]), 0.3)
     way = np.arctan2(velocity[:, 0], -velocity[:, 1])
     off = np.abs(wrap_angle(way - track.facing))

@@ -29,25 +29,27 @@ from .mesh_contact import mesh_contact
 from .recorded import Row, recorded
 
 MODULES = ("locomotion_cases", "furniture_cases", "approach_cases")
-"""Files of this package with a dictionary `CASES`, a kind's name -> the case of a seed."""
+"""Modules of this package with a dictionary `CASES`: a kind's name -> the function that makes the case of a seed."""
 
 MOTIONS = {"strike": "strike_motions", "synthesis": "synthesis_motions"}
 """Kinds of motions by the manifold: the function of `manifold_cases` that makes those of some seeds."""
 
 ACTIONS = ("walk", "jog", "start", "stop", "turn", "idle", "sit", "rise", "pick_up", "put_down", "open", "climb")
+"""Actions whose ratios to the recorded 99th percentile have a fixed name in the JSON."""
 MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob")
-"""Actions and measures whose ratio to the recorded 99th percentile has a fixed name in the JSON."""
+"""Measures whose ratios to the recorded 99th percentile have a fixed name in the JSON."""
 
 AFTERWARDS = 4.0
-"""Seconds after the last key of a shot that are baked and measured: a character that stands may turn and tread."""
+"""Time in seconds after the last key of a shot that is baked and measured: a standing character may turn and step."""
 
 GATES = {"hips_bob": 90.0, "head_drop_cm": 90.0, "hand_height": 95.0, "hand_aside": 95.0}
-"""Percentile at which cases and recordings are compared, for measures for which it is not the 99th."""
+"""Percentile at which cases and recordings are compared, for measures that are not compared at the 99th."""
 _COMMANDED = ("root_speed", "cadence_per_min")
+"""Measures of a synthesis that the animator commands, and that are not the motion's own."""
 JUDGED_FROM = 10
-"""Recorded segments with which a row is judged, at least."""
+"""Least number of recorded segments with which a row is judged."""
 STRIKE_GATE = 99.9
-"""Percentile at which strikes are compared: a kick is a rare thing."""
+"""Percentile at which strikes are compared: a kick is a rare event."""
 BOTH_SIDES = ("seconds", "step_width_cm", "cadence_per_min", "step_length_cm", "walk_ratio_mm_min", "heel_off_deg")
 """Measures that can be too small as well: their median has to lie between the recorded 5th and 95th percentiles."""
 
@@ -60,7 +62,7 @@ LIMITS = {
     "placed_height_mm": 2.0,
     "synthesis_tremble_mm": 0.5,
 }
-"""Largest value of figures of whole motions, over all cases, that passes."""
+"""Largest passing value of figures of whole motions, over all cases."""
 
 NAMES = {
     "excess_turning_deg": "excess_turning_deg.max",
@@ -73,7 +75,7 @@ NAMES = {
     "carried_max_cm": "mesh_penetration_cm.carried.max",
     "synthesis_tremble_mm": "synthesis_tremble_mm",
 }
-"""Names in the JSON of figures of whole motions: the largest over the cases, of placed_height_mm in absolute value."""
+"""Names in the JSON of figures of whole motions: the largest over the cases, for placed_height_mm in absolute value."""
 
 Figures = dict[str, float]
 Log = Callable[[str], None]
@@ -81,9 +83,12 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one case. state: "baked", "not done" (baked, but a key ended in trouble), "refused" (as expected),
-    "refused wrongly", "accepted wrongly", "crashed". text: of the trouble, the refusal or the exception. values: of
-    each segment, (action, measure, value). whole: of all of it."""
+    """The outcome of a case.
+
+    state: "baked", "not done" (baked, but a key failed), "refused" (as expected), "refused wrongly", "accepted
+    wrongly", "crashed". text: of the failure, the refusal or the exception. values: of each segment, (action, measure,
+    value). whole: of all of it.
+    """
 
     kind: str
     seed: int
@@ -96,7 +101,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the table. gate: what is compared, in words. worst: case with the largest value."""
+    """A row of the table. gate: the compared percentiles, in words. worst: case with the largest value."""
 
     name: str
     count: int
@@ -149,8 +154,8 @@ class Table:
         return out
 
     def figures(self) -> Figures:
-        """The fixed names of the JSON, p50, p99 and the number of segments of each row beside each ratio, and the share
-        of each kind's cases that were done, or refused where they should be."""
+        """Figures with the fixed names of the JSON; p50, p99 and the number of segments of each row beside each ratio;
+        and the share of each kind's cases that were done, or refused where they should be."""
         out: Figures = {}
         for line in self.lines():
             base = f"naturalness.{line.name}"
@@ -171,7 +176,7 @@ class Table:
         return {name: value for name, value in out.items() if math.isfinite(value)}
 
     def kinds(self) -> dict[str, dict[str, float]]:
-        """Of each kind of case: how many came to what, and the mean seconds a case."""
+        """Counts of the states of each kind's cases, and their mean time in seconds."""
         out: dict[str, dict[str, float]] = {}
         for one in self.outcomes:
             counts = out.setdefault(one.kind, {"cases": 0.0, "seconds": 0.0})
@@ -181,15 +186,15 @@ class Table:
         return out
 
     def troubles(self) -> list[str]:
-        """Crashes, wrong refusals and keys that were not done, in words."""
+        """Crashes, wrong refusals and failed keys, in words."""
         return [
             f"{one.kind} {one.seed} {one.state}: {one.text}"
             for one in self.outcomes
             if one.state not in ("baked", "refused")
         ]
 
-    def told(self, log: Log) -> None:
-        """Print the table, the kinds and the troubles."""
+    def report(self, log: Log) -> None:
+        """Log the table, the kinds and the troubles."""
         log(f"{'row':34s} {'n':>5s} {'median':>8s} {'p99/max':>8s} | {'people: q1':>10s} {'q2':>7s} {'q3':>7s} "
             f"{'p99':>7s} {'of':>10s} | {'gate':16s} worst")  # fmt: skip
         for line in self.lines():
@@ -271,7 +276,7 @@ def carried_out(case: Case) -> Outcome:
 
 
 def _baked(case: Case) -> Motion:
-    """The case's motion; of the NSM's until `AFTERWARDS` seconds after all keys are done."""
+    """The case's motion; for the NSM, until `AFTERWARDS` seconds after all keys are done."""
     bake = bake_of(case.shot, case.network)
     if isinstance(bake, SceneBake):
         steps = math.ceil(AFTERWARDS * FPS / FRAMES_PER_STEP)
@@ -292,7 +297,7 @@ def _measured(motion: Motion, case: Case | None, action: str = "") -> tuple[list
 
 
 def of_motion(motion: Motion, kind: str, seed: int) -> Outcome:
-    """A finished motion, measured. How fast a synthesis goes is commanded, and not the motion's own."""
+    """Measure a finished motion. The speed of a synthesis is commanded, and not the motion's own."""
     action = "strike" if kind.startswith("strike") else ""
     values, whole = _measured(motion, None, action)
     if kind.startswith("synthesis"):
@@ -301,7 +306,7 @@ def of_motion(motion: Motion, kind: str, seed: int) -> Outcome:
 
 
 def of_files(shots: Sequence[Path], motions: Sequence[Path]) -> Table:
-    """Shot files, baked, and motion files, measured; their number takes the seed's place. Raises UserError."""
+    """Bake shot files and measure them and motion files; their number takes the seed's place. Raises UserError."""
     loaded = [Case(path.stem, number, Shot.load(path)) for number, path in enumerate(shots)]
     table = Table([carried_out(case) for case in loaded])
     for number, path in enumerate(motions):
@@ -317,8 +322,10 @@ def tabulated(
     log: Log = print,
     keep: Callable[[Table], None] = lambda table: None,
 ) -> Table:
-    """Bake and measure `count` cases of each kind, one thread a process. keep: is given the table after each kind and
-    every minute."""
+    """Bake and measure `count` cases of each kind, a thread for each process.
+
+    keep: receives the table after each kind and every minute.
+    """
     seeds = (UNSEEN_SEEDS if unseen else DEVELOPMENT_SEEDS)[:count]
     table = Table()
     os.environ |= ONE_THREAD
@@ -343,7 +350,7 @@ def tabulated(
 
 
 def _of_seed(kind: str, seed: int) -> list[Outcome]:
-    """What comes of the cases of a kind and a seed: one of most kinds, several motions of the manifold's."""
+    """Outcomes of the cases of a kind and a seed: one for most kinds, several motions for the manifold's."""
     try:
         if kind in MOTIONS:
             return [of_motion(motion, name, number) for name, number, motion in _manifold(kind)([seed])]

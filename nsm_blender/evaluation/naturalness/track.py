@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joint tracks of a motion or a recording at one rate and with one low-pass filter, so that both are measured alike."""
+"""Joint tracks of a motion or a recording at the same rate and with the same low-pass filter, so that measures
+compare."""
 
 from __future__ import annotations
 
@@ -16,32 +17,35 @@ from ...motion.rotations import Array, normalize, rotate, wrap_angle
 from ...motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, TOE_HEIGHT
 
 FPS = 60.0
-"""Frames a second at which everything is measured; other rates are resampled with cubic (Catmull-Rom) splines."""
+"""Frame rate in Hz of all measures; other rates are resampled with cubic (Catmull-Rom) splines."""
 
 LOW_PASS = 0.02
-"""Seconds: standard deviation of the Gaussian filter on every joint track before it is differentiated. It passes half
-of 9 Hz and a sixth of 15 Hz, so that a recording at 30 fps, which holds nothing above 15 Hz, is comparable with one at
-60 fps."""
+"""Standard deviation in seconds of the Gaussian filter on every joint track before it is differentiated: it passes half
+of 9 Hz and a sixth of 15 Hz, so that a recording at 30 fps, which contains nothing above 15 Hz, is comparable with one
+at 60 fps."""
 
 TREMBLE_FROM = 10.0
-"""Hz above which movement counts as tremble; voluntary movement of people ends below it."""
+"""Frequency in Hz above which movement counts as tremble; voluntary movement of people ends below it."""
 _TREMBLE_RAMP = 1.0
-"""Hz on either side of `TREMBLE_FROM` over which the high-pass filter opens."""
+"""Width in Hz on either side of `TREMBLE_FROM` over which the high-pass filter opens."""
 _TREMBLE_FPS = 50.0
-"""Frames a second that a source has at least for its tremble to be measured: lower rates hold little above 10 Hz."""
+"""Least frame rate in Hz of a source for its tremble to be measured: lower rates contain little above 10 Hz."""
 
 PLANTED_SPEED = 0.25
-"""m/s of the toe joint below which a foot is planted; a swinging toe moves at 2 m/s and more."""
+"""Speed in m/s of the toe joint below which a foot is planted; a swinging toe moves at 2 m/s and more."""
 PLANTED_HEIGHT = 0.05
-"""Metres of the toe joint above its height in stance up to which a foot can be planted."""
+"""Height in meters of the toe joint above its height in stance up to which a foot can be planted."""
 _PLANTED_SECONDS = 0.1
+"""Shortest time in seconds that a foot is planted."""
 _SUPPORT_WINDOW = 0.75
-"""Seconds before and after a frame of which the lowest toe tells the height of the ground."""
+"""Time in seconds before and after a frame over which the lowest toe gives the height of the ground."""
 
-_LABELLED, _JOG_NEAR = 0.5, 0.7
-"""Label above which an action is being done, and seconds around the label of a run within which speed is a run's."""
+_LABELED, _JOG_NEAR = 0.5, 0.7
+"""Label above which an action is being done, and time in seconds around the label of a run within which speed is a
+run's."""
 
 _L, _R = 0, 1
+"""Columns of the left and of the right side."""
 _HIPS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 _KNEES = MODEL_SKELETON.indices(["LeftLeg", "RightLeg"])
 _ANKLES = MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])
@@ -50,6 +54,7 @@ _SHOULDERS = MODEL_SKELETON.indices(["LeftArm", "RightArm"])
 _HANDS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
 _HEAD = MODEL_SKELETON.index("Head")
 _MODEL_LEG = float(np.linalg.norm(MODEL_SKELETON.offsets[[_KNEES[0], _ANKLES[0]]], axis=1).sum())
+"""Length in meters of the model skeleton's leg."""
 
 PARTS = ("hips", "hands", "feet", "head")
 """Parts of the body whose accelerations are measured: middle of the hip joints, wrists, ankles, base of the skull."""
@@ -57,11 +62,11 @@ PARTS = ("hips", "hands", "feet", "head")
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """A motion over T frames at 60 fps, in the world (Z up, metres), lightly low-passed (`LOW_PASS`).
+    """A motion over T frames at 60 fps, in the world (Z up, meters), lightly low-passed (`LOW_PASS`).
 
-    raw: (T, 22, 3) joints of the model skeleton's names, resampled, not low-passed. look: (T, 3) unit direction of
-    the face. source_fps: rate before resampling. carrying: (T,) frames in which something is in the hands. may_jog:
-    (T,) frames in which fast movement is a run, as it was asked for; elsewhere it is a lunge.
+    raw: (T, 22, 3) joints by the model skeleton's names, resampled, not low-passed. look: (T, 3) unit direction of the
+    face. source_fps: rate before resampling. carrying: (T,) frames with something in the hands. may_jog: (T,) frames in
+    which fast movement is a run, because the gait was commanded; elsewhere it is a lunge.
     """
 
     raw: Array
@@ -75,18 +80,18 @@ class Track:
 
     @cached_property
     def places(self) -> Array:
-        """(T, 22, 3) joints, low-passed."""
+        """Joint places (T, 22, 3), low-passed."""
         return smooth(self.raw, LOW_PASS)
 
     @cached_property
     def hips(self) -> Array:
-        """(T, 3) middle of the hip joints; the joint Hips lies up to 11 cm above it, differently in each source."""
+        """Middle (T, 3) of the hip joints; the joint Hips lies up to 11 cm above it, differently in each source."""
         out: Array = self.places[:, _HIPS].mean(axis=1)
         return out
 
     @cached_property
     def parts(self) -> dict[str, Array]:
-        """(T, 1 or 2, 3) places of each of `PARTS`, left before right."""
+        """Places (T, 1 or 2, 3) of each of `PARTS`, left before right."""
         return {
             "hips": self.hips[:, None],
             "hands": self.places[:, _HANDS],
@@ -96,7 +101,7 @@ class Track:
 
     @cached_property
     def leg(self) -> float:
-        """Metres from hip joint to ankle with a straight leg."""
+        """Length in meters from hip joint to ankle with a straight leg."""
         p = self.places
         bones = np.linalg.norm(p[:, _KNEES] - p[:, _HIPS], axis=-1) + np.linalg.norm(
             p[:, _ANKLES] - p[:, _KNEES], axis=-1
@@ -110,22 +115,22 @@ class Track:
 
     @cached_property
     def facing(self) -> Array:
-        """(T,) facing angle about +Z, radians, continuous; the mean of hip and shoulder axes over 0.1 s."""
+        """Facing angle (T,) about +Z, radians, continuous; the mean of hip and shoulder axes over 0.1 s."""
         return facing_angle(self.places, FPS, 0.1)
 
     @cached_property
     def velocity(self) -> Array:
-        """(T, 2) velocity of the hips over the ground in m/s, over 0.05 s."""
+        """Velocity (T, 2) of the hips over the ground in m/s, over 0.05 s."""
         return smooth(derivative(self.hips[:, :2]), 0.05)
 
     @cached_property
     def course(self) -> Array:
-        """(T, 2) the same over 0.3 s, without the sway of the hips from step to step."""
+        """Velocity (T, 2) of the hips over the ground in m/s, over 0.3 s, without the sway from step to step."""
         return smooth(derivative(self.hips[:, :2]), 0.3)
 
     @cached_property
     def support(self) -> Array:
-        """(T,) height of the ground in metres under the feet, from the lowest toe around each frame."""
+        """Height (T,) of the ground in meters under the feet, from the lowest toe around each frame."""
         lowest = self.places[:, _TOES, 2].min(axis=1) - TOE_HEIGHT * self.scale
         half = min(int(_SUPPORT_WINDOW * FPS), len(self) - 1)
         padded = np.pad(lowest, half, mode="edge")
@@ -134,13 +139,13 @@ class Track:
 
     @cached_property
     def height(self) -> Array:
-        """(T,) height of the hip joints above the ground as a share of that with straight legs."""
+        """Height (T,) of the hip joints above the ground as a share of that with straight legs."""
         out: Array = (self.hips[:, 2] - self.support) / (self.leg + ANKLE_HEIGHT * self.scale)
         return out
 
     @cached_property
     def planted(self) -> Array:
-        """(T, 2) whether the left and the right foot stands: its toe rests near the ground."""
+        """Mask (T, 2) of the frames in which the left and the right foot stands: its toe rests near the ground."""
         toes = self.places[:, _TOES]
         speed = np.linalg.norm(derivative(toes), axis=-1)
         low = toes[..., 2] - self.support[:, None] < TOE_HEIGHT * self.scale + PLANTED_HEIGHT
@@ -153,7 +158,7 @@ class Track:
 
     @cached_property
     def knees(self) -> Array:
-        """(T, 2) flexion of the knees in radians, 0 straight."""
+        """Flexion (T, 2) of the knees in radians, 0 straight."""
         p = self.places
         thigh, shin = p[:, _KNEES] - p[:, _HIPS], p[:, _ANKLES] - p[:, _KNEES]
         cosine = np.einsum("tji,tji->tj", normalize(thigh), normalize(shin))
@@ -162,8 +167,8 @@ class Track:
 
     @cached_property
     def twist(self) -> Array:
-        """(T, 2) radians between the direction of each foot and that of the pelvis, seen from above; NaN while the
-        foot is upright."""
+        """Angle (T, 2) in radians between the direction of each foot and that of the pelvis, seen from above; NaN while
+        the foot is upright."""
         p = self.places
         across = (p[:, _HIPS[_L]] - p[:, _HIPS[_R]])[:, :2]
         pelvis = np.arctan2(across[:, 1], across[:, 0])
@@ -175,14 +180,14 @@ class Track:
 
     @cached_property
     def foot_pitch(self) -> Array:
-        """(T, 2) radians by which the line from toe to ankle rises."""
+        """Angle (T, 2) in radians by which the line from toe to ankle rises."""
         foot = self.places[:, _ANKLES] - self.places[:, _TOES]
         out: Array = np.arctan2(foot[..., 2], np.linalg.norm(foot[..., :2], axis=-1))
         return out
 
     @cached_property
     def reach(self) -> Array:
-        """(T, 2) metres of each hand from where it hangs when the body stands upright."""
+        """Distance (T, 2) in meters of each hand from its resting place at the side of an upright body."""
         s = self.scale
         ahead = np.stack((np.sin(self.facing), -np.cos(self.facing)), axis=-1)
         left = np.stack((np.cos(self.facing), np.sin(self.facing)), axis=-1)
@@ -196,13 +201,13 @@ class Track:
 
     @cached_property
     def hand_height(self) -> Array:
-        """(T,) metres of the higher hand above the hip joints, for a body of the model's size."""
+        """Height (T,) in meters of the higher hand above the hip joints, for a body of the model's size."""
         out: Array = (self.places[:, _HANDS, 2].max(axis=1) - self.hips[:, 2]) / self.scale
         return out
 
     @cached_property
     def hand_aside(self) -> Array:
-        """(T,) metres of the farther hand to the side of the hips, for a body of the model's size."""
+        """Distance (T,) in meters of the farther hand to the side of the hips, for a body of the model's size."""
         left = np.stack((np.cos(self.facing), np.sin(self.facing)), axis=-1)
         off = self.places[:, _HANDS, :2] - self.hips[:, None, :2]
         out: Array = np.abs(np.einsum("tji,ti->tj", off, left)).max(axis=1) / self.scale
@@ -210,14 +215,14 @@ class Track:
 
     @cached_property
     def lean(self) -> Array:
-        """(T,) radians between the trunk, from hip joints to shoulders, and upright."""
+        """Angle (T,) in radians between the trunk, from hip joints to shoulders, and upright."""
         trunk = normalize(self.places[:, _SHOULDERS].mean(axis=1) - self.hips)
         out: Array = np.arccos(np.clip(trunk[:, 2], -1, 1))
         return out
 
     @cached_property
     def feet_ahead(self) -> Array:
-        """(T,) metres of the middle of the ankles before the hips, along the facing."""
+        """Distance (T,) in meters of the middle of the ankles before the hips, along the facing."""
         ahead = np.stack((np.sin(self.facing), -np.cos(self.facing)), axis=-1)
         off = self.places[:, _ANKLES, :2].mean(axis=1) - self.hips[:, :2]
         out: Array = np.einsum("ti,ti->t", off, ahead)
@@ -225,34 +230,34 @@ class Track:
 
     @cached_property
     def tremble(self) -> dict[str, Array]:
-        """(T, n, 3) displacement in metres above 10 Hz of each of `PARTS`; empty where the source's rate is too low."""
+        """Displacement (T, n, 3) in meters above 10 Hz of each of `PARTS`; empty where the source's rate is too low."""
         if self.source_fps < _TREMBLE_FPS:
             return {}
         places = {"hips": [0], "hands": _HANDS, "feet": _ANKLES, "head": [_HEAD]}
         return {name: high_passed(self.raw[:, joints]) for name, joints in places.items()}
 
     def head_to(self, target: Array, frame: int) -> float:
-        """Radians between the direction of the face and that from the head to `target` (3,) at a frame."""
+        """Angle in radians between the direction of the face and that from the head to `target` (3,) at a frame."""
         way = target - self.places[frame, _HEAD]
         cosine = float(way @ self.look[frame]) / max(float(np.linalg.norm(way)), 1e-6)
         return float(np.arccos(np.clip(cosine, -1, 1)))
 
 
 def track_of(motion: Motion) -> Track:
-    """The track of a bake. Labels of its actions tell where it carries, and where it may run; a motion without labels
-    of gaits may run anywhere."""
+    """The track of a bake. Its action labels give the frames in which it carries, and in which it may run; a motion
+    without labels of gaits may run anywhere."""
     joints = [motion.names.index(name) for name in MODEL_SKELETON.names]
-    carrying, runs_ = _labelled(motion, "carry"), _labelled(motion, "run") | _labelled(motion, "jog")
+    carrying, runs_ = _labeled(motion, "carry"), _labeled(motion, "run") | _labeled(motion, "jog")
     near = highest_around(runs_[:, None], round(_JOG_NEAR * motion.fps))[:, 0]
     may_jog = near if {"run", "jog"} & {*motion.action_names} else np.ones(len(motion), dtype=bool)
     return _track(motion.positions[:, joints], motion.rotations[:, joints], motion.fps, carrying, may_jog)
 
 
-def _labelled(motion: Motion, action: str) -> Array:
-    """(T,) whether a frame of a bake has the label of an action."""
+def _labeled(motion: Motion, action: str) -> Array:
+    """Mask (T,) of the frames of a bake with the label of an action."""
     if action not in motion.action_names:
         return np.zeros(len(motion), dtype=bool)
-    out: Array = motion.actions[:, motion.action_names.index(action)] > _LABELLED
+    out: Array = motion.actions[:, motion.action_names.index(action)] > _LABELED
     return out
 
 
@@ -326,7 +331,7 @@ def derivative(x: Array) -> Array:
 
 
 def high_passed(x: Array, from_hz: float = TREMBLE_FROM) -> Array:
-    """What of `x` (T, ...) at 60 fps lies above a frequency, by the Fourier transform of the mirrored track."""
+    """The part of `x` (T, ...) at 60 fps above a frequency, by the Fourier transform of the mirrored track."""
     pad = min(30, len(x) - 1)
     padded = _extended(x, pad) if pad > 0 else x
     line = np.linspace(0, 1, len(padded)).reshape(-1, *(1,) * (x.ndim - 1))

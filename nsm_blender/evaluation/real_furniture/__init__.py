@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Furniture as modelers make it: bevels, cushions, thin shells, loose parts in one another, any origin and front."""
+"""Furniture as modelers make it: bevels, cushions, thin shells, overlapping loose parts, any origin and front."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is carried between two hands, as modelers make it. Each stands on z = 0."""
+"""Things carried between two hands, as modelers make them; each stands on z = 0."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import forms
 from .model import Model
 
 GRASP_HEIGHTS = (0.35, 0.75)
-"""Shares of a thing's height between which palms lie well on its sides."""
+"""Lowest and highest share of a thing's height at which palms lie well on its sides."""
 
 
 def crate(rng: np.random.Generator) -> Model:
@@ -42,7 +42,7 @@ def crate(rng: np.random.Generator) -> Model:
 
 
 def cardboard_box(rng: np.random.Generator) -> Model:
-    """Walls of single-sided sheets with flaps, which stand open, hang out, or are shut with a strip of tape."""
+    """Single-sided sheets as walls, with flaps that stand open, hang out, or are shut with a strip of tape."""
     wide, deep, height = rng.uniform(0.30, 0.52), rng.uniform(0.26, 0.40), rng.uniform(0.20, 0.36)
     model = Model(role="carryable")
     x, y = wide / 2, deep / 2
@@ -85,7 +85,7 @@ def basket(rng: np.random.Generator) -> Model:
 
 
 def suitcase(rng: np.random.Generator) -> Model:
-    """A hard suitcase that lies on its broad side: ribs, a handle, wheels and a seam around it."""
+    """A hard suitcase lying on its broad side: ribs, a handle, wheels and a seam around it."""
     wide, deep, height = rng.uniform(0.48, 0.62), rng.uniform(0.34, 0.44), rng.uniform(0.18, 0.25)
     model = Model(role="carryable")
     x, y = wide / 2, deep / 2
@@ -104,7 +104,7 @@ def suitcase(rng: np.random.Generator) -> Model:
 
 
 def drum(rng: np.random.Generator) -> Model:
-    """A round body with hoops: a hat box, a small keg or a floor tom, to be grasped from anywhere."""
+    """A round body with hoops, a hat box, a small keg or a floor tom, that can be grasped from anywhere."""
     radius, height = rng.uniform(0.14, 0.22), rng.uniform(0.24, 0.42)
     model = Model(role="carryable")
     bulge = rng.choice([0.0, rng.uniform(0.02, 0.035)])
@@ -127,13 +127,14 @@ def drum(rng: np.random.Generator) -> Model:
 
 
 def _heights(height: float) -> list[float]:
-    """Where palms lie, half the height first."""
+    """Heights of the palms, half the height first."""
     low, high = GRASP_HEIGHTS
     return [float(share * height) for share in sorted(np.linspace(low, high, 9), key=lambda s: abs(s - 0.5))]
 
 
 def _grasps(size: Callable[[float], tuple[float, float]], height: float) -> list[Handles]:
-    """Grasps of a box's two pairs of sides from either side. size: its width and depth at a height."""
+    """Grasps of a box's two pairs of sides from either side. size: function of a height that gives width and depth
+    there."""
     out: list[Handles] = []
     for z in _heights(height):
         wide, deep = size(z)
@@ -144,7 +145,8 @@ def _grasps(size: Callable[[float], tuple[float, float]], height: float) -> list
 
 
 def _grasp(angle: float, across: float, z: float) -> Carryable:
-    """Palms `across` meters apart at a height; the carrier stands at `angle` from -Y, counter-clockwise."""
+    """A grasp with palms `across` meters apart at a height; the carrier stands at `angle` from -Y,
+    counter-clockwise."""
     facing = [float(np.sin(angle)), float(-np.cos(angle)), 0.0]
     left = np.array([facing[1], -facing[0]]) * across / 2
     return Carryable([float(left[0]), float(left[1]), z], [float(-left[0]), float(-left[1]), z], facing, "light")

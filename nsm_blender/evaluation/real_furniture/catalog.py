@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What there is: a piece for each kind and seed, and the roles that are right for a kind."""
+"""The catalog of kinds: a piece for each kind and seed, and the right roles of each kind."""
 
 from __future__ import annotations
 
@@ -44,13 +44,16 @@ _MODELS: dict[str, Callable[[np.random.Generator], Model]] = {
 }
 
 KINDS = tuple(_MODELS)
-"""All kinds. The order decides what a seed gives: append only."""
+"""All kinds. The order decides what a seed makes: append only."""
 
 SEATS = ("dining_chair", "slatted_chair", "office_chair", "classic_armchair", "bar_stool", "pouffe", "sofa",
          "corner_sofa", "bench", "bed")  # fmt: skip
+"""Kinds that are seats."""
 SURFACES = ("coffee_table", "dining_table", "side_table", "desk", "sideboard", "shelf", "bookcase",
             "kitchen_counter")  # fmt: skip
+"""Kinds on which things are put down."""
 LOADS = ("crate", "cardboard_box", "basket", "suitcase", "drum")
+"""Kinds that are carried."""
 
 ALSO_RIGHT = {
     "pouffe": ("carryable", "surface"),
@@ -60,14 +63,14 @@ ALSO_RIGHT = {
     "step_stool": ("seat",),
     "podium": ("surface",),
 }
-"""Roles besides its own that a kind's form suggests just as well, when only the form is known."""
+"""Roles besides its own that a kind's form alone suggests just as well."""
 
 
 def make(kind: str, seed: int) -> Piece:
-    """The piece of `kind` (one of KINDS) that belongs to the seed, in a frame such as files have it.
+    """Make the piece of `kind` (one of KINDS) that belongs to the seed, in a frame such as files have it.
 
-    `parts` are its true loose parts, `boxes` what the extension makes of them at its usual voxel size, `handles` and
-    `also` the truth, `fixture` a door's frame. Raises KeyError on another kind.
+    `parts` are its true loose parts, `boxes` the extension's cuboids at its usual voxel size, `handles` and `also` the
+    truth, `fixture` a door's frame. Raises KeyError on another kind.
     """
     rng = np.random.default_rng([KINDS.index(kind), 15, seed])
     return in_own_frame(_MODELS[kind](rng), rng, kind)

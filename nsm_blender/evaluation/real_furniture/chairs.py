@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Single seats as modelers make them. Each stands on z = 0, its sitter looks along -Y."""
+"""Single seats as modelers make them; each stands on z = 0, and its sitter looks along -Y."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .model import Model
 
 
 def dining_chair(rng: np.random.Generator) -> Model:
-    """A padded seat on tapered, splayed legs with a curved upholstered back; some have a single-sided plastic shell."""
+    """A padded seat on tapered, splayed legs with a curved upholstered back, or a single-sided plastic shell."""
     wide, deep, height = rng.uniform(0.42, 0.50), rng.uniform(0.40, 0.46), rng.uniform(0.44, 0.49)
     model = Model(role="seat")
     low, high = -deep / 2, deep / 2
@@ -124,8 +124,9 @@ def office_chair(rng: np.random.Generator) -> Model:
 
 
 def bar_stool(rng: np.random.Generator) -> Model:
-    """A high round seat on splayed legs with a foot ring, or on a column with a trumpet base; any way is its front."""
-    # Between the two, a seat is about as high as people sit down on.
+    """A high round seat on splayed legs with a foot ring, or on a column with a trumpet base; every side is its
+    front."""
+    # Heights between the two ranges are left out: they are at the limit of what people sit down on.
     height, radius = rng.uniform(*((0.58, 0.63), (0.68, 0.80))[int(rng.integers(2))]), rng.uniform(0.16, 0.20)
     model = Model(role="seat")
     if rng.random() < 0.5:
@@ -149,7 +150,7 @@ def bar_stool(rng: np.random.Generator) -> Model:
 
 
 def pouffe(rng: np.random.Generator) -> Model:
-    """A soft round or square thing without a back, with a seam around it."""
+    """A soft round or square seat without a back, with a seam around it."""
     height, half = rng.uniform(0.36, 0.45), rng.uniform(0.20, 0.30)
     model = Model(role="seat")
     if rng.random() < 0.5:
@@ -218,7 +219,7 @@ def classic_armchair(rng: np.random.Generator) -> Model:
 
 
 def _forward(seat: Seat, parts: Sequence[TriangleMesh]) -> list[Seat]:
-    """The seat, and the same some centimeters further forward: a pillow at the back takes away from its depth."""
+    """The seat, and the same some centimeters farther forward: a pillow at the back takes away from its depth."""
     out = [seat]
     for ahead in (0.04, 0.08):
         x, y, _ = seat.place
@@ -232,7 +233,7 @@ def _without_high(parts: Sequence[TriangleMesh], height: float) -> list[Triangle
 
 
 def _shell_profile(low: float, high: float, height: float, top: float, lean: float) -> Array:
-    """The middle line (N, 2) of a plastic shell: y and z from the front edge over the seat up the back."""
+    """Middle line (N, 2) of a plastic shell: y and z from the front edge over the seat up the back."""
     points = [
         (low, height - 0.03), (low + 0.03, height - 0.004), (low + 0.10, height + 0.004), (0.0, height),
         (high - 0.10, height - 0.004), (high - 0.05, height + 0.01), (high - 0.015, height + 0.06),
@@ -257,13 +258,13 @@ def _seat(
     model: Model, x: float, y: float, width: float, depth: float,
     approaches: Sequence[str] = ("front", "left", "right"),
 ) -> Seat:  # fmt: skip
-    """The seat at a place of the model, at the height of its surface there."""
+    """The seat at a place of the model, at the height of the surface there."""
     place = [float(x), float(y), forms.top_at(model.parts, (x, y), forms.PATCH)]
     return Seat(place, [0.0, -1.0, 0.0], float(width), float(depth), [], list(approaches))
 
 
 def _any_way(seat: Seat, ways: int = 36) -> list[Seat]:
-    """The seat with its sitter looking to any side."""
+    """The seat with sitters that look to any side."""
     out = []
     for angle in np.linspace(0, 2 * np.pi, ways, endpoint=False):
         facing = [float(np.sin(angle)), float(-np.cos(angle)), 0.0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Meshes that real models are made of: beveled boxes, cushions, turned legs, tubes, thin sheets. Meters, Z up."""
+"""Meshes that real models consist of: beveled boxes, cushions, turned legs, tubes, thin sheets. Meters, Z up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Point = Sequence[float] | Array
 Points = Sequence[Point] | Array
 
 PATCH = 0.03
-"""Meters around the middle of a seat over which its height is taken."""
+"""Radius in meters around the middle of a seat over which its height is taken."""
 
 
 def rounded_box(low: Point, high: Point, bevel: float, steps: int = 2, inner: int = 2) -> TriangleMesh:
@@ -46,7 +46,7 @@ def rounded_box(low: Point, high: Point, bevel: float, steps: int = 2, inner: in
 
 
 def cushion(low: Point, high: Point, bevel: float, crown: float, lean: float = 0.0) -> TriangleMesh:
-    """A rounded box whose top bulges by `crown` meters in the middle, its top pushed `lean` meters along Y."""
+    """A rounded box with a top that bulges by `crown` meters in the middle, the top pushed `lean` meters along Y."""
     mesh = rounded_box(low, high, bevel, steps=3, inner=6)
     a, b = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     part = (mesh.vertices - (a + b) / 2) / ((b - a) / 2)
@@ -71,7 +71,7 @@ def throw_pillow(size: float, thickness: float) -> TriangleMesh:
 
 
 def rod(path: Points, radii: Point | float, sides: int = 12) -> TriangleMesh:
-    """A round bar along a polyline (N, 3), its ends closed. radii: meters at each point, or everywhere."""
+    """A round bar along a polyline (N, 3) with closed ends. radii: meters at each point, or everywhere."""
     points = np.asarray(path, dtype=float)
     radius = np.broadcast_to(np.asarray(radii, dtype=float), (len(points),))
     way = np.gradient(points, axis=0) if len(points) > 2 else np.repeat(np.diff(points, axis=0), 2, axis=0)
@@ -89,7 +89,7 @@ def rod(path: Points, radii: Point | float, sides: int = 12) -> TriangleMesh:
 
 
 def turned(middle: Point, heights: Point, radii: Point, sides: int = 20) -> TriangleMesh:
-    """A body turned on a lathe about an upright axis: its radii at heights over `middle` (x, y, z)."""
+    """A body of revolution about an upright axis: its radii at heights over `middle` (x, y, z)."""
     x, y, z = middle
     turn = np.linspace(0, 2 * np.pi, sides, endpoint=False)
     rings = np.stack(
@@ -151,7 +151,8 @@ def grid(points: Array, flipped: bool = False) -> TriangleMesh:
 
 
 def sheet(corners: Points, rows: int = 6, columns: int = 6, sag: float = 0.0) -> TriangleMesh:
-    """A single-sided sheet between four corners in their order around it. sag: meters that its middle hangs down."""
+    """A single-sided sheet between four corners in their order around it. sag: meters by which its middle hangs
+    down."""
     a, b, c, d = (np.asarray(corner, dtype=float) for corner in corners)
     u, v = (axis[..., None] for axis in np.meshgrid(np.linspace(0, 1, rows), np.linspace(0, 1, columns), indexing="ij"))
     points = (1 - u) * ((1 - v) * a + v * b) + u * ((1 - v) * d + v * c)
@@ -167,9 +168,9 @@ def moved(mesh: TriangleMesh, place: Point = (0.0, 0.0, 0.0), angle: float = 0.0
 
 
 def top_at(parts: Sequence[TriangleMesh], place: Point, about: float = 0.0) -> float:
-    """Height in meters of the highest surface of the parts over (x, y); -infinity where there is none.
+    """Height in meters of the highest surface of the parts over (x, y); -infinity without any.
 
-    about: meters around the place within which the highest counts, so that gaps between slats and cushions do not.
+    about: radius in meters within which the highest counts, so that gaps between slats and cushions do not.
     """
     mesh = TriangleMesh.joined(list(parts))
     corners = mesh.vertices[mesh.triangles]
@@ -181,7 +182,8 @@ def top_at(parts: Sequence[TriangleMesh], place: Point, about: float = 0.0) -> f
 
 
 def _top(corners: Array, flat: Array) -> float:
-    """Height of the highest of triangles (N, 3, 3) over the origin of `flat` (N, 3, 2), their corners' x and y."""
+    """Height of the highest of triangles (N, 3, 3) over the origin of `flat` (N, 3, 2), the x and y of their
+    corners."""
     area = np.stack([_cross(flat[:, e], flat[:, (e + 1) % 3]) for e in range(3)], axis=1)
     total = area.sum(1)
     over = ((area >= 0).all(1) | (area <= 0).all(1)) & (np.abs(total) > 1e-12)

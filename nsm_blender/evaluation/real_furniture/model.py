@@ -15,15 +15,15 @@ from ...geometry.roles import Handles, moved
 from ...motion.rotations import Array
 
 RIGHT_ANGLED = 0.75
-"""Share of models whose front faces along one of their axes; the others are turned by any angle."""
+"""Share of models with a front along an axis; the others are turned by any angle."""
 
 
 @dataclass
 class Model:
-    """A model that stands on z = 0 with its front to -Y, before its frame is chosen. Meters.
+    """A model that stands on z = 0 with its front to -Y, before its frame is chosen, in meters.
 
-    parts: loose parts, which may overlap. role: what it is for. truths: right handles of the role, the best first.
-    fixture: parts of a model of their own, such as a door's frame, in the same frame.
+    parts: loose parts, which may overlap. role: of the model. truths: right handles of the role, the best first.
+    fixture: parts of a second model, such as a door's frame, in the same frame.
     """
 
     parts: list[TriangleMesh] = field(default_factory=list)
@@ -39,8 +39,8 @@ class Model:
 def in_own_frame(model: Model, rng: np.random.Generator, kind: str) -> Piece:
     """The model in a frame such as a file has it, wrapped as the extension wraps it.
 
-    The front faces along an axis or anywhere; the origin is at a corner, at the middle of the base or of the volume,
-    or meters away where the world's origin was; vertices and triangles are in any order.
+    The front faces along an axis or anywhere; the origin is at a corner, at the middle of the base or of the volume, or
+    meters away as if the model had stood in a scene; vertices and triangles are in any order.
     """
     turn = rng.integers(0, 4) * np.pi / 2 if rng.random() < RIGHT_ANGLED else rng.uniform(-np.pi, np.pi)
     rotation = _about_z(float(turn))
@@ -64,7 +64,7 @@ def _piece(
 
 
 def _origin(rng: np.random.Generator, vertices: Array) -> Array:
-    """Where a modeler left the origin."""
+    """An origin as modelers leave it."""
     low, high = vertices.min(0), vertices.max(0)
     middle = (low + high) / 2
     choices = (
@@ -79,7 +79,8 @@ def _origin(rng: np.random.Generator, vertices: Array) -> Array:
 
 
 def _shuffled(part: TriangleMesh, rng: np.random.Generator) -> TriangleMesh:
-    """The part with its vertices and triangles in any order; in every fourth no two triangles share a vertex."""
+    """The part with its vertices and triangles in any order; in a quarter of the parts no two triangles share a
+    vertex."""
     triangles = part.triangles[rng.permutation(len(part.triangles))]
     if rng.random() < 0.25:
         return TriangleMesh(part.vertices[triangles].reshape(-1, 3), np.arange(3 * len(triangles)).reshape(-1, 3))

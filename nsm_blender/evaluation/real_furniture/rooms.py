@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Furniture set up as people do: a table before the sofa, a chair under a table, an armchair in a corner, a whole room.
+"""Furniture in usual settings: a table before the sofa, a chair under a table, an armchair in a corner, a whole room.
 
 Colliders get the handles that the extension proposes for them where they stand.
 """
@@ -25,49 +25,52 @@ from ...motion.rotations import Array, from_yaw
 from .catalog import make
 
 APART = 0.015
-"""Meters that stay free between two pieces."""
+"""Least distance in meters between two pieces."""
 
 WALL, WALL_HEIGHT, DOORWAY_HEIGHT = 0.12, 2.5, 2.1
-"""Meters: thickness and height of walls, and height of an opening without a door."""
+"""Thickness and height in meters of walls, and height of an opening without a door."""
 
 CLEAR = 0.36
-"""Meters between a standing character's middle and everything around it."""
+"""Distance in meters between a standing character's axis and everything around it."""
 
 _BODY = (0.1, 0.4, 0.7, 1.0, 1.4)
 """Heights in meters at which a standing character is clear."""
 
 SIDEWAYS = 0.23
-"""Meters to either side of a body's middle that it needs to go sideways."""
+"""Distance in meters to either side of the axis that a body needs to go sideways."""
 
 _LOW_BODY, _CELL = (0.15, 0.45, 0.75, 1.05), 0.07
-"""Heights in meters at which a way is looked for, and the edge of the raster's cells."""
+"""Heights in meters at which a path is sought, and edge in meters of the raster's cells."""
 
 _POINTS = 1500
-"""Points of a piece's surface by which an overlap is noticed."""
+"""Number of points of a piece's surface that are tested for overlap."""
 
 
 @dataclass
 class Setting:
-    """What stands in a scene, in order. used: names of the things whose handles are proposed as for an animator; the
-    others keep the true ones. chosen: handles that the animator set instead, in the piece's frame."""
+    """The things in a scene, in order.
+
+    used: names of the things whose handles are proposed as for an animator; the others keep the true handles. chosen:
+    handles that the animator set instead, in the piece's frame.
+    """
 
     things: list[Furnishing] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     chosen: dict[str, Handles] = field(default_factory=dict)
 
     def add(self, *things: Furnishing) -> None:
-        """Add things without a look at what stands there."""
+        """Add things without a test for overlap."""
         self.things += things
 
     def add_if_free(self, thing: Furnishing) -> bool:
-        """Add a thing unless it would stand in another."""
+        """Add a thing unless it would overlap another."""
         if any(overlap(thing, other) for other in self.things):
             return False
         self.things.append(thing)
         return True
 
     def thing(self, name: str) -> Furnishing:
-        """The thing of a name."""
+        """The thing with a name."""
         return next(thing for thing in self.things if thing.name == name)
 
     def meshes(self) -> dict[str, list[TriangleMesh]]:
@@ -93,8 +96,8 @@ class Setting:
         self, rng: np.random.Generator, about: Array, near: float, far: float, front: float, spread: float,
         colliders: Sequence[Collider] | None = None,
     ) -> Array | None:  # fmt: skip
-        """A place (2,) to stand, `near` to `far` meters from a place, within `spread` radians of an angle; None: where
-        60 tries found none."""
+        """A free place (2,) to stand, `near` to `far` meters from a place, within `spread` radians of an angle; None
+        where 60 tries find none."""
         plain = [collider_of(thing, None) for thing in self.things] if colliders is None else colliders
         around = Surroundings(list(plain)).at(0)
         for _ in range(60):
@@ -104,8 +107,8 @@ class Setting:
         return None
 
     def connected(self, start: Array, places: Sequence[tuple[Array, float]]) -> bool:
-        """Whether a body that goes sideways where it must gets from `start` (2,) to within so many meters of each of
-        the places (2,), round everything that stands there."""
+        """Whether a body that goes sideways where it must gets from `start` (2,) to within the given distance in meters
+        of each of the places (2,), around everything that stands there."""
         around = Surroundings([collider_of(thing, None) for thing in self.things]).at(0)
         every = np.array([start, *(place for place, _ in places)])
         low, high = every.min(0) - 1.0, every.max(0) + 1.0
@@ -131,13 +134,13 @@ class Setting:
 
 
 def collider_of(thing: Furnishing, handles: Handles | None) -> Collider:
-    """A thing as a collider that stands still, with these handles."""
+    """A thing as a still collider with these handles."""
     pose = np.concatenate([thing.place, from_yaw(np.array(thing.angle))])[None]
     return Collider(thing.name, thing.piece.boxes, pose, thing.piece.role, handles)
 
 
 def front_of(piece: Piece) -> float:
-    """The angle about +Z, 0 for -Y, from which a piece is used, in its own frame."""
+    """Angle about +Z, 0 for -Y, from which a piece is used, in its own frame."""
     match piece.handles:
         case Seat() | Surface() | Carryable():
             way = np.array(piece.handles.facing[:2])
@@ -152,8 +155,8 @@ def front_of(piece: Piece) -> float:
 
 
 def stood(name: str, piece: Piece, at: Array, front: float, anchor: Array | None = None, z: float = 0.0) -> Furnishing:
-    """A piece turned so that its front looks to the angle `front`, its `anchor` over the place `at` (2,), its lowest
-    point at the height `z`. anchor: (3,) in the piece's frame, by default the middle of its outline."""
+    """Place a piece with its front to the angle `front`, its `anchor` over the place `at` (2,), and its lowest point at
+    the height `z`. anchor: (3,) in the piece's frame, by default the middle of its outline."""
     low = float(piece.mesh.vertices[:, 2].min())
     if anchor is None:
         anchor = _outline_middle(piece)
@@ -175,19 +178,19 @@ def handles_in_world(thing: Furnishing, handles: Handles) -> Handles:
 
 
 def extents(piece: Piece) -> Array:
-    """Meters (3,) across the front, along it, and up."""
+    """Extents (3,) in meters across the front, along it, and up."""
     local = _along_front(piece)
     return np.asarray(np.ptp(local, axis=0))
 
 
 def reach_forward(piece: Piece, place: Sequence[float]) -> float:
-    """Meters from a place of the piece's frame to its foremost point, along its front."""
+    """Distance in meters from a place of the piece's frame to its foremost point, along its front."""
     way = direction(np.array(front_of(piece)))
     return float(((piece.mesh.vertices[:, :2] - np.asarray(place)[:2]) @ way).max())
 
 
 def overlap(a: Furnishing, b: Furnishing) -> bool:
-    """Whether two things stand in one another, or closer than APART."""
+    """Whether two things overlap, or are closer than APART."""
     first, second = a.mesh().vertices, b.mesh().vertices
     if (first.min(0) > second.max(0) + APART).any() or (second.min(0) > first.max(0) + APART).any():
         return False
@@ -203,7 +206,7 @@ def wall(name: str, low: Sequence[float], high: Sequence[float], angle: float = 
 
 
 def wall_behind(name: str, thing: Furnishing, front: float, length: float = 3.5) -> Furnishing:
-    """A wall 2 cm behind a thing that looks to `front`."""
+    """A wall 2 cm behind a thing that faces `front`."""
     out = direction(np.array(front))
     behind = float((-(thing.mesh().vertices[:, :2] @ out)).max()) + 0.02
     middle = float(np.median(thing.mesh().vertices[:, :2] @ np.array([-out[1], out[0]])))
@@ -211,7 +214,7 @@ def wall_behind(name: str, thing: Furnishing, front: float, length: float = 3.5)
 
 
 def wall_with_door(rng: np.random.Generator, leaf: Piece, middle: Array, front: float) -> list[Furnishing]:
-    """A shut door in a wall, its front to the angle `front`: "Door", "Door Frame", and the wall on its sides and over
+    """A shut door in a wall, its front to the angle `front`: "Door", "Door Frame", and the wall beside it and over
     it."""
     assert isinstance(leaf.handles, Door) and leaf.fixture is not None
     hinge, grip = np.array(leaf.handles.hinge), np.array(leaf.handles.handle)
@@ -245,8 +248,8 @@ def furnished_room(rng: np.random.Generator, seed: int) -> Setting:
     """A living room of 5 to 6.5 m by 4.5 to 5.5 m about the origin, with a doorway in its -Y wall.
 
     "Sofa" at the back wall with a "Coffee Table" 35 to 45 cm before it, "Sideboard" or "Counter" at a side wall with a
-    "Crate" beside it, "Dining Table" with chairs pushed under it and one pulled out ("Chair 1"), "Armchair" at an angle
-    in a corner with a "Side Table", and a "Bookcase".
+    "Crate" beside it, "Dining Table" with chairs pushed under it and a single chair pulled out ("Chair 1"), "Armchair"
+    at an angle in a corner with a "Side Table", and a "Bookcase".
     """
     x, y = rng.uniform(2.5, 3.25), rng.uniform(2.3, 2.75)
     setting = Setting()
@@ -286,7 +289,7 @@ def furnished_room(rng: np.random.Generator, seed: int) -> Setting:
 
 
 def against(name: str, piece: Piece, at: Array, front: float) -> Furnishing:
-    """A piece whose back is 2 cm before a wall through `at` (2,), looking to `front`."""
+    """A piece that faces `front`, with its back 2 cm before a wall through `at` (2,)."""
     thing = stood(name, piece, at, front)
     out = direction(np.array(front))
     behind = float(((thing.mesh().vertices[:, :2] - at) @ -out).max())
@@ -305,7 +308,7 @@ def before(thing: Furnishing, name: str, piece: Piece, gap: float, aside: float)
 
 
 def under(table: Furnishing, name: str, piece: Piece, depth: float, aside: float, front: float) -> Furnishing:
-    """A chair that looks to `front` at a table, the front edge of its seat `depth` meters under the table's edge."""
+    """A chair that faces `front` at a table, with the front edge of its seat `depth` meters under the table's edge."""
     out, side = direction(np.array(front)), direction(np.array(front + np.pi / 2))
     assert isinstance(piece.handles, Seat)
     vertices = table.mesh().vertices[:, :2]
@@ -317,7 +320,7 @@ def under(table: Furnishing, name: str, piece: Piece, depth: float, aside: float
 
 
 def _dining(setting: Setting, rng: np.random.Generator, seed: int, middle: Array) -> None:
-    """A table with chairs at its long sides: one of them pulled out by 30 to 45 cm, the others pushed under it."""
+    """A table with chairs at its long sides: a single chair pulled out by 30 to 45 cm, the others pushed under it."""
     table = stood("Dining Table", make("dining_table", seed), middle, float(rng.choice([0.0, np.pi / 2])))
     if not setting.add_if_free(table):
         return
@@ -332,12 +335,12 @@ def _dining(setting: Setting, rng: np.random.Generator, seed: int, middle: Array
 
 
 def _try(setting: Setting, things: Sequence[Furnishing]) -> bool:
-    """Add the first of the things that stands free."""
+    """Add the first of the things that overlaps no other."""
     return any(setting.add_if_free(thing) for thing in things)
 
 
 def _seat_middle(thing: Furnishing) -> Array:
-    """The middle (2,) of a thing's front, as that of the seats along it."""
+    """Middle (2,) of a thing's front, averaged over the seats along it."""
     low, high = _along_front(thing.piece).min(0), _along_front(thing.piece).max(0)
     front = front_of(thing.piece)
     side, out = direction(np.array(front + np.pi / 2)), direction(np.array(front))
@@ -346,7 +349,7 @@ def _seat_middle(thing: Furnishing) -> Array:
 
 
 def _outline_middle(piece: Piece) -> Array:
-    """The middle (3,) of a piece's outline seen along its front."""
+    """Middle (3,) of a piece's outline seen along its front."""
     local = _along_front(piece)
     middle = (local.min(0) + local.max(0)) / 2
     front = front_of(piece)
@@ -355,7 +358,7 @@ def _outline_middle(piece: Piece) -> Array:
 
 
 def _along_front(piece: Piece) -> Array:
-    """The vertices (V, 3): meters to the side of the front, along it, and up."""
+    """Vertices (V, 3) in meters to the side of the front, along it, and up."""
     front = front_of(piece)
     side, out = direction(np.array(front + np.pi / 2)), direction(np.array(front))
     vertices = piece.mesh.vertices
@@ -363,7 +366,7 @@ def _along_front(piece: Piece) -> Array:
 
 
 def _surface(thing: Furnishing) -> Array:
-    """Points of a thing's surface in the world, spread by area, the same ones every time."""
+    """Points of a thing's surface in the world, spread by area, the same at every call."""
     mesh = thing.mesh()
     corners = mesh.vertices[mesh.triangles]
     area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)

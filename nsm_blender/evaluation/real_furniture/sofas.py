@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Seats for several as modelers make them. Each stands on z = 0; sitters look along -Y, in a corner also along X."""
+"""Seats for several as modelers make them; each stands on z = 0, and sitters look along -Y, in a corner also along
+X."""
 
 from __future__ import annotations
 
@@ -14,17 +15,18 @@ from . import forms
 from .model import Model
 
 BESIDE = 0.24
-"""Metres to either side of the middle of a place that a sitter takes: half the breadth of the hips and thighs."""
+"""Distance in meters to either side of its middle that a sitter's place takes: half the breadth of the hips and
+thighs."""
 
 _BED_DEPTHS = (0.22, 0.28, 0.34)
-"""Meters from the edge of a bed at which the hips come down as well as at others."""
+"""Distances in meters from the edge of a bed at which the hips may come down."""
 
 _EVERY = 0.06
-"""Metres between the places of a long seat that count as right."""
+"""Distance in meters between the places of a long seat that count as right."""
 
 
 def sofa(rng: np.random.Generator) -> Model:
-    """A sofa for two or three: a frame, a cushion for each, back cushions, arms, and pillows at its ends."""
+    """A sofa for two or three: a frame, a cushion for each place, back cushions, arms, and pillows at its ends."""
     seats = int(rng.integers(2, 4))
     each, deep, height = rng.uniform(0.62, 0.74), rng.uniform(0.50, 0.58), rng.uniform(0.41, 0.46)
     inner, back, arm = seats * each, rng.uniform(0.18, 0.26), rng.uniform(0.12, 0.22)
@@ -50,12 +52,12 @@ def sofa(rng: np.random.Generator) -> Model:
 
 
 def corner_sofa(rng: np.random.Generator) -> Model:
-    """Two seats along the back wall and one more at right angles beside them; the corner itself is no good seat."""
+    """Two places along the back wall and another at right angles beside them; the corner itself is no good seat."""
     each, deep, height = rng.uniform(0.66, 0.76), rng.uniform(0.55, 0.62), rng.uniform(0.40, 0.44)
     back, arm = rng.uniform(0.18, 0.24), rng.uniform(0.12, 0.2)
     rest, top = height + rng.uniform(0.14, 0.20), height + rng.uniform(0.34, 0.42)
     model = Model(role="seat")
-    # The long part lies along X with its back at high Y, the other one along Y with its back at low X.
+    # The long part lies along X with its back at high Y, the side part along Y with its back at low X.
     long_, more = 2 * each, each
     low, high, left = -deep / 2, deep / 2 + back, -long_ / 2
     _frame(model, left - deep - back, long_ / 2 + arm, low, high, height, rng)
@@ -228,7 +230,7 @@ def _cushions(
 def _end_pillows(
     model: Model, inside: tuple[float, float], back: float, height: float, rng: np.random.Generator
 ) -> list[tuple[float, float]]:
-    """Pillows that lean in one or both ends; returns what they leave free."""
+    """Add pillows that lean in one or both ends, and return the free ranges of X between them."""
     left, right = inside
     ends = [(-1, 1), (-1,), (1,)][int(rng.integers(3))]
     for end in ends:
@@ -253,7 +255,7 @@ def _places(
     rests: Sequence[tuple[float, float]],
     approaches: Sequence[str] = ("front",),
 ) -> list[Handles]:
-    """Seats looking along -Y everywhere along the free stretches of X, the middle one first.
+    """Seats looking along -Y everywhere along the free ranges of X, the middle seat first.
 
     low, back: Y of the front edge and of the back's surface. rests: X and height of the arm rests' middles.
     """

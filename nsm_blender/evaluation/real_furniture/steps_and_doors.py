@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is climbed, walked up and opened, as modelers make it. Each stands on z = 0, its front to -Y."""
+"""Steps, stairs, podiums and doors as modelers make them; each stands on z = 0, its front to -Y."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from . import forms
 from .model import Model
 
 STEPS = 12
+"""Number of steps of a flight of stairs."""
 
 
 def closed_stairs(rng: np.random.Generator) -> Model:
@@ -74,7 +75,7 @@ def podium(rng: np.random.Generator) -> Model:
 
 
 def door_leaf(rng: np.random.Generator, opening: float | None = None) -> Model:
-    """A leaf with raised panels and lever handles in one mesh; the frame is a mesh of its own. opening: meters of
+    """A leaf with raised panels and lever handles in a single mesh; the frame is a second mesh. opening: meters of
     clear width in the frame."""
     width = (opening or float(rng.uniform(0.78, 0.98))) - 0.008
     height, thick, side = rng.uniform(1.98, 2.08), rng.uniform(0.038, 0.05), int(rng.choice([-1, 1]))
@@ -108,7 +109,7 @@ def door_leaf(rng: np.random.Generator, opening: float | None = None) -> Model:
 
 
 def door_in_frame(rng: np.random.Generator) -> Model:
-    """Leaf, handles and frame all in one mesh, as many files have it: the leaf cannot turn without its frame."""
+    """Leaf, handles and frame in a single mesh, as in many files: the leaf cannot turn without its frame."""
     model = door_leaf(rng)
     model.add(*model.fixture)
     model.fixture = []
@@ -132,7 +133,7 @@ def _door_frame(rng: np.random.Generator, half: float, height: float) -> list[Tr
 
 
 def _stairs(rng: np.random.Generator, with_risers: bool) -> Model:
-    """A straight flight up along +Y: climbed from its lowest step to the top, but too high to be climbed at once."""
+    """A straight flight up along +Y, climbed from its lowest step to the top, but too high to be climbed at once."""
     wide, rise, tread = rng.uniform(0.8, 1.2), rng.uniform(0.16, 0.19), rng.uniform(0.26, 0.29)
     model = Model(role="climbable")
     board, nose = rng.uniform(0.03, 0.045), 0.02

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What things are put on, as modelers make it. Each stands on z = 0, its user stands at -Y."""
+"""Surfaces for things as modelers make them; each stands on z = 0, and its user stands at -Y."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import forms
 from .model import Model
 
 FREE_ABOVE = 0.2
-"""Meters of height that a compartment must leave free to count as a place to put things: as a proposal asks for."""
+"""Free height in meters that a compartment needs to count as a place for things, as in a proposal."""
 
 
 def coffee_table(rng: np.random.Generator) -> Model:
@@ -37,7 +37,7 @@ def coffee_table(rng: np.random.Generator) -> Model:
 
 
 def dining_table(rng: np.random.Generator) -> Model:
-    """A board with an apron on four legs, on trestles, or a round one on a turned column."""
+    """A board with an apron on four legs or on trestles, or a round board on a turned column."""
     wide, deep, height = rng.uniform(1.2, 2.0), rng.uniform(0.78, 0.95), rng.uniform(0.72, 0.77)
     model = Model(role="surface")
     board, kind = rng.uniform(0.024, 0.045), rng.random()
@@ -123,7 +123,7 @@ def desk(rng: np.random.Generator) -> Model:
 
 
 def sideboard(rng: np.random.Generator) -> Model:
-    """A low cabinet whose open compartments have different depths, beside doors, on short legs."""
+    """A low cabinet with open compartments of different depths, beside doors, on short legs."""
     bays, deep, height = int(rng.integers(2, 4)), rng.uniform(0.38, 0.46), rng.uniform(0.68, 0.86)
     each = rng.uniform(0.42, 0.58)
     wide, board, foot = bays * each + 0.02, rng.uniform(0.018, 0.026), rng.uniform(0.08, 0.16)
@@ -258,7 +258,7 @@ def kitchen_counter(rng: np.random.Generator) -> Model:
 
 
 def _around(wide: float, deep: float, height: float) -> list[Handles]:
-    """A rectangular top used from its front, its back, and from those ends that are within reach."""
+    """Handles of a rectangular top from its front, its back, and from those ends that are within reach."""
     place = [0.0, 0.0, float(height)]
     out: list[Handles] = [Surface(place, [0.0, y, 0.0], float(wide), float(deep)) for y in (-1.0, 1.0)]
     if wide / 2 <= PUT_DEPTH:
@@ -298,7 +298,7 @@ def _bow_handle(x: float, y: float, z: float) -> TriangleMesh:
 def _books(
     model: Model, rng: np.random.Generator, left: float, right: float, front: float, floor: float, tallest: float
 ) -> float:
-    """Upright books from `left` on; returns where they end."""
+    """Add upright books from `left` on, and return where they end."""
     x = left + 0.004
     while x < right - 0.045:
         thick, tall, deep = rng.uniform(0.018, 0.042), rng.uniform(0.7, 1.0) * tallest, rng.uniform(0.14, 0.2)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...geometry.body import CAPSULES
 from ...geometry.colliders import Collider, Surroundings
-from ...geometry.footing import CLIMBABLE, ground_under
+from ...geometry.ground_height import CLIMBABLE, ground_under
 from ...models.nsm import ACTIONS, CONTACTS, FPS, GOAL_ACTIONS
 from ...motion.rotations import Array
 from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
@@ -99,7 +99,7 @@ class Episode:
         return out
 
     def root(self) -> Array:
-        """Root (T, 4) whose z is the ground's under it (`geometry.footing`): 0 unless something is climbed."""
+        """Root (T, 4) whose z is the ground's under it (`geometry.ground_height`): 0 unless something is climbed."""
         root = self.track.root()
         solid = [c for c in self.colliders if c.role in CLIMBABLE]
         if solid:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How high the ground is under a body: the floor, or what one climbs on."""
+"""Height of the ground under a body: the floor's, or that of a collider that carries the body."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from ..motion.rotations import Array
 from .colliders import Placed
 
 CLIMBABLE = ("climbable", "ground")
-"""Roles of colliders that carry a body; all others are in its way and leave the ground where it is."""
+"""Roles of colliders that carry a body; all others are obstacles and leave the ground where it is."""
 RADIUS = 0.24
-"""Metres around a place over which the height is averaged, so that it rises evenly on the way over an edge."""
+"""Radius in meters over which the height is averaged, so that it rises evenly on the way over an edge."""
 _POINTS = 48
+"""Points at which the height is sampled within RADIUS."""
 _GOLDEN = np.pi * (3 - np.sqrt(5))
-"""Radians from one point to the next: so spread, no two points pass an edge together."""
+"""Angle in radians from one point to the next, the golden angle: no two points so spread pass an edge together."""
 _NUMBER = np.arange(_POINTS)
 _AROUND = (
     RADIUS
     * np.sqrt((_NUMBER + 0.5) / _POINTS)[:, None]
     * np.stack((np.cos(_GOLDEN * _NUMBER), np.sin(_GOLDEN * _NUMBER)), axis=1)
 )
-"""Places (48, 2) of the points around one."""
+"""Offsets (48, 2) in meters of the sampled points."""
 
 
 def ground_under(climbable: Placed, places: Array, floor: float = 0.0) -> Array:
-    """Height (N,) in metres of the ground under places (N, 2): the tops of upright cuboids, the floor's beside them.
+    """Height (N,) in meters of the ground under places (N, 2): the tops of upright cuboids, and beside them the floor.
 
-    It depends on nothing but the place, so that training and a running character see the same.
+    It depends on the place alone, so that training and rollout see the same ground.
     """
     places = np.asarray(places)
     low, high = places.min(0, initial=np.inf) - RADIUS, places.max(0, initial=-np.inf) + RADIUS
