@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Occupancy grid, path search, narrow passages, approach poses, speed profile, arrival times, validation."""
+"""Occupancy grid, path search, narrow passages, approach poses, room to use things, speed profile."""

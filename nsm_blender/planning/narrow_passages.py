@@ -23,14 +23,14 @@ _FITS = 0.03
 """Metres to either side of a body that is led through the middle of a passage: ways on a grid are not so exact."""
 _STEP = 0.02
 """Metres between the places at which a passage is measured."""
-_LINE = 0.2
-"""Metres of middles that tell the line through a gap."""
+_LINE, _ALIKE = 0.2, 0.9
+"""Metres of middles that tell the line through a gap, and the least cosine between it and the first one."""
 _BESIDE = 0.2
 """Metres beside a gap's line within which a way is one through it."""
 _SHARES = (-1.0, -0.5, 0.5, 1.0)
 """Shares of the room that a body lacks by which the line is tried beside the middle."""
-_ROUNDS, _PLACES = 8, 5
-"""Steps in which a place comes to the middle of a gap; then middles along it that are looked for, and steps to each."""
+_ROUNDS, _FEW, _PLACES = 8, 3, 5
+"""Steps in which a place comes to the middle of a gap, steps from near it, and places along it that are looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +128,13 @@ def gap_at(
     # Jagged outlines turn the line between two points of them: straight is what leads through the middle all along.
     reach = np.clip(first.reach, -LONGEST, LONGEST)
     along = np.linspace(reach[0], reach[1], _PLACES + 2)[1:-1]
-    pairs = [_middle(things, first.middle + t * first.along, rounds=_PLACES) for t in along]
+    pairs = [_middle(things, first.middle + t * first.along, rounds=_FEW) for t in along]
     middles = np.array([one.middle for one in pairs if one is not None])
     if len(middles) < 2 or np.ptp(middles @ first.along) < _LINE:
         return first
     line = np.linalg.svd(middles - middles.mean(axis=0))[2][0]
     centred = _middle(things, middles.mean(axis=0), rounds=1)
-    if centred is None:
+    if centred is None or abs(line @ first.along) < _ALIKE:
         return first
     return max(first, _straight(things, centred, line, towards, radius, inside), key=lambda gap: gap.width)
 

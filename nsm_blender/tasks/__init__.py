@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action keys carried out in time: targets, completion, the machine."""
+"""Action keys: one protocol, one machine, one file an action; arrival times and validation before the bake."""
