@@ -46,6 +46,8 @@ LEANS_IN, LEANS_OUT = 1.2 * FPS, 0.5 * FPS
 """Frames in which a body that sits leans back, and sits up again when it is told to get up."""
 PRESSES = 0.01
 """Metres by which a back presses into what it leans on."""
+KEEPS = 0.2
+"""Share of a firm constraint with which hips keep to their place on a seat without a backrest within reach."""
 _TRIED = np.linspace(0.0, 1.0, 41)
 _LOOKS = 0.3
 """Share of a lean that the head has: it looks on where it did."""
@@ -78,23 +80,24 @@ def lean_back(
     colliders: dict[str, Collider],
     rate: float,
 ) -> list[By]:
-    """Displacements that bring the back to a backrest while the body sits. The feet stay.
+    """Displacements that keep the hips on their seats, and bring the back to a backrest, while the body sits. The feet
+    stay.
 
     places: (T, J, 3) joints of a body that faces angles (T,). rate: collider poses per frame.
     """
     count = len(places)
     out = []
     for seating in seatings:
-        if not seating.lean:
-            continue
         first, last = seating.settled, count - 1 if seating.left is None else seating.left
         at = np.full(len(_TRIED), min(first + round(LEANS_IN), last))
         seat = Surroundings([colliders[seating.aim.thing]]).at(float(at[0]) * rate)
-        way = _to_backrest(*_leaned(places[at], rotations[at], facing[at], _TRIED), seat)
-        if not way:
-            continue
+        leans = _to_backrest(*_leaned(places[at], rotations[at], facing[at], _TRIED), seat) if seating.lean else 0.0
         share = eased(count, first, first + LEANS_IN, last if seating.left is not None else count, last + LEANS_OUT)
-        hips, tilt = _leaning(places, facing, share * way)
+        if not leans:
+            # Hips keep to their place on the seat, but not where they would be in something.
+            out.append(By(HIPS, np.zeros((count, 3)), KEEPS * (share > 0)))
+            continue
+        hips, tilt = _leaning(places, facing, share * leans)
         on = (share > 0).astype(float)
         out += [By(HIPS, hips - places[:, 0], on), By(PELVIS, tilt, on)]
     return out

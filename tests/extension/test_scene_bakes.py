@@ -88,7 +88,8 @@ def test_a_box_is_carried_to_the_table_and_a_second_bake_takes_it_from_where_it_
     start = int(notes(rig).split("from frame ")[1].split()[0])
     assert rig.nsm.keys[1].set_off < start <= rig.nsm.keys[2].set_off
     for frame, pose in first.items():
-        assert np.allclose(at(frame, box), pose, atol=1e-4), frame
+        # A millimeter: one solver weighs the whole time for which the box is held.
+        assert np.allclose(at(frame, box), pose, atol=1e-3), frame
 
     for _ in range(2):
         bpy.ops.nsm.remove_bake()
