@@ -88,10 +88,12 @@ def lean_back(
     count = len(places)
     out = []
     for seating in seatings:
+        if not seating.lean:
+            continue
         first, last = seating.settled, count - 1 if seating.left is None else seating.left
         at = np.full(len(_TRIED), min(first + round(LEANS_IN), last))
         seat = Surroundings([colliders[seating.aim.thing]]).at(float(at[0]) * rate)
-        leans = _to_backrest(*_leaned(places[at], rotations[at], facing[at], _TRIED), seat) if seating.lean else 0.0
+        leans = _to_backrest(*_leaned(places[at], rotations[at], facing[at], _TRIED), seat)
         share = eased(count, first, first + LEANS_IN, last if seating.left is not None else count, last + LEANS_OUT)
         if not leans:
             # Hips keep to their place on the seat, but not where they would be in something.
