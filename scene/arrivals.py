@@ -102,9 +102,10 @@ def plain(found: list[Arrival]) -> list[dict[str, Any]]:
 def _arrival(number: int, told: dict[str, Any], gathered: Gathered, fps: float, at: Array, heads: Array) -> Arrival:
     first = int(gathered.frames[0])
     frames = {name: None if told.get(name) is None else first + int(told[name]) for name in _MOMENTS}
-    # How far the hands or the box were off: no place is told at which one was to stand.
+    # How far the hands or the box were off: the place of what is used is not where the hips are to be.
     cm, deg = (told.get("error_cm"), told.get("error_deg")) if told["action"] in _WITH_HANDS else (None, None)
-    if told.get("arrived") is not None and told.get("place") is not None:
+    uses = told["action"] in _WITH_HANDS or told["action"] == "open"
+    if not uses and told.get("arrived") is not None and told.get("place") is not None:
         # A character that stands there when the shot ends is not done, but as near as it gets.
         row = len(at) - 1
         if told["action"] == "sit":
