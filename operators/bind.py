@@ -77,7 +77,7 @@ class NSM_OT_bind(_OnCharacter):
             return {"FINISHED"}
         if not found.matches:
             raise RigError(
-                f"No limbs were recognised in '{armature.name}'; press 'By Hand' and choose its bones in the list."
+                f"No limbs were recognized in '{armature.name}'; press 'By Hand' and choose its bones in the list."
             )
         binding.store(armature, found, chosen)
         for sentence in found.missing():

@@ -103,7 +103,7 @@ class NSM_OT_add_action_key(KeyOperation):
     gait: EnumProperty(name="Gait", description="How to move on the way", items=keys.GAIT_ITEMS, options={"SKIP_SAVE"})
     speed: FloatProperty(
         name="Speed",
-        description="Metres per second on the way; 0 is the usual speed of the gait",
+        description="Meters per second on the way; 0 is the usual speed of the gait",
         min=0.0,
         max=6.0,
         options={"SKIP_SAVE"},
@@ -197,7 +197,7 @@ class NSM_OT_move_action_key(OnOneKey):
     )
 
     def change(self, _context: bpy.types.Context, armature: bpy.types.Object) -> None:
-        """Swap it with its neighbour, if there is one."""
+        """Swap it with its neighbor, if there is one."""
         index, listed = self.found(armature), keys.of_character(armature)
         target = index + (-1 if self.direction == "UP" else 1)
         if not 0 <= target < len(listed):

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from .strike_job import StrikeJob
 
 
-class NSM_OT_synthesise_strike(JobOperation):
+class NSM_OT_synthesize_strike(JobOperation):
     """Punch and kick the targets in the list at their frames, and write the motion as keys of a new action"""
 
-    bl_idname = "nsm.synthesise_strike"
-    bl_label = "Synthesise Strikes"
+    bl_idname = "nsm.synthesize_strike"
+    bl_label = "Synthesize Strikes"
     bl_options = {"REGISTER", "UNDO"}
 
     doing = "Striking"
@@ -109,4 +109,4 @@ class NSM_OT_remove_strike(_OnCharacter):
         return {"FINISHED"}
 
 
-CLASSES = (NSM_OT_synthesise_strike, NSM_OT_add_strike, NSM_OT_remove_strike)
+CLASSES = (NSM_OT_synthesize_strike, NSM_OT_add_strike, NSM_OT_remove_strike)

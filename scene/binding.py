@@ -25,7 +25,7 @@ from ..nsm_blender.rigging.joints import BoneInfo, RigInfo
 from ..nsm_blender.rigging.mapping import JOINTS, Mapping, Match
 from ..nsm_blender.rigging.mapping import without as _without
 from . import controls
-from .curves import metres_per_unit
+from .curves import meters_per_unit
 
 ROOT_ITEMS = (
     ("HIPS", "Hips", "The hips carry the whole motion; the object stays where it is", 0),
@@ -181,7 +181,7 @@ def forget(obj: bpy.types.Object) -> None:
 def rig_info(context: bpy.types.Context, obj: bpy.types.Object) -> RigInfo:
     """The armature as plain data."""
     world = np.array(obj.matrix_world, dtype=np.float64)
-    world[:3] *= metres_per_unit(context.scene)
+    world[:3] *= meters_per_unit(context.scene)
     parents = {bone.name: controls.parent_of(bone) for bone in obj.data.bones}
     bones = tuple(_info(obj.data.bones[name], parents[name]) for name in _parents_first(parents))
     return RigInfo(name=obj.name, bones=bones, world=world)

@@ -138,7 +138,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     speed: FloatProperty(
         name="Speed",
-        description="Metres per second on the way; 0 is the usual speed of the gait",
+        description="Meters per second on the way; 0 is the usual speed of the gait",
         default=0.0,
         min=0.0,
         max=6.0,
@@ -207,7 +207,7 @@ class NSM_PG_routes(bpy.types.PropertyGroup):
 
     radius: FloatProperty(
         name="Body Radius",
-        description="Metres that the middle of the body keeps from things",
+        description="Meters that the middle of the body keeps from things",
         default=0.3,
         min=0.1,
         max=1.0,

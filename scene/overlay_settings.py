@@ -22,7 +22,7 @@ class NSM_PG_overlay(bpy.types.PropertyGroup):
 
     show_colliders: BoolProperty(
         name="Colliders",
-        description="Show the cuboids of the colliders, coloured by role",
+        description="Show the cuboids of the colliders, colored by role",
         default=True,
         options=_OPTIONS,
     )

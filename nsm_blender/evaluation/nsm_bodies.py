@@ -19,7 +19,7 @@ _EVERY = 3
 
 
 def penetration(motion: Motion, surroundings: Surroundings, used: Sequence[str]) -> Array:
-    """Deepest metres (F,) by which the body is in a thing, every third frame, outside intended contacts.
+    """Deepest meters (F,) by which the body is in a thing, every third frame, outside intended contacts.
 
     used: names of the things that the motion uses, see bodies.depth. Things that the motion moves count where they are.
     """

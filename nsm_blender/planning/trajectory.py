@@ -57,13 +57,13 @@ SLOWING = 1.8
 LAST_PACE = 0.4
 """m/s of the last steps to the end of a path: a trajectory that is asked for more slowly makes the network stop."""
 ARRIVED = 0.04
-"""Metres before the end of a path at which the character stands there."""
+"""Meters before the end of a path at which the character stands there."""
 LAST = 1.0
-"""Metres before the end of a path from which a character walks upright: runs and crouches do not end on the spot."""
+"""Meters before the end of a path from which a character walks upright: runs and crouches do not end on the spot."""
 JOGGING = 1.9
 """m/s below which a jog is a walk."""
 END_FEEDBACK = 1.0
-"""Metres before the end of a path over which the feedback on the speed fades in, so that the stop is met."""
+"""Meters before the end of a path over which the feedback on the speed fades in, so that the stop is met."""
 WALK_FEEDBACK = 0.3
 """Share of the difference between commanded and present velocity that is added to the command: the
 network alone falls back to the speeds at which it was recorded, and starts as leisurely."""
@@ -79,7 +79,7 @@ CATCH_UP_SHARE = 0.25
 
 @dataclass
 class State:
-    """Where the character is: x, y in metres and facing angle about +Z, world; `time` in seconds.
+    """Where the character is: x, y in meters and facing angle about +Z, world; `time` in seconds.
 
     velocity: x, y in m/s, the mean over about a step.
     """
@@ -164,7 +164,7 @@ class Standing:
     """Standing at a place, facing as asked; the feet step round when the facing leaves their comfortable range.
 
     Between steps the root keeps its facing, so that a facing that is keyed slowly is followed in bursts of steps.
-    place: (2,) metres, or None: where the character comes to rest.
+    place: (2,) meters, or None: where the character comes to rest.
     """
 
     def __init__(self, place: Array | None = None) -> None:
@@ -242,7 +242,7 @@ class PathCommands:
         self._target = 0.0
         self._time = 0.0
         self._last = min(LAST, 0.5 * self.path.length)
-        # Remembered, as a standing character sways and would set off again for a centimetre.
+        # Remembered, as a standing character sways and would set off again for a centimeter.
         self._arrived = False
         self._standing: Standing | None = None
         self._frames_ahead = np.concatenate(([0.0], AHEAD))
@@ -298,7 +298,7 @@ class PathCommands:
         return along, speeds
 
     def _left(self, s: float) -> float:
-        """Metres from the arc length s to the end of the path; infinite on a closed one."""
+        """Meters from the arc length s to the end of the path; infinite on a closed one."""
         return math.inf if self.path.closed else self.path.length - s
 
     def _stopping(self, s: float, time: float) -> float:

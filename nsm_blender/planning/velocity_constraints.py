@@ -12,13 +12,13 @@ from ..shot.goals import SLIM
 from .occupancy_grid import ObstacleOutlines
 
 SLACK = 0.03
-"""Metres by which one may come nearer to things than routes do: bodies are a little narrower than these allow for."""
+"""Meters by which one may come nearer to things than routes do: bodies are a little narrower than these allow for."""
 EASE = 4.0
 """1/s: one comes nearer to a thing at no more than this times what is left of the room."""
 HIPS_BACK = 0.03
-"""Metres that the hips of one who goes sideways are behind the middle of the body, as knees come forward."""
+"""Meters that the hips of one who goes sideways are behind the middle of the body, as knees come forward."""
 _AROUND = 2.0
-"""Metres around one in which things are looked at,"""
+"""Meters around one in which things are looked at,"""
 _MOVED = 0.5
 """until one has gone so many along X or Y."""
 _PARALLEL, _EXACT = 1e-6, 1e-9

@@ -28,16 +28,16 @@ from .protocol import SETTLED, Completion, Held, Posture, Task
 from .registry import task_of
 
 AT_HAND = 1.2
-"""Metres from a goal within which no way to it is looked for, and within which the character goes straight back to
+"""Meters from a goal within which no way to it is looked for, and within which the character goes straight back to
 where a way ended, before a thing that was used or was to be."""
 NEAR = 1.8
-"""Metres of way left at which the goal itself is asked for: the network was trained on such approaches."""
+"""Meters of way left at which the goal itself is asked for: the network was trained on such approaches."""
 NEAR_USE = 0.5
-"""Metres of way left from which a character that gets no nearer goes on to put down what it carries."""
+"""Meters of way left from which a character that gets no nearer goes on to put down what it carries."""
 HOVERS = 0.7
 """Seconds without getting nearer after which the character is taken to be there, if it nearly is."""
 GETS_ON = 0.1
-"""Metres nearer to the end of the way that count as getting on."""
+"""Meters nearer to the end of the way that count as getting on."""
 PATIENCE = 4.0
 """Seconds after which a stop or a turn is as good as it gets, and a character that gets nowhere is stuck."""
 LONGEST = 15.0
@@ -71,7 +71,7 @@ class Outcome:
 
     late: frames by which the character set off after the key's start, because the key before was not done.
 
-    place, facing: where it was to stand, or to use a thing, metres and radians (facing None: any). error_cm,
+    place, facing: where it was to stand, or to use a thing, meters and radians (facing None: any). error_cm,
     error_deg: how far off it was when done. trouble: why the goal was not reached, empty when it was.
     """
 
@@ -467,6 +467,6 @@ class TaskMachine(Generic[A]):
         self._note(away, None if out.facing is None else out.facing - root[3])
 
     def _note(self, error_cm: float | None, turn: float | None) -> None:
-        """Keep by how much the character is off: centimetres, radians."""
+        """Keep by how much the character is off: centimeters, radians."""
         self._outcome.error_cm = error_cm
         self._outcome.error_deg = None if turn is None else math.degrees(abs(float(wrap_angle(np.array(turn)))))

@@ -46,7 +46,7 @@ class Posture:
 class Completion:
     """What the key of a number does with a thing from frame `since` of the rollout on.
 
-    off: by how much the body missed its place on the thing, metres and radians; None until it is there. released:
+    off: by how much the body missed its place on the thing, meters and radians; None until it is there. released:
     whether the character wants no more of the thing, though it is not done.
     """
 
@@ -250,7 +250,7 @@ class ThingTask(Task):
         """A sentence about a thing that cannot be used from any side for what was found there; stand: on the best."""
         least = min(found, key=lambda one: one.lacking)
         return (
-            f"There is no room to {self.verb} '{thing.name}': '{least.name}' leaves {100 * least.metres:.0f} cm "
+            f"There is no room to {self.verb} '{thing.name}': '{least.name}' leaves {100 * least.meters:.0f} cm "
             f"where the body needs {100 * least.needed:.0f} cm. Move one of them away from the other."
         )
 

@@ -63,7 +63,7 @@ def one_frame(seed: int) -> dict[str, Array]:
 
 
 def literal(tensors: dict[str, Array], x: dict[str, Array], phase: float, gating: Gating) -> Array:
-    """The paper's formula in float64, with the normalisation written out."""
+    """The paper's formula in float64, with the normalization written out."""
     t = {name: value.astype(np.float64) for name, value in tensors.items()}
     # Gates below the limit are left out by the fast prediction; here they are 1e-13.
     condition = gating_input(

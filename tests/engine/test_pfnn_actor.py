@@ -31,7 +31,7 @@ from .obstacles import box, pen, sliding, wall
 
 FPS = 30.0
 BODY = 0.25
-"""Metres: half the width of the character."""
+"""Meters: half the width of the character."""
 
 
 def shot(keys: list[ActionKey], goals: list[Goal], things: list[Collider], seconds: float, **more: Any) -> Shot:
@@ -83,14 +83,14 @@ def baked(name: str) -> Motion:
 
 
 def clearance(motion: Motion, things: list[Collider]) -> float:
-    """Metres from the root to the nearest thing at hip height, over all frames."""
+    """Meters from the root to the nearest thing at hip height, over all frames."""
     around = Surroundings(things)
     hips = np.pad(motion.root[:, :2].astype(float), ((0, 0), (0, 1)), constant_values=0.9)
     return min(float(around.at(frame).distance(place[None])[0]) for frame, place in enumerate(hips))
 
 
 def off(motion: Motion, frame: int, place: Array, facing: float) -> tuple[float, float]:
-    """Metres and radians from a place (2,) and facing."""
+    """Meters and radians from a place (2,) and facing."""
     x, y, _, angle = motion.root[frame].astype(float)
     return math.dist((x, y), place), abs(math.remainder(angle - facing, 2 * math.pi))
 
@@ -101,10 +101,10 @@ def test_each_goal_is_reached_and_faced_as_asked() -> None:
     for key, place, facing in ((first, (2.0, -1.0), math.pi), (second, (-2.0, 0.0), 0.0)):
         assert key["trouble"] == ""
         assert key["set_off"] < key["arrived"] < key["done"]
-        metres, radians = off(motion, key["done"], np.array(place), facing)
-        assert metres < 0.1
+        meters, radians = off(motion, key["done"], np.array(place), facing)
+        assert meters < 0.1
         assert radians < math.radians(5)
-        assert key["error_cm"] == pytest.approx(100 * metres, abs=2)
+        assert key["error_cm"] == pytest.approx(100 * meters, abs=2)
     assert first["done"] <= second["set_off"]
 
 

@@ -113,16 +113,16 @@ def test_who_is_off_the_ground_floats_unless_he_sits() -> None:
 
 
 def test_standing_on_what_is_climbed_is_no_floating_but_being_above_it_is() -> None:
-    def raised(metres: float) -> Motion:
+    def raised(meters: float) -> Motion:
         motion = standing("walk")
-        return replace(motion, positions=motion.positions + np.array([0.0, 0.0, metres]))
+        return replace(motion, positions=motion.positions + np.array([0.0, 0.0, meters]))
 
     cuboid = Cuboids(np.array([[0.0, 0.0, 0.3]]), np.array([[1.0, 1.0, 0.3]]))
     platform, crate = (Collider("thing", cuboid, role=role) for role in ("climbable", "obstacle"))
     aside = replace(platform, poses=np.array([[2.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]))
     assert judged(raised(0.6), [platform]).floating == 0
-    for metres, thing in ((0.8, platform), (0.6, crate), (0.6, aside)):
-        assert judged(raised(metres), [thing]).floating == pytest.approx(0.5)
+    for meters, thing in ((0.8, platform), (0.6, crate), (0.6, aside)):
+        assert judged(raised(meters), [thing]).floating == pytest.approx(0.5)
 
 
 def test_numbers_that_are_none_are_noticed() -> None:

@@ -30,8 +30,8 @@ BOX = Collider(
 )
 
 
-def beside(metres: float) -> Array:
-    return np.array([0.0, metres, 0.0])
+def beside(meters: float) -> Array:
+    return np.array([0.0, meters, 0.0])
 
 
 @dataclass
@@ -80,8 +80,8 @@ def at_handle(opening: float, off: float = LEVER, touching: float = 1.0) -> Body
 def test_a_box_is_taken_when_the_palms_come_no_nearer() -> None:
     mine = hands(BOX)
     away = [0.12, 0.09, 0.07, 0.05, 0.04, 0.03] + [0.03] * (WITHIN + 1)
-    for frame, metres in enumerate(away):
-        if mine.take("box", Body().around(LYING[:3] + beside(metres)), frame, 0):
+    for frame, meters in enumerate(away):
+        if mine.take("box", Body().around(LYING[:3] + beside(meters)), frame, 0):
             break
     assert 6 <= frame <= 5 + WITHIN
 
@@ -97,7 +97,7 @@ def test_a_box_is_not_taken_without_touch_nor_from_afar() -> None:
 
 def test_who_bends_half_way_bends_again_before_the_box_is_taken() -> None:
     mine = hands(BOX)
-    half_way, there = (Body().around(LYING[:3] + beside(metres)) for metres in (0.2, 0.02))
+    half_way, there = (Body().around(LYING[:3] + beside(meters)) for meters in (0.2, 0.02))
     assert not any(mine.take("box", half_way, frame, 0) for frame in range(120))
     assert any(mine.take("box", there, frame, 0) for frame in range(120, 240))
 

@@ -25,7 +25,7 @@ def pose(x: float, y: float, z: float = 0.2) -> Array:
 
 
 def middles(scenery: Scenery, place: tuple[float, float, float]) -> list[list[float]]:
-    """Middles of the cuboids within half a metre of a place."""
+    """Middles of the cuboids within half a meter of a place."""
     return scenery.near(0, np.array(place), 0.5).centre.round(6).tolist()
 
 

@@ -29,7 +29,7 @@ from .test_task_machine import CHAIR, OPTIONS
 SEEDS = range(DEVELOPMENT, DEVELOPMENT + 60, 5)
 """Rooms that nothing was trained on and nothing is reported on, one in six without a seat."""
 WALKS = 2.2
-"""Metres a second that no walk of recorded performers exceeds."""
+"""Meters a second that no walk of recorded performers exceeds."""
 
 
 @dataclass(frozen=True)

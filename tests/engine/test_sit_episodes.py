@@ -22,7 +22,7 @@ from .captures import HIP_JOINTS, SEATED, clip_of, keep, sits_down
 from .test_episodes import come_and_go
 
 DEEPEST = 0.02
-"""Metres of a body in a thing that cannot be seen."""
+"""Meters of a body in a thing that cannot be seen."""
 _SIDES = ("Left", "Right")
 _STANDS = 3.6
 """Seconds after which an approach has come to standing, or nearly so."""
@@ -34,7 +34,7 @@ def pool() -> Pool:
 
 
 def sit_of(folder: Path, lower: float = 0.0, back: float = 0.0, stays: float = 0.0) -> Sit:
-    """Who sits on nothing told. lower: metres lower than a chair; back: metres by which the feet are drawn in under
+    """Who sits on nothing told. lower: meters lower than a chair; back: meters by which the feet are drawn in under
     the seat; stays: seconds longer."""
     track, _ = sits_down(come_and_go(0.0))
     seated = np.zeros((len(track), 3))

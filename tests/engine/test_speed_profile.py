@@ -13,8 +13,8 @@ from nsm_blender.rollout.goal_input import Steer
 TIMES = np.linspace(0, 2, 13)
 
 
-def walker(metres: float = 8.0, speed: float | None = None) -> Walker:
-    points = np.array([[0.0, -y, 0.0] for y in np.linspace(0, metres, 81)])
+def walker(meters: float = 8.0, speed: float | None = None) -> Walker:
+    points = np.array([[0.0, -y, 0.0] for y in np.linspace(0, meters, 81)])
     return Walker(Route(points, *np.zeros((2, 81), dtype=bool)), "walk", speed, np.full(81, 9.0))
 
 

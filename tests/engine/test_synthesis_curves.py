@@ -73,7 +73,7 @@ def footsteps():
 def line(
     speed, seconds: float = 4.0, *, fps: float = 30.0, length: float = 50.0, bend: float = 0.0, facing=0.0
 ) -> Shot:
-    """A shot along x; `bend` moves the curve aside around 3 m, by that many metres."""
+    """A shot along x; `bend` moves the curve aside around 3 m, by that many meters."""
     frames = round(seconds * fps) + 1
     x = np.linspace(0, length, 2001)
     points = np.stack((x, bend * np.exp(-(((x - 3) / 0.7) ** 2)), 0 * x), axis=1)

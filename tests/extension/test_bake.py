@@ -69,7 +69,7 @@ def test_a_second_bake_makes_an_action_of_its_own_and_removing_goes_back_one_by_
     assert not bpy.data.actions
 
 
-def test_the_rig_moves_as_the_engine_says_to_a_hundredth_of_a_millimetre(engine):
+def test_the_rig_moves_as_the_engine_says_to_a_hundredth_of_a_millimeter(engine):
     rig, _ = build.shot(engine)
     bpy.ops.nsm.bake()
     assert rig.nsm.report.frames_measured == 40
@@ -119,7 +119,7 @@ def _turned(rig):
     rig.location = (3, -2, 1)
 
 
-def _in_centimetres(rig):
+def _in_centimeters(rig):
     rig.data.transform(Matrix.Scale(100, 4))
     rig.scale = (0.01, 0.01, 0.01)
 
@@ -201,7 +201,7 @@ def _with_the_figure_in_inches(rig):
 @pytest.mark.parametrize(
     "change",
     [
-        _turned, _in_centimetres, _parented, _on_a_moving_parent, _constrained_object, _without_inherited_rotation,
+        _turned, _in_centimeters, _parented, _on_a_moving_parent, _constrained_object, _without_inherited_rotation,
         _global_locations, _posed_before, _below_a_root_bone, _below_a_root_bone_with_global_location,
         _with_twist_bones, _in_pose_mode, _hidden_by_the_eye, _with_the_figure_in_inches,
     ],

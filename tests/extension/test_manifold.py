@@ -37,7 +37,7 @@ def baked(engine, extension_module):
 
 
 def largest_difference(recording, rig, motion):
-    """Millimetres between joints and degrees between rotations of a character's animation and a motion."""
+    """Millimeters between joints and degrees between rotations of a character's animation and a motion."""
     found = recording.record(bpy.context, rig).motion
     assert len(found) == len(motion)
     apart = np.linalg.norm(found.positions - motion.positions, axis=-1).max() / MILLIMETRE
@@ -73,7 +73,7 @@ def _without_inherited_rotation(rig):
         rig.data.bones[name].use_inherit_rotation = False
 
 
-def _in_centimetres(rig):
+def _in_centimeters(rig):
     rig.data.transform(Matrix.Scale(100, 4))
     rig.scale = (0.01,) * 3
 
@@ -95,7 +95,7 @@ def _on_a_moving_parent(rig):
         _eulers,
         _below_a_posed_root_bone,
         _without_inherited_rotation,
-        _in_centimetres,
+        _in_centimeters,
         _on_a_moving_parent,
     ],
 )

@@ -125,7 +125,7 @@ def walk(rig, extension_module, tmp_path) -> tuple[Path, object]:
 
 
 def apart(read, made) -> float:
-    """Largest distance in metres of joints, once both begin at the same place facing the same way."""
+    """Largest distance in meters of joints, once both begin at the same place facing the same way."""
     out = []
     for motion in (read, made):
         places = motion.positions - motion.positions[0, 0] * [1, 1, 0]

@@ -39,7 +39,7 @@ def gathered(extension_module):
 
 
 def distance_from_wall(points: np.ndarray) -> float:
-    """Metres between the nearest of places and the wall, on the ground."""
+    """Meters between the nearest of places and the wall, on the ground."""
     apart = np.maximum(np.abs(points[:, :2] - (0.4, -2)) - (1.2, 0.1), 0)
     return float(np.linalg.norm(apart, axis=1).min())
 

@@ -28,7 +28,7 @@ def gathered(extension_module):
 
 @pytest.fixture
 def rig(engine):
-    """A character that walks two metres round a box to A, and looks along +X there."""
+    """A character that walks two meters round a box to A, and looks along +X there."""
     scene = bpy.context.scene
     scene.render.fps, scene.frame_start, scene.frame_end = 30, 1, 220
     bpy.ops.mesh.primitive_cube_add(size=0.5, location=(0, -1.1, 0.25), calc_uvs=False)

@@ -53,7 +53,7 @@ class Made:
 
 @pytest.fixture
 def job(extension_module, engine):
-    """A function that begins to write a bake in which things go along poses, name -> (F, 7) in world metres."""
+    """A function that begins to write a bake in which things go along poses, name -> (F, 7) in world meters."""
     errands, jobs = extension_module("scene.errands"), extension_module("operators.job")
     module, model = extension_module("nsm_blender.motion.motion"), extension_module("nsm_blender.motion.skeleton")
 
@@ -95,7 +95,7 @@ def carried(start: np.ndarray, turn: float = 2.0, lift: float = 0.5) -> np.ndarr
 
 
 def frame_of(obj: bpy.types.Object) -> np.ndarray:
-    """The pose (7,) of an object as Blender shows it now: place in metres, rotation without scale."""
+    """The pose (7,) of an object as Blender shows it now: place in meters, rotation without scale."""
     world = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world
     place, turn, _ = world.decompose()
     return np.array([*(place * bpy.context.scene.unit_settings.scale_length), *turn])
