@@ -109,7 +109,7 @@ class NSM_OT_add_action_key(KeyOperation):
         options={"SKIP_SAVE"},
     )
     use_facing: BoolProperty(
-        name="Own Facing",
+        name="Override Facing",
         description="Look in another direction at the end than the goal's arrow says",
         options={"SKIP_SAVE"},
     )
@@ -222,11 +222,11 @@ class NSM_OT_duplicate_action_key(OnOneKey):
         armature.nsm.key_index = index + 1
 
 
-class NSM_OT_jump_to_action_key(OnOneKey):
+class NSM_OT_go_to_action_key(OnOneKey):
     """Go to the frame at which the key sets off: its own, or where the last bake did"""
 
-    bl_idname = "nsm.jump_to_action_key"
-    bl_label = "Jump to Action Key"
+    bl_idname = "nsm.go_to_action_key"
+    bl_label = "Go to Action Key"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
@@ -264,6 +264,6 @@ CLASSES: tuple[Any, ...] = (
     NSM_OT_remove_action_key,
     NSM_OT_move_action_key,
     NSM_OT_duplicate_action_key,
-    NSM_OT_jump_to_action_key,
+    NSM_OT_go_to_action_key,
     NSM_OT_select_goal,
 )

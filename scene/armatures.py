@@ -85,7 +85,7 @@ def standing(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frame:
     It is where the object puts the rest pose at `frame`, so that one bake does not move the next; or, when the
     binding says so, where the pose that is shown stands. Raises ShotError for one who lies.
     """
-    if binding.of(obj).begin == "POSE":
+    if binding.of(obj).start_pose == "POSE":
         pose = shown(context, obj, rig)
     else:
         world = world_matrices(context, obj, np.array([frame]))[0]
@@ -113,14 +113,14 @@ def _pose(rig: Rig, place: Array, rotations: Array) -> Pose:
 def _blends(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Blends:
     """The poses that the binding asks for."""
     asked = binding.of(obj)
-    if not asked.blend_in and asked.end == "NONE":
+    if not asked.blend_in and asked.end_pose == "NONE":
         return Blends()
     now = shown(context, obj, rig)
     end = None
-    if asked.end == "POSE":
+    if asked.end_pose == "POSE":
         end = now
-    elif asked.end == "ACTION":
-        end = _pose_of(context, obj, rig, asked.end_action)
+    elif asked.end_pose == "ACTION":
+        end = _pose_of(context, obj, rig, asked.end_pose_action)
     return Blends(now, asked.blend_in, end, asked.blend_out)
 
 

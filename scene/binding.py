@@ -34,13 +34,13 @@ ROOT_ITEMS = (
 )
 """What moves over the ground. The numbers are stored in files: never change them."""
 
-BEGIN_ITEMS = (
+START_POSE_ITEMS = (
     ("REST", "Object", "Begin where the object is, as its rest pose faces", 0),
     ("POSE", "Pose", "Begin where the pose that is shown stands, and as it faces", 1),
 )
 """Where a bake of action keys begins. The numbers are stored in files: never change them."""
 
-END_ITEMS = (
+END_POSE_ITEMS = (
     ("NONE", "None", "End as the motion ends", 0),
     ("POSE", "Pose", "End in the pose that is shown when the bake begins", 1),
     ("ACTION", "Action", "End in the pose of an action's first frame, such as a pose asset", 2),
@@ -79,7 +79,7 @@ class NSM_PG_binding(bpy.types.PropertyGroup):
     matches: CollectionProperty(type=NSM_PG_match, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"})
     index: IntProperty(name="Active Joint", description="The joint that is chosen in the list", options=_FIXED)
     root_motion: EnumProperty(
-        name="Moves", description="What moves over the ground", items=ROOT_ITEMS, default="HIPS", options=_FIXED
+        name="Root Motion", description="What moves over the ground", items=ROOT_ITEMS, default="HIPS", options=_FIXED
     )
     root_bone: StringProperty(
         name="Root Bone",
@@ -97,10 +97,10 @@ class NSM_PG_binding(bpy.types.PropertyGroup):
         "elbow bends; the others get the same pose",
         options=_FIXED,
     )
-    begin: EnumProperty(
-        name="Begin At",
+    start_pose: EnumProperty(
+        name="Start Pose",
         description="Where a bake of action keys begins",
-        items=BEGIN_ITEMS,
+        items=START_POSE_ITEMS,
         default="REST",
         options=_FIXED,
     )
@@ -112,11 +112,15 @@ class NSM_PG_binding(bpy.types.PropertyGroup):
         soft_max=60,
         options=_FIXED,
     )
-    end: EnumProperty(
-        name="End In", description="Pose that the motion ends in", items=END_ITEMS, default="NONE", options=_FIXED
+    end_pose: EnumProperty(
+        name="End Pose",
+        description="Pose that the motion ends in",
+        items=END_POSE_ITEMS,
+        default="NONE",
+        options=_FIXED,
     )
-    end_action: PointerProperty(
-        name="End Pose", description="Action whose first frame is the pose to end in", type=bpy.types.Action
+    end_pose_action: PointerProperty(
+        name="End Pose Action", description="Action whose first frame is the pose to end in", type=bpy.types.Action
     )
     blend_out: IntProperty(
         name="Blend Out",

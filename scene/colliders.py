@@ -160,7 +160,7 @@ class NSM_PG_collider(bpy.types.PropertyGroup):
         override=_OVERRIDE,
     )
     angle: FloatProperty(
-        name="Opens By",
+        name="Opening Angle",
         description="Angle to which the leaf opens; positive is counter-clockwise from above",
         subtype="ANGLE",
         default=1.5707963,

@@ -22,7 +22,7 @@ from bpy.props import (
 from .goals import is_goal
 
 ACTION_ITEMS = (
-    ("idle", "Stand", "Stand where one is, looking where the key or the goal says", "PAUSE", 0),
+    ("idle", "Stand", "Stay in place, looking where the key or the goal says", "PAUSE", 0),
     ("walk", "Walk", "Walk to the goal", "FORWARD", 1),
     ("run", "Run", "Run to the goal", "FF", 2),
     ("sit", "Sit", "Sit down on the goal's seat", "USER", 3),
@@ -41,7 +41,7 @@ GAIT_ITEMS = (
 """Gaits on the way. The numbers are stored in files: never change them."""
 
 START_ITEMS = (
-    ("ARRIVAL", "On Arrival", "Set off when the previous key is done; the first one at the first frame", 0),
+    ("ARRIVAL", "After Previous", "Set off when the previous key is done; the first one at the first frame", 0),
     ("FRAME", "At Frame", "Set off at a frame, which has a marker on the timeline", 1),
 )
 """When to set off. The numbers are stored in files: never change them."""
@@ -147,7 +147,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
         update=_forget_problem,
     )
     use_facing: BoolProperty(
-        name="Own Facing",
+        name="Override Facing",
         description="Look in this direction at the end, whatever the goal's arrow says",
         default=False,
         options=_FIXED,

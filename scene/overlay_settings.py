@@ -47,7 +47,7 @@ class NSM_PG_overlay(bpy.types.PropertyGroup):
         update=_sense_again,
     )
     source: PointerProperty(
-        name="Sense From",
+        name="Sensor Origin",
         description="Object that senses, such as an empty to drag about; without one it is the character",
         type=bpy.types.Object,
         update=_sense_again,

@@ -156,7 +156,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
         options=_FIXED,
     )
     loop: BoolProperty(
-        name="Walk Round Again",
+        name="Loop",
         description="On a cyclic curve, go on after the first round",
         default=True,
         options=_FIXED,

@@ -173,7 +173,7 @@ def test_a_bake_walks_to_the_goal_and_tells_how_near_it_came(rig, tmp_path):
     (goal,) = told["goals"]
     assert (goal["goal"], goal["arrived"], goal["error_cm"]) == ("A", key.arrived, told["goal_error_cm"])
     assert any(marker.name == "At A" for marker in rig.animation_data.action.pose_markers)
-    bpy.ops.nsm.jump_to_action_key()
+    bpy.ops.nsm.go_to_action_key()
     assert bpy.context.scene.frame_current == 11
     bpy.ops.nsm.remove_bake()
     assert not rig.nsm.keys[0].was_baked
