@@ -39,7 +39,7 @@ class NSM_OT_synthesize_crowd(JobOperation):
         return False
 
     def start(self, context: bpy.types.Context) -> CrowdJob:
-        """See who is there."""
+        """Find the selected characters and curves."""
         from .synthesis_job import CrowdJob
 
         return CrowdJob(context)

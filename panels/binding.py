@@ -22,7 +22,7 @@ class NSM_UL_matches(bpy.types.UIList):
         _active_data: bpy.types.AnyType,
         _active_property: str,
     ) -> None:
-        """The joint, its bone, and whether one should look at it. The bone is chosen below the list, where its whole
+        """The joint, its bone, and whether the proposal is unsure. The bone is chosen below the list, where its whole
         name fits; here what all names begin with, such as "mixamorig:", would hide the rest.
         """
         split = layout.split(factor=0.42)

@@ -83,7 +83,7 @@ def standing(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frame:
     """Where a bake begins, at the model's size: x, y, z in meters and facing angle.
 
     It is where the object puts the rest pose at `frame`, so that one bake does not move the next; or, when the
-    binding says so, where the pose that is shown stands. Raises ShotError for one who lies.
+    binding says so, where the pose that is shown stands. Raises ShotError for a lying character.
     """
     if binding.of(obj).start_pose == "POSE":
         pose = shown(context, obj, rig)

@@ -57,7 +57,7 @@ _FIXED: set[str] = set()
 
 
 def _chosen(match: Any, _context: bpy.types.Context) -> None:
-    """A bone that somebody chose is sure."""
+    """A bone that the user chose is sure."""
     match.confidence, match.why = 1.0, BY_HAND if match.bone else ""
 
 
@@ -157,7 +157,7 @@ def without(joint: str) -> str:
 
 
 def by_hand(obj: bpy.types.Object) -> dict[str, str | None]:
-    """Joint -> bone that somebody chose in the list, None for one that somebody emptied."""
+    """Joint -> bone that the user chose in the list, None for a row that the user emptied."""
     rows = [row for row in of(obj).matches if row.confidence == 1.0 and row.why == (BY_HAND if row.bone else "")]
     return {row.name: row.bone or None for row in rows}
 

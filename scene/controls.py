@@ -121,7 +121,7 @@ def stretched(obj: bpy.types.Object, inverse: Sequence[Limb]) -> list[str]:
 
 
 def moved_by(obj: bpy.types.Object, name: str) -> str:
-    """The bone by which one sees what the control `name` did: the mesh follows it whatever the switches say."""
+    """The bone that shows what the control `name` did: the mesh follows it whatever the switches say."""
     original = _ORIGINAL + name.replace("_fk", "")
     if name.startswith(_LIMBS) and original in obj.data.bones and _alike(obj, name, original):
         return original

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a bake shows while it runs: a figure of lines, and the boxes and doors that it moves, drawn over the views.
 
-Nothing of it is in the scene: whoever stops the bake finds that untouched.
+Nothing of it is in the scene: a cancelled bake leaves the scene untouched.
 """
 
 from __future__ import annotations

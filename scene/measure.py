@@ -119,7 +119,7 @@ def measure(
 ) -> Iterator[float]:
     """Evaluate the baked rig at many frames and fill in `report`. Yields the share that is done, 0..1.
 
-    The scene's frame is put back before each yield, so that whoever stops here leaves nothing behind.
+    The scene's frame is put back before each yield, so that a caller that stops here leaves nothing behind.
     """
     places: dict[int, tuple[Array, Array]] = {}
     waiting = _order(len(motion))

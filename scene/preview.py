@@ -28,12 +28,13 @@ Engine: TypeAlias = Literal["CYCLES", "BLENDER_WORKBENCH"]
 _TILE = 0.5
 """Meters of a floor tile: a sliding foot shows against it."""
 _BORDER = 6
+"""Pixels between the pictures of a sheet."""
 _ROOM = 0.8
 """Meters that the camera goes back from where a group just fits."""
 _LENS, _NEAR_LENS = 52, 38
-"""Millimeters: the usual lens, and the one that looks at a character between walls,"""
+"""Focal lengths in millimeters of the usual camera and of the near one, which sees a character between walls."""
 _NEAR = 3.4
-"""meters away."""
+"""Meters from the near camera to the character."""
 _COLORS = {
     "light tile": (0.26, 0.29, 0.32, 1.0),
     "dark tile": (0.17, 0.20, 0.23, 1.0),

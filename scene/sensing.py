@@ -15,7 +15,7 @@ from ..nsm_blender.motion.rotations import Array
 from . import colliders, curves, handles, lookup
 
 Shapes = Callable[[bpy.types.Object], Cuboids]
-"""The cuboids of a collider; whoever calls often keeps them."""
+"""Reads the cuboids of a collider; frequent callers cache them."""
 
 
 @dataclass(frozen=True, eq=False)

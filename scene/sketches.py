@@ -17,7 +17,7 @@ _FACES = np.array([(a, *pair) for a, b, c, d in _SIDES for pair in ((b, c), (c, 
 _ARROW = 0.4
 """Meters of an arrow."""
 _SHARE = 0.3
-"""Part of a cell's size that is drawn, so that one sees between them."""
+"""Part of a cell's size that is drawn, so that the gaps between cells show."""
 _ARC = 16
 """Pieces of the arc of a door."""
 

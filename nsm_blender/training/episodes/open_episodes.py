@@ -59,7 +59,7 @@ _ROUNDS = 5
 
 
 class Walks:
-    """Where in a pool one may come to a door: stretches of standing, and straight slow walking."""
+    """Where in a pool the character may come to a door: stretches of standing, and straight slow walking."""
 
     def __init__(self, pool: Pool) -> None:
         self.stands: list[Stand] = stands(pool.tracks, _STOOD)
@@ -133,7 +133,7 @@ def _fault(track: Track, doorway: Doorway, swing: Swing, side: str, colliders: l
     if (fault := unnatural(track)) is not None:
         return fault
     if track.hips[-1, 1] > -0.4:
-        return Fault("nobody goes through", float(track.hips[-1, 1]))
+        return Fault("the character does not go through", float(track.hips[-1, 1]))
     held = slice(swing.touch, swing.release + 1)
     off = np.linalg.norm(palm(track, side)[held] - doorway.grip(swing.angle)[held], axis=1)
     if (value := float(off.max())) > _OFF_HANDLE:
