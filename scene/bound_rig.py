@@ -309,7 +309,8 @@ def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
 
 def _keyed(bones: tuple[str, ...], limbs: list[controls.Limb], root: str | None) -> list[str]:
     """The bones that get keys. A limb of inverse kinematics gets them on both kinds of its controls: the animator
-    can switch from one kind to the other at any frame, and the roll of its bones, which the one kind cannot hold, is not lost.
+    can switch from one kind to the other at any frame, and the roll of its bones, which the one kind cannot hold, is
+    not lost.
     """
     out = [*bones] if root is None else [root, *bones]
     for limb in limbs:

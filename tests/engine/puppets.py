@@ -102,7 +102,7 @@ def axes() -> Array:
 
 
 def standing() -> Array:
-    """The frame input of someone who stands in the rest pose."""
+    """The frame input of a character that stands in the rest pose."""
     out = np.zeros(FRAME.size, dtype=np.float32)
     out[FRAME.joint_position] = STANDING.ravel()
     out[FRAME.joint_rotation] = axes().ravel()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One's own captures: what is told beside a clip replaces what would be fitted, and corrected labels are kept to."""
+"""The user's own captures: what is told beside a clip replaces what would be fitted, and corrected labels are kept to."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def correct(folder: Path, name: str, labels: dict[str, Any]) -> None:
     marks_beside(folder / CLIPS_FOLDER / f"{name}.npz").write_text(json.dumps(labels))
 
 
-def test_one_sits_on_the_seat_that_is_told(tmp_path: Path, sitting: tuple[Track, Array], pool: Pool) -> None:
+def test_the_character_sits_on_the_seat_that_is_told(tmp_path: Path, sitting: tuple[Track, Array], pool: Pool) -> None:
     track, place = sitting
     told = a_seat(place, facing=looking(TURN + 0.1), size=[0.5, 0.42, 0.08])
     keep(tmp_path, clip_of(track, "sits", "ben"), [told])

@@ -235,7 +235,7 @@ def test_the_character_stops_before_a_seat_on_a_free_side_of_it() -> None:
     motion = Bake(shot([ActionKey("walk", "g")], [Goal("g", [1.0, 0.0, 0.0], collider="Chair")], [chair], 9)).motion()
     x, y = motion.root[-1, :2] - [1.0, 0.0]
     assert max(abs(x), abs(y)) == pytest.approx(0.6, abs=0.1)
-    assert x > 0.4 or y > 0.4  # +X is the left of one who sits facing -Y
+    assert x > 0.4 or y > 0.4  # +X is the left of a character that sits facing -Y
     _, radians = off(motion, len(motion) - 1, motion.root[-1, :2], math.atan2(-x, y))
     assert radians < math.radians(15)
 

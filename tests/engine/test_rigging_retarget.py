@@ -336,7 +336,7 @@ def test_a_kick_turns_where_the_engine_has_it(name):
 
 
 def pivoting(degrees_, seconds):
-    """One who stands on the right foot, the left one raised, and turns on the ball of it by so much."""
+    """A character that stands on the right foot, the left one raised, and turns on the ball of it by so much."""
     standing = performed(0.0, seconds=seconds + 2.0, stepping=None)
     t = np.arange(len(standing)) / standing.fps
     local = MODEL_SKELETON.local_rotations(standing.rotations.astype(float))

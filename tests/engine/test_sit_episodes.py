@@ -65,7 +65,7 @@ def seated_frames(episode: Episode) -> Array:
     return np.flatnonzero(episode.touching[:, 2] > 0.5)
 
 
-def test_who_sits_has_the_legs_before_the_seat_and_not_in_it(tmp_path: Path, pool: Pool) -> None:
+def test_a_sitting_body_has_its_legs_before_the_seat_and_not_in_it(tmp_path: Path, pool: Pool) -> None:
     # On a chair the feet were under the seat, where other furniture is solid.
     episodes = made(pool, sit_of(tmp_path, back=0.3), 30)
     assert len(episodes) >= 10

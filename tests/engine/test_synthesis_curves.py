@@ -163,7 +163,7 @@ def test_planted_feet_stand_on_the_ground(sliding):
     np.testing.assert_allclose(MODEL_SKELETON.positions(places[0, :, 0], turned[0]), places[0], atol=1e-6)
 
 
-def test_planting_does_not_jerk(sliding):
+def test_the_foot_lock_does_not_jerk(sliding):
     hips, rotations, contacts = sliding
     before = np.abs(np.diff(MODEL_SKELETON.positions(hips[0], rotations[0]), 2, axis=0)).max()
     after = np.abs(np.diff(plant_feet(hips, rotations, contacts)[0][0], 2, axis=0)).max()

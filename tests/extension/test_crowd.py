@@ -110,7 +110,7 @@ def test_live_synthesis_follows_its_ground(engine, live, change):
     bpy.ops.nsm.live_synthesis()
     (handler,) = live._handlers()
     before = hips(rig, 30)
-    other.location.z = 3  # nobody walks on it
+    other.location.z = 3  # no character walks on it
     bpy.context.view_layer.update()
     assert not bpy.app.timers.is_registered(handler._timer)
     if change == "moved":

@@ -166,7 +166,7 @@ def test_moving_a_hand_turns_the_carrier(gathered):
     obj = wrap(boxes(((-0.2, -0.15, 0), (0.2, 0.15, 0.3))), "carryable")
     left, right = empties(obj)["left"], empties(obj)["right"]
     left.location, right.location = (0, 0.15, 0.15), (0, -0.15, 0.15)
-    # With the left hand at +Y and the right one at -Y, one stands at -X and looks along +X.
+    # With the left hand at +Y and the right one at -Y, the character stands at -X and looks along +X.
     assert gathered(obj).facing == pytest.approx([-1, 0, 0], abs=1e-4)
 
 

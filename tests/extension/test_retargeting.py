@@ -92,7 +92,7 @@ def test_a_bake_ends_in_the_pose_that_was_shown(rig):
 
 
 @pytest.mark.parametrize("begin", ["REST", "POSE"])
-def test_one_begins_where_the_object_or_the_pose_stands_and_as_it_faces(rig, extension_module, begin):
+def test_the_motion_begins_where_the_object_or_the_pose_stands_and_as_it_faces(rig, extension_module, begin):
     armatures = extension_module("scene.armatures")
     rig.location, rig.rotation_euler = (1, 2, 0.5), (0, 0, 1.2)
     rig.nsm.binding.start_pose = begin

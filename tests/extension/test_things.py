@@ -352,7 +352,7 @@ def test_what_the_next_bake_leaves_alone_stays_where_it_is_by_itself(rig, job, r
     assert_follows(box, np.array(places))
 
 
-def test_one_takes_what_another_has_put_down_and_each_can_be_baked_again(rig, job, resting, engine):
+def test_a_character_takes_what_another_has_put_down_and_each_can_be_baked_again(rig, job, resting, engine):
     box = bpy.data.objects["Box"]
     start = resting(rig)["Box"]
     first = carried(start[0])
