@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user's own captures: what is told beside a clip replaces what would be fitted, and corrected labels are kept to."""
+"""The user's own captures: what is told beside a clip replaces what would be fitted; corrected labels are kept to."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def hands(thing: Collider) -> Hands:
 
 
 def at_handle(opening: float, off: float = LEVER, touching: float = 1.0) -> Body:
-    """A character with the left palm before the lever of the door, as it is when it stands open by an angle about +Z."""
+    """A character with the left palm before the lever of the door that stands open by an angle about +Z."""
     c, s = np.cos(opening), np.sin(opening)
     x, y = 0.75, off
     body = Body()

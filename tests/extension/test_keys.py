@@ -281,9 +281,7 @@ def test_the_panel_shows_the_list_and_what_is_wrong_with_the_chosen_key(rig):
     bpy.ops.nsm.add_action_key(goal="A", frame=10)
     bpy.ops.nsm.add_action_key(action="sit", goal="B")
     assert {"Walk A", "10", "Sit B", "After Previous", "Check", "Show Routes"} <= set(drawn("NSM_PT_action_keys"))
-    rig.nsm.keys[
-        1
-    ].problem = "There is no seat at this goal, so the character cannot sit down there; choose another goal."
+    rig.nsm.keys[1].problem = "There is no seat at this goal, so sitting down there is impossible; choose another."
     shown = " ".join(drawn("NSM_PT_action_keys"))
     assert rig.nsm.keys[1].problem in shown
     assert "Bakes 2 action keys." in drawn("NSM_PT_bake")
