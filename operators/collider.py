@@ -116,7 +116,7 @@ class _OnColliders(Operation):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be one."""
+        """There has to be a selected collider."""
         if not chosen(context):
             cls.poll_message_set("Select a collider first")
             return False

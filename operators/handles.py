@@ -54,7 +54,7 @@ class _OnHandles(Operation):
         return {"FINISHED"}
 
     def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
-        """What one of them is to be. Nothing is written yet; raises ColliderError."""
+        """The new handles of a selected collider. Nothing is written yet; raises ColliderError."""
         raise NotImplementedError
 
 

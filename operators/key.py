@@ -122,7 +122,7 @@ class NSM_OT_add_action_key(KeyOperation):
         options={"SKIP_SAVE"},
     )
     route: StringProperty(
-        name="Route", description="Name of a curve to follow; without one a way is found", options={"SKIP_SAVE"}
+        name="Route", description="Name of a curve to follow; without a curve a path is found", options={"SKIP_SAVE"}
     )
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:

@@ -90,7 +90,7 @@ class NSM_OT_remove_strike(_OnCharacter):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be one."""
+        """There has to be a strike in the list."""
         if not super().poll(context):
             return False
         armature = lookup.character(context)

@@ -73,7 +73,7 @@ class NSM_PT_action_keys(_Panel):
 
 
 class NSM_PT_navigation(_Panel):
-    """How the character finds its ways."""
+    """How the character finds its paths."""
 
     bl_label = "Navigation"
     bl_parent_id = "NSM_PT_action_keys"

@@ -248,7 +248,7 @@ def _places(state: _State, place: Array) -> Array:
 
 
 def _best(i: int, nearest: Sequence[int], still: Array, moved: Array, enough: float) -> tuple[int, Array, float]:
-    """Whom a frame moved with, how it lies relative to it, and by how much it did not move with it.
+    """The carrier that a frame moved with, how the frame lies relative to it, and by how much it did not move with it.
 
     The bones `nearest` are taken first when they move it well `enough`: two bones with their heads at one place
     are both near to each other, though neither carries the other.

@@ -14,7 +14,7 @@ from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.shot.goals import ActionKey
 from ..nsm_blender.shot.shot import PathFollow, Shot
-from . import actions, arrivals, curves, errands, goals, keys, pieces, schedule
+from . import actions, arrivals, curves, gather_keys, goals, keys, pieces, schedule
 from .armatures import Rig
 from .properties import of_object, of_scene
 
@@ -65,7 +65,7 @@ def _set_time(context: bpy.types.Context, shot: Shot) -> None:
 
 def _move_to(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, start: list[float]) -> None:
     """Move the character's object so that it begins at `start`."""
-    now = errands.start_of(context, armature, rig, np.array([context.scene.frame_start]))
+    now = gather_keys.start_of(context, armature, rig, np.array([context.scene.frame_start]))
     size = rig.scale / curves.meters_per_unit(context.scene)
     here, there = (Vector(place[:3]) * size for place in (now, start))
     turn = Matrix.Rotation(start[3] - now[3], 4, "Z")

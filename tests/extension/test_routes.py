@@ -34,7 +34,7 @@ def polyline(extension_module):
 @pytest.fixture
 def gathered(extension_module):
     """A function that gives the action keys as the engine gets them."""
-    module = extension_module("scene.errands")
+    module = extension_module("scene.gather_keys")
     return lambda rig: module.gather(bpy.context, rig).shot.keys
 
 

@@ -22,7 +22,7 @@ from .snapshot import difference, snapshot
 @pytest.fixture
 def gathered(extension_module):
     """A function that describes what a bake of an armature does."""
-    module = extension_module("scene.errands")
+    module = extension_module("scene.gather_keys")
     return lambda rig: module.gather_shot(bpy.context, rig).shot
 
 

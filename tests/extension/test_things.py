@@ -54,11 +54,11 @@ class Made:
 @pytest.fixture
 def job(extension_module, engine):
     """A function that begins to write a bake in which things go along poses, name -> (F, 7) in world meters."""
-    errands, jobs = extension_module("scene.errands"), extension_module("operators.job")
+    gather_keys, jobs = extension_module("scene.gather_keys"), extension_module("operators.job")
     module, model = extension_module("nsm_blender.motion.motion"), extension_module("nsm_blender.motion.skeleton")
 
     def begin(rig, **poses):
-        gathered = errands.gather_shot(bpy.context, rig)
+        gathered = gather_keys.gather_shot(bpy.context, rig)
         skeleton, count = model.MODEL_SKELETON, len(gathered.frames)
         places = skeleton.rest_positions() + np.array([0, 0, model.HIPS_HEIGHT])
         rotations = np.zeros((count, len(skeleton), 4), np.float32)
@@ -80,7 +80,7 @@ def job(extension_module, engine):
 @pytest.fixture
 def resting(extension_module):
     """A function that gives the poses (F or 1, 7) of colliders as a bake of `rig` would find them."""
-    module = extension_module("scene.errands")
+    module = extension_module("scene.gather_keys")
     return lambda rig: {thing.name: thing.poses for thing in module.gather_shot(bpy.context, rig).shot.colliders}
 
 
