@@ -12,8 +12,8 @@ import numpy as np
 
 from ..nsm_blender import Array, Bake, Motion, SceneBake, ShotError, Work, begin_bake, find_problems
 from ..scene import actions, armatures, curves, ghosts, keys, layers, measure, things
-from ..scene.gather_keys import gather_shot
 from ..scene.gather import Gathered
+from ..scene.gather_keys import gather_shot
 from .check import described, model_of
 
 _CHANNELS = 8

@@ -27,6 +27,7 @@ _TURN, _SHIFT = 0.4, 0.05
 _ANGLE, _PLACE = 2e-3, 2e-4
 """How well a frame has to move with its carrier: as a matrix entry, and a share of the rig's height."""
 _SEED = 7
+"""Seed of the turns, so that a rig is always described alike."""
 
 FIXED = -1
 """Stands for the armature itself as a carrier."""

@@ -32,12 +32,15 @@ _COLORS = {
 }
 """Colors of the roles, as linear RGB."""
 _ALPHA, _ALPHA_SELECTED, _ALPHA_OFF = 0.45, 0.95, 0.12
+"""Opacity of a collider's lines: enabled, selected, disabled."""
 _HANDLES = (1.0, 0.35, 0.55, 1.0)
+"""Color of the handles' lines, as linear RGBA."""
 _SENSED = {True: (1.0, 0.45, 0.1), False: (0.2, 0.6, 1.0)}
 """Colors of the environment's spheres and of the interaction's cells."""
 _OPAQUE = 0.5
 """Opacity of a sensor's cell whose value is 1."""
 _FAINT = (1.0, 1.0, 1.0, 0.12)
+"""Color of the dots in a sensor's cells that sense nothing, as linear RGBA."""
 
 
 @dataclass(eq=False)

@@ -16,6 +16,7 @@ _MARK = "nsm_route"
 _SPACING = 0.5
 """Meters between the points of a curve: near enough for the way, far enough apart to edit."""
 _RESOLUTION = 12
+"""Segments of the evaluated spline between two points of a route's curve."""
 
 
 def is_own(obj: bpy.types.Object | None) -> bool:

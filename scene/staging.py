@@ -18,7 +18,8 @@ from . import actions, arrivals, curves, gather_keys, goals, keys, pieces, sched
 from .armatures import Rig
 from .properties import of_object, of_scene
 
-_COLOUR = (0.45, 0.47, 0.50, 1.0)
+_COLOR = (0.45, 0.47, 0.50, 1.0)
+"""Color of the loaded colliders' material, as linear RGBA."""
 _ROTATION = slice(3, 7)
 _PLACE = slice(0, 3)
 
@@ -80,7 +81,7 @@ def _colliders(
     if not shot.colliders:
         return {}
     unit = 1 / curves.meters_per_unit(context.scene)
-    material = pieces.material("Collider", _COLOUR)
+    material = pieces.material("Collider", _COLOR)
     made = {}
     for thing in (scaled(collider, rig.scale) for collider in shot.colliders):
         obj = bpy.data.objects.new(thing.name, pieces.mesh_of_cuboids(thing.name, thing.cuboids, unit))

@@ -22,7 +22,9 @@ _FLAT = 0.01
 _SPACING = 0.05
 """Meters between the places at which a curve's height is known."""
 _AT_ONCE = 4096
+"""Number of places whose distances to the curves are computed at once, which bounds the memory."""
 _FAR = 1e4
+"""Height in world units from which rays are cast down on the ground's surface."""
 _FINGERPRINT = 16
 """Digits of a fingerprint."""
 

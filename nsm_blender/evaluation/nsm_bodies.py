@@ -15,7 +15,9 @@ from ..motion.motion import Motion
 from ..motion.rotations import Array, conjugate, multiply, to_exponential_map
 
 _ACTIVE = 0.2
+"""Action label above which a frame belongs to an action that touches its thing."""
 _EVERY = 3
+"""Frames at 60 fps between two measurements of the depth."""
 
 
 def penetration(motion: Motion, surroundings: Surroundings, used: Sequence[str]) -> Array:

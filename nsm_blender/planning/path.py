@@ -12,7 +12,9 @@ from ..motion.rotations import Array
 SPACING = 0.02
 """Meters between the points of the resampled curve."""
 _TANGENT_SPAN = 0.05
+"""Meters before and behind a point between which its heading is taken."""
 _SEARCH = 0.6
+"""Meters of arc length before and behind the last nearest point in which the next is searched."""
 
 
 class GroundPath:

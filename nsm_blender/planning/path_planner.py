@@ -24,6 +24,7 @@ from .speed_profile import Walker
 from .velocity_constraints import Berth
 
 _ASIDE = sorted(range(-3, 4), key=abs)
+"""Steps of 20 cm to either side that are tried, the smallest first."""
 BESIDE = sorted(((out / 10, aside / 5) for out in range(4) for aside in _ASIDE), key=lambda by: math.hypot(*by))
 """Meters further out and aside from where its handles say that the character stands before a thing, the nearest first:
 the thing may be wider than they tell, or others stand close by."""

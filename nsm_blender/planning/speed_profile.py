@@ -39,16 +39,18 @@ PACES = {
     "jog": Pace(2.7, 1.4, 0.2, 0.75, 1.25),
     "crouch": Pace(0.7, 1.1, 0.0, 0.65, 1.25),
 }
+"""How each gait goes along a way, measured on the PFNN's walks through rooms."""
 SIDEWAYS = 0.5
-"""m/s that are asked for sideways through a gap; the PFNN goes at 0.7, and slower ones make it hesitate."""
+"""Speed in m/s commanded sideways through a gap: the PFNN then goes at 0.7, and hesitates at slower commands."""
 SLOWEST = 0.45
-"""m/s in the sharpest bend and the narrowest gap, and at the end of the way."""
+"""Least speed in m/s: in the sharpest bend, in the narrowest gap, and at the end of the way."""
 GAINING = 1.3
-"""m/s^2 with which the character sets off."""
+"""Acceleration in m/s^2 with which the character sets off."""
 HOLDING_BACK, SLOWEST_SHARE = 0.8, 0.25
 """Share of the excess over the way's speed that is taken off what is asked for, and what is left of that at least."""
 STROLL, ROOM = 0.9, 0.3
-"""m/s where there is no more room than the body needs, and meters beyond its radius at which it goes freely."""
+"""Speed in m/s where there is just enough room for the body, and meters of room beyond its radius from which the
+character goes freely."""
 CROSS_TRACK_GAIN = 3.0
 """Times the offset from the way by which the way is asked for farther over: the network cuts and overshoots bends."""
 _STEP, _BEND = 0.05, 0.25

@@ -35,14 +35,15 @@ NEAR = 1.8
 NEAR_USE = 0.5
 """Meters of way left from which a character that gets no nearer goes on to put down what it carries."""
 HOVERS = 0.7
-"""Seconds without getting nearer after which the character is taken to be there, if it nearly is."""
+"""Seconds without getting nearer after which a character that is nearly there counts as arrived."""
 GETS_ON = 0.1
-"""Meters nearer to the end of the way that count as getting on."""
+"""Meters by which the character must come nearer to the end of the way to count as making progress."""
 PATIENCE = 4.0
-"""Seconds after which a stop or a turn is as good as it gets, and a character that gets nowhere is stuck."""
+"""Seconds after which a stop or a turn is taken as it is, and a character without progress counts as stuck."""
 LONGEST = 15.0
-"""Seconds after which what is done with a thing has failed."""
+"""Seconds after which an action with a thing counts as failed."""
 SECOND_TRIES = 1
+"""Number of times that the character tries again after a failure with a thing."""
 PAUSE = 0.8
 """Seconds that the character stands before it tries again."""
 BALKING, MOST_TURNS = 1.0, 2

@@ -22,7 +22,7 @@ from .carry import load_of
 from .protocol import Posture
 
 STILL = 0.12
-"""m/s of the root below which the character stands still."""
+"""Speed in m/s of the root below which the character stands still."""
 AT_END = 0.2
 """Meters of way left at which the character comes to a stop."""
 NEARLY = 0.28

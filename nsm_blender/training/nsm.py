@@ -82,7 +82,7 @@ class Settings:
     batch: int = 1024
     """Frames in a step, in sequences of `unroll`."""
     half: bool = True
-    """bfloat16 for the products: twice as fast where the processor has it."""
+    """Whether matrix products use bfloat16, twice as fast on processors that support it."""
     learning_rate: float = 1e-3
     weight_decay: float = 2.5e-3
     first_cycle: int = 3

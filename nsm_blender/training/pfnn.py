@@ -33,7 +33,7 @@ class Settings:
     keep: float = 0.7
     """Dropout's retention probability."""
     l1: float = 0.01
-    """gamma of eq. 8, on the mean absolute weight."""
+    """Factor gamma of eq. 8 on the mean absolute weight."""
     noise: float = 0.0
     """Standard deviation of noise on the normalized joint inputs: the rollout's own errors, rehearsed."""
     seed: int = 1

@@ -47,7 +47,7 @@ class Settings:
     learning_rate: float = 1e-3
     final_learning_rate: float = 1e-5
     l1: float = 0.1
-    """alpha of eq. 5, on the mean absolute weight."""
+    """Factor alpha of eq. 5 on the mean absolute weight."""
     speed_weight: float = 0.0
     """Weight of the squared error of the joints' speeds: how much sharper than the mean motion it should be."""
     slide_weight: float = 0.0
