@@ -73,7 +73,7 @@ class NSM_OT_read_contact_markers(Operation):
         return False
 
     def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Read them into the list, and remove them."""
+        """Read the markers into the list, and remove them from the timeline."""
         armature = lookup.character(context)
         assert armature is not None
         found = contact_markers.read(context.scene, armature)

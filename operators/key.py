@@ -27,7 +27,7 @@ class KeyOperation(Operation):
     """
 
     needs_key = True
-    """Whether there has to be a key already."""
+    """Whether the operator needs a key in the list."""
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -184,7 +184,7 @@ class NSM_OT_remove_action_key(OnOneKey):
 
 
 class NSM_OT_move_action_key(OnOneKey):
-    """Do this earlier or later than the other keys"""
+    """Move the key up or down in the list: its action is done earlier or later"""
 
     bl_idname = "nsm.move_action_key"
     bl_label = "Move Action Key"
@@ -197,7 +197,7 @@ class NSM_OT_move_action_key(OnOneKey):
     )
 
     def change(self, _context: bpy.types.Context, armature: bpy.types.Object) -> None:
-        """Swap it with its neighbor, if there is one."""
+        """Swap the key with its neighbor, if there is one."""
         index, listed = self.found(armature), keys.of_character(armature)
         target = index + (-1 if self.direction == "UP" else 1)
         if not 0 <= target < len(listed):
@@ -214,7 +214,7 @@ class NSM_OT_duplicate_action_key(OnOneKey):
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, _context: bpy.types.Context, armature: bpy.types.Object) -> None:
-        """Copy it to the end and move it up."""
+        """Copy the key to the end of the list and move the copy up."""
         index, listed = self.found(armature), keys.of_character(armature)
         new = listed.add()
         keys.copy(listed[index], new)

@@ -71,7 +71,7 @@ class NSM_OT_add_strike(_OnCharacter):
     bl_label = "Add Strike"
 
     def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Add it."""
+        """Add the strike at the current frame."""
         armature = lookup.character(context)
         assert armature is not None
         settings = of_character(armature).strike
@@ -100,7 +100,7 @@ class NSM_OT_remove_strike(_OnCharacter):
         return True
 
     def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Remove it; the one before it is chosen."""
+        """Remove the strike; the strike before it is chosen."""
         armature = lookup.character(context)
         assert armature is not None
         settings = of_character(armature).strike

@@ -64,7 +64,7 @@ def ground_of(
 
 
 def asked_for(context: bpy.types.Context, armature: bpy.types.Object, gathered: Gathered) -> str:
-    """All that determines a synthesis, in short."""
+    """A digest of everything that determines a synthesis."""
     ground = of_character(armature).synthesis.ground
     surface = terrain.fingerprint(context, ground) if ground is not None else ""
     return f"{gathered.shot.hash()} {options(armature)} {surface}"

@@ -109,5 +109,5 @@ class Actor(ABC):
         return False
 
     def fork(self) -> Self:
-        """Another one that goes on from here on its own."""
+        """A copy of the actor that goes on from here on its own."""
         raise NotImplementedError

@@ -125,7 +125,7 @@ class TaskMachine(Generic[A]):
         self.outcomes = [*self.outcomes[: self.number], *fresh[self.number :]]
 
     def fork(self) -> TaskMachine[A]:
-        """Another one that goes on from here on its own."""
+        """A copy of the machine that goes on from here on its own."""
         out = copy.copy(self)
         out.actor = self.actor.fork()
         out.outcomes = [replace(outcome) for outcome in self.outcomes]
@@ -133,7 +133,7 @@ class TaskMachine(Generic[A]):
         return out
 
     def resumed(self, shot: Shot) -> TaskMachine[A]:
-        """Another one that goes on from here with the keys of a shot that differs only in keys that are not begun."""
+        """A copy of the machine that goes on from here with the keys of a shot that differs only in keys not begun."""
         out = self.fork()
         out._play(shot)
         return out

@@ -59,7 +59,7 @@ class NsmActor(Actor):
         self.hands.follow(self.character, self.character.frame - 1)
 
     def fork(self) -> Self:
-        """Another one that goes on from here on its own."""
+        """A copy of the actor that goes on from here on its own."""
         out = copy.copy(self)
         out.character = self.character.fork()
         out.scenery = out.character.scenery

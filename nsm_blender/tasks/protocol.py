@@ -188,7 +188,7 @@ class Task:
         return out
 
     def in_sector(self, aim: Reach, place: Array) -> bool:
-        """Whether a place (2,) is where those come from who use the thing of an aim: behind their facing."""
+        """Whether a place (2,) lies within the sector behind the facing of an aim, from which its thing is used."""
         away, front = place - aim.place[:2], -direction(np.array(aim.facing))
         return float(away @ front) > math.cos(self.sector) * float(np.linalg.norm(away))
 

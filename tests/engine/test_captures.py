@@ -80,7 +80,7 @@ def test_the_character_sits_on_the_seat_that_is_told(tmp_path: Path, sitting: tu
     keep(tmp_path, clip_of(track, "sits", "ben"), [told])
     (sit,) = recorded_sits(tmp_path)
     assert sit.subject == "ben" and sit.seat_height == pytest.approx(place[2], abs=0.01)
-    # Who sits is turned from the way the seat faces.
+    # The sitter is turned from the way the seat faces.
     assert sit.track.root()[round(sum(sit.seated) / 2), 3] == pytest.approx(-0.1, abs=0.03)
     made = (sit_episode(pool, [sit], np.random.default_rng(seed), "sit") for seed in range(40))
     episode = next(e for e in made if isinstance(e, Episode) and e.colliders[0].name.endswith("seat"))

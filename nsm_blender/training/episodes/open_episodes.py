@@ -74,7 +74,7 @@ def open_episode(pool: Pool, walks: Walks, rng: np.random.Generator, name: str) 
     core = _before(core, doorway, rng)
     closed, open_ = Surroundings(doorway.at(0.0)).at(0), Surroundings(doorway.at(1.5)).at(0)
     approach, _ = pool.before(core, float(rng.uniform(1.5, 4.0)), rng, closed)
-    # Whoever pushes follows the leaf; it is out of the way when the body comes.
+    # A pushing character follows the leaf, which is out of the way when the body comes.
     departure, _ = pool.after(core, float(rng.uniform(2.8, 4.0)), rng, open_, far=_THROUGH, along=np.array([0.0, -1.0]))
     track = joined([approach, core, departure])
     touch = len(approach) + still
