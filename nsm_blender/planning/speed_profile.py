@@ -156,7 +156,7 @@ class Walker:
         return float(self._speed.max())
 
     @property
-    def squeezes(self) -> bool:
+    def goes_sideways(self) -> bool:
         """Whether the character is in a gap, or has one before it, through which it goes sideways."""
         return bool((self._aside[self._s >= self.along] > 0.5).any())
 

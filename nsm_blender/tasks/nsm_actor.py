@@ -157,7 +157,7 @@ class NsmActor(Actor):
     def looks_ahead(self) -> bool:
         """Whether it looks along its way, and has no gap before it."""
         assert self._steer is not None
-        return self._steer.looks_along(self.root) > 0 and not self.walker.squeezes
+        return self._steer.looks_along(self.root) > 0 and not self.walker.goes_sideways
 
     def balks(self) -> bool:
         """Whether it is turned away from its way with something in the hands."""

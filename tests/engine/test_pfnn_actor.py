@@ -58,10 +58,10 @@ SHOTS = {
     "late": lambda: shot([ActionKey("walk", "g", start=45)], [Goal("g", [0.0, 0.0, 0.0])], [], 6),
     "beneath": lambda: beneath(1.45),
     "far beneath": lambda: beneath(1.32),
-    "a squeeze": lambda: squeeze(0.45),
-    "a tight squeeze": lambda: squeeze(0.42),
-    "a squeeze from the side": lambda: squeeze(0.45, [-0.7, 1.5, 0.0, 0.0]),
-    "a squeeze at once": lambda: squeeze(0.45, [-0.55, 0.0, 0.0, math.pi / 2]),
+    "a narrow gap": lambda: narrow_gap(0.45),
+    "a tight gap": lambda: narrow_gap(0.42),
+    "a narrow gap from the side": lambda: narrow_gap(0.45, [-0.7, 1.5, 0.0, 0.0]),
+    "a narrow gap at once": lambda: narrow_gap(0.45, [-0.55, 0.0, 0.0, math.pi / 2]),
 }
 
 
@@ -71,7 +71,7 @@ def beneath(low: float) -> Shot:
     return shot([ActionKey("walk", "g")], [Goal("g", [2.3, 0.0, 0.0])], [*pen(), beam], 10)
 
 
-def squeeze(gap: float, start: list[float] | None = None) -> Shot:
+def narrow_gap(gap: float, start: list[float] | None = None) -> Shot:
     """A walk through a gap in a wall across the whole pen."""
     things = [*pen(), wall("Low", (0.0, -2.0), (0.0, -gap / 2)), wall("High", (0.0, gap / 2), (0.0, 2.0))]
     return shot([ActionKey("walk", "g")], [Goal("g", [2.0, 0.0, 0.0])], things, 10, start=start or [-2.0, 0, 0, 1.57])
@@ -178,7 +178,7 @@ def test_the_crown_goes_beneath_a_beam(name: str, low: float) -> None:
     assert foot_slide(motion) < 3.0
 
 
-@pytest.mark.parametrize("name", [name for name in SHOTS if "squeeze" in name])
+@pytest.mark.parametrize("name", [name for name in SHOTS if " gap" in name])
 def test_the_character_goes_sideways_through_a_narrow_gap_and_touches_nothing(name: str) -> None:
     motion, things = baked(name), Surroundings(SHOTS[name]().colliders)
     assert motion.meta["keys"][0]["error_cm"] < 10
@@ -249,7 +249,7 @@ def test_what_is_not_done_at_the_end_of_the_shot_says_so() -> None:
     assert first["error_cm"] > 50
 
 
-@pytest.mark.parametrize("name", ["there and back", "crouching", "late", "beneath", "a squeeze"])
+@pytest.mark.parametrize("name", ["there and back", "crouching", "late", "beneath", "a narrow gap"])
 def test_when_a_key_will_be_done_is_foreseen_within_what_is_left_open(name: str) -> None:
     for one, key in zip(foresee(SHOTS[name]()), baked(name).meta["keys"], strict=True):
         assert one.early <= key["done"] <= 2 * one.done - one.early
