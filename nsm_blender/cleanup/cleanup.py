@@ -86,15 +86,14 @@ def posed(
         places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
     room = Room(record, hands, colliders, things, rate)
     before = places, planted
-    body = WholeBody(
-        places, planted, _wanted(room, places, planted, root, contacts, hands, seatings, by_name, things, rate)
-    )
+    aims = _wanted(room, places, planted, root, contacts, hands, seatings, by_name, things, rate)
+    body = WholeBody(places, planted, aims)
     moves = stood(body.displacements(), body.stands)
     places, rotations = body.posed(moves)
     root[:, :2] += moves[:, HIPS][:, :2]
     targets = HandTargets(places, rotations)
-    for hold in hands.holds:
-        targets.hold(hold, things[hold.name])
+    for hold, load in zip(hands.holds, aims.loads, strict=True):
+        targets.hold(hold, load.moved(before[0], places), things[hold.name])
     for seating in seatings:
         targets.rest(seating, by_name[seating.aim.thing], record.contacts, rate)
     for grip in hands.grips:

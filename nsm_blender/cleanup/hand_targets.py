@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..geometry.colliders import Collider, Cuboids
+from ..geometry.colliders import PLACE, Collider, Cuboids
 from ..geometry.collision import Balls, Obstacles
 from ..geometry.roles import Carryable
 from ..geometry.scene_state import pose_at, to_world
@@ -77,7 +77,7 @@ def carrying(
 
     balls = Balls(np.zeros(len(own)), np.zeros(len(own), dtype=int), gives)
     itself = Obstacles([collider], [poses], held[:, None], -np.inf)
-    return at, Load(held, to_world(own, poses[:, None]), palms[0] - palms[1], obstacles, balls, itself)
+    return at, Load(held, poses, to_world(own, poses[:, None]), palms[0] - palms[1], obstacles, balls, itself)
 
 
 def gripping(grip: Grip, places: Array, rotations: Array, poses: Array) -> At:
@@ -121,23 +121,20 @@ class HandTargets:
         self._shift = {side: np.zeros((len(places), 3)) for side in ARMS}
         self._weight = {side: np.zeros(len(places)) for side in ARMS}
 
-    def hold(self, hold: Hold, poses: Array) -> None:
-        """Put the palms on a box while it is held, and the box, in place, between them; where it was taken and where it
-        is left it lies in its place."""
+    def hold(self, hold: Hold, carried: Array, poses: Array) -> None:
+        """Put the palms on a box while it is held, and the box, in place, where it was carried, (T, 7); where it was
+        taken and where it is left it lies in its place."""
         count = len(poses)
         last = count if hold.left is None else hold.left
         blend = min(SPREAD, (last - hold.taken) / 2)
-        frames = slice(hold.taken, last)
-        middle, angle = between_palms(self._places, self._rotations)
-        # As far from the hands as it was in its place, and will be, which fades within a second: else it would be on
-        # its way ahead of hands that still come down, or stay behind those that rise.
-        away = _faded(count, hold.taken, hold.taken + blend)
-        off, turn = _missed(middle, angle, hold.taken, hold.handles, hold.lying, away)
+        # What it is off its place where it is taken, or left, fades within a second.
+        carried = carried.copy()
+        off = _faded(count, hold.taken, hold.taken + blend)[:, None] * (hold.lying - carried[hold.taken])[PLACE]
         if hold.goal is not None:
             put = 1 - _faded(count, last - blend, last)
-            more = _missed(middle, angle, last - 1, hold.handles, hold.goal, put)
-            off, turn = off + more[0], turn + more[1]
-        poses[frames] = carried_pose(hold.handles, hold.lying, (middle + off)[frames], (angle + turn)[frames])
+            off += put[:, None] * (hold.goal - carried[last - 1])[PLACE]
+        carried[:, PLACE] += off
+        poses[hold.taken : last] = carried[hold.taken : last]
         self._press(hold, poses, last)
 
     def _press(self, hold: Hold, poses: Array, last: int) -> None:
@@ -203,16 +200,6 @@ class HandTargets:
             # The hand keeps its own direction, so that its palm goes where its wrist goes.
             rotations[moved, upper], rotations[moved, middle] = turned[moved], bent[moved]
         return MODEL_SKELETON.positions(self._places[:, 0], rotations), rotations
-
-
-def _missed(
-    middle: Array, angle: Array, frame: int, grasp: Carryable, pose: Array, share: Array
-) -> tuple[Array, Array]:
-    """By how much a box at a pose (7,) is off the middle (T, 3) and angle (T,) between the palms in a frame, metres
-    (T, 3) and radians (T,): so much of it as `share` (T,) says."""
-    wanted, square = grasp_of(grasp, pose)
-    out: Array = share[:, None] * (wanted - middle[frame])
-    return out, share * float(wrap_angle(square - angle[frame]))
 
 
 def _faded(count: int, start: float, end: float) -> Array:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..geometry.body import CAPSULES
+from ..geometry.colliders import PLACE
 from ..geometry.collision import Balls, Contacts, Gives, Obstacles
 from ..motion.filters import highest_around, runs
 from ..motion.foot_lock import Stances
@@ -132,17 +133,24 @@ class By:
 class Load:
     """A thing that moves with the mean of both wrists while it is held, (T,).
 
-    points: (T, N, 3) of its surface in the motion as it is. apart: (T, 3) meters by which the left wrist is to move
+    poses: (T, 7) in the motion as it is. points: (T, N, 3) of its surface at these. apart: (T, 3) meters by which the left wrist is to move
     farther than the right. obstacles: what the points of its surface may meet. itself: the thing as it moves in the
     motion as it is, for the body that may meet it.
     """
 
     held: Array
+    poses: Array
     points: Array
     apart: Array
     obstacles: Obstacles
     surface: Balls
     itself: Obstacles
+
+    def moved(self, before: Array, after: Array) -> Array:
+        """Its poses (T, 7) where a body with joints at places (T, J, 3) is moved to others."""
+        out = self.poses.copy()
+        out[:, PLACE] += (after - before)[:, _WRISTS].mean(axis=1)
+        return out
 
 
 @dataclass(frozen=True, eq=False)
