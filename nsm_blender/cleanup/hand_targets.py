@@ -59,7 +59,7 @@ def carrying(
         turn += weight * float(wrap_angle(grasp_of(hold.handles, pose)[1] - angle[frame]))
     poses = carried_pose(hold.handles, hold.lying, middle, angle + turn)
     held = np.zeros(count, dtype=bool)
-    held[hold.taken : last] = True
+    held[hold.taken + FIRM : max(last - FIRM, 0)] = True
     at, palms = [], []
     for side, face in (("Left", hold.handles.left), ("Right", hold.handles.right)):
         wrist = places[:, MODEL_SKELETON.index(side + "Hand")]

@@ -74,11 +74,11 @@ STEPS = 60
 DAMPING = 1.0
 """Weight of a control point's change in the first step, per m^2,"""
 CONVERGED = 0.005
-"""Share of the cost that the last step takes off at most."""
+"""Share of the cost that the last step, in its whole length, takes off at most."""
 FARTHEST = 0.08
 """Meters, or radians, by which a displacement changes in one step: a longer one meets other things."""
-EASED, HARDENED, LEAST = 0.5, 8.0, 0.02
-"""times so much after a step that lowers the cost, after one that does not (Levenberg and Marquardt), and at least."""
+EASED, HARDENED = 0.5, 8.0
+"""times so much after a step that lowers the cost, and after one that does not (Levenberg and Marquardt)."""
 STRETCH = {"Foot": 0.985, "Hand": 0.97}
 """Shares of their lengths to which legs and arms stretch, if the motion does not stretch them farther."""
 MARGIN = 50
@@ -237,17 +237,17 @@ class WholeBody:
     def _solved(self, frames: Array) -> Array:
         curves = Displacement(len(frames), SIZE)
         own = self._own(curves, frames)
-        damping, best, found = DAMPING, np.inf, curves.control
+        damping, best, found, largest = DAMPING, np.inf, curves.control, np.zeros((1, 1))
         for _ in range(STEPS):
             x = curves.values()
             squares = _Squares(len(frames))
             self._add_all(squares, x, frames)
             cost = squares.cost + own.cost(curves.control)
-            if best * (1 - CONVERGED) < cost <= best:
+            if best * (1 - CONVERGED) < cost <= best and largest.max() <= FARTHEST:
                 found = curves.control
                 break
             if cost < best:
-                damping, best, found = max(damping * EASED, LEAST), cost, curves.control
+                damping, best, found = damping * EASED, cost, curves.control
                 equations = own.copy()
                 equations.add(squares.matrix, squares.vector)
             else:
