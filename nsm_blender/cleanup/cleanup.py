@@ -32,7 +32,7 @@ from .allowed_contacts import Room
 from .corrections import Correction, held, resettled, seated
 from .foot_contacts import foot_contacts
 from .footholds import footholds
-from .hand_targets import HandTargets, carrying, gripping
+from .hand_targets import HandTargets, carrying, gripping, with_wrists
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
 from .seating import Seating
@@ -69,7 +69,7 @@ def posed(
     out = list[Correction]()
     count = len(record.root)
     hips, rotations, root = record.places[:, 0].copy(), limit_elbows(record.rotations), record.root.copy()
-    rotations = limit_feet(rotations, FPS)
+    rotations = with_wrists(record.places, limit_feet(rotations, FPS))
     wanted = pivoted(record.places, rotations)
     contacts = firm_contacts(foot_contacts(record), wanted, FPS)
     keep_feet(record, seatings, contacts, wanted, rotations)

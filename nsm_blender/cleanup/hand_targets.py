@@ -8,7 +8,6 @@ import numpy as np
 
 from ..geometry.colliders import PLACE, Collider, Cuboids
 from ..geometry.collision import Balls, Obstacles
-from ..geometry.roles import Carryable
 from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import CONTACTS, FPS
 from ..motion.easing import eased
@@ -186,20 +185,32 @@ class HandTargets:
 
     def reached(self) -> tuple[Array, Array]:
         """The body with its arms bent so: places and rotations."""
-        rotations = self._rotations.copy()
+        wanted = self._places.copy()
         for side, limb in ARMS.items():
-            weight = self._weight[side]
-            if not weight.any():
-                continue
-            upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
-            target = self._places[:, end] + weight[:, None] * self._shift[side]
-            turned, bent, _ = solve_limb(
-                limb, self._places[:, upper], target, rotations[:, upper], rotations[:, middle]
-            )
-            moved = weight > 0
-            # The hand keeps its own direction, so that its palm goes where its wrist goes.
-            rotations[moved, upper], rotations[moved, middle] = turned[moved], bent[moved]
+            wanted[:, MODEL_SKELETON.index(limb.end)] += self._weight[side][:, None] * self._shift[side]
+        rotations = _reached(self._places, self._rotations, wanted, {s: w > 0 for s, w in self._weight.items()})
         return MODEL_SKELETON.positions(self._places[:, 0], rotations), rotations
+
+
+def with_wrists(wanted: Array, rotations: Array) -> Array:
+    """World rotations (T, J, 4) with the arms bent so that the wrists are at joint places (T, J, 3) that the network
+    predicted besides: those are steadier than what its rotations add up to along an arm."""
+    places = MODEL_SKELETON.positions(wanted[:, 0], rotations)
+    return _reached(places, rotations, wanted, {side: np.ones(len(wanted), dtype=bool) for side in ARMS})
+
+
+def _reached(places: Array, rotations: Array, wanted: Array, when: dict[str, Array]) -> Array:
+    """World rotations (T, J, 4) of a body with joints at places (T, J, 3), with the wrists where they are wanted, when
+    (T,) they are. The hands keep their own directions, so that their palms go where their wrists go."""
+    out = rotations.copy()
+    for side, limb in ARMS.items():
+        on = when[side]
+        if not on.any():
+            continue
+        upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+        turned, bent, _ = solve_limb(limb, places[:, upper], wanted[:, end], out[:, upper], out[:, middle])
+        out[on, upper], out[on, middle] = turned[on], bent[on]
+    return out
 
 
 def _faded(count: int, start: float, end: float) -> Array:
