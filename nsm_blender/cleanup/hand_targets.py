@@ -23,6 +23,8 @@ FIRM = round(0.05 * FPS)
 """Frames before and after a grasp, and a release, in which the palms are at the box."""
 SPACING = 0.12
 """Meters between the points of a carried box that are kept out of things."""
+OUTSIDE = 1e-3
+"""Meters from a face at which another cuboid hides it."""
 BLEND = 0.5 * FPS
 """Frames in which a hand comes to a handle, and leaves it."""
 
@@ -89,12 +91,15 @@ def gripping(grip: Grip, places: Array, rotations: Array, poses: Array) -> At:
 
 
 def surface(cuboids: Cuboids) -> Array:
-    """Points (N, 3) on the faces of cuboids, about SPACING apart."""
+    """Points (N, 3) on the outer faces of a thing made of cuboids, about SPACING apart on each."""
     out = []
     for middle, half in zip(cuboids.centre, cuboids.half, strict=True):
         ticks = [np.linspace(-h, h, max(2, int(np.ceil(2 * h / SPACING)) + 1)) for h in half]
         grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 3)
-        out.append(grid[(np.abs(np.abs(grid) - half) < 1e-9).any(axis=1)] + middle)
+        outward = np.sign(grid) * (np.abs(np.abs(grid) - half) < 1e-9)
+        beyond = (middle + grid + OUTSIDE * outward)[:, None] - cuboids.centre
+        hidden = (np.abs(beyond) < cuboids.half).all(axis=2).any(axis=1)
+        out.append((middle + grid)[outward.any(axis=1) & ~hidden])
     return np.concatenate(out) if out else np.zeros((0, 3))
 
 
