@@ -36,7 +36,8 @@ from .hand_targets import HandTargets, carrying, gripping, with_wrists
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
 from .seating import Seating
-from .whole_body import Wanted, WholeBody, stood
+from .terms import Wanted
+from .whole_body import WholeBody, stood
 
 GAZE = 0.4 * FPS, 0.25 * FPS
 """Frames before the hands take or leave a thing from which the face is turned to it, and after which it is free."""

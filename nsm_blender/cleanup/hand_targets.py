@@ -17,7 +17,7 @@ from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, TOUCHES, Grip, Hold, between_palms, carried_pose, grasp_of, palm
 from .seating import Seating
-from .whole_body import CLEAR, At, Load
+from .terms import CLEAR, At, Load
 
 FIRM = round(0.05 * FPS)
 """Frames before and after a grasp, and a release, in which the palms are at the box."""
