@@ -72,15 +72,19 @@ EASED, HARDENED = 0.5, 8.0
 """times so much after a step that lowers the cost, and after one that does not (Levenberg and Marquardt)."""
 MARGIN = 50
 """Frames before and after a need in which the body gives way to it."""
-TERMS = (
-    "body collisions", "carried-object collisions", "limb reach", "ankle spacing", "smoothness",
-)  # fmt: skip
-"""Terms that can be left out."""
+BODY, LOADS, REACHES, SPACING, SMOOTH = SOLVER_TERMS = (
+    "body collisions",
+    "carried-object collisions",
+    "limb reach",
+    "ankle spacing",
+    "smoothness",
+)
+"""Names of the terms that can be left out."""
 
 
 class WholeBody:
     """A body with joints at places (T, J, 3) and world rotations (T, J, 4), of which something is wanted. without:
-    TERMS that are left out."""
+    SOLVER_TERMS that are left out."""
 
     def __init__(
         self, places: Array, rotations: Array, wanted: Wanted, without: Collection[str] = (), weights: Weights = WEIGHTS
@@ -88,7 +92,7 @@ class WholeBody:
         self.body = Body(places, rotations)
         self.posed, self.stands = self.body.posed, wanted.stands
         self._count = len(places)
-        self._weights = replace(weights, smooth=0.0) if "smoothness" in without else weights
+        self._weights = replace(weights, smooth=0.0) if SMOOTH in without else weights
         self._terms = [term for name, term in _terms(places, wanted, weights) if name not in without]
 
     def displacements(self) -> Array:
@@ -161,14 +165,14 @@ class WholeBody:
 
 
 def _terms(places: Array, wanted: Wanted, weights: Weights) -> Iterator[tuple[str, Term]]:
-    """The terms of the sum, each under its name among TERMS, or "" for what is always wanted."""
+    """The terms of the sum, each under its name among SOLVER_TERMS, or "" for what is always wanted."""
     yield "", Targets(wanted.at, wanted.by, weights.place)
-    yield "limb reach", LimbReach(places, wanted.stands, weights.reach)
-    yield "body collisions", BodyCollisions(places, wanted.obstacles, wanted.gives, weights.depth)
-    yield "ankle spacing", AnkleSpacing(places, weights.apart)
+    yield REACHES, LimbReach(places, wanted.stands, weights.reach)
+    yield BODY, BodyCollisions(places, wanted.obstacles, wanted.gives, weights.depth)
+    yield SPACING, AnkleSpacing(places, weights.apart)
     for load in wanted.loads:
         yield "", HeldBetween(places, load, weights.place)
-        yield "carried-object collisions", LoadCollisions(places, load, weights.depth)
+        yield LOADS, LoadCollisions(places, load, weights.depth)
 
 
 def stood(x: Array, stands: dict[str, Array]) -> Array:
