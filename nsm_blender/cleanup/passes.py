@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from ..geometry.colliders import Collider, Placed, Surroundings
+from ..geometry.colliders import Collider, Surroundings
 from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import FPS
 from ..motion.contacts import firm_contacts
@@ -33,7 +33,6 @@ GAZE = 0.4 * FPS, 0.25 * FPS
 """Frames before the hands take or leave a thing from which the face is turned to it, and after which it is free."""
 GAZE_BLEND = 0.7 * FPS
 """Frames in which the face turns there and back."""
-_LEGS_MIDDLE, _LEGS_REACH = np.array([0.0, 0.0, 0.4]), 1.1
 
 
 class Draft:
@@ -124,9 +123,8 @@ def _plant(draft: Draft) -> None:
 
 def _find_footholds(draft: Draft) -> None:
     steps = Surroundings([collider for collider in draft.colliders if collider.role == "climbable"])
-    places, root = draft.body[0], draft.root
-    near = _around(root, steps, draft.rate)
-    draft.contacts, shifts = footholds(places, draft.contacts, near, float(root[0, 2]))
+    places, floor = draft.body[0], float(draft.record.root[0, 2])
+    draft.contacts, shifts = footholds(places, draft.contacts, lambda frame: steps.at(frame * draft.rate), floor)
     draft.locked = np.minimum(draft.locked, draft.contacts)
     if shifts:
         for side, shift in shifts.items():
@@ -223,11 +221,6 @@ def _wanted(draft: Draft) -> Wanted:
             if grip.name in draft.things and grip.last > grip.first
         )
     return out
-
-
-def _around(root: Array, surroundings: Surroundings, rate: float) -> Callable[[int], Placed]:
-    """What is near the legs at a frame."""
-    return lambda frame: surroundings.near(frame * rate, root[frame, :3] + _LEGS_MIDDLE, _LEGS_REACH)
 
 
 def _tracks(hands: Hands, colliders: dict[str, Collider], count: int, rate: float) -> dict[str, Array]:

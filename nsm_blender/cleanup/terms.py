@@ -17,8 +17,6 @@ from .balls import HANDS, PARTS, RADII, ball_moves, ball_points
 from .kinematics import LIMBS, Displaced
 from .squares import Squares
 
-NEAR = 0.02
-"""Meters from a thing within which balls are looked at."""
 TOUCH = 0.004
 """Meters of depth that are left."""
 FEW = 6.0
@@ -112,8 +110,10 @@ class Targets(Term):
 
     def needed(self, frames: Array) -> Array:
         """See `Term`."""
-        wanted = [one.weight[frames] > 0 for one in (*self._at, *self._by)]
-        return np.flatnonzero(np.any(wanted, axis=0)) if wanted else super().needed(frames)
+        wanted = np.zeros(len(frames), dtype=bool)
+        for weight in (*(at.weight for at in self._at), *(by.weight for by in self._by)):
+            wanted |= weight[frames] > 0
+        return np.flatnonzero(wanted)
 
     def add(self, squares: Squares, x: Array, frames: Array, now: Displaced) -> None:
         """See `Term`."""
@@ -172,7 +172,7 @@ class BodyCollisions(Term):
         squares.add(x, at, along, found.depth[on] - TOUCH, EVERY * self._weight)
 
     def _found(self, places: Array, frames: Array) -> Contacts:
-        return self._obstacles.contacts(self._balls, ball_points(places), frames, NEAR)
+        return self._obstacles.contacts(self._balls, ball_points(places), frames)
 
 
 class AnkleSpacing(Term):
@@ -252,8 +252,8 @@ class LoadCollisions(Term):
         """Contacts of a load that is shifted (F, 1, 3) with things, and with a body with joints at places (F, J, 3)."""
         load = self._load
         return (
-            load.obstacles.contacts(load.surface, load.points[frames] + shift, frames, NEAR),
-            load.itself.contacts(self._balls, ball_points(places) - shift, frames, NEAR),
+            load.obstacles.contacts(load.surface, load.points[frames] + shift, frames, CLEAR),
+            load.itself.contacts(self._balls, ball_points(places) - shift, frames),
         )
 
 

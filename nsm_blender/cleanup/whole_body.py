@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..models.nsm import FPS
 from ..motion.filters import highest_around, runs
 from ..motion.foot_lock import Stances
 from ..motion.rotations import Array
@@ -20,9 +21,6 @@ from .displacement import Displacement, NormalEquations
 from .kinematics import ENDS, HIPS, PELVIS, SIZE, SWIVELS, TRUNK, Body
 from .squares import Squares
 from .terms import AnkleSpacing, BodyCollisions, HeldBetween, LimbReach, LoadCollisions, Targets, Term, Wanted
-
-FPS = 60.0
-"""Frames per second of the motions that are solved."""
 
 
 @dataclass(frozen=True)
