@@ -17,12 +17,12 @@ from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import Hands, grasp_of
 from ..rollout.nsm import SceneRecord
-from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
+from ..rollout.pose import limit_feet, look_at, pivoted
 from .allowed_contacts import Room
 from .corrections import Correction, held, seat_error, seated
 from .foot_contacts import foot_contacts
 from .footholds import footholds
-from .hand_targets import HandTargets, carrying, gripping, settled, with_wrists
+from .hand_targets import HandTargets, carrying, settled, with_wrists
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
 from .seating import Seating
@@ -75,10 +75,6 @@ class Draft:
         for hold in self.hands.holds:
             out += held(hold, self.before, self.body)
         return sorted(out, key=lambda one: one.key)
-
-
-def _limit_elbows(draft: Draft) -> None:
-    draft.rotations = limit_elbows(draft.rotations)
 
 
 def _limit_feet(draft: Draft) -> None:
@@ -172,7 +168,6 @@ def _look(draft: Draft) -> None:
 
 
 PASSES: dict[str, Callable[[Draft], None]] = {
-    "elbow limits": _limit_elbows,
     "foot limits": _limit_feet,
     "predicted wrists": _meet_wrists,
     "contacts": _find_contacts,
@@ -191,7 +186,7 @@ PASSES: dict[str, Callable[[Draft], None]] = {
 """The passes by their names, in their order."""
 NEEDED = frozenset({"contacts", "rigid bones", "whole body", "bent arms"})
 """Names of the passes that cannot be left out."""
-LEAN, GRASPS, HANDLES = TARGETS = ("lean back", "grasp targets", "handle targets")
+LEAN, GRASPS = TARGETS = ("lean back", "grasp targets")
 """Names of what the whole body is wanted to do, each of which can be left out."""
 
 
@@ -214,12 +209,6 @@ def _wanted(draft: Draft) -> Wanted:
         out.loads.append(load)
         if GRASPS not in without:
             out.at.extend(at)
-    if HANDLES not in without:
-        out.at.extend(
-            gripping(grip, places, rotations, draft.things[grip.name])
-            for grip in hands.grips
-            if grip.name in draft.things and grip.last > grip.first
-        )
     return out
 
 

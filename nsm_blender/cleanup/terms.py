@@ -27,9 +27,6 @@ EVERY = 2
 """Frames from one at which collisions are looked at to the next: a hand at 2 m/s moves its own width meanwhile."""
 STRETCH = {"Foot": 0.985, "Hand": 0.97}
 """Shares of their lengths to which legs and arms stretch, if the motion does not stretch them farther."""
-APART = 0.11
-"""Meters between two ankles that pass each other in recorded walks."""
-_ANKLES = MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])
 _WRISTS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
 
 
@@ -173,26 +170,6 @@ class BodyCollisions(Term):
 
     def _found(self, places: Array, frames: Array) -> Contacts:
         return self._obstacles.contacts(self._balls, ball_points(places), frames)
-
-
-class AnkleSpacing(Term):
-    """Ankles that come nearer to each other than they were, and than is well."""
-
-    def __init__(self, places: Array, weight: float) -> None:
-        self._places, self._weight = places, weight
-
-    def add(self, squares: Squares, x: Array, frames: Array, now: Displaced) -> None:
-        """See `Term`."""
-        level = np.array([1.0, 1.0, 0.0])
-        left, right = _ANKLES
-        was = np.linalg.norm((self._places[frames, left] - self._places[frames, right]) * level, axis=1)
-        way = (now.places[:, left] - now.places[:, right]) * level
-        gap = np.linalg.norm(way, axis=1)
-        lacking = np.minimum(was, APART) - gap
-        on = np.flatnonzero(lacking > TOUCH)
-        moves = now.moves[on, left] - now.moves[on, right]
-        along = np.einsum("ni,nid->nd", way[on] / np.maximum(gap[on, None], TOUCH), moves)
-        squares.add(x, on, along, lacking[on], self._weight)
 
 
 class HeldBetween(Term):
