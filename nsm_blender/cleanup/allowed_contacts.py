@@ -14,13 +14,11 @@ from ..geometry.scene_state import blended
 from ..models.nsm import ACTIONS
 from ..motion.root import direction
 from ..motion.rotations import Array
-from ..rollout.held_objects import Hands
+from ..rollout.held_objects import TOUCHES, Hands
 from ..rollout.nsm import SceneRecord
 from .balls import BONES, HANDS
 from .seating import Seating
 
-ACTIVE = 0.2
-"""Action label above which the character is doing the action."""
 SOLE = 0.02
 """Meters by which the ball of a foot may be in what the foot stands on: a toe joint is lower than its radius."""
 TOWARD = 0.5
@@ -53,7 +51,7 @@ class Room:
         seats = np.zeros((count, len(self._names)), dtype=bool)
         for one in seatings:
             number = self._names.index(one.aim.thing)
-            seats[:, number] |= record.actions[:, ACTIONS.index("sit")] > ACTIVE
+            seats[:, number] |= record.actions[:, ACTIONS.index("sit")] > TOUCHES
             seats[one.settled : count if one.left is None else one.left, number] = True
         used = {hold.name for hold in self._hands.holds} | {grip.name for grip in self._hands.grips}
         return _Gives(seats, np.isin(self._names, list(used)), record.root[:, 3])

@@ -12,7 +12,7 @@ from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_
 from ..rollout.held_objects import TOUCHES
 from ..rollout.nsm import SceneRecord
 
-_SHORTEST = 3
+SHORTEST = 3
 """Frames of a contact, or of a gap in it, less than which the label flickers."""
 _DOWN = 0.045
 """Meters above its height in stance below which a heel or toe is on the ground."""
@@ -27,7 +27,7 @@ def foot_contacts(record: SceneRecord) -> Array:
     out = np.zeros((len(record.root), len(CONTACT_JOINTS)), dtype=np.float32)
     ground = record.root[:, 2]
     for foot in _FEET:
-        on = without_short_runs(record.contacts[:, CONTACTS.index(foot)] > TOUCHES, _SHORTEST, _SHORTEST)
+        on = without_short_runs(record.contacts[:, CONTACTS.index(foot)] > TOUCHES, SHORTEST, SHORTEST)
         parts = []
         for joint, height in ((foot, ANKLE_HEIGHT), (foot.replace("Foot", "Toe"), TOE_HEIGHT)):
             place = record.places[:, MODEL_SKELETON.index(joint)]
@@ -36,5 +36,5 @@ def foot_contacts(record: SceneRecord) -> Array:
         heel, toe = parts
         toe = toe | ~heel
         for joint, part in ((foot, heel), (foot.replace("Foot", "Toe"), toe)):
-            out[:, CONTACT_JOINTS.index(joint)] = on & without_short_runs(part & on, _SHORTEST, _SHORTEST)
+            out[:, CONTACT_JOINTS.index(joint)] = on & without_short_runs(part & on, SHORTEST, SHORTEST)
     return out

@@ -16,6 +16,7 @@ from ..motion.ik import ARMS, solve_limb
 from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, TOUCHES, Grip, Hold, between_palms, carried_pose, grasp_of, palm
+from .foot_contacts import SHORTEST
 from .seating import Seating
 from .terms import CLEAR, At, Load
 
@@ -34,8 +35,6 @@ WRIST_ABOVE_REST = 0.035
 """Meters of a wrist above the arm rest that its hand lies on."""
 REST_REACH = 0.12
 """Meters from an arm rest within which a hand that touches something lies on it."""
-_SHORTEST = 3
-"""Frames of a contact, or of a gap in it, less than which the label flickers."""
 
 
 def pressed(face: Array, hold: Hold, poses: Array) -> Array:
@@ -155,7 +154,7 @@ class HandTargets:
         for side in ARMS:
             column = CONTACTS.index(side + "Hand")
             wrist = self._places[:, MODEL_SKELETON.index(side + "Hand")]
-            for start, stop in runs(without_short_runs(contacts[:, column] > TOUCHES, _SHORTEST, _SHORTEST)):
+            for start, stop in runs(without_short_runs(contacts[:, column] > TOUCHES, SHORTEST, SHORTEST)):
                 if stop <= seating.first or start >= end:
                     continue
                 place = wrist[start:stop].mean(0)

@@ -33,9 +33,10 @@ SWIVELS = {end: _ENDS[-1].stop + number for number, end in enumerate(LIMBS)}
 """Columns of radians by which a limb's middle joint turns about the line from its upper joint to its end."""
 SIZE = _ENDS[-1].stop + len(SWIVELS)
 """Displacements of one frame."""
-SHARES = {"Hips": 0.0, "Spine": 0.35, "Spine1": 0.7, "Head": 0.3}
-"""Shares of the trunk's rotation that bones have which have not all of it: the spine bends over its length, and the
-head looks on where it did."""
+_SPINE = ("Hips", "Spine", "Spine1")
+SHARES = {name: number / len(_SPINE) for number, name in enumerate(_SPINE)} | {"Head": 0.3}
+"""Shares of the trunk's rotation that bones have which have not all of it: the spine bends evenly over its length, and
+the head looks on where it did."""
 _NAMES, _PARENTS = MODEL_SKELETON.names, MODEL_SKELETON.parents
 _CHAIN = [
     j

@@ -29,7 +29,7 @@ from .seating import Seating
 from .terms import Wanted
 from .whole_body import WholeBody, stood
 
-GAZE = 0.4 * FPS, 0.25 * FPS
+GAZE = 0.3 * FPS
 """Frames before the hands take or leave a thing from which the face is turned to it, and after which it is free."""
 GAZE_BLEND = 0.7 * FPS
 """Frames in which the face turns there and back."""
@@ -235,13 +235,13 @@ def _gazes(count: int, hands: Hands, things: dict[str, Array]) -> tuple[Array, A
         if moment is not None
     ]
     gazes += [
-        (to_world(grip.place, things[grip.name]), grip.first, min(grip.last, grip.first + round(GAZE[1])))
+        (to_world(grip.place, things[grip.name]), grip.first, min(grip.last, grip.first + round(GAZE)))
         for grip in hands.grips
         if grip.name in things
     ]
     weight, target = np.zeros(count), np.zeros((count, 3))
     for place, first, last in gazes:
-        mine = eased(count, first - GAZE[0] - GAZE_BLEND, first - GAZE[0], last + GAZE[1], last + GAZE[1] + GAZE_BLEND)
+        mine = eased(count, first - GAZE - GAZE_BLEND, first - GAZE, last + GAZE, last + GAZE + GAZE_BLEND)
         more = mine > weight
         weight[more], target[more] = mine[more], place[more]
     return target, weight

@@ -26,16 +26,13 @@ from .kinematics import HIPS, PELVIS, SIZE, Body
 from .seating import HIP_JOINTS, Seating
 from .terms import By
 
-LATELY = round(0.5 * FPS)
-"""Frames before touching the seat in which a foot must have stood to be kept where it stood."""
-RISES = round(0.6 * FPS)
-"""Frames of getting up within which a foot that hung is down again."""
+STEPS = round(0.5 * FPS)
+"""Frames before touching the seat in which a foot must have stood to be kept where it stood, frames of getting up
+within which a foot that hung is down again, and frames in which a foot that was kept comes back to its own path."""
 STAYS = 0.15
-"""Metres from there within which it is not lifted then;"""
+"""Meters from there within which it is not lifted then;"""
 STEP = round(0.25 * FPS)
 """frames that it is lifted for, else."""
-SWINGS = round(0.4 * FPS)
-"""Frames in which a foot that was kept comes back to its own way."""
 FARTHEST_BACK, SLIDES = np.radians(30), 0.16
 """Radians by which a trunk leans back at most, and metres that the hips slide back on a deep seat meanwhile: what is
 farther behind them is no backrest of this place."""
@@ -131,7 +128,7 @@ def _keep(side: str, spans: tuple[int, int, int], contacts: Array, wanted: Array
     columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
     leg = MODEL_SKELETON.indices([side + part for part in ("UpLeg", "Leg", "Foot", "Toe")])
     stances = runs(contacts[:, columns].any(axis=1))
-    down = [(start, stop) for start, stop in stances if start <= settled and stop > touch - LATELY]
+    down = [(start, stop) for start, stop in stances if start <= settled and stop > touch - STEPS]
     if not down:
         return
     # The stance at the touch, or the next one; else the one before it.
@@ -139,7 +136,7 @@ def _keep(side: str, spans: tuple[int, int, int], contacts: Array, wanted: Array
     kept = min(max(start, touch), stop - 1)
     toe = leg[-1]
     contacts[kept:last, columns] = 1
-    start, end = next(((a, b) for a, b in stances if b > last and a < last + RISES), (last, last))
+    start, end = next(((a, b) for a, b in stances if b > last and a < last + STEPS), (last, last))
     there = wanted[max(start, last) : end, toe, :2]
     if len(there) and np.linalg.norm(there.mean(axis=0) - wanted[kept, toe, :2]) < STAYS:
         contacts[last:end, columns[1]] = 1
@@ -147,13 +144,13 @@ def _keep(side: str, spans: tuple[int, int, int], contacts: Array, wanted: Array
         # It stands elsewhere next, and steps there.
         end = last
         contacts[last : last + STEP, columns] = 0
-    after = min(next((a for a, b in stances if a > end or b > end + STEP), len(wanted)), end + SWINGS)
+    after = min(next((a for a, b in stances if a > end or b > end + STEP), len(wanted)), end + STEPS)
     after = max(after, min(end + STEP, len(wanted)))
     away = wanted[kept, toe] - wanted[end - 1, toe]
     wanted[kept:end, toe] = wanted[kept, toe]
     wanted[end:after, toe] += (1 - _risen(after - end))[:, None] * away
     # The leg, too, comes back to its own way of bending within that time at least.
-    free = max(end, min(last + SWINGS, len(turned)))
+    free = max(end, min(last + STEPS, len(turned)))
     own = turned[last:free, leg].copy()
     turned[kept:free, leg] = turned[kept, leg]
     share = np.broadcast_to(_risen(len(own))[:, None], own.shape[:2])

@@ -25,8 +25,8 @@ CLEAR = 0.008
 """Meters that a carried thing keeps off others, but where it lies."""
 EVERY = 2
 """Frames from one at which collisions are looked at to the next: a hand at 2 m/s moves its own width meanwhile."""
-STRETCH = {"Foot": 0.985, "Hand": 0.97}
-"""Shares of their lengths to which legs and arms stretch, if the motion does not stretch them farther."""
+STRETCH = 0.98
+"""Share of its length to which a limb stretches, if the motion does not stretch it farther."""
 _WRISTS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
 
 
@@ -134,7 +134,7 @@ class LimbReach(Term):
             upper, middle, last = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
             length = float(np.linalg.norm(MODEL_SKELETON.offsets[[middle, last]], axis=1).sum())
             own = np.linalg.norm(self._places[frames, last] - self._places[frames, upper], axis=1)
-            most = np.clip(own, STRETCH[end[-4:]] * length, REACH * length)
+            most = np.clip(own, STRETCH * length, REACH * length)
             way = now.ways[end]
             far = np.linalg.norm(way, axis=1)
             wanted = far > most

@@ -45,12 +45,9 @@ class Weights:
     """Of an acceleration of 1 m/s^2, in proportion to what displacement costs."""
     stand: float = 300.0
     """Of an ankle's displacement that changes by 1 m/s while its foot stands."""
-    place: float = 400.0
-    """Of a joint that is off the place where it is wanted, per m^2: 1 cm is left of half a meter."""
-    depth: float = 600.0
-    """Of a ball of the body, or a point of what it carries, that is in a thing, per m^2 of depth."""
-    reach: float = 600.0
-    """Of a limb that is too short, per m^2."""
+    firm: float = 600.0
+    """Of a joint that is off the place where it is wanted, a ball of the body or a point of what it carries that is in
+    a thing, and a limb that is too short, per m^2: 1 cm is left of half a meter."""
 
 
 WEIGHTS = Weights()
@@ -64,8 +61,9 @@ CONVERGED = 0.005
 """Share of the cost that the last step, in its whole length, takes off at most."""
 FARTHEST = 0.08
 """Meters, or radians, by which a displacement changes in one step: a longer one meets other things."""
-EASED, HARDENED = 0.5, 8.0
-"""times so much after a step that lowers the cost, and after one that does not (Levenberg and Marquardt)."""
+DAMPED = 8.0
+"""Times that less a control point's change counts after a step that lowers the cost, and that more after a step that
+does not (Levenberg and Marquardt)."""
 MARGIN = 50
 """Frames before and after a need in which the body gives way to it."""
 BODY, LOADS, REACHES, SMOOTH = SOLVER_TERMS = (
@@ -114,11 +112,11 @@ class WholeBody:
                 found = curves.control
                 break
             if cost < best:
-                damping, best, found = damping * EASED, cost, curves.control
+                damping, best, found = damping / DAMPED, cost, curves.control
                 equations = own.copy()
                 equations.add(squares.matrix, squares.vector)
             else:
-                damping *= HARDENED
+                damping *= DAMPED
             step = equations.copy()
             step.add_control(np.full(found.shape, damping), found)
             change = step.least() - found
@@ -138,8 +136,8 @@ class WholeBody:
         out.add_speeds(changes)
         # A displacement comes from nothing and goes to nothing, but at the ends of the motion.
         still = np.zeros(curves.control.shape)
-        still[:3] = self._weights.place * (frames[0] > 0)
-        still[-3:] = self._weights.place * (frames[-1] < self._count - 1)
+        still[:3] = self._weights.firm * (frames[0] > 0)
+        still[-3:] = self._weights.firm * (frames[-1] < self._count - 1)
         out.add_control(still, np.zeros_like(still))
         return out
 
@@ -155,18 +153,18 @@ class WholeBody:
         for end, stands in self.stands.items():
             on = stands[frames]
             changes[on, ENDS[end]] = w.stand * FPS**2
-            each[on, ENDS[end].stop - 1] = w.place
+            each[on, ENDS[end].stop - 1] = w.firm
         return each, w.smooth * close * FPS**4, changes
 
 
 def _terms(places: Array, wanted: Wanted, weights: Weights) -> Iterator[tuple[str, Term]]:
     """The terms of the sum, each under its name among SOLVER_TERMS, or "" for what is always wanted."""
-    yield "", Targets(wanted.at, wanted.by, weights.place)
-    yield REACHES, LimbReach(places, wanted.stands, weights.reach)
-    yield BODY, BodyCollisions(places, wanted.obstacles, wanted.gives, weights.depth)
+    yield "", Targets(wanted.at, wanted.by, weights.firm)
+    yield REACHES, LimbReach(places, wanted.stands, weights.firm)
+    yield BODY, BodyCollisions(places, wanted.obstacles, wanted.gives, weights.firm)
     for load in wanted.loads:
-        yield "", HeldBetween(places, load, weights.place)
-        yield LOADS, LoadCollisions(places, load, weights.depth)
+        yield "", HeldBetween(places, load, weights.firm)
+        yield LOADS, LoadCollisions(places, load, weights.firm)
 
 
 def stood(x: Array, stands: dict[str, Array]) -> Array:
