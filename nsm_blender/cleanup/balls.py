@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..geometry.body import CAPSULES, SHARES
+from ..geometry.body import BODY, CAPSULES, SHARES
 from ..motion.rotations import Array
-from ..motion.skeleton import MODEL_SKELETON
-from .overhead_clearance import CROWN
+from ..motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON
 
 _FOOT = 0.03
 """Radius in meters of a foot."""
-_SKULL = CROWN / 2
-"""Radius in meters of the ball at the top of the head."""
+_SKULL = (BODY.height - HIPS_HEIGHT - float(MODEL_SKELETON.rest_positions()[MODEL_SKELETON.index("Head"), 2])) / 2
+"""Radius in meters of the ball between the head's joint and the crown."""
 _BONES = (*CAPSULES, ("LeftFoot", "LeftToe", _FOOT), ("RightFoot", "RightToe", _FOOT))
 _BALLS = [(bone, share) for bone in _BONES for share in np.unique(SHARES)]
 _NECK = float(np.linalg.norm(MODEL_SKELETON.offsets[MODEL_SKELETON.index("Head")]))
