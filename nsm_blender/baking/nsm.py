@@ -20,7 +20,7 @@ from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..planning.path import GroundPath
-from ..rollout.goal_input import Stay
+from ..rollout.goal_spec import Stay
 from ..rollout.nsm import Options, SceneCharacter, SceneRecord
 from ..rollout.nsm_network import actions_of, load, standing_of
 from ..shot.goals import LOCOMOTION

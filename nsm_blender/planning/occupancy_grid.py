@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -59,6 +60,12 @@ class ObstacleOutlines:
         rise = np.abs(placed.rotation[:, 2, :] * placed.half).sum(1)
         z = placed.centre[:, 2]
         return ObstacleOutlines(placed.centre[:, :2], half, axis, z - rise, z + rise, placed.owner)
+
+    @staticmethod
+    def joined(parts: Sequence[ObstacleOutlines]) -> ObstacleOutlines:
+        """All of several, which have no `spare`."""
+        names = ("centre", "half", "axis", "low", "high", "owner")
+        return ObstacleOutlines(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
 
     def __getitem__(self, chosen: Array) -> ObstacleOutlines:
         """Those that `chosen`, a mask or indices, names."""

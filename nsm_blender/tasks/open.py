@@ -17,7 +17,7 @@ from ..motion.rotations import Array, normalize, rotate
 from ..planning.approach_poses import poses_before
 from ..planning.path_planner import Leg
 from ..planning.path_search import Route
-from ..rollout.goal_input import Reach
+from ..rollout.goal_spec import Reach
 from ..rollout.held_objects import TOUCHES, Hands
 from ..rollout.nsm import SceneCharacter
 from ..shot.goals import ActionKey
@@ -159,4 +159,4 @@ def through_door(aim: Reach, root: Array, leaf: Collider) -> Leg:
     if (root[:2] - middle) @ through < -BEFORE:
         points.insert(1, middle - BEFORE * through)
     flat = np.hstack((np.array(points), np.full((len(points), 1), root[2])))
-    return Leg(Route(flat, *np.zeros((2, len(points)), dtype=bool)), None)
+    return Leg(Route(flat, *np.zeros((2, len(points)), dtype=bool)), None, yields=leaf.name if is_pushed(aim, leaf) else "")
