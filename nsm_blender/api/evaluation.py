@@ -16,6 +16,9 @@ System = Literal["nsm", "pfnn", "manifold", "errands", "proposals", "naturalness
 CASES = 200
 """Cases of each kind of the naturalness table; its published rows are of as many."""
 
+COMPONENT_CASES = (100, 50, 100)
+"""Sits, carries and room tasks of the table of components: enough to tell 2 % of the tasks."""
+
 Figures = dict[str, float]
 Log = Callable[[str], None]
 Keep = Callable[[Figures], None]
@@ -33,6 +36,7 @@ def evaluate(
     count: int = CASES,
     processes: int = 2,
     ablations: Path | str | None = None,
+    cases: tuple[int, int, int] = COMPONENT_CASES,
     keep: Keep | None = None,
     log: Log = silent,
 ) -> Figures:
@@ -43,7 +47,8 @@ def evaluate(
     the shipped ones, a file of the nsm or pfnn, a folder of the manifold's. count: cases of each kind, of naturalness.
     processes: that measure at the same time, of the nsm and of naturalness; more than one needs a script whose work is
     under `if __name__ == "__main__":`, as they are started anew. ablations: of the nsm, a folder of networks that were
-    trained alike. keep: is given the figures so far as they grow. log: is told each step. All tables of a system take
+    trained alike. cases: sits, carries and room tasks of the NSM's table "components", which is measured only where it
+    is asked for. keep: is given the figures so far as they grow. log: is told each step. All tables of a system take
     minutes. Raises UserError for a table that there is not, and WeightsError.
     """
     if tables is not None and system not in ("nsm", "naturalness"):
@@ -57,7 +62,7 @@ def evaluate(
     path = None if weights is None else Path(weights)
     match system:
         case "nsm":
-            return _nsm(tables, path, processes, None if ablations is None else Path(ablations), keep, log)
+            return _nsm(tables, path, processes, None if ablations is None else Path(ablations), cases, keep, log)
         case "pfnn":
             from ..evaluation import pfnn
 
@@ -85,15 +90,16 @@ def _nsm(
     weights: Path | None,
     processes: int,
     ablations: Path | None,
+    cases: tuple[int, int, int],
     keep: Keep | None,
     log: Log,
 ) -> Figures:
     from ..evaluation import nsm
 
-    chosen = _some_of(nsm.TABLES, tables, "table of the NSM's")
+    chosen = _some_of((*nsm.TABLES, nsm.COMPONENTS), tables, "table of the NSM's") if tables else list(nsm.TABLES)
     if ablations is not None and "ablations" not in chosen:
         raise UserError("Ablations are for the table of that name; add 'ablations' to the tables.")
-    return nsm.evaluate(weights, log, tables=chosen, processes=processes, ablations=ablations, keep=keep)
+    return nsm.evaluate(weights, log, tables=chosen, processes=processes, ablations=ablations, keep=keep, cases=cases)
 
 
 def _naturalness(kinds: Collection[str] | None, count: int, processes: int, keep: Keep | None, log: Log) -> Figures:

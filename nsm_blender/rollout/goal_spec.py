@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a task asks of a character, as data: use a thing, follow a way, or stand; for the network and for root filters."""
+"""What a task asks of a character, as data: use a thing, follow a way, or stand; for network and root filters."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -46,9 +47,10 @@ class GoalSpec:
     """What is asked of a character, by default nothing but to be somewhere.
 
     thing: name of the collider that is used or carried, "". pose: (7,) at which the interaction sensor is to see the
-    thing; None where it is.
+    thing; None where it is. is_place: whether the goal is a place, and no way.
     """
 
+    is_place: ClassVar[bool] = True
     thing: str = ""
     pose: Array | None = None
 
@@ -81,6 +83,10 @@ class GoalSpec:
     def nearness(self, place: Array) -> float:
         """How near a root is to using a thing that will be at a place (2,) in a second: 0..1."""
         return 0.0
+
+    def offset(self, root: Array) -> tuple[Array, float]:
+        """Vector (2,) from a root (4,) to the very place where it is to be, and how far (0..1) that counts."""
+        return np.zeros(2), 0.0
 
     def heading(self, root: Array) -> tuple[float, float]:
         """Radians from the facing of a root (4,) to its way, and how far (0..1) that counts in place of the goal's
@@ -232,6 +238,7 @@ class Steer(GoalSpec):
     character leaves, "". yields: name of a thing that gives way to the body, "".
     """
 
+    is_place: ClassVar[bool] = False
     walker: Walker
     action: str = "walk"
     thing: str = ""
@@ -291,6 +298,11 @@ class Steer(GoalSpec):
         seat = self.seat if self.walker.along < _WAY.out_of_seat else ""
         return frozenset({self.thing, seat, self.yields} - {""})
 
+    def offset(self, root: Array) -> tuple[Array, float]:
+        """To the middle of a gap through which the way leads sideways."""
+        share = self.walker.aside
+        return (self.walker.places(np.array([self.walker.along]))[0] - root[:2] if share > 0 else np.zeros(2)), share
+
     def route(self, root: Array) -> Array:
         """The way ahead."""
         return self.walker.places(self.walker.along + np.array(_WAY.open))
@@ -312,6 +324,10 @@ TURN_RATE = 1.5
 """Turning in rad/s asked of a character on the spot, that of recorded standing turns."""
 
 
+NEARLY = 0.4
+"""Meters from where a character is to stand up to which a sidestep takes it there: farther off it is still walking."""
+
+
 @dataclass(frozen=True, eq=False)
 class Stay(GoalSpec):
     """Stand at a place (3,), turned to `facing` or as the character is; with `action` "carry", holding `thing`."""
@@ -328,6 +344,11 @@ class Stay(GoalSpec):
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
         return Samples(np.tile(self.place, (SAMPLES, 1)), np.full(SAMPLES, facing), action, TURN_RATE)
+
+    def offset(self, root: Array) -> tuple[Array, float]:
+        """To the place, once the character is nearly there."""
+        off = self.place[:2] - root[:2]
+        return off, float(np.linalg.norm(off) < NEARLY)
 
     def route(self, root: Array) -> Array:
         """The place."""

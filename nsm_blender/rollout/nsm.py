@@ -27,8 +27,8 @@ from .root_filter import DT, Proposal, RootFilter, RootMotion, RootState
 from .root_limits import RootLimits
 
 ROOT_FILTERS: Mapping[str, Callable[[], RootFilter]] = {
-    "progress_assist": ProgressAssist,
     "goal_convergence": GoalConvergence,
+    "progress_assist": ProgressAssist,
     "root_limits": RootLimits,
     "collision_avoidance": CollisionAvoidance,
 }

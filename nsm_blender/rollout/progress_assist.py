@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A root on its way gets on: it makes up for a part of the speed that it lacks for where the network foresees it."""
+"""A root on its way gets on: it makes up for a part of the speed that it lacks, and for the distance that it lags."""
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Self
-
-import numpy as np
 
 from ..models.nsm import CURRENT
 from .goal_spec import Steer
@@ -16,14 +15,23 @@ from .root_filter import DT, Proposal, RootState, moved
 
 @dataclass(frozen=True)
 class Assist:
-    """How much of the lacking speed is made up for."""
+    """How the root is sped up on its way, as by a controller with a proportional and an integral part."""
 
     share: float = 0.5
-    """Share of the lacking speed: a network that stands foresees a walk long before it dares a step, and stops last up
-    to 5 s without this. With 1, starts are a third of a second quicker and feet slide more."""
+    """Share of the speed that is added that the root lacks for where the network foresees it in a second: a network
+    that stands foresees a walk long before it dares a step. With 1, starts are quicker and feet slide more."""
 
     most: float = 0.6
     """Lacking speed in m/s that counts at most."""
+
+    least: float = 0.4
+    """Speed in m/s on the way below which the root lags behind, or half the way's own speed where that is less."""
+
+    patience: float = 0.4
+    """Meters of lag from which the root is moved on: a character that treads on the spot before a bend lags."""
+
+    lag: float = 1.0
+    """Meters of lag at most: the speed that is added is that of the meters beyond `patience`, per second."""
 
     end: float = 0.4
     """Meters before the end of a way from which nothing is added: the character comes to a stop there."""
@@ -38,21 +46,27 @@ ASSIST = Assist()
 class ProgressAssist:
     """Speeds up a root that follows a way."""
 
-    def apply(self, state: RootState, proposal: Proposal) -> Proposal:
-        """The proposal, moved towards where the root will be in a second by the network's own prediction."""
-        if not isinstance(state.goal, Steer):
-            return proposal
-        here = state.root
-        left = float(np.linalg.norm(state.samples.place[-1, :2] - here[:2]))
-        share = min(max((left - ASSIST.end) / ASSIST.fades, 0.0), 1.0)
-        # A character that looks elsewhere is to turn first.
-        share *= max(math.cos(state.samples.facing[CURRENT] - here[3]), 0.0)
-        ahead = proposal.places[-1] - here[:2]
-        far = math.hypot(*ahead)
-        speed = math.hypot(*(proposal.root[:2] - here[:2])) / DT
-        lacking = min(max(far - speed, 0.0), ASSIST.most)
-        return moved(proposal, ASSIST.share * share * lacking * DT / max(far, 1e-9) * ahead)
+    def __init__(self) -> None:
+        self._lag = 0.0
 
     def fork(self) -> Self:
-        """Itself: it keeps nothing."""
-        return self
+        """A copy that goes on from here on its own."""
+        return copy.copy(self)
+
+    def apply(self, state: RootState, proposal: Proposal) -> Proposal:
+        """The proposal, moved on along the way."""
+        goal, here, a = state.goal, state.root, ASSIST
+        if not isinstance(goal, Steer):
+            self._lag = 0.0
+            return proposal
+        share = min(max((goal.walker.left - a.end) / a.fades, 0.0), 1.0)
+        # A character that looks elsewhere is to turn first.
+        share *= max(math.cos(state.samples.facing[CURRENT] - here[3]), 0.0)
+        asked = state.samples.place[CURRENT, :2] - here[:2]
+        way = asked / max(math.hypot(*asked), 1e-9)
+        speed = float((proposal.root[:2] - here[:2]) @ way) / DT
+        foreseen = float((proposal.places[-1] - here[:2]) @ way)
+        lacking = a.share * min(max(foreseen - speed, 0.0), a.most)
+        slow = min(a.least, 0.5 * goal.walker.speed) * share - float(state.motion.velocity @ way)
+        self._lag = min(max(self._lag + slow * DT, 0.0), a.lag)
+        return moved(proposal, (share * lacking + max(self._lag - a.patience, 0.0)) * DT * way)

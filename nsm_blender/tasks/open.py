@@ -159,4 +159,5 @@ def through_door(aim: Reach, root: Array, leaf: Collider) -> Leg:
     if (root[:2] - middle) @ through < -BEFORE:
         points.insert(1, middle - BEFORE * through)
     flat = np.hstack((np.array(points), np.full((len(points), 1), root[2])))
-    return Leg(Route(flat, *np.zeros((2, len(points)), dtype=bool)), None, yields=leaf.name if is_pushed(aim, leaf) else "")
+    yields = leaf.name if is_pushed(aim, leaf) else ""
+    return Leg(Route(flat, *np.zeros((2, len(points)), dtype=bool)), None, yields=yields)

@@ -70,14 +70,14 @@ _SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
 
 
 AT_SEAT = 0.2
-"""Greatest speed of the root in m/s at a seat: people sit down at 0.9 m/s, of which the bending body takes its share."""
+"""Greatest speed of the root in m/s at a seat: people sit down at 0.9 m/s, of which the bending takes its share."""
 
 
 class Sit(ThingTask):
     """Sit down on a seat, and stay until another key asks for something."""
 
     name, doing, verb, role = "sit", "sitting down", "sit down on", "seat"
-    sector = math.radians(80)
+    sector = math.radians(50)
     seconds = 2.5
     training = ("sit_episodes", "sitting")
 
