@@ -374,7 +374,8 @@ class TaskMachine(Generic[A]):
         assert self._leg is not None
         # A character that still looks away from the way there would go backwards in a wide bend.
         ahead = not self._tries and self.actor.looks_ahead()
-        return ahead and self._task.in_sector(aim, self._place) and self._is_free(self._leg.place)
+        free = self._is_free(self._leg.place) and self._is_free(self._task.stand_before(aim))
+        return ahead and free and self._task.in_sector(aim, self._place)
 
     def _is_free(self, end: Array) -> bool:
         """Whether nothing but what the hands are at is on the straight way to a place (2,)."""
