@@ -25,7 +25,7 @@ from . import (
     shot_file,
     strike,
     style,
-    synthesise,
+    synthesize,
 )
 
 CLASSES = (
@@ -42,7 +42,7 @@ CLASSES = (
     *room.CLASSES,
     *shot_file.CLASSES,
     *path.CLASSES,
-    *synthesise.CLASSES,
+    *synthesize.CLASSES,
     *live.CLASSES,
     *crowd.CLASSES,
     *strike.CLASSES,

@@ -34,10 +34,10 @@ class NSM_OT_apply_motion(JobOperation):
     filepath: StringProperty(name="File", description="The motion file", subtype="FILE_PATH", options={"SKIP_SAVE"})
     filter_glob: StringProperty(default="*.bvh;*.fbx;*.amc;*.npz", options={"HIDDEN"})
     place: EnumProperty(
-        name="Begin",
+        name="Start",
         description="Where the motion begins",
         items=(
-            ("HERE", "Here", "Where the character stands, facing as it does"),
+            ("HERE", "Current Location", "Where the character stands, facing as it does"),
             ("FILE", "As in File", "Where the file says"),
         ),
         default="HERE",

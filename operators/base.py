@@ -57,7 +57,7 @@ def user_folder(name: str) -> Path:
 
 
 def bug_report(error: BaseException) -> str:
-    """The exception with all versions that one needs to find its cause."""
+    """The exception with the versions of everything that may have caused it."""
     numpy = sys.modules.get("numpy")
     lines = [
         f"{PACKAGE.rpartition('.')[2]} {_version()}",

@@ -52,8 +52,8 @@ class NSM_OT_bind(_OnCharacter):
     bl_label = "Bind"
     bl_options = {"REGISTER", "UNDO"}
 
-    by_hand: BoolProperty(
-        name="By Hand",
+    manual: BoolProperty(
+        name="Map Manually",
         description="Propose nothing: list the joints, to choose their bones by hand",
         default=False,
         options={"SKIP_SAVE"},
@@ -70,14 +70,14 @@ class NSM_OT_bind(_OnCharacter):
         chosen = {
             joint: bone for joint, bone in binding.by_hand(armature).items() if bone is None or bone in info.numbers
         }
-        found = (Mapping({}) if self.by_hand else propose_mapping(info)).with_chosen(chosen)
-        if self.by_hand:
+        found = (Mapping({}) if self.manual else propose_mapping(info)).with_chosen(chosen)
+        if self.manual:
             binding.store(armature, found, chosen)
             self.report({"INFO"}, f"Choose the bones of '{armature.name}' in the list; hips and legs are needed")
             return {"FINISHED"}
         if not found.matches:
             raise RigError(
-                f"No limbs were recognised in '{armature.name}'; press 'By Hand' and choose its bones in the list."
+                f"No limbs were recognized in '{armature.name}'; press 'Map Manually' and choose its bones in the list."
             )
         binding.store(armature, found, chosen)
         for sentence in found.missing():

@@ -28,7 +28,7 @@ class NSM_OT_check_keys(KeyOperation):
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         """Store each key's problem on it. Raises UserError when no shot can be made of them at all."""
         from ..nsm_blender import find_problems
-        from ..scene.errands import gather
+        from ..scene.gather_keys import gather
 
         problems = find_problems(gather(context, armature).shot, model_of(armature))
         store(armature, problems)

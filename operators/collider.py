@@ -62,7 +62,7 @@ class NSM_OT_wrap_collider(_ColliderJob):
     )
     size: FloatProperty(
         name="Voxel Size",
-        description="Metres of a voxel's edge: smaller is finer and slower",
+        description="Meters of a voxel's edge: smaller is finer and slower",
         default=colliders.VOXEL,
         min=0.005,
         soft_min=0.02,
@@ -116,7 +116,7 @@ class _OnColliders(Operation):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be one."""
+        """There has to be a selected collider."""
         if not chosen(context):
             cls.poll_message_set("Select a collider first")
             return False

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 
-class NSM_OT_contacts_to_markers(Operation):
+class NSM_OT_create_contact_markers(Operation):
     """Put the contacts of the list, or those that are detected, on the timeline as markers to drag; while they are
     there, an edit takes the contacts from them"""
 
-    bl_idname = "nsm.contacts_to_markers"
-    bl_label = "Contacts to Markers"
+    bl_idname = "nsm.create_contact_markers"
+    bl_label = "Create Contact Markers"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -32,7 +32,7 @@ class NSM_OT_contacts_to_markers(Operation):
         return True
 
     def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Make them, in place of those of before."""
+        """Create a marker for each contact, in place of the character's earlier markers."""
         armature = lookup.character(context)
         assert armature is not None
         if not of_character(armature).edit.contacts:
@@ -42,7 +42,7 @@ class NSM_OT_contacts_to_markers(Operation):
             for item in of_character(armature).edit.contacts
         ]
         count = contact_markers.show(context.scene, armature, listed)
-        self.report({"INFO"}, f"Made {count} markers; drag them on the timeline")
+        self.report({"INFO"}, f"Created {count} markers; drag them on the timeline")
         return {"FINISHED"}
 
     @staticmethod
@@ -53,11 +53,11 @@ class NSM_OT_contacts_to_markers(Operation):
         constraints.store_contacts(recorded.motion, of_character(armature).edit, recorded.gathered.frames)
 
 
-class NSM_OT_clear_contact_markers(Operation):
-    """Take the character's contact markers off the timeline; the list keeps what they said"""
+class NSM_OT_read_contact_markers(Operation):
+    """Take the contacts in the list from the character's markers, and remove the markers from the timeline"""
 
-    bl_idname = "nsm.clear_contact_markers"
-    bl_label = "Markers to Contacts"
+    bl_idname = "nsm.read_contact_markers"
+    bl_label = "Read Contact Markers"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -73,7 +73,7 @@ class NSM_OT_clear_contact_markers(Operation):
         return False
 
     def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Read them into the list, and remove them."""
+        """Read the markers into the list, and remove them from the timeline."""
         armature = lookup.character(context)
         assert armature is not None
         found = contact_markers.read(context.scene, armature)
@@ -84,8 +84,8 @@ class NSM_OT_clear_contact_markers(Operation):
             item.joint, item.frame_start, item.frame_end = contact.joint, contact.start, contact.end
         edit.contact_index = 0
         contact_markers.clear(context.scene, armature)
-        self.report({"INFO"}, f"Took {len(found)} contacts from the markers")
+        self.report({"INFO"}, f"Read {len(found)} contacts from the markers")
         return {"FINISHED"}
 
 
-CLASSES = (NSM_OT_contacts_to_markers, NSM_OT_clear_contact_markers)
+CLASSES = (NSM_OT_create_contact_markers, NSM_OT_read_contact_markers)

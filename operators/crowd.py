@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from .synthesis_job import CrowdJob
 
 
-class NSM_OT_synthesise_crowd(JobOperation):
+class NSM_OT_synthesize_crowd(JobOperation):
     """Walk a character along each selected curve: the selected one that follows it, else a copy of the character"""
 
-    bl_idname = "nsm.synthesise_crowd"
-    bl_label = "Synthesise Crowd"
+    bl_idname = "nsm.synthesize_crowd"
+    bl_label = "Synthesize Crowd"
     bl_options = {"REGISTER", "UNDO"}
 
-    doing = "Synthesising the crowd"
+    doing = "Synthesizing the crowd"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -39,7 +39,7 @@ class NSM_OT_synthesise_crowd(JobOperation):
         return False
 
     def start(self, context: bpy.types.Context) -> CrowdJob:
-        """See who is there."""
+        """Find the selected characters and curves."""
         from .synthesis_job import CrowdJob
 
         return CrowdJob(context)
@@ -47,8 +47,8 @@ class NSM_OT_synthesise_crowd(JobOperation):
     def finish(self, _context: bpy.types.Context, job: CrowdJob) -> set[OperatorReturnItems]:
         """Report."""
         worst = max(report.rig_error_mm_max for report in job.reports)
-        self.report({"INFO"}, f"Synthesised {len(job.reports)} characters; rig error {worst:.2f} mm")
+        self.report({"INFO"}, f"Synthesized {len(job.reports)} characters; rig error {worst:.2f} mm")
         return {"FINISHED"}
 
 
-CLASSES = (NSM_OT_synthesise_crowd,)
+CLASSES = (NSM_OT_synthesize_crowd,)

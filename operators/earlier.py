@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The last bakes of this session, from which the next ones take what comes before the first change.
 
-They are kept in memory and never in a file: whoever opens the file elsewhere bakes from the beginning.
+They are kept in memory and never in a file: a file that is opened elsewhere is baked from the beginning.
 """
 
 from __future__ import annotations

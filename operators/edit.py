@@ -111,7 +111,7 @@ class NSM_OT_remove_constraint(_OnConstraint):
     bl_label = "Remove Constraint"
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
-        """Remove it; the one before it is shown."""
+        """Remove the constraint; the constraint before it is shown."""
         edit = _edit(context)
         edit.constraints.remove(edit.constraint_index)
         edit.constraint_index = max(0, edit.constraint_index - 1)
@@ -131,7 +131,7 @@ class NSM_OT_move_constraint(_OnConstraint):
     )
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
-        """Move it by one place."""
+        """Move the constraint by one place in the list."""
         edit = _edit(context)
         to = edit.constraint_index + (-1 if self.direction == "UP" else 1)
         if not 0 <= to < len(edit.constraints):
@@ -190,7 +190,7 @@ class NSM_OT_add_contact(_OnCharacter):
     bl_label = "Add Contact"
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
-        """Add it."""
+        """Add the contact at the current frame."""
         edit = _edit(context)
         contact = edit.contacts.add()
         contact.frame_start = contact.frame_end = context.scene.frame_current
@@ -214,7 +214,7 @@ class NSM_OT_remove_contact(_OnContacts):
     bl_label = "Remove Contact"
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
-        """Remove it."""
+        """Remove the chosen contact."""
         edit = _edit(context)
         edit.contacts.remove(edit.contact_index)
         edit.contact_index = max(0, min(edit.contact_index, len(edit.contacts) - 1))

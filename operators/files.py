@@ -82,7 +82,7 @@ class NSM_OT_save_shot(_SaveFile):
 
     def text(self, context: bpy.types.Context, armature: bpy.types.Object) -> str:
         """The shot that a bake would give to the engine now."""
-        from ..scene.errands import gather_shot
+        from ..scene.gather_keys import gather_shot
 
         return gather_shot(context, armature).shot.to_json()
 

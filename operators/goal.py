@@ -86,7 +86,7 @@ class NSM_OT_add_goal(Operation):
         return goals.add_on(context, uses)
 
     def _collider(self, context: bpy.types.Context) -> bpy.types.Object | None:
-        """The collider that is meant. Raises ShotError when the named one is none."""
+        """The collider that is meant. Raises ShotError when the named object is no collider."""
         from ..scene import colliders
 
         if self.collider:
@@ -107,7 +107,7 @@ class NSM_OT_mark_goal(Operation):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """There have to be empties."""
+        """There have to be selected empties."""
         if not any(obj.type == "EMPTY" for obj in context.selected_objects):
             cls.poll_message_set("Select an empty")
             return False

@@ -54,7 +54,7 @@ class _OnHandles(Operation):
         return {"FINISHED"}
 
     def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
-        """What one of them is to be. Nothing is written yet; raises ColliderError."""
+        """The new handles of a selected collider. Nothing is written yet; raises ColliderError."""
         raise NotImplementedError
 
 
@@ -99,7 +99,7 @@ class NSM_OT_show_handles(_OnHandles):
     bl_options = {"REGISTER", "UNDO"}
 
     def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
-        """As they are kept."""
+        """The handles that are stored on the collider."""
         from .proposing import Use
 
         settings = colliders.of(obj)
@@ -121,7 +121,7 @@ class NSM_OT_turn_facing(_OnHandles):
     )
 
     def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
-        """Turned, and looked at again."""
+        """The handles with their facing turned, checked again."""
         from . import proposing
 
         up = handles.up(meshes.frame_of(context.evaluated_depsgraph_get(), obj))
@@ -137,7 +137,7 @@ class NSM_OT_check_handles(_OnHandles):
     bl_options = {"REGISTER", "UNDO"}
 
     def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
-        """As they are, with what is odd."""
+        """The handles as they are now, with the warnings of a check."""
         from . import proposing
 
         return proposing.check(context, obj, proposing.mesh_of(context, obj), _handles(context, obj))

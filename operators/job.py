@@ -12,8 +12,8 @@ import numpy as np
 
 from ..nsm_blender import Array, Bake, Motion, SceneBake, ShotError, Work, begin_bake, find_problems
 from ..scene import actions, armatures, curves, ghosts, keys, layers, measure, things
-from ..scene.errands import gather_shot
 from ..scene.gather import Gathered
+from ..scene.gather_keys import gather_shot
 from .check import described, model_of
 
 _CHANNELS = 8
@@ -115,7 +115,7 @@ class MotionJob(Steps):
         frames, rig = self.gathered.frames, self.gathered.rig
         start = time.perf_counter()
         world = armatures.world_matrices(bpy.context, self._armature(), frames)
-        channels = armatures.channels(rig, motion, world, curves.metres_per_unit(bpy.context.scene))
+        channels = armatures.channels(rig, motion, world, curves.meters_per_unit(bpy.context.scene))
         self.report.seconds_retarget = time.perf_counter() - start
         yield 0.0
         for first in range(0, len(channels), _CHANNELS):
@@ -145,7 +145,7 @@ class MotionJob(Steps):
         if poses is None and not thing.was_moved:
             return
         where = None if poses is None else np.array(poses) * _enlarged(self.gathered.rig.scale)
-        for one, channels in thing.keys(where, curves.metres_per_unit(bpy.context.scene)):
+        for one, channels in thing.keys(where, curves.meters_per_unit(bpy.context.scene)):
             obj = find(bpy.data.objects, one.uid)
             if obj is None:
                 raise ShotError(f"'{one.name}' was deleted during the bake.")
@@ -223,7 +223,7 @@ class BakeJob(MotionJob):
             return []
         cuboids = {collider.name: collider.cuboids for collider in self.gathered.shot.colliders}
         lines = [ghosts.figure(now.places), *(ghosts.thing(cuboids[name], pose) for name, pose in now.things.items())]
-        size = self.gathered.rig.scale / curves.metres_per_unit(bpy.context.scene)
+        size = self.gathered.rig.scale / curves.meters_per_unit(bpy.context.scene)
         return [line * size for line in lines]
 
 

@@ -27,7 +27,7 @@ class KeyOperation(Operation):
     """
 
     needs_key = True
-    """Whether there has to be a key already."""
+    """Whether the operator needs a key in the list."""
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -103,13 +103,13 @@ class NSM_OT_add_action_key(KeyOperation):
     gait: EnumProperty(name="Gait", description="How to move on the way", items=keys.GAIT_ITEMS, options={"SKIP_SAVE"})
     speed: FloatProperty(
         name="Speed",
-        description="Metres per second on the way; 0 is the usual speed of the gait",
+        description="Meters per second on the way; 0 is the usual speed of the gait",
         min=0.0,
         max=6.0,
         options={"SKIP_SAVE"},
     )
     use_facing: BoolProperty(
-        name="Own Facing",
+        name="Override Facing",
         description="Look in another direction at the end than the goal's arrow says",
         options={"SKIP_SAVE"},
     )
@@ -122,7 +122,7 @@ class NSM_OT_add_action_key(KeyOperation):
         options={"SKIP_SAVE"},
     )
     route: StringProperty(
-        name="Route", description="Name of a curve to follow; without one a way is found", options={"SKIP_SAVE"}
+        name="Route", description="Name of a curve to follow; without a curve a path is found", options={"SKIP_SAVE"}
     )
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
@@ -184,7 +184,7 @@ class NSM_OT_remove_action_key(OnOneKey):
 
 
 class NSM_OT_move_action_key(OnOneKey):
-    """Do this earlier or later than the other keys"""
+    """Move the key up or down in the list: its action is done earlier or later"""
 
     bl_idname = "nsm.move_action_key"
     bl_label = "Move Action Key"
@@ -197,7 +197,7 @@ class NSM_OT_move_action_key(OnOneKey):
     )
 
     def change(self, _context: bpy.types.Context, armature: bpy.types.Object) -> None:
-        """Swap it with its neighbour, if there is one."""
+        """Swap the key with its neighbor, if there is one."""
         index, listed = self.found(armature), keys.of_character(armature)
         target = index + (-1 if self.direction == "UP" else 1)
         if not 0 <= target < len(listed):
@@ -214,7 +214,7 @@ class NSM_OT_duplicate_action_key(OnOneKey):
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, _context: bpy.types.Context, armature: bpy.types.Object) -> None:
-        """Copy it to the end and move it up."""
+        """Copy the key to the end of the list and move the copy up."""
         index, listed = self.found(armature), keys.of_character(armature)
         new = listed.add()
         keys.copy(listed[index], new)
@@ -222,11 +222,11 @@ class NSM_OT_duplicate_action_key(OnOneKey):
         armature.nsm.key_index = index + 1
 
 
-class NSM_OT_jump_to_action_key(OnOneKey):
+class NSM_OT_go_to_action_key(OnOneKey):
     """Go to the frame at which the key sets off: its own, or where the last bake did"""
 
-    bl_idname = "nsm.jump_to_action_key"
-    bl_label = "Jump to Action Key"
+    bl_idname = "nsm.go_to_action_key"
+    bl_label = "Go to Action Key"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
@@ -264,6 +264,6 @@ CLASSES: tuple[Any, ...] = (
     NSM_OT_remove_action_key,
     NSM_OT_move_action_key,
     NSM_OT_duplicate_action_key,
-    NSM_OT_jump_to_action_key,
+    NSM_OT_go_to_action_key,
     NSM_OT_select_goal,
 )

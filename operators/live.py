@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Live synthesis: characters that were synthesised follow their curves again when these or their ground change.
+"""Live synthesis: characters that were synthesized follow their curves again when these or their ground change.
 
 It is on while a handler of ours is among Blender's; what it remembers it keeps in itself. A new file has it off.
 """
@@ -37,7 +37,7 @@ def stop() -> None:
 
 
 class NSM_OT_live_synthesis(Operation):
-    """Synthesise again whenever the curve or the ground of a synthesised character changes; press again to stop"""
+    """Synthesize again whenever the curve or the ground of a synthesized character changes; press again to stop"""
 
     bl_idname = "nsm.live_synthesis"
     bl_label = "Live"
@@ -82,7 +82,7 @@ class _Live:
         # Reading a curve may change the scene for a moment, which is no reason to read it again.
         handlers.remove(self)
         try:
-            self._synthesise()
+            self._synthesize()
         except UserError as error:
             # Curves that are half drawn are expected here; the button says what is wrong with one.
             print(f"Live synthesis: {error}")
@@ -92,12 +92,12 @@ class _Live:
         handlers.append(self)
         return None
 
-    def _synthesise(self) -> None:
-        from .synthesis_job import changed_characters, synthesise_again
+    def _synthesize(self) -> None:
+        from .synthesis_job import changed_characters, synthesize_again
 
         for armature in changed_characters(bpy.context):
             before = self._made.get(armature.session_uid)
-            self._made[armature.session_uid] = synthesise_again(bpy.context, armature, before)
+            self._made[armature.session_uid] = synthesize_again(bpy.context, armature, before)
 
 
 def _is_curve(block: bpy.types.ID) -> bool:

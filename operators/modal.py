@@ -20,9 +20,9 @@ _TICK = 0.005
 _SLICE = 0.03
 """Seconds of work per event: Esc is seen at least that often."""
 _SHOWN_EVERY, _SHOWN_AFTER = 0.1, 0.5
-"""Seconds at least and at most between two drawings of the progress and of what can be seen of the work; else"""
+"""Shortest and longest time in seconds between two drawings of the progress and of the work's preview."""
 _CALM = 8
-"""times as long as such a drawing takes: each holds the work up, and Esc with it."""
+"""Time between two drawings over the time that one takes: each drawing holds up the work, and Esc with it."""
 
 
 class Job(Protocol):

@@ -23,7 +23,7 @@ _LONGEST = 100_000
 _WAIT = 0.005
 """Seconds between two looks whether the file is read."""
 _READING = 0.01
-"""Progress that is shown while the file is read, of which nobody knows how long it takes."""
+"""Progress that is shown while the file is read, as the time that reading takes is unknown."""
 
 T = TypeVar("T")
 

@@ -73,7 +73,7 @@ def put(context: bpy.types.Context, obj: bpy.types.Object, use: Use) -> None:
 def pose_of(context: bpy.types.Context, obj: bpy.types.Object) -> Array:
     """Where the collider's frame is now, (7,)."""
     world = obj.evaluated_get(context.evaluated_depsgraph_get()).matrix_world
-    return np.asarray(colliders.pose(world, curves.metres_per_unit(context.scene), obj.name))
+    return np.asarray(colliders.pose(world, curves.meters_per_unit(context.scene), obj.name))
 
 
 def _around(context: bpy.types.Context, obj: bpy.types.Object, also: Sequence[Collider] = ()) -> list[Collider]:

@@ -27,7 +27,7 @@ class NSM_OT_add_demo_room(Operation):
 
     door_open: BoolProperty(
         name="Door Stands Open",
-        description="Leave the door open, so that one walks in; else an action key has to open it",
+        description="Leave the door open, so that the character can walk in; else an action key has to open it",
         default=True,
         options={"SKIP_SAVE"},
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Show the ways that the character will take as curves, and give up the animator's own."""
+"""Show the paths that the character will take as curves, and drop the animator's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .key import KeyOperation, OnOneKey
 
 
 class NSM_OT_show_routes(KeyOperation):
-    """Draw the way to each goal as a curve; one that you edit is followed as it is"""
+    """Draw the path to each goal as a curve; the character follows a curve that you edit"""
 
     bl_idname = "nsm.show_routes"
     bl_label = "Show Routes"
@@ -21,7 +21,7 @@ class NSM_OT_show_routes(KeyOperation):
         """Make or update the curves. Raises UserError with what is in the way."""
         from ..nsm_blender import foresee
         from ..scene import routes
-        from ..scene.errands import gather
+        from ..scene.gather_keys import gather
 
         gathered = gather(context, armature)
         listed = list(zip(keys.of_character(armature), foresee(gathered.shot), strict=True))
@@ -47,7 +47,7 @@ class NSM_OT_show_routes(KeyOperation):
 
 
 class NSM_OT_forget_route(OnOneKey):
-    """Let the way to the goal be found again, instead of following the curve"""
+    """Let the path to the goal be found again, instead of following the curve"""
 
     bl_idname = "nsm.forget_route"
     bl_label = "Forget Route"

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from .strike_job import StrikeJob
 
 
-class NSM_OT_synthesise_strike(JobOperation):
+class NSM_OT_synthesize_strike(JobOperation):
     """Punch and kick the targets in the list at their frames, and write the motion as keys of a new action"""
 
-    bl_idname = "nsm.synthesise_strike"
-    bl_label = "Synthesise Strikes"
+    bl_idname = "nsm.synthesize_strike"
+    bl_label = "Synthesize Strikes"
     bl_options = {"REGISTER", "UNDO"}
 
     doing = "Striking"
@@ -71,7 +71,7 @@ class NSM_OT_add_strike(_OnCharacter):
     bl_label = "Add Strike"
 
     def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Add it."""
+        """Add the strike at the current frame."""
         armature = lookup.character(context)
         assert armature is not None
         settings = of_character(armature).strike
@@ -90,7 +90,7 @@ class NSM_OT_remove_strike(_OnCharacter):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be one."""
+        """There has to be a strike in the list."""
         if not super().poll(context):
             return False
         armature = lookup.character(context)
@@ -100,7 +100,7 @@ class NSM_OT_remove_strike(_OnCharacter):
         return True
 
     def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Remove it; the one before it is chosen."""
+        """Remove the strike; the strike before it is chosen."""
         armature = lookup.character(context)
         assert armature is not None
         settings = of_character(armature).strike
@@ -109,4 +109,4 @@ class NSM_OT_remove_strike(_OnCharacter):
         return {"FINISHED"}
 
 
-CLASSES = (NSM_OT_synthesise_strike, NSM_OT_add_strike, NSM_OT_remove_strike)
+CLASSES = (NSM_OT_synthesize_strike, NSM_OT_add_strike, NSM_OT_remove_strike)

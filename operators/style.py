@@ -118,7 +118,7 @@ class NSM_OT_load_style(_StyleFile):
     bl_options = {"REGISTER", "UNDO"}
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
-        """Choose it, when it can be read."""
+        """Choose the file when its style can be read."""
         from ..nsm_blender import Style
 
         name = Style.load(self.path()).name

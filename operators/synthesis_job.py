@@ -17,9 +17,9 @@ from ..scene.properties import of_object
 from .job import MotionJob, Steps, find
 
 ASKED = "nsm_asked_for"
-"""Custom property of a synthesised action: what was asked for."""
+"""Custom property of a synthesized action: what was asked for."""
 
-_MADE, _SYNTHESISED, _WRITTEN = 0.05, 0.4, 0.95
+_MADE, _SYNTHESIZED, _WRITTEN = 0.05, 0.4, 0.95
 """Progress of a crowd when its characters are made, their motions, and the keys; the rest is measuring."""
 
 
@@ -58,20 +58,20 @@ def ground_of(
     """Heights, at the model's size, of the ground on which characters of one size walk; None for the floor."""
     ground = of_character(armature).synthesis.ground
     if ground is not None:
-        size = curves.metres_per_unit(context.scene) / together[0].rig.scale
+        size = curves.meters_per_unit(context.scene) / together[0].rig.scale
         return terrain.of_object(context, ground, size)
     return terrain.under_curves([np.array(g.shot.path.points) for g in together if g.shot.path])
 
 
 def asked_for(context: bpy.types.Context, armature: bpy.types.Object, gathered: Gathered) -> str:
-    """All that determines a synthesis, in short."""
+    """A digest of everything that determines a synthesis."""
     ground = of_character(armature).synthesis.ground
     surface = terrain.fingerprint(context, ground) if ground is not None else ""
     return f"{gathered.shot.hash()} {options(armature)} {surface}"
 
 
 def changed_characters(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """The synthesised characters whose curve, ground or settings are not those of their action any more."""
+    """The synthesized characters whose curve, ground or settings are not those of their action any more."""
     out = []
     for obj in context.scene.objects:
         action = lookup.baked(obj) if obj.type == "ARMATURE" else None
@@ -82,7 +82,7 @@ def changed_characters(context: bpy.types.Context) -> list[bpy.types.Object]:
     return out
 
 
-def synthesise_again(context: bpy.types.Context, armature: bpy.types.Object, previous: Synthesis | None) -> Synthesis:
+def synthesize_again(context: bpy.types.Context, armature: bpy.types.Object, previous: Synthesis | None) -> Synthesis:
     """Replace the synthesis of a character by one for its curve as it is now, without measuring.
 
     Keys made by hand stay in the old action, as when a bake is removed. Raises UserError, and then the old
@@ -151,10 +151,10 @@ class CrowdJob(Steps):
             bpy.context.view_layer.update()
             gathered = [gather(bpy.context, _object(uid)) for uid in armatures]
             motions: list[Motion] = [None] * len(gathered)
-            for share in self._synthesise(gathered, armatures, motions):
-                yield _MADE + (_SYNTHESISED - _MADE) * share
+            for share in self._synthesize(gathered, armatures, motions):
+                yield _MADE + (_SYNTHESIZED - _MADE) * share
             for share in self._write(gathered, armatures, motions):
-                yield _SYNTHESISED + (_WRITTEN - _SYNTHESISED) * share
+                yield _SYNTHESIZED + (_WRITTEN - _SYNTHESIZED) * share
             self.reports = [job.report for job in self._jobs]
             rows = list(zip(map(_object, armatures), gathered, motions, self.reports, strict=True))
             for share in measure.measure_together(bpy.context, rows):
@@ -171,7 +171,7 @@ class CrowdJob(Steps):
         self._objects += [obj.session_uid for obj in made]
         return made[0].session_uid
 
-    def _synthesise(self, gathered: list[Gathered], armatures: list[int], motions: list[Motion]) -> Iterator[float]:
+    def _synthesize(self, gathered: list[Gathered], armatures: list[int], motions: list[Motion]) -> Iterator[float]:
         """Fill in `motions`; characters of one size on one ground go together."""
         alike: dict[tuple[float, str], list[int]] = {}
         for i, uid in enumerate(armatures):

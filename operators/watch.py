@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keeps list, timeline and dope sheet of the action keys alike while an animator moves one of them.
 
-Blender tells nobody that a marker was moved, so a timer looks, between the animator's operations.
+Blender has no message for a moved marker, so a timer looks, between the animator's operations.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PAUSE = 0.5
 
 
 def start() -> None:
-    """Begin to look; without a window there is nobody who moves markers."""
+    """Start the timer; without a window no marker is moved by hand."""
     if not bpy.app.background:
         bpy.app.timers.register(_look, first_interval=_PAUSE, persistent=True)
 

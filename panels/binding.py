@@ -22,7 +22,7 @@ class NSM_UL_matches(bpy.types.UIList):
         _active_data: bpy.types.AnyType,
         _active_property: str,
     ) -> None:
-        """The joint, its bone, and whether one should look at it. The bone is chosen below the list, where its whole
+        """The joint, its bone, and whether the proposal is unsure. The bone is chosen below the list, where its whole
         name fits; here what all names begin with, such as "mixamorig:", would hide the rest.
         """
         split = layout.split(factor=0.42)
@@ -61,7 +61,7 @@ class NSM_PT_binding(_Panel):
         row.operator("nsm.bind", icon="OUTLINER_OB_ARMATURE")
         row.operator("nsm.load_mapping", text="", icon="FILE_FOLDER")
         if not binding.is_bound(armature):
-            layout.operator("nsm.bind", text="By Hand", icon="HAND").by_hand = True
+            layout.operator("nsm.bind", text="Map Manually", icon="HAND").manual = True
             return
         row.operator("nsm.save_mapping", text="", icon="FILE_TICK")
         row.operator("nsm.unbind", text="", icon="X")
@@ -97,12 +97,12 @@ class NSM_PT_binding_motion(_Panel):
             column = layout.column(heading="IK")
             column.prop(settings, "ik_legs", text="Legs")
             column.prop(settings, "ik_arms", text="Arms")
-        layout.prop(settings, "begin")
+        layout.prop(settings, "start_pose")
         layout.prop(settings, "blend_in")
-        layout.prop(settings, "end")
-        if settings.end == "ACTION":
-            layout.prop(settings, "end_action")
-        if settings.end != "NONE":
+        layout.prop(settings, "end_pose")
+        if settings.end_pose == "ACTION":
+            layout.prop(settings, "end_pose_action")
+        if settings.end_pose != "NONE":
             layout.prop(settings, "blend_out")
         row = layout.row(align=True)
         row.operator("nsm.apply_motion", icon="IMPORT")

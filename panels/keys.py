@@ -27,7 +27,7 @@ class NSM_UL_action_keys(bpy.types.UIList):
         _active_property: str,
     ) -> None:
         """The action and its goal, when it sets off, and whether it can be baked."""
-        split = layout.split(factor=0.68)
+        split = layout.split(factor=0.6)
         split.label(text=keys.label(item), icon=_ICONS[item.action])
         row = split.row(align=True)
         row.label(text=_when(item))
@@ -72,10 +72,10 @@ class NSM_PT_action_keys(_Panel):
         row.operator("nsm.show_routes", icon="CURVE_BEZCURVE")
 
 
-class NSM_PT_ways(_Panel):
-    """How the character finds its ways."""
+class NSM_PT_navigation(_Panel):
+    """How the character finds its paths."""
 
-    bl_label = "Ways"
+    bl_label = "Navigation"
     bl_parent_id = "NSM_PT_action_keys"
     bl_options = {"DEFAULT_CLOSED"}
 
@@ -112,7 +112,7 @@ def _draw_key(layout: bpy.types.UILayout, key: keys.NSM_PG_action_key) -> None:
         column.prop(key, "lean")
     column.prop(key, "route", text="Own Route" if routes.is_own(key.route) else "Route")
     row = layout.row(align=True)
-    row.operator("nsm.jump_to_action_key", text="Jump", icon="TIME")
+    row.operator("nsm.go_to_action_key", text="Go to Frame", icon="TIME")
     row.operator("nsm.select_goal", text="Goal", icon="RESTRICT_SELECT_OFF")
     if key.route is not None:
         row.operator("nsm.forget_route", text="Route", icon="X")
@@ -122,7 +122,7 @@ def _when(key: keys.NSM_PG_action_key) -> str:
     """The frame at which a key sets off; that of the last bake for one that waits for its turn."""
     if key.start == "FRAME":
         return str(key.frame)
-    return f"~{key.set_off}" if key.was_baked else "then"
+    return f"~{key.set_off}" if key.was_baked else "After Previous"
 
 
 def _result(key: keys.NSM_PG_action_key) -> str:
@@ -136,4 +136,4 @@ def _result(key: keys.NSM_PG_action_key) -> str:
     return f"Frames {key.set_off} to {key.arrived}{cm}{deg}{' off' if cm or deg else ''}."
 
 
-CLASSES = (NSM_UL_action_keys, NSM_PT_action_keys, NSM_PT_ways)
+CLASSES = (NSM_UL_action_keys, NSM_PT_action_keys, NSM_PT_navigation)

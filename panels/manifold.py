@@ -118,8 +118,8 @@ class NSM_PT_contacts(_CharacterPanel):
         edit = of_character(armature).edit
         marked = contact_markers.shown(context.scene, armature)
         row = layout.row(align=True)
-        row.operator("nsm.contacts_to_markers", text="To Markers", icon="MARKER_HLT")
-        row.operator("nsm.clear_contact_markers", text="From Markers", icon="MARKER")
+        row.operator("nsm.create_contact_markers", text="Create Markers", icon="MARKER_HLT")
+        row.operator("nsm.read_contact_markers", text="Read Markers", icon="MARKER")
         if marked:
             layout.label(text="Contacts are those of the timeline's markers.", icon="INFO")
             return

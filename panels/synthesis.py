@@ -22,9 +22,9 @@ class NSM_PT_synthesis(_Panel):
         layout = self.layout
         row = layout.row(align=True)
         row.scale_y = 1.5
-        row.operator("nsm.synthesise", icon="CURVE_PATH")
+        row.operator("nsm.synthesize", icon="CURVE_PATH")
         row.operator("nsm.live_synthesis", icon="FILE_REFRESH", depress=live.running())
-        layout.operator("nsm.synthesise_crowd", icon="COMMUNITY")
+        layout.operator("nsm.synthesize_crowd", icon="COMMUNITY")
 
 
 class NSM_PT_stepping(_Panel):
@@ -111,7 +111,7 @@ class NSM_PT_strike(_Panel):
             column.prop(strike, "target")
             column.prop(strike, "frame")
         layout.prop(settings, "begin")
-        layout.operator("nsm.synthesise_strike", icon="FORCE_FORCE")
+        layout.operator("nsm.synthesize_strike", icon="FORCE_FORCE")
 
 
 CLASSES = (NSM_PT_synthesis, NSM_PT_stepping, NSM_UL_strikes, NSM_PT_strike)

@@ -187,7 +187,7 @@ def mark(action: bpy.types.Action, markers: Iterable[tuple[int, str]]) -> None:
 def remove(obj: bpy.types.Object) -> Removed:
     """Take the bake of `obj` away and assign again what was assigned before. Raises ActionError.
 
-    Keys that somebody added by hand stay in the action, which is then kept with a fake user.
+    Keys that were added by hand stay in the action, which is then kept with a fake user.
     """
     return discard(obj, removable(obj))
 

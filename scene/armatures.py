@@ -68,28 +68,28 @@ def _is_driven(obj: bpy.types.Object) -> bool:
     return animation is not None and any(not driver.data_path.startswith("pose.") for driver in animation.drivers)
 
 
-def channels(rig: Rig, motion: Motion, world: Array, metres_per_unit: float) -> list[actions.Channel]:
+def channels(rig: Rig, motion: Motion, world: Array, meters_per_unit: float) -> list[actions.Channel]:
     """The motion as keys of the rig's bones. world: (T or 1, 4, 4) of the armature, in Blender units."""
-    return rig.channels(motion, world, metres_per_unit)
+    return rig.channels(motion, world, meters_per_unit)
 
 
 def shown(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Pose:
     """The pose that `obj` shows now, keyed or not, at the model's size."""
     evaluated = obj.evaluated_get(context.evaluated_depsgraph_get())
-    return _pose(rig, *rig.posed(evaluated, curves.metres_per_unit(context.scene)))
+    return _pose(rig, *rig.posed(evaluated, curves.meters_per_unit(context.scene)))
 
 
 def standing(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frame: int) -> list[float]:
-    """Where a bake begins, at the model's size: x, y, z in metres and facing angle.
+    """Where a bake begins, at the model's size: x, y, z in meters and facing angle.
 
     It is where the object puts the rest pose at `frame`, so that one bake does not move the next; or, when the
-    binding says so, where the pose that is shown stands. Raises ShotError for one who lies.
+    binding says so, where the pose that is shown stands. Raises ShotError for a lying character.
     """
-    if binding.of(obj).begin == "POSE":
+    if binding.of(obj).start_pose == "POSE":
         pose = shown(context, obj, rig)
     else:
         world = world_matrices(context, obj, np.array([frame]))[0]
-        pose = _pose(rig, *_at_rest(obj, rig, world, curves.metres_per_unit(context.scene)))
+        pose = _pose(rig, *_at_rest(obj, rig, world, curves.meters_per_unit(context.scene)))
     forward = rotate(pose.rotations[0], _FORWARD)
     if np.linalg.norm(forward[:2]) < 0.5:
         raise ShotError(f"'{obj.name}' lies on its back or face; turn its object so that it stands.")
@@ -98,11 +98,11 @@ def standing(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frame:
     return [x, y, float(ground), angle]
 
 
-def _at_rest(obj: bpy.types.Object, rig: Rig, world: Array, metres: float) -> tuple[Array, Array]:
+def _at_rest(obj: bpy.types.Object, rig: Rig, world: Array, meters: float) -> tuple[Array, Array]:
     """What `rig.posed` would return of the rest pose."""
     rests = np.array([obj.data.bones[name].matrix_local for name in rig.bones], dtype=np.float64)
     own = world[:3, :3] / np.linalg.norm(world[:3, :3], axis=0)
-    return (world[:3, :3] @ rests[0, :3, 3] + world[:3, 3]) * metres, from_matrix(own @ rests[:, :3, :3])
+    return (world[:3, :3] @ rests[0, :3, 3] + world[:3, 3]) * meters, from_matrix(own @ rests[:, :3, :3])
 
 
 def _pose(rig: Rig, place: Array, rotations: Array) -> Pose:
@@ -113,14 +113,14 @@ def _pose(rig: Rig, place: Array, rotations: Array) -> Pose:
 def _blends(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Blends:
     """The poses that the binding asks for."""
     asked = binding.of(obj)
-    if not asked.blend_in and asked.end == "NONE":
+    if not asked.blend_in and asked.end_pose == "NONE":
         return Blends()
     now = shown(context, obj, rig)
     end = None
-    if asked.end == "POSE":
+    if asked.end_pose == "POSE":
         end = now
-    elif asked.end == "ACTION":
-        end = _pose_of(context, obj, rig, asked.end_action)
+    elif asked.end_pose == "ACTION":
+        end = _pose_of(context, obj, rig, asked.end_pose_action)
     return Blends(now, asked.blend_in, end, asked.blend_out)
 
 

@@ -44,7 +44,7 @@ class Arrival:
 
 
 def measured(gathered: Gathered, motion: Motion, at: Array, heads: Array) -> list[Arrival]:
-    """What became of each key of the shot. heads: (N, J, 3) world metres of the baked rig's joints at the indices
+    """What became of each key of the shot. heads: (N, J, 3) world meters of the baked rig's joints at the indices
     `at` (N,) of the shot's frames."""
     told: list[dict[str, Any]] = motion.meta.get("keys", [])
     return [_arrival(number, key, gathered, motion.fps, at, heads) for number, key in enumerate(told, start=1)]

@@ -25,7 +25,7 @@ from ..nsm_blender.rigging.joints import BoneInfo, RigInfo
 from ..nsm_blender.rigging.mapping import JOINTS, Mapping, Match
 from ..nsm_blender.rigging.mapping import without as _without
 from . import controls
-from .curves import metres_per_unit
+from .curves import meters_per_unit
 
 ROOT_ITEMS = (
     ("HIPS", "Hips", "The hips carry the whole motion; the object stays where it is", 0),
@@ -34,13 +34,13 @@ ROOT_ITEMS = (
 )
 """What moves over the ground. The numbers are stored in files: never change them."""
 
-BEGIN_ITEMS = (
+START_POSE_ITEMS = (
     ("REST", "Object", "Begin where the object is, as its rest pose faces", 0),
     ("POSE", "Pose", "Begin where the pose that is shown stands, and as it faces", 1),
 )
 """Where a bake of action keys begins. The numbers are stored in files: never change them."""
 
-END_ITEMS = (
+END_POSE_ITEMS = (
     ("NONE", "None", "End as the motion ends", 0),
     ("POSE", "Pose", "End in the pose that is shown when the bake begins", 1),
     ("ACTION", "Action", "End in the pose of an action's first frame, such as a pose asset", 2),
@@ -57,7 +57,7 @@ _FIXED: set[str] = set()
 
 
 def _chosen(match: Any, _context: bpy.types.Context) -> None:
-    """A bone that somebody chose is sure."""
+    """A bone that the user chose is sure."""
     match.confidence, match.why = 1.0, BY_HAND if match.bone else ""
 
 
@@ -79,7 +79,7 @@ class NSM_PG_binding(bpy.types.PropertyGroup):
     matches: CollectionProperty(type=NSM_PG_match, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"})
     index: IntProperty(name="Active Joint", description="The joint that is chosen in the list", options=_FIXED)
     root_motion: EnumProperty(
-        name="Moves", description="What moves over the ground", items=ROOT_ITEMS, default="HIPS", options=_FIXED
+        name="Root Motion", description="What moves over the ground", items=ROOT_ITEMS, default="HIPS", options=_FIXED
     )
     root_bone: StringProperty(
         name="Root Bone",
@@ -97,10 +97,10 @@ class NSM_PG_binding(bpy.types.PropertyGroup):
         "elbow bends; the others get the same pose",
         options=_FIXED,
     )
-    begin: EnumProperty(
-        name="Begin At",
+    start_pose: EnumProperty(
+        name="Start Pose",
         description="Where a bake of action keys begins",
-        items=BEGIN_ITEMS,
+        items=START_POSE_ITEMS,
         default="REST",
         options=_FIXED,
     )
@@ -112,11 +112,15 @@ class NSM_PG_binding(bpy.types.PropertyGroup):
         soft_max=60,
         options=_FIXED,
     )
-    end: EnumProperty(
-        name="End In", description="Pose that the motion ends in", items=END_ITEMS, default="NONE", options=_FIXED
+    end_pose: EnumProperty(
+        name="End Pose",
+        description="Pose that the motion ends in",
+        items=END_POSE_ITEMS,
+        default="NONE",
+        options=_FIXED,
     )
-    end_action: PointerProperty(
-        name="End Pose", description="Action whose first frame is the pose to end in", type=bpy.types.Action
+    end_pose_action: PointerProperty(
+        name="End Pose Action", description="Action whose first frame is the pose to end in", type=bpy.types.Action
     )
     blend_out: IntProperty(
         name="Blend Out",
@@ -153,7 +157,7 @@ def without(joint: str) -> str:
 
 
 def by_hand(obj: bpy.types.Object) -> dict[str, str | None]:
-    """Joint -> bone that somebody chose in the list, None for one that somebody emptied."""
+    """Joint -> bone that the user chose in the list, None for a row that the user emptied."""
     rows = [row for row in of(obj).matches if row.confidence == 1.0 and row.why == (BY_HAND if row.bone else "")]
     return {row.name: row.bone or None for row in rows}
 
@@ -181,7 +185,7 @@ def forget(obj: bpy.types.Object) -> None:
 def rig_info(context: bpy.types.Context, obj: bpy.types.Object) -> RigInfo:
     """The armature as plain data."""
     world = np.array(obj.matrix_world, dtype=np.float64)
-    world[:3] *= metres_per_unit(context.scene)
+    world[:3] *= meters_per_unit(context.scene)
     parents = {bone.name: controls.parent_of(bone) for bone in obj.data.bones}
     bones = tuple(_info(obj.data.bones[name], parents[name]) for name in _parents_first(parents))
     return RigInfo(name=obj.name, bones=bones, world=world)

@@ -14,9 +14,9 @@ from . import armatures, lookup, recording
 
 
 def gather(context: bpy.types.Context, armature: bpy.types.Object, frames: Array) -> list[Collider]:
-    """The bodies of the other baked characters at scene frames (F,), in world metres. The scene is left as it is.
+    """The bodies of the other baked characters at scene frames (F,), in world meters. The scene is left as it is.
 
-    A character that is not baked yet, is hidden, or cannot be read any more is nobody's obstacle.
+    A character that is not baked yet, is hidden, or cannot be read any more is no obstacle.
     """
     out = []
     for other in lookup.armatures(context.scene):

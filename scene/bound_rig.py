@@ -32,7 +32,7 @@ _ALIKE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class _Target:
-    """What a keyed bone is to do in the world. rotation: (T, 3, 3) of its own axes, or None. place: (T, 3) metres of
+    """What a keyed bone is to do in the world. rotation: (T, 3, 3) of its own axes, or None. place: (T, 3) meters of
     its head, or None where it hangs on another bone.
     """
 
@@ -109,12 +109,12 @@ class BoundRig(Rig):
                 out[:, MODEL_SKELETON.index(joint)] = heads[:, bone]
         return out
 
-    def channels(self, motion: Motion, world: Array, metres: float) -> list[actions.Channel]:
+    def channels(self, motion: Motion, world: Array, meters: float) -> list[actions.Channel]:
         """Rotations of the keyed bones, places of those that move freely, switches, and the object where it moves."""
-        targets = self._targets(motion, world, metres)
+        targets = self._targets(motion, world, meters)
         out = self._switched(len(motion))
         if self.object is not None:
-            world = self._over_ground(motion, world, metres) @ self.object.matrix
+            world = self._over_ground(motion, world, meters) @ self.object.matrix
             out += _object_channels(self.object, world)
         size = np.linalg.norm(world[:, :3, 0], axis=1)
         inverse = (world[:, :3, :3] / size[:, None, None]).transpose(0, 2, 1)
@@ -130,7 +130,7 @@ class BoundRig(Rig):
                 basis = to_matrix(q)
                 out += _rotation(bone, q, lock)
             if target.place is not None:
-                there = np.einsum("tij,tj->ti", inverse, target.place / metres - world[:, :3, 3]) / size[:, None]
+                there = np.einsum("tij,tj->ti", inverse, target.place / meters - world[:, :3, 3]) / size[:, None]
                 location = np.einsum("...ij,...j->...i", np.linalg.inv(axes), there - place)
                 out.append(actions.Channel(f"{bone_path(bone.name)}.location", location, bone.name))
                 place = there
@@ -139,7 +139,7 @@ class BoundRig(Rig):
             places.append(np.broadcast_to(place, (len(motion), 3)))
         return out
 
-    def posed(self, evaluated: bpy.types.Object, metres: float) -> tuple[Array, Array]:
+    def posed(self, evaluated: bpy.types.Object, meters: float) -> tuple[Array, Array]:
         """Read from what the mesh follows, so that a limb that inverse kinematics moves is read rightly."""
         world = np.array(evaluated.matrix_world, dtype=np.float64)
         head = np.array(evaluated.pose.bones[self.bones[0]].head, dtype=np.float64)
@@ -147,7 +147,7 @@ class BoundRig(Rig):
         if self._rolled.size:
             keyed = orientations(evaluated, tuple(self.bones[i] for i in self._rolled.flat))
             turned[self._rolled] = controls.with_roll(turned[self._rolled], keyed.reshape(*self._rolled.shape, 4))
-        return (world[:3, :3] @ head + world[:3, 3]) * metres, turned
+        return (world[:3, :3] @ head + world[:3, 3]) * meters, turned
 
     def to_model(self, places: Array, rotations: Array, fps: float) -> tuple[Array, Array]:
         """The engine's way back."""
@@ -198,7 +198,7 @@ class BoundRig(Rig):
         return True
 
     def from_keys(
-        self, obj: bpy.types.Object, values: Values, world: Array, metres: float
+        self, obj: bpy.types.Object, values: Values, world: Array, meters: float
     ) -> tuple[Array, Array] | None:
         """Carriers first; None where controls of inverse kinematics were moved away from the pose of the others."""
         poses: list[Array] = []
@@ -218,25 +218,25 @@ class BoundRig(Rig):
         rotations = np.stack([from_matrix(own @ poses[index[name]]) for name in self.bones], axis=1)
         whole = np.broadcast_to(world, (count, 4, 4))
         head = np.einsum("tij,tj->ti", whole[:, :3, :3], places[index[self.bones[0]]]) + whole[:, :3, 3]
-        return head * metres, rotations
+        return head * meters, rotations
 
-    def _targets(self, motion: Motion, world: Array, metres: float) -> dict[str, _Target]:
+    def _targets(self, motion: Motion, world: Array, meters: float) -> dict[str, _Target]:
         made = self.to_rig(motion)
         turned = to_matrix(made.rotations)
         targets = {bone: _Target(turned[:, i], None) for i, bone in enumerate(self.bones)}
         targets[self.bones[0]] = _Target(turned[:, 0], made.places[:, 0])
         if self.root is not None:
             matrix = np.array(world[0]) @ self._rests[self.root]
-            moved = self._over_ground(motion, world, metres) @ matrix
+            moved = self._over_ground(motion, world, meters) @ matrix
             axes = moved[:, :3, :3] / np.linalg.norm(moved[:, :3, :3], axis=-2, keepdims=True)
-            targets[self.root] = _Target(axes, moved[:, :3, 3] * metres)
-        size = float(np.linalg.norm(world[0, :3, 0])) * metres
+            targets[self.root] = _Target(axes, moved[:, :3, 3] * meters)
+        size = float(np.linalg.norm(world[0, :3, 0])) * meters
         for limb in self._limbs:
             targets |= self._inverse(limb, made, turned, size)
         return targets
 
     def _inverse(self, limb: controls.Limb, made: RigMotion, turned: Array, size: float) -> dict[str, _Target]:
-        """What the controls of a limb's inverse kinematics are to do. size: metres of a unit of the armature."""
+        """What the controls of a limb's inverse kinematics are to do. size: meters of a unit of the armature."""
         numbers = [self.bones.index(name) for name in limb.bones if name in self.bones]
         upper, lower, end = numbers[:3]
         places = made.places[:, [upper, lower, end]]
@@ -257,11 +257,11 @@ class BoundRig(Rig):
         between = rest[:3, :3].T @ (other[:3, 3] - rest[:3, 3]) * size
         return _Target(turned @ (rest[:3, :3].T @ other[:3, :3]), place + turned @ between)
 
-    def _over_ground(self, motion: Motion, world: Array, metres: float) -> Array:
+    def _over_ground(self, motion: Motion, world: Array, meters: float) -> Array:
         """World transforms (T, 4, 4) in Blender units from where the rest pose stands to the motion's root."""
         rests = np.array([self._rests[name] for name in self.bones])
         own = world[0, :3, :3] / np.linalg.norm(world[0, :3, :3], axis=0)
-        head = (world[0, :3, :3] @ rests[0, :3, 3] + world[0, :3, 3]) * metres
+        head = (world[0, :3, :3] @ rests[0, :3, 3] + world[0, :3, 3]) * meters
         hips, turned = self.to_model(head[None], from_matrix(own @ rests[:, :3, :3])[None], 1.0)
         positions = MODEL_SKELETON.positions(hips, turned)
         x, y, _, angle = root_track(positions, 1.0)[0].tolist()
@@ -269,7 +269,7 @@ class BoundRig(Rig):
         root = motion.root.astype(np.float64)
         out = np.zeros((len(motion), 4, 4))
         out[:, :3, :3] = to_matrix(from_yaw(root[:, 3] - angle))
-        out[:, :3, 3] = (root[:, :3] - out[:, :3, :3] @ here) * (self.scale / metres)
+        out[:, :3, 3] = (root[:, :3] - out[:, :3, :3] @ here) * (self.scale / meters)
         out[:, 3, 3] = 1.0
         return out
 
@@ -308,8 +308,9 @@ def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
 
 
 def _keyed(bones: tuple[str, ...], limbs: list[controls.Limb], root: str | None) -> list[str]:
-    """The bones that get keys. A limb of inverse kinematics gets them on both kinds of its controls: one can switch
-    from one to the other at any frame, and the roll of its bones, which the one kind cannot hold, is not lost.
+    """The bones that get keys. A limb of inverse kinematics gets them on both kinds of its controls: the animator
+    can switch from one kind to the other at any frame, and the roll of its bones, which the one kind cannot hold, is
+    not lost.
     """
     out = [*bones] if root is None else [root, *bones]
     for limb in limbs:

@@ -27,6 +27,7 @@ _TURN, _SHIFT = 0.4, 0.05
 _ANGLE, _PLACE = 2e-3, 2e-4
 """How well a frame has to move with its carrier: as a matrix entry, and a share of the rig's height."""
 _SEED = 7
+"""Seed of the turns, so that a rig is always described alike."""
 
 FIXED = -1
 """Stands for the armature itself as a carrier."""
@@ -248,7 +249,7 @@ def _places(state: _State, place: Array) -> Array:
 
 
 def _best(i: int, nearest: Sequence[int], still: Array, moved: Array, enough: float) -> tuple[int, Array, float]:
-    """Whom a frame moved with, how it lies relative to it, and by how much it did not move with it.
+    """The carrier that a frame moved with, how the frame lies relative to it, and by how much it did not move with it.
 
     The bones `nearest` are taken first when they move it well `enough`: two bones with their heads at one place
     are both near to each other, though neither carries the other.

@@ -14,7 +14,7 @@ from .overlays import Overlay
 _QUICK = 200_000
 """Vertices up to which a changed mesh is compared at once; a larger one counts as changed until it is refreshed."""
 _MOVED = 1e-4
-"""Metres and units by which a handle has to move to be kept anew."""
+"""Meters and units by which a handle has to move to be kept anew."""
 
 
 def start() -> None:

@@ -33,7 +33,7 @@ from ..nsm_blender.motion.rotations import Array, make_continuous
 from . import curves, handles, meshes
 
 VOXEL = 0.04
-"""Metres of a voxel's edge by default (NSM 4.3 asks for a high resolution; this is a hand's breadth by half)."""
+"""Meters of a voxel's edge by default (NSM 4.3 asks for a high resolution; this is a hand's breadth by half)."""
 
 ROLE_ITEMS = (
     ("obstacle", "Obstacle", "Something to walk around", "MESH_CUBE", 0),
@@ -101,7 +101,7 @@ class NSM_PG_collider(bpy.types.PropertyGroup):
     )
     size: FloatProperty(
         name="Voxel Size",
-        description="Metres of a voxel's edge; takes effect with the next refresh",
+        description="Meters of a voxel's edge; takes effect with the next refresh",
         default=VOXEL,
         min=0.005,
         soft_min=0.02,
@@ -145,7 +145,7 @@ class NSM_PG_collider(bpy.types.PropertyGroup):
     )
     leaf_width: FloatProperty(
         name="Leaf Width",
-        description="Metres from the hinge to the free edge",
+        description="Meters from the hinge to the free edge",
         min=0.0,
         default=0.9,
         options=_FIXED,
@@ -153,14 +153,14 @@ class NSM_PG_collider(bpy.types.PropertyGroup):
     )
     leaf_height: FloatProperty(
         name="Leaf Height",
-        description="Metres of the leaf's height",
+        description="Meters of the leaf's height",
         min=0.0,
         default=2.0,
         options=_FIXED,
         override=_OVERRIDE,
     )
     angle: FloatProperty(
-        name="Opens By",
+        name="Opening Angle",
         description="Angle to which the leaf opens; positive is counter-clockwise from above",
         subtype="ANGLE",
         default=1.5707963,
@@ -206,7 +206,7 @@ def members(obj: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def cuboids_of(mesh: TriangleMesh, size: float, name: str) -> Cuboids:
-    """The cuboids of a mesh in metres. size: metres of a voxel. name: of the object, for the sentence.
+    """The cuboids of a mesh in meters. size: meters of a voxel. name: of the object, for the sentence.
 
     Raises ColliderError when the mesh cannot be wrapped.
     """
@@ -219,7 +219,7 @@ def cuboids_of(mesh: TriangleMesh, size: float, name: str) -> Cuboids:
 
 
 def store(obj: bpy.types.Object, cuboids: Cuboids, fingerprint: str) -> None:
-    """Make `obj` a collider of these cuboids, in the collider's frame, in metres."""
+    """Make `obj` a collider of these cuboids, in the collider's frame, in meters."""
     settings = of(obj)
     settings.boxes = encode(cuboids)
     settings.revision = zlib.crc32(settings.boxes.encode()) & 0x7FFFFFFF
@@ -298,7 +298,7 @@ def signature(surface: meshes.Surface, size: float) -> str:
 
 
 def gather(context: bpy.types.Context, frames: Array) -> list[Collider]:
-    """The enabled colliders of the view layer with their poses at scene frames (F,), in world metres.
+    """The enabled colliders of the view layer with their poses at scene frames (F,), in world meters.
 
     One that never moves has one pose. One whose shape has changed gives the cuboids of its shape now. The scene is
     left as it is. Raises ColliderError.
@@ -318,7 +318,7 @@ def gather(context: bpy.types.Context, frames: Array) -> list[Collider]:
 def around(context: bpy.types.Context, obj: bpy.types.Object) -> list[Collider]:
     """The other colliders as they are stored and stand now. Raises ColliderError when one is damaged."""
     graph = context.evaluated_depsgraph_get()
-    size = curves.metres_per_unit(context.scene)
+    size = curves.meters_per_unit(context.scene)
     out = []
     for other in in_scene(context):
         evaluated = other.evaluated_get(graph)
@@ -331,11 +331,11 @@ def around(context: bpy.types.Context, obj: bpy.types.Object) -> list[Collider]:
 def poses(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], frames: Array
 ) -> dict[bpy.types.Object, Array]:
-    """Poses (1, 7) or (F, 7) of each object in world metres. Frames are played only when one may move.
+    """Poses (1, 7) or (F, 7) of each object in world meters. Frames are played only when one may move.
 
     Raises ColliderError for a place or scale that is no good.
     """
-    size = curves.metres_per_unit(context.scene)
+    size = curves.meters_per_unit(context.scene)
     tracks = _sampled(context, objects, frames, lambda obj, evaluated: pose(evaluated.matrix_world, size, obj.name))
     for track in tracks.values():
         track[:, 3:] = make_continuous(track[:, 3:])
@@ -427,7 +427,7 @@ def _played(context: bpy.types.Context, frames: Array) -> Iterator[int]:
 
 
 def pose(world: Matrix, size: float, name: str) -> Array:
-    """A world matrix as a pose (7,): place in metres and quaternion of the collider's frame. Raises ColliderError."""
+    """A world matrix as a pose (7,): place in meters and quaternion of the collider's frame. Raises ColliderError."""
     frame = meshes.rigid(world, size, name)
     return np.array([*frame[:3, 3], *Matrix(frame.tolist()).to_quaternion()])
 

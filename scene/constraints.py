@@ -20,7 +20,7 @@ from . import armatures, curves, recording
 from .manifold import CONSTRAINT_ITEMS, NSM_PG_constraint, NSM_PG_edit
 
 POSE = "nsm_pose"
-"""Custom property of a pose key: the joints' places around the root, row by row, in metres of the model."""
+"""Custom property of a pose key: the joints' places around the root, row by row, in meters of the model."""
 
 _LABELS = {item[0]: item[1] for item in CONSTRAINT_ITEMS}
 
@@ -30,7 +30,7 @@ def gather(context: bpy.types.Context, edit: NSM_PG_edit, rig: armatures.Rig, fr
     wanted = [item for item in edit.constraints if item.enabled and item.weight > 0]
     targets = [item.target for item in wanted if item.kind in ("PIN", "LOOK") and item.target is not None]
     tracks = places_of(context, targets, frames)
-    size = curves.metres_per_unit(context.scene) / rig.scale
+    size = curves.meters_per_unit(context.scene) / rig.scale
     return [_constraint(item, frames, tracks, size) for item in wanted]
 
 

@@ -20,12 +20,12 @@ _FOLLOW = {"neck_follow": 1.0, "head_follow": 1.0}
 _ORIGINAL, _STRETCH = "ORG-", "IK_Stretch"
 _LIMBS = ("thigh_fk", "shin_fk", "foot_fk", "toe_fk", "upper_arm_fk", "forearm_fk", "hand_fk")
 _STRAIGHT = 0.008
-"""Share of the limb's length by which a knee or elbow lies beside the line from its beginning to its end from which on
-this tells the pole's direction; below, the upper bone does."""
+"""Share of a limb's length by which its knee or elbow must lie off the straight line for the bend to give the pole's
+direction; a straighter limb takes the direction from its upper bone."""
 
 _SAME, _OTHER = np.radians(3), np.radians(12)
-"""Angle between a limb as it is shown and as its other controls are keyed, up to which both are one pose, and from
-which on they are two."""
+"""Radians between a limb as shown and as its other controls are keyed, below which both are the same pose, and above
+which they are different poses."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def stretched(obj: bpy.types.Object, inverse: Sequence[Limb]) -> list[str]:
 
 
 def moved_by(obj: bpy.types.Object, name: str) -> str:
-    """The bone by which one sees what the control `name` did: the mesh follows it whatever the switches say."""
+    """The bone that shows what the control `name` did: the mesh follows it whatever the switches say."""
     original = _ORIGINAL + name.replace("_fk", "")
     if name.startswith(_LIMBS) and original in obj.data.bones and _alike(obj, name, original):
         return original

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Any curve object as a dense polyline in world metres."""
+"""Any curve object as a dense polyline in world meters."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..nsm_blender.errors import ShotError
 Array = NDArray[Any]
 
 _SHORTEST = 1e-5
-"""Neighbours nearer than this (in metres) count as one point."""
+"""Neighbors nearer than this (in meters) count as one point."""
 
 _DEFAULT_PATH = ((0.0, 0.0, 1.0), (0.4, -2.5, 1.0), (2.2, -3.8, 0.8), (3.6, -5.4, 0.9), (3.2, -7.5, 1.0))
-"""Points of a new path: x, y in metres, radius."""
+"""Points of a new path: x, y in meters, radius."""
 
 
 @dataclass(frozen=True, eq=False)
 class Polyline:
-    """points: (N, 3) world metres in walking order; a closed one repeats its first point at the end.
+    """points: (N, 3) world meters in walking order; a closed one repeats its first point at the end.
 
     factors: (N,) radius of the curve there. closed: it returns to its start. note: what was decided for the user.
     """
@@ -37,7 +37,7 @@ class Polyline:
     note: str = ""
 
     def length(self) -> float:
-        """Metres along the line."""
+        """Meters along the line."""
         return float(np.linalg.norm(np.diff(self.points, axis=0), axis=1).sum())
 
 
@@ -62,7 +62,7 @@ def polyline(context: bpy.types.Context, obj: bpy.types.Object | None) -> Polyli
     chains = _chains(len(vertices), edges)
     if not chains:
         raise ShotError(f"The curve '{obj.name}' gives no line to walk along; check its points and modifiers.")
-    places = (vertices @ world[:3, :3].T + world[:3, 3]) * metres_per_unit(context.scene)
+    places = (vertices @ world[:3, :3].T + world[:3, 3]) * meters_per_unit(context.scene)
     lines = [places[chain] for chain in chains]
     lengths = [float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum()) for line in lines]
     best = int(np.argmax(lengths))
@@ -75,8 +75,8 @@ def polyline(context: bpy.types.Context, obj: bpy.types.Object | None) -> Polyli
     return Polyline(lines[best][apart], factors[apart], closed, note)
 
 
-def metres_per_unit(scene: bpy.types.Scene | None) -> float:
-    """Metres that one Blender unit stands for."""
+def meters_per_unit(scene: bpy.types.Scene | None) -> float:
+    """Meters that one Blender unit stands for."""
     assert scene is not None
     units = scene.unit_settings
     return 1.0 if units.system == "NONE" else float(units.scale_length)
@@ -84,7 +84,7 @@ def metres_per_unit(scene: bpy.types.Scene | None) -> float:
 
 @contextmanager
 def _wire(context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[bpy.types.Object]:
-    """`obj`, or while it has a bevel a copy without: the mesh of a bevelled curve is a tube, not a line."""
+    """`obj`, or while it has a bevel a copy without: the mesh of a beveled curve is a tube, not a line."""
     data = obj.data
     if not (data.bevel_depth or data.extrude or data.bevel_object):
         yield obj
@@ -185,7 +185,7 @@ def add_path(context: bpy.types.Context) -> bpy.types.Object:
 
     It begins at the cursor and leads to -Y, where a character in its rest pose looks.
     """
-    size = 1 / metres_per_unit(context.scene)
+    size = 1 / meters_per_unit(context.scene)
     data = bpy.data.curves.new("Path", "CURVE")
     data.dimensions = "3D"
     data.resolution_u = 24

@@ -27,27 +27,27 @@ UNREAL_ROOT = "root"
 class Preset:
     """How one target wants its FBX.
 
-    options: of Blender's exporter. centimetres: bones and vertices are written in centimetres with all
-    object scales 1, not in metres below an object scaled by 100.
+    options: of Blender's exporter. centimeters: bones and vertices are written in centimeters with all
+    object scales 1, not in meters below an object scaled by 100.
     """
 
     label: str
     description: str
     options: dict[str, Any]
-    centimetres: bool = False
+    centimeters: bool = False
 
 
 PRESETS = {
     "UNITY": Preset(
         "Unity",
-        "Metres in the file's unit, so that all objects import with scale 1",
+        "Meters in the file's unit, so that all objects import with scale 1",
         {"apply_scale_options": "FBX_SCALE_ALL"},
     ),
     "UNREAL": Preset(
         "Unreal Engine",
-        "Centimetres, all scales 1, the armature as the bone 'root', faces with smoothing",
+        "Centimeters, all scales 1, the armature as the bone 'root', faces with smoothing",
         {"apply_scale_options": "FBX_SCALE_NONE", "mesh_smooth_type": "FACE"},
-        centimetres=True,
+        centimeters=True,
     ),
     "BLENDER": Preset(
         "Blender and others",
@@ -81,8 +81,8 @@ def export_fbx(context: bpy.types.Context, rig: bpy.types.Object, path: Path, pr
     first, last = math.floor(action.frame_range[0]), math.ceil(action.frame_range[1])
     meshes = skinned_meshes(context, rig)
     with _pose_kept(context.scene, rig), _scene_of_its_own(context, action.name, first, last) as scene:
-        if chosen.centimetres:
-            with _centimetre_copies(scene, rig, meshes) as copies:
+        if chosen.centimeters:
+            with _centimeter_copies(scene, rig, meshes) as copies:
                 _write(scene, copies, path, chosen)
         else:
             _write(scene, [rig, *meshes], path, chosen)
@@ -166,17 +166,17 @@ def _scene_of_its_own(context: bpy.types.Context, name: str, first: int, last: i
 
 
 @contextmanager
-def _centimetre_copies(
+def _centimeter_copies(
     scene: bpy.types.Scene, rig: bpy.types.Object, meshes: list[bpy.types.Object]
 ) -> Iterator[list[bpy.types.Object]]:
     """Copies with data a hundred times larger below objects a hundred times smaller.
 
-    They look the same here; the exporter scales objects by 100 for Unreal's centimetres, which makes
+    They look the same here; the exporter scales objects by 100 for Unreal's centimeters, which makes
     their scale 1. Constraints let the copied bones follow the originals, whatever moves those.
     """
-    from .curves import metres_per_unit  # brings NumPy, which enabling the extension should not wait for
+    from .curves import meters_per_unit  # brings NumPy, which enabling the extension should not wait for
 
-    shrink = 0.01 / metres_per_unit(scene)
+    shrink = 0.01 / meters_per_unit(scene)
     copies: list[bpy.types.Object] = []
     names = _Names()
     try:

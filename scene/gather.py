@@ -19,13 +19,13 @@ from .things import Thing
 Array = NDArray[Any]
 
 FASTEST = 6.0
-"""Metres per second that the engine takes at most, and the property too."""
+"""Meters per second that the engine takes at most, and the property too."""
 _KEYABLE = ("speed", "gait", "facing")
 
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """shot: at the model's size. rig: the character. line: the curve in world metres, where one is followed.
+    """shot: at the model's size. rig: the character. line: the curve in world meters, where one is followed.
     frames: (F,) scene frames. things: what the bake may move.
     """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a bake shows while it runs: a figure of lines, and the boxes and doors that it moves, drawn over the views.
 
-Nothing of it is in the scene: whoever stops the bake finds that untouched.
+Nothing of it is in the scene: a cancelled bake leaves the scene untouched.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from ..nsm_blender.motion.rotations import Array, to_matrix
 from ..nsm_blender.motion.skeleton import MODEL_SKELETON
 from . import sketches
 
-_COLOUR = (1.0, 0.75, 0.2, 1.0)
+_COLOR = (1.0, 0.75, 0.2, 1.0)
+"""Color of the figure and of the moved things, as linear RGBA."""
 _WIDTH = 3.0
 """Pixels of a line."""
 _CHILDREN = [joint for joint, parent in enumerate(MODEL_SKELETON.parents) if parent >= 0]
@@ -64,7 +65,7 @@ class Ghost:
             return
         shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
         shader.bind()
-        shader.uniform_float("color", _COLOUR)
+        shader.uniform_float("color", _COLOR)
         shader.uniform_float("lineWidth", _WIDTH)
         shader.uniform_float("viewportSize", (region.width, region.height))
         batch_for_shader(shader, "LINES", {"pos": self._ends.tolist()}).draw(shader)

@@ -19,15 +19,15 @@ from mathutils import Vector
 from ..nsm_blender.geometry.roles import KINDS
 from ..nsm_blender.motion.root import angle_of
 from ..nsm_blender.motion.rotations import Array
-from .curves import metres_per_unit
+from .curves import meters_per_unit
 
 NAME = "Goal"
 _SIZE = 0.5
-"""Metres of the arrow."""
+"""Meters of the arrow."""
 _STEP = 0.5
-"""Metres before a thing at which its goal is put."""
+"""Meters before a thing at which its goal is put."""
 _MOVED = 0.02
-"""Metres beyond which a goal has been moved from where it was added to a collider."""
+"""Meters beyond which a goal has been moved from where it was added to a collider."""
 _UPRIGHT = 0.2
 """An arrow with less than this share of its length along the ground has no facing."""
 
@@ -73,7 +73,7 @@ def add(
     goal = bpy.data.objects.new(NAME if uses is None else f"{NAME} {uses.name}", None)
     (context.collection or context.scene.collection).objects.link(goal)
     mark(goal)
-    goal.empty_display_size = _SIZE / metres_per_unit(context.scene)
+    goal.empty_display_size = _SIZE / meters_per_unit(context.scene)
     if uses is not None:
         goal.parent = uses
         goal.matrix_parent_inverse = uses.matrix_world.inverted_safe()
@@ -89,7 +89,7 @@ def add_on(context: bpy.types.Context, uses: bpy.types.Object) -> bpy.types.Obje
     """Add a goal on a collider: on its top where its handles say the rest, before it where it has none."""
     if uses.nsm.collider.role in KINDS:
         return add(context, _top(uses), None, uses)
-    return add(context, *_before(uses, _STEP / metres_per_unit(context.scene)), uses)
+    return add(context, *_before(uses, _STEP / meters_per_unit(context.scene)), uses)
 
 
 def select(context: bpy.types.Context, goal: bpy.types.Object) -> None:
@@ -133,12 +133,12 @@ def is_by_place(context: bpy.types.Context, goal: bpy.types.Object, locations: A
     settings = of_goal(goal)
     if settings.uses is None or settings.uses.nsm.collider.role not in KINDS:
         return False
-    metres = metres_per_unit(context.scene)
+    meters = meters_per_unit(context.scene)
     if settings.has_home:
         moved = np.linalg.norm(locations - np.array(settings.home), axis=1).max()
     else:
         moved = (goal.matrix_world.translation - _top(settings.uses)).length
-    return bool(moved * metres > _MOVED)
+    return bool(moved * meters > _MOVED)
 
 
 def in_scene(scene: bpy.types.Scene) -> list[bpy.types.Object]:

@@ -25,16 +25,16 @@ TAG = "nsm_handle"
 """Custom property of a handle's empty: the name of its `_Empty`."""
 
 _BALL = 0.05
-"""Metres: radius of a handle that is a place alone."""
+"""Meters: radius of a handle that is a place alone."""
 _THICK = 0.04
-"""Metres: height of a handle that is an area or an edge."""
+"""Meters: height of a handle that is an area or an edge."""
 _Display = Literal["CUBE", "SPHERE", "SINGLE_ARROW"]
 
 
 @dataclass(frozen=True, eq=False)
 class _Empty:
-    """One empty. frame: (4, 4) in the collider's frame, metres; its own -Y is the facing. size: its scale (3,);
-    the empty's drawing is one metre wide at a scale of 1."""
+    """One empty. frame: (4, 4) in the collider's frame, meters; its own -Y is the facing. size: its scale (3,);
+    the empty's drawing is one meter wide at a scale of 1."""
 
     name: str
     label: str
@@ -106,7 +106,7 @@ def stored(obj: bpy.types.Object) -> roles.Handles | None:
 
 
 def read(graph: bpy.types.Depsgraph, obj: bpy.types.Object) -> roles.Handles | None:
-    """The handles as their empties are now, in the collider's frame, in metres; without empties as they are kept.
+    """The handles as their empties are now, in the collider's frame, in meters; without empties as they are kept.
 
     Raises ColliderError when an empty is missing or what is kept is damaged.
     """
@@ -135,7 +135,7 @@ def show(context: bpy.types.Context, obj: bpy.types.Object, handles: roles.Handl
 
     The world matrix of `obj` must be up to date.
     """
-    size = curves.metres_per_unit(context.scene)
+    size = curves.meters_per_unit(context.scene)
     world = obj.matrix_world.copy()
     values = meshes.rigid(world, size, obj.name)
     rigid = Matrix(values.tolist())
@@ -190,7 +190,7 @@ def turned(handles: roles.Handles, angle: float, axis: Array) -> roles.Handles:
 
 
 def apart(one: roles.Handles, other: roles.Handles) -> float:
-    """The largest difference between two handles of one role, in metres, units of directions or radians."""
+    """The largest difference between two handles of one role, in meters, units of directions or radians."""
     if type(one) is not type(other):
         return float("inf")
     a, b = _numbers(one), _numbers(other)
@@ -278,8 +278,8 @@ def _with_settings(obj: bpy.types.Object, handles: roles.Handles | None) -> role
 
 
 def _frames(graph: bpy.types.Depsgraph, obj: bpy.types.Object, there: dict[str, bpy.types.Object]) -> dict[str, Array]:
-    """Where the empties are in the collider's frame, in metres: (4, 4) each, with their scale in metres."""
-    size = curves.metres_per_unit(graph.scene)
+    """Where the empties are in the collider's frame, in meters: (4, 4) each, with their scale in meters."""
+    size = curves.meters_per_unit(graph.scene)
     back = np.linalg.inv(meshes.rigid(obj.evaluated_get(graph).matrix_world, size, obj.name))
     out = {}
     for name, empty in there.items():

@@ -22,13 +22,13 @@ from bpy.props import (
 from .goals import is_goal
 
 ACTION_ITEMS = (
-    ("idle", "Stand", "Stand where one is, looking where the key or the goal says", "PAUSE", 0),
+    ("idle", "Stand", "Stay in place, looking where the key or the goal says", "PAUSE", 0),
     ("walk", "Walk", "Walk to the goal", "FORWARD", 1),
     ("run", "Run", "Run to the goal", "FF", 2),
     ("sit", "Sit", "Sit down on the goal's seat", "USER", 3),
     ("open", "Open", "Open the goal's door and go through", "UNLOCKED", 4),
     ("pick_up", "Pick Up", "Pick up the goal's box", "TRIA_UP", 5),
-    ("put_down", "Put Down", "Put down on the goal's surface what is carried", "TRIA_DOWN", 6),
+    ("put_down", "Put Down", "Put the carried box down on the goal's surface", "TRIA_DOWN", 6),
     ("climb", "Climb", "Climb on the goal's step", "MOD_ARRAY", 7),
 )
 """The engine's actions, in its order. The numbers are stored in files and keyframes: never change them."""
@@ -36,12 +36,12 @@ ACTION_ITEMS = (
 GAIT_ITEMS = (
     ("walk", "Walk", "Walk on the way", 0),
     ("jog", "Jog", "Jog or run on the way, depending on the speed", 1),
-    ("crouch", "Crouch", "Go with bent knees", 2),
+    ("crouch", "Crouch", "Walk with bent knees", 2),
 )
 """Gaits on the way. The numbers are stored in files: never change them."""
 
 START_ITEMS = (
-    ("ARRIVAL", "On Arrival", "Set off when the previous key is done; the first one at the first frame", 0),
+    ("ARRIVAL", "After Previous", "Set off when the previous key is done; the first one at the first frame", 0),
     ("FRAME", "At Frame", "Set off at a frame, which has a marker on the timeline", 1),
 )
 """When to set off. The numbers are stored in files: never change them."""
@@ -138,7 +138,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     speed: FloatProperty(
         name="Speed",
-        description="Metres per second on the way; 0 is the usual speed of the gait",
+        description="Meters per second on the way; 0 is the usual speed of the gait",
         default=0.0,
         min=0.0,
         max=6.0,
@@ -147,7 +147,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
         update=_forget_problem,
     )
     use_facing: BoolProperty(
-        name="Own Facing",
+        name="Override Facing",
         description="Look in this direction at the end, whatever the goal's arrow says",
         default=False,
         options=_FIXED,
@@ -167,7 +167,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     route: PointerProperty(
         name="Route",
-        description="Curve of the way. One that you edited, or chose yourself, is followed; without one a way is found",
+        description="Curve to follow, once you have edited it or chosen it yourself; otherwise a path is found",
         type=bpy.types.Object,
         poll=_is_curve,
         override=OVERRIDE,
@@ -203,11 +203,11 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
 
 
 class NSM_PG_routes(bpy.types.PropertyGroup):
-    """How a character finds its ways."""
+    """Navigation settings: how a character finds its paths."""
 
     radius: FloatProperty(
         name="Body Radius",
-        description="Metres that the middle of the body keeps from things",
+        description="Distance in meters that the middle of the body keeps from things",
         default=0.3,
         min=0.1,
         max=1.0,
@@ -216,14 +216,14 @@ class NSM_PG_routes(bpy.types.PropertyGroup):
     )
     crouch: BoolProperty(
         name="Go Under Beams",
-        description="Low beams may be gone under, crouching",
+        description="Let the character crouch under low beams",
         default=True,
         options=_FIXED,
         override=OVERRIDE,
     )
     sideways: BoolProperty(
         name="Go Sideways Through Gaps",
-        description="Short gaps that are too narrow to walk through may be gone through sideways",
+        description="Let the character go sideways through short gaps that are too narrow to walk through",
         default=True,
         options=_FIXED,
         override=OVERRIDE,

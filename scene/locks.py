@@ -12,6 +12,7 @@ from ..nsm_blender.motion.rotations import Array, from_euler
 from . import euler
 
 _AXES = 3
+"""Number of rotation axes that can be locked one by one."""
 
 
 @dataclass(frozen=True)

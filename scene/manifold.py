@@ -158,7 +158,12 @@ STYLE_NAMES = (
     "elated",
     "rushed",
 )
-STYLE_ITEMS = tuple((name, name.capitalize(), f"Move {name}", number) for number, name in enumerate(STYLE_NAMES))
+_ADJECTIVES = {"old": "Elderly"}
+"""The words on the button for styles whose recordings are named by another word."""
+STYLE_ITEMS = tuple(
+    (name, f"{_ADJECTIVES.get(name, name.capitalize())} Walk", f"The style of the recorded walk '{name}'", number)
+    for number, name in enumerate(STYLE_NAMES)
+)
 """The styles that come with the extension. The numbers are stored in files: never change them."""
 
 START_ITEMS = (
@@ -335,10 +340,10 @@ LIMB_ITEMS = (
 """What can strike. The numbers are stored in files: never change them."""
 
 
-BEGIN_ITEMS = (
-    ("TURNED", "Here, Turned", "Where the character stands now, turned as the first target is hit best", 0),
-    ("HERE", "Here", "Where the character stands now, facing as it does now", 1),
-    ("BEST", "Best Place", "Where the first target is hit best, facing -Y", 2),
+STRIKE_START_ITEMS = (
+    ("TURNED", "Face Target", "Where the character stands now, turned as the first target is hit best", 0),
+    ("HERE", "Current Location", "Where the character stands now, facing as it does now", 1),
+    ("BEST", "Best Location", "Where the first target is hit best, facing -Y", 2),
 )
 
 
@@ -360,7 +365,7 @@ class NSM_PG_strikes(bpy.types.PropertyGroup):
     strikes: CollectionProperty(type=NSM_PG_strike)
     index: IntProperty(name="Strike", description="The strike that is shown", options=_FIXED)
     begin: EnumProperty(
-        name="Begin", description="Where the character stands at first", items=BEGIN_ITEMS, options=_FIXED
+        name="Start", description="Where the character stands at first", items=STRIKE_START_ITEMS, options=_FIXED
     )
 
 

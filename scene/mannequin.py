@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..nsm_blender.geometry.mannequin import MATERIALS, Bone, Piece, bones, mannequin
 from ..nsm_blender.motion.skeleton import MODEL_SKELETON
-from .curves import metres_per_unit
+from .curves import meters_per_unit
 
 NAME = "Mannequin"
 
@@ -32,7 +32,7 @@ def add_mannequin(context: bpy.types.Context, location: Vector) -> bpy.types.Obj
     collection.objects.link(rig)
     view_layer.objects.active = rig
     rig.select_set(True)
-    unit = 1 / metres_per_unit(scene)
+    unit = 1 / meters_per_unit(scene)
     _build_bones(context, rig, bones(), unit)
     rig.data.display_type = "STICK"
     rig.show_in_front = True
@@ -46,7 +46,7 @@ def add_mannequin(context: bpy.types.Context, location: Vector) -> bpy.types.Obj
 
 
 def _build_bones(context: bpy.types.Context, rig: bpy.types.Object, rest: list[Bone], unit: float) -> None:
-    """Bones can be made in edit mode only. unit: Blender units in a metre."""
+    """Bones can be made in edit mode only. unit: Blender units in a meter."""
     with context.temp_override(active_object=rig, object=rig, selected_objects=[rig]):
         bpy.ops.object.mode_set(mode="EDIT")
         try:
@@ -75,25 +75,25 @@ def _mesh_object(piece: Piece, unit: float) -> bpy.types.Object:
     mesh.polygons.foreach_set("material_index", slots)
     mesh.update(calc_edges=True)
     mesh.shade_smooth()
-    for name, colour, roughness in MATERIALS:
-        mesh.materials.append(_material(name, colour, roughness))
+    for name, color, roughness in MATERIALS:
+        mesh.materials.append(_material(name, color, roughness))
     body = bpy.data.objects.new(f"{NAME} Body", mesh)
     _weigh(body, piece.weights)
     return body
 
 
-def _material(name: str, colour: tuple[float, float, float, float], roughness: float) -> bpy.types.Material:
+def _material(name: str, color: tuple[float, float, float, float], roughness: float) -> bpy.types.Material:
     """The material of that name, so that ten mannequins share three; made where this file has none."""
     found: bpy.types.Material | None = bpy.data.materials.get((name, None))
     if found is not None:
         return found
     material = bpy.data.materials.new(name)
-    material.diffuse_color = colour
+    material.diffuse_color = color
     material.roughness = roughness
     if material.node_tree is None:  # always there from 5.0 on
         material.use_nodes = True
     shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
-    shader.inputs["Base Color"].default_value = colour
+    shader.inputs["Base Color"].default_value = color
     shader.inputs["Roughness"].default_value = roughness
     return material
 

@@ -119,7 +119,7 @@ def measure(
 ) -> Iterator[float]:
     """Evaluate the baked rig at many frames and fill in `report`. Yields the share that is done, 0..1.
 
-    The scene's frame is put back before each yield, so that whoever stops here leaves nothing behind.
+    The scene's frame is put back before each yield, so that a caller that stops here leaves nothing behind.
     """
     places: dict[int, tuple[Array, Array]] = {}
     waiting = _order(len(motion))
@@ -144,7 +144,7 @@ def measure_together(
     """
     frames = baked[0][1].frames
     scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
-    metres = curves.metres_per_unit(scene)
+    meters = curves.meters_per_unit(scene)
     places: list[dict[int, tuple[Array, Array]]] = [{} for _ in baked]
     indices = _order(len(frames))[:_AT_LEAST]
     for done, index in enumerate(indices, 1):
@@ -152,7 +152,7 @@ def measure_together(
             scene.frame_set(int(frames[index]))
             graph = context.evaluated_depsgraph_get()
             for (armature, gathered, *_), found in zip(baked, places, strict=True):
-                found[index] = _shown(armature.evaluated_get(graph), gathered.rig.measured, metres)
+                found[index] = _shown(armature.evaluated_get(graph), gathered.rig.measured, meters)
         finally:
             scene.frame_set(frame, subframe=subframe)
         yield done / len(indices)
@@ -210,7 +210,7 @@ def _doing(motion: Motion, actions: Sequence[str]) -> list[bool]:
 
 
 def _order(count: int) -> list[int]:
-    """All frames, in an order in which any beginning covers the range evenly and holds pairs of neighbours."""
+    """All frames, in an order in which any beginning covers the range evenly and holds pairs of neighbors."""
     pairs = list(range(0, count, 2))
     order = [0, count - 1]
     step = 1 << max(len(pairs).bit_length() - 1, 0)
@@ -228,36 +228,36 @@ def _order(count: int) -> list[int]:
 def _evaluate(
     context: bpy.types.Context, armature: bpy.types.Object, gathered: Gathered, waiting: list[int]
 ) -> dict[int, tuple[Array, Array]]:
-    """World places in metres of the measured bones' heads and tails, (M, 3) each, by index in the frames.
+    """World places in meters of the measured bones' heads and tails, (M, 3) each, by index in the frames.
 
     Takes indices from `waiting` until a slice of time is used up.
     """
     end = time.perf_counter() + _SLICE
     scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
-    metres = curves.metres_per_unit(context.scene)
+    meters = curves.meters_per_unit(context.scene)
     out = {}
     try:
         while waiting and (not out or time.perf_counter() < end):
             index = waiting.pop(0)
             scene.frame_set(int(gathered.frames[index]))
             evaluated = armature.evaluated_get(context.evaluated_depsgraph_get())
-            out[index] = _shown(evaluated, gathered.rig.measured, metres)
+            out[index] = _shown(evaluated, gathered.rig.measured, meters)
     finally:
         scene.frame_set(frame, subframe=subframe)
     return out
 
 
-def _shown(evaluated: bpy.types.Object, names: tuple[str, ...], metres: float) -> tuple[Array, Array]:
-    """Heads and tails (M, 3) of bones of an evaluated armature, in world metres."""
+def _shown(evaluated: bpy.types.Object, names: tuple[str, ...], meters: float) -> tuple[Array, Array]:
+    """Heads and tails (M, 3) of bones of an evaluated armature, in world meters."""
     world = np.array(evaluated.matrix_world, dtype=np.float64)
     bones = evaluated.pose.bones
     places = [np.array([getattr(bones[name], end) for name in names], dtype=np.float64) for end in ("head", "tail")]
-    heads, tails = ((place @ world[:3, :3].T + world[:3, 3]) * metres for place in places)
+    heads, tails = ((place @ world[:3, :3].T + world[:3, 3]) * meters for place in places)
     return heads, tails
 
 
 def _errors(gathered: Gathered, motion: Motion, at: Array, heads: Array, tips: Array) -> Array:
-    """Distances (N, 2 M) in metres of heads and tails (N, M, 3) from where the motion wants them.
+    """Distances (N, 2 M) in meters of heads and tails (N, M, 3) from where the motion wants them.
 
     The heads say nothing of a last bone's rotation, such as that of a hand.
     """
@@ -268,7 +268,7 @@ def _errors(gathered: Gathered, motion: Motion, at: Array, heads: Array, tips: A
 
 
 def _foot_slide(motion: Motion, at: Array, heads: Array) -> float:
-    """Mean horizontal speed in m/s of heels and toes between neighbouring frames in both of which they touch."""
+    """Mean horizontal speed in m/s of heels and toes between neighboring frames in both of which they touch."""
     first = np.flatnonzero(np.diff(at) == 1)
     speeds = []
     for name in CONTACT_JOINTS:

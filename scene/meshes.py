@@ -43,8 +43,8 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """All pieces of a collider in the collider's frame, in metres. frame: (4, 4), where that is in the world, in
-    metres too and without scale.
+    """All pieces of a collider in the collider's frame, in meters. frame: (4, 4), where that is in the world, in
+    meters too and without scale.
     """
 
     pieces: list[Piece]
@@ -96,14 +96,14 @@ def read_all(
 ) -> dict[bpy.types.Object, Surface]:
     """`read` for several owners with their others; the scene's instances are gone through once for all."""
     frames = {owner: frame_of(graph, owner) for owner in groups}
-    size = curves.metres_per_unit(graph.scene)
+    size = curves.meters_per_unit(graph.scene)
     members = {obj: owner for owner, others in groups.items() for obj in (owner, *others)}
     reader = _Reader()
     found: dict[bpy.types.Object, list[Piece]] = {owner: [] for owner in groups}
     back = {owner: np.linalg.inv(frame) for owner, frame in frames.items()}
     for obj, mesh, world in _meshes(graph, list(members)):
         owner = members[obj]
-        piece = reader.piece(mesh, back[owner] @ _metres(world, size))
+        piece = reader.piece(mesh, back[owner] @ _meters(world, size))
         if len(piece.triangles):
             found[owner].append(piece)
         reader.check(owner)
@@ -116,7 +116,7 @@ def read_all(
 
 
 def frame_of(graph: bpy.types.Depsgraph, obj: bpy.types.Object) -> Array:
-    """Place and rotation of an object in the world as a matrix (4, 4), in metres and without its scale.
+    """Place and rotation of an object in the world as a matrix (4, 4), in meters and without its scale.
 
     Raises ColliderError when the object is not evaluated, has no finite place or a scale of zero.
     """
@@ -125,11 +125,11 @@ def frame_of(graph: bpy.types.Depsgraph, obj: bpy.types.Object) -> Array:
         raise ColliderError(
             f"'{obj.name}' is disabled in viewports, or its collection is excluded or not in this scene; enable it."
         )
-    return rigid(evaluated.matrix_world, curves.metres_per_unit(graph.scene), obj.name)
+    return rigid(evaluated.matrix_world, curves.meters_per_unit(graph.scene), obj.name)
 
 
 def rigid(world: Matrix, size: float, name: str) -> Array:
-    """The place and rotation of a world matrix, (4, 4) in metres. size: metres in a Blender unit.
+    """The place and rotation of a world matrix, (4, 4) in meters. size: meters in a Blender unit.
 
     Raises ColliderError as `frame_of` does.
     """
@@ -245,8 +245,8 @@ def _hidden(
         evaluated.to_mesh_clear()
 
 
-def _metres(world: Matrix, size: float) -> Array:
-    """A world matrix (4, 4) with its result in metres."""
+def _meters(world: Matrix, size: float) -> Array:
+    """A world matrix (4, 4) with its result in meters."""
     out = np.array(world)
     out[:3] *= size
     return out

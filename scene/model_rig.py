@@ -50,7 +50,7 @@ class ModelRig(Rig):
     """An armature that has the model's joints.
 
     chain: the mapped bones and all above them, parents first. align: (3, 3) rotation from the armature's space to the
-    model's frame in the rest pose. skeleton: the model skeleton with this armature's bone lengths, in metres.
+    model's frame in the rest pose. skeleton: the model skeleton with this armature's bone lengths, in meters.
     offset_bones: bones whose location or scale is not at rest, which the bake keys back to rest.
     """
 
@@ -87,7 +87,7 @@ class ModelRig(Rig):
         """The bones' heads are the joints."""
         return heads
 
-    def channels(self, motion: Motion, world: Array, metres: float) -> list[actions.Channel]:
+    def channels(self, motion: Motion, world: Array, meters: float) -> list[actions.Channel]:
         """The location of Hips and the rotation of every mapped bone.
 
         In the armature's space a bone has the rotation P = A^-1 R C M: A the armature's world rotation, R the
@@ -98,7 +98,7 @@ class ModelRig(Rig):
         size = np.linalg.norm(world[:, :3, 0], axis=1)
         own_inverse = (world[:, :3, :3] / size[:, None, None]).transpose(0, 2, 1)
         rotations = to_matrix(normalize(motion.rotations.astype(np.float64)))
-        hips = motion.positions[:, 0].astype(np.float64) * (self.scale / metres) - world[:, :3, 3]
+        hips = motion.positions[:, 0].astype(np.float64) * (self.scale / meters) - world[:, :3, 3]
         hips = np.einsum("tij,tj->ti", own_inverse, hips) / size[:, None]
         out: list[actions.Channel] = []
         poses: list[Array] = []
@@ -125,11 +125,11 @@ class ModelRig(Rig):
             places.append(place)
         return out
 
-    def posed(self, evaluated: bpy.types.Object, metres: float) -> tuple[Array, Array]:
+    def posed(self, evaluated: bpy.types.Object, meters: float) -> tuple[Array, Array]:
         """Hips and the bones' orientations."""
         world = np.array(evaluated.matrix_world, dtype=np.float64)
         hips = np.array(evaluated.pose.bones["Hips"].head, dtype=np.float64)
-        return (world[:3, :3] @ hips + world[:3, 3]) * metres, orientations(evaluated, self.bones)
+        return (world[:3, :3] @ hips + world[:3, 3]) * meters, orientations(evaluated, self.bones)
 
     def to_model(self, places: Array, rotations: Array, _fps: float) -> tuple[Array, Array]:
         """Each joint turned as its bone is against the rest pose."""
@@ -139,7 +139,7 @@ class ModelRig(Rig):
         """Constraints and drivers were refused."""
         return False
 
-    def from_keys(self, obj: bpy.types.Object, values: Values, world: Array, metres: float) -> tuple[Array, Array]:
+    def from_keys(self, obj: bpy.types.Object, values: Values, world: Array, meters: float) -> tuple[Array, Array]:
         """Down the chain of bones."""
         poses: list[Array] = []
         places: list[Array] = []
@@ -157,7 +157,7 @@ class ModelRig(Rig):
         count = len(values)
         hips = np.broadcast_to(places[self._hips], (count, 3))
         hips = np.einsum("tij,tj->ti", np.broadcast_to(world[:, :3, :3], (count, 3, 3)), hips) + world[:, :3, 3]
-        return hips * metres, np.stack([np.broadcast_to(q, (count, 4)) for q in rotations], axis=1)
+        return hips * meters, np.stack([np.broadcast_to(q, (count, 4)) for q in rotations], axis=1)
 
     def _from_parent(self, bone: Bone, poses: list[Array], places: list[Array]) -> tuple[Array, Array, Array]:
         """Orientation, place and location axes that the parent's pose gives to `bone`, all in the armature's space."""
@@ -177,7 +177,7 @@ def read(context: bpy.types.Context, obj: bpy.types.Object) -> ModelRig:
     _check_bones(obj, names)
     align = _alignment(obj)
     skeleton = _skeleton(context, obj, align)
-    # The world scale of the armature is in the skeleton's metres already.
+    # The world scale of the armature is in the skeleton's meters already.
     model, own = (sum(_length(s, joint) for joint in _LEG[1:]) for s in (MODEL_SKELETON, skeleton))
     return ModelRig(
         name=obj.name,
@@ -254,8 +254,8 @@ def _alignment(obj: bpy.types.Object) -> Array:
 
 
 def _skeleton(context: bpy.types.Context, obj: bpy.types.Object, align: Array) -> Skeleton:
-    """The model skeleton with this armature's bone lengths in metres."""
-    size = float(np.linalg.norm(np.array(obj.matrix_world)[:3, 0])) * curves.metres_per_unit(context.scene)
+    """The model skeleton with this armature's bone lengths in meters."""
+    size = float(np.linalg.norm(np.array(obj.matrix_world)[:3, 0])) * curves.meters_per_unit(context.scene)
     heads = np.array([obj.data.bones[name].head_local for name in MODEL_SKELETON.names], dtype=np.float64)
     heads = heads @ align.T * size
     offsets = heads - heads[[max(parent, 0) for parent in MODEL_SKELETON.parents]]

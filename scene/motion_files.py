@@ -93,15 +93,15 @@ def _without_rest(armature: bpy.types.Object, info: RigInfo, mapping: Mapping, f
 
 
 def _played(armature: bpy.types.Object, bones: list[str], frames: Array) -> tuple[Array, Array]:
-    """World places (T, N, 3) in metres of bones' heads and their orientations (T, N, 4) at the scene frames (T,)."""
-    scene, metres, out = bpy.context.scene, curves.metres_per_unit(bpy.context.scene), []
+    """World places (T, N, 3) in meters of bones' heads and their orientations (T, N, 4) at the scene frames (T,)."""
+    scene, meters, out = bpy.context.scene, curves.meters_per_unit(bpy.context.scene), []
     for frame in frames.tolist():
         scene.frame_set(frame)
         shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         world = np.array(shown.matrix_world, dtype=np.float64)
         out.append([world @ np.array(shown.pose.bones[bone].matrix, dtype=np.float64) for bone in bones])
     posed = np.array(out)
-    return posed[..., :3, 3] * metres, from_matrix(_unscaled(posed))
+    return posed[..., :3, 3] * meters, from_matrix(_unscaled(posed))
 
 
 def _unscaled(matrices: Array) -> Array:

@@ -22,7 +22,7 @@ class NSM_PG_overlay(bpy.types.PropertyGroup):
 
     show_colliders: BoolProperty(
         name="Colliders",
-        description="Show the cuboids of the colliders, coloured by role",
+        description="Show the cuboids of the colliders, colored by role",
         default=True,
         options=_OPTIONS,
     )
@@ -47,7 +47,7 @@ class NSM_PG_overlay(bpy.types.PropertyGroup):
         update=_sense_again,
     )
     source: PointerProperty(
-        name="Sense From",
+        name="Sensor Origin",
         description="Object that senses, such as an empty to drag about; without one it is the character",
         type=bpy.types.Object,
         update=_sense_again,

@@ -21,7 +21,7 @@ from . import colliders, curves, handles, sketches
 from .overlay_settings import NSM_PG_overlay
 from .sensing import Sensed
 
-_COLOURS = {
+_COLORS = {
     "obstacle": (0.75, 0.78, 0.82),
     "seat": (0.25, 0.75, 1.0),
     "door": (1.0, 0.65, 0.15),
@@ -30,14 +30,17 @@ _COLOURS = {
     "climbable": (0.8, 0.5, 1.0),
     "ground": (0.55, 0.45, 0.35),
 }
-"""Colours of the roles, as linear RGB."""
+"""Colors of the roles, as linear RGB."""
 _ALPHA, _ALPHA_SELECTED, _ALPHA_OFF = 0.45, 0.95, 0.12
+"""Opacity of a collider's lines: enabled, selected, disabled."""
 _HANDLES = (1.0, 0.35, 0.55, 1.0)
+"""Color of the handles' lines, as linear RGBA."""
 _SENSED = {True: (1.0, 0.45, 0.1), False: (0.2, 0.6, 1.0)}
-"""Colours of the environment's spheres and of the interaction's cells."""
+"""Colors of the environment's spheres and of the interaction's cells."""
 _OPAQUE = 0.5
 """Opacity of a sensor's cell whose value is 1."""
 _FAINT = (1.0, 1.0, 1.0, 0.12)
+"""Color of the dots in a sensor's cells that sense nothing, as linear RGBA."""
 
 
 @dataclass(eq=False)
@@ -108,24 +111,24 @@ class Overlay:
         """All boxes in one go, and all handles: each call to the graphics card costs as much as hundreds of lines."""
         import gpu
 
-        scale = Matrix.Scale(1 / curves.metres_per_unit(context.scene), 4)
+        scale = Matrix.Scale(1 / curves.meters_per_unit(context.scene), 4)
         shown = [obj for obj in colliders.in_scene(context) if obj.visible_get()]
         places = [obj.matrix_world.copy().freeze() for obj in shown]
         if settings.show_colliders:
             key = [
-                (obj.session_uid, colliders.of(obj).revision, _colour(obj), place)
+                (obj.session_uid, colliders.of(obj).revision, _color(obj), place)
                 for obj, place in zip(shown, places, strict=True)
             ]
             smooth = gpu.shader.from_builtin("SMOOTH_COLOR")
             if self._all_boxes is None or self._all_boxes.key != key:
                 lines = [self._box_lines(obj) for obj in shown]
-                colours = [
+                colors = [
                     np.tile(np.array(k[2], np.float32), (len(each.corners), 1))
                     for k, each in zip(key, lines, strict=True)
                 ]
                 corners, pairs = _joined(lines, [_rigid(place) @ scale for place in places])
-                colour = np.concatenate([np.zeros((0, 4), np.float32), *colours])
-                self._all_boxes = _Drawn(key, _batch(smooth, "LINES", pairs, pos=corners, color=colour))
+                color = np.concatenate([np.zeros((0, 4), np.float32), *colors])
+                self._all_boxes = _Drawn(key, _batch(smooth, "LINES", pairs, pos=corners, color=color))
             _draw(self._all_boxes.batch, smooth)
         if settings.show_handles:
             key = [
@@ -181,9 +184,9 @@ class Overlay:
             self._cells = []
             for sensed in self.sensed:
                 vertices, triangles, alpha = sketches.cells(sensed)
-                colours = np.empty((len(vertices), 4), np.float32)
-                colours[:, :3], colours[:, 3] = _SENSED[sensed.round], _OPAQUE * alpha
-                solid = _batch(smooth, "TRIS", triangles, pos=vertices, color=colours)
+                colors = np.empty((len(vertices), 4), np.float32)
+                colors[:, :3], colors[:, 3] = _SENSED[sensed.round], _OPAQUE * alpha
+                solid = _batch(smooth, "TRIS", triangles, pos=vertices, color=colors)
                 free = sensed.places[sensed.values <= 0].astype(np.float32)
                 dots = _batch(flat, "POINTS", pos=free)
                 self._cells.append(_Drawn(sensed, (solid, dots)))
@@ -252,7 +255,7 @@ def _draw(batch: Any, shader: Any) -> None:
         batch.draw(shader)
 
 
-def _colour(obj: bpy.types.Object) -> tuple[float, float, float, float]:
+def _color(obj: bpy.types.Object) -> tuple[float, float, float, float]:
     settings = colliders.of(obj)
     alpha = _ALPHA_SELECTED if obj.select_get() else _ALPHA
-    return (*_COLOURS[settings.role], alpha if settings.enabled else _ALPHA_OFF)
+    return (*_COLORS[settings.role], alpha if settings.enabled else _ALPHA_OFF)

@@ -20,12 +20,12 @@ _SIDES = np.array(((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2
 
 
 def mesh_of(name: str, shape: TriangleMesh, unit: float) -> bpy.types.Mesh:
-    """A mesh of triangles. unit: Blender units in a metre."""
+    """A mesh of triangles. unit: Blender units in a meter."""
     return _mesh(name, np.asarray(shape.vertices) * unit, np.asarray(shape.triangles))
 
 
 def mesh_of_cuboids(name: str, cuboids: Cuboids, unit: float) -> bpy.types.Mesh:
-    """A mesh of boxes. unit: Blender units in a metre."""
+    """A mesh of boxes. unit: Blender units in a meter."""
     corners = cuboids.centre[:, None] + cuboids.half[:, None] * _CORNERS
     first = len(_CORNERS) * np.arange(len(corners))
     return _mesh(name, corners.reshape(-1, 3) * unit, (first[:, None, None] + _SIDES).reshape(-1, 4))
@@ -45,14 +45,14 @@ def wrap(context: bpy.types.Context, things: Sequence[tuple[bpy.types.Object, Cu
         handles.store(obj, held)
 
 
-def material(name: str, colour: tuple[float, float, float, float]) -> bpy.types.Material:
+def material(name: str, color: tuple[float, float, float, float]) -> bpy.types.Material:
     """A matt material."""
     made = bpy.data.materials.new(name)
-    made.diffuse_color = colour
+    made.diffuse_color = color
     if made.node_tree is None:  # always there from 5.0 on
         made.use_nodes = True
     shader = next(node for node in made.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
-    shader.inputs["Base Color"].default_value = colour
+    shader.inputs["Base Color"].default_value = color
     shader.inputs["Roughness"].default_value = 0.8
     return made
 

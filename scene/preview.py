@@ -26,15 +26,16 @@ Array = NDArray[np.float32]
 Engine: TypeAlias = Literal["CYCLES", "BLENDER_WORKBENCH"]
 
 _TILE = 0.5
-"""Metres of a floor tile: a sliding foot shows against it."""
+"""Meters of a floor tile: a sliding foot shows against it."""
 _BORDER = 6
+"""Pixels between the pictures of a sheet."""
 _ROOM = 0.8
-"""Metres that the camera goes back from where a group just fits."""
+"""Meters that the camera goes back from where a group just fits."""
 _LENS, _NEAR_LENS = 52, 38
-"""Millimetres: the usual lens, and the one that looks at a character between walls,"""
+"""Focal lengths in millimeters of the usual camera and of the near one, which sees a character between walls."""
 _NEAR = 3.4
-"""metres away."""
-_COLOURS = {
+"""Meters from the near camera to the character."""
+_COLORS = {
     "light tile": (0.26, 0.29, 0.32, 1.0),
     "dark tile": (0.17, 0.20, 0.23, 1.0),
     "path": (0.95, 0.50, 0.03, 1.0),
@@ -65,7 +66,7 @@ def contact_sheet(
 ) -> None:
     """Render `pictures` of an animated armature and the meshes below it into one PNG.
 
-    path: places (x, y, z) in metres of the line that it should follow, drawn on the floor in yellow; the way
+    path: places (x, y, z) in meters of the line that it should follow, drawn on the floor in yellow; the way
     that its hips went is drawn in blue. size: pixels of a picture's side. engine: CYCLES (needs no graphics)
     or BLENDER_WORKBENCH (needs EGL). around: other objects of the shot to show.
     Raises UserError when nothing could be rendered.
@@ -96,7 +97,7 @@ def group_picture(
 ) -> None:
     """Render animated armatures and the meshes below them at one frame, all in view, into a PNG.
 
-    paths: for each line that is drawn on the floor its places (x, y, z) in metres. size: pixels across and down.
+    paths: for each line that is drawn on the floor its places (x, y, z) in meters. size: pixels across and down.
     Raises UserError when nothing could be rendered.
     """
     with (
@@ -124,7 +125,7 @@ def room_sheet(
     """Render `pictures` of an animated armature among the things of a room into one PNG, the room seen from -Y or the
     character from nearby.
 
-    paths: for each line that is drawn on the floor its places (x, y, z) in metres. around: the room's objects, all
+    paths: for each line that is drawn on the floor its places (x, y, z) in meters. around: the room's objects, all
     in view. size: pixels of a picture across and down. Raises UserError when nothing could be rendered.
     """
     with (
@@ -167,14 +168,14 @@ class _Stage:
         return obj
 
     def material(self, name: str) -> bpy.types.Material:
-        """A matt material in the colour of that name."""
+        """A matt material in the color of that name."""
         material = bpy.data.materials.new(f"NSM Preview {name}")
         self._made.append(material)
-        material.diffuse_color = _COLOURS[name]
+        material.diffuse_color = _COLORS[name]
         if material.node_tree is None:
             material.use_nodes = True
         shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
-        shader.inputs["Base Color"].default_value = _COLOURS[name]
+        shader.inputs["Base Color"].default_value = _COLORS[name]
         shader.inputs["Roughness"].default_value = 0.9
         return material
 
@@ -300,7 +301,7 @@ def _set_up_render(scene: bpy.types.Scene, size: tuple[int, int], engine: Engine
     render.resolution_percentage = 100
     render.image_settings.file_format = "PNG"
     render.image_settings.color_mode = "RGB"
-    scene.view_settings.view_transform = "Standard"  # type: ignore[assignment]  # the stubs do not load the colour configuration
+    scene.view_settings.view_transform = "Standard"  # type: ignore[assignment]  # the stubs do not load the color configuration
     if engine == "CYCLES":
         scene.cycles.device = "CPU"
         scene.cycles.samples = 8
@@ -347,7 +348,7 @@ def _sky() -> bpy.types.World:
 
 
 def _floor(places: Array, *tiles: bpy.types.Material) -> bpy.types.Mesh:
-    """A chequered floor at z = 0 around `places` (N, 3)."""
+    """A checkered floor at z = 0 around `places` (N, 3)."""
     low = np.floor((places[:, :2].min(0) - 14) / _TILE).astype(int)
     high = np.ceil((places[:, :2].max(0) + 14) / _TILE).astype(int)
     x, y = np.meshgrid(np.arange(low[0], high[0] + 1), np.arange(low[1], high[1] + 1), indexing="ij")

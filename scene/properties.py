@@ -138,7 +138,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     key_index: IntProperty(name="Active Key", description="The key that is chosen in the list", options=_FIXED)
 
     speed: FloatProperty(
-        name="Speed", description="Metres per second along the curve; 0 stands still", default=1.4, min=0.0, max=6.0
+        name="Speed", description="Meters per second along the curve; 0 stands still", default=1.4, min=0.0, max=6.0
     )
     gait: EnumProperty(name="Gait", description="Kind of locomotion", items=GAIT_ITEMS, default="walk")
     facing: FloatProperty(
@@ -156,7 +156,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
         options=_FIXED,
     )
     loop: BoolProperty(
-        name="Walk Round Again",
+        name="Loop",
         description="On a cyclic curve, go on after the first round",
         default=True,
         options=_FIXED,

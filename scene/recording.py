@@ -56,7 +56,7 @@ def read(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Ar
     told = None
     if not _needs_playing(obj, rig):
         world = armatures.world_matrices(context, obj, frames)
-        told = rig.from_keys(obj, _Curves(obj, frames), world, curves.metres_per_unit(context.scene))
+        told = rig.from_keys(obj, _Curves(obj, frames), world, curves.meters_per_unit(context.scene))
     places, orientations = _played(context, obj, rig, frames) if told is None else told
     hips, rotations = rig.to_model(places, orientations, fps)
     return recorded(hips, rotations, fps, obj.name)
@@ -113,12 +113,12 @@ def _scaled(obj: bpy.types.Object) -> bool:
 def _played(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> tuple[Array, Array]:
     """What `rig.posed` says at every frame, (F, 3) and (F, B, 4); the pointer shows how far it is."""
     scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
-    metres, out, manager = curves.metres_per_unit(scene), [], context.window_manager
+    meters, out, manager = curves.meters_per_unit(scene), [], context.window_manager
     manager.progress_begin(0, len(frames))
     try:
         for at in frames.tolist():
             scene.frame_set(at)
-            out.append(rig.posed(obj.evaluated_get(context.evaluated_depsgraph_get()), metres))
+            out.append(rig.posed(obj.evaluated_get(context.evaluated_depsgraph_get()), meters))
             manager.progress_update(len(out))
     finally:
         manager.progress_end()

@@ -48,11 +48,11 @@ class Rig:
         return self._blended[1]
 
     def expected(self, motion: Motion) -> Array:
-        """Places (T, J, 3) in world metres at which the model's joints are to be."""
+        """Places (T, J, 3) in world meters at which the model's joints are to be."""
         raise NotImplementedError
 
     def wanted(self, motion: Motion) -> tuple[Array, Array]:
-        """Places (T, M, 3) in world metres of the heads of the measured bones, and their directions (T, M, 3)."""
+        """Places (T, M, 3) in world meters of the heads of the measured bones, and their directions (T, M, 3)."""
         raise NotImplementedError
 
     def joints(self, heads: Array, motion: Motion, at: Array) -> Array:
@@ -62,12 +62,12 @@ class Rig:
         """
         raise NotImplementedError
 
-    def channels(self, motion: Motion, world: Array, metres: float) -> list[actions.Channel]:
-        """The motion as keys. world: (T or 1, 4, 4) of the armature in Blender units, of which one is `metres` long."""
+    def channels(self, motion: Motion, world: Array, meters: float) -> list[actions.Channel]:
+        """The motion as keys. world: (T or 1, 4, 4) of the armature in Blender units, of which one is `meters` long."""
         raise NotImplementedError
 
-    def posed(self, evaluated: bpy.types.Object, metres: float) -> tuple[Array, Array]:
-        """Place of the first bone (3,) in world metres and orientations (B, 4) of all, as Blender shows them now."""
+    def posed(self, evaluated: bpy.types.Object, meters: float) -> tuple[Array, Array]:
+        """Place of the first bone (3,) in world meters and orientations (B, 4) of all, as Blender shows them now."""
         raise NotImplementedError
 
     def to_model(self, places: Array, rotations: Array, fps: float) -> tuple[Array, Array]:
@@ -79,7 +79,7 @@ class Rig:
         raise NotImplementedError
 
     def from_keys(
-        self, obj: bpy.types.Object, values: Values, world: Array, metres: float
+        self, obj: bpy.types.Object, values: Values, world: Array, meters: float
     ) -> tuple[Array, Array] | None:
         """As `posed` for all frames, (F, 3) and (F, B, 4), from the keys alone; None where they do not tell."""
         raise NotImplementedError

@@ -8,11 +8,11 @@ from mathutils import Matrix, Vector
 
 from ..nsm_blender.geometry.rooms import Furnishing, demo_room
 from . import pieces
-from .curves import metres_per_unit
+from .curves import meters_per_unit
 
 NAME = "Demo Room"
 
-_COLOURS = {
+_COLORS = {
     "wall": (0.62, 0.60, 0.55, 1.0),
     "beam": (0.23, 0.13, 0.07, 1.0),
     "box": (0.55, 0.36, 0.17, 1.0),
@@ -30,11 +30,11 @@ def add(context: bpy.types.Context, location: Vector, door_open: bool = True) ->
     """
     collection = bpy.data.collections.new(NAME)
     (context.collection or context.scene.collection).children.link(collection)
-    unit = 1 / metres_per_unit(context.scene)
+    unit = 1 / meters_per_unit(context.scene)
     furnishings = demo_room(door_open)
     kinds = {item.piece.kind for item in furnishings}
     materials = {
-        kind: pieces.material(f"{NAME} {kind.replace('_', ' ').title()}", _COLOURS.get(kind, _WOOD)) for kind in kinds
+        kind: pieces.material(f"{NAME} {kind.replace('_', ' ').title()}", _COLORS.get(kind, _WOOD)) for kind in kinds
     }
     made = []
     for item in furnishings:
@@ -47,7 +47,7 @@ def add(context: bpy.types.Context, location: Vector, door_open: bool = True) ->
 
 
 def _object(item: Furnishing, location: Vector, unit: float) -> bpy.types.Object:
-    """A piece as a mesh object. unit: Blender units in a metre."""
+    """A piece as a mesh object. unit: Blender units in a meter."""
     obj = bpy.data.objects.new(item.name, pieces.mesh_of(item.name, item.piece.mesh, unit))
     place = Matrix(item.matrix().tolist())
     place.translation = place.translation * unit + location

@@ -14,8 +14,9 @@ from . import curves, keys
 _MARK = "nsm_route"
 """Custom property of a curve that was made here: how it was made, to see whether it was edited."""
 _SPACING = 0.5
-"""Metres between the points of a curve: near enough for the way, far enough apart to edit."""
+"""Meters between the points of a curve: near enough for the way, far enough apart to edit."""
 _RESOLUTION = 12
+"""Segments of the evaluated spline between two points of a route's curve."""
 
 
 def is_own(obj: bpy.types.Object | None) -> bool:
@@ -24,7 +25,7 @@ def is_own(obj: bpy.types.Object | None) -> bool:
 
 
 def own(context: bpy.types.Context, key: keys.NSM_PG_action_key) -> Array:
-    """The animator's own way (N, 3) in world metres; (0, 3) when the way is to be found. Raises ShotError."""
+    """The animator's own way (N, 3) in world meters; (0, 3) when the way is to be found. Raises ShotError."""
     if not is_own(key.route):
         return np.zeros((0, 3))
     return curves.polyline(context, key.route).points
@@ -35,7 +36,7 @@ def show(
 ) -> bpy.types.Object:
     """Make the curve of a found route, or move the one that is there; an edited one stays as it is.
 
-    points: (N, 3) world metres.
+    points: (N, 3) world meters.
     """
     if is_own(key.route):
         return key.route
@@ -45,7 +46,7 @@ def show(
         (armature.users_collection[0] if armature.users_collection else context.scene.collection).objects.link(curve)
         key.route = curve
     curve.name = curve.data.name = name
-    _draw(curve.data, points / curves.metres_per_unit(context.scene))
+    _draw(curve.data, points / curves.meters_per_unit(context.scene))
     curve[_MARK] = _written(curve)
     return curve
 

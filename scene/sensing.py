@@ -15,7 +15,7 @@ from ..nsm_blender.motion.rotations import Array
 from . import colliders, curves, handles, lookup
 
 Shapes = Callable[[bpy.types.Object], Cuboids]
-"""The cuboids of a collider; whoever calls often keeps them."""
+"""Reads the cuboids of a collider; frequent callers cache them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ def environment(context: bpy.types.Context, graph: bpy.types.Depsgraph, shapes: 
     source = context.scene.nsm.overlay.source or lookup.character(context)
     if source is None:
         return None
-    size = curves.metres_per_unit(context.scene)
+    size = curves.meters_per_unit(context.scene)
     root = _root(source.evaluated_get(graph), size)
     sensor = Environment()
     placed = _surroundings(context, graph, shapes, source, size).at(0)
@@ -52,7 +52,7 @@ def interaction(context: bpy.types.Context, graph: bpy.types.Depsgraph, shapes: 
         obj = obj.parent
     if obj is None or not colliders.is_collider(obj):
         return None
-    size = curves.metres_per_unit(context.scene)
+    size = curves.meters_per_unit(context.scene)
     placed = _surroundings(context, graph, shapes, None, size).at(0)
     if colliders.name_of(obj) not in placed.names:
         return None
@@ -78,7 +78,7 @@ def _surroundings(
 
 
 def _root(evaluated: bpy.types.Object, size: float) -> Array:
-    """Place on the ground in metres and facing angle, (4,), of a character or of an empty, whose front is -Y."""
+    """Place on the ground in meters and facing angle, (4,), of a character or of an empty, whose front is -Y."""
     place, front = evaluated.matrix_world.translation.copy(), Vector((0.0, -1.0, 0.0))
     if evaluated.type == "ARMATURE" and evaluated.pose.bones:
         bone = next(bone for bone in evaluated.pose.bones if bone.parent is None)

@@ -15,9 +15,9 @@ _EDGES = np.array([(i, j) for i in range(8) for j in range(i + 1, 8) if (_SIGNS[
 _SIDES = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
 _FACES = np.array([(a, *pair) for a, b, c, d in _SIDES for pair in ((b, c), (c, d))])
 _ARROW = 0.4
-"""Metres of an arrow."""
+"""Meters of an arrow."""
 _SHARE = 0.3
-"""Part of a cell's size that is drawn, so that one sees between them."""
+"""Part of a cell's size that is drawn, so that the gaps between cells show."""
 _ARC = 16
 """Pieces of the arc of a door."""
 

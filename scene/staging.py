@@ -14,11 +14,12 @@ from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.shot.goals import ActionKey
 from ..nsm_blender.shot.shot import PathFollow, Shot
-from . import actions, arrivals, curves, errands, goals, keys, pieces, schedule
+from . import actions, arrivals, curves, gather_keys, goals, keys, pieces, schedule
 from .armatures import Rig
 from .properties import of_object, of_scene
 
-_COLOUR = (0.45, 0.47, 0.50, 1.0)
+_COLOR = (0.45, 0.47, 0.50, 1.0)
+"""Color of the loaded colliders' material, as linear RGBA."""
 _ROTATION = slice(3, 7)
 _PLACE = slice(0, 3)
 
@@ -34,7 +35,7 @@ def put(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, shot: 
     _set_time(context, shot)
     if shot.start is not None:
         _move_to(context, armature, rig, shot.start)
-    size = rig.scale / curves.metres_per_unit(context.scene)
+    size = rig.scale / curves.meters_per_unit(context.scene)
     for key in keys.of_character(armature):
         schedule.forget(context.scene, armature, key)
     keys.of_character(armature).clear()
@@ -65,8 +66,8 @@ def _set_time(context: bpy.types.Context, shot: Shot) -> None:
 
 def _move_to(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, start: list[float]) -> None:
     """Move the character's object so that it begins at `start`."""
-    now = errands.start_of(context, armature, rig, np.array([context.scene.frame_start]))
-    size = rig.scale / curves.metres_per_unit(context.scene)
+    now = gather_keys.start_of(context, armature, rig, np.array([context.scene.frame_start]))
+    size = rig.scale / curves.meters_per_unit(context.scene)
     here, there = (Vector(place[:3]) * size for place in (now, start))
     turn = Matrix.Rotation(start[3] - now[3], 4, "Z")
     armature.matrix_world = Matrix.Translation(there) @ turn @ Matrix.Translation(-here) @ armature.matrix_world
@@ -79,8 +80,8 @@ def _colliders(
     """The colliders as meshes of their cuboids, by their names in the shot."""
     if not shot.colliders:
         return {}
-    unit = 1 / curves.metres_per_unit(context.scene)
-    material = pieces.material("Collider", _COLOUR)
+    unit = 1 / curves.meters_per_unit(context.scene)
+    material = pieces.material("Collider", _COLOR)
     made = {}
     for thing in (scaled(collider, rig.scale) for collider in shot.colliders):
         obj = bpy.data.objects.new(thing.name, pieces.mesh_of_cuboids(thing.name, thing.cuboids, unit))
@@ -139,7 +140,7 @@ def _key(
     key.speed = (asked.speed or 0.0) * rig.scale
     key.use_facing, key.facing = asked.facing is not None, asked.facing or 0.0
     if asked.route:
-        size = rig.scale / curves.metres_per_unit(context.scene)
+        size = rig.scale / curves.meters_per_unit(context.scene)
         key.route = _curve(collection, route, np.array(asked.route) * size, np.ones(len(asked.route)), closed=False)
 
 
@@ -156,9 +157,9 @@ def _path(
     settings.use_radius = bool(path.speed_factors)
     settings.loop = path.closed
     settings.bias_velocity, settings.bias_direction = shot.bias_velocity, shot.bias_direction
-    metres = size * curves.metres_per_unit(context.scene)
+    meters = size * curves.meters_per_unit(context.scene)
     tracks: dict[str, list[Any]] = {
-        "speed": [s * metres for s in path.speeds],
+        "speed": [s * meters for s in path.speeds],
         "gait": path.gaits,
         "facing": path.facing_offsets,
     }

@@ -24,7 +24,7 @@ def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> tup
     render = context.scene.render
     fps = render.fps / render.fps_base
     settings = of_character(armature).strike
-    size = curves.metres_per_unit(context.scene) / rig.scale
+    size = curves.meters_per_unit(context.scene) / rig.scale
     targets = []
     for strike in settings.strikes:
         if strike.target is None:

@@ -15,20 +15,22 @@ from ..nsm_blender.errors import ShotError
 from ..nsm_blender.motion.rotations import Array
 
 Heights = Callable[[Array], Array]
-"""Heights (...) in metres at places (..., 2)."""
+"""Heights (...) in meters at places (..., 2)."""
 
 _FLAT = 0.01
-"""Metres: a curve that lies within this of z = 0 is drawn on the floor."""
+"""Meters: a curve that lies within this of z = 0 is drawn on the floor."""
 _SPACING = 0.05
-"""Metres between the places at which a curve's height is known."""
+"""Meters between the places at which a curve's height is known."""
 _AT_ONCE = 4096
+"""Number of places whose distances to the curves are computed at once, which bounds the memory."""
 _FAR = 1e4
+"""Height in world units from which rays are cast down on the ground's surface."""
 _FINGERPRINT = 16
 """Digits of a fingerprint."""
 
 
 def under_curves(lines: Sequence[Array]) -> Heights | None:
-    """The height of the nearest place on curves, polylines (P, 3) in metres; None when all lie on the floor."""
+    """The height of the nearest place on curves, polylines (P, 3) in meters; None when all lie on the floor."""
     known = np.concatenate([_dense(np.asarray(line, dtype=np.float64)) for line in lines])
     if np.abs(known[:, 2]).max() < _FLAT:
         return None
@@ -49,7 +51,7 @@ def under_curves(lines: Sequence[Array]) -> Heights | None:
 
 
 def of_object(context: bpy.types.Context, obj: bpy.types.Object, size: float) -> Heights:
-    """The height of the topmost surface of a mesh object, 0 beside it. size: metres in a Blender unit.
+    """The height of the topmost surface of a mesh object, 0 beside it. size: meters in a Blender unit.
 
     Raises ShotError when it has no surface.
     """
@@ -94,7 +96,7 @@ def fingerprint(context: bpy.types.Context, obj: bpy.types.Object) -> str:
 
 
 def _dense(line: Array) -> Array:
-    """A polyline (P, 3) with places every few centimetres."""
+    """A polyline (P, 3) with places every few centimeters."""
     along = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))))
     at = np.linspace(0, along[-1], max(2, int(along[-1] / _SPACING)))
     return np.stack([np.interp(at, along, column) for column in line.T], axis=1)

@@ -60,7 +60,7 @@ class Followed:
 
 @dataclass(frozen=True, eq=False)
 class Thing:
-    """A collider that a bake may move. name: the engine's. poses: (N, 7) where it is without the bake, world metres.
+    """A collider that a bake may move. name: the engine's. poses: (N, 7) where it is without the bake, world meters.
     objects: those that move with it. was_moved: whether an earlier bake of the character moves it now.
     """
 
@@ -69,15 +69,15 @@ class Thing:
     objects: list[Followed]
     was_moved: bool
 
-    def keys(self, poses: Array | None, metres: float) -> list[tuple[Followed, list[actions.Channel]]]:
-        """For each object its keys: along `poses` (F, 7) in world metres, or, without, where it is by itself.
+    def keys(self, poses: Array | None, meters: float) -> list[tuple[Followed, list[actions.Channel]]]:
+        """For each object its keys: along `poses` (F, 7) in world meters, or, without, where it is by itself.
 
-        metres: of a Blender unit.
+        meters: of a Blender unit.
         """
         if poses is None:
             still = np.tile(np.eye(4), (len(self.poses), 1, 1))
             return [(one, one.channels(still[: len(one.above)])) for one in self.objects]
-        moved = _matrices(poses, metres) @ np.linalg.inv(_matrices(self.poses, metres))
+        moved = _matrices(poses, meters) @ np.linalg.inv(_matrices(self.poses, meters))
         return [(one, one.channels(moved)) for one in self.objects]
 
 
@@ -175,10 +175,10 @@ def _followed(obj: bpy.types.Object, track: colliders.Track) -> Followed:
     )
 
 
-def _matrices(poses: Array, metres: float) -> Array:
-    """Poses (N, 7) in metres as matrices (N, 4, 4) in Blender units."""
+def _matrices(poses: Array, meters: float) -> Array:
+    """Poses (N, 7) in meters as matrices (N, 4, 4) in Blender units."""
     poses = np.asarray(poses, dtype=np.float64)
     out = np.tile(np.eye(4), (len(poses), 1, 1))
     out[:, :3, :3] = to_matrix(poses[:, QUATERNION] / np.linalg.norm(poses[:, QUATERNION], axis=1, keepdims=True))
-    out[:, :3, 3] = poses[:, PLACE] / metres
+    out[:, :3, 3] = poses[:, PLACE] / meters
     return out

@@ -29,10 +29,10 @@ FPS = 30
 FRAMES = 450
 PICTURES = 12
 
-# Metres. Straight ahead, a turn back within a metre and a half, then a long bend to jog along.
+# Meters. Straight ahead, a turn back within a meter and a half, then a long bend to jog along.
 CURVE = ((0, 0), (0, -2.6), (0.75, -3.5), (1.6, -2.7), (1.8, -1.0), (2.6, 2.2), (4.4, 5.0), (6.6, 6.3), (9.0, 6.6))
 
-# (frame, metres per second)
+# (frame, meters per second)
 SPEED = ((1, 0), (45, 0), (60, 1.3), (180, 1.3), (205, 2.7), (280, 2.7), (305, 0), (350, 0), (362, 0.6), (415, 0.6),
          (428, 0))  # fmt: skip
 # (frame, gait), each until the next
@@ -44,17 +44,17 @@ STYLE = "old"
 WALK = (40, 190)
 """First and last frame of the shot that are restyled."""
 RAIL = ((-0.46, 0.1), (-0.46, -3.15))
-"""Ends of the rail to the right of the first straight, metres."""
+"""Ends of the rail to the right of the first straight, meters."""
 RAIL_TOP, RAIL_SIZE = 0.91, 0.05
 WRIST_ABOVE = 0.075
-"""Metres from the rail's top to the wrist when the hand lies on it."""
-# (frame, metres along -Y): the hand glides on the rail for a second and a half
+"""Meters from the rail's top to the wrist when the hand lies on it."""
+# (frame, meters along -Y): the hand glides on the rail for a second and a half
 HAND = ((65, 0.75), (110, 2.78))
 STYLE_PICTURES = 8
 RED = (0.55, 0.06, 0.04, 1.0)
 
 ROOM_START = (5.0, -0.6)
-"""Before the door, metres."""
+"""Before the door, meters."""
 OUTSIDE = "Outside"
 """Name of the goal there; the others lie on the things that they are named after."""
 
@@ -127,7 +127,7 @@ def main() -> int:
         with steps(f"render preview_style.png, {STYLE_PICTURES} pictures"):
             preview_style(character, curve, rail, out / "preview_style.png")
         show(out / "report_style.json", tell)
-        with steps(f"synthesise a crowd of {LANES * IN_LANE} on curves"):
+        with steps(f"synthesize a crowd of {LANES * IN_LANE} on curves"):
             characters = crowd()
         with steps("render crowd.png"):
             preview_crowd(characters, out / "crowd.png")
@@ -312,7 +312,7 @@ def crowd() -> list[bpy.types.Object]:
     bpy.context.active_object.nsm.path = curves[0]
     for curve in curves:
         curve.select_set(True)
-    bpy.ops.nsm.synthesise_crowd()
+    bpy.ops.nsm.synthesize_crowd()
     return [obj for obj in scene.objects if obj.type == "ARMATURE"]
 
 
@@ -448,10 +448,8 @@ def sheet(
 ) -> None:
     """A contact sheet of pictures (frame, what it shows), four in a row."""
     module = importlib.import_module(f"{PACKAGE}.scene.preview")
-    labelled = [
-        module.Picture(frame, f"{(frame - 1) / FPS:.1f} s  frame {frame}  {label}") for frame, label in pictures
-    ]
-    module.contact_sheet(character, labelled, polyline(curve), file, columns=4, **others)
+    labeled = [module.Picture(frame, f"{(frame - 1) / FPS:.1f} s  frame {frame}  {label}") for frame, label in pictures]
+    module.contact_sheet(character, labeled, polyline(curve), file, columns=4, **others)
 
 
 def preview_crowd(characters: list[bpy.types.Object], file: Path) -> None:
@@ -463,7 +461,7 @@ def preview_crowd(characters: list[bpy.types.Object], file: Path) -> None:
 
 
 def polyline(curve: bpy.types.Object) -> Sequence[Sequence[float]]:
-    """Places along a curve, metres."""
+    """Places along a curve, meters."""
     return importlib.import_module(f"{PACKAGE}.scene.curves").polyline(bpy.context, curve).points
 
 

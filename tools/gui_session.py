@@ -25,7 +25,7 @@ TAB = "NSM"
 BAKE = "NSM_OT_bake"
 TICK = 0.005
 PIECES, IN_ROW, APART = 60, 10, 2.8
-"""Pieces of furniture in the hall, how many stand in a row, and metres between their middles."""
+"""Pieces of furniture in the hall, how many stand in a row, and meters between their middles."""
 DRAWS = 50
 """Drawings of the overlay that are timed."""
 

@@ -33,7 +33,7 @@ APART = 0.02
 TILE = 0.25
 """Side of a floor tile, as a share of the figure's height: a sliding foot shows against it."""
 BORDER = 4
-COLOURS = {
+COLORS = {
     "left": (0.10, 0.28, 0.75, 1.0),
     "right": (0.75, 0.16, 0.08, 1.0),
     "middle": (0.55, 0.52, 0.46, 1.0),
@@ -76,7 +76,7 @@ def _stage(obj: bpy.types.Object, height: float) -> Iterator[bpy.types.Object]:
         made.extend((thing, data))
         return thing
 
-    materials = {name: _material(name) for name in COLOURS}
+    materials = {name: _material(name) for name in COLORS}
     made += materials.values()
     try:
         body = add("Body", _body(obj, height, materials))
@@ -108,27 +108,27 @@ def _body(obj: bpy.types.Object, height: float, materials: Mapping[str, bpy.type
     """A spindle along each bone that moves a mesh, in the armature's space; vertices know their bone by number."""
     vertices: list[Array] = []
     faces: list[list[int]] = []
-    colours: list[int] = []
+    colors: list[int] = []
     owners: list[int] = []
-    for number, begin, end, radius, colour in _spindles(obj, height):
+    for number, begin, end, radius, color in _spindles(obj, height):
         first = len(owners)
         places, around = _spindle(begin, end, radius)
         vertices.append(places)
         faces += [[first + corner for corner in face] for face in around]
-        colours += [list(materials).index(colour)] * len(around)
+        colors += [list(materials).index(color)] * len(around)
         owners += [number] * len(places)
     mesh = bpy.data.meshes.new("Body")
     mesh.from_pydata(np.concatenate(vertices).tolist(), [], faces)
     for material in materials.values():
         mesh.materials.append(material)
-    mesh.polygons.foreach_set("material_index", np.array(colours, dtype=np.int32))
+    mesh.polygons.foreach_set("material_index", np.array(colors, dtype=np.int32))
     mesh.attributes.new("owner", "INT", "POINT").data.foreach_set("value", np.array(owners, dtype=np.int32))
     return mesh
 
 
 def _spindles(obj: bpy.types.Object, height: float) -> Iterator[tuple[int, Array, Array, float, str]]:
     """Of the bones that move a mesh, and where one begins away from its parent's end, of the way there: the number of
-    the bone that moves it, its ends (3,) and radius in the armature's units, its colour."""
+    the bone that moves it, its ends (3,) and radius in the armature's units, its color."""
     bones = list(obj.data.bones)
     numbers = {bone.name: number for number, bone in enumerate(bones)}
     generated = any(bone.name.startswith("DEF-") for bone in bones)
@@ -144,12 +144,12 @@ def _spindles(obj: bpy.types.Object, height: float) -> Iterator[tuple[int, Array
         if ends and min((bone.head_local - place).length for place in ends) > APART * unit:
             ways.append((numbers[above.name], np.array(above.head_local), begin))
         aside = float(axis @ end) / height
-        colour = "left" if aside > 0.01 else "right" if aside < -0.01 else "middle"
-        thick = 2.0 if colour == "middle" else 1.0
+        color = "left" if aside > 0.01 else "right" if aside < -0.01 else "middle"
+        thick = 2.0 if color == "middle" else 1.0
         for number, start, stop in ways:
             length = float(np.linalg.norm(stop - start))
             radius = min(max(thick * THICK * length, LEAST * unit), thick * THICKEST * unit, 0.4 * length)
-            yield number, start, stop, radius, colour
+            yield number, start, stop, radius, color
 
 
 def _spindle(begin: Array, end: Array, radius: float) -> tuple[Array, list[list[int]]]:
@@ -179,7 +179,7 @@ def _skin(body: bpy.types.Object) -> None:
 
 
 def _floor(obj: bpy.types.Object, height: float, materials: Mapping[str, bpy.types.Material]) -> bpy.types.Mesh:
-    """A chequered floor at z = 0, wide enough for ten seconds."""
+    """A checkered floor at z = 0, wide enough for ten seconds."""
     count, size = 60, TILE * height
     x, y = np.meshgrid(np.arange(count + 1) - count // 2, np.arange(count + 1) - count // 2, indexing="ij")
     middle = np.array(obj.matrix_world)[:2, 3]
@@ -201,7 +201,7 @@ def _material(name: str) -> bpy.types.Material:
     if material.node_tree is None:
         material.use_nodes = True
     shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
-    shader.inputs["Base Color"].default_value = COLOURS[name]
+    shader.inputs["Base Color"].default_value = COLORS[name]
     shader.inputs["Roughness"].default_value = 0.9
     return material
 

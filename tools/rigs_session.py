@@ -119,7 +119,7 @@ class Subject:
             rig = armatures.read(bpy.context, self.obj)
             described.append(time.perf_counter() - start)
             world = armatures.world_matrices(bpy.context, self.obj, frames)
-            channels = armatures.channels(rig, motion, world, curves.metres_per_unit(bpy.context.scene))
+            channels = armatures.channels(rig, motion, world, curves.meters_per_unit(bpy.context.scene))
             action = actions.begin(self.obj, "Timed")
             actions.write(self.obj, action, frames, channels)
             wall.append(time.perf_counter() - start)

@@ -33,7 +33,7 @@ from .bake import Bake, Now
 FRAMES_PER_STEP = 6
 """Frames of the rollout in one `SceneBake.step`: about 20 ms, so that a key press is noticed at once."""
 _DIGITS = 5
-"""Of the poses of things: hundredths of a millimetre."""
+"""Of the poses of things: hundredths of a millimeter."""
 
 Model = Literal["auto", "pfnn", "nsm"]
 """The network of a bake: "auto" takes the NSM when a key asks for what only it can do."""

@@ -61,7 +61,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--up", choices=("auto", "y", "z"), default="auto", help="the axis that is up in the file")
-    parser.add_argument("--scale", type=_scale, default=None, metavar="auto|FLOAT", help="metres per unit of the file")
+    parser.add_argument("--scale", type=_scale, default=None, metavar="auto|FLOAT", help="meters per unit of the file")
     parser.add_argument("--asf", type=Path, metavar="FILE.asf", help="skeleton of .amc files")
     parser.add_argument("--amc-fps", type=_positive, default=DEFAULTS.amc_fps, help="frames a second of .amc files")
 

@@ -40,7 +40,7 @@ _CYCLE = 60
 _LARGE = 1 << 30
 """Bytes that no cache holds."""
 _RADIUS, _SPEED, _SECONDS_OF_WALKING = 3.0, 1.4, 10
-"""Metres of the circle that is walked, m/s on it, and seconds of the walk."""
+"""Meters of the circle that is walked, m/s on it, and seconds of the walk."""
 
 
 def measure_apart(weights: Path) -> dict[str, Any]:

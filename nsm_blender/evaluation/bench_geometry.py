@@ -28,11 +28,11 @@ from ..shot.goals import RouteOptions
 from .bench import ONE_THREAD
 
 OBJECTS, ROOM, FRAMES = 60, 10.0, 120
-"""Things in the sensors' room, metres of its edges, and frames in which all of them move."""
+"""Things in the sensors' room, meters of its edges, and frames in which all of them move."""
 HALL, CORNER = 20.0, 9.3
-"""Metres of a hall's edges, and how far from its middle along X and Y its corners' free places are."""
+"""Meters of a hall's edges, and how far from its middle along X and Y its corners' free places are."""
 _REACH = 2.6
-"""Metres around the root that hold both sensors."""
+"""Meters around the root that hold both sensors."""
 _REPETITIONS = 5
 """Timings of which the median counts."""
 

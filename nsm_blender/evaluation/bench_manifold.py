@@ -81,7 +81,7 @@ def _walk(networks: Networks) -> Figures:
     synthesis = Synthesis(walk(WALK_SECONDS), networks=networks)
     course, option = [synthesis.course], [Options()]
     inputs = footsteps(networks, course, option).inputs()
-    raw = as_synthesised(synthesis)
+    raw = as_synthesized(synthesis)
     out = {
         "walk_60s.footsteps": _seconds(lambda: footsteps(networks, course, option)),
         "walk_60s.synthesis": _seconds(lambda: synthesize(networks, inputs)),
@@ -150,7 +150,7 @@ def usual() -> list[Constraint]:
     return [FootSkate(), KeepTrajectory(), FloorHeight()]
 
 
-def as_synthesised(synthesis: Synthesis) -> Motion:
+def as_synthesized(synthesis: Synthesis) -> Motion:
     """What the networks made before anything corrects it: feet slide, and bones change their lengths a little."""
     return unplanted(synthesis.motion(), synthesis.course, synthesis.frames(), synthesis.contacts())
 

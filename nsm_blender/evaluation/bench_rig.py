@@ -32,11 +32,11 @@ from .bench import ONE_THREAD
 FRAMES = 600
 """Frames of the motion that is retargeted."""
 _RADIUS, _SPEED = 3.0, 1.4
-"""Metres of the circle that is walked, and m/s on it."""
+"""Meters of the circle that is walked, and m/s on it."""
 _TALLER = 1.12
 """Size of the rig over the model's, so that no joint is where it was."""
 _TIP = 0.1
-"""Metres of a bone that has no other after it."""
+"""Meters of a bone that has no other after it."""
 _REPETITIONS = 3
 """Timings of which the median counts."""
 

@@ -37,22 +37,22 @@ FIRST = 300
 GOALS = 10
 """Goals in each room."""
 NEAR_CM, NEAR_DEG = 10.0, 5.0
-"""Distance in centimetres and angle in degrees within which a goal counts as reached."""
+"""Distance in centimeters and angle in degrees within which a goal counts as reached."""
 BODY = 0.25
-"""Half the width in metres of the bundled character across its shoulders and arms; routes keep more."""
+"""Half the width in meters of the bundled character across its shoulders and arms; routes keep more."""
 THIN = 0.15
-"""Half the depth in metres of the same body from front to back, which counts where it goes sideways through a gap."""
+"""Half the depth in meters of the same body from front to back, which counts where it goes sideways through a gap."""
 FPS = 30.0
 """Frames a second of the shots."""
 SPARE = 3.0
 """Seconds that a shot is longer than foreseen."""
 BAND = 0.02
-"""Metres by which a body is made wider and narrower to tell what can be reached: what the wider one reaches can, what
+"""Meters by which a body is made wider and narrower to tell what can be reached: what the wider one reaches can, what
 the narrower one does not reach sideways cannot, and between the two either answer is right."""
 _GRID = 0.025
-"""Metres of a cell of the grid by which that is judged."""
+"""Meters of a cell of the grid by which that is judged."""
 _ANKLE, _CROUCHED = 0.08, 1.3
-"""Height in metres of the ankles, below which things are stepped over, and of a crouching body."""
+"""Height in meters of the ankles, below which things are stepped over, and of a crouching body."""
 
 Figures = dict[str, float]
 Log = Callable[[str], None]
@@ -69,7 +69,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a case: the reason when it was refused, else centimetres and degrees from the goal at the end,
+    """What came of a case: the reason when it was refused, else centimeters and degrees from the goal at the end,
     the depth in cm to which the body was in a thing, the share of frames in which a joint was, and the feet's slide in
     cm/s. early_s: seconds by which it was done before it was foreseen to be; not finite when it was not done. in_doubt:
     whether that lies within what the foresight leaves open."""
@@ -197,7 +197,7 @@ def _figures(done: list[tuple[Case, Result]], log: Log) -> Figures:
 
 
 def _depth(placed: Placed, motion: Motion, leg: Leg | None) -> float:
-    """Metres to which the body, a cylinder as high as the character just is, is in a thing at the worst frame. It is
+    """Meters to which the body, a cylinder as high as the character just is, is in a thing at the worst frame. It is
     as thin as THIN where the way leads sideways through a gap."""
     x, y = motion.root[:, 0].astype(float), motion.root[:, 1].astype(float)
     body = np.full(len(motion), BODY)
@@ -213,7 +213,7 @@ def _depth(placed: Placed, motion: Motion, leg: Leg | None) -> float:
 
 
 class _Truth:
-    """Where a body of a radius in metres can go in a room, and where one of the radius `standing` can stand."""
+    """Where a body of a radius in meters can go in a room, and where one of the radius `standing` can stand."""
 
     def __init__(self, placed: Placed, room: Room, options: RouteOptions, radius: float, standing: float) -> None:
         self._axes = [np.arange(-s / 2, s / 2 + _GRID, _GRID) for s in room.size]
@@ -281,7 +281,7 @@ def _cross(a: Array, b: Array) -> float:
 
 
 def _distance(outline: Array, x: Array, y: Array) -> Array:
-    """Metres from places x, y (...) to a convex outline, 0 inside."""
+    """Meters from places x, y (...) to a convex outline, 0 inside."""
     squared = np.full(np.shape(x), np.inf)
     inside = np.ones(np.shape(x), dtype=bool)
     for a, b in zip(outline, np.roll(outline, -1, axis=0), strict=True):

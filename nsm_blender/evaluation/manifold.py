@@ -22,7 +22,7 @@ from ..motion.filters import gaussian
 from ..motion.motion import Motion
 from ..motion.root import direction
 from ..motion.rotations import Array
-from .bench_manifold import STYLE_SECONDS, Figures, as_synthesised, measure_apart, usual, walk
+from .bench_manifold import STYLE_SECONDS, Figures, as_synthesized, measure_apart, usual, walk
 from .metrics import low_foot_slide
 
 Log = Callable[[str], None]
@@ -30,7 +30,7 @@ Log = Callable[[str], None]
 SWAY_SMOOTHING = 1 / 3
 """Seconds that tell the speed of a walk from the sway of its steps."""
 _PIN_SECONDS, _PIN_SIDE, _PIN_HEIGHT = (4.0, 6.0), 0.35, 0.95
-"""Seconds in which a hand is on a rail, metres that the rail is aside of the root, and metres that it is high."""
+"""Seconds in which a hand is on a rail, meters that the rail is aside of the root, and meters that it is high."""
 _PINNED_ARM = ("LeftForeArm", "LeftHand")
 
 
@@ -52,11 +52,11 @@ def times(folder: Path, log: Log) -> Figures:
 
 
 def editing(networks: Networks, log: Log, seconds: float = 60) -> Figures:
-    """What editing makes of a synthesised walk with changes of speed, as the networks left it."""
+    """What editing makes of a synthesized walk with changes of speed, as the networks left it."""
     frames = round(seconds * FPS)
     times = np.arange(frames) / FPS
     speed = np.where(times % 20 < 12, 1.4, np.where(times % 20 < 16, 2.8, 0.0))
-    raw = as_synthesised(Synthesis(walk(seconds, speed=speed), networks=networks))
+    raw = as_synthesized(Synthesis(walk(seconds, speed=speed), networks=networks))
     edit = Edit(raw, usual(), autoencoder=networks.autoencoder)
     edited = edit.motion()
     out = _edited("manifold.editing", edit.report) | _seen("manifold.editing", raw, edited)
@@ -87,7 +87,7 @@ def _seen(name: str, before: Motion, after: Motion) -> Figures:
 
 
 def pinning(networks: Networks, log: Log) -> Figures:
-    """A hand on a rail beside a synthesised walk: how far from it, and how much rougher the other joints move."""
+    """A hand on a rail beside a synthesized walk: how far from it, and how much rougher the other joints move."""
     motion = Synthesis(walk(10), networks=networks).motion()
     start, stop = (round(s * FPS) for s in _PIN_SECONDS)
     pin = PinJoint(start, stop, joint=_PINNED_ARM[-1], places=rail(motion, start, stop).tolist())
@@ -118,7 +118,7 @@ def acceleration(motion: Motion) -> Array:
 
 
 def restyling(networks: Networks, styles: dict[str, Style], log: Log) -> Figures:
-    """Each style on a synthesised walk of 8 s: squared Gram distance (eq. 14) left of that at the start, of the
+    """Each style on a synthesized walk of 8 s: squared Gram distance (eq. 14) left of that at the start, of the
     restyled frames (`gram_ratio`), of these with the walk's own root velocities and contacts (`kept_gram_ratio`), and
     of the motion in the end (`final_gram_ratio`); what happened to path and feet. Once with the walk's own timing,
     and once with the style's (`style.timed`), where the walk at that tempo is reported too (`retimed_gram_ratio`)."""
@@ -152,7 +152,7 @@ def restyling(networks: Networks, styles: dict[str, Style], log: Log) -> Figures
 
 
 def path_distance(places: Array, path: Array) -> float:
-    """The largest distance in metres of places (F, 2) on the ground from the path through the points (T, 2)."""
+    """The largest distance in meters of places (F, 2) on the ground from the path through the points (T, 2)."""
     start, along = path[:-1].astype(np.float64), np.diff(path.astype(np.float64), axis=0)
     squared = np.maximum((along**2).sum(1), 1e-12)
     farthest = 0.0

@@ -10,7 +10,7 @@ from ..motion.rotations import Array, conjugate, rotate
 from ..motion.skeleton import MODEL_SKELETON
 
 LOW = 0.025
-"""Height in metres below which the NSM paper measures the drift of feet."""
+"""Height in meters below which the NSM paper measures the drift of feet."""
 
 
 def foot_slide(motion: Motion) -> float:
@@ -64,7 +64,7 @@ def hinge_angles(rotations: Array) -> dict[str, Array]:
 
 
 def bone_length_error(positions: Array) -> float:
-    """Largest deviation in metres of any bone of positions (T, J, 3) from the model skeleton's."""
+    """Largest deviation in meters of any bone of positions (T, J, 3) from the model skeleton's."""
     worst = 0.0
     for j, p in enumerate(MODEL_SKELETON.parents):
         if p >= 0:
@@ -74,7 +74,7 @@ def bone_length_error(positions: Array) -> float:
 
 
 def settled_speed(root: Array, fps: float, window: float = 0.25) -> Array:
-    """Speed (T,) in m/s of a root track (T, 2+), the mean over a centred window of `window` seconds."""
+    """Speed (T,) in m/s of a root track (T, 2+), the mean over a centered window of `window` seconds."""
     half = max(int(window * fps / 2), 1)
     index = np.arange(len(root))
     ahead, behind = np.minimum(index + half, len(root) - 1), np.maximum(index - half, 0)

@@ -30,7 +30,7 @@ LEFT_OUT = {
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table. network: name of the file of weights. aside: metres to the left of where it is by which the
+    """A row of the table. network: name of the file of weights. aside: meters to the left of where it is by which the
     place of use is told, which shows whether the network goes by what it is told or by what it senses."""
 
     network: str
@@ -39,7 +39,7 @@ class Row:
 
 
 ASIDE = 0.1
-"""Metres by which a place of use is told aside."""
+"""Meters by which a place of use is told aside."""
 TRAINED: Mapping[str, Row] = {
     FULL: Row(FULL),
     # The paper takes the interpolation away (Fig. 13), not what is predicted: nothing is trained anew for it.

@@ -15,11 +15,13 @@ from ..motion.motion import Motion
 from ..motion.rotations import Array, conjugate, multiply, to_exponential_map
 
 _ACTIVE = 0.2
+"""Action label above which a frame belongs to an action that touches its thing."""
 _EVERY = 3
+"""Frames at 60 fps between two measurements of the depth."""
 
 
 def penetration(motion: Motion, surroundings: Surroundings, used: Sequence[str]) -> Array:
-    """Deepest metres (F,) by which the body is in a thing, every third frame, outside intended contacts.
+    """Deepest meters (F,) by which the body is in a thing, every third frame, outside intended contacts.
 
     used: names of the things that the motion uses, see bodies.depth. Things that the motion moves count where they are.
     """

@@ -34,7 +34,7 @@ KEYS = 40
 REFUSALS = 60
 """Draws that may be refused before a sequence ends shorter, since there may be nothing left that can be done."""
 AFLOAT = 0.12
-"""Metres of the lower foot above its height in stance from which a character floats."""
+"""Meters of the lower foot above its height in stance from which a character floats."""
 FROZEN = 0.005
 """Speed in m/s that no joint exceeds in a frozen pose."""
 _FEET = MODEL_SKELETON.indices(CONTACT_JOINTS)

@@ -20,8 +20,8 @@ _LEAST = 30
 
 
 def gates_by_phase(record: SceneRecord, action: str) -> Array | None:
-    """Mean gates (bins, K) of the frames labelled with an action, over the phase from 0 to 2 pi; None where they are
-    too few. Bins without frames repeat their neighbour."""
+    """Mean gates (bins, K) of the frames labeled with an action, over the phase from 0 to 2 pi; None where they are
+    too few. Bins without frames repeat their neighbor."""
     on = record.actions[:, ACTIONS.index(action)] > 0.5
     if on.sum() < _LEAST:
         return None

@@ -32,7 +32,7 @@ SPARE = 10.0
 USES = {"sit": "seat", "pick_up": "carryable", "open": "door"}
 """Role of the thing that each task uses; walking and running use none."""
 CLOSE_CM = 30.0
-"""Centimetres from its goal within which a walk has come to it."""
+"""Centimeters from its goal within which a walk has come to it."""
 DEVELOPMENT = 100001
 """First of the seeds of rooms that are neither trained on nor reported on."""
 FIRST = 700
@@ -44,7 +44,7 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A task in a room. slide: cm/s of the feet in contact; depths: metres of the body in things, by frame."""
+    """A task in a room. slide: cm/s of the feet in contact; depths: meters of the body in things, by frame."""
 
     room: int
     action: str

@@ -27,13 +27,13 @@ from .nsm_bodies import motion_detail, penetration
 SEATS = ("chair", "armchair", "stool", "sofa", "bench", "office_chair")
 BOXES = ("box", "crate", "sack", "drum")
 NEAREST, FARTHEST = 1.2, 3.0
-"""Metres from the thing between which a trial starts (Table 3)."""
+"""Meters from the thing between which a trial starts (Table 3)."""
 AROUND = math.radians(110)
 """Largest angle in radians between the thing's front and the direction in which a trial starts."""
 CLEAR = 0.35
-"""Least distance in metres of the standing body from the thing at the start."""
+"""Least distance in meters of the standing body from the thing at the start."""
 HEIGHTS = (0.1, 0.4, 0.7, 1.0)
-"""Heights in metres at which that distance is measured."""
+"""Heights in meters at which that distance is measured."""
 STAYING = 0.5
 """Seconds of sitting after the arrival that are measured too."""
 SECONDS = {"sit": 12.0, "carry": 12.0}
@@ -175,13 +175,13 @@ def trials(
     return [trial(shot_of(piece, rng), network, task, options)[0] for _ in range(starts)]
 
 
-def told_aside(piece: Piece, metres: float) -> Piece:
+def told_aside(piece: Piece, meters: float) -> Piece:
     """Furniture whose place of use is said to lie to the left of where it is, as seen in use."""
     handles = piece.handles
     assert isinstance(handles, Seat | Carryable)
     facing = np.array(handles.facing)
     # A sitting character looks along the facing of the seat, a carrier against that of the grasp.
-    left = metres * np.array([-facing[1], facing[0], 0.0]) * (1.0 if isinstance(handles, Seat) else -1.0)
+    left = meters * np.array([-facing[1], facing[0], 0.0]) * (1.0 if isinstance(handles, Seat) else -1.0)
 
     def moved(place: Sequence[float]) -> list[float]:
         return (np.array(place) + left).tolist()

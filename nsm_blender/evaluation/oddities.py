@@ -17,7 +17,7 @@ from ..motion.rotations import Array
 Oddity = Callable[[np.random.Generator, Piece], Piece]
 
 NOISE = 0.004
-"""Standard deviation in metres of a scan's points."""
+"""Standard deviation in meters of a scan's points."""
 
 
 def turned(rng: np.random.Generator, piece: Piece) -> Piece:
@@ -55,7 +55,7 @@ def holed(rng: np.random.Generator, piece: Piece) -> Piece:
 
 
 def noisy(rng: np.random.Generator, piece: Piece) -> Piece:
-    """As a scan has it: fine triangles, each point off by some millimetres."""
+    """As a scan has it: fine triangles, each point off by some millimeters."""
     fine = subdivided(piece.mesh, 0.04)
     vertices = fine.vertices + rng.normal(0.0, NOISE, fine.vertices.shape)
     return replace(piece, mesh=TriangleMesh(vertices, fine.triangles), odd="noise")
@@ -103,7 +103,7 @@ def enlarged(rng: np.random.Generator, piece: Piece) -> Piece:
 
 
 def subdivided(mesh: TriangleMesh, edge: float) -> TriangleMesh:
-    """The mesh with all edges shorter than `edge` metres; the halves of an edge meet, so that closed stays closed."""
+    """The mesh with all edges shorter than `edge` meters; the halves of an edge meet, so that closed stays closed."""
     corners = np.asarray(mesh.vertices, dtype=float)[mesh.triangles]
     done: list[Array] = []
     while len(corners):
@@ -111,14 +111,14 @@ def subdivided(mesh: TriangleMesh, edge: float) -> TriangleMesh:
         long = length.max(axis=1) > edge
         done.append(corners[~long])
         corners, length = corners[long], length[long]
-        # Halve the longest edge: it is the longest one of its neighbour sooner or later.
+        # Halve the longest edge: it is the longest one of its neighbor sooner or later.
         first = length.argmax(axis=1)
         rows = np.arange(len(corners))
         a, b, c = (corners[rows, (first + k) % 3] for k in range(3))
         middle = (a + b) / 2
         corners = np.concatenate([np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)])
     places = np.concatenate(done).reshape(-1, 3)
-    # Equal places as equal whole numbers of micrometres: much faster than unique rows.
+    # Equal places as equal whole numbers of micrometers: much faster than unique rows.
     cell = np.round((places - places.min(axis=0)) * 1e6).astype(np.int64)
     across = cell.max(axis=0) + 1
     key = (cell[:, 0] * across[1] + cell[:, 1]) * across[2] + cell[:, 2]

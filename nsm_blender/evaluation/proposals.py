@@ -24,10 +24,10 @@ FACING = 10.0
 """Degrees that a facing may be off."""
 
 PLACES = {"seat": 0.05, "arm rest": 0.08, "hinge": 0.05, "grip": 0.08, "palm": 0.03, "surface": 0.08, "edge": 0.05}
-"""Metres that a place of each kind may be off; heights of seats and surfaces have HEIGHT."""
+"""Meters that a place of each kind may be off; heights of seats and surfaces have HEIGHT."""
 
 HEIGHT = 0.03
-"""Metres that the height of a seat or surface may be off."""
+"""Meters that the height of a seat or surface may be off."""
 
 UNFIT = {"raised", "tilted", "enlarged"}
 """Oddities that no longer let one use a piece: there must be a warning. With the others its handles must be right."""
@@ -176,7 +176,7 @@ def _seat(found: Seat, truth: Seat) -> str:
 
 
 def _across(seat: Seat, place: list[float]) -> float:
-    """Metres to the sitter's left."""
+    """Meters to the sitter's left."""
     way = np.subtract(place, seat.place)
     return float(-way[0] * seat.facing[1] + way[1] * seat.facing[0])
 
@@ -185,8 +185,8 @@ def _apart(a: list[float], b: list[float]) -> float:
     return float(np.linalg.norm(np.subtract(a, b)))
 
 
-def _over(what: str, metres: float) -> str:
-    return f"{what} {100 * metres:.1f} cm off" if metres > PLACES[what] else ""
+def _over(what: str, meters: float) -> str:
+    return f"{what} {100 * meters:.1f} cm off" if meters > PLACES[what] else ""
 
 
 def _height(a: list[float], b: list[float]) -> str:

@@ -52,12 +52,12 @@ _TOUCHES = 0.5
 
 Figures = dict[str, float]
 Places = Mapping[str, Array]
-"""Joint -> places (T, 3) in world metres of the head of its bone."""
+"""Joint -> places (T, 3) in world meters of the head of its bone."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a figure's rest pose tells, in metres.
+    """What a figure's rest pose tells, in meters.
 
     scale: leg length over the model's. lift: by how much the ankle is higher over the ground than the model's at that
     scale. wider: by how much a hip joint is further out (or, below zero, in). arm: shoulder to wrist.
@@ -176,5 +176,5 @@ def _degrees(a: Array, b: Array) -> Array:
 
 
 def _speeds(places: Array, fps: float) -> Array:
-    """Over the ground, (T - 1,) metres per second."""
+    """Over the ground, (T - 1,) meters per second."""
     return np.linalg.norm(np.diff(places[:, :2], axis=0), axis=1) * fps

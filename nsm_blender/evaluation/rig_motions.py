@@ -23,9 +23,9 @@ STRIKE_FRAMES = 240
 """Frames of the motion of a strike."""
 HANDS = ("LeftHand", "RightHand")
 
-# Metres. Ahead, a turn back within a metre and a half, then a bend.
+# Meters. Ahead, a turn back within a meter and a half, then a bend.
 _WAY = ((0, 0), (0, -2.2), (0.7, -3.0), (1.5, -2.3), (1.7, -0.6), (2.4, 1.6), (4.0, 3.4), (6.5, 4.4), (12.0, 5.0))
-# (first frame, metres per second, gait), each until the next
+# (first frame, meters per second, gait), each until the next
 _COURSE = ((0, 0.0, "stand"), (30, 1.3, "walk"), (190, 0.8, "crouch"), (330, 1.2, "walk"), (400, 2.6, "jog"),
            (500, 0.9, "walk"), (540, 0.0, "stand"))  # fmt: skip
 _SPEED_FRAMES = 20

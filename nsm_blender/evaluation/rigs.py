@@ -49,7 +49,7 @@ class Recipe:
     """How a rig differs from the model.
 
     names: joint -> its bones from head to child, the first is the joint's. turns: joint -> world rotation (4,) of the
-    bone in the rest pose. sizes: joint -> factor on the way from its parent. unit: metres per armature unit.
+    bone in the rest pose. sizes: joint -> factor on the way from its parent. unit: meters per armature unit.
     size: factor on the whole. extra: bones that are no joints.
     """
 

@@ -24,7 +24,7 @@ Float32 = NDArray[np.float32]
 FPS = 60.0
 """Frames a second of everything in the manifold (section 4)."""
 FRAME = Layout(
-    joint_position=(len(MODEL_SKELETON), 3),  # relative to the root on the ground, turned into its facing; metres
+    joint_position=(len(MODEL_SKELETON), 3),  # relative to the root on the ground, turned into its facing; meters
     root_velocity=(2,),  # from this frame to the next, in the root frame; m/s, x left, y back
     root_turn=(1,),  # rad/s about +z
     contact=(len(CONTACT_JOINTS),),  # 1 in contact, -1 not
@@ -65,13 +65,13 @@ SHAPES: Mapping[str, tuple[int | str, ...]] = {
     "mean": (FRAME.size,),
     "scale": (FRAME.size,),
 }
-"""Tensors of the autoencoder's weights file: W0, b0, normalisation."""
+"""Tensors of the autoencoder's weights file: W0, b0, normalization."""
 
 
 class Autoencoder:
     """The motion manifold: `encode` is Phi (eq. 1), `decode` is Phi-dagger (eq. 2), for any even length.
 
-    Features are in physical units outside and normalised as (x - mean) / scale inside. Borders are
+    Features are in physical units outside and normalized as (x - mean) / scale inside. Borders are
     padded with zeros, that is with the mean pose. Unpooling spreads hidden units over time by a smooth kernel; the
     paper's random choice of one frame of each pair is for training, and spreading them evenly makes motion tremble.
     """
@@ -168,7 +168,7 @@ def smoothed_filters(w: Float32) -> Float32:
 
 
 def half_rate_kernel(w: Float32) -> Float32:
-    """The decoder folded to half rate, from hidden neighbours to two frames at once.
+    """The decoder folded to half rate, from hidden neighbors to two frames at once.
 
     w: (UNITS, d, width). Returns ((width // 2 + 1) * UNITS, 2 * d).
 

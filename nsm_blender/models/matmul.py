@@ -61,7 +61,7 @@ def matmul(a: Float32, b: Float32) -> Float32:
     """(i, j) times (j, k) -> (i, k)."""
     few = b.shape[1] <= _FEW_COLUMNS
     if not matmul_is_fast():
-        # einsum vectorises along the last axis: of the result, or, when both factors end with it, of the sum.
+        # einsum vectorizes along the last axis: of the result, or, when both factors end with it, of the sum.
         return np.einsum("ij,kj->ik", a, np.ascontiguousarray(b.T)) if few else _einsum_matrices(a, b)
     if not few:
         return np.matmul(a, b)

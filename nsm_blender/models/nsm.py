@@ -3,7 +3,7 @@
 
 Inputs and outputs (3.1) are declared as layouts, then each equation has a function, and `forward` is the whole network.
 All run on NumPy arrays and torch tensors alike, for a batch of N frames. Features are in the root frame: origin at the
-root on the ground, x to the character's left, y backward (the character faces -y), z up; metres, seconds. Bakes use
+root on the ground, x to the character's left, y backward (the character faces -y), z up; meters, seconds. Bakes use
 `nsm_kernels.NSM`, which computes the same quicker.
 """
 
@@ -104,13 +104,13 @@ LAYERS = 3
 """Layers of each encoder, of the gating network and of the prediction."""
 
 Inputs = Mapping[str, Any]
-"""Name of an encoder -> its input, normalised, (N, size)."""
+"""Name of an encoder -> its input, normalized, (N, size)."""
 
 
 def forward(weights: Mapping[str, Any], inputs: Inputs, gating: Any) -> Any:
     """Y = Theta(X; alpha, beta) with alpha blended by omega = Omega(X^; mu) (3.1, 3.2): the whole network.
 
-    inputs: X by encoder. gating: X^ (N, n'). Both are normalised, and so is the result (N, OUTPUT.size).
+    inputs: X by encoder. gating: X^ (N, n'). Both are normalized, and so is the result (N, OUTPUT.size).
     """
     return predict(weights, encode(weights, inputs), gate(weights, gating))
 
@@ -133,7 +133,7 @@ def predict(weights: Mapping[str, Any], encoded: Any, omega: Any) -> Any:
     """W2 ELU(W1 ELU(W0 H + b0) + b1) + b2 (eq. 1), with alpha = sum_k omega_k alpha_k (eq. 3).
 
     weights: the experts' w0 (K, h, n), b0 (K, h), w1 (K, h, h), b1 (K, h), w2 (K, m, h), b2 (K, m). encoded: (N, n).
-    omega: (N, K). Returns (N, m), normalised.
+    omega: (N, K). Returns (N, m), normalized.
     """
     h = elu(blended(weights["w0"], weights["b0"], encoded, omega))  # (N, h)
     h = elu(blended(weights["w1"], weights["b1"], h, omega))  # (N, h)
@@ -155,7 +155,7 @@ def blended(w: Any, b: Any, h: Any, omega: Any) -> Any:
 def gate(weights: Mapping[str, Any], x: Any) -> Any:
     """omega = Omega(X^; mu) = softmax(W2' ELU(W1' ELU(W0' X^ + b0') + b1') + b2') (eq. 8).
 
-    x: X^ (N, n'), normalised. Returns (N, K), each row summing to one.
+    x: X^ (N, n'), normalized. Returns (N, K), each row summing to one.
     """
     xp = array_api_compat.array_namespace(x)
     h = elu(x @ weights["gating_w0"].T + weights["gating_b0"])  # (N, h')
@@ -166,7 +166,7 @@ def gate(weights: Mapping[str, Any], x: Any) -> Any:
 
 
 def gating_input(frame: Any, goal: Any, phase: Any, gating: Gating = "kronecker") -> Any:
-    """X^ = P (x) X' (eq. 5), not normalised: P = {sin p, cos p} (eq. 6), X' = {t_a, g_a, delta g_a, theta g_a} (eq. 7).
+    """X^ = P (x) X' (eq. 5), not normalized: P = {sin p, cos p} (eq. 6), X' = {t_a, g_a, delta g_a, theta g_a} (eq. 7).
 
     frame: (N, FRAME.size), goal: (N, GOAL.size) in natural units, phase: (N,) radians. The distance delta and the angle
     theta to the goal are those of each sample. Returns (N, GATING_SIZES[gating]).
@@ -176,7 +176,7 @@ def gating_input(frame: Any, goal: Any, phase: Any, gating: Gating = "kronecker"
     action = xp.reshape(goal[:, GOAL.action], (count, *GOAL.shape("action")))  # g_a (N, t, 6)
     position = xp.reshape(goal[:, GOAL.position], (count, *GOAL.shape("position")))
     direction = xp.reshape(goal[:, GOAL.direction], (count, *GOAL.shape("direction")))
-    delta = xp.sqrt(position[..., 0] ** 2 + position[..., 1] ** 2)  # (N, t) metres on the ground
+    delta = xp.sqrt(position[..., 0] ** 2 + position[..., 1] ** 2)  # (N, t) meters on the ground
     # The root frame's own facing is (0, -1); the angle of a direction against it, positive to the left.
     theta = xp.atan2(direction[..., 0], -direction[..., 1])  # (N, t) radians
     condition = xp.concat(
@@ -195,7 +195,7 @@ def gating_input(frame: Any, goal: Any, phase: Any, gating: Gating = "kronecker"
 
 
 def shapes(gating: Gating = "kronecker") -> dict[str, tuple[int | str, ...]]:
-    """Tensors of a weights file: encoders, gating network, experts, normalisation."""
+    """Tensors of a weights file: encoders, gating network, experts, normalization."""
     out: dict[str, tuple[int | str, ...]] = {}
     for name, layout in ENCODERS.items():
         own = f"h_{name}"

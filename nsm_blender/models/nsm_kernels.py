@@ -46,7 +46,7 @@ class NSM:
     """A trained network, ready to predict frame after frame for one character.
 
     A frame is limited by reading the weights from memory: they lie side by side, each layer's experts are multiplied
-    at once, experts with a gate below NEGLIGIBLE are not read, the normalisation is folded into the first and last
+    at once, experts with a gate below NEGLIGIBLE are not read, the normalization is folded into the first and last
     layers, the vectors of the interaction volume enter as the twelve numbers that determine them, empty spheres are
     passed over.
 

@@ -3,7 +3,7 @@
 
 Inputs and outputs (4.3) are declared as layouts, then each equation has a function, and `forward` is the whole network.
 All run on NumPy arrays and torch tensors alike. Features are in the root frame: origin at the root on the ground, x to
-the character's left, y backward (the character faces -y), z up; metres, seconds. Bakes use `pfnn_kernels.PFNN`, which
+the character's left, y backward (the character faces -y), z up; meters, seconds. Bakes use `pfnn_kernels.PFNN`, which
 computes the same quicker.
 """
 
@@ -60,7 +60,7 @@ OUTPUT = Layout(
 """y_i of 4.3; the trajectory is that of the next frame in the next root frame."""
 
 JOINT_INPUT_SCALE = 0.1
-"""Factor on joint inputs after normalising, so that the trajectory leads (5.3)."""
+"""Factor on joint inputs after normalizing, so that the trajectory leads (5.3)."""
 
 
 def catmull_rom(phase: Any) -> Any:
@@ -105,8 +105,8 @@ def forward(weights: Mapping[str, Any], x: Any, phase: Any, drop: Callable[[Any]
     """Phi(x; alpha), alpha = Theta(p; beta) (eq. 5 to 7): the network, for training and for checks at run time.
 
     weights: the control points beta, w0 (4, h, n), b0 (4, h), w1 (4, h, h), b1 (4, h), w2 (4, m, h), b2 (4, m).
-    x: (B, S, n) normalised and scaled, B blocks of S samples. phase: (B,) radians, of all samples of a block.
-    drop: dropout of each layer's input (5.3), in training. Returns (B, S, m), normalised.
+    x: (B, S, n) normalized and scaled, B blocks of S samples. phase: (B,) radians, of all samples of a block.
+    drop: dropout of each layer's input (5.3), in training. Returns (B, S, m), normalized.
     """
     xp = array_api_compat.array_namespace(x)
     c = catmull_rom(phase)  # (B, 4)
@@ -134,4 +134,4 @@ SHAPES: Mapping[str, tuple[int | str, ...]] = {
     "y_scale": (OUTPUT.size,),
     "rotation_reference": (JOINTS, 4),
 }
-"""Tensors of a weights file: control points, normalisation, mean joint rotations."""
+"""Tensors of a weights file: control points, normalization, mean joint rotations."""

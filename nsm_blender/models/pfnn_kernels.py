@@ -24,7 +24,7 @@ MODES: tuple[Mode, ...] = ("cubic", "linear", "constant")
 TABLES: Mapping[Mode, int] = {"cubic": CONTROL_POINTS, "linear": 10, "constant": 50}
 """Number of weight tables that each mode keeps: the control points themselves, or samples of the spline."""
 _TOGETHER: Mapping[Mode, int] = {"cubic": 4, "linear": 2, "constant": 1}
-"""Number of neighbouring tables whose outputs one frame blends."""
+"""Number of neighboring tables whose outputs one frame blends."""
 
 
 class PFNN:
@@ -32,7 +32,7 @@ class PFNN:
 
     A frame is limited by reading the weights from memory. So they are never blended: each layer multiplies
     its input with all the tables it needs in one stacked product and blends the outputs, which is the same
-    sum. The normalisation is folded into the first and last layer, each bias is a last column of its
+    sum. The normalization is folded into the first and last layer, each bias is a last column of its
     weights, and inputs that no weight uses (features that never varied in training) are left out. Joints that
     lie in one place (the spine's root in the hips, the shoulders' in the neck) share their columns and rows.
 
@@ -153,7 +153,7 @@ class PFNN:
         return np.ascontiguousarray(h.T if self._outputs is None else h[self._outputs].T)
 
     def _place(self, phase: float) -> int:
-        """Set the coefficients of the neighbouring tables; returns the first of them."""
+        """Set the coefficients of the neighboring tables; returns the first of them."""
         if self.mode == "cubic":
             _catmull_rom_into(self._coefficients, phase)
             return 0

@@ -41,7 +41,7 @@ LOCOMOTION = Layout(root_velocity=(2,), root_turn=(1,), contact=(len(CONTACT_JOI
 EFFECTORS = ("LeftHand", "RightHand", "LeftToe", "RightToe")
 """Joints that can be sent to a target: fists, and the balls of the feet."""
 REACH = Layout(
-    position=(3,),  # of the acting joint, metres, around the root as it is STRIKE_FRAMES before the hit
+    position=(3,),  # of the acting joint, meters, around the root as it is STRIKE_FRAMES before the hit
     effector=(len(EFFECTORS),),  # one-hot
     strike=(1,),  # 1 at the moment of the hit, falling to both sides
 )

@@ -20,7 +20,7 @@ from ..shot.goals import Goal
 from .occupancy_grid import ObstacleOutlines
 
 BEFORE = 0.05
-"""Metres between the body's outline and the thing that it stands before."""
+"""Meters between the body's outline and the thing that it stands before."""
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -30,7 +30,7 @@ class Stand:
 
     outward: unit vector (2,) away from the thing that the character stands before; zero where it is none. handles: of
     the thing as it is used from here, in its own frame. sideways: the body comes there sideways, between the thing and
-    another. aside: metres by which it may stand beside the place where that is not free.
+    another. aside: meters by which it may stand beside the place where that is not free.
     """
 
     place: Array
@@ -41,7 +41,7 @@ class Stand:
     aside: float = math.inf
 
     def moved(self, out: float, aside: float) -> Array:
-        """The place (2,) so many metres further out from the thing and aside."""
+        """The place (2,) so many meters further out from the thing and aside."""
         x, y = self.outward
         return self.place + out * self.outward + aside * np.array([-y, x])
 
@@ -69,7 +69,7 @@ class Approach:
 def poses_before(handles: Handles, collider: Collider, distance: float) -> list[tuple[Array, Array]]:
     """Places (3,) to stand and the directions (3,) from the thing to there, in the collider's frame.
 
-    distance: metres from the used part to the middle of the body. Each task registers how its handles are approached.
+    distance: meters from the used part to the middle of the body. Each task registers how its handles are approached.
     """
     raise TypeError(f"No task says how {type(handles).__name__} is approached.")
 
@@ -82,7 +82,7 @@ def free_stand(goal: Goal) -> Stand:
 def stands(goal: Goal, collider: Collider, handles: Handles, frame: float, distance: float) -> Side:
     """Where a body may stand before the thing that `goal` is on to use it by `handles`, best first.
 
-    distance: metres from the used part to the middle of the body.
+    distance: meters from the used part to the middle of the body.
     """
     pose, out = pose_at(collider, frame), []
     for place, outward in poses_before(handles, collider, distance):

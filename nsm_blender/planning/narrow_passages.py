@@ -11,22 +11,22 @@ from ..motion.rotations import Array
 from .occupancy_grid import TOLERANCE, ObstacleOutlines
 
 LONGEST = 1.9
-"""Metres of the longest passage that is gone through sideways, from where a body's radius does not fit to where it fits
+"""Meters of the longest passage that is gone through sideways, from where a body's radius does not fit to where it fits
 again: beside 1.5 m of furniture the corners count."""
 STRAIGHT = 0.3
-"""Metres before and behind a gap from and to which the way leads straight through."""
+"""Meters before and behind a gap from and to which the way leads straight through."""
 TURNED = 0.25
-"""Metres before and behind a gap in which the body is already, and still, turned sideways."""
+"""Meters before and behind a gap in which the body is already, and still, turned sideways."""
 BEFORE = 1.5
-"""Metres of a way before and behind a gap that may be replaced by going straight through."""
+"""Meters of a way before and behind a gap that may be replaced by going straight through."""
 _FITS = 0.03
-"""Metres to either side of a body that is led through the middle of a passage: ways on a grid are not so exact."""
+"""Meters to either side of a body that is led through the middle of a passage: ways on a grid are not so exact."""
 _STEP = 0.02
-"""Metres between the places at which a passage is measured."""
+"""Meters between the places at which a passage is measured."""
 _LINE, _ALIKE = 0.2, 0.9
-"""Metres of middles that tell the line through a gap, and the least cosine between it and the first one."""
+"""Meters of middles that tell the line through a gap, and the least cosine between it and the first one."""
 _BESIDE = 0.2
-"""Metres beside a gap's line within which a way is one through it."""
+"""Meters beside a gap's line within which a way is one through it."""
 _SHARES = (-1.0, -0.5, 0.5, 1.0)
 """Shares of the room that a body lacks by which the line is tried beside the middle."""
 _ROUNDS, _FEW, _PLACES = 8, 3, 5
@@ -37,9 +37,9 @@ _ROUNDS, _FEW, _PLACES = 8, 3, 5
 class Gap:
     """A place between two things that is narrower than a body.
 
-    middle: (2,) metres. along: (2,) unit vector straight through. reach: metres from the middle to where it begins
-    (negative) and ends; infinite where that is too far. width: metres where it is narrowest. sides: the two things, by
-    their owners' numbers. spare: metres by which these count as farther apart than they are, see `ObstacleOutlines`.
+    middle: (2,) meters. along: (2,) unit vector straight through. reach: meters from the middle to where it begins
+    (negative) and ends; infinite where that is too far. width: meters where it is narrowest. sides: the two things, by
+    their owners' numbers. spare: meters by which these count as farther apart than they are, see `ObstacleOutlines`.
     """
 
     middle: Array
@@ -51,11 +51,11 @@ class Gap:
 
     @property
     def length(self) -> float:
-        """Metres, the corners included."""
+        """Meters, the corners included."""
         return self.reach[1] - self.reach[0]
 
     def passes(self, slim: float) -> bool:
-        """Whether a body gets through sideways that needs `slim` metres to either side."""
+        """Whether a body gets through sideways that needs `slim` meters to either side."""
         return self.width + self.spare >= 2 * (slim - TOLERANCE) and self.length <= LONGEST
 
     def inside(self, points: Array) -> Array:
@@ -69,12 +69,12 @@ class Gap:
         return out
 
     def need(self, points: Array, radius: float, slim: float) -> Array:
-        """Metres (N,) that a body needs to either side at points (N, 2) of a way: `slim` in it, `radius` off it."""
+        """Meters (N,) that a body needs to either side at points (N, 2) of a way: `slim` in it, `radius` off it."""
         out: Array = slim + (radius - slim) * np.clip(self._outside(points) / TURNED, 0, 1)
         return out
 
     def _outside(self, points: Array) -> Array:
-        """Metres (N,) that points (N, 2) are before or behind it; infinite for those that are not on a way through."""
+        """Meters (N,) that points (N, 2) are before or behind it; infinite for those that are not on a way through."""
         away = points - self.middle
         t, aside = away @ self.along, away @ np.array([-self.along[1], self.along[0]])
         beyond = np.maximum(np.maximum(self.reach[0] - t, t - self.reach[1]), 0)
@@ -82,7 +82,7 @@ class Gap:
         return out
 
     def led_through(self, points: Array, first: int, last: int, spacing: float) -> Array:
-        """A way of points (N, 2), `spacing` metres apart, that goes straight through the gap, in which its points from
+        """A way of points (N, 2), `spacing` meters apart, that goes straight through the gap, in which its points from
         `first` up to `last` lie."""
         t = (points - self.middle) @ self.along
         index, reach = np.arange(len(points)), round(BEFORE / spacing)
@@ -95,7 +95,7 @@ class Gap:
 
 
 def gaps_on(things: ObstacleOutlines, points: Array, tight: Array, radius: float) -> list[tuple[int, int, Gap]]:
-    """The gaps on a way of points (N, 2), which are where it is tight (N,) for a body of `radius` metres: from which
+    """The gaps on a way of points (N, 2), which are where it is tight (N,) for a body of `radius` meters: from which
     point up to which, the last ones first."""
     out = []
     edges = np.flatnonzero(np.diff(tight, prepend=False, append=False))
@@ -118,7 +118,7 @@ def gap_at(
     radius: float,
     inside: tuple[Array | None, Array | None] = (None, None),
 ) -> Gap | None:
-    """The gap in which a body of `radius` metres is at a place (2,) on the way along a vector `towards` (2,); None
+    """The gap in which a body of `radius` meters is at a place (2,) on the way along a vector `towards` (2,); None
     where there are not things to both sides. inside: where the way begins, and ends (2,), as far as it does in the gap.
     """
     pair = _middle(things, place)
@@ -133,15 +133,15 @@ def gap_at(
     if len(middles) < 2 or np.ptp(middles @ first.along) < _LINE:
         return first
     line = np.linalg.svd(middles - middles.mean(axis=0))[2][0]
-    centred = _middle(things, middles.mean(axis=0), rounds=1)
-    if centred is None or abs(line @ first.along) < _ALIKE:
+    centered = _middle(things, middles.mean(axis=0), rounds=1)
+    if centered is None or abs(line @ first.along) < _ALIKE:
         return first
-    return max(first, _straight(things, centred, line, towards, radius, inside), key=lambda gap: gap.width)
+    return max(first, _straight(things, centered, line, towards, radius, inside), key=lambda gap: gap.width)
 
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """The nearest points (2,) of the things on either side of a place, the owners, and the metres by which the points
+    """The nearest points (2,) of the things on either side of a place, the owners, and the meters by which the points
     are farther apart than the things."""
 
     a: Array
@@ -188,7 +188,7 @@ def _straight(
 
 
 def is_between(things: ObstacleOutlines, place: Array, radius: float) -> bool:
-    """Whether a place (2,) is in a gap that a body of `radius` metres does not fit into but sideways."""
+    """Whether a place (2,) is in a gap that a body of `radius` meters does not fit into but sideways."""
     gap = gap_at(things, place, np.zeros(2), radius)
     return gap is not None and gap.width < 2 * (radius + _FITS)
 

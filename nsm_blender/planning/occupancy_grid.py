@@ -17,26 +17,26 @@ from ..shot.goals import RouteOptions
 
 ANKLE, CROUCHED = BODY.ankle, BODY.crouched
 TOLERANCE = 0.01
-"""Metres that a body's radius may be missed by."""
+"""Meters that a body's radius may be missed by."""
 CELL, MOST_CELLS = 0.05, 300_000
-"""Metres between the points of the grid, and the number of points above which they are farther apart."""
+"""Meters between the points of the grid, and the number of points above which they are farther apart."""
 TIGHT, TIGHT_COST = 0.2, 1.5
-"""Metres beyond the body's radius below which a way counts as tight, and metres of free walking that a metre of the
+"""Meters beyond the body's radius below which a way counts as tight, and meters of free walking that a meter of the
 tightest way costs more, so that ways keep off walls where there is room."""
 ROOMY = 0.15
-"""Metres beyond the body's radius that a route keeps off things where it can."""
+"""Meters beyond the body's radius that a route keeps off things where it can."""
 REACH = TIGHT + ROOMY
-"""Metres beyond the body's radius up to which the distance to things is told apart: farther off it changes no way."""
+"""Meters beyond the body's radius up to which the distance to things is told apart: farther off it changes no way."""
 CROUCH_COST, SIDEWAYS_COST = 3.0, 6.0
-"""Metres of walking that a metre of crouching, and of going sideways through a gap, costs beside the walking itself."""
+"""Meters of walking that a meter of crouching, and of going sideways through a gap, costs beside the walking itself."""
 BLOCKED = 1e5
-"""Metres that entering a blocked point costs; no way is that long."""
+"""Meters that entering a blocked point costs; no way is that long."""
 
 
 @dataclass(frozen=True, eq=False)
 class ObstacleOutlines:
-    """N cuboids from above, as rectangles: centre, half (N, 2) metres, axis (N, 2) unit vector of the first edge;
-    low, high (N,) height of their undersides and tops; owner (N,) collider; spare (N,) metres by which each counts as
+    """N cuboids from above, as rectangles: centre, half (N, 2) meters, axis (N, 2) unit vector of the first edge;
+    low, high (N,) height of their undersides and tops; owner (N,) collider; spare (N,) meters by which each counts as
     farther away than it is, as a narrower part of the body meets it."""
 
     centre: Array
@@ -101,7 +101,7 @@ class ObstacleOutlines:
         return self.centre - reach, self.centre + reach
 
     def distances(self, points: Array) -> Array:
-        """Metres (P, N) from points (P, 2) to each rectangle, 0 inside."""
+        """Meters (P, N) from points (P, 2) to each rectangle, 0 inside."""
         v = points[:, None] - self.centre
         u = np.abs(v[..., 0] * self.axis[:, 0] + v[..., 1] * self.axis[:, 1]) - self.half[:, 0]
         w = np.abs(v[..., 1] * self.axis[:, 0] - v[..., 0] * self.axis[:, 1]) - self.half[:, 1]
@@ -109,11 +109,11 @@ class ObstacleOutlines:
         return out if self.spare is None else np.where(out > 0, out + self.spare, 0.0)
 
     def distance(self, points: Array) -> Array:
-        """Metres (P,) from points (P, 2) to the nearest rectangle; infinite without any."""
+        """Meters (P,) from points (P, 2) to the nearest rectangle; infinite without any."""
         return self.distances(points).min(axis=1, initial=math.inf)
 
     def outward(self, point: Array) -> Array:
-        """Vectors (N, 2) in metres from each rectangle's nearest point to a point (2,), zero from those it is in."""
+        """Vectors (N, 2) in meters from each rectangle's nearest point to a point (2,), zero from those it is in."""
         v = point - self.centre
         side = np.stack((-self.axis[:, 1], self.axis[:, 0]), axis=1)
         along, aside = (v * self.axis).sum(1), (v * side).sum(1)
@@ -132,7 +132,7 @@ class ObstacleOutlines:
 class OccupancyGrid:
     """A grid over the ground, with the distance of each point to what a body would run into.
 
-    ground: height of the ground. lowest, highest: x, y of two opposite corners of the grid. All in metres.
+    ground: height of the ground. lowest, highest: x, y of two opposite corners of the grid. All in meters.
     `standing` are the things in the way of a body that stands, `crouching` those in the way of one that crouches, and
     `beside` those in the way of one that goes sideways.
     """
@@ -191,7 +191,7 @@ class OccupancyGrid:
         return 0.71 * self.cell
 
     def costs(self, slim: float | None = None) -> Array:
-        """What a metre costs at each point, in metres of free walking. slim: metres to either side that the body needs
+        """What a meter costs at each point, in meters of free walking. slim: meters to either side that the body needs
         which goes sideways where its radius does not fit; None: it never does."""
         clear = np.where(self.upright, self.all, self.low)
         tight = np.clip((self.radius + TIGHT - clear) / TIGHT, 0, 1)
@@ -231,7 +231,7 @@ class OccupancyGrid:
         return inner.T if across else inner
 
     def at(self, field: Array, points: Array) -> tuple[Array, Array]:
-        """A field of the grid at points (P, 2) between its points: values (P,) and slopes (P, 2) per metre."""
+        """A field of the grid at points (P, 2) between its points: values (P,) and slopes (P, 2) per meter."""
         x = np.clip((points - self._origin) / self.cell, 0, np.array(self.shape) - 1.001)
         i = x.astype(int)
         (u, v), (a, b) = (x - i).T, i.T
@@ -241,7 +241,7 @@ class OccupancyGrid:
         return value, slope / self.cell
 
     def _clearance(self, things: ObstacleOutlines, size: Array) -> Array:
-        """Metres from each point of the grid to the nearest of `things`, no more than the radius and REACH."""
+        """Meters from each point of the grid to the nearest of `things`, no more than the radius and REACH."""
         furthest = self.radius + REACH
         out = np.full(size, furthest**2)
         x, y = (self._origin[k] + self.cell * np.arange(size[k]) for k in (0, 1))

@@ -10,13 +10,15 @@ from ..motion.root import angle_of
 from ..motion.rotations import Array
 
 SPACING = 0.02
-"""Metres between the points of the resampled curve."""
+"""Meters between the points of the resampled curve."""
 _TANGENT_SPAN = 0.05
+"""Meters before and behind a point between which its heading is taken."""
 _SEARCH = 0.6
+"""Meters of arc length before and behind the last nearest point in which the next is searched."""
 
 
 class GroundPath:
-    """A polyline in the ground plane with places, headings and factors by arc length s in metres.
+    """A polyline in the ground plane with places, headings and factors by arc length s in meters.
 
     points: (N, 2) or (N, 3) in walking order; z is ignored. closed: s runs round and round.
     factors: (N,) numbers carried along the curve, such as a speed factor; default 1.
@@ -85,7 +87,7 @@ class GroundPath:
         return float(candidates[int(np.argmin(d[:, 0] ** 2 + d[:, 1] ** 2))] * step)
 
     def distance(self, places: Array) -> Array:
-        """Distances (T,) in metres of places (T, 2) from the nearest point of the whole path."""
+        """Distances (T,) in meters of places (T, 2) from the nearest point of the whole path."""
         out = np.empty(len(places))
         for start in range(0, len(places), 256):
             d = places[start : start + 256, None] - self._xy[None]

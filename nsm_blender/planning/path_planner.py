@@ -24,15 +24,16 @@ from .speed_profile import Walker
 from .velocity_constraints import Berth
 
 _ASIDE = sorted(range(-3, 4), key=abs)
+"""Steps of 20 cm to either side that are tried, the smallest first."""
 BESIDE = sorted(((out / 10, aside / 5) for out in range(4) for aside in _ASIDE), key=lambda by: math.hypot(*by))
-"""Metres further out and aside from where its handles say that the character stands before a thing, the nearest first:
+"""Meters further out and aside from where its handles say that the character stands before a thing, the nearest first:
 the thing may be wider than they tell, or others stand close by."""
 MOVES = 1e-3
-"""A collider whose poses differ by more than this, in metres or in the quaternion, moves."""
+"""A collider whose poses differ by more than this, in meters or in the quaternion, moves."""
 _STEPS = 12
 """Points that are tested between a thing and where a body stands before it, 3 to 8 cm apart."""
 SAME_PLACE = 0.25
-"""Metres within which a place is taken for where the character is, or is to be: a point of an animator's route at its
+"""Meters within which a place is taken for where the character is, or is to be: a point of an animator's route at its
 ends, and a goal that says where to look."""
 
 
@@ -84,7 +85,7 @@ class Planner:
 
     @property
     def before(self) -> float:
-        """Metres from a thing to the middle of a body that stands before it."""
+        """Meters from a thing to the middle of a body that stands before it."""
         return self.shot.route_options.radius + BEFORE
 
     def leg(self, key: ActionKey, approach: Approach, start: Array, frame: float) -> Leg:
@@ -143,7 +144,7 @@ class Planner:
         return self.in_the_way(0)
 
     def _clearance(self, route: Route) -> Array:
-        """Metres (N,) from the points of a route to the nearest thing that stands still, less the body's radius."""
+        """Meters (N,) from the points of a route to the nearest thing that stands still, less the body's radius."""
         return self._still.distance(route.points[:, :2]) - self.shot.route_options.radius
 
     def around(self, frame: float) -> Placed:
@@ -215,7 +216,7 @@ class Planner:
 
 
 def _off_straight(side: list[Stand], ways: Finder) -> float:
-    """Metres aside at which there is first room to stand on a side of a thing; infinite where there is none."""
+    """Meters aside at which there is first room to stand on a side of a thing; infinite where there is none."""
     for out, aside in BESIDE:
         if not all(ways.trouble_at(stand.moved(out, aside), stand.sideways) for stand in side):
             return abs(aside)

@@ -31,19 +31,19 @@ from .occupancy_grid import (
 )
 
 SPACING = 0.1
-"""Metres between the points of a route."""
+"""Meters between the points of a route."""
 BESIDE = 0.45
-"""Metres by which a character at most steps aside that starts nearer to a thing than its body is wide."""
+"""Meters by which a character at most steps aside that starts nearer to a thing than its body is wide."""
 LEAD = 0.7
-"""Metres of a way over which the character goes down into a crouch, or turns sideways, and back: a step."""
+"""Meters of a way over which the character goes down into a crouch, or turns sideways, and back: a step."""
 AROUND = 6.0
-"""Metres around start and end in which a way is looked for first; then everywhere."""
+"""Meters around start and end in which a way is looked for first; then everywhere."""
 EDGE = 1.0
-"""Metres of free floor kept around all things, so that ways lead round the outside too."""
+"""Meters of free floor kept around all things, so that ways lead round the outside too."""
 DETOUR = 3.0
-"""Metres of a detour that is made rather than go sideways through a gap."""
+"""Meters of a detour that is made rather than go sideways through a gap."""
 THINNEST = 0.05
-"""Metres to either side of a way that only passes things still, and is called a gap that is too narrow."""
+"""Meters to either side of a way that only passes things still, and is called a gap that is too narrow."""
 _ROUNDS = 8
 """Ways that are looked for, each with the gaps closed that were too narrow before; and last steps of an elastic band
 that only keep it off things."""
@@ -54,7 +54,7 @@ _CELLS_AROUND = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, 
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """A way to walk. points: (N, 3) world metres, about SPACING apart, z on the ground. crouch, sideways: (N,) whether
+    """A way to walk. points: (N, 3) world meters, about SPACING apart, z on the ground. crouch, sideways: (N,) whether
     the character crouches there, or goes sideways. end: which of the ends asked for it leads to. facings: angles at
     its first and its last point of a body that goes sideways there; None: whichever suits the way."""
 
@@ -66,7 +66,7 @@ class Route:
 
     @property
     def length(self) -> float:
-        """Metres along the ground."""
+        """Meters along the ground."""
         return float(np.linalg.norm(np.diff(self.points[:, :2], axis=0), axis=1).sum())
 
 
@@ -180,7 +180,7 @@ class Finder:
         return is_between(self._things.for_legs(self._ground, self._options), place, self._options.radius)
 
     def room_beside(self, place: Array) -> float:
-        """Metres from a place (2,) to the nearest thing, as met by a body that goes sideways."""
+        """Meters from a place (2,) to the nearest thing, as met by a body that goes sideways."""
         return self._clearance(place, self._things.for_legs(self._ground, self._options))
 
     def trouble_at(self, end: Array, sideways: bool = False) -> str:
@@ -205,7 +205,7 @@ class Finder:
         return "nothing" if owner is None else f"'{self._names[owner]}'"
 
     def _bounds(self, asked: Array, around: float) -> tuple[Array, Array]:
-        """Corners (2,) of the grid within `around` metres of the places asked for, as far as there is anything."""
+        """Corners (2,) of the grid within `around` meters of the places asked for, as far as there is anything."""
         lowest, highest = self._things.extent()
         low = np.maximum(np.vstack((asked, lowest)).min(0) - EDGE, asked.min(0) - around)
         high = np.minimum(np.vstack((asked, highest)).max(0) + EDGE, asked.max(0) + around)
@@ -232,13 +232,13 @@ class _Way:
 
     @property
     def price(self) -> float:
-        """Metres of free walking that it is worth."""
+        """Meters of free walking that it is worth."""
         step = np.diff(lengths(self.points), append=0.0)[:-1]
         return float((step * (1 + CROUCH_COST * self.crouch[:-1])).sum()) + DETOUR * self.gaps
 
 
 class _Search:
-    """One search on one grid. slim: metres to either side that the body needs sideways; None: it does not go so."""
+    """One search on one grid. slim: meters to either side that the body needs sideways; None: it does not go so."""
 
     def __init__(self, grid: OccupancyGrid, start: Array, ends: Array, slim: float | None = None) -> None:
         self._grid = grid
@@ -397,7 +397,7 @@ class _Search:
         return float(self._costs[tuple(on.T)].mean()) * length * self._grid.cell <= 1.001 * allowed + 1e-6
 
     def _need(self, points: Array, gaps: list[Gap]) -> Array:
-        """Metres (N,) to either side that the body needs at points (N, 2) of a way through gaps."""
+        """Meters (N,) to either side that the body needs at points (N, 2) of a way through gaps."""
         radius, slim = self._grid.radius, self._slim or 0.0
         out: Array = np.min([np.full(len(points), radius), *(gap.need(points, radius, slim) for gap in gaps)], axis=0)
         return out
@@ -444,20 +444,20 @@ def _any(masks: list[Array], points: Array) -> Array:
 
 
 def lengths(points: Array) -> Array:
-    """Arc length (N,) in metres at each of points (N, 2+), along the ground."""
+    """Arc length (N,) in meters at each of points (N, 2+), along the ground."""
     step = np.linalg.norm(np.diff(points[:, :2], axis=0), axis=1)
     return np.concatenate(([0.0], np.cumsum(step)))
 
 
-def wider(points: Array, mask: Array, metres: float) -> Array:
-    """Where (N,) a way of points (N, 2+) is less than so many metres before or behind the points of a mask (N,)."""
+def wider(points: Array, mask: Array, meters: float) -> Array:
+    """Where (N,) a way of points (N, 2+) is less than so many meters before or behind the points of a mask (N,)."""
     along = lengths(points)
-    out: Array = (np.abs(along[:, None] - along[mask]) < metres).any(axis=1)
+    out: Array = (np.abs(along[:, None] - along[mask]) < meters).any(axis=1)
     return out
 
 
 def resampled(points: Array, spacing: float) -> Array:
-    """A polyline (N, D) with points at even distances of about `spacing` metres; the ends stay where they are."""
+    """A polyline (N, D) with points at even distances of about `spacing` meters; the ends stay where they are."""
     along = lengths(points)
     count = max(math.ceil(along[-1] / spacing), 1)
     s = np.linspace(0, along[-1], count + 1)

@@ -26,7 +26,7 @@ _STEPS = 9
 
 @dataclass(frozen=True)
 class Load:
-    """What is carried. name: of the collider. half_width: metres to either side that the body needs with it."""
+    """What is carried. name: of the collider. half_width: meters to either side that the body needs with it."""
 
     name: str
     half_width: float

@@ -39,20 +39,22 @@ PACES = {
     "jog": Pace(2.7, 1.4, 0.2, 0.75, 1.25),
     "crouch": Pace(0.7, 1.1, 0.0, 0.65, 1.25),
 }
+"""How each gait goes along a way, measured on the PFNN's walks through rooms."""
 SIDEWAYS = 0.5
-"""m/s that are asked for sideways through a gap; the PFNN goes at 0.7, and slower ones make it hesitate."""
+"""Speed in m/s commanded sideways through a gap: the PFNN then goes at 0.7, and hesitates at slower commands."""
 SLOWEST = 0.45
-"""m/s in the sharpest bend and the narrowest gap, and at the end of the way."""
+"""Least speed in m/s: in the sharpest bend, in the narrowest gap, and at the end of the way."""
 GAINING = 1.3
-"""m/s^2 with which the character sets off."""
+"""Acceleration in m/s^2 with which the character sets off."""
 HOLDING_BACK, SLOWEST_SHARE = 0.8, 0.25
 """Share of the excess over the way's speed that is taken off what is asked for, and what is left of that at least."""
 STROLL, ROOM = 0.9, 0.3
-"""m/s where there is no more room than the body needs, and metres beyond its radius at which it goes freely."""
+"""Speed in m/s where there is just enough room for the body, and meters of room beyond its radius from which the
+character goes freely."""
 CROSS_TRACK_GAIN = 3.0
 """Times the offset from the way by which the way is asked for farther over: the network cuts and overshoots bends."""
 _STEP, _BEND = 0.05, 0.25
-"""Metres between the points of the profile, and before and behind a point over which a bend is measured."""
+"""Meters between the points of the profile, and before and behind a point over which a bend is measured."""
 _STAND, _WALK, _JOG, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "crouch"))
 _ONE_HOT = np.eye(len(GAITS))
 _DT = SAMPLE_FRAMES / FPS
@@ -62,7 +64,7 @@ class Walker:
     """Follows a route at the speed that its bends, its width and its end allow.
 
     gait: "walk", "jog" or "crouch". speed: m/s where the way is free, or None: as usual for the gait. clearance: (N,)
-    metres from the points of the route to the nearest thing, less the body's radius.
+    meters from the points of the route to the nearest thing, less the body's radius.
     """
 
     def __init__(self, route: Route, gait: str, speed: float | None, clearance: Array) -> None:
@@ -84,7 +86,7 @@ class Walker:
 
     @property
     def left(self) -> float:
-        """Metres to the end of the way."""
+        """Meters to the end of the way."""
         return self.path.length - self.along
 
     @property
@@ -154,7 +156,7 @@ class Walker:
         return float(self._speed.max())
 
     @property
-    def squeezes(self) -> bool:
+    def goes_sideways(self) -> bool:
         """Whether the character is in a gap, or has one before it, through which it goes sideways."""
         return bool((self._aside[self._s >= self.along] > 0.5).any())
 
@@ -213,7 +215,7 @@ class Walker:
         return float(self._speed[min(int(s / _STEP), len(self._speed) - 1)])
 
     def _stopping(self, left: float) -> float:
-        """The speed at which the character can still stop within `left` metres."""
+        """The speed at which the character can still stop within `left` meters."""
         return math.sqrt(2 * BRAKING[self._gait] * left) if left > ARRIVED else 0.0
 
     def _profile(self, top: float, room: Array) -> Array:

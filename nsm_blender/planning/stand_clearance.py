@@ -13,29 +13,29 @@ from ..geometry.scene_state import corners
 from ..motion.rotations import Array
 
 HEIGHTS = (0.15, 0.45, 0.8, 1.1, 1.4)
-"""Metres over the ground at which the middle of a body that bends is tested for room."""
+"""Meters over the ground at which the middle of a body that bends is tested for room."""
 BENEATH = 0.05
-"""Metres under a thing within which lies what it stands on."""
+"""Meters under a thing within which lies what it stands on."""
 _REACH = 2.0
-"""Metres around a thing in which others matter."""
+"""Meters around a thing in which others matter."""
 
 BodyPart = tuple[Array, float]
-"""Points (P, 3) of the body in the world, and the metres that must be free about them."""
+"""Points (P, 3) of the body in the world, and the meters that must be free about them."""
 
 
 @dataclass(frozen=True)
 class Hindrance:
-    """What leaves too little room. name: of the collider. metres: that it lies from where a part of the body would be.
+    """What leaves too little room. name: of the collider. meters: that it lies from where a part of the body would be.
     needed: that this part needs."""
 
     name: str
-    metres: float
+    meters: float
     needed: float
 
     @property
     def lacking(self) -> float:
-        """Metres."""
-        return self.needed - self.metres
+        """Meters."""
+        return self.needed - self.meters
 
 
 def hindrance(parts: Sequence[BodyPart], around: Placed) -> Hindrance | None:

@@ -22,9 +22,9 @@ AHEAD = np.arange(1, FUTURE) * (SAMPLE_FRAMES / FPS)
 _STAND, _WALK, _JOG, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "crouch"))
 _ONE_HOT = np.eye(len(GAITS))
 MOVING = 0.05
-"""m/s; a slower command means standing."""
+"""Speed in m/s below which a command means standing."""
 CAME_TO_REST = 0.2
-"""m/s of the mean velocity, below which a character that is told to stand keeps to the place where it is."""
+"""Mean speed in m/s below which a character that is told to stand keeps to the place where it is."""
 TURN_TO_STEP = math.radians(30)
 """Radians between the root's facing and the asked one at which standing feet step round: legs twist comfortably by
 about 30 to 40 degrees against the pelvis."""
@@ -39,7 +39,7 @@ UNCHANGING = 0.3
 UNCHANGED = math.radians(0.05)
 """Radians between two frames up to which an asked facing counts as unchanged."""
 TURN_RATE = 1.4
-"""rad/s of turning on the spot; asked for more, the network swings wide around the place."""
+"""Turn rate in rad/s on the spot: with a faster command the network swings wide around the place."""
 TURN_GAIN = 1.5
 """Gain on the turn that is left, in the facings asked for: the last degrees take long otherwise."""
 CROSS_TRACK_GAIN = 5.0
@@ -47,7 +47,7 @@ CROSS_TRACK_GAIN = 5.0
 PULL = 1.5
 """1/s: share of the offset from the place to stand at that the root makes up for, while the weight shifts on to it."""
 LARGEST_PULL = 0.06
-"""m/s of that at most: less than the hips sway in standing."""
+"""Largest speed in m/s of the pull to the place to stand at, less than the hips sway in standing."""
 PULL_RISE = 0.5
 """Seconds after coming to rest over which the pull sets in."""
 BRAKING = {"walk": 0.9, "jog": 1.3, "crouch": 0.6}
@@ -55,15 +55,15 @@ BRAKING = {"walk": 0.9, "jog": 1.3, "crouch": 0.6}
 SLOWING = 1.8
 """Largest deceleration in m/s^2 that a drop of the commanded speed amounts to; people who stop take a step or two."""
 LAST_PACE = 0.4
-"""m/s of the last steps to the end of a path: a trajectory that is asked for more slowly makes the network stop."""
+"""Speed in m/s of the last steps to the end of a path: with a slower command the network stops."""
 ARRIVED = 0.04
-"""Metres before the end of a path at which the character stands there."""
+"""Meters before the end of a path at which the character stands there."""
 LAST = 1.0
-"""Metres before the end of a path from which a character walks upright: runs and crouches do not end on the spot."""
+"""Meters before the end of a path from which a character walks upright: runs and crouches do not end on the spot."""
 JOGGING = 1.9
-"""m/s below which a jog is a walk."""
+"""Speed in m/s below which a jog is a walk."""
 END_FEEDBACK = 1.0
-"""Metres before the end of a path over which the feedback on the speed fades in, so that the stop is met."""
+"""Meters before the end of a path over which the feedback on the speed fades in, so that the stop is met."""
 WALK_FEEDBACK = 0.3
 """Share of the difference between commanded and present velocity that is added to the command: the
 network alone falls back to the speeds at which it was recorded, and starts as leisurely."""
@@ -79,7 +79,7 @@ CATCH_UP_SHARE = 0.25
 
 @dataclass
 class State:
-    """Where the character is: x, y in metres and facing angle about +Z, world; `time` in seconds.
+    """Where the character is: x, y in meters and facing angle about +Z, world; `time` in seconds.
 
     velocity: x, y in m/s, the mean over about a step.
     """
@@ -164,7 +164,7 @@ class Standing:
     """Standing at a place, facing as asked; the feet step round when the facing leaves their comfortable range.
 
     Between steps the root keeps its facing, so that a facing that is keyed slowly is followed in bursts of steps.
-    place: (2,) metres, or None: where the character comes to rest.
+    place: (2,) meters, or None: where the character comes to rest.
     """
 
     def __init__(self, place: Array | None = None) -> None:
@@ -242,7 +242,7 @@ class PathCommands:
         self._target = 0.0
         self._time = 0.0
         self._last = min(LAST, 0.5 * self.path.length)
-        # Remembered, as a standing character sways and would set off again for a centimetre.
+        # Remembered, as a standing character sways and would set off again for a centimeter.
         self._arrived = False
         self._standing: Standing | None = None
         self._frames_ahead = np.concatenate(([0.0], AHEAD))
@@ -298,7 +298,7 @@ class PathCommands:
         return along, speeds
 
     def _left(self, s: float) -> float:
-        """Metres from the arc length s to the end of the path; infinite on a closed one."""
+        """Meters from the arc length s to the end of the path; infinite on a closed one."""
         return math.inf if self.path.closed else self.path.length - s
 
     def _stopping(self, s: float, time: float) -> float:

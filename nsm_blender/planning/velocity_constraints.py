@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The room that a body needs beside it: a network swings round bends and stops, a body does not go into furniture."""
+"""Velocity constraints that keep the walking root a body's radius away from things, as linear half planes."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from ..shot.goals import SLIM
 from .occupancy_grid import ObstacleOutlines
 
 SLACK = 0.03
-"""Metres by which one may come nearer to things than routes do: bodies are a little narrower than these allow for."""
+"""Meters by which the root may come nearer to things than routes do, which allow for a slightly wider body."""
 EASE = 4.0
-"""1/s: one comes nearer to a thing at no more than this times what is left of the room."""
+"""1/s: the root approaches a thing at no more than this rate times the distance that is left."""
 HIPS_BACK = 0.03
-"""Metres that the hips of one who goes sideways are behind the middle of the body, as knees come forward."""
+"""Meters by which the hips are behind the middle of a body that goes sideways, as its knees come forward."""
 _AROUND = 2.0
-"""Metres around one in which things are looked at,"""
+"""Meters around the root within which things are taken into account."""
 _MOVED = 0.5
-"""until one has gone so many along X or Y."""
+"""Meters along X or Y that the root moves before the things around it are collected anew."""
 _PARALLEL, _EXACT = 1e-6, 1e-9
+"""Sine of an angle below which two borders count as parallel, and m/s by which a limit may be missed."""
 
 Vector = tuple[float, float]
-"""x, y."""
+"""Velocity x, y in m/s on the ground."""
 
 
 class Berth:
-    """Keeps who walks from coming nearer to things than the body's radius.
+    """Keeps the walking character from coming nearer to things than the body's radius.
 
-    things: those that stand still and are in the way of one who stands. low: those in the way of one who crouches.
-    Who is nearer already comes no nearer; nobody is pushed away.
+    things: the static things in the way of a standing body. low: those in the way of a crouching body. A character
+    that is nearer already comes no nearer, and is not pushed away.
     """
 
     def __init__(self, things: ObstacleOutlines, low: ObstacleOutlines, radius: float) -> None:
@@ -42,8 +43,8 @@ class Berth:
         self._near: tuple[ObstacleOutlines, ...] = self._all
 
     def allowed(self, x: float, y: float, velocity: Vector, crouching: bool, sideways: bool = False) -> Vector:
-        """What is left at a place of a velocity in m/s, so that it leads no nearer to a thing than one may be, who
-        needs less room where he goes sideways."""
+        """The velocity nearest to the one asked for (m/s) that brings the root at x, y (meters) no nearer to a thing
+        than the body's radius, or than its smaller half width when it goes sideways."""
         place = np.array([x, y])
         if not np.abs(place - self._centre).max() < _MOVED:
             self._centre = place
@@ -53,7 +54,7 @@ class Berth:
         distance = np.hypot(*away.T)
         radius = self._slim if sideways else self._radius
         self._room = min(radius, max(self._room, float(distance.min(initial=math.inf))))
-        # What is farther than this hinders nobody, and what one is in has no outside to go to.
+        # Farther things are no constraint, and a thing that contains the root has no outward direction.
         met = (distance > 0) & (distance < self._room + math.hypot(*velocity) / EASE)
         least = -EASE * np.maximum(distance[met] - self._room, 0.0)
         return nearest_velocity(velocity, [*zip(*away[met].T / distance[met], least, strict=True)])

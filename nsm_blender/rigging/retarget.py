@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RigError
-from ..motion.contacts import foot_contacts
 from ..motion.filters import gaussian
 from ..motion.ik import Limb, solve_limb
 from ..motion.motion import Motion
-from ..motion.root import root_track
+from ..motion.recorded import recorded
 from ..motion.rotations import Array, conjugate, make_continuous, multiply, normalize, slerp
-from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from ..motion.skeleton import MODEL_SKELETON
 from .joints import RigInfo
 from .legs import MODEL_LEGS, MODEL_NUMBERS, Legs, model_stances
 from .mapping import Mapping
@@ -44,8 +43,6 @@ _FURTHEST, _LEAST = 8.0, 0.9
 it."""
 _MOST_TURNED = 0.5
 """Largest component of the sine of half a turn in one step."""
-_FLAT_FLOOR = 0.05
-"""Height in meters below which the motion's floor counts as the ground."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +110,7 @@ class Retargeter:
         turns = multiply(normalize(np.asarray(rotations, dtype=np.float64)), conjugate(self._pose.axes))
         joints = self._joints(turns)
         root, joints[:, MODEL_NUMBERS] = self._back(hips, turns, joints[:, MODEL_NUMBERS], fps)
-        return _motion(root, make_continuous(joints), fps, self._rig_name)
+        return recorded(root, joints, fps, self._rig_name)
 
     def targets(self, motion: Motion) -> Array:
         """Places (T, 22, 3) of the model's joints at the rig's size, in world meters (the legs' scale)."""
@@ -241,26 +238,3 @@ def _found_below(joint: str, found: dict[str, Array]) -> str | None:
     if joint not in _TRUNK:
         return None
     return next((other for other in _TRUNK[_TRUNK.index(joint) + 1 :] if other in found), None)
-
-
-def _motion(root: Array, joints: Array, fps: float, name: str) -> Motion:
-    positions = MODEL_SKELETON.positions(root, joints)
-    toes = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
-    floor = float(np.percentile(positions[:, toes, 2].min(axis=1), 10)) - TOE_HEIGHT
-    floor = 0.0 if abs(floor) < _FLAT_FLOOR else floor
-    track = root_track(positions, fps)
-    track[:, 2] = floor
-    return Motion(
-        names=_NAMES,
-        parents=MODEL_SKELETON.parents,
-        positions=positions.astype(np.float32),
-        rotations=joints.astype(np.float32),
-        root=track.astype(np.float32),
-        contacts=foot_contacts(positions - [0.0, 0.0, floor], fps),
-        contact_names=CONTACT_JOINTS,
-        phase=np.zeros(len(root), dtype=np.float32),
-        actions=np.zeros((len(root), 0), dtype=np.float32),
-        action_names=(),
-        fps=fps,
-        meta={"name": name},
-    )

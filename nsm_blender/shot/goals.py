@@ -21,7 +21,7 @@ SLIM = 0.7
 class Goal:
     """A place to go to or a thing to use.
 
-    place: x, y, z in world metres. facing: angle about +Z in radians (0 faces -Y) at the end, or None: any.
+    place: x, y, z in world meters. facing: angle about +Z in radians (0 faces -Y) at the end, or None: any.
     collider: name of the collider that is used, "" for a free goal. by_place: the part of the collider that is nearest
     to the place is used, such as another cushion or board; otherwise its handles alone say where.
     moves: x, y, z and facing angle at each frame of the shot, for a goal that is animated; empty for one that stays.
@@ -68,7 +68,7 @@ class ActionKey:
 
 @dataclass
 class RouteOptions:
-    """How routes are found. radius, height: metres of the body. crouch: low beams may be gone under, crouching.
+    """How routes are found. radius, height: meters of the body. crouch: low beams may be gone under, crouching.
     sideways: gaps that are narrower than the body is wide may be gone through sideways."""
 
     radius: float = BODY.radius
@@ -78,5 +78,5 @@ class RouteOptions:
 
     @property
     def slim(self) -> float:
-        """Metres to either side that the body needs where it goes sideways."""
+        """Meters to either side that the body needs where it goes sideways."""
         return SLIM * self.radius

@@ -35,7 +35,7 @@ SHOT_VERSION = 2
 class PathFollow:
     """Follow a curve at a speed that may change over time and along the curve.
 
-    points: N places on the curve, world metres (x, y, z), in walking order, no two neighbours equal.
+    points: N places on the curve, world meters (x, y, z), in walking order, no two neighbors equal.
     speed_factors: N factors on the speed at each point (1 = as keyed); empty for all 1.
     speeds: F desired speeds in m/s, one per scene frame; 0 stands still, below 0 is an error.
     gaits: F names out of BAKEABLE_GAITS, one per scene frame.
@@ -71,7 +71,7 @@ class Shot:
     """One character's shot.
 
     name: of the character. fps: the scene's frame rate. frames: number of frames to bake (the first
-    is the start). start: x, y, z in metres and facing angle about +Z in radians (0 faces -Y), or
+    is the start). start: x, y, z in meters and facing angle about +Z in radians (0 faces -Y), or
     None: at the first point of the path, facing along it; without a path at the world's origin.
     One of `path`, `velocity` and `keys` is given. bias_velocity and bias_direction are tau_v and tau_d of the
     trajectory blend (PFNN eq. 9): larger follows the command more closely.

@@ -21,7 +21,7 @@ from .protocol import Posture
 class Actor(ABC):
     """A character that stands and walks; one with hands also uses things.
 
-    scenery: the things around, as it has moved them. near_end: metres of way left at which it stops. nearly_there:
+    scenery: the things around, as it has moved them. near_end: meters of way left at which it stops. nearly_there:
     the same where it gets no nearer. turned: radians of a turn that count as made.
     """
 
@@ -108,5 +108,5 @@ class Actor(ABC):
         return False
 
     def fork(self) -> Self:
-        """Another one that goes on from here on its own."""
+        """A copy of the actor that goes on from here on its own."""
         raise NotImplementedError

@@ -31,23 +31,23 @@ from ..shot.goals import ActionKey
 from .protocol import Completion, Held, Prospect, ThingTask, facing_of
 
 STANDS = 0.45, 0.55
-"""Metres from the middle between the palms to that of a body that takes a box, and that lifts it."""
+"""Meters from the middle between the palms to that of a body that takes a box, and that lifts it."""
 BESIDE_PALM, HAND = 0.05, 0.04
-"""Metres beside a face at which the hand on it is, and metres that must be free about it; its elbow needs as much again
+"""Meters beside a face at which the hand on it is, and meters that must be free about it; its elbow needs as much again
 on the way."""
 FROM_EDGE = 0.03
-"""Metres that a box is put down behind a surface's edge."""
+"""Meters that a box is put down behind a surface's edge."""
 SHORT = 0.04, 0.02, 0.05
-"""Metres by which the network puts a box down short of a low place, to the left of it, and over it: so much farther
+"""Meters by which the network puts a box down short of a low place, to the left of it, and over it: so much farther
 over is asked for."""
 LOW = (0.25, 0.7)
-"""Metres over the ground of a box's middle below which all of SHORT is asked for, and above which nothing of it."""
+"""Meters over the ground of a box's middle below which all of SHORT is asked for, and above which nothing of it."""
 ABOVE = 0.0005
-"""Metres over a surface at which a thing is put down: what lies on it is not in it."""
+"""Meters over a surface at which a thing is put down: what lies on it is not in it."""
 LIFTING = 0.8
 """Seconds after the grasp at which a box is picked up, and after letting go at which it is put down."""
 LIFTED = 1.05
-"""Metres of a surface up to which things are put on it: of 1 m they are, on 1.1 m they end up 20 cm off."""
+"""Meters of a surface up to which things are put on it: of 1 m they are, on 1.1 m they end up 20 cm off."""
 _AWAY = np.array([0.0, 0.0, 1e3, 0.0, 0.0, 0.0, 0.0])
 """What is carried is out of everyone's way: so far up."""
 
@@ -307,7 +307,7 @@ def put_down_aim(
 
 
 def _farther(facing: float, height: float) -> Array:
-    """Metres (3,) by which a place for a box's middle at a height over the ground is asked for beyond where it is."""
+    """Meters (3,) by which a place for a box's middle at a height over the ground is asked for beyond where it is."""
     ahead, right, down = np.interp(height, LOW, (1.0, 0.0)) * np.array(SHORT)
     front = direction(np.array(facing))
     return np.array([*(ahead * front + right * np.array([front[1], -front[0]])), -down])

@@ -22,13 +22,13 @@ from ..shot.goals import ActionKey
 from .protocol import Prospect, Task
 
 LEVEL = 0.05
-"""Metres by which a top may differ in height from the landing of the thing that is climbed."""
+"""Meters by which a top may differ in height from the landing of the thing that is climbed."""
 STEEPEST = 0.7
-"""Metres up to which one step up looks right: higher, without hands, thighs and shins pass through the edge."""
+"""Meters up to which one step up looks right: higher, without hands, thighs and shins pass through the edge."""
 LADEN = 0.4
-"""Metres up to which a character that carries something climbs at once: of 0.25 m it does, at 0.5 m it stops."""
+"""Meters up to which a character that carries something climbs at once: of 0.25 m it does, at 0.5 m it stops."""
 RUN_UP = 1.0
-"""Metres before the edge that is climbed over, on which lower steps may lie."""
+"""Meters before the edge that is climbed over, on which lower steps may lie."""
 
 
 class Climb(Task):
@@ -100,7 +100,7 @@ def is_up(place: Array, thing: Collider, pose: Array) -> bool:
 
 
 def _lower_steps(collider: Collider) -> float:
-    """Metres by which the lower steps of a flight lie before the edge over which it is climbed."""
+    """Meters by which the lower steps of a flight lie before the edge over which it is climbed."""
     handles = collider.handles
     assert isinstance(handles, Climbable)
     back = -normalize(np.array(handles.facing))

@@ -28,21 +28,22 @@ from .protocol import SETTLED, Completion, Held, Posture, Task
 from .registry import task_of
 
 AT_HAND = 1.2
-"""Metres from a goal within which no way to it is looked for, and within which the character goes straight back to
+"""Meters from a goal within which no way to it is looked for, and within which the character goes straight back to
 where a way ended, before a thing that was used or was to be."""
 NEAR = 1.8
-"""Metres of way left at which the goal itself is asked for: the network was trained on such approaches."""
+"""Meters of way left at which the goal itself is asked for: the network was trained on such approaches."""
 NEAR_USE = 0.5
-"""Metres of way left from which a character that gets no nearer goes on to put down what it carries."""
+"""Meters of way left from which a character that gets no nearer goes on to put down what it carries."""
 HOVERS = 0.7
-"""Seconds without getting nearer after which the character is taken to be there, if it nearly is."""
+"""Seconds without getting nearer after which a character that is nearly there counts as arrived."""
 GETS_ON = 0.1
-"""Metres nearer to the end of the way that count as getting on."""
+"""Meters by which the character must come nearer to the end of the way to count as making progress."""
 PATIENCE = 4.0
-"""Seconds after which a stop or a turn is as good as it gets, and a character that gets nowhere is stuck."""
+"""Seconds after which a stop or a turn is taken as it is, and a character without progress counts as stuck."""
 LONGEST = 15.0
-"""Seconds after which what is done with a thing has failed."""
+"""Seconds after which an action with a thing counts as failed."""
 SECOND_TRIES = 1
+"""Number of times that the character tries again after a failure with a thing."""
 PAUSE = 0.8
 """Seconds that the character stands before it tries again."""
 BALKING, MOST_TURNS = 1.0, 2
@@ -71,7 +72,7 @@ class Outcome:
 
     late: frames by which the character set off after the key's start, because the key before was not done.
 
-    place, facing: where it was to stand, or to use a thing, metres and radians (facing None: any). error_cm,
+    place, facing: where it was to stand, or to use a thing, meters and radians (facing None: any). error_cm,
     error_deg: how far off it was when done. trouble: why the goal was not reached, empty when it was.
     """
 
@@ -124,7 +125,7 @@ class TaskMachine(Generic[A]):
         self.outcomes = [*self.outcomes[: self.number], *fresh[self.number :]]
 
     def fork(self) -> TaskMachine[A]:
-        """Another one that goes on from here on its own."""
+        """A copy of the machine that goes on from here on its own."""
         out = copy.copy(self)
         out.actor = self.actor.fork()
         out.outcomes = [replace(outcome) for outcome in self.outcomes]
@@ -132,7 +133,7 @@ class TaskMachine(Generic[A]):
         return out
 
     def resumed(self, shot: Shot) -> TaskMachine[A]:
-        """Another one that goes on from here with the keys of a shot that differs only in keys that are not begun."""
+        """A copy of the machine that goes on from here with the keys of a shot that differs only in keys not begun."""
         out = self.fork()
         out._play(shot)
         return out
@@ -468,6 +469,6 @@ class TaskMachine(Generic[A]):
         self._note(away, None if out.facing is None else out.facing - root[3])
 
     def _note(self, error_cm: float | None, turn: float | None) -> None:
-        """Keep by how much the character is off: centimetres, radians."""
+        """Keep by how much the character is off: centimeters, radians."""
         self._outcome.error_cm = error_cm
         self._outcome.error_deg = None if turn is None else math.degrees(abs(float(wrap_angle(np.array(turn)))))

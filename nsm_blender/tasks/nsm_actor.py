@@ -22,20 +22,20 @@ from .carry import load_of
 from .protocol import Posture
 
 STILL = 0.12
-"""m/s of the root below which the character stands still."""
+"""Speed in m/s of the root below which the character stands still."""
 AT_END = 0.2
-"""Metres of way left at which the character comes to a stop."""
+"""Meters of way left at which the character comes to a stop."""
 NEARLY = 0.28
-"""Metres of way left at which the character also stops that gets no nearer."""
+"""Meters of way left at which the character also stops that gets no nearer."""
 TURNED = math.radians(6)
 """Radians of a turn on the spot that count as made."""
 UP = 0.15
-"""Metres above the floor from which the character first goes down the way that it came."""
+"""Meters above the floor from which the character first goes down the way that it came."""
 AWAY, TOWARDS = math.radians(50), math.radians(25)
 """Radians from its way at which a character that is up on something, or carries something, turns on the spot before it
 goes, and up to which it does: else it walks its bend over the edge, or backs off."""
 BEGINNING = 0.3
-"""Metres of a way over which it is looked where it leads."""
+"""Meters of a way over which it is looked where it leads."""
 
 
 class NsmActor(Actor):
@@ -59,7 +59,7 @@ class NsmActor(Actor):
         self.hands.follow(self.character, self.character.frame - 1)
 
     def fork(self) -> Self:
-        """Another one that goes on from here on its own."""
+        """A copy of the actor that goes on from here on its own."""
         out = copy.copy(self)
         out.character = self.character.fork()
         out.scenery = out.character.scenery
@@ -155,7 +155,7 @@ class NsmActor(Actor):
     def looks_ahead(self) -> bool:
         """Whether it looks along its way, and has no gap before it."""
         assert self._steer is not None
-        return self._steer.looks_along(self.root) > 0 and not self.walker.squeezes
+        return self._steer.looks_along(self.root) > 0 and not self.walker.goes_sideways
 
     def balks(self) -> bool:
         """Whether it is turned away from its way with something in the hands."""

@@ -32,11 +32,11 @@ WAITS = 1.5
 """Seconds of opening by its label after which the character takes the handle with a hand that is near, whatever that
 hand's label: left to its labels, it treads there until the shot ends."""
 BEHIND = 0.8
-"""Metres behind a door at which the character has gone through."""
+"""Meters behind a door at which the character has gone through."""
 BEFORE = 0.3
-"""Metres before a door up to which the way first leads to its middle."""
+"""Meters before a door up to which the way first leads to its middle."""
 ASIDE = 0.06
-"""Metres of the way from the doorway's middle towards the handle, away from a leaf that stands open there."""
+"""Meters of the way from the doorway's middle towards the handle, away from a leaf that stands open there."""
 _OPENS = ACTIONS.index("open")
 
 

@@ -37,9 +37,9 @@ FORESEEN = 3.0
 EARLY, LATE = 1, 2
 """Steps of LOOK_AHEAD before and after the character's own time at a place, in which it must be free."""
 SPARE = 0.1
-"""Metres beyond the body's radius that must be free of what moves."""
+"""Meters beyond the body's radius that must be free of what moves."""
 _ALONG = np.arange(0.0, 4.01, 0.2)
-"""Metres along the way at which it is looked."""
+"""Meters along the way at which it is looked."""
 _LOOKS = 6
 """Frames between two such looks."""
 

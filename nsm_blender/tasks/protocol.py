@@ -46,7 +46,7 @@ class Posture:
 class Completion:
     """What the key of a number does with a thing from frame `since` of the rollout on.
 
-    off: by how much the body missed its place on the thing, metres and radians; None until it is there. released:
+    off: by how much the body missed its place on the thing, meters and radians; None until it is there. released:
     whether the character wants no more of the thing, though it is not done.
     """
 
@@ -187,7 +187,7 @@ class Task:
         return aim.stand
 
     def in_sector(self, aim: Reach, place: Array) -> bool:
-        """Whether a place (2,) is where those come from who use the thing of an aim: behind their facing."""
+        """Whether a place (2,) lies within the sector behind the facing of an aim, from which its thing is used."""
         away, front = place - aim.place[:2], -direction(np.array(aim.facing))
         return float(away @ front) > math.cos(self.sector) * float(np.linalg.norm(away))
 
@@ -249,7 +249,7 @@ class ThingTask(Task):
         """A sentence about a thing that cannot be used from any side for what was found there; stand: on the best."""
         least = min(found, key=lambda one: one.lacking)
         return (
-            f"There is no room to {self.verb} '{thing.name}': '{least.name}' leaves {100 * least.metres:.0f} cm "
+            f"There is no room to {self.verb} '{thing.name}': '{least.name}' leaves {100 * least.meters:.0f} cm "
             f"where the body needs {100 * least.needed:.0f} cm. Move one of them away from the other."
         )
 

@@ -30,34 +30,34 @@ from ..shot.goals import ActionKey, Goal
 from .protocol import SETTLED, Completion, Held, Posture, ThingTask, facing_of
 
 AISLE = (0.3, 0.25, 0.2, 0.16, 0.12)
-"""Metres from a seat's front edge at which the root may stand, its back to the seat, where a thing before the seat
+"""Meters from a seat's front edge at which the root may stand, its back to the seat, where a thing before the seat
 leaves no more room than for shins."""
 STRAIGHT = 0.2
-"""Metres aside of straight before a seat from which a body sits down more surely than from the aisle at its edge."""
+"""Meters aside of straight before a seat from which a body sits down more surely than from the aisle at its edge."""
 ALONG_SEAT = (0.0, BODY.trunk, -BODY.trunk)
-"""Metres beside the seat's middle at which the root may stand in the aisle."""
+"""Meters beside the seat's middle at which the root may stand in the aisle."""
 RISES = 0.08
-"""Metres over a seat by which a part of it must rise to be a back or an arm rest."""
+"""Meters over a seat by which a part of it must rise to be a back or an arm rest."""
 LEANS = 0.35
-"""Metres before the hips at which the head is while a body sits down."""
+"""Meters before the hips at which the head is while a body sits down."""
 COMFORTABLE, ROUND = 0.45, 0.05
-"""Metres before a seat that are asked for where there is no room to sit down, and the steps in which they are told."""
+"""Meters before a seat that are asked for where there is no room to sit down, and the steps in which they are told."""
 IN_FRONT = 0.35
-"""Metres before the seat's edge at which a character stands that got up."""
+"""Meters before the seat's edge at which a character stands that got up."""
 GETTING_UP = 1.0
 """Seconds that it takes to get up from a seat before the character walks."""
 SEATED_WITHIN = 0.3
-"""Metres from the hips to their place on the seat within which the character may sit."""
+"""Meters from the hips to their place on the seat within which the character may sit."""
 ON_SEAT = 0.06
-"""Metres from the hips to their place on the seat within which the body sits, whatever the hips' contact label: beside
+"""Meters from the hips to their place on the seat within which the body sits, whatever the hips' contact label: beside
 other things the network is less sure of it."""
 ROCKS = 0.05
-"""Metres within which the root of a sitting character stays, which may rock there for good faster than a standing one
+"""Meters within which the root of a sitting character stays, which may rock there for good faster than a standing one
 is still."""
 _RAY = 0.005
-"""Metres between the points of a ray."""
+"""Meters between the points of a ray."""
 RADIUS = {bone: radius for bone, _, radius in CAPSULES}
-"""Metres that must be free about a bone of a sitter."""
+"""Meters that must be free about a bone of a sitter."""
 _SIDES = ("Left", "Right")
 _SHINS = [side + "Leg" for side in _SIDES]
 _KNEES = MODEL_SKELETON.indices(_SHINS)

@@ -19,7 +19,7 @@ from .arrival_times import Foreseen, foresee
 from .registry import task_of
 
 UPSTAIRS = 0.3
-"""Metres: a goal that is further above or below the ground than this is not on it."""
+"""Meters: a goal that is further above or below the ground than this is not on it."""
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def build(entries: Sequence[LibraryEntry], mirrorings: Sequence[bool] = (False, 
     return windows[steady]
 
 
-def normalisation(windows: Array) -> tuple[Array, Array]:
+def normalization(windows: Array) -> tuple[Array, Array]:
     """Mean (d,) and scale (d,): positions share one deviation, velocities and contacts have their own (section 4)."""
     flat = windows.reshape(-1, windows.shape[-1])
     mean, std = flat.mean(0), flat.std(0)
@@ -119,9 +119,9 @@ class Trainer(Training):
     ) -> None:
         """windows and validation: (N, WINDOW, d) in physical units; the second is watched, not trained on."""
         self.stages = [settings] if isinstance(settings, Settings) else list(settings)
-        self.mean, self.scale = normalisation(windows)
-        self.x = self._normalised(windows).to(device)
-        self.validation = None if validation is None else self._normalised(validation).to(device)
+        self.mean, self.scale = normalization(windows)
+        self.x = self._normalized(windows).to(device)
+        self.validation = None if validation is None else self._normalized(validation).to(device)
         seed = self.stages[0].seed
         bound = (6.0 / (FRAME.size * WIDTH + UNITS * WIDTH)) ** 0.5
         drawn = torch.rand(UNITS, FRAME.size, WIDTH, generator=torch.Generator().manual_seed(seed))
@@ -197,7 +197,7 @@ class Trainer(Training):
 
     @torch.no_grad()
     def joint_error(self, x: torch.Tensor) -> float:
-        """Mean distance in cm of joints from their reconstruction as at run time, of normalised windows (N, d, T)."""
+        """Mean distance in cm of joints from their reconstruction as at run time, of normalized windows (N, d, T)."""
         total = 0.0
         for start in range(0, len(x), _MEASURED_TOGETHER):
             batch = x[start : start + _MEASURED_TOGETHER]
@@ -206,8 +206,8 @@ class Trainer(Training):
         count = x.shape[0] * x.shape[2] * FRAME.shape("joint_position")[0]
         return 100 * total / count * float(self.scale[FRAME.joint_position.start])
 
-    def _normalised(self, windows: Array) -> torch.Tensor:
-        """Windows (N, WINDOW, d) as (N, d, WINDOW), normalised."""
+    def _normalized(self, windows: Array) -> torch.Tensor:
+        """Windows (N, WINDOW, d) as (N, d, WINDOW), normalized."""
         normal = (windows - self.mean) / self.scale
         return torch.from_numpy(np.ascontiguousarray(normal.transpose(0, 2, 1)))
 

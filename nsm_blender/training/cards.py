@@ -23,7 +23,7 @@ from ..motion.rotations import Array
 SPLIT_NAME = "split.json"
 """File of a data folder whose "test" list names the performers that are held out."""
 _PRECISE = {"mean", "scale", "rotation_reference", "profile", "target"}
-"""Tensors that stay float32: normalisation spans a wide range, and places and references shall be exact."""
+"""Tensors that stay float32: normalization spans a wide range, and places and references shall be exact."""
 _OWN_LICENCE = "GPL-3.0-or-later"
 """Licence of weights from data that asks for nothing but acknowledgement."""
 _SHARE_ALIKE = "CC BY-SA"

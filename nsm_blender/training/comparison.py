@@ -104,7 +104,7 @@ def compare(folder: Path, plain: Path, held_out: HeldOut, log: Log = print) -> F
 
 
 def high_frequency(heights: Array) -> float:
-    """Root of the mean square, in mm, of what is above _HIGH in heights (T,), metres at 60 fps."""
+    """Root of the mean square, in mm, of what is above _HIGH in heights (T,), meters at 60 fps."""
     window = np.hanning(len(heights))
     spectrum = np.fft.rfft((heights - heights.mean()) * window)
     above = np.fft.rfftfreq(len(heights), 1 / FPS) > _HIGH

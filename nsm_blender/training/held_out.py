@@ -92,7 +92,7 @@ def held_out_walks(networks: Networks, held_out: HeldOut, log: Log) -> Figures:
     """Synthesis along the trajectories of held-out locomotion clips.
 
     contact_agreement_percent: frames and feet in which contacts are those that the footstep network asked for:
-    `.network` the contact channels of the synthesised frames, `.detected` contacts found in the poses of these
+    `.network` the contact channels of the synthesized frames, `.detected` contacts found in the poses of these
     frames as they are found in recordings, `.planted` the same after planting. speed_error_percent, over clips
     that move: `.network` of the root velocity that the network made, `.bias` the same with its sign; `.motion`
     of the finished motion.
@@ -200,7 +200,7 @@ def _stance(fight: Fight, strike: Strike) -> Array:
 def _hit(
     autoencoder: Autoencoder, network: EndEffectors, fight: Fight, strike: Strike, turned: bool
 ) -> tuple[float, float, float]:
-    """Errors in metres before and after, and the ratio of accelerations."""
+    """Errors in meters before and after, and the ratio of accelerations."""
     joint = MODEL_SKELETON.index(EFFECTORS[strike.effector])
     root = _stance(fight, strike)
     place = fight.positions[strike.frame, joint]

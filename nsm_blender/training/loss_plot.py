@@ -13,7 +13,7 @@ _LOSSES = ("loss", "held_out")
 
 
 def draw(history: Sequence[Mapping[str, float]], path: Path) -> None:
-    """Write a picture (.png) of all figures over the epochs, those of a kind together: losses, centimetres, others.
+    """Write a picture (.png) of all figures over the epochs, those of a kind together: losses, centimeters, others.
     Nothing is drawn before the first epoch is done. Raises ImportError when Matplotlib is missing."""
     from matplotlib.figure import Figure
 

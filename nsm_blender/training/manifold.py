@@ -70,7 +70,7 @@ class Run:
             ("left out because they may be of these:", self.unsure),
             ("left out to choose by:", self.validation),
         )
-        return "; ".join(f"{what} {', '.join(names)}" for what, names in groups if names) or "nobody"
+        return "; ".join(f"{what} {', '.join(names)}" for what, names in groups if names) or "none"
 
     @property
     def left_out(self) -> tuple[str, ...]:

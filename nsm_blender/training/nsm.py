@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Training the NSM end to end (3.3): AdamW with warm restarts, mean squared error on normalised features."""
+"""Training the NSM end to end (3.3): AdamW with warm restarts, mean squared error on normalized features."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Emphasis:
     """How much more some errors count in the loss than PIECES says, by frame."""
 
     near: float = 0.5
-    """Metres from the goal within which errors of what is predicted in its frame count more, by the inverse square."""
+    """Meters from the goal within which errors of what is predicted in its frame count more, by the inverse square."""
     nearest: float = 0.09
-    """Metres from the goal within which they count no more than there, so that it pays to learn centimetres."""
+    """Meters from the goal within which they count no more than there, so that it pays to learn centimeters."""
     standoff: Mapping[str, float] = field(default_factory=lambda: {"carry": 0.4, "open": 0.4})
-    """Metres from the goal of the root that has come to it, by kind of episode: there the goal is in the hands."""
+    """Meters from the goal of the root that has come to it, by kind of episode: there the goal is in the hands."""
     touching: float = 5.0
     """Factor, less 1, on the place and the rotation of a joint that touches something."""
 
@@ -82,7 +82,7 @@ class Settings:
     batch: int = 1024
     """Frames in a step, in sequences of `unroll`."""
     half: bool = True
-    """bfloat16 for the products: twice as fast where the processor has it."""
+    """Whether matrix products use bfloat16, twice as fast on processors that support it."""
     learning_rate: float = 1e-3
     weight_decay: float = 2.5e-3
     first_cycle: int = 3
@@ -90,7 +90,7 @@ class Settings:
     epochs: int = 21
     dropout: float = 0.0
     noise: float = 0.1
-    """Standard deviation of noise on the normalised pose, in place of the rollout's own errors."""
+    """Standard deviation of noise on the normalized pose, in place of the rollout's own errors."""
     unroll: int = 4
     """Frames that are predicted one from the other, so that the network meets its own errors; 1 is teacher forcing."""
     displaced: bool = True
@@ -186,14 +186,14 @@ class Trainer(Training):
         return self.rng.choice(starts, len(self.data) // unroll, p=weight / weight.sum())
 
     def measured(self, data: Packed, most: int = 20000) -> float:
-        """Mean squared error on normalised outputs, one frame at a time, without noise."""
+        """Mean squared error on normalized outputs, one frame at a time, without noise."""
         rows = np.linspace(0, len(data) - 1, min(most, len(data))).astype(int)
         batches = Batches(data, self.scaling, self.settings.gating, self.device)
         total = 0.0
         with torch.no_grad():
             for part in np.array_split(rows, max(len(rows) // 2048, 1)):
                 raw, phase, target = batches.raw(part)
-                inputs, gating = batches.normalised(raw, phase, self.settings.without, half=False)
+                inputs, gating = batches.normalized(raw, phase, self.settings.without, half=False)
                 error = forward(self.parameters, inputs, gating) - batches.normal("output", target)
                 total += float((error**2).mean()) * len(part)
         return total / len(rows)
@@ -216,7 +216,7 @@ class Trainer(Training):
                 raw["frame"] = raw["frame"] + self._pose_noise(raw["frame"])
             else:
                 raw["frame"] = fed_back(raw["frame"], batches.natural("output", predicted))
-            inputs, gating = batches.normalised(raw, phase, settings.without, settings.half)
+            inputs, gating = batches.normalized(raw, phase, settings.without, settings.half)
             predicted = forward(parameters, inputs, gating).float()
             error = (predicted - batches.normal("output", target)) ** 2
             total = total + (error * self._weights * self._importance(rows + step, target)).mean()

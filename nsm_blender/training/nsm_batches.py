@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Batches of the NSM's training: packed frames as tensors, normalised, with the rollout's own errors in them."""
+"""Batches of the NSM's training: packed frames as tensors, normalized, with the rollout's own errors in them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ INTERACTION_USED = np.concatenate(
 """The numbers of the interaction input that training reads: all occupancies, and the vectors from which those of all
 cells follow, so that what is learned is as general as with all 2048 at a quarter of the cost."""
 _STATISTICS = 20000
-"""Frames, evenly taken, of which the statistics of the normalisation are those of all."""
+"""Frames, evenly taken, of which the statistics of the normalization are those of all."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class Spread:
     share: float = 0.6
     """Share of the sequences whose goal is displaced."""
     at_goal: float = 0.03
-    """Standard deviation in metres of a goal's place, seen from the goal itself."""
-    per_metre: float = 0.05
-    """Metres by which that deviation grows for each metre away from the goal."""
+    """Standard deviation in meters of a goal's place, seen from the goal itself."""
+    per_meter: float = 0.05
+    """Meters by which that deviation grows for each meter away from the goal."""
     largest: float = 0.2
-    """Largest standard deviation in metres of a goal's place."""
+    """Largest standard deviation in meters of a goal's place."""
     turn: float = 0.07
     """Standard deviation in radians of a goal's facing."""
 
@@ -88,7 +88,7 @@ class Batches:
     def _tensor(self, values: Array, rows: Array) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(values[rows])).to(self._device).float()
 
-    def normalised(self, raw: Raw, phase: torch.Tensor, without: list[str], half: bool) -> tuple[Raw, torch.Tensor]:
+    def normalized(self, raw: Raw, phase: torch.Tensor, without: list[str], half: bool) -> tuple[Raw, torch.Tensor]:
         """Inputs of the network, in bfloat16 if `half`, and of the gating. without: encoders that get zeros."""
         inputs = {name: self.normal(name, value) for name, value in raw.items()}
         for name in without:
@@ -98,17 +98,17 @@ class Batches:
         return inputs, self.normal("gating", gating_input(raw["frame"], raw["goal"], phase, self._gating))
 
     def natural(self, name: str, value: torch.Tensor) -> torch.Tensor:
-        """A normalised value in natural units."""
+        """A normalized value in natural units."""
         mean, scale = self._scaling[name]
         return value * scale + mean
 
     def normal(self, name: str, value: torch.Tensor) -> torch.Tensor:
-        """A value in natural units, normalised."""
+        """A value in natural units, normalized."""
         mean, scale = self._scaling[name]
         return (value - mean) / scale
 
     def scale(self, name: str) -> torch.Tensor:
-        """Natural units of one normalised unit."""
+        """Natural units of one normalized unit."""
         return self._scaling[name][1]
 
 
@@ -128,7 +128,7 @@ class Displacement:
 
         away = goal[:, GOAL.position].reshape(count, *GOAL.shape("position"))[:, -1, :2].norm(dim=1)
         chosen = (torch.rand(count, generator=generator) < _SPREAD.share).to(device).float()
-        spread = (_SPREAD.at_goal + _SPREAD.per_metre * away).clamp(max=_SPREAD.largest) * chosen
+        spread = (_SPREAD.at_goal + _SPREAD.per_meter * away).clamp(max=_SPREAD.largest) * chosen
         self._shift = normal(count, 2) * spread[:, None]
         angle = normal(count) * _SPREAD.turn * chosen
         self._cos, self._sin = torch.cos(angle)[:, None], torch.sin(angle)[:, None]

@@ -15,7 +15,7 @@ from .loop import SCORE, Training, Validate
 _PIECES = 6
 """Number of pieces of furniture, each with one trial."""
 _UNFINISHED_CM = 50.0
-"""Error in centimetres that a trial counts which is not finished."""
+"""Error in centimeters that a trial counts which is not finished."""
 _TASKS = {"sit": "sit", "carry": "pick_up"}
 """Tasks that are rolled out, and the action of a network's card that each needs."""
 

@@ -33,9 +33,9 @@ class Settings:
     keep: float = 0.7
     """Dropout's retention probability."""
     l1: float = 0.01
-    """gamma of eq. 8, on the mean absolute weight."""
+    """Factor gamma of eq. 8 on the mean absolute weight."""
     noise: float = 0.0
-    """Standard deviation of noise on the normalised joint inputs: the rollout's own errors, rehearsed."""
+    """Standard deviation of noise on the normalized joint inputs: the rollout's own errors, rehearsed."""
     seed: int = 1
 
 
@@ -106,7 +106,7 @@ class Trainer(Training):
 
     @torch.no_grad()
     def held_out_loss(self) -> float:
-        """Mean squared error on the held-out frames, normalised, without dropout."""
+        """Mean squared error on the held-out frames, normalized, without dropout."""
         data: Features = self.data.held_out
         order = np.argsort(data.phase)[: len(data.phase) // BLOCK_SIZE * BLOCK_SIZE].reshape(-1, BLOCK_SIZE)
         x = torch.from_numpy((data.x[order] - self.data.x_mean) / self.data.x_scale).float().to(self.device)

@@ -80,7 +80,7 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class PreparedClip:
-    """A labelled clip on the model skeleton at 60 fps, with its world transforms."""
+    """A labeled clip on the model skeleton at 60 fps, with its world transforms."""
 
     clip: Clip
     positions: Array
@@ -150,7 +150,7 @@ def extract(prepared: PreparedClip) -> Features:
         )
     positions, rotations = _root_local(prepared)
     velocities = _local_velocities(prepared)
-    # Clips with jumps are not chosen; what is labelled so is a long flight in a run.
+    # Clips with jumps are not chosen; what is labeled so is a long flight in a run.
     jumping = labels.gait == GAITS.index("jump")
     gait = gait_weights(np.where(jumping, GAITS.index("jog"), labels.gait), FPS)
     window = (np.arange(SAMPLES) - CURRENT) * SAMPLE_FRAMES
@@ -252,7 +252,7 @@ def set_rotations(features: Features, reference: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Everything that training needs, in physical units: normalised is (value - mean) / scale.
+    """Everything that training needs, in physical units: normalized is (value - mean) / scale.
 
     rotation_reference: (J, 4). minutes: of recorded (not augmented) frames per kind.
     """
@@ -269,7 +269,7 @@ class DataSet:
 
 
 def build(data: Path, subjects: Sequence[str] = (), warps: Sequence[float] = ()) -> DataSet:
-    """Read, label, augment and normalise the locomotion clips of a data folder."""
+    """Read, label, augment and normalize the locomotion clips of a data folder."""
     train, held_out = [], []
     minutes = dict.fromkeys(KINDS, 0.0)
     names = choose_clips(data, subjects)

@@ -29,17 +29,17 @@ STRIKE_TAGS = {"punch": "Hand", "kick": "Toe"}
 _FASTEST = {"Hand": 3.0, "Toe": 4.5}
 """Speed in m/s around the root that a strike of each joint reaches."""
 _KICK_HEIGHT = 0.3
-"""Metres above the floor from which a foot kicks and does not step."""
+"""Meters above the floor from which a foot kicks and does not step."""
 _END = 0.4
 """Share of its greatest speed to which a strike has slowed down when it hits."""
 _APART = 0.4
 """Least seconds between two strikes."""
 _JITTER = 0.1
-"""Standard deviation in metres by which strikes are moved to other targets, for want of recorded ones."""
+"""Standard deviation in meters by which strikes are moved to other targets, for want of recorded ones."""
 _JITTER_FRAMES = 9.0
 """Frames: standard deviation of the window around the hit in which the limb follows its moved target."""
 _STEP = 0.15
-"""Standard deviation in metres by which the whole body goes farther towards a moved target, in the ground plane."""
+"""Standard deviation in meters by which the whole body goes farther towards a moved target, in the ground plane."""
 _STEP_FRAMES = (40, 4)
 """Frames before the hit between which that step is made."""
 

@@ -33,18 +33,18 @@ VERSIONS = 10
 TARGETS = 8
 """Targets that are aimed at in each step, beside the recordings."""
 SPREAD = 0.15
-"""Standard deviation in metres of these targets around the recorded ones."""
+"""Standard deviation in meters of these targets around the recorded ones."""
 _HEIGHTS = (0.3, 1.9)
-"""Heights in metres between which these targets are."""
+"""Heights in meters between which these targets are."""
 _MARGIN = FEED_FORWARD_REACH + DECODER_REACH
 _HIT_FRAMES = (100, 140)
 """Frames of a window between which the hit is."""
 _AROUND = 12
 """Frames before and after the hit in which the way counts, the less the farther away."""
 _NEAR, _LENGTH, _HEIGHT = 0.2, 0.02, 0.02
-"""Errors in metres of the way, of bones and of the supporting foot that count as much as a deviation of a feature."""
+"""Errors in meters of the way, of bones and of the supporting foot that count as much as a deviation of a feature."""
 _FLOOR = (0.0, 0.04)
-"""Heights in metres between which the lower toe stays, since a jump would be an easy way to a high target."""
+"""Heights in meters between which the lower toe stays, since a jump would be an easy way to a high target."""
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _JOINTS = FRAME.shape("joint_position")
 
@@ -63,7 +63,7 @@ class Weights:
 @dataclass(frozen=True, eq=False)
 class _Aims:
     """N targets: inputs (N, REACH.size, T), frames of the hits (N,), joints (N,) that hit, ways (N, n, 3) around the
-    hit, and normalised recordings (N, FRAME.size, WINDOW)."""
+    hit, and normalized recordings (N, FRAME.size, WINDOW)."""
 
     inputs: torch.Tensor
     hits: Array

@@ -47,7 +47,7 @@ class Settings:
     learning_rate: float = 1e-3
     final_learning_rate: float = 1e-5
     l1: float = 0.1
-    """alpha of eq. 5, on the mean absolute weight."""
+    """Factor alpha of eq. 5 on the mean absolute weight."""
     speed_weight: float = 0.0
     """Weight of the squared error of the joints' speeds: how much sharper than the mean motion it should be."""
     slide_weight: float = 0.0
@@ -64,7 +64,7 @@ class Example:
     inputs: list[Array]
     target: Array
 
-    def normalised(self, x: tuple[Array, Array], y: tuple[Array, Array]) -> Example:
+    def normalized(self, x: tuple[Array, Array], y: tuple[Array, Array]) -> Example:
         """(value - mean) / scale, with (mean, scale) of inputs and target."""
         return Example([(v - x[0]) / x[1] for v in self.inputs], (self.target - y[0]) / y[1])
 
@@ -158,7 +158,7 @@ class FootstepTraining(StepTraining):
         examples = [Example([walk.trajectory(s) for s in _smoothings()], walk.waves) for walk in walks]
         self._x = normal_of([e.inputs[0] for e in examples], [TRAJECTORY.root_velocity, TRAJECTORY.root_turn])
         self._y = normal_of([e.target for e in examples], [WAVES.threshold, WAVES.frequency])
-        normal = [e.normalised(self._x, self._y) for e in examples]
+        normal = [e.normalized(self._x, self._y) for e in examples]
         generator = torch.Generator().manual_seed(settings.seed)
         parameters = {
             "w4": initial(STEP_UNITS, TRAJECTORY.size, STEP_WIDTHS[0], generator),
@@ -202,7 +202,7 @@ class FeedForwardTraining(StepTraining):
     ) -> None:
         self._pooling = pooling
         self._x = normal_of([e.inputs[0] for e in examples], pieces)
-        normal = [e.normalised(self._x, (autoencoder["mean"], autoencoder["scale"])) for e in examples]
+        normal = [e.normalized(self._x, (autoencoder["mean"], autoencoder["scale"])) for e in examples]
         device = options.get("device", "cpu")
         self._kernel = decoder_kernel(autoencoder["w"], pooling).to(device)
         self._offset = decoder_offset(autoencoder).to(device)
@@ -239,13 +239,13 @@ _MARGIN = FEED_FORWARD_REACH + DECODER_REACH
 
 
 def footsteps(parameters: Mapping[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
-    """Eq. 9 on normalised trajectories (N, 3, T): (N, 5, T - 2 FOOTSTEPS_REACH)."""
+    """Eq. 9 on normalized trajectories (N, 3, T): (N, 5, T - 2 FOOTSTEPS_REACH)."""
     hidden = torch.relu(functional.conv1d(x, parameters["w4"], parameters["b4"]))
     return functional.conv1d(hidden, parameters["w5"], parameters["b5"])
 
 
 def feed_forward(parameters: Mapping[str, torch.Tensor], x: torch.Tensor, pooling: bool = True) -> torch.Tensor:
-    """Eq. 4 on normalised parameters (N, l, T), T even: hidden units (N, UNITS, T / 2 - FEED_FORWARD_REACH).
+    """Eq. 4 on normalized parameters (N, l, T), T even: hidden units (N, UNITS, T / 2 - FEED_FORWARD_REACH).
 
     Without pooling they are those of every frame, (N, UNITS, T - 2 FEED_FORWARD_REACH).
     """
@@ -261,7 +261,7 @@ _ODD = (FEED_FORWARD_REACH - 1) % 2
 
 
 def decode(kernel: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
-    """Frames (N, d, T) of hidden units where all exist, normalised and without the bias; see `decoder_kernel`."""
+    """Frames (N, d, T) of hidden units where all exist, normalized and without the bias; see `decoder_kernel`."""
     made = functional.conv1d(hidden, kernel)
     count, _, length = made.shape
     together = kernel.shape[0] // FRAME.size
@@ -281,7 +281,7 @@ def decoder_kernel(w: Array, pooling: bool = True) -> torch.Tensor:
 
 
 def decoder_offset(autoencoder: Mapping[str, Array]) -> torch.Tensor:
-    """What the decoder's bias gives every frame inside a sequence: (d,), normalised."""
+    """What the decoder's bias gives every frame inside a sequence: (d,), normalized."""
     return torch.from_numpy(-np.einsum("udk,u->d", autoencoder["w"], autoencoder["b"])).float()
 
 

@@ -37,7 +37,7 @@ _SHORTEST_CLIP = 60
 _SPEED_LIMIT = 0.5
 """Speed in m/s below which a foot joint may be planted; a swinging one moves at 2 m/s and more."""
 _RISE = {"Foot": 0.035, "Toe": 0.03}
-"""Metres above the lowest place of a step in which each joint is still down."""
+"""Meters above the lowest place of a step in which each joint is still down."""
 _STEP_REACH = 0.5
 """Seconds to both sides that surely hold a moment of stance."""
 _LEVELLING = 0.25

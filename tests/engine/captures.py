@@ -48,8 +48,8 @@ def capture_of(folder: Path, name: str) -> Capture:
 
 
 def sits_down(standing: Track) -> tuple[Track, Array]:
-    """Who stands from the fourth to the eighth second sits down behind the own heels and gets up again. Returns the
-    track and the place (3,) where the sitting surface must have been."""
+    """The track of a standing character that, from the fourth to the eighth second, sits down behind its heels and gets
+    up again; and the place (3,) where the sitting surface must have been."""
     down, up = SEATED
     weight = eased(len(standing), (down - 0.9) * FPS, down * FPS, up * FPS, (up + 0.9) * FPS)
     facing = standing.root()[round(6 * FPS), 3]

@@ -307,14 +307,14 @@ DIALECTS = {
     "Mixamo, arms half down": {"names": mixamo("mixamorig:"), "unit": 1.0, "order": "XYZ", "rest": arms_down(45)},
     "Mixamo with a numbered prefix, inches": {"names": mixamo("mixamorig7_"), "unit": 0.0254, "order": "YZX"},
     "Acclaim's names, legs apart": {"names": ASF, "order": "XZY", "rest": LEGS_APART},
-    "SMPL, metres, Z up": {"names": SMPL, "unit": 1.0, "up": "z"},
+    "SMPL, meters, Z up": {"names": SMPL, "unit": 1.0, "up": "z"},
     "Character Studio": {"names": CHARACTER_STUDIO, "order": "YXZ"},
     "Xsens, Z up, arms down": {"names": XSENS, "up": "z", "order": "YXZ", "rest": arms_down(88)},
     "Daz": {"names": DAZ},
     "Biped": {"names": BIPED},
     "Unreal": {"names": UNREAL},
     "Rigify": {"names": RIGIFY},
-    "millimetres": {"unit": 0.001},
+    "millimeters": {"unit": 0.001},
 }
 
 

@@ -21,12 +21,12 @@ ALL = ["idle", "walk", "run", "sit", "open", "pick_up", "put_down"]
 CARRIED = np.array([0.0, -0.35, 1.05])
 """Where a box is carried, in the root frame."""
 HAND_SPAN = 0.2
-"""Metres from the middle to each palm."""
+"""Meters from the middle to each palm."""
 
 
 @dataclass
 class Manners:
-    """How the puppet does it. speed: m/s at most. off: by how much it misses seats and boxes, (3,) metres in the root
+    """How the puppet does it. speed: m/s at most. off: by how much it misses seats and boxes, (3,) meters in the root
     frame. askew: by how much it is turned beside the goal, radians."""
 
     speed: float = 1.3
@@ -102,7 +102,7 @@ def axes() -> Array:
 
 
 def standing() -> Array:
-    """The frame input of someone who stands in the rest pose."""
+    """The frame input of a character that stands in the rest pose."""
     out = np.zeros(FRAME.size, dtype=np.float32)
     out[FRAME.joint_position] = STANDING.ravel()
     out[FRAME.joint_rotation] = axes().ravel()

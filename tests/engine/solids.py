@@ -12,12 +12,12 @@ from nsm_blender.geometry.mesh import TriangleMesh
 from nsm_blender.motion.rotations import Array, normalize, to_matrix
 
 Depth = Callable[[Array], Array]
-"""Points (P, 3) to signed distances (P,) from the surface in metres, negative inside."""
+"""Points (P, 3) to signed distances (P,) from the surface in meters, negative inside."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """A mesh and its truth. rough: metres that the mesh differs from it by."""
+    """A mesh and its truth. rough: meters that the mesh differs from it by."""
 
     mesh: TriangleMesh
     depth: Depth

@@ -21,7 +21,7 @@ from nsm_blender.training.pfnn_data import extract, mean_rotations, prepare, set
 FPS = 60.0
 THIGH, SHIN = np.linalg.norm(MODEL_SKELETON.offsets[MODEL_SKELETON.indices(["LeftLeg", "LeftFoot"])], axis=1)
 LONGEST_LEG = 0.986 * (THIGH + SHIN)
-"""Metres from hip to ankle at the ends of a stance: nearly straight."""
+"""Meters from hip to ankle at the ends of a stance: nearly straight."""
 SWING_HEIGHT = 0.12
 
 

@@ -23,9 +23,9 @@ from nsm_blender.planning.path import GroundPath
 from nsm_blender.shot.shot import PathFollow, Shot, VelocityFollow, per_frame
 
 SLIDE = 3.0
-"""cm/s."""
+"""Largest mean foot slide in cm/s of a bake."""
 OFF_THE_PATH = 0.25
-"""Metres."""
+"""Meters."""
 HEAD = MODEL_SKELETON.rest_positions()[MODEL_SKELETON.index("Head"), 2] + 0.99
 """Height of the head joint of a standing character."""
 

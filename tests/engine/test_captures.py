@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One's own captures: what is told beside a clip replaces what would be fitted, and corrected labels are kept to."""
+"""The user's own captures: what is told beside a clip replaces what would be fitted; corrected labels are kept to."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def looking(angle: float) -> list[float]:
     return [*direction(np.array(angle)).tolist(), 0.0]
 
 
-def labelled(folder: Path, name: str) -> dict[str, Any]:
+def labeled(folder: Path, name: str) -> dict[str, Any]:
     """The labels of a clip, as the command writes them."""
     out = folder / "labels.json"
     assert main(["data", "label", str(folder / CLIPS_FOLDER / f"{name}.npz"), "--out", str(out)]) == 0
@@ -74,13 +74,13 @@ def correct(folder: Path, name: str, labels: dict[str, Any]) -> None:
     marks_beside(folder / CLIPS_FOLDER / f"{name}.npz").write_text(json.dumps(labels))
 
 
-def test_one_sits_on_the_seat_that_is_told(tmp_path: Path, sitting: tuple[Track, Array], pool: Pool) -> None:
+def test_the_character_sits_on_the_seat_that_is_told(tmp_path: Path, sitting: tuple[Track, Array], pool: Pool) -> None:
     track, place = sitting
     told = a_seat(place, facing=looking(TURN + 0.1), size=[0.5, 0.42, 0.08])
     keep(tmp_path, clip_of(track, "sits", "ben"), [told])
     (sit,) = recorded_sits(tmp_path)
     assert sit.subject == "ben" and sit.seat_height == pytest.approx(place[2], abs=0.01)
-    # Who sits is turned from the way the seat faces.
+    # The sitter is turned from the way the seat faces.
     assert sit.track.root()[round(sum(sit.seated) / 2), 3] == pytest.approx(-0.1, abs=0.03)
     made = (sit_episode(pool, [sit], np.random.default_rng(seed), "sit") for seed in range(40))
     episode = next(e for e in made if isinstance(e, Episode) and e.colliders[0].name.endswith("seat"))
@@ -141,7 +141,7 @@ def test_a_box_is_lifted_when_and_where_it_is_told(tmp_path: Path, pool: Pool) -
     (lift,) = captured_lifts(capture_of(tmp_path, "lifts"))
     assert lift.way == "up" and lift.grasp == held[0] and lift.span[0] < lift.grasp < lift.span[1]
     assert lift.box is not None and lift.box.width == pytest.approx(size[0])
-    labels = labelled(tmp_path, "lifts")
+    labels = labeled(tmp_path, "lifts")
     scene = labels["scene"]
     last = len(episode) - 1
     assert scene["transitions"] == [list(lift.span)] and scene["actions"]["carry"] == [[lift.span[0], last]]
@@ -199,7 +199,7 @@ def test_told_steps_take_the_place_of_fitted_ones(tmp_path: Path) -> None:
     higher = found.scaled(2.0).mirrored()
     assert higher.steps is not None
     np.testing.assert_allclose(higher.steps.centre[0], treads.centre[0] * [-1.0, 1.0, 2.0])
-    labels = labelled(tmp_path, "climbs")
+    labels = labeled(tmp_path, "climbs")
     assert labels["scene"]["actions"]["climb"] == [[a, b - 1] for a, b in found.climbing]
     labels["contacts"]["LeftToe"] = labels["contacts"]["LeftToe"][:-1]
     correct(tmp_path, "climbs", labels)
@@ -213,7 +213,7 @@ def test_told_steps_take_the_place_of_fitted_ones(tmp_path: Path) -> None:
 
 def test_corrected_labels_say_when_sitting_begins(tmp_path: Path, sitting: tuple[Track, Array]) -> None:
     clip = keep(tmp_path, clip_of(sitting[0], "sits", tags=("sit",)))
-    document = labelled(tmp_path, "sits")
+    document = labeled(tmp_path, "sits")
     scene = document["scene"]
     ((first, last),) = scene["touching"]["Hips"]
     assert abs(first - SEATED[0] * FPS) < 15 and abs(last - SEATED[1] * FPS) < 15
@@ -242,7 +242,7 @@ def test_wrong_corrections_of_a_scene_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, value: Any, message: str
 ) -> None:
     clip = keep(tmp_path, clip_of(walk(1.0, 2.0), "walks"))
-    document = labelled(tmp_path, "walks")
+    document = labeled(tmp_path, "walks")
     document["scene"][key] = value
     correct(tmp_path, "walks", document)
     assert main(["data", "label", str(clip), "--read", str(marks_beside(clip))]) == 1
@@ -250,7 +250,7 @@ def test_wrong_corrections_of_a_scene_are_refused(
 
 
 def test_objects_come_into_blenders_frame_with_their_clip(tmp_path: Path) -> None:
-    """As told beside a file in centimetres, Y up, whose floor is 10 cm high."""
+    """As told beside a file in centimeters, Y up, whose floor is 10 cm high."""
     solid = block((-0.2, -0.3, 0.0), (0.2, 0.1, 0.5)).mesh
     write_obj(TriangleMesh(100 * up_z_to_y(solid.vertices), solid.triangles), tmp_path / "crate.obj")
     told = [
@@ -266,7 +266,7 @@ def test_objects_come_into_blenders_frame_with_their_clip(tmp_path: Path) -> Non
     np.testing.assert_allclose(seat.place, [1.0, 2.0, 0.45])
     assert seat.facing == pytest.approx(np.pi) and seat.size is not None
     np.testing.assert_allclose(seat.size, [0.4, 0.45, 0.5])
-    # A quarter turn counter-clockwise, and three metres further along +Y.
+    # A quarter turn counter-clockwise, and three meters further along +Y.
     np.testing.assert_allclose(box.place, [0.1, 3.0, 0.0], atol=1e-6)
     solid_again: Cuboids = box.solid(0.0)
     np.testing.assert_allclose(2 * solid_again.half.sum(0)[[2]], [0.5], atol=0.03)

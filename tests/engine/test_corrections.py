@@ -34,15 +34,15 @@ def seated(off: Array, askew: float) -> tuple[SceneRecord, Posed]:
     return rolled, posed(rolled, [Seating(0, aim, SAT - 30, SAT)], empty_hands(FAR), [FAR])
 
 
-@pytest.mark.parametrize("metres", [0.01, 0.029, 0.05, 0.2])
+@pytest.mark.parametrize("meters", [0.01, 0.029, 0.05, 0.2])
 @pytest.mark.parametrize("degrees", [0.0, 2.0, 7.0])
-def test_the_last_correction_is_bounded_and_told(metres: float, degrees: float) -> None:
-    off = metres * np.array([0.6, 0.0, 0.8])
+def test_the_last_correction_is_bounded_and_told(meters: float, degrees: float) -> None:
+    off = meters * np.array([0.6, 0.0, 0.8])
     before, after = seated(off, math.radians(degrees))
     told = after.corrections[0]
-    assert told.raw_cm == pytest.approx(100 * metres, abs=1e-3) and told.raw_deg == pytest.approx(degrees, abs=1e-3)
+    assert told.raw_cm == pytest.approx(100 * meters, abs=1e-3) and told.raw_deg == pytest.approx(degrees, abs=1e-3)
     assert told.deg == pytest.approx(0.0, abs=1e-3)
-    assert told.cm >= 100 * (metres - FARTHEST) - 1e-3
+    assert told.cm >= 100 * (meters - FARTHEST) - 1e-3
     # Shift and turn together move no part of the trunk farther than a correction may.
     moved = sits_at(after.places) - sits_at(before.places)
     angle = after.root[:, 3]
@@ -77,15 +77,15 @@ def test_the_correction_takes_a_second() -> None:
     assert np.abs(np.diff(moved)).max() < 2 * FARTHEST / FPS
 
 
-@pytest.mark.parametrize("metres", [0.0, 0.02, 0.12])
-def test_what_is_told_of_a_grasp_is_how_far_the_network_was_off_and_what_three_centimeters_leave(metres: float) -> None:
+@pytest.mark.parametrize("meters", [0.0, 0.02, 0.12])
+def test_what_is_told_of_a_grasp_is_how_far_the_network_was_off_and_what_three_centimeters_leave(meters: float) -> None:
     place = np.array([0.0, -0.3, 1.15])
     rolled = holding(np.tile(place, (COUNT, 1)))
-    goal = at(place - [0.0, 0.0, metres])
+    goal = at(place - [0.0, 0.0, meters])
     box, hands = hands_with(rolled, goal, SAT, COUNT - 60, goal)
     taken, put = posed(rolled, [], hands, [box]).corrections
     assert (taken.what, put.what) == ("hands", "box") and (taken.key, put.key) == (0, 1)
     for told in (taken, put):
-        assert told.raw_cm == pytest.approx(100 * metres, abs=0.5)
+        assert told.raw_cm == pytest.approx(100 * meters, abs=0.5)
     assert taken.cm >= taken.raw_cm - 100 * FARTHEST - 1e-6
     assert put.cm < 0.5

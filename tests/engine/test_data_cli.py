@@ -19,7 +19,7 @@ from nsm_blender.training.episodes.props import objects_beside, read_props
 
 @pytest.fixture
 def standing(tmp_path):
-    """A second of the T-pose in a BVH file at 30 fps, centimetres, Y up."""
+    """A second of the T-pose in a BVH file at 30 fps, centimeters, Y up."""
 
     def emit(joint):
         yield f"{'JOINT' if joint else 'ROOT'} {MODEL_SKELETON.names[joint]}\n{{"
@@ -192,7 +192,7 @@ def test_labels_that_are_no_json_are_refused_with_the_line(tmp_path, capsys):
 
 
 def test_a_folder_of_recordings_becomes_a_library_by_performers(standing, tmp_path):
-    """In centimetres and Y up, as the recording; what has no object told beside it is locomotion."""
+    """In centimeters and Y up, as the recording; what has no object told beside it is locomotion."""
     folder = tmp_path / "recordings"
     for subject, name in (("anna", "stands"), ("ben", "sits")):
         (folder / subject).mkdir(parents=True)

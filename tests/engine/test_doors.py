@@ -36,7 +36,7 @@ def doorway(*walls: Collider) -> list[Collider]:
 
 
 def opened(start: list[float], colliders: list[Collider]) -> Motion:
-    """Of one who opens the door and goes through."""
+    """The shot of a character that opens the door and goes through."""
     goals = [Goal("way out", [0.0, 0.0, 0.0], None, "leaf")]
     shot = Shot("actor", 30.0, 660, keys=[ActionKey("open", "way out")], goals=goals, colliders=colliders, start=start)
     motion = SceneBake(shot).motion()
@@ -50,7 +50,7 @@ def depths(motion: Motion, colliders: list[Collider]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
-def test_one_who_stands_beside_a_closet_opens_it_from_before_its_door(side: float) -> None:
+def test_a_character_beside_a_closet_opens_it_from_before_its_door(side: float) -> None:
     """He stands behind the plane of the shut leaf, and not in the closet."""
     walls = [
         wall("closet left", (-1.2, min(0, 1.6 * side)), (-1.1, max(0, 1.6 * side))),
@@ -68,7 +68,7 @@ def test_one_who_stands_beside_a_closet_opens_it_from_before_its_door(side: floa
     assert depths(motion, things).max() < 0.05
 
 
-def test_one_who_pulls_a_door_open_in_a_corner_stays_out_of_the_wall_beside_it() -> None:
+def test_a_character_that_pulls_a_door_open_in_a_corner_stays_out_of_the_wall_beside_it() -> None:
     leaf, frame, *walls = doorway()
     handles = leaf.handles
     assert isinstance(handles, Door)

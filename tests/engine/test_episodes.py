@@ -114,7 +114,7 @@ def test_a_leaf_turns_about_its_hinge_with_the_handle_in_the_hand(seed: int) -> 
     grip = doorway.grip(angle)
     radius = np.linalg.norm(grip[:, :2] - doorway.hinge, axis=1)
     np.testing.assert_allclose(radius, radius[0])
-    # The leaf goes with the hand, and away from the one who pushes.
+    # The leaf goes with the hand, and away from the pushing character.
     leaf = Collider("leaf", doorway.leaf.cuboids, doorway.poses(angle))
     for frame in (0, 20, 39):
         assert Surroundings([leaf]).at(frame).distance(grip[frame : frame + 1])[0] < 0.03
@@ -142,7 +142,7 @@ def test_a_door_is_gone_through_with_a_hand_on_the_handle(pool: Pool) -> None:
     ((first, last),) = episode.transitions
     assert episode.track.hips[0, 1] > 0 > episode.track.hips[-1, 1]
     assert (episode.track.actions[first:last, ACTIONS.index("open")] == 1).all()
-    assert not episode.track.recorded[first:last].any()  # nobody was recorded at a door
+    assert not episode.track.recorded[first:last].any()  # no recording was made at a door
     touched = np.flatnonzero(episode.touching[:, :2].max(1))
     side = "Left" if episode.touching[touched[0], 0] else "Right"
     door = Surroundings(episode.colliders[:1])
@@ -230,5 +230,5 @@ def test_no_body_is_in_what_stands_around(pool: Pool) -> None:
             deep = penetration(track.positions(), Surroundings([thing]), range(0, len(track), 3)).max()
             assert deep == 0
             closest.append(Surroundings([thing]).at(0).distance(track.positions()[::3].reshape(-1, 3)).min())
-    # One learns to pass things closely.
+    # The network learns to pass things closely.
     assert min(closest) < 0.15

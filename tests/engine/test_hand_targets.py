@@ -40,7 +40,7 @@ PLACE = np.array([0.0, -0.3, 1.1])
 """Where the palms of a character that holds a box are, over where it stands."""
 TAKEN, LEFT = 100, 240
 BRISK = 40.0
-"""m/s2 that hands may have that reach for a box within half a second."""
+"""Largest acceleration in m/s^2 of hands that reach for a box within half a second."""
 
 
 def taken_from(off: Array, left: int | None = None, goal: Array | None = None) -> tuple[Array, Posed]:

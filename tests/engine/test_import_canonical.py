@@ -129,9 +129,9 @@ def test_feet_that_stand_on_their_edges_are_set_level(walk):
         for joint in (foot, toe):
             tilted[:, joint] = multiply(world[:, joint], np.broadcast_to(roll, world[:, joint].shape))
     clip = Clip(MODEL_SKELETON, walk.root, make_continuous(MODEL_SKELETON.local_rotations(tilted)), 60.0)
-    levelled = level_feet(clip)
-    assert angles(levelled, walk).max() < 1.0
-    np.testing.assert_allclose(levelled.world()[0], walk.world()[0], atol=1e-9)
+    leveled = level_feet(clip)
+    assert angles(leveled, walk).max() < 1.0
+    np.testing.assert_allclose(leveled.world()[0], walk.world()[0], atol=1e-9)
 
 
 def test_heading_is_kept(walk, tmp_path):

@@ -26,7 +26,7 @@ def clip():
 
 @pytest.fixture
 def arrays():
-    """A valid file's arrays: two frames of the T-pose, one metre up, one metre ahead, in the file's axes."""
+    """A valid file's arrays: two frames of the T-pose, one meter up, one meter ahead, in the file's axes."""
     rotations = np.zeros((2, 22, 4), dtype=np.int16)
     rotations[..., 0] = 32767
     offsets = np.zeros((22, 3), dtype=np.float32)

@@ -53,7 +53,7 @@ def test_feet_that_stand_do_not_slide() -> None:
 
 
 @pytest.mark.parametrize("performance", [stand(), perform(1.0)], ids=["stand", "walk"])
-def test_a_drift_is_measured_in_centimetres_a_second(performance: Performance) -> None:
+def test_a_drift_is_measured_in_centimeters_a_second(performance: Performance) -> None:
     assert foot_slide(drifting(motion_of(performance), 0.05)) == pytest.approx(5.0, abs=0.05)
 
 

@@ -156,7 +156,7 @@ def test_standing_is_standing() -> None:
 
 def test_turning_on_the_spot_is_walking() -> None:
     turning = labels_of(perform(0.0, turn=1.0, cycle=0.8)).gait
-    assert set(turning[:-30]) == {GAITS.index("walk")}  # of a step that the clip cuts off nobody knows
+    assert set(turning[:-30]) == {GAITS.index("walk")}  # a step that the clip cuts off has no label to expect
 
 
 def test_a_walk_between_two_pauses_is_found_in_time() -> None:

@@ -137,9 +137,9 @@ def test_a_lunge_is_measured_at_its_speed_and_stays_part_of_the_walk() -> None:
 
 def test_speed_is_a_run_only_where_a_run_is_labeled() -> None:
     fast = motion_of(perform(3.2, cycle=0.7))
-    labelled = replace(fast, actions=np.ones_like(fast.actions))
+    labeled = replace(fast, actions=np.ones_like(fast.actions))
     assert "jog" not in {s.action for s, _ in measure(fast).parts}
-    assert {s.action for s, _ in measure(labelled).parts} == {"jog"}
+    assert {s.action for s, _ in measure(labeled).parts} == {"jog"}
 
 
 def test_a_spin_is_more_than_the_way_asks_and_a_corner_is_not() -> None:
@@ -260,7 +260,7 @@ def test_recordings_and_bakes_are_measured_alike() -> None:
     of_motion = measure(motion_of(performance)).values()
     assert of_clip.keys() == of_motion.keys()
     for key, values in of_clip.items():
-        # Positions of a motion are float32: a hundredth of a micrometre, differentiated three times.
+        # Positions of a motion are float32: a hundredth of a micrometer, differentiated three times.
         assert of_motion[key] == pytest.approx(values, rel=0.02, abs=0.5), key
 
 

@@ -63,7 +63,7 @@ def one_frame(seed: int) -> dict[str, Array]:
 
 
 def literal(tensors: dict[str, Array], x: dict[str, Array], phase: float, gating: Gating) -> Array:
-    """The paper's formula in float64, with the normalisation written out."""
+    """The paper's formula in float64, with the normalization written out."""
     t = {name: value.astype(np.float64) for name, value in tensors.items()}
     # Gates below the limit are left out by the fast prediction; here they are 1e-13.
     condition = gating_input(
@@ -131,7 +131,7 @@ def test_the_gating_sees_the_phase_the_distance_and_the_angle() -> None:
     action[:, GOAL_ACTIONS.index("sit")] = 1
     goal[:, GOAL.action] = action.ravel()
     goal[:, GOAL.position] = np.tile([3.0, -4.0, 0.5], SAMPLES)  # 5 m away on the ground, the height does not count
-    goal[:, GOAL.direction] = np.tile([1.0, 0.0], SAMPLES)  # to the left of one who faces -y
+    goal[:, GOAL.direction] = np.tile([1.0, 0.0], SAMPLES)  # to the left of a character that faces -y
     side_by_side = gating_input(frame, goal, np.array([0.3]), "concatenation")[0]
     sit = action.ravel()
     assert side_by_side[:2] == pytest.approx([np.sin(0.3), np.cos(0.3)])

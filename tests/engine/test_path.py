@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Paths on the ground, measured by the metres walked along them."""
+"""Paths on the ground, measured by the meters walked along them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def circle(radius: float = 2.0, count: int = 100) -> Array:
     return np.stack((radius * np.cos(a), radius * np.sin(a)), axis=1)
 
 
-def test_arc_length_is_metres_over_the_ground() -> None:
+def test_arc_length_is_meters_over_the_ground() -> None:
     path = GroundPath(CORNER)
     assert path.length == pytest.approx(5)
     np.testing.assert_allclose(path.position(np.array([0, 1, 2, 4, 5])), [[0, 0], [0, -1], [0, -2], [2, -2], [3, -2]])

@@ -31,7 +31,7 @@ from .obstacles import box, pen, sliding, wall
 
 FPS = 30.0
 BODY = 0.25
-"""Metres: half the width of the character."""
+"""Meters: half the width of the character."""
 
 
 def shot(keys: list[ActionKey], goals: list[Goal], things: list[Collider], seconds: float, **more: Any) -> Shot:
@@ -58,10 +58,10 @@ SHOTS = {
     "late": lambda: shot([ActionKey("walk", "g", start=45)], [Goal("g", [0.0, 0.0, 0.0])], [], 6),
     "beneath": lambda: beneath(1.45),
     "far beneath": lambda: beneath(1.32),
-    "a squeeze": lambda: squeeze(0.45),
-    "a tight squeeze": lambda: squeeze(0.42),
-    "a squeeze from the side": lambda: squeeze(0.45, [-0.7, 1.5, 0.0, 0.0]),
-    "a squeeze at once": lambda: squeeze(0.45, [-0.55, 0.0, 0.0, math.pi / 2]),
+    "a narrow gap": lambda: narrow_gap(0.45),
+    "a tight gap": lambda: narrow_gap(0.42),
+    "a narrow gap from the side": lambda: narrow_gap(0.45, [-0.7, 1.5, 0.0, 0.0]),
+    "a narrow gap at once": lambda: narrow_gap(0.45, [-0.55, 0.0, 0.0, math.pi / 2]),
 }
 
 
@@ -71,7 +71,7 @@ def beneath(low: float) -> Shot:
     return shot([ActionKey("walk", "g")], [Goal("g", [2.3, 0.0, 0.0])], [*pen(), beam], 10)
 
 
-def squeeze(gap: float, start: list[float] | None = None) -> Shot:
+def narrow_gap(gap: float, start: list[float] | None = None) -> Shot:
     """A walk through a gap in a wall across the whole pen."""
     things = [*pen(), wall("Low", (0.0, -2.0), (0.0, -gap / 2)), wall("High", (0.0, gap / 2), (0.0, 2.0))]
     return shot([ActionKey("walk", "g")], [Goal("g", [2.0, 0.0, 0.0])], things, 10, start=start or [-2.0, 0, 0, 1.57])
@@ -83,14 +83,14 @@ def baked(name: str) -> Motion:
 
 
 def clearance(motion: Motion, things: list[Collider]) -> float:
-    """Metres from the root to the nearest thing at hip height, over all frames."""
+    """Meters from the root to the nearest thing at hip height, over all frames."""
     around = Surroundings(things)
     hips = np.pad(motion.root[:, :2].astype(float), ((0, 0), (0, 1)), constant_values=0.9)
     return min(float(around.at(frame).distance(place[None])[0]) for frame, place in enumerate(hips))
 
 
 def off(motion: Motion, frame: int, place: Array, facing: float) -> tuple[float, float]:
-    """Metres and radians from a place (2,) and facing."""
+    """Meters and radians from a place (2,) and facing."""
     x, y, _, angle = motion.root[frame].astype(float)
     return math.dist((x, y), place), abs(math.remainder(angle - facing, 2 * math.pi))
 
@@ -101,10 +101,10 @@ def test_each_goal_is_reached_and_faced_as_asked() -> None:
     for key, place, facing in ((first, (2.0, -1.0), math.pi), (second, (-2.0, 0.0), 0.0)):
         assert key["trouble"] == ""
         assert key["set_off"] < key["arrived"] < key["done"]
-        metres, radians = off(motion, key["done"], np.array(place), facing)
-        assert metres < 0.1
+        meters, radians = off(motion, key["done"], np.array(place), facing)
+        assert meters < 0.1
         assert radians < math.radians(5)
-        assert key["error_cm"] == pytest.approx(100 * metres, abs=2)
+        assert key["error_cm"] == pytest.approx(100 * meters, abs=2)
     assert first["done"] <= second["set_off"]
 
 
@@ -178,7 +178,7 @@ def test_the_crown_goes_beneath_a_beam(name: str, low: float) -> None:
     assert foot_slide(motion) < 3.0
 
 
-@pytest.mark.parametrize("name", [name for name in SHOTS if "squeeze" in name])
+@pytest.mark.parametrize("name", [name for name in SHOTS if " gap" in name])
 def test_the_character_goes_sideways_through_a_narrow_gap_and_touches_nothing(name: str) -> None:
     motion, things = baked(name), Surroundings(SHOTS[name]().colliders)
     assert motion.meta["keys"][0]["error_cm"] < 10
@@ -235,7 +235,7 @@ def test_the_character_stops_before_a_seat_on_a_free_side_of_it() -> None:
     motion = Bake(shot([ActionKey("walk", "g")], [Goal("g", [1.0, 0.0, 0.0], collider="Chair")], [chair], 9)).motion()
     x, y = motion.root[-1, :2] - [1.0, 0.0]
     assert max(abs(x), abs(y)) == pytest.approx(0.6, abs=0.1)
-    assert x > 0.4 or y > 0.4  # +X is the left of one who sits facing -Y
+    assert x > 0.4 or y > 0.4  # +X is the left of a character that sits facing -Y
     _, radians = off(motion, len(motion) - 1, motion.root[-1, :2], math.atan2(-x, y))
     assert radians < math.radians(15)
 
@@ -249,7 +249,7 @@ def test_what_is_not_done_at_the_end_of_the_shot_says_so() -> None:
     assert first["error_cm"] > 50
 
 
-@pytest.mark.parametrize("name", ["there and back", "crouching", "late", "beneath", "a squeeze"])
+@pytest.mark.parametrize("name", ["there and back", "crouching", "late", "beneath", "a narrow gap"])
 def test_when_a_key_will_be_done_is_foreseen_within_what_is_left_open(name: str) -> None:
     for one, key in zip(foresee(SHOTS[name]()), baked(name).meta["keys"], strict=True):
         assert one.early <= key["done"] <= 2 * one.done - one.early

@@ -45,12 +45,12 @@ def network(h: int = 32, n: int = 20, m: int = 15, seed: int = 0) -> dict[str, A
 
 
 def inputs(tensors: dict[str, Array], count: int) -> Array:
-    normalised = np.random.default_rng(1).standard_normal((count, len(tensors["x_mean"])))
-    return (normalised * tensors["x_scale"] + tensors["x_mean"]).astype(np.float32)
+    normalized = np.random.default_rng(1).standard_normal((count, len(tensors["x_mean"])))
+    return (normalized * tensors["x_scale"] + tensors["x_mean"]).astype(np.float32)
 
 
 def literal(tensors: dict[str, Array], x: Array, phase: Array) -> Array:
-    """The paper's formula in float64, with the normalisation written out."""
+    """The paper's formula in float64, with the normalization written out."""
     t = {name: value.astype(np.float64) for name, value in tensors.items()}
     y = forward(t, ((x - t["x_mean"]) / t["x_scale"])[:, None], np.asarray(phase, dtype=np.float64))[:, 0]
     return y * t["y_scale"] + t["y_mean"]
@@ -208,7 +208,7 @@ def test_spline_weights_sum_to_one_and_return_after_a_cycle() -> None:
 
 
 @pytest.mark.parametrize("knot", range(5))
-def test_spline_has_a_continuous_slope_of_half_the_neighbours_difference(knot: int) -> None:
+def test_spline_has_a_continuous_slope_of_half_the_neighbors_difference(knot: int) -> None:
     place, step = knot * TAU / 4, 1e-5
     before = (catmull_rom(np.array(place)) - catmull_rom(np.array(place - step))) / (step * 4 / TAU)
     after = (catmull_rom(np.array(place + step)) - catmull_rom(np.array(place))) / (step * 4 / TAU)

@@ -49,7 +49,7 @@ def test_a_sound_piece_turned_by_any_angle_gets_its_true_handles_and_no_warning(
 
 
 @pytest.mark.parametrize("kind", ["chair", "door", "box", "table", "stairs"])
-def test_a_thing_modelled_lying_down_is_judged_as_it_stands_in_the_scene(kind):
+def test_a_thing_modeled_lying_down_is_judged_as_it_stands_in_the_scene(kind):
     # Many files have Y up and a rotated object: the frame lies down, the thing stands.
     piece = make(kind, 3)
     pose = np.concatenate([[2.0, -1.0, 0.4], from_euler(np.array([np.pi / 2, 0.3, 0.0]), "XYZ")])

@@ -210,13 +210,13 @@ def test_rolls_make_no_difference_to_how_bones_turn(walk):
 
 
 def test_an_armatures_units_axes_and_place_make_no_difference(walk):
-    metres = rigs.build("metres", replace(rigs.RECIPES["Mixamo"], unit=1.0, y_up=False))
-    centimetres = rigs.rig("Mixamo")
-    moved = centimetres.info.world.copy()
+    meters = rigs.build("meters", replace(rigs.RECIPES["Mixamo"], unit=1.0, y_up=False))
+    centimeters = rigs.rig("Mixamo")
+    moved = centimeters.info.world.copy()
     moved[:3, 3] = 5.0, -3.0, 1.0
-    expected = retargeter(metres).to_rig(walk)
-    for world in (centimetres.info.world, moved):
-        info = replace(centimetres.info, world=world)
+    expected = retargeter(meters).to_rig(walk)
+    for world in (centimeters.info.world, moved):
+        info = replace(centimeters.info, world=world)
         out = Retargeter(info, propose(info)).to_rig(walk)
         np.testing.assert_allclose(out.places, expected.places, atol=1e-6)
 
@@ -336,7 +336,7 @@ def test_a_kick_turns_where_the_engine_has_it(name):
 
 
 def pivoting(degrees_, seconds):
-    """One who stands on the right foot, the left one raised, and turns on the ball of it by so much."""
+    """A character that stands on the right foot, the left one raised, and turns on the ball of it by so much."""
     standing = performed(0.0, seconds=seconds + 2.0, stepping=None)
     t = np.arange(len(standing)) / standing.fps
     local = MODEL_SKELETON.local_rotations(standing.rotations.astype(float))

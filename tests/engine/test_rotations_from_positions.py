@@ -89,7 +89,7 @@ def test_bones_of_wrong_length_become_rigid_and_nothing_flips(walk, with_referen
 
 
 def test_straight_limbs_do_not_spin():
-    """A T-pose has no bending planes; a tenth of a millimetre of noise must not turn limbs about themselves."""
+    """A T-pose has no bending planes; a tenth of a millimeter of noise must not turn limbs about themselves."""
     places = np.repeat(MODEL_SKELETON.rest_positions()[None], 30, axis=0)
     noisy = places + np.random.default_rng(0).normal(0, 1e-4, places.shape)
     found = rotations_of(noisy)

@@ -63,7 +63,7 @@ def test_a_character_with_a_wide_box_goes_where_there_is_room_for_it(width: floa
     assert at_wall[0] == pytest.approx(aside, abs=0.8) and (abs(at_wall[0]) < 0.1) == (aside < 1)
 
 
-def test_a_character_with_a_wide_box_squeezes_through_where_there_is_no_other_way() -> None:
+def test_a_character_with_a_wide_box_goes_sideways_through_where_there_is_no_other_way() -> None:
     sides = [block("left", (1.9, -2.1), (2.1, 3.0)), block("right", (-3.1, -2.1), (-2.9, 3.0))]
     leg = found(Load("box", 0.4), [HERE], box(0.6), *sides, block("back", (-3.0, 2.9), (2.0, 3.1)))
     at_wall = leg.route.points[np.abs(leg.route.points[:, 1] + 2).argmin()]

@@ -25,7 +25,7 @@ def pose(x: float, y: float, z: float = 0.2) -> Array:
 
 
 def middles(scenery: Scenery, place: tuple[float, float, float]) -> list[list[float]]:
-    """Middles of the cuboids within half a metre of a place."""
+    """Middles of the cuboids within half a meter of a place."""
     return scenery.near(0, np.array(place), 0.5).centre.round(6).tolist()
 
 
@@ -57,7 +57,7 @@ def test_the_ground_rises_over_the_edge_of_a_step_and_is_the_floor_elsewhere() -
     np.testing.assert_allclose(height, ground_under(Surroundings([STEP]).at(0), places))
     assert height[40] == pytest.approx(0.2) and height[0] == height[-1] == 0.0
     assert 0 < height[29] < 0.2
-    assert scenery.ground(0, np.zeros((1, 2)), 0.0)[0] == 0.0, "a crate carries nobody"
+    assert scenery.ground(0, np.zeros((1, 2)), 0.0)[0] == 0.0, "a crate carries no character"
 
 
 def test_the_ground_goes_with_a_step_that_moves_or_is_moved() -> None:

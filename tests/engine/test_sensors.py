@@ -18,7 +18,7 @@ NOTHING = Surroundings([]).at(0)
 
 
 def clutter(seed: int, things: int = 8) -> Placed:
-    """Things of several cuboids within two metres: upright, lying, leaning, and rounded to float32 as in Blender."""
+    """Things of several cuboids within two meters: upright, lying, leaning, and rounded to float32 as in Blender."""
     rng = np.random.default_rng(seed)
     colliders = []
     for number in range(things):
@@ -35,7 +35,7 @@ def clutter(seed: int, things: int = 8) -> Placed:
 
 
 def distances(placed: Placed, points: Array) -> Array:
-    """Metres (P,) to the nearest cuboid, as the definition says: all cuboids, all points."""
+    """Meters (P,) to the nearest cuboid, as the definition says: all cuboids, all points."""
     local = np.einsum("pni,nij->pnj", points[:, None] - placed.centre, placed.rotation)
     gaps = np.maximum(np.abs(local) - placed.half, 0)
     return np.linalg.norm(gaps, axis=2).min(1)

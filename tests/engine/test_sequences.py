@@ -29,7 +29,7 @@ from .test_task_machine import CHAIR, OPTIONS
 SEEDS = range(DEVELOPMENT, DEVELOPMENT + 60, 5)
 """Rooms that nothing was trained on and nothing is reported on, one in six without a seat."""
 WALKS = 2.2
-"""Metres a second that no walk of recorded performers exceeds."""
+"""Meters a second that no walk of recorded performers exceeds."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Outing:
 
 @lru_cache(maxsize=1)
 def outings() -> list[Outing]:
-    """One in each room with a seat."""
+    """A sequence of keys in each room with a seat."""
     return [outing for seed in SEEDS if (outing := outing_in(random_room(seed))) is not None]
 
 
@@ -128,5 +128,5 @@ def test_a_second_try_does_not_lead_straight_through_a_wall() -> None:
     shot = Shot("actor", 30.0, 900, keys=keys, goals=goals, colliders=[CHAIR, wall], start=[0.0] * 4)
     _, walked = SceneBake(shot, Tired(), OPTIONS).motion().meta["keys"]
     left = re.search(r"([0-9.]+) m short of", walked["trouble"])
-    # Straight on it is 3 m; round the wall's end more than 6, over some of which one who does not walk is led.
+    # Straight on it is 3 m; round the wall's end more than 6, over some of which a character that does not walk is led.
     assert left is not None and float(left[1]) > 6 - MOST * PACE

@@ -22,7 +22,7 @@ from .captures import HIP_JOINTS, SEATED, clip_of, keep, sits_down
 from .test_episodes import come_and_go
 
 DEEPEST = 0.02
-"""Metres of a body in a thing that cannot be seen."""
+"""Meters of a body in a thing that cannot be seen."""
 _SIDES = ("Left", "Right")
 _STANDS = 3.6
 """Seconds after which an approach has come to standing, or nearly so."""
@@ -34,8 +34,8 @@ def pool() -> Pool:
 
 
 def sit_of(folder: Path, lower: float = 0.0, back: float = 0.0, stays: float = 0.0) -> Sit:
-    """Who sits on nothing told. lower: metres lower than a chair; back: metres by which the feet are drawn in under
-    the seat; stays: seconds longer."""
+    """A character that sits on a seat that is not told. lower: meters lower than a chair; back: meters by which the
+    feet are drawn in under the seat; stays: seconds longer."""
     track, _ = sits_down(come_and_go(0.0))
     seated = np.zeros((len(track), 3))
     middle = slice(round((SEATED[0] - 1.2) * 60), round((SEATED[1] + 1.2) * 60))
@@ -65,7 +65,7 @@ def seated_frames(episode: Episode) -> Array:
     return np.flatnonzero(episode.touching[:, 2] > 0.5)
 
 
-def test_who_sits_has_the_legs_before_the_seat_and_not_in_it(tmp_path: Path, pool: Pool) -> None:
+def test_a_sitting_body_has_its_legs_before_the_seat_and_not_in_it(tmp_path: Path, pool: Pool) -> None:
     # On a chair the feet were under the seat, where other furniture is solid.
     episodes = made(pool, sit_of(tmp_path, back=0.3), 30)
     assert len(episodes) >= 10
@@ -79,7 +79,7 @@ def test_who_sits_has_the_legs_before_the_seat_and_not_in_it(tmp_path: Path, poo
 def test_a_pouf_and_a_bar_stool_that_were_recorded_give_such_seats(
     tmp_path: Path, pool: Pool, lower: float, stays: float, heights: tuple[float, float]
 ) -> None:
-    # Who sits on a high stool for long has the hips in the upper half of the clip most of the time.
+    # A sitter on a high stool has the hips in the upper half of the clip most of the time.
     sit = sit_of(tmp_path, lower, stays=stays)
     assert heights[0] < sit.seat_height < heights[1]
     episodes = made(pool, sit, 12)

@@ -13,13 +13,13 @@ from nsm_blender.rollout.goal_input import Steer
 TIMES = np.linspace(0, 2, 13)
 
 
-def walker(metres: float = 8.0, speed: float | None = None) -> Walker:
-    points = np.array([[0.0, -y, 0.0] for y in np.linspace(0, metres, 81)])
+def walker(meters: float = 8.0, speed: float | None = None) -> Walker:
+    points = np.array([[0.0, -y, 0.0] for y in np.linspace(0, meters, 81)])
     return Walker(Route(points, *np.zeros((2, 81), dtype=bool)), "walk", speed, np.full(81, 9.0))
 
 
-def squeezing(before: float = 0.0) -> Walker:
-    """A walk along -Y, goes sideways from 4 to 4.5 m, and comes from `before` radians aside until 3 m."""
+def in_a_gap(before: float = 0.0) -> Walker:
+    """A walk along -Y that goes sideways from 4 to 4.5 m, and comes from `before` radians aside until 3 m."""
     along = np.linspace(0, 8, 81)
     x = np.minimum(along - 3, 0) * np.tan(before)
     points = np.stack((x, -along, 0 * along), axis=1)
@@ -28,7 +28,7 @@ def squeezing(before: float = 0.0) -> Walker:
 
 
 def test_the_character_turns_aside_before_a_gap_goes_slowly_and_turns_back_behind_it() -> None:
-    walker = squeezing()
+    walker = in_a_gap()
     s = np.array([1.0, 3.5, 4.25, 5.0, 7.0])
     aside = np.abs(walker.facing(s) - walker.path.heading(s))
     np.testing.assert_allclose(aside[[0, 2, 4]], [0, np.pi / 2, 0], atol=0.02)
@@ -54,15 +54,15 @@ def test_a_body_goes_sideways_where_the_gap_is_however_the_points_of_the_way_are
 
 
 def test_a_gap_is_known_while_it_is_ahead() -> None:
-    squeezer, free = squeezing(), walker()
-    assert squeezer.squeezes and not free.squeezes
-    squeezer.along = 5.5
-    assert not squeezer.squeezes
+    sideways, free = in_a_gap(), walker()
+    assert sideways.goes_sideways and not free.goes_sideways
+    sideways.along = 5.5
+    assert not sideways.goes_sideways
 
 
 @pytest.mark.parametrize("before", [-0.8, 0.8])
 def test_the_character_turns_to_the_side_that_is_less_turning(before: float) -> None:
-    walker = squeezing(before)
+    walker = in_a_gap(before)
     first, within = walker.facing(np.array([1.0, 4.6]))
     assert np.abs(within - first) < np.pi / 2
 

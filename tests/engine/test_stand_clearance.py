@@ -36,7 +36,7 @@ TABLE = box(
 
 
 def beside(name: str, way: tuple[float, float], gap: float) -> Collider:
-    """A cupboard so many metres from the parcel's middle."""
+    """A cupboard so many meters from the parcel's middle."""
     middle = (gap + 0.3) * np.array(way)
     return box(name, (*middle, 0.5), (0.6, 0.6, 1.0))
 

@@ -25,7 +25,7 @@ HIT, HALF = 120, 4
 
 @pytest.fixture(scope="module")
 def frames():
-    """Frames (T, d) of one who stands, and near the hit goes and turns while the left hand rises."""
+    """Frames (T, d) of a character that stands, and near the hit goes and turns while the left hand rises."""
     positions = stand(4.0).clip.world()[0].astype(float)
     out = to_frames(positions, root_track(positions, 60.0), np.ones((len(positions), 4)))
     near = slice(HIT - 20, HIT + 20)

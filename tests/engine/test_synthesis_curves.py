@@ -73,7 +73,7 @@ def footsteps():
 def line(
     speed, seconds: float = 4.0, *, fps: float = 30.0, length: float = 50.0, bend: float = 0.0, facing=0.0
 ) -> Shot:
-    """A shot along x; `bend` moves the curve aside around 3 m, by that many metres."""
+    """A shot along x; `bend` moves the curve aside around 3 m, by that many meters."""
     frames = round(seconds * fps) + 1
     x = np.linspace(0, length, 2001)
     points = np.stack((x, bend * np.exp(-(((x - 3) / 0.7) ** 2)), 0 * x), axis=1)
@@ -163,7 +163,7 @@ def test_planted_feet_stand_on_the_ground(sliding):
     np.testing.assert_allclose(MODEL_SKELETON.positions(places[0, :, 0], turned[0]), places[0], atol=1e-6)
 
 
-def test_planting_does_not_jerk(sliding):
+def test_the_foot_lock_does_not_jerk(sliding):
     hips, rotations, contacts = sliding
     before = np.abs(np.diff(MODEL_SKELETON.positions(hips[0], rotations[0]), 2, axis=0)).max()
     after = np.abs(np.diff(plant_feet(hips, rotations, contacts)[0][0], 2, axis=0)).max()

@@ -122,7 +122,7 @@ def test_only_plain_walks_of_other_performers_are_learned(data, tmp_path: Path):
 
 
 def punching():
-    """Places (T, J, 3) of one who stands and twice sends the left hand forward."""
+    """Places (T, J, 3) of a character that stands and twice sends the left hand forward."""
     positions = stand(4.0).clip.world()[0].astype(float)
     time = np.arange(len(positions))
     hand = MODEL_SKELETON.index("LeftHand")

@@ -217,14 +217,14 @@ def test_mirrored_features_are_the_mirror_image_of_the_features() -> None:
         ("crouch", {"speed": 0.6, "hips": 0.75}),
     ],
 )
-def test_each_kind_of_locomotion_is_recognised(kind: str, options: dict[str, Any]) -> None:
+def test_each_kind_of_locomotion_is_recognized(kind: str, options: dict[str, Any]) -> None:
     options = dict(options)
     performance = perform(options.pop("speed"), 6.0, **options)
     kinds = extract(prepare(performance.clip)).kind
     assert (kinds == KINDS.index(kind)).mean() > 0.9
 
 
-def test_starting_and_stopping_are_recognised() -> None:
+def test_starting_and_stopping_are_recognized() -> None:
     speed = ramp(9, (3, 0), (3.8, 1), (5.5, 1), (6.3, 0))
     kinds = extract(prepare(perform(speed, 9, stepping=(3, 6.5)).clip)).kind
     names = {KINDS[k] for k in kinds}
@@ -274,7 +274,7 @@ def data(folder: Path) -> DataSet:
     return build(folder)
 
 
-def test_a_data_set_is_normalised_and_leaves_out_what_is_no_locomotion(data: DataSet) -> None:
+def test_a_data_set_is_normalized_and_leaves_out_what_is_no_locomotion(data: DataSet) -> None:
     assert sorted(data.clips) == ["idle", "run", "walk"]
     x = (data.train.x - data.x_mean) / data.x_scale
     y = (data.train.y - data.y_mean) / data.y_scale

@@ -42,7 +42,7 @@ from .rollouts import (
 TOUCH = 0.01
 """Meters of depth that are a touch."""
 GENTLE, BRISK = 4.0, 40.0
-"""m/s2 that a trunk that sways, and a foot or hand that is moved aside on its way, may have on top of its own."""
+"""Largest added acceleration in m/s^2 of a swaying trunk, and of a foot or hand that is moved aside on its way."""
 LEFT_FOOT = MODEL_SKELETON.index("LeftFoot")
 
 

@@ -78,7 +78,7 @@ def wrap(obj, **options):
     return bpy.ops.nsm.wrap_collider(role="obstacle", **options)
 
 
-def bevelled_curve():
+def beveled_curve():
     data = bpy.data.curves.new("Thing", "CURVE")
     data.dimensions, data.bevel_depth = "3D", 0.2
     points = data.splines.new("POLY").points

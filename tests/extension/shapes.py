@@ -31,7 +31,7 @@ def box(size: float = 2.0, name: str = "Thing") -> bpy.types.Object:
 
 
 def chair(name: str = "Chair") -> bpy.types.Object:
-    """A chair 45 cm high with its back to +Y, so that one sits facing -Y."""
+    """A chair 45 cm high with its back to +Y, so that a sitter faces -Y."""
     legs = [((x, y, 0.0), (x + 0.04, y + 0.04, 0.41)) for x in (-0.24, 0.2) for y in (-0.24, 0.2)]
     seat, back = ((-0.24, -0.24, 0.41), (0.24, 0.24, 0.45)), ((-0.24, 0.2, 0.45), (0.24, 0.24, 0.95))
     return boxes(*legs, seat, back, name=name)

@@ -101,7 +101,7 @@ def test_bind_again_keeps_the_rows_that_were_chosen_by_hand(rig, capfd):
 
 def test_joints_are_listed_without_proposals_and_bind_completes_what_was_chosen(rig):
     bpy.ops.nsm.unbind()
-    bpy.ops.nsm.bind(by_hand=True)
+    bpy.ops.nsm.bind(manual=True)
     assert not bones(rig)
     assert {"Hips", "LeftFoot", "Head"} <= set(rig.nsm.binding.matches.keys())
     rig.nsm.binding.matches["Head"].bone = "mixamorig:Neck"

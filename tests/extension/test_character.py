@@ -62,7 +62,7 @@ def test_it_stands_on_the_ground_at_the_cursor_and_is_175_cm_tall():
     assert rig.location == Vector((2.0, -1.0, 0.5))
 
 
-def test_it_is_175_cm_tall_in_a_scene_in_centimetres():
+def test_it_is_175_cm_tall_in_a_scene_in_centimeters():
     bpy.context.scene.unit_settings.scale_length = 0.01
     _, body = add()
     bpy.context.view_layer.update()

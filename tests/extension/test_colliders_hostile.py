@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from .odd_objects import (
-    bevelled_curve,
+    beveled_curve,
     box,
     changes,
     collection,
@@ -26,10 +26,10 @@ from .odd_objects import (
 from .snapshot import snapshot
 
 NEAR = 0.1
-"""Metres: two voxels and a half."""
+"""Meters: two voxels and a half."""
 
 
-# Handled: each makes a scene and returns the object, and the low and high corner of its shape in world metres.
+# Handled: each makes a scene and returns the object, and the low and high corner of its shape in world meters.
 
 
 def _plain():
@@ -379,7 +379,7 @@ def _hidden():
     return obj, [-1, -1, -1], [5, 1, 1]
 
 
-def _centimetres():
+def _centimeters():
     bpy.context.scene.unit_settings.scale_length = 0.01
     return box(size=200, at=(300, 0, 0)), [2, -1, -1], [4, 1, 1]
 
@@ -452,14 +452,14 @@ HANDLED = [
     _vertex_instances,
     _particle_instances,
     _node_instances,
-    bevelled_curve,
+    beveled_curve,
     text,
     _metaball,
     _surface,
     _empty_with_children,
     _grandchildren,
     _hidden,
-    _centimetres,
+    _centimeters,
     _no_units,
     _odd_name,
     _in_two_scenes,

@@ -8,7 +8,7 @@ import math
 import bpy
 import pytest
 
-from .odd_objects import bevelled_curve, box, changes, instance, link, mesh, node_group, parent, text, wrap
+from .odd_objects import beveled_curve, box, changes, instance, link, mesh, node_group, parent, text, wrap
 from .snapshot import snapshot
 
 # Refused: each makes a scene and returns the object to wrap; beside it a part of the sentence that it gets.
@@ -44,7 +44,7 @@ def _scaled_by_a_million():
     return obj
 
 
-def _a_million_metres():
+def _a_million_meters():
     return box(size=1e6)
 
 
@@ -116,7 +116,7 @@ def _empty():
 
 
 def _thin_curve():
-    obj, _, _ = bevelled_curve()
+    obj, _, _ = beveled_curve()
     obj.data.bevel_depth = 0
     return obj
 
@@ -192,7 +192,7 @@ REFUSED = [
     (_not_a_number, "'Thing': Some of the mesh's vertices have no finite place"),
     (_infinite, "too large"),
     (_scaled_by_a_million, "too large"),
-    (_a_million_metres, "too large"),
+    (_a_million_meters, "too large"),
     (_a_vertex_far_away, "too large"),
     (_no_scale, "'Thing' has a scale of zero"),
     (_no_height, "'Thing' has a scale of zero"),

@@ -43,19 +43,19 @@ def edited_contacts(extension_module, rig):
 
 
 def test_detected_contacts_become_markers_and_come_back(walker):
-    assert not bpy.ops.nsm.clear_contact_markers.poll()
-    assert bpy.ops.nsm.contacts_to_markers() == {"FINISHED"}
+    assert not bpy.ops.nsm.read_contact_markers.poll()
+    assert bpy.ops.nsm.create_contact_markers() == {"FINISHED"}
     before = listed(walker)
     downs = markers("L heel down: Rig")
     assert [frame for frame, _ in downs] == [first for joint, first, _ in before if joint == "LeftFoot"]
     assert "Contacts are those of the timeline's markers." in drawn("NSM_PT_contacts")
-    assert bpy.ops.nsm.clear_contact_markers() == {"FINISHED"}
+    assert bpy.ops.nsm.read_contact_markers() == {"FINISHED"}
     assert not markers()
     assert sorted(listed(walker)) == sorted(before)
 
 
 def test_an_edit_takes_the_contacts_from_dragged_markers(walker, extension_module):
-    bpy.ops.nsm.contacts_to_markers()
+    bpy.ops.nsm.create_contact_markers()
     scene = bpy.context.scene
     for marker in [m for m in scene.timeline_markers if m.name.startswith("R toe")]:
         scene.timeline_markers.remove(marker)
@@ -77,12 +77,12 @@ def test_markers_of_others_are_left_alone(walker, engine):
     for frame, name in own:
         scene.timeline_markers.new(name, frame=frame)
     before = snapshot()
-    bpy.ops.nsm.contacts_to_markers()
-    bpy.ops.nsm.contacts_to_markers()  # in place of the first ones
+    bpy.ops.nsm.create_contact_markers()
+    bpy.ops.nsm.create_contact_markers()  # in place of the first ones
     names = [name for _, name in markers()]
     assert len(names) == 2 * len(walker.nsm.manifold.edit.contacts) + len(own)
     walker.name = "Renamed"
-    bpy.ops.nsm.clear_contact_markers()
+    bpy.ops.nsm.read_contact_markers()
     walker.name = "Rig"
     assert markers() == own
     bpy.ops.nsm.clear_contacts()
@@ -91,13 +91,13 @@ def test_markers_of_others_are_left_alone(walker, engine):
 
 
 def test_a_copied_character_has_markers_of_its_own(walker):
-    bpy.ops.nsm.contacts_to_markers()
+    bpy.ops.nsm.create_contact_markers()
     first = markers()
     twin = walker.copy()
     twin.data = walker.data.copy()
     bpy.context.scene.collection.objects.link(twin)
     bpy.context.view_layer.objects.active = twin
-    bpy.ops.nsm.contacts_to_markers()
+    bpy.ops.nsm.create_contact_markers()
     assert len(markers()) == 2 * len(first)
-    bpy.ops.nsm.clear_contact_markers()
+    bpy.ops.nsm.read_contact_markers()
     assert markers() == first

@@ -29,7 +29,7 @@ def hips(rig, frame):
 
 def test_a_synthesis_writes_one_new_action_that_follows_the_curve(engine, extension_module):
     rig, _ = build.shot(engine, frames=60)
-    assert bpy.ops.nsm.synthesise() == {"FINISHED"}
+    assert bpy.ops.nsm.synthesize() == {"FINISHED"}
     (action,) = bpy.data.actions
     assert rig.animation_data.action == action
     for curve in extension_module("scene.actions").of(rig):
@@ -82,7 +82,7 @@ def wait(handler):
 
 def test_live_synthesis_follows_a_curve_that_changes(engine, live):
     rig, way = build.shot(engine, frames=60)
-    bpy.ops.nsm.synthesise()
+    bpy.ops.nsm.synthesize()
     assert not live.running()
     bpy.ops.nsm.live_synthesis()
     (handler,) = live._handlers()
@@ -106,11 +106,11 @@ def test_live_synthesis_follows_its_ground(engine, live, change):
     ground = ramp()
     other = ramp()
     rig.nsm.manifold.synthesis.ground = ground
-    bpy.ops.nsm.synthesise()
+    bpy.ops.nsm.synthesize()
     bpy.ops.nsm.live_synthesis()
     (handler,) = live._handlers()
     before = hips(rig, 30)
-    other.location.z = 3  # nobody walks on it
+    other.location.z = 3  # no character walks on it
     bpy.context.view_layer.update()
     assert not bpy.app.timers.is_registered(handler._timer)
     if change == "moved":
@@ -129,7 +129,7 @@ def test_live_synthesis_follows_its_ground(engine, live, change):
     assert rig.animation_data.action.name == keys  # nothing has changed since
 
 
-def test_live_synthesis_leaves_characters_that_were_not_synthesised(engine, live):
+def test_live_synthesis_leaves_characters_that_were_not_synthesized(engine, live):
     rig, way = build.shot(engine)
     bpy.ops.nsm.bake()
     action = rig.animation_data.action
@@ -179,7 +179,7 @@ def way_start(way):
 
 def test_a_crowd_has_a_character_for_each_selected_curve(crowd_scene):
     rig, ways = crowd_scene
-    assert bpy.ops.nsm.synthesise_crowd() == {"FINISHED"}
+    assert bpy.ops.nsm.synthesize_crowd() == {"FINISHED"}
     characters = [obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE"]
     assert len(characters) == 3
     assert {obj.nsm.path for obj in characters} == set(ways)
@@ -210,7 +210,7 @@ def test_an_exception_in_a_crowd_leaves_everything_as_it_was(crowd_scene, extens
     before = snapshot()
     monkeypatch.setattr(extension_module("scene.measure"), "_fill_in", lambda *_: 1 / 0)
     with pytest.raises(RuntimeError, match="division by zero"):
-        bpy.ops.nsm.synthesise_crowd()
+        bpy.ops.nsm.synthesize_crowd()
     assert difference(before, snapshot()) == {}
     capfd.readouterr()
 
@@ -218,15 +218,15 @@ def test_an_exception_in_a_crowd_leaves_everything_as_it_was(crowd_scene, extens
 def test_a_crowd_without_curves_or_characters_says_what_is_missing(engine):
     rig, way = build.shot(engine)
     select(rig)
-    assert not bpy.ops.nsm.synthesise_crowd.poll()
+    assert not bpy.ops.nsm.synthesize_crowd.poll()
     bpy.data.objects.remove(rig)
     select(way)
     with pytest.raises(RuntimeError, match="No character is there to copy"):
-        bpy.ops.nsm.synthesise_crowd()
+        bpy.ops.nsm.synthesize_crowd()
 
 
 def ramp():
-    """A mesh that rises by half a metre for each metre to -Y, above the floor."""
+    """A mesh that rises by half a meter for each meter to -Y, above the floor."""
     mesh = bpy.data.meshes.new("Ramp")
     mesh.from_pydata([(-9, 1, 0), (9, 1, 0), (9, -9, 5), (-9, -9, 5)], [], [(0, 1, 2, 3)])
     obj = bpy.data.objects.new("Ramp", mesh)
@@ -248,14 +248,14 @@ def test_heights_are_those_of_the_ground_or_of_the_curve(engine, extension_modul
 
 def test_a_synthesis_walks_on_its_ground(engine):
     rig, _ = build.shot(engine, frames=60)
-    flat = [place_on(rig, bpy.ops.nsm.synthesise, frame) for frame in (1, 60)]
+    flat = [place_on(rig, bpy.ops.nsm.synthesize, frame) for frame in (1, 60)]
     rig.nsm.manifold.synthesis.ground = ramp()
-    risen = [place_on(rig, bpy.ops.nsm.synthesise, frame) for frame in (1, 60)]
+    risen = [place_on(rig, bpy.ops.nsm.synthesize, frame) for frame in (1, 60)]
     for below, above in zip(flat, risen, strict=True):
         assert above[2] - below[2] == pytest.approx(0.5 * (1 - above[1]), abs=0.25)
     rig.nsm.manifold.synthesis.ground.data.clear_geometry()
     with pytest.raises(RuntimeError, match="'Ramp' has no surface"):
-        bpy.ops.nsm.synthesise()
+        bpy.ops.nsm.synthesize()
 
 
 def place_on(rig, operator, frame):

@@ -55,14 +55,14 @@ def test_the_demo_leaves_a_walking_character_its_restyled_walk_and_figures_of_bo
         < styled["restyle.style_in_the_end_of_the_distance.before"]
     )
     assert styled["rail.pins_cm_off.after"] < 1 < styled["rail.pins_cm_off.before"]
-    errands = json.loads((out / "report_room.json").read_text())
+    report = json.loads((out / "report_room.json").read_text())
     acts = (repository / "weights" / "nsm.safetensors").is_file()
-    assert len(errands["goals"]) == (5 if acts else 3)
-    assert all(goal["done"] is not None for goal in errands["goals"])
+    assert len(report["goals"]) == (5 if acts else 3)
+    assert all(goal["done"] is not None for goal in report["goals"])
     if not acts:
-        assert errands["goal_error_cm"] < 10
-        assert errands["goal_error_deg"] < 5
-    assert errands["foot_slide_cm_per_s"] < 2
+        assert report["goal_error_cm"] < 10
+        assert report["goal_error_deg"] < 5
+    assert report["foot_slide_cm_per_s"] < 2
     bpy.ops.import_scene.fbx(filepath=str(out / "demo.fbx"), anim_offset=0.0)
     rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
     places = []

@@ -30,7 +30,7 @@ def beside_the_hand(rig, offset):
     return np.add(rig.matrix_world @ rig.pose.bones["RightHand"].head, offset)
 
 
-def test_a_hand_that_stays_short_of_its_pin_is_a_warning_with_the_centimetres(walking, capfd):
+def test_a_hand_that_stays_short_of_its_pin_is_a_warning_with_the_centimeters(walking, capfd):
     rig, rail = walking
     rail.location = beside_the_hand(rig, (0, 0.8, 0.6))
     assert bpy.ops.nsm.edit_motion() == {"FINISHED"}

@@ -124,16 +124,16 @@ def test_other_objects_stay_out(character, tmp_path):
     assert len(meshes) == 1
 
 
-def test_unity_gets_metres_and_no_scaled_objects(character, tmp_path):
+def test_unity_gets_meters_and_no_scaled_objects(character, tmp_path):
     rig, (mesh,) = read(export(tmp_path / "walk.fbx", "UNITY"))
     assert tuple(rig.scale) == pytest.approx((1, 1, 1), abs=1e-5)
     assert tuple(mesh.scale) == pytest.approx((1, 1, 1), abs=1e-5)
     assert rig.data.bones["LeftLeg"].length == pytest.approx(character.data.bones["LeftLeg"].length, rel=1e-4)
 
 
-def test_unreal_gets_centimetres_below_a_root_without_scale(character, tmp_path):
+def test_unreal_gets_centimeters_below_a_root_without_scale(character, tmp_path):
     rig, (mesh,) = read(export(tmp_path / "walk.fbx", "UNREAL"))
-    # The importer turns the file's centimetres into an object scale: 0.01 here is 1 in the file.
+    # The importer turns the file's centimeters into an object scale: 0.01 here is 1 in the file.
     assert rig.name == "root"
     assert tuple(rig.scale) == pytest.approx((0.01, 0.01, 0.01), rel=1e-4)
     assert tuple(mesh.scale) == pytest.approx((1, 1, 1), abs=1e-4)

@@ -41,7 +41,7 @@ def cushion(sofa, x):
 
 
 def shot(extension_module, rig):
-    return extension_module("scene.errands").gather(bpy.context, rig).shot
+    return extension_module("scene.gather_keys").gather(bpy.context, rig).shot
 
 
 def test_a_goal_counts_as_moved_only_when_it_was(sitter, sofa, extension_module):

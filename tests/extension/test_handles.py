@@ -41,7 +41,7 @@ def empties(obj):
     return {child["nsm_handle"]: child for child in obj.children if "nsm_handle" in child}
 
 
-def test_a_chair_is_recognised_and_gets_a_seat_that_faces_away_from_its_back(gathered):
+def test_a_chair_is_recognized_and_gets_a_seat_that_faces_away_from_its_back(gathered):
     obj = chair()
     select(obj)
     bpy.ops.nsm.wrap_collider()
@@ -55,7 +55,7 @@ def test_a_chair_is_recognised_and_gets_a_seat_that_faces_away_from_its_back(gat
     assert (empty.parent, empty.type, empty.name) == (obj, "EMPTY", "Chair Seat")
 
 
-def test_a_turned_and_scaled_chair_has_its_seat_in_metres_in_its_own_frame(gathered):
+def test_a_turned_and_scaled_chair_has_its_seat_in_meters_in_its_own_frame(gathered):
     obj = chair()
     obj.rotation_euler.z, obj.scale, obj.location = 2.0, (2, 1, 1), (5, 5, 1)
     seat = gathered(wrap(obj, "seat"))
@@ -166,7 +166,7 @@ def test_moving_a_hand_turns_the_carrier(gathered):
     obj = wrap(boxes(((-0.2, -0.15, 0), (0.2, 0.15, 0.3))), "carryable")
     left, right = empties(obj)["left"], empties(obj)["right"]
     left.location, right.location = (0, 0.15, 0.15), (0, -0.15, 0.15)
-    # With the left hand at +Y and the right one at -Y, one stands at -X and looks along +X.
+    # With the left hand at +Y and the right one at -Y, the character stands at -X and looks along +X.
     assert gathered(obj).facing == pytest.approx([-1, 0, 0], abs=1e-4)
 
 

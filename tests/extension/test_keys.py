@@ -34,7 +34,7 @@ def keyframes(extension_module):
 @pytest.fixture
 def gathered(extension_module):
     """A function that gives the action keys as the engine gets them."""
-    module = extension_module("scene.errands")
+    module = extension_module("scene.gather_keys")
     return lambda rig: module.gather(bpy.context, rig).shot.keys
 
 
@@ -197,11 +197,11 @@ def test_characters_that_share_their_data_share_no_keyframes(rig, keyframes):
 
 def test_jumping_goes_to_the_frame(rig):
     bpy.ops.nsm.add_action_key(goal="A", frame=33)
-    bpy.ops.nsm.jump_to_action_key()
+    bpy.ops.nsm.go_to_action_key()
     assert bpy.context.scene.frame_current == 33
     bpy.ops.nsm.add_action_key(goal="A")
     with pytest.raises(RuntimeError, match="bake once"):
-        bpy.ops.nsm.jump_to_action_key()
+        bpy.ops.nsm.go_to_action_key()
 
 
 def test_the_goal_of_a_key_is_selected(rig):
@@ -280,8 +280,8 @@ def test_the_panel_shows_the_list_and_what_is_wrong_with_the_chosen_key(rig):
     assert "+ adds a walk to the selected goal." in drawn("NSM_PT_action_keys")
     bpy.ops.nsm.add_action_key(goal="A", frame=10)
     bpy.ops.nsm.add_action_key(action="sit", goal="B")
-    assert {"Walk A", "10", "Sit B", "then", "Check", "Show Routes"} <= set(drawn("NSM_PT_action_keys"))
-    rig.nsm.keys[1].problem = "There is no seat at this goal, so nobody can sit down there; choose another one."
+    assert {"Walk A", "10", "Sit B", "After Previous", "Check", "Show Routes"} <= set(drawn("NSM_PT_action_keys"))
+    rig.nsm.keys[1].problem = "There is no seat at this goal, so sitting down there is impossible; choose another."
     shown = " ".join(drawn("NSM_PT_action_keys"))
     assert rig.nsm.keys[1].problem in shown
     assert "Bakes 2 action keys." in drawn("NSM_PT_bake")

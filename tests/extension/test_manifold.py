@@ -12,7 +12,7 @@ from . import build
 from .layouts import drawn
 from .snapshot import difference, snapshot
 
-MILLIMETRE = 1e-3
+MILLIMETER = 1e-3
 
 
 @pytest.fixture
@@ -37,10 +37,10 @@ def baked(engine, extension_module):
 
 
 def largest_difference(recording, rig, motion):
-    """Millimetres between joints and degrees between rotations of a character's animation and a motion."""
+    """Millimeters between joints and degrees between rotations of a character's animation and a motion."""
     found = recording.record(bpy.context, rig).motion
     assert len(found) == len(motion)
-    apart = np.linalg.norm(found.positions - motion.positions, axis=-1).max() / MILLIMETRE
+    apart = np.linalg.norm(found.positions - motion.positions, axis=-1).max() / MILLIMETER
     dots = np.clip(np.abs((found.rotations.astype(np.float64) * motion.rotations).sum(-1)), 0, 1)
     return apart, np.degrees(2 * np.arccos(dots)).max()
 
@@ -73,7 +73,7 @@ def _without_inherited_rotation(rig):
         rig.data.bones[name].use_inherit_rotation = False
 
 
-def _in_centimetres(rig):
+def _in_centimeters(rig):
     rig.data.transform(Matrix.Scale(100, 4))
     rig.scale = (0.01,) * 3
 
@@ -95,7 +95,7 @@ def _on_a_moving_parent(rig):
         _eulers,
         _below_a_posed_root_bone,
         _without_inherited_rotation,
-        _in_centimetres,
+        _in_centimeters,
         _on_a_moving_parent,
     ],
 )
@@ -136,7 +136,7 @@ def test_the_frames_are_those_of_the_action_or_of_the_custom_range(baked, record
     settings = bpy.context.scene.nsm
     settings.use_custom_range, settings.frame_start, settings.frame_end = True, 11, 20
     found = recording.record(bpy.context, rig).motion
-    assert np.abs(found.positions - motion.positions[10:20]).max() < 0.5 * MILLIMETRE
+    assert np.abs(found.positions - motion.positions[10:20]).max() < 0.5 * MILLIMETER
 
 
 def test_an_armature_without_animation_is_refused(engine, recording):

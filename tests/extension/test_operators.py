@@ -112,7 +112,7 @@ def test_the_biases_and_the_loop_arrive_in_the_shot(engine, gather):
 
 @pytest.mark.parametrize("kind", ["POLY", "BEZIER", "NURBS"])
 @pytest.mark.parametrize("cyclic", [False, True])
-def test_curves_of_every_kind_are_walked_in_world_metres(polyline, kind, cyclic):
+def test_curves_of_every_kind_are_walked_in_world_meters(polyline, kind, cyclic):
     points = [(0, 0, 0), (1, 2, 0), (3, 2, 0.5), (4, 0, 0), (6, 1, 0)]
     way = build.curve(points, kind)
     way.data.splines[0].use_cyclic_u = cyclic

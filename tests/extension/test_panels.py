@@ -73,9 +73,9 @@ def test_a_character_without_a_path_is_asked_for_one(engine):
 def test_a_path_shows_what_can_be_keyed(engine):
     _, way = build.shot(engine)
     assert {"Speed (m/s)", "Gait", "Facing", "Speed by Radius"} <= set(drawn("Path"))
-    assert "Walk Round Again" not in drawn("Path")
+    assert "Loop" not in drawn("Path")
     way.data.splines[0].use_cyclic_u = True
-    assert "Walk Round Again" in drawn("Path")
+    assert "Loop" in drawn("Path")
     assert drawn("Following") == ["Position", "Direction"]
     bpy.context.scene.nsm.use_custom_range = True
     controllers = ("Automatic", "PFNN", "NSM")

@@ -75,7 +75,7 @@ def test_a_bake_ends_in_the_pose_of_an_action(rig):
         bone.rotation_quaternion = (1, 0, 0, 0)
     before = [tuple(bone.rotation_quaternion) for bone in rig.pose.bones]
     settings = rig.nsm.binding
-    settings.end, settings.end_action, settings.blend_out = "ACTION", action, 10
+    settings.end_pose, settings.end_pose_action, settings.blend_out = "ACTION", action, 10
     bpy.ops.nsm.bake()
     assert largest_angle(directions(rig, FRAMES), posed) < 1.0
     assert largest_angle(directions(rig, FRAMES - 12), posed) > 20
@@ -86,16 +86,16 @@ def test_a_bake_ends_in_the_pose_of_an_action(rig):
 def test_a_bake_ends_in_the_pose_that_was_shown(rig):
     strike_a_pose(rig)
     posed = directions(rig, 1)
-    rig.nsm.binding.end = "POSE"
+    rig.nsm.binding.end_pose = "POSE"
     bpy.ops.nsm.bake()
     assert largest_angle(directions(rig, FRAMES), posed) < 1.0
 
 
 @pytest.mark.parametrize("begin", ["REST", "POSE"])
-def test_one_begins_where_the_object_or_the_pose_stands_and_as_it_faces(rig, extension_module, begin):
+def test_the_motion_begins_where_the_object_or_the_pose_stands_and_as_it_faces(rig, extension_module, begin):
     armatures = extension_module("scene.armatures")
     rig.location, rig.rotation_euler = (1, 2, 0.5), (0, 0, 1.2)
-    rig.nsm.binding.begin = begin
+    rig.nsm.binding.start_pose = begin
     if begin == "POSE":
         rig.pose.bones["pelvis"].location = (0, 0, 0)
         rig.location = (0, 0, 0.5)
@@ -125,7 +125,7 @@ def walk(rig, extension_module, tmp_path) -> tuple[Path, object]:
 
 
 def apart(read, made) -> float:
-    """Largest distance in metres of joints, once both begin at the same place facing the same way."""
+    """Largest distance in meters of joints, once both begin at the same place facing the same way."""
     out = []
     for motion in (read, made):
         places = motion.positions - motion.positions[0, 0] * [1, 1, 0]

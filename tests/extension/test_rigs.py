@@ -184,7 +184,7 @@ def test_rigifys_legs_and_arms_are_keyed_by_their_ik_controls_by_choice(engine, 
         for limb, far in (("foot", 0.001), ("hand", 0.001), ("shin", 0.005), ("forearm", 0.005)):
             (place,) = heads(rig, frame, [f"ORG-{limb}.L"])
             assert np.linalg.norm(place - places[f"{limb}_fk.L"][frame - 1]) < far
-    # The other controls hold the same pose: one may switch at any frame, and what is read back is what was baked.
+    # The other controls hold the same pose: an animator may switch at any frame, and what is read back was baked.
     for frame in (5, 20):
         bpy.context.scene.frame_set(frame)
         for limb in ("foot", "hand", "shin", "forearm"):

@@ -330,7 +330,7 @@ def _locked_object(rig):
 
 
 def _no_end_pose(rig):
-    rig.nsm.binding.end = "ACTION"
+    rig.nsm.binding.end_pose = "ACTION"
 
 
 def _edit_mode(rig):

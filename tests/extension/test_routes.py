@@ -34,12 +34,12 @@ def polyline(extension_module):
 @pytest.fixture
 def gathered(extension_module):
     """A function that gives the action keys as the engine gets them."""
-    module = extension_module("scene.errands")
+    module = extension_module("scene.gather_keys")
     return lambda rig: module.gather(bpy.context, rig).shot.keys
 
 
 def distance_from_wall(points: np.ndarray) -> float:
-    """Metres between the nearest of places and the wall, on the ground."""
+    """Meters between the nearest of places and the wall, on the ground."""
     apart = np.maximum(np.abs(points[:, :2] - (0.4, -2)) - (1.2, 0.1), 0)
     return float(np.linalg.norm(apart, axis=1).min())
 
@@ -56,7 +56,7 @@ def test_a_route_leads_round_the_wall_as_a_curve(rig, polyline):
     ("location", "scale", "told"),
     [((-5.25, -2, 1), (8, 0.2, 2), "key 1 goes sideways"), ((-4.8, -2, 1.9), (8, 0.2, 1), "key 1 crouches")],
 )
-def test_where_one_crouches_or_goes_sideways_is_told(rig, capfd, location, scale, told):
+def test_where_the_character_crouches_or_goes_sideways_is_told(rig, capfd, location, scale, told):
     """The only way past the wall leads through a gap, or under a beam."""
     for where, size in ((location, scale), ((5.5, -2, 1), (8, 0.2, 2))):
         bpy.ops.mesh.primitive_cube_add(size=1, location=where, scale=size)

@@ -134,8 +134,8 @@ def test_another_baked_character_is_walked_round(engine, extension_module):
     rig = build.armature(engine)
     bpy.ops.nsm.add_goal(name="Behind", location=(0, -3, 0), attach=False)
     bpy.ops.nsm.add_action_key(action="walk", goal="Behind")
-    gather = extension_module("scene.errands").gather
-    assert gather(bpy.context, rig).shot.colliders == [], "who is not baked is nobody's obstacle"
+    gather = extension_module("scene.gather_keys").gather
+    assert gather(bpy.context, rig).shot.colliders == [], "a character without a bake is no obstacle"
     bpy.context.view_layer.objects.active = other
     bpy.ops.nsm.bake()
     bpy.context.view_layer.objects.active = rig
@@ -162,9 +162,9 @@ def test_a_character_of_another_size_is_an_obstacle_of_its_own_size(engine, exte
     rig.location = (3, 3, 0)
     bpy.ops.nsm.add_action_key(action="idle", goal="")
     rig.scale = (2, 2, 2)
-    found = extension_module("scene.errands").gather(bpy.context, rig).shot.colliders
+    found = extension_module("scene.gather_keys").gather(bpy.context, rig).shot.colliders
     top = max(thing.poses[0, 2] + thing.cuboids.half[0].max() for thing in found)
-    assert 0.35 < top < 0.5, "half as large as a person, seen by one who is twice as large"
+    assert 0.35 < top < 0.5, "half as large as a person, seen by a character twice as large"
     trunk = next(thing for thing in found if "Hips" in thing.name)
     assert len(trunk.poses) == 40
 

@@ -22,13 +22,13 @@ from .snapshot import difference, snapshot
 @pytest.fixture
 def gathered(extension_module):
     """A function that describes what a bake of an armature does."""
-    module = extension_module("scene.errands")
+    module = extension_module("scene.gather_keys")
     return lambda rig: module.gather_shot(bpy.context, rig).shot
 
 
 @pytest.fixture
 def rig(engine):
-    """A character that walks two metres round a box to A, and looks along +X there."""
+    """A character that walks two meters round a box to A, and looks along +X there."""
     scene = bpy.context.scene
     scene.render.fps, scene.frame_start, scene.frame_end = 30, 1, 220
     bpy.ops.mesh.primitive_cube_add(size=0.5, location=(0, -1.1, 0.25), calc_uvs=False)
@@ -173,7 +173,7 @@ def test_a_bake_walks_to_the_goal_and_tells_how_near_it_came(rig, tmp_path):
     (goal,) = told["goals"]
     assert (goal["goal"], goal["arrived"], goal["error_cm"]) == ("A", key.arrived, told["goal_error_cm"])
     assert any(marker.name == "At A" for marker in rig.animation_data.action.pose_markers)
-    bpy.ops.nsm.jump_to_action_key()
+    bpy.ops.nsm.go_to_action_key()
     assert bpy.context.scene.frame_current == 11
     bpy.ops.nsm.remove_bake()
     assert not rig.nsm.keys[0].was_baked

@@ -35,15 +35,15 @@ def test_a_strike_is_added_for_the_selected_target_at_the_current_frame(striker)
     rig, target = striker
     (strike,) = rig.nsm.manifold.strike.strikes
     assert (strike.target, strike.frame, strike.limb) == (target, 30, "RightHand")
-    assert "Synthesise Strikes" in drawn("NSM_PT_strike")
+    assert "Synthesize Strikes" in drawn("NSM_PT_strike")
     bpy.ops.nsm.remove_strike()
     assert not bpy.ops.nsm.remove_strike.poll()
-    assert not bpy.ops.nsm.synthesise_strike.poll()
+    assert not bpy.ops.nsm.synthesize_strike.poll()
 
 
 def test_the_hand_is_at_the_target_at_its_frame(striker):
     rig, target = striker
-    assert bpy.ops.nsm.synthesise_strike() == {"FINISHED"}
+    assert bpy.ops.nsm.synthesize_strike() == {"FINISHED"}
     assert np.linalg.norm(place_of(rig, "RightHand", 30) - target.location) < 0.01
     assert rig.nsm.report.rig_error_mm_max < 0.05
     assert rig.nsm.report.path_error_cm < 0  # no path was followed
@@ -84,14 +84,14 @@ def test_a_target_that_cannot_be_hit_is_named(striker):
     strike = rig.nsm.manifold.strike.strikes[0]
     strike.frame = 100
     with pytest.raises(RuntimeError, match="'Target' is to be hit at frame 100, outside of 1 to 60"):
-        bpy.ops.nsm.synthesise_strike()
+        bpy.ops.nsm.synthesize_strike()
     strike.frame, strike.target = 30, None
     with pytest.raises(RuntimeError, match="has no target"):
-        bpy.ops.nsm.synthesise_strike()
+        bpy.ops.nsm.synthesize_strike()
     strike.target, target.location.y = target, -5
     before = snapshot()
     with pytest.raises(RuntimeError, match="m away from the character"):
-        bpy.ops.nsm.synthesise_strike()
+        bpy.ops.nsm.synthesize_strike()
     assert difference(before, snapshot()) == {}
 
 

@@ -53,12 +53,12 @@ class Made:
 
 @pytest.fixture
 def job(extension_module, engine):
-    """A function that begins to write a bake in which things go along poses, name -> (F, 7) in world metres."""
-    errands, jobs = extension_module("scene.errands"), extension_module("operators.job")
+    """A function that begins to write a bake in which things go along poses, name -> (F, 7) in world meters."""
+    gather_keys, jobs = extension_module("scene.gather_keys"), extension_module("operators.job")
     module, model = extension_module("nsm_blender.motion.motion"), extension_module("nsm_blender.motion.skeleton")
 
     def begin(rig, **poses):
-        gathered = errands.gather_shot(bpy.context, rig)
+        gathered = gather_keys.gather_shot(bpy.context, rig)
         skeleton, count = model.MODEL_SKELETON, len(gathered.frames)
         places = skeleton.rest_positions() + np.array([0, 0, model.HIPS_HEIGHT])
         rotations = np.zeros((count, len(skeleton), 4), np.float32)
@@ -80,7 +80,7 @@ def job(extension_module, engine):
 @pytest.fixture
 def resting(extension_module):
     """A function that gives the poses (F or 1, 7) of colliders as a bake of `rig` would find them."""
-    module = extension_module("scene.errands")
+    module = extension_module("scene.gather_keys")
     return lambda rig: {thing.name: thing.poses for thing in module.gather_shot(bpy.context, rig).shot.colliders}
 
 
@@ -95,7 +95,7 @@ def carried(start: np.ndarray, turn: float = 2.0, lift: float = 0.5) -> np.ndarr
 
 
 def frame_of(obj: bpy.types.Object) -> np.ndarray:
-    """The pose (7,) of an object as Blender shows it now: place in metres, rotation without scale."""
+    """The pose (7,) of an object as Blender shows it now: place in meters, rotation without scale."""
     world = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world
     place, turn, _ = world.decompose()
     return np.array([*(place * bpy.context.scene.unit_settings.scale_length), *turn])
@@ -352,7 +352,7 @@ def test_what_the_next_bake_leaves_alone_stays_where_it_is_by_itself(rig, job, r
     assert_follows(box, np.array(places))
 
 
-def test_one_takes_what_another_has_put_down_and_each_can_be_baked_again(rig, job, resting, engine):
+def test_a_character_takes_what_another_has_put_down_and_each_can_be_baked_again(rig, job, resting, engine):
     box = bpy.data.objects["Box"]
     start = resting(rig)["Box"]
     first = carried(start[0])

@@ -26,21 +26,21 @@ _LOW = 0.35
 _ROOM_SECONDS, _LOW_SECONDS = 13.0, 8.0
 """Seconds that an episode in a room and one through a low opening last."""
 _FARTHEST = 4.0
-"""Metres beyond which a goal is reached along a route, by steering."""
+"""Meters beyond which a goal is reached along a route, by steering."""
 _SENT = 0.6
 """Share of the ways at whose end the place is the goal; on the others the character is steered all along."""
 _FELT = 2.5
-"""Metres from the way within which things are kept, since farther ones are not sensed."""
+"""Meters from the way within which things are kept, since farther ones are not sensed."""
 _CROWN = 0.24
-"""Metres from the head joint to the crown."""
+"""Meters from the head joint to the crown."""
 _ABOVE_CROWN = (0.04, 0.2)
-"""Metres of free height above the crown of the crouching character in an opening, from the least to the most."""
+"""Meters of free height above the crown of the crouching character in an opening, from the least to the most."""
 _BESIDE = (0.34, 0.8)
-"""Metres from the way to the posts of an opening, from the least to the most."""
+"""Meters from the way to the posts of an opening, from the least to the most."""
 _THICK = (0.08, 0.25)
-"""Metres that the beam over an opening is thick, from the least to the most."""
+"""Meters that the beam over an opening is thick, from the least to the most."""
 _WALL = (0.05, 1.2)
-"""Metres of wall beside an opening; little of it makes the opening a beam between two posts."""
+"""Meters of wall beside an opening; little of it makes the opening a beam between two posts."""
 _HEAD = MODEL_SKELETON.index("Head")
 
 
@@ -91,7 +91,7 @@ def _errands(room: Room, rng: np.random.Generator, name: str) -> Shot:
 
 
 def _sent(goals: Goals, track: Track, outcome: Outcome) -> Goals:
-    """With the place as the goal on the last metres before it, and while the character stands there."""
+    """With the place as the goal on the last meters before it, and while the character stands there."""
     if outcome.arrived is None or outcome.set_off is None:
         return goals
     root = track.root()

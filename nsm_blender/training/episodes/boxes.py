@@ -16,18 +16,18 @@ from ...motion.rotations import from_yaw, rotate
 BOXES = ("box", "crate", "sack", "drum")
 SUPPORTS = ("table", "desk", "shelf", "cupboard", "platform", "step")
 _LOWEST, HIGHEST = 0.2, 1.15
-"""Metres between which the tops are that things are taken from and put on."""
+"""Meters between which the tops are that things are taken from and put on."""
 _WIDTHS = (0.2, 0.62)
-"""Metres between the palms, from the narrowest box to the widest."""
+"""Meters between the palms, from the narrowest box to the widest."""
 _BACK = (-0.02, 0.05)
-"""Metres by which the box stands back from the support's edge, from the least to the most."""
+"""Meters by which the box stands back from the support's edge, from the least to the most."""
 _SQUARE = 0.999
 """Share of a unit facing along one axis from which the facing counts as square, since cuboids of round things are
 turned by right angles only."""
 _ASIDE, _HAND_ROOM = 0.15, 0.12
-"""Metres that the box is off the middle of a wide top at most, and metres that each hand needs beside it."""
+"""Meters that the box is off the middle of a wide top at most, and meters that each hand needs beside it."""
 _ABOVE = 0.1
-"""Metres of room that a box needs above it to be lifted."""
+"""Meters of room that a box needs above it to be lifted."""
 _TRIES = 12
 """Attempts to find a support for a box before the episode is given up."""
 
@@ -36,8 +36,8 @@ _TRIES = 12
 class Box:
     """A thing to carry.
 
-    cuboids: its frame's origin is the middle between the palms, the carrier is at +Y. width: metres between the
-    palms. bottom: metres from the palms down to its underside. near: from the palms towards the carrier to its
+    cuboids: its frame's origin is the middle between the palms, the carrier is at +Y. width: meters between the
+    palms. bottom: meters from the palms down to its underside. near: from the palms towards the carrier to its
     nearest point. handles: how it is held, in its frame.
     """
 
@@ -51,7 +51,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """What a box stands on. top: metres of height, edge: y of its edge towards the carrier."""
+    """What a box stands on. top: meters of height, edge: y of its edge towards the carrier."""
 
     collider: Collider
     top: float

@@ -23,21 +23,21 @@ from .track import Track, joined
 _SUPPORTED = 0.65
 """Share of the boxes that do not lie on the floor."""
 _STANDING_ABOVE = 0.72
-"""Height of the palms in metres above which a box is taken standing."""
+"""Height of the palms in meters above which a box is taken standing."""
 _TOES_OFF = (0.07, 0.12)
-"""Metres from the balls of the feet to what is in front of them, from the least to the most."""
+"""Meters from the balls of the feet to what is in front of them, from the least to the most."""
 _FARTHEST_GOAL = 3.5
-"""Metres beyond which a place is reached along a route, by steering."""
+"""Meters beyond which a place is reached along a route, by steering."""
 _GOING = 0.75
 """Share of the episodes that begin with an approach, and of those that end with a way on."""
 _FAR = 1.2
-"""Least length in metres of such an approach or way on."""
+"""Least length in meters of such an approach or way on."""
 _AS_RECORDED = 0.3
 """Share of the episodes in which a box that was told is lifted where it was, where any was told."""
 _OFF_FACES = 0.01
-"""Metres that the palms may be off the faces of the box in a good episode."""
+"""Meters that the palms may be off the faces of the box in a good episode."""
 _INSET = 0.02
-"""Metres inside the faces of a box at which its points are tested for being in something."""
+"""Meters inside the faces of a box at which its points are tested for being in something."""
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _KNEES = MODEL_SKELETON.indices(["LeftLeg", "RightLeg"])
 _HAND_COLUMNS = [CONTACTS.index("LeftHand") - 2, CONTACTS.index("RightHand") - 2]
@@ -61,7 +61,7 @@ def carry_episode(pool: Pool, lifts: Sequence[Lift], rng: np.random.Generator, n
 def _with_box(
     pool: Pool, lift: Lift, box: Box, support: Support | None, height: float, rng: np.random.Generator, name: str
 ) -> Episode | Fault:
-    """An episode from a template with a box whose palms are at `height` metres while it lies."""
+    """An episode from a template with a box whose palms are at `height` meters while it lies."""
     lying = Collider("lying", box.cuboids, np.concatenate(([0.0, 0.0, height], from_yaw(np.array(0.0))))[None])
     hold = Hold.random(height, box, rng)
     parts, grasp, span = _assembled(pool, lift, [lying, *([support.collider] if support else [])], hold.ahead, rng)
@@ -122,7 +122,7 @@ def _assembled(
 ) -> tuple[list[Track], int, tuple[int, int]]:
     """Approach, template and departure; the frame of the grasp, and first and last of the movement.
 
-    things: the lying box, and what it stands on. ahead: metres from the root to the middle of the box when carried.
+    things: the lying box, and what it stands on. ahead: meters from the root to the middle of the box when carried.
     """
     start, end = lift.span
     obstacles = Surroundings(things).at(0)

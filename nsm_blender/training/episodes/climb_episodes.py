@@ -22,15 +22,15 @@ from .track import Track, joined
 _FACTORS = (0.65, 1.4)
 """Factors between which the recorded heights of the steps are scaled."""
 _HIGHEST, _STEEPEST = 1.0, 0.5
-"""Largest height in metres of the top, and of a single step up."""
+"""Largest height in meters of the top, and of a single step up."""
 _BEYOND = (0.25, 1.0)
-"""Metres that the last tread goes on beyond the feet, from the least to the most."""
+"""Meters that the last tread goes on beyond the feet, from the least to the most."""
 _BESIDE = (0.25, 0.7)
-"""Metres that the steps go on to either side of the feet, from the least to the most."""
+"""Meters that the steps go on to either side of the feet, from the least to the most."""
 _ON_TOP = 0.6
-"""Least length in metres of the platform on which a way ends."""
+"""Least length in meters of the platform on which a way ends."""
 _LANDING = 0.35
-"""Metres from the last edge to the landing."""
+"""Meters from the last edge to the landing."""
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _TOES_INSIDE = 0.03
 """Share of the frames in which a toe may be in a tread, since soles are round and edges sharp."""

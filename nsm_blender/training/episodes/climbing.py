@@ -25,7 +25,7 @@ from .reach import reaching
 from .track import Track
 
 TAKES: dict[str, tuple[int, int | None, float]] = {
-    # Frames of the take (60 fps) that are used, and the height of its floor in metres.
+    # Frames of the take (60 fps) that are used, and the height of its floor in meters.
     "cmu_13_35_keys": (0, 425, 0.0),
     "cmu_13_36_keys": (0, None, 0.0),
     "cmu_13_37_keys": (0, 570, 0.0),
@@ -41,11 +41,11 @@ _SHORTEST, _SHORTEST_GAP = 0.12, 0.05
 _ONE_CLIMB = 0.5
 """Seconds between two steps from tread to tread that still belong to one climb."""
 _SAME_LEVEL = 0.06
-"""Metres within which heights are of one tread."""
+"""Meters within which heights are of one tread."""
 _OFF_TREAD = 0.12
-"""Largest distance in metres from the ball of a standing foot to the tread that was told under it."""
+"""Largest distance in meters from the ball of a standing foot to the tread that was told under it."""
 _TIP, _HEEL = 0.06, 0.16
-"""Metres from the ball of the foot to its tip, and back to its heel."""
+"""Meters from the ball of the foot to its tip, and back to its heel."""
 _TOES = {"Left": MODEL_SKELETON.index("LeftToe"), "Right": MODEL_SKELETON.index("RightToe")}
 _ANKLES = {"Left": MODEL_SKELETON.index("LeftFoot"), "Right": MODEL_SKELETON.index("RightFoot")}
 _EARLY = 0.6
@@ -68,7 +68,7 @@ class Stance:
 
 @dataclass(frozen=True, eq=False)
 class Flight:
-    """One way over steps, climbed along -Y. heights: (L,) metres of the treads, the floor's 0 first. steps: what was
+    """One way over steps, climbed along -Y. heights: (L,) meters of the treads, the floor's 0 first. steps: what was
     climbed, where that was told; the highest tread comes last."""
 
     name: str
@@ -123,7 +123,7 @@ class Flight:
         return None if steps is None else Cuboids(steps.centre * factors, steps.half * np.abs(factors))
 
     def _change(self, side: str, by_level: Array) -> Array:
-        """Metres (T,) that a foot is moved up: by its tread's change while it stands, between them in between."""
+        """Meters (T,) that a foot is moved up: by its tread's change while it stands, between them in between."""
         out = np.zeros(len(self.track))
         own = [stance for stance in self.stances if stance.side == side]
         out[: own[0].start] = by_level[own[0].level]
@@ -137,8 +137,8 @@ class Flight:
         return out
 
     def treads(self, beyond: float, beside: tuple[float, float]) -> Cuboids:
-        """The steps under the feet: those that were told, else fitted ones. beyond: metres that the last one goes on
-        behind the feet, when it is the end of the way; beside: metres to the left and right of the feet."""
+        """The steps under the feet: those that were told, else fitted ones. beyond: meters that the last one goes on
+        behind the feet, when it is the end of the way; beside: meters to the left and right of the feet."""
         if self.steps is not None:
             return self.steps
         on = [stance for stance in self.stances if stance.level]

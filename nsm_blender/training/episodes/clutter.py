@@ -15,9 +15,9 @@ _KINDS = ("table", "chair", "shelf", "cupboard", "desk", "box", "crate", "drum",
 _MOST = 6
 """Most things that are put beside a way."""
 _REACH = 2.2
-"""Metres from the way within which things are put, since farther ones are not sensed."""
+"""Meters from the way within which things are put, since farther ones are not sensed."""
 _MOST_GAP = 0.1
-"""Largest metres between a thing and the body all the time; the gap is drawn from 0 to this, so that things are passed
+"""Largest meters between a thing and the body all the time; the gap is drawn from 0 to this, so that things are passed
 closely."""
 _TRIES = 5
 """Attempts to place each thing."""

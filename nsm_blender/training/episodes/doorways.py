@@ -14,13 +14,13 @@ from ...models.nsm import FPS
 from ...motion.rotations import Array, from_yaw, rotate
 
 _WALL_LENGTHS = (0.5, 2.0)
-"""Metres of wall to either side of the frame, from the least to the most."""
+"""Meters of wall to either side of the frame, from the least to the most."""
 _WALL_HEIGHT = 2.5
-"""Metres that the wall is high."""
+"""Meters that the wall is high."""
 _WALL_THICKNESS = (0.06, 0.14)
-"""Metres that the wall is thick, from the least to the most."""
+"""Meters that the wall is thick, from the least to the most."""
 _GRIP = 0.05
-"""Metres from the leaf's middle plane to a lever, on both sides."""
+"""Meters from the leaf's middle plane to a lever, on both sides."""
 _OPEN = (1.3, 1.75)
 """Radians that a door stands open in the end, from the least to the most."""
 _BEFORE_MOVING = 0.15
@@ -114,7 +114,7 @@ def random_doorway(rng: np.random.Generator, name: str) -> Doorway:
 
 
 def wall_round(frame: Cuboids, thick: float, lengths: Array) -> Cuboids:
-    """A wall in the plane y = 0 round a frame. lengths: (2,) metres to the left and right of it as it is drawn."""
+    """A wall in the plane y = 0 round a frame. lengths: (2,) meters to the left and right of it as it is drawn."""
     low, high = (frame.centre - frame.half).min(0), (frame.centre + frame.half).max(0)
     left, right = lengths
     boxes = [

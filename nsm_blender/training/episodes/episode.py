@@ -27,7 +27,7 @@ GHOST = "ghost"
 class Goals:
     """What is wanted at each of T frames.
 
-    place: (T, 3) world metres. facing: (T,) radians. action: (T,) index into GOAL_ACTIONS. thing: (T,) number of the
+    place: (T, 3) world meters. facing: (T,) radians. action: (T,) index into GOAL_ACTIONS. thing: (T,) number of the
     collider that is used, or FREE. locomotion: (T,) whether the character is steered along its way (4.1: the goal of
     a sample is the way itself, a second later) instead of being given the place.
     """
@@ -130,7 +130,7 @@ ACCELERATION_LIMIT, RUNNING_ACCELERATION_LIMIT = 100.0, 120.0
 """Largest acceleration in m/s^2 of a joint without and with running, as `sharpest` measures it: the most in eight
 seconds of the recorded takes."""
 DEEPEST = 0.02
-"""Metres that a body may be inside a thing, intended contacts excepted."""
+"""Meters that a body may be inside a thing, intended contacts excepted."""
 _SHARES = (0.1, 0.4, 0.7, 1.0)
 """Places along a bone, as shares of its length, at which its depth is measured."""
 
@@ -138,7 +138,7 @@ _SHARES = (0.1, 0.4, 0.7, 1.0)
 def penetration(
     positions: Array, surroundings: Surroundings, frames: Sequence[int], *, with_arms: bool = True
 ) -> Array:
-    """Deepest metres (F,) by which the body enters a thing at some frames; positions: (T, J, 3).
+    """Deepest meters (F,) by which the body enters a thing at some frames; positions: (T, J, 3).
 
     Measured from points on the bones, so that a point inside a thing counts with its bone's radius.
     """

@@ -20,42 +20,42 @@ from .reach import ARMS, Target, hand_places, held, palm, reaching
 from .track import Track
 
 PALM_THICKNESS = 0.02
-"""Metres between the middle of the palm's bones and the face that it lies on."""
+"""Meters between the middle of the palm's bones and the face that it lies on."""
 PALM = 0.09
-"""Metres from the wrist to the middle of the palm."""
+"""Meters from the wrist to the middle of the palm."""
 _BLEND = 1.0
 """Seconds that coming to a box, and leaving it, lasts about."""
 _HIPS_SHARE = 0.75
 """Share of a change of the box's height that the hips take part in, as far as the legs go."""
 _DEEPEST_DIP = 0.12
-"""Largest metres that the hips go below where they were recorded."""
+"""Largest meters that the hips go below where they were recorded."""
 _STANDING_HIPS = 0.965
-"""Height of the hips in metres over the ground that stretches the legs."""
+"""Height of the hips in meters over the ground that stretches the legs."""
 _UPRIGHT_RISE = 0.6
-"""Metres that a box has to be higher than recorded to be taken standing upright."""
+"""Meters that a box has to be higher than recorded to be taken standing upright."""
 _MOST_UPRIGHT = 0.85
 """Largest share by which a bent body is straightened."""
 _BEHIND_ANKLES = 0.03
-"""Metres that the hips of an upright body are behind the ankles."""
+"""Meters that the hips of an upright body are behind the ankles."""
 _CARRY_AHEAD = (0.24, 0.34)
-"""Metres from the root to the nearest face of what is carried, from the least to the most."""
+"""Meters from the root to the nearest face of what is carried, from the least to the most."""
 _FARTHEST = 0.48
-"""Largest metres from the root to the palms, unless the box is so deep that its face would touch the body."""
+"""Largest meters from the root to the palms, unless the box is so deep that its face would touch the body."""
 _LEAST_AHEAD = 0.19
-"""Least metres from the root to the nearest face of what is carried."""
+"""Least meters from the root to the nearest face of what is carried."""
 _CARRY_HEIGHT = (0.92, 1.10)
-"""Height in metres at which palms carry, from the least to the most."""
+"""Height in meters at which palms carry, from the least to the most."""
 _RECORDED_HEIGHT = 1.0
-"""Height in metres of the palms at which the recorded boxes are carried."""
+"""Height in meters of the palms at which the recorded boxes are carried."""
 _BENT_BELOW, _BENT = 0.9, 0.25
-"""Height in metres of the palms below which a standing character bends the knees to take something, and the hips' share
+"""Height in meters of the palms below which a standing character bends the knees to take something, and the hips' share
 of that."""
 _BACK = 0.15
-"""Metres that the hips go back for each radian of leaning forward."""
+"""Meters that the hips go back for each radian of leaning forward."""
 _LIFTED = 0.05
-"""Metres that a box is lifted off a table before it is drawn near."""
+"""Meters that a box is lifted off a table before it is drawn near."""
 _OPEN = 0.06
-"""Metres that each hand is off its face on the way there."""
+"""Meters that each hand is off its face on the way there."""
 _FADE = 0.6
 """Seconds over which hands come to a box on the floor and leave it."""
 _FADE_STANDING = 0.7
@@ -63,27 +63,27 @@ _FADE_STANDING = 0.7
 _ROUNDS = 6
 """Most rounds of bringing hips and arms to the palms."""
 _NEAR_ENOUGH = 0.004
-"""Metres from the palms to their places at which no further round is needed."""
+"""Meters from the palms to their places at which no further round is needed."""
 _LEAN = 0.9
-"""Radians that a standing character leans forward for each metre that the palms are below `_LEANT_BELOW`."""
+"""Radians that a standing character leans forward for each meter that the palms are below `_LEANT_BELOW`."""
 _LEANT_BELOW = 1.05
-"""Height in metres of the palms below which a standing character leans forward."""
+"""Height in meters of the palms below which a standing character leans forward."""
 _KNEE_SMOOTHING = 0.1
 """Seconds: standard deviation of the filter on what makes room for the knees."""
 _KNEE = 0.12
-"""Metres from a knee joint to a box in front of it."""
+"""Meters from a knee joint to a box in front of it."""
 _BELLY = 0.2
-"""Least metres from the hips to the nearest face of a box."""
+"""Least meters from the hips to the nearest face of a box."""
 _OVERLAP = 0.1
-"""Metres of height over which knees begin to matter."""
+"""Meters of height over which knees begin to matter."""
 _TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "Neck", "Head")
 _SHOULDERS = MODEL_SKELETON.indices([side + "Shoulder" for side in ARMS])
 
 
 @dataclass(frozen=True, eq=False)
 class Hold:
-    """When and how a box is held. grasp: frame at which it is taken or left. height: metres of the palms then.
-    ahead: metres from the root to the box while it is carried, carried: metres of the palms then."""
+    """When and how a box is held. grasp: frame at which it is taken or left. height: meters of the palms then.
+    ahead: meters from the root to the box while it is carried, carried: meters of the palms then."""
 
     grasp: int
     height: float
@@ -132,7 +132,7 @@ def box_poses(track: Track, hold: Hold, held_frames: slice) -> Array:
 
 
 def off_faces(track: Track, poses: Array, box: Box, frames: slice) -> float:
-    """Metres that a palm is off the middle of its face while the box is held, at most."""
+    """Meters that a palm is off the middle of its face while the box is held, at most."""
     inverse = poses[frames, 3:] * np.array([1.0, -1.0, -1.0, -1.0])
     worst = 0.0
     for side, sign in (("Left", 1.0), ("Right", -1.0)):
@@ -143,7 +143,7 @@ def off_faces(track: Track, poses: Array, box: Box, frames: slice) -> float:
 
 
 def inner_points(cuboids: Cuboids, inset: float) -> Array:
-    """Points (P, 3) inside cuboids, `inset` metres under their faces, where they are as thick as that."""
+    """Points (P, 3) inside cuboids, `inset` meters under their faces, where they are as thick as that."""
     grid = np.array([[x, y, z] for x in (-1, -0.5, 0, 0.5, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)], dtype=float)
     half = np.maximum(cuboids.half - inset, 0.0)
     points: Array = (cuboids.centre[:, None] + grid * half[:, None]).reshape(-1, 3)

@@ -16,7 +16,7 @@ _SECONDS = 24.0
 _ERRANDS = 6
 """Places that each walk goes to."""
 _STEP = (0.6, 2.6)
-"""Metres from one place to the next, from the least to the most."""
+"""Meters from one place to the next, from the least to the most."""
 
 
 def idle_shuffle_tracks(count: int, seed: int) -> list[Track]:

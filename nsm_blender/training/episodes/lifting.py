@@ -32,19 +32,19 @@ TAGS = {"pickup", "putdown"}
 CLIPS = ("accad_", "cmu_115", "cmu_143_11")
 """Takes in which a box was really held; others mime, or hold something in one hand."""
 _LOW = 0.75
-"""Height of the hands in metres below which a box is taken or left."""
+"""Height of the hands in meters below which a box is taken or left."""
 _STEADY_WIDTH = 0.025
-"""Largest standard deviation in metres of the distance between hands that hold a box."""
+"""Largest standard deviation in meters of the distance between hands that hold a box."""
 _HELD = 0.8
 """Seconds over which that distance is watched."""
 _MOVING = 0.12
 """Speed in m/s of the hands, up or down, below which the movement down has ended."""
 _IN_FRONT = 0.25
-"""Least metres from the hips to hands that hold a box, since hands that swing at the sides are nearer."""
+"""Least meters from the hips to hands that hold a box, since hands that swing at the sides are nearer."""
 _VIOLENT = 80.0
 """Acceleration in m/s^2 from which a recorded lift leaves no room for fitting it to another box."""
 _STANDS_OFF = 0.35
-"""Metres from the middle of a standing character to the box."""
+"""Meters from the middle of a standing character to the box."""
 _STOOD = 1.3
 """Seconds of standing in which something may be taken from a table."""
 _REACHING = 0.65
@@ -52,7 +52,7 @@ _REACHING = 0.65
 _NEAR = 30
 """Most frames from the told second to corrected contacts and transitions."""
 _OFF_BOX = 0.35
-"""Largest metres from the middle between the palms to that of a told box, beyond half its width."""
+"""Largest meters from the middle between the palms to that of a told box, beyond half its width."""
 
 Way = Literal["up", "down"]
 Span = tuple[int, int]
@@ -64,7 +64,7 @@ class Lift:
 
     span: first and last frame of the whole movement; grasp: the frame at which the box changes from lying to being
     held, or back. height, width: mean height (m) and distance (m) of the wrists then. standing: whether one only
-    stood there, with nothing in the hands. box: what was lifted, where it was told, and lying: metres of the middle of
+    stood there, with nothing in the hands. box: what was lifted, where it was told, and lying: meters of the middle of
     its sides while it lies.
     """
 
@@ -88,7 +88,7 @@ class Lift:
         return replace(self, name=self.name + "_mirrored", track=self.track.mirrored(), box=box)
 
     def moved_back(self, by: float) -> Lift:
-        """With the carrier `by` metres farther from the box."""
+        """With the carrier `by` meters farther from the box."""
         return replace(self, track=self.track.moved(0.0, np.zeros(2), np.array([0.0, by])))
 
 
@@ -199,12 +199,12 @@ def _box_of(prop: Prop, towards: float) -> Box:
     middle = (low + high) / 2
     width = float(high[0] - low[0])
     handles = Carryable([width / 2, 0.0, 0.0], [-width / 2, 0.0, 0.0], [0.0, 1.0, 0.0])
-    centred = Cuboids(cuboids.centre - middle, cuboids.half)
-    return Box(prop.name, centred, width, float(middle[2] - low[2]), float(high[1] - middle[1]), handles)
+    centered = Cuboids(cuboids.centre - middle, cuboids.half)
+    return Box(prop.name, centered, width, float(middle[2] - low[2]), float(high[1] - middle[1]), handles)
 
 
 def _heights(track: Track) -> tuple[Array, Array]:
-    """Mean height (T,) of the wrists, metres, and how fast it rises, m/s."""
+    """Mean height (T,) of the wrists, meters, and how fast it rises, m/s."""
     wrists = hand_places(track)
     height = gaussian((wrists["Left"] + wrists["Right"])[:, 2] / 2, 0.05 * FPS)
     return height, gaussian(velocity(height, FPS), 0.05 * FPS)

@@ -33,11 +33,11 @@ _SPEEDS = (0.45, 1.15)
 _STRAIGHT = 0.25
 """Largest turn in radians of the way in the second before the handle."""
 _REACH = (0.52, 0.62)
-"""Metres from the root to the handle's plane at which the hand is on the handle, from the least to the most."""
+"""Meters from the root to the handle's plane at which the hand is on the handle, from the least to the most."""
 _PULL_ASIDE = (0.18, 0.30)
-"""Metres beyond the handle at which the character stands to pull, out of the leaf's way, from the least to the most."""
+"""Meters beyond the handle at which the character stands to pull, out of the leaf's way, from the least to the most."""
 _PULL_AWAY = (0.5, 0.6)
-"""Metres from the door at which the character stands to pull, from the least to the most."""
+"""Meters from the door at which the character stands to pull, from the least to the most."""
 _PULL_SECONDS = (0.9, 1.2)
 """Seconds that pulling the leaf open takes, from the least to the most."""
 _FACING_IN = (0.1, 0.5)
@@ -49,17 +49,17 @@ _BEFORE = 2.5
 _EVERY = 3
 """Frames between the poses that are checked."""
 _THROUGH = 1.7
-"""Metres that the way goes on through the door."""
+"""Meters that the way goes on through the door."""
 _MATCHED_AROUND = 0.25
 """Seconds after the frame that matches at which the recorded way is cut off."""
 _OFF_HANDLE = 0.02
-"""Metres that the palm may be off the handle in a good episode."""
+"""Meters that the palm may be off the handle in a good episode."""
 _ROUNDS = 5
 """Rounds of bringing the palm to the handle."""
 
 
 class Walks:
-    """Where in a pool one may come to a door: stretches of standing, and straight slow walking."""
+    """Where in a pool the character may come to a door: stretches of standing, and straight slow walking."""
 
     def __init__(self, pool: Pool) -> None:
         self.stands: list[Stand] = stands(pool.tracks, _STOOD)
@@ -74,7 +74,7 @@ def open_episode(pool: Pool, walks: Walks, rng: np.random.Generator, name: str) 
     core = _before(core, doorway, rng)
     closed, open_ = Surroundings(doorway.at(0.0)).at(0), Surroundings(doorway.at(1.5)).at(0)
     approach, _ = pool.before(core, float(rng.uniform(1.5, 4.0)), rng, closed)
-    # Whoever pushes follows the leaf; it is out of the way when the body comes.
+    # A pushing character follows the leaf, which is out of the way when the body comes.
     departure, _ = pool.after(core, float(rng.uniform(2.8, 4.0)), rng, open_, far=_THROUGH, along=np.array([0.0, -1.0]))
     track = joined([approach, core, departure])
     touch = len(approach) + still
@@ -115,7 +115,7 @@ def _opened(
     span = (max(touch - round(_HAND_BLEND * FPS), 0), swing.release)
     recorded = track.recorded.copy()
     recorded[span[0] : span[1]] &= bool(subject)
-    track = replace(track.relabelled(span[0], span[1], "open"), recorded=recorded)
+    track = replace(track.relabeled(span[0], span[1], "open"), recorded=recorded)
     leaf = replace(doorway.leaf, poses=doorway.poses(swing.angle))
     colliders = [leaf, doorway.frame, doorway.wall]
     fault = _fault(track, doorway, swing, side, colliders)
@@ -133,7 +133,7 @@ def _fault(track: Track, doorway: Doorway, swing: Swing, side: str, colliders: l
     if (fault := unnatural(track)) is not None:
         return fault
     if track.hips[-1, 1] > -0.4:
-        return Fault("nobody goes through", float(track.hips[-1, 1]))
+        return Fault("the character does not go through", float(track.hips[-1, 1]))
     held = slice(swing.touch, swing.release + 1)
     off = np.linalg.norm(palm(track, side)[held] - doorway.grip(swing.angle)[held], axis=1)
     if (value := float(off.max())) > _OFF_HANDLE:

@@ -21,15 +21,15 @@ from .reach import palm
 from .track import Track
 
 _OFF_LEAF = 0.3
-"""Largest metres from the palm to the closed leaf when the palm is laid on the handle."""
+"""Largest meters from the palm to the closed leaf when the palm is laid on the handle."""
 _MOVING = 0.02
-"""Radians from which on a leaf is not shut any more."""
+"""Radians above which a leaf counts as open."""
 _RESTS, _FARTHER = 1.5, 0.1
 """Radians at which a leaf that was let go comes to rest, or radians beyond where it was let go."""
 _POST, _WALL_THICKNESS = 0.06, 0.1
-"""Metres of width of the posts of a frame that nobody described, and of thickness of its wall."""
+"""Meters of the posts' width and of the wall's thickness, for a door whose frame is not described."""
 _WALL_LENGTHS = np.array([1.0, 1.0])
-"""Metres of wall to either side of such a frame."""
+"""Meters of wall to either side of a door whose frame is not described."""
 _OTHER = {"Left": "Right", "Right": "Left"}
 _FLIP = np.array([-1.0, 1.0, 1.0])
 

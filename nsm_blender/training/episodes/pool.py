@@ -31,7 +31,7 @@ _MATCHED = MODEL_SKELETON.indices(
     ["Hips", "LeftFoot", "LeftToe", "RightFoot", "RightToe", "LeftHand", "RightHand", "Head"]
 )
 _VELOCITY_WEIGHT = 0.15
-"""Metres that a difference of 1 m/s between two poses counts as."""
+"""Meters that a difference of 1 m/s between two poses counts as."""
 _ARMS_WEIGHT = 0.4
 """Weight of the arms in the difference of two poses, 1 for the other joints."""
 _EVERY = 3
@@ -41,7 +41,7 @@ _APART = 20
 _CANDIDATES = 30
 """Matches from which one is drawn."""
 _ALIKE = 0.03
-"""Difference in metres up to which matches are about equally likely."""
+"""Difference in meters up to which matches are about equally likely."""
 _LEAST_WEIGHT = 1e-6
 """Least chance of a match, so that a draw among bad ones is possible."""
 _CONSIDERED = 1500
@@ -49,34 +49,34 @@ _CONSIDERED = 1500
 _WAY_SAMPLES = 14
 """Places of a way at which its distance from obstacles is measured."""
 _WAY_HEIGHTS = (0.2, 0.7, 1.2)
-"""Heights in metres at which that distance is measured."""
+"""Heights in meters at which that distance is measured."""
 _WAY_CLEARANCE = 0.24
-"""Least metres from the root's way to an obstacle."""
+"""Least meters from the root's way to an obstacle."""
 _CARRYING_HEIGHTS = (0.85, 1.15)
-"""Heights in metres at which the distance of what is carried from obstacles is measured."""
+"""Heights in meters at which the distance of what is carried from obstacles is measured."""
 _CARRYING_CLEARANCE = 0.1
-"""Least metres from what is carried to an obstacle."""
+"""Least meters from what is carried to an obstacle."""
 _CARRIED_AFTER = 0.35
 """Seconds from the join in which what is carried may still be over what it was taken from."""
 _WORST = 0.16
-"""Difference in metres from which a match is not joined to."""
+"""Difference in meters from which a match is not joined to."""
 _KEPT_CLEAR = MODEL_SKELETON.indices(["Hips", "LeftLeg", "RightLeg", "LeftToe", "RightToe", "Head"])
 _FROM_REST = 0.5
 """Share of the approaches that begin with standing, where there is any standing before."""
 _LONGEST = 8.0
 """Most seconds that an approach from standing takes."""
 _CLEARANCE = 0.13
-"""Metres from the joints `_KEPT_CLEAR` to an obstacle; close to the join, where the character stands before it on
+"""Meters from the joints `_KEPT_CLEAR` to an obstacle; close to the join, where the character stands before it on
 purpose, less will do."""
 _CLEARANCE_AT_JOIN = 0.02
-"""Metres from these joints to an obstacle at the join."""
+"""Meters from these joints to an obstacle at the join."""
 _CLEARANCE_RISE = 0.3
-"""Metres of clearance for each metre away from the join."""
+"""Meters of clearance for each meter away from the join."""
 
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """A frame of the pool that is near to a wanted one. distance: metres, root of the mean square over joints."""
+    """A frame of the pool that is near to a wanted one. distance: meters, root of the mean square over joints."""
 
     track: int
     frame: int
@@ -110,8 +110,8 @@ class Pool:
         """About `seconds` of locomotion that end one frame before `entry` begins, in its place.
 
         Chosen at random among the best matches that keep clear of obstacles, the better the likelier; where none
-        does, the one that does best. ahead: metres before the root, at the height of hands that carry, that are to
-        be clear too, but for a moment at the join. far: metres from the join to where the track begins, at least, if
+        does, the one that does best. ahead: meters before the root, at the height of hands that carry, that are to
+        be clear too, but for a moment at the join. far: meters from the join to where the track begins, at least, if
         that can be had; along: unit vector (2,) in the world along which they are measured.
         """
         from_rest = bool(rng.random() < _FROM_REST)
@@ -197,7 +197,7 @@ class Pool:
         return out
 
     def _gets(self, found: Array, wanted: Array, seconds: float, along: Array | None) -> Array:
-        """Metres (N,) from the found frames to the root `seconds` later, straight or along a direction (2,)."""
+        """Meters (N,) from the found frames to the root `seconds` later, straight or along a direction (2,)."""
         ends = self._way(found, np.array([0, seconds * FPS]))
         step = to_world(to_local(ends[:, 1, :2] - ends[:, 0, :2], ends[:, 0, 3]), wanted[3])
         out: Array = np.linalg.norm(step, axis=1) if along is None else step @ along
@@ -268,7 +268,7 @@ def walked_tracks(count: int, seed: int, seconds: float = 10.0) -> list[Track]:
 
 
 def _random_route(rng: np.random.Generator, length: float) -> Array:
-    """Places (N, 3) of a route of `length` metres that bends as people's do, from the origin."""
+    """Places (N, 3) of a route of `length` meters that bends as people's do, from the origin."""
     step = 0.5
     count = int(length / step) + 2
     bends = np.cumsum(rng.normal(0, 0.12, count) + np.where(rng.random(count) < 0.12, rng.normal(0, 0.9, count), 0))
@@ -280,7 +280,7 @@ def _random_route(rng: np.random.Generator, length: float) -> Array:
 
 
 def _gap(places: Array, heights: Sequence[float], obstacles: Placed) -> Array:
-    """Metres (N, M) from places (N, M, 2) at the nearest of some heights to the obstacles."""
+    """Meters (N, M) from places (N, M, 2) at the nearest of some heights to the obstacles."""
     points = np.concatenate(
         [np.concatenate((places, np.full((*places.shape[:2], 1), height)), axis=-1) for height in heights]
     )
@@ -305,7 +305,7 @@ def _clearest(
 
 
 def _room(track: Track, join: int, obstacles: Placed) -> float:
-    """Metres that trunk and knees have more than they need to all obstacles, at least; below 0 when they have less."""
+    """Meters that trunk and knees have more than they need to all obstacles, at least; below 0 when they have less."""
     joints = track.positions()[:, _KEPT_CLEAR]
     away = np.linalg.norm(track.hips[:, :2] - track.hips[join, :2], axis=1)
     needed = np.clip(_CLEARANCE_RISE * away, _CLEARANCE_AT_JOIN, _CLEARANCE)[::6]
@@ -317,10 +317,10 @@ def _features(track: Track, root: Array) -> Array:
     """Places and weighted velocities (T, 6 joints) of the matched joints in the root frame."""
     positions = track.positions()[:, _MATCHED]
     speeds = velocity(positions, FPS)
-    centred = positions.copy()
-    centred[..., :2] = to_local(positions[..., :2] - root[:, None, :2], root[:, None, 3])
+    centered = positions.copy()
+    centered[..., :2] = to_local(positions[..., :2] - root[:, None, :2], root[:, None, 3])
     speeds[..., :2] = to_local(speeds[..., :2], root[:, None, 3])
     weight = np.ones(len(_MATCHED))
     weight[5:] = _ARMS_WEIGHT
-    out = np.concatenate((centred * weight[:, None], speeds * (_VELOCITY_WEIGHT * weight[:, None])), axis=1)
+    out = np.concatenate((centered * weight[:, None], speeds * (_VELOCITY_WEIGHT * weight[:, None])), axis=1)
     return out.reshape(len(track), -1).astype(np.float32)

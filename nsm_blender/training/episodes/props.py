@@ -14,7 +14,7 @@ NAME.objects.json belongs to the clip NAME and holds a list of objects with thes
 - "put": where a box is left, if that is elsewhere. "hinge": "left" or "right", "opens": "push" or "pull", of a door
   as seen on the approach.
 
-Beside a motion file all is in that file's axes and unit; beside a clip of a library in Blender's frame and metres,
+Beside a motion file all is in that file's axes and unit; beside a clip of a library in Blender's frame and meters,
 which `data import` makes of it.
 """
 
@@ -49,16 +49,16 @@ _SECONDS = ("from", "to")
 _KEYS = {"kind", *_VECTORS, "mesh", "turn", *_SECONDS, "hinge", "opens"}
 _CHOICES = {"hinge": ("left", "right"), "opens": ("push", "pull")}
 _USUAL_SEAT = 0.45
-"""Metres across and along of a seat of which only the place is known."""
+"""Meters across and along of a seat of which only the place is known."""
 _VOXEL = 0.02
-"""Metres of a voxel of a told mesh: finer than usual, as hands lie on these."""
+"""Meters of a voxel of a told mesh: finer than usual, as hands lie on these."""
 _SAME_SEAT = 0.25
-"""Metres within which a proposed seat is the one that was told."""
+"""Meters within which a proposed seat is the one that was told."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prop:
-    """A thing in a recording, in Blender's frame and metres.
+    """A thing in a recording, in Blender's frame and meters.
 
     place: (3,) as "position" in the file. facing: angle, None where nothing says it. size: (3,) of a block, or mesh: in
     the world. start, stop: seconds. put: (3,) where a box is left. hinge, opens: of a door.
@@ -128,7 +128,7 @@ class Prop:
 
 @dataclass(frozen=True)
 class Frame:
-    """The space of a motion file. up: its axis. unit: metres per unit. floor: metres that are the floor's height."""
+    """The space of a motion file. up: its axis. unit: meters per unit. floor: meters that are the floor's height."""
 
     up: str = "z"
     unit: float = 1.0
@@ -145,14 +145,14 @@ class Frame:
         return up_y_to_z(values) if self.up == "y" else values
 
     def places(self, values: Array) -> Array:
-        """Places [..., 3] in Blender's frame, metres, the floor at 0."""
+        """Places [..., 3] in Blender's frame, meters, the floor at 0."""
         out: Array = self.vectors(values) * self.unit - np.array([0.0, 0.0, self.floor])
         return out
 
 
 @dataclass(frozen=True, eq=False)
 class ImportedProp:
-    """An object of a file, checked: plain values, and the mesh where it stood, in Blender's frame and metres."""
+    """An object of a file, checked: plain values, and the mesh where it stood, in Blender's frame and meters."""
 
     values: dict[str, Any]
     mesh: TriangleMesh | None = field(default=None)

@@ -21,6 +21,7 @@ ARMS: dict[str, Limb] = {
 }
 _SPINE = ("Spine", "Spine1", "Spine2")
 _ROUNDS = 2
+"""Number of times that the spine's joints bend in turn to bring the shoulders within reach."""
 _SHARE = 0.4
 """Share of the missing reach that each joint of the spine takes up in a round."""
 _STRETCH = 0.97

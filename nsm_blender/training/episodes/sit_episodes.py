@@ -26,15 +26,15 @@ from .track import Track, joined
 
 SEATS = ("chair", "armchair", "stool", "sofa", "bench", "office_chair")
 LARGEST_CHANGE = 0.09
-"""Metres by which a sit is played at most on a higher or lower seat than it was recorded on."""
+"""Meters by which a sit is played at most on a higher or lower seat than it was recorded on."""
 _USUAL = (0.27, 0.63)
-"""Heights in metres of recorded seats that come close to made-up furniture; furniture is made for the others."""
+"""Heights in meters of recorded seats that come close to made-up furniture; furniture is made for the others."""
 _LOWER = 0.04
-"""Most metres by which that furniture is lower than the recorded seat."""
+"""Most meters by which that furniture is lower than the recorded seat."""
 _UNUSUAL = 0.3
 """Chance of a sit on such a seat, to 1 for others."""
 WRIST_ABOVE_REST = 0.035
-"""Metres of the wrist above the arm rest that its palm lies on."""
+"""Meters of the wrist above the arm rest that its palm lies on."""
 _BLEND = 1.0
 """Seconds over which the change of the seat's height comes in (5.2, step 4)."""
 _HAND_BLEND = 0.6
@@ -46,7 +46,7 @@ _AS_RECORDED = 0.4
 _HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 _SHINS = (MODEL_SKELETON.indices(["LeftLeg", "RightLeg"]), MODEL_SKELETON.indices(["LeftFoot", "RightFoot"]))
 _SHIN_RADIUS = 0.05
-"""Metres from the middle of a shin to its skin."""
+"""Meters from the middle of a shin to its skin."""
 _SHARES = np.array([0.1, 0.4, 0.7, 1.0])
 """Places along a shin, as shares of its length from the knee down, where its room is measured."""
 _EVERY = 4
@@ -56,7 +56,7 @@ _TURNING = 6
 _PIECES = 60
 """Pieces of furniture that are tried for one of the right height with room for the legs."""
 _AHEAD = (0.0, 0.03, 0.06, 0.09)
-"""Metres by which the feet may stand farther before a seat than they were recorded, to be clear of its front."""
+"""Meters by which the feet may stand farther before a seat than they were recorded, to be clear of its front."""
 
 
 def sit_episode(pool: Pool, sits: Sequence[Sit], rng: np.random.Generator, name: str) -> Episode | Fault:
@@ -75,7 +75,7 @@ def sit_episode(pool: Pool, sits: Sequence[Sit], rng: np.random.Generator, name:
     # The hips are brought back onto the seat below, and the feet stay where they then are.
     track = joined(parts).moved(0.0, np.zeros(2), np.array([0.0, -ahead]))
     start, seated, rising, risen = spans
-    track = track.relabelled(start, rising + round(0.6 * (risen - rising)), "sit")
+    track = track.relabeled(start, rising + round(0.6 * (risen - rising)), "sit")
     track = _fitted(track, seat, (start, seated, rising, risen))
     hips = track.positions()[seated:rising, _HIP_JOINTS].mean(axis=(0, 1))
     # What is left of drift between the templates' seats, where two were joined.

@@ -24,7 +24,7 @@ from .track import Track
 SIT_TAGS = {"sit", "sit_high", "stand_up"}
 """Tags of the clips in which a performer sits."""
 _LEAST_DROP = 0.07
-"""Least metres that the hips come down, little because a high stool is hardly lower than standing."""
+"""Least meters that the hips come down, little because a high stool is hardly lower than standing."""
 _OFTEN = 0.25
 """Share of the time at the most usual height above seats from which a height counts as that of standing."""
 _LEAST_SECONDS = 0.5
@@ -36,7 +36,7 @@ _STEADY = 0.2
 _NEAR = 15
 """Most frames that a corrected transition is from the contact of the hips."""
 _OFF_SEAT = (0.4, 0.25)
-"""Largest metres of the hips from the middle of a told seat, and above or below where they belong."""
+"""Largest meters of the hips from the middle of a told seat, and above or below where they belong."""
 _HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 
 Span = tuple[int, int]
@@ -80,7 +80,7 @@ class Sit:
 
     @property
     def seat_height(self) -> float:
-        """Metres of the sitting surface: as told, or as the hips say."""
+        """Meters of the sitting surface: as told, or as the hips say."""
         if self.shape is not None:
             return self.shape.seat.place[2]
         first, last = self.seated
@@ -149,7 +149,7 @@ def _sits_at(track: Track, name: str, subject: str, scene: Scene | None) -> list
         cut = track.cut(first, last)
         begin = down[0] if down else start
         end = up[1] if up else stop
-        cut = cut.relabelled(begin - first, end - first, "sit")
+        cut = cut.relabeled(begin - first, end - first, "sit")
         angle = float(wrap_angle(np.array(facing)))
         sit = Sit(name, subject, cut, _shifted(down, first), _shifted(up, first), hips, angle)
         found.append((sit, (start + stop) / 2 / FPS))

@@ -44,7 +44,7 @@ ACTION_BLEND = 0.3
 class Track:
     """T frames at 60 fps of the model skeleton, in Blender's frame, with labels.
 
-    hips: (T, 3) metres. rotations: (T, J, 4) world quaternions. contacts: (T, 4) of CONTACT_JOINTS. actions:
+    hips: (T, 3) meters. rotations: (T, J, 4) world quaternions. contacts: (T, 4) of CONTACT_JOINTS. actions:
     (T, len(ACTIONS)) 0 or 1. recorded: (T,) whether a person was recorded doing this; else it was made by hand, a
     network or a rule.
     """
@@ -87,8 +87,8 @@ class Track:
             contacts=self.contacts[:, [2, 3, 0, 1]],
         )
 
-    def relabelled(self, start: int, stop: int, *names: str) -> Track:
-        """With frames start..stop-1 labelled as these actions and no other."""
+    def relabeled(self, start: int, stop: int, *names: str) -> Track:
+        """With frames start..stop-1 labeled as these actions and no other."""
         actions = self.actions.copy()
         actions[start:stop] = [name in names for name in ACTIONS]
         return replace(self, actions=actions)
@@ -126,7 +126,7 @@ def load_tracks(path: Path) -> list[Track]:
 
 
 def from_clip(clip: Clip) -> Track:
-    """A clip on the model skeleton at 60 fps, labelled as locomotion."""
+    """A clip on the model skeleton at 60 fps, labeled as locomotion."""
     positions, rotations = clip.world()
     contacts = foot_contacts(positions, FPS)
     gait = gait_labels(positions, contacts, FPS)
@@ -180,12 +180,12 @@ def align(track: Track, frame: int, place: Array, angle: float) -> Track:
 def joined(parts: Sequence[Track], half_life: float = HALF_LIFE, *, own_heights: bool = False) -> Track:
     """Parts one after another, the first frame of each where the last of the one before belongs in the world.
 
-    What is left of difference in pose and velocity at a join decays afterwards (inertialisation); the feet, which
+    What is left of difference in pose and velocity at a join decays afterwards (inertialization); the feet, which
     that lets slide, are planted again: on the ground, or each at its own height.
     """
     hips, rotations = [parts[0].hips], [parts[0].rotations]
     for part in parts[1:]:
-        moved_hips, moved_rotations = _inertialised(hips[-1], rotations[-1], part, half_life)
+        moved_hips, moved_rotations = _inertialized(hips[-1], rotations[-1], part, half_life)
         hips.append(moved_hips)
         rotations.append(moved_rotations)
     contacts = np.concatenate([part.contacts for part in parts])
@@ -206,7 +206,7 @@ def blended_actions(actions: Array) -> Array:
     return gaussian(actions.astype(np.float32), ACTION_BLEND * FPS / 3)
 
 
-def _inertialised(hips: Array, rotations: Array, part: Track, half_life: float) -> tuple[Array, Array]:
+def _inertialized(hips: Array, rotations: Array, part: Track, half_life: float) -> tuple[Array, Array]:
     """`part` that goes on from the last frames of `hips` and `rotations`."""
     times = np.arange(1, len(part) + 1) / FPS
     before, after = part.hips[0] - (part.hips[1] - part.hips[0]), part.hips[1] - part.hips[0]

@@ -15,7 +15,7 @@ from .pool import Pool
 SECONDS = (5.0, 9.0)
 """Seconds of a walk, from the shortest to the longest."""
 _FARTHEST = 4.0
-"""Metres beyond which a goal is reached along a route, by steering (see `planning.path_search`)."""
+"""Meters beyond which a goal is reached along a route, by steering (see `planning.path_search`)."""
 _IDLE = ACTIONS.index("idle")
 
 

@@ -93,7 +93,7 @@ def test_nothing_is_measured_on_what_is_tuned_on() -> None:
     assert all(held_out(seed) for seed in reported)
 
 
-def test_who_stands_still_is_frozen_unless_he_rests() -> None:
+def test_a_still_character_is_frozen_unless_it_rests() -> None:
     assert judged(standing("walk")).frozen == pytest.approx(0.5)
     assert judged(standing("idle")).frozen == 0
     walking = standing("walk")
@@ -102,7 +102,7 @@ def test_who_stands_still_is_frozen_unless_he_rests() -> None:
     assert judged(replace(walking, positions=swinging)).frozen == 0
 
 
-def test_who_is_off_the_ground_floats_unless_he_sits() -> None:
+def test_a_character_off_the_ground_floats_unless_it_sits() -> None:
     def raised(action: str) -> Motion:
         motion = standing(action)
         return replace(motion, positions=motion.positions + np.array([0.0, 0.0, 0.2]))
@@ -113,16 +113,16 @@ def test_who_is_off_the_ground_floats_unless_he_sits() -> None:
 
 
 def test_standing_on_what_is_climbed_is_no_floating_but_being_above_it_is() -> None:
-    def raised(metres: float) -> Motion:
+    def raised(meters: float) -> Motion:
         motion = standing("walk")
-        return replace(motion, positions=motion.positions + np.array([0.0, 0.0, metres]))
+        return replace(motion, positions=motion.positions + np.array([0.0, 0.0, meters]))
 
     cuboid = Cuboids(np.array([[0.0, 0.0, 0.3]]), np.array([[1.0, 1.0, 0.3]]))
     platform, crate = (Collider("thing", cuboid, role=role) for role in ("climbable", "obstacle"))
     aside = replace(platform, poses=np.array([[2.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]))
     assert judged(raised(0.6), [platform]).floating == 0
-    for metres, thing in ((0.8, platform), (0.6, crate), (0.6, aside)):
-        assert judged(raised(metres), [thing]).floating == pytest.approx(0.5)
+    for meters, thing in ((0.8, platform), (0.6, crate), (0.6, aside)):
+        assert judged(raised(meters), [thing]).floating == pytest.approx(0.5)
 
 
 def test_numbers_that_are_none_are_noticed() -> None:
@@ -134,7 +134,7 @@ def test_numbers_that_are_none_are_noticed() -> None:
 
 def test_a_key_that_the_end_of_the_motion_cuts_off_is_neither_done_nor_failed() -> None:
     motion = standing()
-    told = [("", 0), ("One came to a stop.", 9), (UNFINISHED, 20), (UNFINISHED, None)]
+    told = [("", 0), ("The character came to a stop.", 9), (UNFINISHED, 20), (UNFINISHED, None)]
     motion.meta["keys"] = [{"trouble": trouble, "set_off": frame} for trouble, frame in told]
     found = judged(motion)
     assert (found.keys, found.done) == (2, 1)

@@ -46,7 +46,7 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
     actions.check_assignable(armature)
     used = things.used(armature)
     frames = frame_range(context)
-    size = curves.metres_per_unit(context.scene) / rig.scale
+    size = curves.meters_per_unit(context.scene) / rig.scale
     render = context.scene.render
     settings = armature.nsm.routes
     around = [*colliders.gather(context, frames), *bodies.gather(context, armature, frames)]
@@ -68,7 +68,7 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
 
 
 def start_of(context: bpy.types.Context, armature: bpy.types.Object, rig: armatures.Rig, frames: Array) -> list[float]:
-    """Where the character begins, at the model's size: x, y, z in metres and facing angle; see armatures.standing."""
+    """Where the character begins, at the model's size: x, y, z in meters and facing angle; see armatures.standing."""
     return armatures.standing(context, armature, rig, int(frames[0]))
 
 

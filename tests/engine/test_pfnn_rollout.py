@@ -145,10 +145,10 @@ def test_the_network_sees_where_it_has_been() -> None:
     record = rolled(Locomotion(sees, (5, 5, 0, 0.3), 200), 200, command())
     seen = record.y[:, OUTPUT.phase_change.start]
     assert seen[0] == pytest.approx(0, abs=1e-4)
-    assert seen[-1] == pytest.approx(1.0, abs=1e-3)  # one metre behind, and behind is +y
+    assert seen[-1] == pytest.approx(1.0, abs=1e-3)  # one meter behind, and behind is +y
 
 
-def test_a_slow_drift_of_the_network_moves_nobody_who_stands() -> None:
+def test_a_slow_drift_of_the_network_does_not_move_a_standing_character() -> None:
     drifts = network({"root_velocity": [0.02, 0.03]})
     record = rolled(Locomotion(drifts, (0, 0, 0, 0), 100), 100, command(gait="stand"))
     np.testing.assert_array_equal(record.root[:, :2], 0)

@@ -29,7 +29,7 @@ def edit(motion: Motion, constraints: list, **options) -> Edit:
 
 
 def pin(motion: Motion, joint: str, offset: list[float], frames: tuple[int, int] = (85, 96)) -> PinJoint:
-    """A joint pinned `offset` metres beside its place in the middle of a range, in the root's frame: left, back, up."""
+    """A joint pinned `offset` meters beside its place in the middle of a range, in the root's frame: left, back, up."""
     middle = sum(frames) // 2
     angle = motion.root[middle, 3]
     c, s = np.cos(angle), np.sin(angle)

@@ -30,13 +30,13 @@ BOX = Collider(
 )
 
 
-def beside(metres: float) -> Array:
-    return np.array([0.0, metres, 0.0])
+def beside(meters: float) -> Array:
+    return np.array([0.0, meters, 0.0])
 
 
 @dataclass
 class Body:
-    """One that stands at +Y of things; its palms are put where they are wanted."""
+    """A character that stands at +Y of things; its palms are put where they are wanted."""
 
     places: Array = field(default_factory=lambda: MODEL_SKELETON.rest_positions() + np.array([0.0, 0.6, 1.0]))
     contacts: Array = field(default_factory=lambda: np.zeros(len(CONTACTS)))
@@ -66,7 +66,7 @@ def hands(thing: Collider) -> Hands:
 
 
 def at_handle(opening: float, off: float = LEVER, touching: float = 1.0) -> Body:
-    """One with the left palm before the lever of the door, as it is when it stands open by an angle about +Z."""
+    """A character with the left palm before the lever of the door that stands open by an angle about +Z."""
     c, s = np.cos(opening), np.sin(opening)
     x, y = 0.75, off
     body = Body()
@@ -80,8 +80,8 @@ def at_handle(opening: float, off: float = LEVER, touching: float = 1.0) -> Body
 def test_a_box_is_taken_when_the_palms_come_no_nearer() -> None:
     mine = hands(BOX)
     away = [0.12, 0.09, 0.07, 0.05, 0.04, 0.03] + [0.03] * (WITHIN + 1)
-    for frame, metres in enumerate(away):
-        if mine.take("box", Body().around(LYING[:3] + beside(metres)), frame, 0):
+    for frame, meters in enumerate(away):
+        if mine.take("box", Body().around(LYING[:3] + beside(meters)), frame, 0):
             break
     assert 6 <= frame <= 5 + WITHIN
 
@@ -95,9 +95,9 @@ def test_a_box_is_not_taken_without_touch_nor_from_afar() -> None:
         assert not mine.take("box", body, frame, 0)
 
 
-def test_who_bends_half_way_bends_again_before_the_box_is_taken() -> None:
+def test_a_body_that_bends_half_way_bends_again_before_the_box_is_taken() -> None:
     mine = hands(BOX)
-    half_way, there = (Body().around(LYING[:3] + beside(metres)) for metres in (0.2, 0.02))
+    half_way, there = (Body().around(LYING[:3] + beside(meters)) for meters in (0.2, 0.02))
     assert not any(mine.take("box", half_way, frame, 0) for frame in range(120))
     assert any(mine.take("box", there, frame, 0) for frame in range(120, 240))
 
@@ -116,7 +116,7 @@ def test_a_low_box_is_taken_from_over_it_but_not_from_beside_it_nor_a_high_one()
         assert any(mine.take("box", body, frame, 0) for frame in range(120)) == taken
 
 
-def test_who_comes_no_nearer_is_content_in_the_end() -> None:
+def test_hands_that_come_no_nearer_take_the_box_in_the_end() -> None:
     mine = hands(BOX)
     half_way = Body().around(LYING[:3] + beside(0.2))
     assert any(mine.take("box", half_way, frame, 0) for frame in range(round(10 * FPS)))
@@ -212,7 +212,9 @@ def test_a_door_gives_way_to_a_hand_that_waits_but_not_to_one_that_lost_it() -> 
 
 
 @pytest.mark.parametrize(("angle", "comes_through"), [(1.5, False), (-1.5, True)])
-def test_a_leaf_waits_for_one_who_pulls_it_and_gives_way_to_one_who_pushes(angle: float, comes_through: bool) -> None:
+def test_a_leaf_waits_for_a_body_that_pulls_it_and_gives_way_to_a_body_that_pushes(
+    angle: float, comes_through: bool
+) -> None:
     mine = hands(door(angle))
     assert mine.grip("door", at_handle(0.0), 0)
     for frame in range(180):
@@ -237,7 +239,7 @@ def test_a_leaf_that_is_pulled_waits_until_feet_that_stay_behind_have_come_along
     for frame in range(30, 120):
         mine.follow(there, frame)
     waits = mine.opened("door")
-    # He is led off at once, and his leg is taken along by and by.
+    # The character is led off at once, and its leg follows by and by.
     for frame in range(120, 132):
         mine.follow(away, frame)
     leaf = Scenery(Surroundings([door(1.5)])).placed("door", 0, mine.tracks[-1]["door"])

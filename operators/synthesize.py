@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Synthesise the character's way along its curve with the motion manifold."""
+"""Synthesize the character's way along its curve with the motion manifold."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from .synthesis_job import SynthesisJob
 
 
-class NSM_OT_synthesise(JobOperation):
+class NSM_OT_synthesize(JobOperation):
     """Walk the character along its curve, all frames at once, and write the motion as keys of a new action"""
 
-    bl_idname = "nsm.synthesise"
-    bl_label = "Synthesise"
+    bl_idname = "nsm.synthesize"
+    bl_label = "Synthesize"
     bl_options = {"REGISTER", "UNDO"}
 
-    doing = "Synthesising"
+    doing = "Synthesizing"
 
     def start(self, context: bpy.types.Context) -> SynthesisJob:
         """Gather the shot."""
@@ -37,10 +37,10 @@ class NSM_OT_synthesise(JobOperation):
             self.report({"WARNING"}, note)
         self.report(
             {"INFO"},
-            f"Synthesised {job.report.frames} frames; rig error {job.report.rig_error_mm_max:.2f} mm, "
+            f"Synthesized {job.report.frames} frames; rig error {job.report.rig_error_mm_max:.2f} mm, "
             f"foot slide {job.report.foot_slide_cm_per_s:.1f} cm/s",
         )
         return {"FINISHED"}
 
 
-CLASSES = (NSM_OT_synthesise,)
+CLASSES = (NSM_OT_synthesize,)
