@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..geometry.roles import Carryable, Seat
-from ..models.nsm import ACTIONS, FPS, GOAL_ACTIONS, SAMPLES
+from ..models.nsm import FPS, GOAL_ACTIONS, SAMPLES
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
 from ..planning.speed_profile import Walker
@@ -61,11 +61,6 @@ class GoalSpec:
     def fork(self) -> GoalSpec:
         """A copy that goes on from here on its own."""
         return self
-
-    @property
-    def uses(self) -> Array:
-        """Which of ACTIONS (7,) this is: by default carrying, if there is a thing."""
-        return np.array([bool(self.thing) and name == "carry" for name in ACTIONS])
 
     @property
     def clearance(self) -> float:
@@ -150,11 +145,6 @@ class Reach(GoalSpec):
         return Samples(
             np.tile(np.asarray(self.place, dtype=float), (SAMPLES, 1)), np.full(SAMPLES, self.facing), action
         )
-
-    @property
-    def uses(self) -> Array:
-        """The action; what is put down is carried until then."""
-        return np.array([name == ("carry" if self.action == "idle" else self.action) for name in ACTIONS])
 
     @property
     def stand(self) -> Array:
