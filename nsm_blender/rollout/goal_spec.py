@@ -124,7 +124,7 @@ class Reach(GoalSpec):
     standoff: meters from the place at which the root of the character is. speed: greatest speed of the root there in
     m/s. pose: (7,) of the thing as it is to be in the end, for what is put down. grasp: by which a thing is taken.
     top: on which it is put down: the collider's name and the height in the world. seat: that is sat on, in the thing's
-    frame.
+    frame. enters: whether the body goes to where the thing is, as onto a seat; it keeps off a leaf that opens.
     """
 
     place: Array
@@ -137,6 +137,7 @@ class Reach(GoalSpec):
     seat: Seat | None = None
     standoff: float = 0.45
     speed: float = 0.4
+    enters: bool = True
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """The same for all samples."""
@@ -145,6 +146,11 @@ class Reach(GoalSpec):
         return Samples(
             np.tile(np.asarray(self.place, dtype=float), (SAMPLES, 1)), np.full(SAMPLES, self.facing), action
         )
+
+    @property
+    def ignored(self) -> frozenset[str]:
+        """What the body enters or holds."""
+        return super().ignored if self.enters else frozenset()
 
     @property
     def stand(self) -> Array:
