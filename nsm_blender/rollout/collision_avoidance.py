@@ -38,8 +38,11 @@ class Avoidance:
     frames: int = 10
     """Frames after which it looks around again."""
 
+    giving_way: float = 3.0
+    """Rate in 1/s at which the root gives way to what moves by itself, such as a leaf, and is nearer than its room."""
+
     fastest: float = 0.6
-    """Speed in m/s at which the root gives way to what moves towards it at most: a quick sidestep."""
+    """Speed in m/s at which it gives way at most: a quick sidestep."""
 
 
 AVOIDANCE = Avoidance()
@@ -48,36 +51,34 @@ _HEIGHT = RouteOptions().height
 
 class CollisionAvoidance:
     """Keeps the root from coming nearer to things than its goal's clearance. What it is near already does not push it
-    away, unless that moves."""
+    away, unless it moves by itself: to that the root gives way."""
 
     def __init__(self) -> None:
         self._seen: tuple[int, Array, frozenset[str]] | None = None
         self._still = _outlines_of_none()
-        self._moving = dict[str, ObstacleOutlines]()
         self._held_back: Vector = (0.0, 0.0)
 
     def fork(self) -> Self:
         """A copy that goes on from here on its own."""
-        out = copy.copy(self)
-        out._moving = dict(self._moving)
-        return out
+        return copy.copy(self)
 
     def apply(self, state: RootState, proposal: Proposal) -> Proposal:
         """The proposal, with its root and future places led no nearer to things than there is room."""
         before, root, places = state.root, proposal.root, proposal.places
-        things, closing = self._around(state)
+        things, moves = self._around(state)
         most, way = state.goal.clearance, state.goal.route(before)
         ahead = np.concatenate((root[None, :2], places))
         step = root[:2] - before[:2]
         away = things.distances(np.concatenate((before[None, :2], ahead, way)))
         meets = away[: 1 + len(ahead)].min(0, initial=np.inf) < most
-        meets |= away[0] < most + (float(np.hypot(*step)) + closing) / (EASE * DT)
+        meets |= away[0] < most + float(np.hypot(*step)) / (EASE * DT)
         if not meets.any():
             return Proposal(self._held(before, root, (float(step[0]), float(step[1]))), places, proposal.facings)
         free = away[1 + len(ahead) :, meets] - SLACK
         far = np.hypot(*(way - before[:2]).T)
         room = np.minimum(most, (free + AVOIDANCE.towards_goal * far[:, None]).min(0, initial=np.inf))
-        met = _Met(things[meets], room, closing[meets])
+        gives_way = np.clip(AVOIDANCE.giving_way * (most - away[0, meets]), 0.0, AVOIDANCE.fastest) * DT * moves[meets]
+        met = _Met(things[meets], np.where(gives_way > 0, most, room), gives_way)
         here: Vector = (float(before[0]), float(before[1]))
         allowed = met.step(here, (float(step[0]), float(step[1])), EASE * DT)
         steps = ahead[1:] - ahead[:-1]
@@ -104,23 +105,16 @@ class CollisionAvoidance:
         return out
 
     def _around(self, state: RootState) -> tuple[ObstacleOutlines, Array]:
-        """The things around the root, and by how many meters (N,) each came nearer in this frame."""
+        """The things around the root, and whether (N,) each moves by itself."""
         scenery, frame, root, ignored = state.scenery, state.frame, state.root, state.goal.ignored
-        moving = {
-            name: _in_the_way(scenery, frame, root, name)
+        moving = [
+            _in_the_way(scenery, frame, root, name)
             for name in {*scenery.moved, *scenery.animated} - ignored
             if scenery.collider(name).role not in CLIMBABLE
-        }
-        self._look(scenery, frame, root, ignored | frozenset(moving))
-        closing = [np.zeros(len(self._still.low))]
-        for name, now in moving.items():
-            before = self._moving.get(name, now)
-            if len(before.low) != len(now.low):
-                before = now
-            came = before.distances(root[None, :2])[0] - now.distances(root[None, :2])[0]
-            closing.append(np.clip(came, 0.0, AVOIDANCE.fastest * DT))
-        self._moving = moving
-        return ObstacleOutlines.joined([self._still, *moving.values()]), np.concatenate(closing)
+        ]
+        self._look(scenery, frame, root, ignored | frozenset({*scenery.moved, *scenery.animated}))
+        out = ObstacleOutlines.joined([self._still, *moving])
+        return out, np.arange(len(out.low)) >= len(self._still.low)
 
     def _look(self, scenery: Scenery, frame: int, root: Array, ignored: frozenset[str]) -> None:
         if self._seen is not None:
@@ -146,25 +140,25 @@ def _outlines_of_none() -> ObstacleOutlines:
 
 
 class _Met:
-    """Things in the way of a root. room: (N,) meters that it keeps off each. closing: (N,) meters by which each comes
-    nearer in a frame."""
+    """Things in the way of a root. room: (N,) meters that it keeps off each. gives_way: (N,) meters by which it
+    goes away from each."""
 
-    def __init__(self, things: ObstacleOutlines, room: Array, closing: Array) -> None:
-        columns = things.centre, things.half, things.axis, room[:, None], closing[:, None]
+    def __init__(self, things: ObstacleOutlines, room: Array, gives_way: Array) -> None:
+        columns = things.centre, things.half, things.axis, room[:, None], gives_way[:, None]
         self._things = np.concatenate(columns, axis=1).tolist()
 
     def step(self, place: Vector, step: Vector, ease: float) -> Vector:
         """The step in meters from a place that is nearest to the one asked for and allowed. ease: share of what is left
         of the room that may be gone at once. In plain numbers, as the things are few."""
         (px, py), length, limits = place, math.hypot(*step), []
-        for x, y, long, wide, ax, ay, room, closing in self._things:
+        for x, y, long, wide, ax, ay, room, gives_way in self._things:
             x, y = px - x, py - y
             along, aside = x * ax + y * ay, y * ax - x * ay
             along -= min(max(along, -long), long)
             aside -= min(max(aside, -wide), wide)
             distance = math.hypot(along, aside)
             # There is no way out of a thing that the root is in.
-            if 0 < distance < room + (length + closing) / ease:
+            if 0 < distance < room + length / ease:
                 x, y = (along * ax - aside * ay) / distance, (along * ay + aside * ax) / distance
-                limits.append((x, y, closing - ease * max(distance - room, 0.0)))
+                limits.append((x, y, gives_way - ease * max(distance - room, 0.0)))
         return nearest_velocity(step, limits)

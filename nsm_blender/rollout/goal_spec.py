@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..geometry.roles import Carryable, Seat
-from ..models.nsm import ACTIONS, FPS, GOAL_ACTIONS, SAMPLES
+from ..models.nsm import FPS, GOAL_ACTIONS, SAMPLES
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
 from ..planning.speed_profile import Walker
@@ -61,11 +61,6 @@ class GoalSpec:
     def fork(self) -> GoalSpec:
         """A copy that goes on from here on its own."""
         return self
-
-    @property
-    def uses(self) -> Array:
-        """Which of ACTIONS (7,) this is: by default carrying, if there is a thing."""
-        return np.array([bool(self.thing) and name == "carry" for name in ACTIONS])
 
     @property
     def clearance(self) -> float:
@@ -129,7 +124,7 @@ class Reach(GoalSpec):
     standoff: meters from the place at which the root of the character is. speed: greatest speed of the root there in
     m/s. pose: (7,) of the thing as it is to be in the end, for what is put down. grasp: by which a thing is taken.
     top: on which it is put down: the collider's name and the height in the world. seat: that is sat on, in the thing's
-    frame.
+    frame. enters: whether the body goes to where the thing is, as onto a seat; it keeps off a leaf that opens.
     """
 
     place: Array
@@ -142,6 +137,7 @@ class Reach(GoalSpec):
     seat: Seat | None = None
     standoff: float = 0.45
     speed: float = 0.4
+    enters: bool = True
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """The same for all samples."""
@@ -152,9 +148,9 @@ class Reach(GoalSpec):
         )
 
     @property
-    def uses(self) -> Array:
-        """The action; what is put down is carried until then."""
-        return np.array([name == ("carry" if self.action == "idle" else self.action) for name in ACTIONS])
+    def ignored(self) -> frozenset[str]:
+        """What the body enters or holds."""
+        return super().ignored if self.enters else frozenset()
 
     @property
     def stand(self) -> Array:
