@@ -21,9 +21,11 @@ BOX = Reach(np.array([0.0, -0.45, 0.5]), 0.0, "carry", "")
 FAR = Reach(np.array([0.0, -5.0, 0.5]), 0.0, "carry", "")
 
 
-def led(goal: GoalSpec, off: float = 0.0, seconds: float = 3.0, facing: float = 0.0, **more: float) -> FilteredRoot:
+def led(
+    goal: GoalSpec, off: float = 0.0, seconds: float = 3.0, facing: float = 0.0, pull_turn: float = 0.0
+) -> FilteredRoot:
     """A root that stands `off` m beside the middle, and is led for a while."""
-    return FilteredRoot(goal, [GoalConvergence()], (off, 0.0, 0.0, facing)).go(seconds, **more)
+    return FilteredRoot(goal, [GoalConvergence()], (off, 0.0, 0.0, facing)).go(seconds, pull_turn=pull_turn)
 
 
 def pulled(goal: GoalSpec, meters: float = 0.1) -> float:

@@ -89,7 +89,7 @@ def test_a_lag_ends_with_the_way_on_which_it_arose() -> None:
 
 
 def test_a_fork_lags_on_its_own() -> None:
-    """What it went through counts for it too, and what it goes through does not count for the root it is forked from."""
+    """The lag until then counts for both, what comes after it for each alone."""
     root = FilteredRoot(Steer(walker()), [ProgressAssist()]).go(3.0)
     lagging = root.speeds[-1]
     fork = FilteredRoot(Steer(walker()), [root.filters[0].fork()]).go(1 / 60)

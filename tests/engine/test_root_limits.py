@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from .obstacles import box
 from .root_filters import FilteredRoot
 from .test_speed_profile import in_a_gap, walker
 
-GOALS = {
+GOALS: dict[str, Callable[[], GoalSpec]] = {
     "stands": lambda: Stay(np.zeros(3)),
     "walks": lambda: Steer(walker()),
     "runs": lambda: Steer(walker(), "run"),
