@@ -23,7 +23,7 @@ BEHIND = np.array([0.0, 3.0])
 """Meters from the box to a root whose way there is along -Y."""
 
 
-def root_at(place: Array, facing: float = 0.0) -> np.ndarray:
+def root_at(place: Array, facing: float = 0.0) -> Array:
     return np.array([*place[:2], 0.0, facing])
 
 
