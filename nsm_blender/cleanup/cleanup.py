@@ -32,7 +32,7 @@ from .allowed_contacts import Room
 from .corrections import Correction, held, resettled, seated
 from .foot_contacts import foot_contacts
 from .footholds import footholds
-from .hand_targets import HandTargets, carrying, gripping
+from .hand_targets import HandTargets, carrying, gripping, with_wrists
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
 from .seating import Seating
@@ -69,7 +69,7 @@ def posed(
     out = list[Correction]()
     count = len(record.root)
     hips, rotations, root = record.places[:, 0].copy(), limit_elbows(record.rotations), record.root.copy()
-    rotations = limit_feet(rotations, FPS)
+    rotations = with_wrists(record.places, limit_feet(rotations, FPS))
     wanted = pivoted(record.places, rotations)
     contacts = firm_contacts(foot_contacts(record), wanted, FPS)
     keep_feet(record, seatings, contacts, wanted, rotations)
@@ -86,15 +86,14 @@ def posed(
         places, planted = _shifted(shifts, record, hips, rotations, contacts, wanted)
     room = Room(record, hands, colliders, things, rate)
     before = places, planted
-    body = WholeBody(
-        places, planted, _wanted(room, places, planted, root, contacts, hands, seatings, by_name, things, rate)
-    )
+    aims = _wanted(room, places, planted, root, contacts, hands, seatings, by_name, things, rate)
+    body = WholeBody(places, planted, aims)
     moves = stood(body.displacements(), body.stands)
     places, rotations = body.posed(moves)
     root[:, :2] += moves[:, HIPS][:, :2]
     targets = HandTargets(places, rotations)
-    for hold in hands.holds:
-        targets.hold(hold, things[hold.name])
+    for hold, load in zip(hands.holds, aims.loads, strict=True):
+        targets.hold(hold, load.moved(before[0], places), things[hold.name])
     for seating in seatings:
         targets.rest(seating, by_name[seating.aim.thing], record.contacts, rate)
     for grip in hands.grips:

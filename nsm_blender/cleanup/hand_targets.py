@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..geometry.colliders import Collider, Cuboids
+from ..geometry.colliders import PLACE, Collider, Cuboids
 from ..geometry.collision import Balls, Obstacles
-from ..geometry.roles import Carryable
 from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import CONTACTS, FPS
 from ..motion.easing import eased
@@ -24,6 +23,8 @@ FIRM = round(0.05 * FPS)
 """Frames before and after a grasp, and a release, in which the palms are at the box."""
 SPACING = 0.12
 """Meters between the points of a carried box that are kept out of things."""
+OUTSIDE = 1e-3
+"""Meters from a face at which another cuboid hides it."""
 BLEND = 0.5 * FPS
 """Frames in which a hand comes to a handle, and leaves it."""
 
@@ -59,7 +60,7 @@ def carrying(
         turn += weight * float(wrap_angle(grasp_of(hold.handles, pose)[1] - angle[frame]))
     poses = carried_pose(hold.handles, hold.lying, middle, angle + turn)
     held = np.zeros(count, dtype=bool)
-    held[hold.taken : last] = True
+    held[hold.taken + FIRM : max(last - FIRM, 0)] = True
     at, palms = [], []
     for side, face in (("Left", hold.handles.left), ("Right", hold.handles.right)):
         wrist = places[:, MODEL_SKELETON.index(side + "Hand")]
@@ -77,7 +78,7 @@ def carrying(
 
     balls = Balls(np.zeros(len(own)), np.zeros(len(own), dtype=int), gives)
     itself = Obstacles([collider], [poses], held[:, None], -np.inf)
-    return at, Load(held, to_world(own, poses[:, None]), palms[0] - palms[1], obstacles, balls, itself)
+    return at, Load(held, poses, to_world(own, poses[:, None]), palms[0] - palms[1], obstacles, balls, itself)
 
 
 def gripping(grip: Grip, places: Array, rotations: Array, poses: Array) -> At:
@@ -90,12 +91,15 @@ def gripping(grip: Grip, places: Array, rotations: Array, poses: Array) -> At:
 
 
 def surface(cuboids: Cuboids) -> Array:
-    """Points (N, 3) on the faces of cuboids, about SPACING apart."""
+    """Points (N, 3) on the outer faces of a thing made of cuboids, about SPACING apart on each."""
     out = []
     for middle, half in zip(cuboids.centre, cuboids.half, strict=True):
         ticks = [np.linspace(-h, h, max(2, int(np.ceil(2 * h / SPACING)) + 1)) for h in half]
         grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 3)
-        out.append(grid[(np.abs(np.abs(grid) - half) < 1e-9).any(axis=1)] + middle)
+        outward = np.sign(grid) * (np.abs(np.abs(grid) - half) < 1e-9)
+        beyond = (middle + grid + OUTSIDE * outward)[:, None] - cuboids.centre
+        hidden = (np.abs(beyond) < cuboids.half).all(axis=2).any(axis=1)
+        out.append((middle + grid)[outward.any(axis=1) & ~hidden])
     return np.concatenate(out) if out else np.zeros((0, 3))
 
 
@@ -121,23 +125,20 @@ class HandTargets:
         self._shift = {side: np.zeros((len(places), 3)) for side in ARMS}
         self._weight = {side: np.zeros(len(places)) for side in ARMS}
 
-    def hold(self, hold: Hold, poses: Array) -> None:
-        """Put the palms on a box while it is held, and the box, in place, between them; where it was taken and where it
-        is left it lies in its place."""
+    def hold(self, hold: Hold, carried: Array, poses: Array) -> None:
+        """Put the palms on a box while it is held, and the box, in place, where it was carried, (T, 7); where it was
+        taken and where it is left it lies in its place."""
         count = len(poses)
         last = count if hold.left is None else hold.left
         blend = min(SPREAD, (last - hold.taken) / 2)
-        frames = slice(hold.taken, last)
-        middle, angle = between_palms(self._places, self._rotations)
-        # As far from the hands as it was in its place, and will be, which fades within a second: else it would be on
-        # its way ahead of hands that still come down, or stay behind those that rise.
-        away = _faded(count, hold.taken, hold.taken + blend)
-        off, turn = _missed(middle, angle, hold.taken, hold.handles, hold.lying, away)
+        # What it is off its place where it is taken, or left, fades within a second.
+        carried = carried.copy()
+        off = _faded(count, hold.taken, hold.taken + blend)[:, None] * (hold.lying - carried[hold.taken])[PLACE]
         if hold.goal is not None:
             put = 1 - _faded(count, last - blend, last)
-            more = _missed(middle, angle, last - 1, hold.handles, hold.goal, put)
-            off, turn = off + more[0], turn + more[1]
-        poses[frames] = carried_pose(hold.handles, hold.lying, (middle + off)[frames], (angle + turn)[frames])
+            off += put[:, None] * (hold.goal - carried[last - 1])[PLACE]
+        carried[:, PLACE] += off
+        poses[hold.taken : last] = carried[hold.taken : last]
         self._press(hold, poses, last)
 
     def _press(self, hold: Hold, poses: Array, last: int) -> None:
@@ -189,30 +190,32 @@ class HandTargets:
 
     def reached(self) -> tuple[Array, Array]:
         """The body with its arms bent so: places and rotations."""
-        rotations = self._rotations.copy()
+        wanted = self._places.copy()
         for side, limb in ARMS.items():
-            weight = self._weight[side]
-            if not weight.any():
-                continue
-            upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
-            target = self._places[:, end] + weight[:, None] * self._shift[side]
-            turned, bent, _ = solve_limb(
-                limb, self._places[:, upper], target, rotations[:, upper], rotations[:, middle]
-            )
-            moved = weight > 0
-            # The hand keeps its own direction, so that its palm goes where its wrist goes.
-            rotations[moved, upper], rotations[moved, middle] = turned[moved], bent[moved]
+            wanted[:, MODEL_SKELETON.index(limb.end)] += self._weight[side][:, None] * self._shift[side]
+        rotations = _reached(self._places, self._rotations, wanted, {s: w > 0 for s, w in self._weight.items()})
         return MODEL_SKELETON.positions(self._places[:, 0], rotations), rotations
 
 
-def _missed(
-    middle: Array, angle: Array, frame: int, grasp: Carryable, pose: Array, share: Array
-) -> tuple[Array, Array]:
-    """By how much a box at a pose (7,) is off the middle (T, 3) and angle (T,) between the palms in a frame, metres
-    (T, 3) and radians (T,): so much of it as `share` (T,) says."""
-    wanted, square = grasp_of(grasp, pose)
-    out: Array = share[:, None] * (wanted - middle[frame])
-    return out, share * float(wrap_angle(square - angle[frame]))
+def with_wrists(wanted: Array, rotations: Array) -> Array:
+    """World rotations (T, J, 4) with the arms bent so that the wrists are at joint places (T, J, 3) that the network
+    predicted besides: those are steadier than what its rotations add up to along an arm."""
+    places = MODEL_SKELETON.positions(wanted[:, 0], rotations)
+    return _reached(places, rotations, wanted, {side: np.ones(len(wanted), dtype=bool) for side in ARMS})
+
+
+def _reached(places: Array, rotations: Array, wanted: Array, when: dict[str, Array]) -> Array:
+    """World rotations (T, J, 4) of a body with joints at places (T, J, 3), with the wrists where they are wanted, when
+    (T,) they are. The hands keep their own directions, so that their palms go where their wrists go."""
+    out = rotations.copy()
+    for side, limb in ARMS.items():
+        on = when[side]
+        if not on.any():
+            continue
+        upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+        turned, bent, _ = solve_limb(limb, places[:, upper], wanted[:, end], out[:, upper], out[:, middle])
+        out[on, upper], out[on, middle] = turned[on], bent[on]
+    return out
 
 
 def _faded(count: int, start: float, end: float) -> Array:

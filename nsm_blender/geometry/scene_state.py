@@ -23,7 +23,7 @@ class Scenery:
     """Surroundings in which boxes are carried and doors are opened.
 
     fps: rate of the colliders' poses; frames are counted at 60 fps here. moved: pose (7,) of each collider that the
-    character has moved, which replaces the collider's own. animated: names of the colliders that move on their own.
+    character has moved, which replaces the collider's own.
     """
 
     def __init__(self, surroundings: Surroundings, fps: float = FPS) -> None:
@@ -33,7 +33,6 @@ class Scenery:
         self._colliders = {collider.name: collider for collider in surroundings.colliders}
         self._poses = {c.name: pose_at(c, 0) for c in surroundings.colliders if len(c.poses) == 1}
         self._known = dict[str, _Where]()
-        self.animated = [c.name for c in surroundings.colliders if len(c.poses) > 1]
         carrying = [collider for collider in surroundings.colliders if collider.role in CLIMBABLE]
         self._carrying = Surroundings(carrying) if carrying else None
         self._extents = [_extent(collider) for collider in carrying]

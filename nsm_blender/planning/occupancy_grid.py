@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -62,10 +61,10 @@ class ObstacleOutlines:
         return ObstacleOutlines(placed.centre[:, :2], half, axis, z - rise, z + rise, placed.owner)
 
     @staticmethod
-    def joined(parts: Sequence[ObstacleOutlines]) -> ObstacleOutlines:
-        """All of several, which have no `spare`."""
-        names = ("centre", "half", "axis", "low", "high", "owner")
-        return ObstacleOutlines(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+    def none() -> ObstacleOutlines:
+        """No rectangles."""
+        flat = np.zeros((0, 2))
+        return ObstacleOutlines(flat, flat, flat, flat[:, 0], flat[:, 0], np.zeros(0, dtype=int))
 
     def __getitem__(self, chosen: Array) -> ObstacleOutlines:
         """Those that `chosen`, a mask or indices, names."""

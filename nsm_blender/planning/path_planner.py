@@ -41,13 +41,13 @@ ends, and a goal that says where to look."""
 class Leg:
     """A route, and the facing angle at its end or None: as the character arrives. handles: of the thing that it leads
     to, as it is used from there. foot: (2,) where the character comes down again from what the route leads up on.
-    yields: name of a thing on the route that gives way to the body, ""."""
+    door: name of the one that the route leads through, ""."""
 
     route: Route
     facing: float | None
     handles: Handles | None = None
     foot: Array | None = None
-    yields: str = ""
+    door: str = ""
 
     @property
     def place(self) -> Array:

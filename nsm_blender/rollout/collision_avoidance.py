@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Collision avoidance in velocity space: the root, and where it is foreseen, keep off what stands or moves around."""
+"""Collision avoidance in velocity space: the root, and where it is foreseen, keep off what stands around."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Self
 import numpy as np
 
 from ..geometry.ground_height import CLIMBABLE
-from ..geometry.scene_state import Scenery
 from ..motion.rotations import Array
 from ..planning.occupancy_grid import ANKLE, ObstacleOutlines
 from ..planning.velocity_constraints import EASE, SLACK, Vector, nearest_velocity
@@ -38,24 +37,17 @@ class Avoidance:
     frames: int = 10
     """Frames after which it looks around again."""
 
-    giving_way: float = 3.0
-    """Rate in 1/s at which the root gives way to what moves by itself, such as a leaf, and is nearer than its room."""
-
-    fastest: float = 0.6
-    """Speed in m/s at which it gives way at most: a quick sidestep."""
-
 
 AVOIDANCE = Avoidance()
 _HEIGHT = RouteOptions().height
 
 
 class CollisionAvoidance:
-    """Keeps the root from coming nearer to things than its goal's clearance. What it is near already does not push it
-    away, unless it moves by itself: to that the root gives way."""
+    """Keeps the root from coming nearer to things than its goal's clearance. What it is near does not push it away."""
 
     def __init__(self) -> None:
         self._seen: tuple[int, Array, frozenset[str]] | None = None
-        self._still = _outlines_of_none()
+        self._near = ObstacleOutlines.none()
         self._held_back: Vector = (0.0, 0.0)
 
     def fork(self) -> Self:
@@ -65,7 +57,8 @@ class CollisionAvoidance:
     def apply(self, state: RootState, proposal: Proposal) -> Proposal:
         """The proposal, with its root and future places led no nearer to things than there is room."""
         before, root, places = state.root, proposal.root, proposal.places
-        things, moves = self._around(state)
+        self._look(state)
+        things = self._near
         most, way = state.goal.clearance, state.goal.route(before)
         ahead = np.concatenate((root[None, :2], places))
         step = root[:2] - before[:2]
@@ -77,18 +70,16 @@ class CollisionAvoidance:
         free = away[1 + len(ahead) :, meets] - SLACK
         far = np.hypot(*(way - before[:2]).T)
         room = np.minimum(most, (free + AVOIDANCE.towards_goal * far[:, None]).min(0, initial=np.inf))
-        gives_way = np.clip(AVOIDANCE.giving_way * (most - away[0, meets]), 0.0, AVOIDANCE.fastest) * DT * moves[meets]
-        met = _Met(things[meets], np.where(gives_way > 0, most, room), gives_way)
+        met = _Met(things[meets], room)
         here: Vector = (float(before[0]), float(before[1]))
         allowed = met.step(here, (float(step[0]), float(step[1])), EASE * DT)
         steps = ahead[1:] - ahead[:-1]
         # How far from its place the root may be foreseen before what is around matters to the step from there.
         spare = ((away[1 : len(ahead), meets] - room).min(1) - np.hypot(steps[:, 0], steps[:, 1])).tolist()
-        still = _Met(things[meets], room, np.zeros(int(meets.sum())))
         out = self._held(before, root, allowed)
         kept, last = list[Vector](), (float(out[0]), float(out[1]))
         for (x, y), at, enough in zip(steps.tolist(), ahead.tolist(), spare, strict=False):
-            onward = (x, y) if math.dist(last, at) < enough else still.step(last, (x, y), 1.0)
+            onward = (x, y) if math.dist(last, at) < enough else met.step(last, (x, y), 1.0)
             last = (last[0] + onward[0], last[1] + onward[1])
             kept.append(last)
         return Proposal(out, np.array(kept), proposal.facings)
@@ -104,19 +95,8 @@ class CollisionAvoidance:
         out[:2] += self._held_back
         return out
 
-    def _around(self, state: RootState) -> tuple[ObstacleOutlines, Array]:
-        """The things around the root, and whether (N,) each moves by itself."""
+    def _look(self, state: RootState) -> None:
         scenery, frame, root, ignored = state.scenery, state.frame, state.root, state.goal.ignored
-        moving = [
-            _in_the_way(scenery, frame, root, name)
-            for name in {*scenery.moved, *scenery.animated} - ignored
-            if scenery.collider(name).role not in CLIMBABLE
-        ]
-        self._look(scenery, frame, root, ignored | frozenset({*scenery.moved, *scenery.animated}))
-        out = ObstacleOutlines.joined([self._still, *moving])
-        return out, np.arange(len(out.low)) >= len(self._still.low)
-
-    def _look(self, scenery: Scenery, frame: int, root: Array, ignored: frozenset[str]) -> None:
         if self._seen is not None:
             since, where, without = self._seen
             soon = frame - since < AVOIDANCE.frames and np.abs(root[:2] - where).max() < AVOIDANCE.moved
@@ -126,32 +106,20 @@ class CollisionAvoidance:
         climbable = [collider.name for collider in scenery.surroundings.colliders if collider.role in CLIMBABLE]
         near = scenery.near(frame, root[:3], AVOIDANCE.around).without([*climbable, *ignored])
         things = ObstacleOutlines.of(near).between(root[2] + ANKLE, root[2] + _HEIGHT)
-        self._still = things[things.distances(root[None, :2])[0] < AVOIDANCE.around]
-
-
-def _in_the_way(scenery: Scenery, frame: int, root: Array, name: str) -> ObstacleOutlines:
-    """The outlines of a collider at the height of a body with a root (4,)."""
-    return ObstacleOutlines.of(scenery.placed(name, frame)).between(root[2] + ANKLE, root[2] + _HEIGHT)
-
-
-def _outlines_of_none() -> ObstacleOutlines:
-    none = np.zeros((0, 2))
-    return ObstacleOutlines(none, none, none, none[:, 0], none[:, 0], none[:, 0].astype(int))
+        self._near = things[things.distances(root[None, :2])[0] < AVOIDANCE.around]
 
 
 class _Met:
-    """Things in the way of a root. room: (N,) meters that it keeps off each. gives_way: (N,) meters by which it
-    goes away from each."""
+    """Things in the way of a root. room: (N,) meters that it keeps off each."""
 
-    def __init__(self, things: ObstacleOutlines, room: Array, gives_way: Array) -> None:
-        columns = things.centre, things.half, things.axis, room[:, None], gives_way[:, None]
-        self._things = np.concatenate(columns, axis=1).tolist()
+    def __init__(self, things: ObstacleOutlines, room: Array) -> None:
+        self._things = np.concatenate((things.centre, things.half, things.axis, room[:, None]), axis=1).tolist()
 
     def step(self, place: Vector, step: Vector, ease: float) -> Vector:
         """The step in meters from a place that is nearest to the one asked for and allowed. ease: share of what is left
         of the room that may be gone at once. In plain numbers, as the things are few."""
         (px, py), length, limits = place, math.hypot(*step), []
-        for x, y, long, wide, ax, ay, room, gives_way in self._things:
+        for x, y, long, wide, ax, ay, room in self._things:
             x, y = px - x, py - y
             along, aside = x * ax + y * ay, y * ax - x * ay
             along -= min(max(along, -long), long)
@@ -160,5 +128,5 @@ class _Met:
             # There is no way out of a thing that the root is in.
             if 0 < distance < room + length / ease:
                 x, y = (along * ax - aside * ay) / distance, (along * ay + aside * ax) / distance
-                limits.append((x, y, gives_way - ease * max(distance - room, 0.0)))
+                limits.append((x, y, -ease * max(distance - room, 0.0)))
         return nearest_velocity(step, limits)

@@ -7,15 +7,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..geometry.colliders import QUATERNION, Collider
+from ..geometry.colliders import QUATERNION, Collider, Placed
 from ..geometry.roles import Door
 from ..geometry.scene_state import to_world
 from ..motion.rotations import Array, normalize, rotate
 
+BESIDE = 0.3
+"""Metres that the root stays off the leaf's middle plane, and beyond its free edge while that comes towards it,"""
+COMES = 0.3
+"""Radians from which on one makes all the way that it needs: before, the hand would be torn off the handle."""
+LANE = 0.3
+"""and off the posts, as far as the door is wide enough,"""
+THRESHOLD = 0.25
+"""within so many metres of the leaf's plane; farther off less, at 45 degrees."""
+CLEAR = 0.15
+"""Metres from the lane's edge from which on one goes into a post, and over which that begins;"""
+WALL = 0.42
+"""metres that the root stays before it, and before the wall: legs swing."""
+SHOULDERS = 0.3
+"""Metres that the root stays off what stands beside the door, past the free edge: arms need room."""
 LEAVES = 0.04
 """Metres that a leaf that swings keeps off the body."""
 THICK = 0.025
 """Metres from a leaf's middle plane to its faces, about."""
+_BESIDE, _STEP = 1.0, 0.05
+"""Metres beside a leaf's free edge that are looked at,"""
+_BEFORE, _ROWS, _HEIGHTS = 0.3, 0.15, (0.3, 1.0)
+"""from so many before its plane, which is past the frame, to its width, and these above the floor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +50,11 @@ class Doorway:
     def flat(self, points: Array) -> Array:
         """Points (..., 2) of the ground in metres from the hinge along the shut leaf and towards where it opens."""
         out: Array = (points - self.hinge) @ np.stack((self.along, self.swings), axis=1)
+        return out
+
+    def world(self, shifts: Array) -> Array:
+        """The opposite, for vectors (..., 2)."""
+        out: Array = shifts @ np.stack((self.along, self.swings))
         return out
 
     def room(self, points: Array, radii: Array) -> float:
@@ -60,6 +83,61 @@ class Doorway:
         edge = (away**2 + self.width**2 - near**2) / np.maximum(2 * away * self.width, 1e-6)
         out = np.where(away * np.cos(beside) < self.width, beside, np.arccos(np.clip(edge, -1, 1)))
         return np.where((away > near) & (away < self.width + near), out, 0.0)
+
+    def beside(self, things: Placed, side: float, floor: float) -> float:
+        """Metres from the hinge along the shut leaf up to which the root has room before what stands beside the door,
+        1 for the side to which it swings, -1 for the other. things: what stands there, without leaf and frame."""
+        past, off = np.meshgrid(np.arange(0.0, _BESIDE, _STEP), np.arange(_BEFORE, self.width, _ROWS))
+        flat = np.stack((self.width + past, side * off), axis=-1)
+        ground = self.hinge + self.world(flat)
+        places = np.concatenate([np.insert(ground.reshape(-1, 2), 2, floor + z, axis=1) for z in _HEIGHTS])
+        free = (things.distance(places) > 0).reshape(len(_HEIGHTS), *past.shape).all(axis=(0, 1))
+        return np.inf if free.all() else float(self.width + past[0, free.argmin()]) - _STEP - SHOULDERS
+
+    def off_side(self, points: Array, room: tuple[float, float]) -> Array:
+        """How far (N, 2) places (N, 2) of the root are to be moved from what stands beside the door. room: as `beside`
+        tells it, of the sides -1 and 1."""
+        along, off = self.flat(points).T
+        lack = np.minimum(np.where(off > 0, room[1], room[0]) - along, 0)
+        lack = np.where((np.abs(off) < self.width + BESIDE) & (lack > -SHOULDERS), lack, 0)
+        return self.world(np.stack((lack, np.zeros_like(lack)), axis=-1))
+
+    def round_leaf(self, points: Array, room: float = np.inf) -> Array:
+        """How far (N, 2) places (N, 2) of the root are to be moved that are too near the leaf: those towards which it
+        swings out of its reach round the free edge, the others straight off it. room: metres along the shut leaf up to
+        which there is any; where that ends, one steps back."""
+        flat = self.flat(points)
+        leaf = np.array([np.cos(self.turned), np.sin(self.turned)])
+        side = np.array([-leaf[1], leaf[0]])
+        out, off = flat @ leaf, flat @ side
+        far = np.linalg.norm(flat, axis=-1)
+        # Who stands where it comes is led aside in time; who is far from it, or beyond a right angle, need not be.
+        swept = (off > 0) & (flat[..., 0] > 0)
+        reach = self.width + BESIDE
+        along = np.minimum(flat[..., 0] * np.maximum(reach / np.maximum(far, 1e-6), 1), max(room, 0.0))
+        round_edge = np.stack((along, np.sqrt(np.maximum(reach**2 - along**2, 0))), axis=-1) - flat
+        near = np.clip((2.5 * BESIDE - off) / BESIDE, 0, 1) * min(self.turned / COMES, 1.0) * (swept & (far < reach))
+        outward = near[..., None] * round_edge
+        lack = np.maximum(BESIDE - np.abs(off), 0) * ((out > 0) & (out < self.width + BESIDE / 2))
+        away = np.where(off > 0, lack, -lack)[..., None] * side
+        return self.world(np.where(swept[..., None], outward, away))
+
+    def in_lane(self, points: Array) -> Array:
+        """How far (N, 2) places (N, 2) of the root are to be moved along the shut leaf to keep between the posts."""
+        flat = self.flat(points)
+        free = min(LANE, 0.48 * self.width)
+        # Alongside there is wall: the lane widens away from the threshold.
+        widens = np.maximum(np.abs(flat[..., 1]) - THRESHOLD, 0)
+        lack = np.clip(flat[..., 0], free - widens, self.width - free + widens) - flat[..., 0]
+        lack = np.where(np.abs(flat[..., 1]) < THRESHOLD + free, lack, 0)
+        return self.world(np.stack((lack, np.zeros_like(lack)), axis=-1))
+
+    def off_wall(self, points: Array) -> Array:
+        """How far (N, 2) places (N, 2) of the root before a post or the wall beside it are to be moved back from it."""
+        along, off = self.flat(points).T
+        share = np.clip((np.maximum(along - self.width, -along) + LANE - CLEAR) / CLEAR, 0, 1)
+        lack = share * np.maximum(WALL - np.abs(off), 0) * np.where(off < 0, -1, 1)
+        return self.world(np.stack((np.zeros_like(lack), lack), axis=-1))
 
 
 def doorway(door: Collider, pose: Array) -> Doorway:

@@ -47,12 +47,14 @@ class GoalSpec:
     """What is asked of a character, by default nothing but to be somewhere.
 
     thing: name of the collider that is used or carried, "". pose: (7,) at which the interaction sensor is to see the
-    thing; None where it is. is_place: whether the goal is a place, and no way.
+    thing; None where it is. is_place: whether the goal is a place, and no way. door: name of the door that is opened
+    or gone through, "".
     """
 
     is_place: ClassVar[bool] = True
     thing: str = ""
     pose: Array | None = None
+    door: str = ""
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """The goal for a character whose root (4,) is here, `seconds` after the goal was set."""
@@ -124,7 +126,7 @@ class Reach(GoalSpec):
     standoff: meters from the place at which the root of the character is. speed: greatest speed of the root there in
     m/s. pose: (7,) of the thing as it is to be in the end, for what is put down. grasp: by which a thing is taken.
     top: on which it is put down: the collider's name and the height in the world. seat: that is sat on, in the thing's
-    frame. enters: whether the body goes to where the thing is, as onto a seat; it keeps off a leaf that opens.
+    frame. door: name of the door that is opened, "".
     """
 
     place: Array
@@ -137,7 +139,7 @@ class Reach(GoalSpec):
     seat: Seat | None = None
     standoff: float = 0.45
     speed: float = 0.4
-    enters: bool = True
+    door: str = ""
 
     def samples(self, root: Array, seconds: float) -> Samples:
         """The same for all samples."""
@@ -146,11 +148,6 @@ class Reach(GoalSpec):
         return Samples(
             np.tile(np.asarray(self.place, dtype=float), (SAMPLES, 1)), np.full(SAMPLES, self.facing), action
         )
-
-    @property
-    def ignored(self) -> frozenset[str]:
-        """What the body enters or holds."""
-        return super().ignored if self.enters else frozenset()
 
     @property
     def stand(self) -> Array:
@@ -241,7 +238,8 @@ class Steer(GoalSpec):
 
     The walker keeps where the character is on the way. ground: heights (N,) of the ground under places (N, 2); None
     where it is level. pace: m/s of the root. rest: seconds of getting up first. seat: name of the seat that the
-    character leaves, "". yields: name of a thing that gives way to the body, "".
+    character leaves, "". door: name of the one that the way leads
+    through, "".
     """
 
     is_place: ClassVar[bool] = False
@@ -253,7 +251,7 @@ class Steer(GoalSpec):
     pace: float = 0.0
     rest: float = 0.0
     seat: str = ""
-    yields: str = ""
+    door: str = ""
     seen: tuple[float, Array] | None = None
     """Seconds and root (4,) of the frame before."""
 
@@ -300,9 +298,9 @@ class Steer(GoalSpec):
 
     @property
     def ignored(self) -> frozenset[str]:
-        """What is carried, what gives way to the body, and the seat that the character leaves."""
+        """What is carried, the leaf, and the seat that the character leaves."""
         seat = self.seat if self.walker.along < _WAY.out_of_seat else ""
-        return frozenset({self.thing, seat, self.yields} - {""})
+        return frozenset({self.thing, seat, self.door} - {""})
 
     def offset(self, root: Array) -> tuple[Array, float]:
         """To the middle of a gap through which the way leads sideways."""

@@ -19,6 +19,7 @@ from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from .action_label_filter import only_asked
 from .collision_avoidance import CollisionAvoidance
+from .door_passage import DoorPassage
 from .goal_convergence import GoalConvergence
 from .goal_input import GoalInput
 from .goal_spec import GoalSpec, Reach, Samples, Stay
@@ -31,6 +32,7 @@ ROOT_FILTERS: Mapping[str, Callable[[], RootFilter]] = {
     "goal_convergence": GoalConvergence,
     "progress_assist": ProgressAssist,
     "root_limits": RootLimits,
+    "door_passage": DoorPassage,
     "collision_avoidance": CollisionAvoidance,
 }
 """The filters that change where the network proposes that the root goes, in their order."""

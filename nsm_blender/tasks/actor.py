@@ -67,8 +67,8 @@ class Actor(ABC):
         """Stand where it does, turned to an angle or as it is."""
 
     @abstractmethod
-    def walk(self, walker: Walker, runs: bool, left: Posture | None, yields: str) -> None:
-        """Follow a walker. left: what it has just left. yields: name of a thing that gives way to the body, ""."""
+    def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str) -> None:
+        """Follow a walker. left: what it has just left. door: name of the one that the way leads through, ""."""
 
     def begin(self, key: ActionKey) -> None:  # noqa: B027 most have nothing to do
         """A key begins."""

@@ -338,7 +338,7 @@ class TaskMachine(Generic[A]):
         assert self._walker is not None and self._leg is not None
         rises = bool(self.seatings) and self.seatings[-1].left == self.actor.frame
         left = self._left if rises else None
-        self.actor.walk(self._walker, self._task.runs(self._key), left, self._leg.yields)
+        self.actor.walk(self._walker, self._task.runs(self._key), left, self._leg.door)
 
     def _go(self) -> bool:
         """On the way: there, near enough to use the thing, held up, or stuck."""

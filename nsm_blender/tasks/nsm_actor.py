@@ -133,7 +133,7 @@ class NsmActor(Actor):
         if isinstance(self.character.goal, Reach):
             self.face(None)
 
-    def walk(self, walker: Walker, runs: bool, left: Posture | None, yields: str) -> None:
+    def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str) -> None:
         """Follow a walker, with what is in the hands."""
         hold, floor, scenery, frame = self.hands.holding, self._ground, self.scenery, self.frame
         self._steer = Steer(
@@ -143,7 +143,7 @@ class NsmActor(Actor):
             ground=lambda places: scenery.ground(frame, places, floor),
             pace=self.character.speed,
             rest=0.0 if left is None else left.seconds,
-            yields=yields,
+            door=door,
             seat="" if left is None else left.seating.aim.thing,
         )
         self.character.set_goal(self._steer)

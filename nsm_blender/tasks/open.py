@@ -24,15 +24,13 @@ from ..shot.goals import ActionKey
 from .protocol import Completion, Held, Prospect, Task
 
 OPEN = 0.6
-"""Share of its angle by which a door that stands open need not be opened."""
-AJAR = 0.2
-"""Share of its angle by which a door is opened by hand before the character goes on: then it swings on by itself, more
-than the hand could follow."""
+"""Share of its angle by which a door is open enough to let go of and to go round, as it swings on."""
+PUSHED = 0.2
+"""Share of its angle by which a door that is pushed is open enough to go on: it swings on before the body, more than
+the hand could follow standing."""
 WAITS = 1.5
 """Seconds of opening by its label after which the character takes the handle with a hand that is near, whatever that
 hand's label: left to its labels, it treads there until the shot ends."""
-BESIDE_LEAF = 0.3
-"""Meters beyond the free edge of a leaf that swings towards the character at which it waits for the leaf to pass."""
 BEHIND = 0.8
 """Meters behind a door at which the character has gone through."""
 BEFORE = 0.3
@@ -110,7 +108,8 @@ class _Opening(Completion):
             self._opening = frame
         if frame and not gripping:
             hands.grip(name, character, frame, anyway=frame - self._opening > WAITS * FPS)
-        if not (hands.let_go(name, frame) or hands.opened(name) >= AJAR):
+        enough = PUSHED if is_pushed(self.aim, character.scenery.collider(name)) else OPEN
+        if not (hands.let_go(name, frame) or hands.opened(name) >= enough):
             return False
         hands.release(name)
         return True
@@ -131,7 +130,7 @@ def open_aim(collider: Collider, pose: Array, here: Array) -> Reach:
     handle, hinge = to_world(np.array(handles.handle), pose), to_world(np.array(handles.hinge), pose)
     across = np.cross(rotate(pose[QUATERNION], np.array(handles.axis)), handle - hinge)[:2]
     through = across if (handle[:2] - here) @ across > 0 else -across
-    return Reach(handle, float(angle_of(through)), "open", collider.name, enters=False)
+    return Reach(handle, float(angle_of(through)), "open", collider.name, door=collider.name)
 
 
 def is_pushed(aim: Reach, leaf: Collider) -> bool:
@@ -156,13 +155,8 @@ def through_door(aim: Reach, root: Array, leaf: Collider) -> Leg:
     through = np.array([along[1], -along[0]])
     through *= np.sign(through @ direction(np.array(aim.facing)))
     middle = hinge + (handles.width / 2 + ASIDE) * along
-    pushed = is_pushed(aim, leaf)
     points = [root[:2], middle + BEHIND * through]
     if (root[:2] - middle) @ through < -BEFORE:
         points.insert(1, middle - BEFORE * through)
-    if not pushed:
-        # Round the free edge of a leaf that swings towards the character.
-        points.insert(1, hinge + (handles.width + BESIDE_LEAF) * along - handles.width * through)
     flat = np.hstack((np.array(points), np.full((len(points), 1), root[2])))
-    yields = leaf.name if pushed else ""
-    return Leg(Route(flat, *np.zeros((2, len(points)), dtype=bool)), None, yields=yields)
+    return Leg(Route(flat, *np.zeros((2, len(points)), dtype=bool)), None, door=leaf.name)

@@ -14,7 +14,7 @@ from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Carryable, Door, Seat
 from nsm_blender.geometry.scene_state import to_world
 from nsm_blender.models.nsm import ACTIONS, CONTACTS, FPS
-from nsm_blender.motion.rotations import Array, from_yaw
+from nsm_blender.motion.rotations import Array, from_yaw, multiply
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from nsm_blender.rollout.goal_spec import Reach
 from nsm_blender.rollout.held_objects import PALM_THICKNESS, Grip, between_palms, palm
@@ -88,6 +88,16 @@ def test_palms_lie_on_the_faces_of_a_box_all_the_while_that_it_is_held() -> None
     for side, sign in (("Left", 1), ("Right", -1)):
         off = palm(after.places, after.rotations, side)[TAKEN:] - after.things["box"][TAKEN:, :3]
         np.testing.assert_allclose(off, np.tile([sign * (WIDE + PALM_THICKNESS), 0, 0], (COUNT - TAKEN, 1)), atol=5e-3)
+
+
+def test_wrists_are_where_the_network_predicts_them_though_its_rotations_tremble() -> None:
+    rolled = holding(np.tile(PLACE, (COUNT, 1)))
+    arms = MODEL_SKELETON.indices(["LeftArm", "RightForeArm"])
+    tremble = from_yaw(0.05 * np.random.default_rng(1).normal(size=(COUNT, len(arms))))
+    rolled.rotations[:, arms] = multiply(tremble, rolled.rotations[:, arms])
+    after = posed(rolled, [], empty_hands(), [])
+    np.testing.assert_allclose(after.places[:, WRISTS], rolled.places[:, WRISTS], atol=5e-3)
+    assert acceleration(after.places[:, WRISTS]).max() < 1
 
 
 def test_palms_close_on_a_box_that_is_wider_than_between_them() -> None:

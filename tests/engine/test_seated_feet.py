@@ -22,6 +22,8 @@ from .rollouts import COUNT, FEET, SAT, SEAT, TOES, acceleration, bone_lengths, 
 
 SETTLED, LEFT = 60, 240
 HEIGHT = 0.45
+LEANS = 9.9
+"""m/s2 of the heads of people that sit, at the recorded 99th percentile."""
 NECK = MODEL_SKELETON.index("Neck")
 SEATING = Seating(0, Reach(np.array([0.0, 0.0, HEIGHT]), 0.0, "sit", "seat"), 20, SETTLED, LEFT)
 
@@ -59,7 +61,7 @@ def test_the_back_comes_to_a_backrest_and_not_into_it(behind: float) -> None:
     spine = leaning[middle, MODEL_SKELETON.indices(["Hips", "Spine1", "Spine2"]), 1]
     assert (spine + 0.11 < behind + 0.04).all()
     np.testing.assert_allclose(leaning[:, TOES], upright[:, TOES], atol=0.01)
-    assert acceleration(leaning).max() < acceleration(upright).max() + 4
+    assert acceleration(leaning).max() < LEANS
 
 
 def test_it_leans_only_while_it_sits_and_comes_and_goes_smoothly() -> None:
