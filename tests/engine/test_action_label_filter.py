@@ -42,7 +42,7 @@ def test_a_character_that_stands_with_a_box_holds_it_and_begins_nothing_else() -
         (SIT, Reach(HERE, 0.0, "sit", "chair", standoff=0.0, speed=0.2)),
         (CARRY, Reach(HERE, 0.0, "carry", "box")),
         (CARRY, Reach(HERE, 0.0, "idle", "box")),
-        (OPEN, Reach(HERE, 0.0, "open", "door", enters=False)),
+        (OPEN, Reach(HERE, 0.0, "open", "door")),
         (CARRY, Steer(walker(), "carry", "box")),
         (WALK, Stay(HERE)),
         (IDLE, Stay(HERE)),

@@ -58,11 +58,10 @@ def test_a_way_is_gone_at_its_gaits_speed_and_begun_slowly_on_a_seat(action: str
     assert steer.speed_limit(np.zeros(4)) == top
 
 
-def test_the_root_keeps_off_all_but_what_it_enters_holds_or_leaves() -> None:
+def test_the_root_keeps_off_all_but_what_it_uses_holds_or_leaves() -> None:
     assert BOX.ignored == {"box"} and Stay(np.zeros(3), None, "carry", "box").ignored == {"box"}
-    assert Reach(BOX.place, 0.0, "open", "door", enters=False).ignored == set()
     assert Stay(np.zeros(3)).ignored == set()
-    steer = Steer(walker(), "carry", "box", seat="chair", yields="door")
+    steer = Steer(walker(), "carry", "box", seat="chair", door="door")
     assert steer.ignored == {"box", "chair", "door"}
     steer.walker.along = 2.0
     assert steer.ignored == {"box", "door"}
