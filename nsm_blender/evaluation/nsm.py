@@ -133,7 +133,8 @@ def evaluate(
     """All figures of `tables`; `quick` takes a tenth of the trials. processes: that measure at the same time.
 
     ablations: folder of networks that were trained alike, see `nsm_ablations.TRAINED`; None: parts are left out of the
-    rollout of the network that is measured. cases: sits, carries and room tasks of the table of components. keep: is told the figures so far whenever a table is done.
+    rollout of the network that is measured. cases: sits, carries and room tasks of the table of components. keep: is
+    told the figures so far whenever a table is done.
     """
     network = load(weights)
     every = _jobs(actions_of(network.card), quick, development)

@@ -74,7 +74,10 @@ class Row:
         """By how many standard errors the figure is worse without the component."""
         change = self.without - self.full
         worse = -change if self.figure in _MORE_IS_BETTER else change
-        return worse / self.error if self.error > 0 else 0.0
+        if self.error == 0:
+            # Each task changes by as much: by nothing, or beyond all doubt.
+            return math.copysign(math.inf, worse) if worse else 0.0
+        return worse / self.error
 
 
 def component_names() -> tuple[str, ...]:

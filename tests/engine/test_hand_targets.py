@@ -16,7 +16,7 @@ from nsm_blender.geometry.scene_state import to_world
 from nsm_blender.models.nsm import ACTIONS, CONTACTS, FPS
 from nsm_blender.motion.rotations import Array, from_yaw, multiply
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
-from nsm_blender.rollout.goal_input import Reach
+from nsm_blender.rollout.goal_spec import Reach
 from nsm_blender.rollout.held_objects import PALM_THICKNESS, Grip, between_palms, palm
 
 from .rollouts import (
