@@ -59,6 +59,8 @@ def evaluate(
         raise UserError("Ablations are of the nsm.")
     if count < 1 or processes < 1:
         raise UserError("There has to be at least 1 case of each kind, and 1 process.")
+    if min(cases) < 0 or not any(cases):
+        raise UserError("There has to be at least 1 task of the components, and no number below 0.")
     path = None if weights is None else Path(weights)
     match system:
         case "nsm":

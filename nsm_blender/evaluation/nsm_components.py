@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..baking.nsm import SceneBake
+from ..cleanup.cleanup import TERMS
 from ..errors import UserError
 from ..geometry.colliders import Surroundings
 from ..geometry.mesh import TriangleMesh
@@ -81,8 +82,8 @@ class Row:
 
 
 def component_names() -> tuple[str, ...]:
-    """Names of all components."""
-    return ROLLOUT
+    """Names of all components, those of the rollout first."""
+    return (*ROLLOUT, *TERMS)
 
 
 def task_names(sits: int, carries: int, rooms: int) -> list[str]:
@@ -116,12 +117,17 @@ def outcomes(network: NSM, name: str, components: Sequence[str]) -> dict[str, Fi
     if task is None:
         return {}
     out: dict[str, Figures] = {}
-    for component in ("", *components):
-        options = Options(without=frozenset({component} - {""}))
-        try:
-            out[component] = _figures(task, _baked(task.shot, network, options))
-        except UserError:
-            return {}
+    try:
+        full = _baked(task.shot, network, Options())
+        out[""] = _figures(task, full, full.motion())
+        for component in components:
+            if component in TERMS:
+                out[component] = _figures(task, full, full.cleaned_without(component))
+            else:
+                bake = _baked(task.shot, network, Options(without=frozenset({component})))
+                out[component] = _figures(task, bake, bake.motion())
+    except UserError:
+        return {}
     return out
 
 
@@ -136,9 +142,8 @@ def _baked(shot: Shot, network: NSM, options: Options) -> SceneBake:
     return bake
 
 
-def _figures(task: Task, bake: SceneBake) -> Figures:
-    """The figures of one bake."""
-    motion = bake.motion()
+def _figures(task: Task, bake: SceneBake, motion: Motion) -> Figures:
+    """The figures of one motion of a bake."""
     keys = motion.meta["keys"]
     out = {"done": float(all(not key["trouble"] and key["arrived"] is not None for key in keys))}
     offs = motion.meta["corrections"]

@@ -18,7 +18,7 @@ from .root_filter import DT, Proposal, RootMotion, RootState, limited
 class Passage:
     """How the root is led."""
 
-    speed: float = 0.9
+    speed: float = 1.2
     """Greatest speed in m/s at which the root is led round the leaf and off the posts."""
 
     acceleration: float = 12.0

@@ -102,6 +102,9 @@ class SceneCharacter:
         self.scenery = Scenery(scenery) if isinstance(scenery, Surroundings) else scenery
         self._options, self._environment = options or Options(), environment or Environment()
         self._goal = GoalInput(goal, self.scenery)
+        unknown = self._options.without - {*ROOT_FILTERS, ACTION_LABELS, HANGING_ARMS}
+        if unknown:
+            raise ValueError(f"The rollout has no parts {sorted(unknown)}.")
         self._filters = [make() for name, make in ROOT_FILTERS.items() if name not in self._options.without]
         self.root = np.asarray(start, dtype=float).copy()
         self._floor = float(self.root[2])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..models.nsm import CURRENT
-from .goal_spec import Steer
+from .goal_spec import GoalSpec, Steer
 from .root_filter import DT, Proposal, RootState, moved
 
 
@@ -48,6 +48,7 @@ class ProgressAssist:
 
     def __init__(self) -> None:
         self._lag = 0.0
+        self._goal: GoalSpec | None = None
 
     def fork(self) -> Self:
         """A copy that goes on from here on its own."""
@@ -57,11 +58,12 @@ class ProgressAssist:
         """The proposal, moved on along the way."""
         goal, here, a = state.goal, state.root, ASSIST
         if not isinstance(goal, Steer):
-            self._lag = 0.0
             return proposal
         share = min(max((goal.walker.left - a.end) / a.fades, 0.0), 1.0)
         # A character that looks elsewhere is to turn first.
         share *= max(math.cos(state.samples.facing[CURRENT] - here[3]), 0.0)
+        if goal is not self._goal:
+            self._goal, self._lag = goal, 0.0
         asked = state.samples.place[CURRENT, :2] - here[:2]
         way = asked / max(math.hypot(*asked), 1e-9)
         speed = float((proposal.root[:2] - here[:2]) @ way) / DT
@@ -69,4 +71,4 @@ class ProgressAssist:
         lacking = a.share * min(max(foreseen - speed, 0.0), a.most)
         slow = min(a.least, 0.5 * goal.walker.speed) * share - float(state.motion.velocity @ way)
         self._lag = min(max(self._lag + slow * DT, 0.0), a.lag)
-        return moved(proposal, (share * lacking + max(self._lag - a.patience, 0.0)) * DT * way)
+        return moved(proposal, share * (lacking + max(self._lag - a.patience, 0.0)) * DT * way)
