@@ -22,6 +22,7 @@ from nsm_blender.rollout.root_filter import Proposal
 
 from .obstacles import box
 from .puppets import Puppet, standing
+from .test_doorway import leaf
 from .test_speed_profile import walker
 
 ROOT = np.array([2.0, -1.0, 0.3, 0.8])
@@ -111,12 +112,12 @@ def test_the_facing_comes_to_the_goal_centric_one_by_the_shorter_turn() -> None:
 
 def character(goal: GoalSpec, network: NSM, options: Options | None = None) -> SceneCharacter:
     start = standing() if isinstance(network, Puppet) else standing_of(network)
-    return SceneCharacter(network, start, np.zeros(4), Surroundings([CRATE]), goal, options)
+    return SceneCharacter(network, start, np.zeros(4), Surroundings([CRATE, leaf(1.5)]), goal, options)
 
 
 def acted(options: Options) -> SceneRecord:
-    """A walk of the shipped network past a crate, a stop, and a sit on nothing."""
-    out = character(Steer(walker(2.0)), load(None), options)
+    """The shipped network walks out of a doorway past a crate, stops, and sits down on nothing."""
+    out = character(Steer(walker(2.0), door="leaf"), load(None), options)
     for frame in range(300):
         if frame == 120:
             out.set_goal(Stay(out.root[:3] + np.array([0.1, 0.1, 0.0]), 0.5))

@@ -59,7 +59,7 @@ def outing_in(room: Room) -> Outing | None:
     goals = [Goal("seat", [0.0] * 3, None, seats[0].name), Goal("far", [*room.free[7].tolist(), 0.0])]
     keys = [ActionKey("sit", "seat", hold=0.5), ActionKey("walk", "far")]
     start = [*near.tolist(), 0.0, 0.0]
-    shot = Shot("actor", 30.0, 540, keys=keys, goals=goals, colliders=room.colliders, start=start)
+    shot = Shot("actor", 30.0, 450, keys=keys, goals=goals, colliders=room.colliders, start=start)
     motion = SceneBake(shot).motion()
     sat, walked = motion.meta["keys"]
     speed = np.linalg.norm(np.diff(motion.root[:, :2], axis=0), axis=1) * shot.fps
