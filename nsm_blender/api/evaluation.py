@@ -37,6 +37,7 @@ def evaluate(
     processes: int = 2,
     ablations: Path | str | None = None,
     cases: tuple[int, int, int] = COMPONENT_CASES,
+    components: Collection[str] | None = None,
     keep: Keep | None = None,
     log: Log = silent,
 ) -> Figures:
@@ -48,7 +49,7 @@ def evaluate(
     processes: that measure at the same time, of the nsm and of naturalness; more than one needs a script whose work is
     under `if __name__ == "__main__":`, as they are started anew. ablations: of the nsm, a folder of networks that were
     trained alike. cases: sits, carries and room tasks of the NSM's table "components", which is measured only where it
-    is asked for. keep: is given the figures so far as they grow. log: is told each step. All tables of a system take
+    is asked for. components: some of its rows, None: all. keep: is given the figures so far as they grow. log: is told each step. All tables of a system take
     minutes. Raises UserError for a table that there is not, and WeightsError.
     """
     if tables is not None and system not in ("nsm", "naturalness"):
@@ -64,7 +65,9 @@ def evaluate(
     path = None if weights is None else Path(weights)
     match system:
         case "nsm":
-            return _nsm(tables, path, processes, None if ablations is None else Path(ablations), cases, keep, log)
+            return _nsm(
+                tables, path, processes, None if ablations is None else Path(ablations), cases, components, keep, log
+            )
         case "pfnn":
             from ..evaluation import pfnn
 
@@ -93,15 +96,19 @@ def _nsm(
     processes: int,
     ablations: Path | None,
     cases: tuple[int, int, int],
+    components: Collection[str] | None,
     keep: Keep | None,
     log: Log,
 ) -> Figures:
-    from ..evaluation import nsm
+    from ..evaluation import nsm, nsm_components
 
     chosen = _some_of((*nsm.TABLES, nsm.COMPONENTS), tables, "table of the NSM's") if tables else list(nsm.TABLES)
     if ablations is not None and "ablations" not in chosen:
         raise UserError("Ablations are for the table of that name; add 'ablations' to the tables.")
-    return nsm.evaluate(weights, log, tables=chosen, processes=processes, ablations=ablations, keep=keep, cases=cases)
+    parts = _some_of(nsm_components.component_names(), components, "component")
+    return nsm.evaluate(
+        weights, log, tables=chosen, processes=processes, ablations=ablations, keep=keep, cases=cases, components=parts
+    )
 
 
 def _naturalness(kinds: Collection[str] | None, count: int, processes: int, keep: Keep | None, log: Log) -> Figures:

@@ -34,7 +34,7 @@ from .nsm_ablations import (
     trained_alike,
     trained_figures,
 )
-from .nsm_components import component_figures, component_names, outcomes, task_names
+from .nsm_components import component_figures, outcomes, task_names
 from .nsm_endurance import figures_of, wander
 from .nsm_rooms import ROOMS, success_figures, tasks
 from .nsm_rooms import seeds as seeds_of_rooms
@@ -129,6 +129,7 @@ def evaluate(
     ablations: Path | None = None,
     keep: Keep | None = None,
     cases: tuple[int, int, int] = (0, 0, 0),
+    components: Collection[str] = (),
 ) -> Figures:
     """All figures of `tables`; `quick` takes a tenth of the trials. processes: that measure at the same time.
 
@@ -142,7 +143,7 @@ def evaluate(
     if ablations is not None:
         every = {name: job for name, job in every.items() if job.table != "ablations"}
         every |= _trained_jobs(ablations, quick, development)
-    every |= {f"component {name}": _Job(COMPONENTS, outcomes, (name, component_names())) for name in task_names(*cases)}
+    every |= {f"component {name}": _Job(COMPONENTS, outcomes, (name, tuple(components))) for name in task_names(*cases)}
     jobs = {name: job for name, job in every.items() if job.table in tables}
     results: dict[str, Any] = {}
     out: Figures = {}

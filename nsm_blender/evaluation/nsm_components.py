@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from ..baking.nsm import SceneBake
 from ..cleanup.cleanup import TERMS
 from ..errors import UserError
 from ..geometry.colliders import Surroundings
-from ..geometry.mesh import TriangleMesh
 from ..geometry.rooms import random_room
 from ..models.nsm import FPS
 from ..models.nsm_kernels import NSM
@@ -25,9 +24,8 @@ from ..motion.rotations import Array
 from ..rollout.nsm import ACTION_LABELS, HANGING_ARMS, ROOT_FILTERS, Options
 from ..shot.shot import Shot
 from .metrics import foot_slide
-from .naturalness.case import DEVELOPMENT_SEEDS, Case
+from .naturalness.case import DEVELOPMENT_SEEDS
 from .naturalness.measures import measure
-from .naturalness.mesh_contact import mesh_contact
 from .naturalness.recorded import recorded
 from .naturalness.table import cases_of
 from .nsm_bodies import penetration
@@ -51,12 +49,11 @@ _AFTERWARDS = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A task of the table. used: names of the things that it uses. meshes: true meshes of things, as of a `Case`."""
+    """A task of the table. used: names of the things that it uses."""
 
     name: str
     shot: Shot
     used: Sequence[str]
-    meshes: Mapping[str, list[TriangleMesh]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,7 @@ def task_of(name: str, network: NSM) -> Task | None:
     case = cases_of()[group](DEVELOPMENT_SEEDS[number])
     if case.refusal:
         return None
-    return Task(name, case.shot, [goal.collider for goal in case.shot.goals if goal.collider], case.meshes)
+    return Task(name, case.shot, [goal.collider for goal in case.shot.goals if goal.collider])
 
 
 def outcomes(network: NSM, name: str, components: Sequence[str]) -> dict[str, Figures]:
@@ -155,9 +152,6 @@ def _figures(task: Task, bake: SceneBake, motion: Motion) -> Figures:
     depth = 100 * penetration(motion, Surroundings(task.shot.colliders), task.used)
     out |= {"depth_p99_cm": float(np.percentile(depth, 99)), "depth_max_cm": float(depth.max())}
     out["foot_slide_cm_s"] = foot_slide(motion)
-    case = Case("", 0, task.shot, task.meshes)
-    if task.meshes:
-        out |= {name: abs(value) for name, value in mesh_contact(case, motion).items()}
     return out | _natural(motion) | _moved(bake, motion)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.nsm_components import component_names
+from nsm_blender.evaluation.nsm_components import ROLLOUT
 from nsm_blender.geometry.colliders import Surroundings
 from nsm_blender.models.nsm import FPS, FUTURE, GOAL_ACTIONS, OUTPUT, SAMPLES
 from nsm_blender.models.nsm_kernels import NSM
@@ -138,7 +138,7 @@ def test_a_rollout_is_the_same_each_time(full: SceneRecord) -> None:
     np.testing.assert_array_equal(full.places, again.places)
 
 
-@pytest.mark.parametrize("name", component_names())
+@pytest.mark.parametrize("name", ROLLOUT)
 def test_each_part_may_be_left_out_by_its_name_and_does_something(name: str, full: SceneRecord) -> None:
     without = acted(Options(without=frozenset({name})))
     assert without.root.shape == full.root.shape and np.isfinite(without.places).all()
@@ -148,7 +148,7 @@ def test_each_part_may_be_left_out_by_its_name_and_does_something(name: str, ful
 def test_without_any_part_the_root_goes_as_the_network_proposes() -> None:
     """The puppet asks for its full speed at once; with all parts it sets off from rest."""
     speeds = []
-    for without in (frozenset(component_names()), frozenset[str]()):
+    for without in (frozenset(ROLLOUT), frozenset[str]()):
         options = Options(bidirectional=False, without=without)
         walks = character(Stay(np.array([0.0, -3.0, 0.0])), Puppet(), options)
         walks.step()
@@ -158,7 +158,7 @@ def test_without_any_part_the_root_goes_as_the_network_proposes() -> None:
 
 
 def test_the_table_leaves_out_every_root_filter() -> None:
-    assert {*ROOT_FILTERS} < {*component_names()}
+    assert {*ROOT_FILTERS} < {*ROLLOUT}
 
 
 @pytest.mark.parametrize("goal", [lambda: Steer(walker()), lambda: Stay(np.array([0.2, 0.0, 0.0]))])

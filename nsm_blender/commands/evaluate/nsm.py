@@ -30,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=COMPONENT_CASES,
         help="numbers of development tasks of the components",
     )
+    parser.add_argument(
+        "--components",
+        nargs="+",
+        metavar="NAME",
+        help="some of the components, by default all of the rollout and the clean-up",
+    )
     add_processes(parser)
     parser.add_argument("--ablations", type=Path, metavar="FOLDER",
                         help="ablations of networks in FOLDER, trained alike: full, no_interaction, no_environment, "
@@ -61,6 +67,7 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told]:
         processes=args.processes,
         ablations=args.ablations,
         cases=tuple(args.cases),
+        components=args.components,
         keep=kept,
         log=print,
     )
