@@ -16,8 +16,8 @@ from ..motion.root import direction
 from ..motion.rotations import Array
 from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneRecord
+from .balls import BONES, CUSHION, HANDS
 from .seating import Seating
-from .whole_body import BONES, CUSHION, HANDS
 
 ACTIVE = 0.2
 """Action label above which the character is doing the action."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,13 +53,12 @@ def allowed(shift: Array, turn: Array, half: Array | float, angle: Array) -> tup
     return share[..., None] * shift, turn
 
 
-def seated(seating: Seating, hips: Array, rotations: Array, root: Array) -> Correction:
+def seated(seating: Seating, hips: Array, rotations: Array, root: Array) -> None:
     """Turn and move the body, in place, so that it sits where it should, as far as the correction goes."""
     count, blend = len(hips), SPREAD * FPS
     first, last = seating.settled, count if seating.left is None else seating.left
     weight = eased(count, first - blend, first, last, last + blend)
     turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
-    raw_cm, raw_deg = _seat_error(seating, hips, rotations, root)
     # The body turns about its hips, under which it sits: that leaves the place as it is.
     off = seating.aim.place - _sitting_place(hips[first], rotations[first])
     off, turned = allowed(off, np.array(turn), TRUNK, root[first, 3])
@@ -69,17 +68,10 @@ def seated(seating: Seating, hips: Array, rotations: Array, root: Array) -> Corr
     shift = weight[:, None] * off
     hips += shift
     root[:, :2] += shift[:, :2]
-    return Correction(seating.key, "hips", raw_cm, raw_deg, *_seat_error(seating, hips, rotations, root))
 
 
-def resettled(one: Correction, seating: Seating, hips: Array, rotations: Array, root: Array) -> Correction:
-    """The correction of someone whose hips were moved since."""
-    cm, deg = _seat_error(seating, hips, rotations, root)
-    return replace(one, cm=cm, deg=deg)
-
-
-def _seat_error(seating: Seating, hips: Array, rotations: Array, root: Array) -> tuple[float, float]:
-    """Centimetres and degrees at the end of sitting down."""
+def seat_error(seating: Seating, hips: Array, rotations: Array, root: Array) -> tuple[float, float]:
+    """By how many centimeters and degrees a body that has sat down is off its seat."""
     first = seating.settled
     off = _sitting_place(hips[first], rotations[first]) - seating.aim.place
     turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))

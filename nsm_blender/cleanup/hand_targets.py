@@ -13,11 +13,11 @@ from ..models.nsm import CONTACTS, FPS
 from ..motion.easing import eased
 from ..motion.filters import runs, without_short_runs
 from ..motion.ik import ARMS, solve_limb
-from ..motion.rotations import Array, wrap_angle
+from ..motion.rotations import Array, between, multiply, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, TOUCHES, Grip, Hold, between_palms, carried_pose, grasp_of, palm
 from .seating import Seating
-from .whole_body import CLEAR, At, Load
+from .terms import CLEAR, At, Load
 
 FIRM = round(0.05 * FPS)
 """Frames before and after a grasp, and a release, in which the palms are at the box."""
@@ -117,6 +117,22 @@ def _none(balls: Array, _frames: Array, _thing: int, _normals: Array) -> Array:
     return np.zeros(len(balls))
 
 
+def settled(hold: Hold, carried: Array, poses: Array) -> None:
+    """Put a box with poses (T, 7), in place, where it was carried (T, 7) while it is held; where it was taken and where
+    it is left it lies in its place."""
+    count = len(poses)
+    last = count if hold.left is None else hold.left
+    blend = min(SPREAD, (last - hold.taken) / 2)
+    carried = carried.copy()
+    # What it is off its place where it is taken, or left, fades within a second.
+    off = _faded(count, hold.taken, hold.taken + blend)[:, None] * (hold.lying - carried[hold.taken])[PLACE]
+    if hold.goal is not None:
+        put = 1 - _faded(count, last - blend, last)
+        off += put[:, None] * (hold.goal - carried[last - 1])[PLACE]
+    carried[:, PLACE] += off
+    poses[hold.taken : last] = carried[hold.taken : last]
+
+
 class HandTargets:
     """Where the wrists of a posed body (places (T, J, 3), rotations (T, J, 4)) are to be."""
 
@@ -125,29 +141,15 @@ class HandTargets:
         self._shift = {side: np.zeros((len(places), 3)) for side in ARMS}
         self._weight = {side: np.zeros(len(places)) for side in ARMS}
 
-    def hold(self, hold: Hold, carried: Array, poses: Array) -> None:
-        """Put the palms on a box while it is held, and the box, in place, where it was carried, (T, 7); where it was
-        taken and where it is left it lies in its place."""
+    def press(self, hold: Hold, poses: Array) -> None:
+        """The palms onto the faces of a box with poses (T, 7) while it is held, as far as the arms reach."""
         count = len(poses)
         last = count if hold.left is None else hold.left
-        blend = min(SPREAD, (last - hold.taken) / 2)
-        # What it is off its place where it is taken, or left, fades within a second.
-        carried = carried.copy()
-        off = _faded(count, hold.taken, hold.taken + blend)[:, None] * (hold.lying - carried[hold.taken])[PLACE]
-        if hold.goal is not None:
-            put = 1 - _faded(count, last - blend, last)
-            off += put[:, None] * (hold.goal - carried[last - 1])[PLACE]
-        carried[:, PLACE] += off
-        poses[hold.taken : last] = carried[hold.taken : last]
-        self._press(hold, poses, last)
-
-    def _press(self, hold: Hold, poses: Array, last: int) -> None:
-        """The palms onto the faces, as far as the arms reach."""
-        weight = eased(len(poses), hold.taken - 2 * FIRM, hold.taken - FIRM, last - 1, last - 1 + SPREAD)
+        weight = eased(count, hold.taken - 2 * FIRM, hold.taken - FIRM, last - 1, last - 1 + SPREAD)
         for side, face in (("Left", hold.handles.left), ("Right", hold.handles.right)):
             place = pressed(np.array(face), hold, poses)
             off = place - palm(self._places, self._rotations, side)
-            # Who lets go takes the hands along, wherever he goes.
+            # A character that lets go takes its hands along, wherever it goes.
             off[last:] = off[last - 1]
             self._add(side, off, weight)
 
@@ -198,10 +200,15 @@ class HandTargets:
 
 
 def with_wrists(wanted: Array, rotations: Array) -> Array:
-    """World rotations (T, J, 4) with the arms bent so that the wrists are at joint places (T, J, 3) that the network
-    predicted besides: those are steadier than what its rotations add up to along an arm."""
-    places = MODEL_SKELETON.positions(wanted[:, 0], rotations)
-    return _reached(places, rotations, wanted, {side: np.ones(len(wanted), dtype=bool) for side in ARMS})
+    """World rotations (T, J, 4) with each arm turned as a whole so that its wrist lies in the direction of the joint
+    places (T, J, 3) that the network predicted besides: those are steadier than what its rotations add up to along an
+    arm. The bend of the elbow is left: bent to the very distance, a nearly straight arm would jerk its elbow."""
+    places, out = MODEL_SKELETON.positions(wanted[:, 0], rotations), rotations.copy()
+    for limb in ARMS.values():
+        upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+        turn = between(places[:, end] - places[:, upper], wanted[:, end] - places[:, upper])
+        out[:, upper], out[:, middle] = multiply(turn, out[:, upper]), multiply(turn, out[:, middle])
+    return out
 
 
 def _reached(places: Array, rotations: Array, wanted: Array, when: dict[str, Array]) -> Array:

@@ -25,7 +25,7 @@ from ..rollout.held_objects import TOUCHES
 from ..rollout.nsm import SceneRecord
 from .kinematics import HIPS, PELVIS
 from .seating import Seating
-from .whole_body import By
+from .terms import By
 
 LATELY = round(0.5 * FPS)
 """Frames before touching the seat in which a foot must have stood to be kept where it stood."""

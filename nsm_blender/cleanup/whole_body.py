@@ -8,20 +8,18 @@ weighs it against closeness to the motion as the network made it, and smoothness
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..geometry.body import CAPSULES
-from ..geometry.colliders import PLACE
-from ..geometry.collision import Balls, Contacts, Gives, Obstacles
 from ..motion.filters import highest_around, runs
 from ..motion.foot_lock import Stances
-from ..motion.ik import REACH
 from ..motion.rotations import Array
-from ..motion.skeleton import MODEL_SKELETON
 from .displacement import Displacement, NormalEquations
-from .kinematics import ENDS, HIPS, LIMBS, PELVIS, SIZE, SWIVELS, TRUNK, Body, Displaced
+from .kinematics import ENDS, HIPS, PELVIS, SIZE, SWIVELS, TRUNK, Body
+from .squares import Squares
+from .terms import AnkleSpacing, BodyCollisions, HeldBetween, LimbReach, LoadCollisions, Targets, Term, Wanted
 
 FPS = 60.0
 """Frames per second of the motions that are solved."""
@@ -59,16 +57,9 @@ class Weights:
     """Of ankles that come too near to each other, per m^2."""
 
 
-NEAR = 0.02
-"""Meters from a thing within which balls are looked at."""
-TOUCH = 0.004
-"""Meters of depth that are left."""
-FEW = 6.0
-"""Points of a carried thing that count in full, of all that are in others."""
-CLEAR = 0.008
-"""Meters that a carried thing keeps off others, but where it lies."""
-EVERY = 2
-"""Frames from one at which collisions are looked at to the next: a hand at 2 m/s moves its own width meanwhile."""
+WEIGHTS = Weights()
+"""The weights that are used."""
+
 STEPS = 60
 """Gauss-Newton steps at most: a carried thing that is to come out of a table by 35 cm takes 35."""
 DAMPING = 1.0
@@ -79,160 +70,39 @@ FARTHEST = 0.08
 """Meters, or radians, by which a displacement changes in one step: a longer one meets other things."""
 EASED, HARDENED = 0.5, 8.0
 """times so much after a step that lowers the cost, and after one that does not (Levenberg and Marquardt)."""
-STRETCH = {"Foot": 0.985, "Hand": 0.97}
-"""Shares of their lengths to which legs and arms stretch, if the motion does not stretch them farther."""
 MARGIN = 50
 """Frames before and after a need in which the body gives way to it."""
-APART = 0.11
-"""Meters between two ankles that pass each other in recorded walks."""
-
-_BONES = (*CAPSULES, ("LeftFoot", "LeftToe", 0.03), ("RightFoot", "RightToe", 0.03))
-_BALLS = [(bone, share) for bone in _BONES for share in (0.1, 0.4, 0.7, 1.0)]
-_BALLS += [(bone, 0.6) for bone in _BONES if bone[0].endswith("ForeArm")] + [(("Neck", "Head", 0.1), 1.65)]
-"""Bone (joints at both ends, radius in meters), and share of its length, of each ball of the body; the last is the top
-of the head."""
-_FIRST = np.array(MODEL_SKELETON.indices([first for (first, _, _), _ in _BALLS]))
-_LAST = np.array(MODEL_SKELETON.indices([last for (_, last, _), _ in _BALLS]))
-SHARE = np.array([share for _, share in _BALLS])
-"""Shares (P,) of its bone's length at which each ball of the body lies,"""
-RADII = np.array([radius for (_, _, radius), _ in _BALLS])
-"""its radius (P,) in meters,"""
-BONES = np.array([first for (first, _, _), _ in _BALLS])
-"""and the joint (P,) at which its bone begins."""
-CUSHION = 0.05
-"""Meters by which a body sinks into what it sits on or leans against, and a hand into what it holds: flesh and
-upholstery give way."""
-WRIST = 0.65
-"""Share of the forearm from which on it may touch what the hand holds."""
-HANDS = np.char.endswith(BONES, "ForeArm") & (SHARE >= WRIST)
-"""Which balls (P,) may touch what the hands hold."""
-_PART = np.unique(np.where(np.isin(BONES, ["Hips", "Neck"]), "Trunk", BONES), return_inverse=True)[1]
-_ANKLES = MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])
-_WRISTS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
-
-
-@dataclass(frozen=True, eq=False)
-class At:
-    """A joint that is wanted at places (T, 3), as much as weight (T,) says, 0 to 1."""
-
-    joint: str
-    place: Array
-    weight: Array
-
-
-@dataclass(frozen=True, eq=False)
-class By:
-    """Displacements of columns that are wanted: values (T, C), as much as weight (T,) says, 0 to 1."""
-
-    columns: slice
-    values: Array
-    weight: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Load:
-    """A thing that moves with the mean of both wrists while it is held, (T,).
-
-    poses: (T, 7) in the motion as it is. points: (T, N, 3) of its surface at these. apart: (T, 3) meters by which the
-    left wrist is to move farther than the right. obstacles: what the points of its surface may meet. itself: the thing
-    as it moves in the motion as it is, for the body that may meet it.
-    """
-
-    held: Array
-    poses: Array
-    points: Array
-    apart: Array
-    obstacles: Obstacles
-    surface: Balls
-    itself: Obstacles
-
-    def moved(self, before: Array, after: Array) -> Array:
-        """Its poses (T, 7) where a body with joints at places (T, J, 3) is moved to others."""
-        out = self.poses.copy()
-        out[:, PLACE] += (after - before)[:, _WRISTS].mean(axis=1)
-        return out
-
-
-@dataclass(frozen=True, eq=False)
-class Wanted:
-    """What is wanted of a motion of T frames.
-
-    stands: for each foot, whether (T,) it stands. gives: intended contact of the body with obstacles.
-    """
-
-    stands: dict[str, Array]
-    obstacles: Obstacles
-    gives: Gives
-    at: list[At] = field(default_factory=list)
-    by: list[By] = field(default_factory=list)
-    loads: list[Load] = field(default_factory=list)
-
-
-class _Squares:
-    """A sum of squares over displacements x of F frames: matrices (F, SIZE, SIZE) and vectors (F, SIZE)."""
-
-    def __init__(self, count: int) -> None:
-        self.matrix, self.vector = np.zeros((count, SIZE, SIZE)), np.zeros((count, SIZE))
-        self.cost = 0.0
-
-    def add(self, x: Array, frames: Array, moves: Array, off: Array, weight: Array | float) -> None:
-        """What is to change by meters `off` (N,) and moves with displacements by `moves` (N, SIZE), at frames (N,)
-        where displacements x (F, SIZE) are now."""
-        if not len(frames):
-            return
-        self.cost += float(np.sum(weight * off * off))
-        order = np.argsort(frames, kind="stable")
-        frames, moves = frames[order], moves[order]
-        weighted = moves * np.broadcast_to(weight, len(order))[order, None]
-        wanted = np.einsum("nd,nd->n", moves, x[frames]) + off[order]
-        starts = np.flatnonzero(np.diff(frames, prepend=-1))
-        self.matrix[frames[starts]] += np.add.reduceat(weighted[:, :, None] * moves[:, None], starts, axis=0)
-        self.vector[frames[starts]] += np.add.reduceat(weighted * wanted[:, None], starts, axis=0)
-
-    def add_places(self, x: Array, frames: Array, moves: Array, off: Array, weight: Array | float) -> None:
-        """The same of points that are to move by meters (N, 3), and move by (N, 3, SIZE)."""
-        for axis in range(3):
-            self.add(x, frames, moves[:, axis], off[:, axis], weight)
+BODY, LOADS, REACHES, SPACING, SMOOTH = SOLVER_TERMS = (
+    "body collisions",
+    "carried-object collisions",
+    "limb reach",
+    "ankle spacing",
+    "smoothness",
+)
+"""Names of the terms that can be left out."""
 
 
 class WholeBody:
-    """A body with joints at places (T, J, 3) and world rotations (T, J, 4), of which something is wanted."""
+    """A body with joints at places (T, J, 3) and world rotations (T, J, 4), of which something is wanted. without:
+    SOLVER_TERMS that are left out."""
 
-    def __init__(self, places: Array, rotations: Array, wanted: Wanted, weights: Weights | None = None) -> None:
+    def __init__(
+        self, places: Array, rotations: Array, wanted: Wanted, without: Collection[str] = (), weights: Weights = WEIGHTS
+    ) -> None:
         self.body = Body(places, rotations)
         self.posed, self.stands = self.body.posed, wanted.stands
-        self._balls = Balls(RADII, _PART, wanted.gives)
-        self._beside_load = [Balls(RADII, _PART, _held_by_hands) for _ in wanted.loads]
-        self._places, self._wanted, self._weights = places, wanted, weights or Weights()
+        self._count = len(places)
+        self._weights = replace(weights, smooth=0.0) if SMOOTH in without else weights
+        self._terms = [term for name, term in _terms(places, wanted, weights) if name not in without]
 
     def displacements(self) -> Array:
         """(T, SIZE) of each frame: 0 where nothing is wanted and nothing is in the way."""
-        count = len(self._places)
-        out = np.zeros((count, SIZE))
-        for start, stop in runs(highest_around(self._needs(), MARGIN)):
+        out, needs = np.zeros((self._count, SIZE)), np.zeros(self._count, dtype=bool)
+        for term in self._terms:
+            needs[term.needed(np.arange(self._count))] = True
+        for start, stop in runs(highest_around(needs, MARGIN)):
             out[start:stop] = self._solved(np.arange(start, stop))
         return out
-
-    def _needs(self) -> Array:
-        """Whether anything is to change at frames (T,)."""
-        count, wanted = len(self._places), self._wanted
-        out = np.zeros(count, dtype=bool)
-        for weight in (*(at.weight for at in wanted.at), *(by.weight for by in wanted.by)):
-            out |= weight > 0
-        looked = np.arange(0, count, EVERY)
-        found = self._collisions(self._places[looked], looked)
-        out[looked[found.moment[found.depth > TOUCH]]] = True
-        for load, beside in zip(wanted.loads, self._beside_load, strict=True):
-            held = looked[load.held[looked]]
-            found = load.obstacles.contacts(load.surface, load.points[held], held, NEAR)
-            out[held[found.moment[found.depth > TOUCH]]] = True
-            found = load.itself.contacts(beside, _points(self._places[held]), held, NEAR)
-            out[held[found.moment[found.depth > TOUCH]]] = True
-        return out
-
-    def _collisions(self, places: Array, frames: Array) -> Contacts:
-        """Contacts of the body at frames (F,)."""
-        return self._wanted.obstacles.contacts(self._balls, _points(places), frames, NEAR)
 
     def _solved(self, frames: Array) -> Array:
         curves = Displacement(len(frames), SIZE)
@@ -240,8 +110,10 @@ class WholeBody:
         damping, best, found, largest = DAMPING, np.inf, curves.control, np.zeros((1, 1))
         for _ in range(STEPS):
             x = curves.values()
-            squares = _Squares(len(frames))
-            self._add_all(squares, x, frames)
+            squares = Squares(len(frames))
+            now = self.body.at(x, frames)
+            for term in self._terms:
+                term.add(squares, x, frames, now)
             cost = squares.cost + own.cost(curves.control)
             if best * (1 - CONVERGED) < cost <= best and largest.max() <= FARTHEST:
                 found = curves.control
@@ -272,7 +144,7 @@ class WholeBody:
         # A displacement comes from nothing and goes to nothing, but at the ends of the motion.
         still = np.zeros(curves.control.shape)
         still[:3] = self._weights.place * (frames[0] > 0)
-        still[-3:] = self._weights.place * (frames[-1] < len(self._places) - 1)
+        still[-3:] = self._weights.place * (frames[-1] < self._count - 1)
         out.add_control(still, np.zeros_like(still))
         return out
 
@@ -282,113 +154,25 @@ class WholeBody:
         close = np.zeros(SIZE)
         close[HIPS], close[PELVIS], close[TRUNK] = [w.hips, w.hips, w.height], w.pelvis, w.trunk
         for end, columns in ENDS.items():
-            close[columns] = w.ankle if end in self._wanted.stands else w.wrist
+            close[columns] = w.ankle if end in self.stands else w.wrist
             close[SWIVELS[end]] = w.swivel
         each, changes = np.tile(close, (len(frames), 1)), np.zeros((len(frames), SIZE))
-        for end, stands in self._wanted.stands.items():
+        for end, stands in self.stands.items():
             on = stands[frames]
             changes[on, ENDS[end]] = w.stand * FPS**2
             each[on, ENDS[end].stop - 1] = w.place
         return each, w.smooth * close * FPS**4, changes
 
-    def _add_all(self, squares: _Squares, x: Array, frames: Array) -> None:
-        now = self.body.at(x, frames)
-        for by in self._wanted.by:
-            weight = self._weights.place * by.weight[frames]
-            for number, column in enumerate(range(by.columns.start, by.columns.stop)):
-                squares.matrix[:, column, column] += weight
-                squares.vector[:, column] += weight * by.values[frames, number]
-                squares.cost += float(np.sum(weight * (by.values[frames, number] - x[:, column]) ** 2))
-        for at in self._wanted.at:
-            on, joint = np.flatnonzero(at.weight[frames] > 0), MODEL_SKELETON.index(at.joint)
-            off, weight = at.place[frames[on]] - now.places[on, joint], self._weights.place * at.weight[frames[on]]
-            squares.add_places(x, on, now.moves[on, joint], off, weight)
-        self._add_reach(squares, x, frames, now)
-        self._add_depth(squares, x, frames, now)
-        self._add_apart(squares, x, frames, now)
-        for load, beside in zip(self._wanted.loads, self._beside_load, strict=True):
-            self._add_load(squares, x, frames, now, load, beside)
 
-    def _add_reach(self, squares: _Squares, x: Array, frames: Array, now: Displaced) -> None:
-        """Limbs that are too short for where their ends are wanted."""
-        for end, limb in LIMBS.items():
-            upper, middle, last = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
-            length = float(np.linalg.norm(MODEL_SKELETON.offsets[[middle, last]], axis=1).sum())
-            own = np.linalg.norm(self._places[frames, last] - self._places[frames, upper], axis=1)
-            most = np.clip(own, STRETCH[end[-4:]] * length, REACH * length)
-            way = now.ways[end]
-            far = np.linalg.norm(way, axis=1)
-            wanted = far > most
-            if end in self._wanted.stands:
-                wanted &= self._wanted.stands[end][frames]
-            on = np.flatnonzero(wanted)
-            moves = now.moves[on, last] - now.moves[on, upper]
-            along = np.einsum("ni,nid->nd", way[on] / far[on, None], moves)
-            squares.add(x, on, along, (most - far)[on], self._weights.reach)
-
-    def _add_depth(self, squares: _Squares, x: Array, frames: Array, now: Displaced) -> None:
-        looked = np.arange(0, len(frames), EVERY)
-        found = self._collisions(now.places[looked], frames[looked])
-        on = np.flatnonzero(found.depth > TOUCH)
-        at, moves = looked[found.moment[on]], _of_balls(now.moves, looked[found.moment[on]], found.ball[on])
-        along = np.einsum("ni,nid->nd", found.normal[on], moves)
-        squares.add(x, at, along, found.depth[on] - TOUCH, EVERY * self._weights.depth)
-
-    def _add_apart(self, squares: _Squares, x: Array, frames: Array, now: Displaced) -> None:
-        """Ankles that come nearer to each other than they were, and than is well."""
-        level = np.array([1.0, 1.0, 0.0])
-        left, right = _ANKLES
-        was = np.linalg.norm((self._places[frames, left] - self._places[frames, right]) * level, axis=1)
-        way = (now.places[:, left] - now.places[:, right]) * level
-        gap = np.linalg.norm(way, axis=1)
-        lacking = np.minimum(was, APART) - gap
-        on = np.flatnonzero(lacking > TOUCH)
-        moves = now.moves[on, left] - now.moves[on, right]
-        along = np.einsum("ni,nid->nd", way[on] / np.maximum(gap[on, None], TOUCH), moves)
-        squares.add(x, on, along, lacking[on], self._weights.apart)
-
-    def _add_load(self, squares: _Squares, x: Array, frames: Array, now: Displaced, load: Load, beside: Balls) -> None:
-        on = np.flatnonzero(load.held[frames])
-        if not len(on):
-            return
-        left, right = _WRISTS
-        shift = now.places[on][:, _WRISTS] - self._places[frames[on]][:, _WRISTS]
-        off = load.apart[frames[on]] - (shift[:, 0] - shift[:, 1])
-        squares.add_places(x, on, now.moves[on, left] - now.moves[on, right], off, self._weights.place)
-        looked = on[::EVERY]
-        shift = shift[::EVERY].mean(axis=1)[:, None]
-        points = load.points[frames[looked]] + shift
-        found = load.obstacles.contacts(load.surface, points, frames[looked], NEAR)
-        kept = np.flatnonzero(found.depth > -CLEAR)
-        at = looked[found.moment[kept]]
-        moves = (now.moves[at, left] + now.moves[at, right]) / 2
-        along = np.einsum("ni,nid->nd", found.normal[kept], moves)
-        # The points of a face that is in a thing count together as a few.
-        many = np.bincount(found.moment[kept], minlength=1)[found.moment[kept]]
-        weight = EVERY * self._weights.depth * np.minimum(FEW / np.maximum(many, 1), 1.0)
-        squares.add(x, at, along, found.depth[kept] + CLEAR, weight)
-        found = load.itself.contacts(beside, _points(now.places[looked]) - shift, frames[looked], NEAR)
-        kept = np.flatnonzero(found.depth > TOUCH)
-        at = looked[found.moment[kept]]
-        moves = _of_balls(now.moves, at, found.ball[kept]) - (now.moves[at, left] + now.moves[at, right]) / 2
-        along = np.einsum("ni,nid->nd", found.normal[kept], moves)
-        squares.add(x, at, along, found.depth[kept] - TOUCH, EVERY * self._weights.depth)
-
-
-def _held_by_hands(balls: Array, _frames: Array, _thing: int, _normals: Array) -> Array:
-    """Meters (N,) by which balls (N,) may be in what the hands hold."""
-    return np.where(HANDS[balls], np.inf, 0.0)
-
-
-def _points(places: Array) -> Array:
-    """Middles (F, P, 3) of the balls of a body with joints at places (F, J, 3)."""
-    return np.asarray(places[:, _FIRST] + SHARE[:, None] * (places[:, _LAST] - places[:, _FIRST]))
-
-
-def _of_balls(moves: Array, frames: Array, balls: Array) -> Array:
-    """How balls (N,) at frames (N,) move: (N, 3, SIZE)."""
-    first, last = moves[frames, _FIRST[balls]], moves[frames, _LAST[balls]]
-    return np.asarray(first + SHARE[balls, None, None] * (last - first))
+def _terms(places: Array, wanted: Wanted, weights: Weights) -> Iterator[tuple[str, Term]]:
+    """The terms of the sum, each under its name among SOLVER_TERMS, or "" for what is always wanted."""
+    yield "", Targets(wanted.at, wanted.by, weights.place)
+    yield REACHES, LimbReach(places, wanted.stands, weights.reach)
+    yield BODY, BodyCollisions(places, wanted.obstacles, wanted.gives, weights.depth)
+    yield SPACING, AnkleSpacing(places, weights.apart)
+    for load in wanted.loads:
+        yield "", HeldBetween(places, load, weights.place)
+        yield LOADS, LoadCollisions(places, load, weights.depth)
 
 
 def stood(x: Array, stands: dict[str, Array]) -> Array:

@@ -9,13 +9,14 @@ import pytest
 from nsm_blender.cleanup.cleanup import posed
 from nsm_blender.cleanup.kinematics import ENDS, HIPS, SIZE
 from nsm_blender.cleanup.seating import HIP_JOINTS, Seating, sitting_place
-from nsm_blender.cleanup.whole_body import At, By, Wanted, WholeBody, stood
+from nsm_blender.cleanup.terms import At, By, Wanted
+from nsm_blender.cleanup.whole_body import WholeBody, stood
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.collision import Obstacles
 from nsm_blender.models.nsm import ACTIONS, CONTACTS
 from nsm_blender.motion.rotations import Array, from_yaw, multiply, rotate
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
-from nsm_blender.rollout.goal_input import Reach
+from nsm_blender.rollout.goal_spec import Reach
 
 from .rollouts import (
     COUNT,

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The passes of the clean-up, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+
+from ..geometry.colliders import Collider, Placed, Surroundings
+from ..geometry.scene_state import pose_at, to_world
+from ..models.nsm import FPS
+from ..motion.contacts import firm_contacts
+from ..motion.easing import eased
+from ..motion.foot_lock import plant_feet
+from ..motion.rotations import Array
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..rollout.held_objects import Hands, grasp_of
+from ..rollout.nsm import SceneRecord
+from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
+from .allowed_contacts import Room
+from .corrections import Correction, held, seat_error, seated
+from .foot_contacts import foot_contacts
+from .footholds import footholds
+from .hand_targets import HandTargets, carrying, gripping, settled, with_wrists
+from .kinematics import HIPS
+from .seated_feet import keep_feet, lean_back
+from .seating import Seating
+from .terms import Wanted
+from .whole_body import WholeBody, stood
+
+GAZE = 0.4 * FPS, 0.25 * FPS
+"""Frames before the hands take or leave a thing from which the face is turned to it, and after which it is free."""
+GAZE_BLEND = 0.7 * FPS
+"""Frames in which the face turns there and back."""
+_LEGS_MIDDLE, _LEGS_REACH = np.array([0.0, 0.0, 0.4]), 1.1
+
+
+class Draft:
+    """A motion of T frames on its way from what the network predicted to rigid bones; passes change it in turn.
+
+    hips: (T, 3), and rotations: (T, J, 4) of the world, before feet are planted. body: places (T, J, 3) and world
+    rotations of rigid bones, and before: the same before they gave way to anything. wanted: (T, J, 3) joint places that
+    feet should meet. contacts: (T, 4) of CONTACT_JOINTS, and locked: those of them that hold the feet. things: poses
+    (T, 7) of what was moved. hands_to: where the hands are to be in the end. without: names of what is left out.
+    """
+
+    def __init__(
+        self,
+        record: SceneRecord,
+        seatings: Sequence[Seating],
+        hands: Hands,
+        colliders: Sequence[Collider],
+        rate: float,
+        without: Collection[str],
+    ) -> None:
+        self.record, self.seatings, self.hands, self.colliders = record, seatings, hands, colliders
+        self.rate, self.without = rate, without
+        self.by_name = {collider.name: collider for collider in colliders}
+        self.hips, self.rotations, self.root = record.places[:, 0].copy(), record.rotations.copy(), record.root.copy()
+        self.wanted = record.places
+        self.contacts = self.locked = np.zeros((len(record.root), len(CONTACT_JOINTS)), dtype=np.float32)
+        self.body = self.before = record.places, record.rotations
+        self.hands_to = HandTargets(*self.body)
+        self.things = _tracks(hands, self.by_name, len(record.root), rate)
+
+    def corrections(self) -> list[Correction]:
+        """How far hips, palms and boxes were off their places in the rollout, and are now, in the order of the keys."""
+        places, rotations = self.body
+        record = self.record
+        out = []
+        for seating in self.seatings:
+            raw = seat_error(seating, record.places[:, 0], record.rotations, record.root)
+            now = seat_error(seating, places[:, 0], rotations, self.root)
+            out.append(Correction(seating.key, "hips", *raw, *now))
+        for hold in self.hands.holds:
+            out += held(hold, self.before, self.body)
+        return sorted(out, key=lambda one: one.key)
+
+
+def _limit_elbows(draft: Draft) -> None:
+    draft.rotations = limit_elbows(draft.rotations)
+
+
+def _limit_feet(draft: Draft) -> None:
+    draft.rotations = limit_feet(draft.rotations, FPS)
+
+
+def _meet_wrists(draft: Draft) -> None:
+    draft.rotations = with_wrists(draft.record.places, draft.rotations)
+
+
+def _find_contacts(draft: Draft) -> None:
+    draft.wanted = pivoted(draft.record.places, draft.rotations)
+    draft.contacts = firm_contacts(foot_contacts(draft.record), draft.wanted, FPS)
+
+
+def _keep_seated_feet(draft: Draft) -> None:
+    keep_feet(draft.record, draft.seatings, draft.contacts, draft.wanted, draft.rotations)
+
+
+def _correct_seats(draft: Draft) -> None:
+    for seating in draft.seatings:
+        seated(seating, draft.hips, draft.rotations, draft.root)
+
+
+def _lock_feet(draft: Draft) -> None:
+    draft.locked = draft.contacts
+
+
+def _plant(draft: Draft) -> None:
+    """Rigid bones with the toes where they are wanted, and held there while their feet are locked."""
+    ground = np.array([0.0, 0.0, float(draft.record.root[0, 2])])
+    level = bool(np.ptp(draft.record.root[:, 2]) < 1e-6)
+    places, turned = plant_feet(
+        (draft.hips - ground)[None],
+        draft.rotations[None],
+        draft.locked[None],
+        targets=(draft.wanted - ground)[None],
+        own_heights=not level,
+    )
+    draft.body = draft.before = places[0] + ground, turned[0]
+
+
+def _find_footholds(draft: Draft) -> None:
+    steps = Surroundings([collider for collider in draft.colliders if collider.role == "climbable"])
+    places, root = draft.body[0], draft.root
+    near = _around(root, steps, draft.rate)
+    draft.contacts, shifts = footholds(places, draft.contacts, near, float(root[0, 2]))
+    draft.locked = np.minimum(draft.locked, draft.contacts)
+    if shifts:
+        for side, shift in shifts.items():
+            toe = MODEL_SKELETON.index(side + "Toe")
+            draft.wanted[:, toe] = places[:, toe] + shift
+        _plant(draft)
+
+
+def _solve(draft: Draft) -> None:
+    """Give way with the whole body, and move with it what it carries."""
+    wanted = _wanted(draft)
+    body = WholeBody(*draft.body, wanted, draft.without)
+    moves = stood(body.displacements(), body.stands)
+    draft.body = body.posed(moves)
+    draft.root[:, :2] += moves[:, HIPS][:, :2]
+    for hold, load in zip(draft.hands.holds, wanted.loads, strict=True):
+        settled(hold, load.moved(draft.before[0], draft.body[0]), draft.things[hold.name])
+    draft.hands_to = HandTargets(*draft.body)
+
+
+def _press_palms(draft: Draft) -> None:
+    for hold in draft.hands.holds:
+        draft.hands_to.press(hold, draft.things[hold.name])
+
+
+def _rest_hands(draft: Draft) -> None:
+    for seating in draft.seatings:
+        draft.hands_to.rest(seating, draft.by_name[seating.aim.thing], draft.record.contacts, draft.rate)
+
+
+def _hold_handles(draft: Draft) -> None:
+    for grip in draft.hands.grips:
+        draft.hands_to.grip(grip, draft.things.get(grip.name))
+
+
+def _bend_arms(draft: Draft) -> None:
+    draft.body = draft.hands_to.reached()
+
+
+def _look(draft: Draft) -> None:
+    """Turn the face to what is taken, put down or opened, while that is done."""
+    places, rotations = draft.body
+    rotations = look_at(places, rotations, *_gazes(len(places), draft.hands, draft.things))
+    draft.body = MODEL_SKELETON.positions(places[:, 0], rotations), rotations
+
+
+PASSES: dict[str, Callable[[Draft], None]] = {
+    "elbow limits": _limit_elbows,
+    "foot limits": _limit_feet,
+    "predicted wrists": _meet_wrists,
+    "contacts": _find_contacts,
+    "seated feet": _keep_seated_feet,
+    "seat correction": _correct_seats,
+    "foot lock": _lock_feet,
+    "rigid bones": _plant,
+    "footholds": _find_footholds,
+    "whole body": _solve,
+    "palms": _press_palms,
+    "arm rests": _rest_hands,
+    "handles": _hold_handles,
+    "bent arms": _bend_arms,
+    "gaze": _look,
+}
+"""The passes by their names, in their order."""
+NEEDED = frozenset({"contacts", "rigid bones", "whole body", "bent arms"})
+"""Names of the passes that cannot be left out."""
+LEAN, GRASPS, HANDLES = TARGETS = ("lean back", "grasp targets", "handle targets")
+"""Names of what the whole body is wanted to do, each of which can be left out."""
+
+
+def _wanted(draft: Draft) -> Wanted:
+    """What is wanted of the whole body."""
+    hands, seatings, colliders, without = draft.hands, draft.seatings, draft.by_name, draft.without
+    places, rotations = draft.body
+    room = Room(draft.record, hands, draft.colliders, draft.things, draft.rate)
+    stands = {
+        side + "Foot": (draft.locked[:, [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]] > 0).any(
+            axis=1
+        )
+        for side in ("Left", "Right")
+    }
+    out = Wanted(stands, room.obstacles, room.gives(seatings))
+    if LEAN not in without:
+        out.by.extend(lean_back(places, rotations, draft.root[:, 3], seatings, colliders, draft.rate))
+    for hold in hands.holds:
+        at, load = carrying(hold, places, rotations, colliders[hold.name], room.obstacles)
+        out.loads.append(load)
+        if GRASPS not in without:
+            out.at.extend(at)
+    if HANDLES not in without:
+        out.at.extend(
+            gripping(grip, places, rotations, draft.things[grip.name])
+            for grip in hands.grips
+            if grip.name in draft.things and grip.last > grip.first
+        )
+    return out
+
+
+def _around(root: Array, surroundings: Surroundings, rate: float) -> Callable[[int], Placed]:
+    """What is near the legs at a frame."""
+    return lambda frame: surroundings.near(frame * rate, root[frame, :3] + _LEGS_MIDDLE, _LEGS_REACH)
+
+
+def _tracks(hands: Hands, colliders: dict[str, Collider], count: int, rate: float) -> dict[str, Array]:
+    """Poses (T, 7) of all things that were moved."""
+    names = sorted({name for moved in hands.tracks for name in moved})
+    return {
+        name: np.array(
+            [
+                moved.get(name, pose_at(colliders[name], frame * rate))
+                for frame, moved in enumerate(hands.tracks[:count])
+            ]
+        )
+        for name in names
+    }
+
+
+def _gazes(count: int, hands: Hands, things: dict[str, Array]) -> tuple[Array, Array]:
+    """What the face is turned to (T, 3), and how much (T,)."""
+    gazes = [
+        (grasp_of(hold.handles, things[hold.name])[0], moment, moment)
+        for hold in hands.holds
+        for moment in (hold.taken, hold.left)
+        if moment is not None
+    ]
+    gazes += [
+        (to_world(grip.place, things[grip.name]), grip.first, min(grip.last, grip.first + round(GAZE[1])))
+        for grip in hands.grips
+        if grip.name in things
+    ]
+    weight, target = np.zeros(count), np.zeros((count, 3))
+    for place, first, last in gazes:
+        mine = eased(count, first - GAZE[0] - GAZE_BLEND, first - GAZE[0], last + GAZE[1], last + GAZE[1] + GAZE_BLEND)
+        more = mine > weight
+        weight[more], target[more] = mine[more], place[more]
+    return target, weight
