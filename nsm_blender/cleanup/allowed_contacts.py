@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..geometry.body import SITTING
+from ..geometry.body import GIVE, SITTING
 from ..geometry.colliders import Collider
 from ..geometry.collision import Obstacles
 from ..geometry.scene_state import blended
@@ -16,7 +16,7 @@ from ..motion.root import direction
 from ..motion.rotations import Array
 from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneRecord
-from .balls import BONES, CUSHION, HANDS
+from .balls import BONES, HANDS
 from .seating import Seating
 
 ACTIVE = 0.2
@@ -72,7 +72,7 @@ class _Gives:
         behind = np.einsum("ni,ni->n", normals, self._ahead[frames]) > TOWARD
         sits = self._seats[frames, thing] & ((below & _SITS[balls]) | (behind & _TRUNK[balls]))
         holds = self._held[thing] & HANDS[balls]
-        out = np.where(sits | holds, CUSHION, 0.0)
+        out = np.where(sits | holds, GIVE, 0.0)
         return np.where(below & _FOOT[balls], np.maximum(out, SOLE), out)
 
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..geometry.body import CAPSULES
+from ..geometry.body import CAPSULES, SHARES
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
+from .overhead_clearance import CROWN
 
-_BONES = (*CAPSULES, ("LeftFoot", "LeftToe", 0.03), ("RightFoot", "RightToe", 0.03))
-_BALLS = [(bone, share) for bone in _BONES for share in (0.1, 0.4, 0.7, 1.0)]
-_BALLS += [(bone, 0.6) for bone in _BONES if bone[0].endswith("ForeArm")] + [(("Neck", "Head", 0.1), 1.65)]
+_FOOT = 0.03
+"""Radius in meters of a foot."""
+_SKULL = CROWN / 2
+"""Radius in meters of the ball at the top of the head."""
+_BONES = (*CAPSULES, ("LeftFoot", "LeftToe", _FOOT), ("RightFoot", "RightToe", _FOOT))
+_BALLS = [(bone, share) for bone in _BONES for share in np.unique(SHARES)]
+_NECK = float(np.linalg.norm(MODEL_SKELETON.offsets[MODEL_SKELETON.index("Head")]))
+_BALLS.append((("Neck", "Head", _SKULL), 1 + _SKULL / _NECK))
 """Bone (joints at both ends, radius in meters), and share of its length, of each ball of the body; the last is the top
 of the head."""
 _FIRST = np.array(MODEL_SKELETON.indices([first for (first, _, _), _ in _BALLS]))
@@ -22,13 +28,8 @@ RADII = np.array([radius for (_, _, radius), _ in _BALLS])
 """its radius (P,) in meters,"""
 BONES = np.array([first for (first, _, _), _ in _BALLS])
 """and the joint (P,) at which its bone begins."""
-CUSHION = 0.05
-"""Meters by which a body sinks into what it sits on or leans against, and a hand into what it holds: flesh and
-upholstery give way."""
-WRIST = 0.65
-"""Share of the forearm from which on it may touch what the hand holds."""
-HANDS = np.char.endswith(BONES, "ForeArm") & (SHARE >= WRIST)
-"""Which balls (P,) may touch what the hands hold."""
+HANDS = np.char.endswith(BONES, "ForeArm") & (SHARE == 1)
+"""Which balls (P,) may touch what the hands hold: those at the wrists."""
 PARTS = np.unique(np.where(np.isin(BONES, ["Hips", "Neck"]), "Trunk", BONES), return_inverse=True)[1]
 """The number (P,) of the part of the body that each ball belongs to: its bone, or the trunk."""
 

@@ -81,15 +81,6 @@ def carrying(
     return at, Load(held, poses, to_world(own, poses[:, None]), palms[0] - palms[1], obstacles, balls, itself)
 
 
-def gripping(grip: Grip, places: Array, rotations: Array, poses: Array) -> At:
-    """A hand at the handle of a door with poses (T, 7)."""
-    wrist = places[:, MODEL_SKELETON.index(grip.side + "Hand")]
-    target = to_world(grip.place, poses) + wrist - palm(places, rotations, grip.side)
-    return At(
-        grip.side + "Hand", target, eased(len(poses), grip.first - BLEND, grip.first, grip.last, grip.last + BLEND)
-    )
-
-
 def surface(cuboids: Cuboids) -> Array:
     """Points (N, 3) on the outer faces of a thing made of cuboids, about SPACING apart on each."""
     out = []

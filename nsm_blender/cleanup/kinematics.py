@@ -7,6 +7,7 @@ each knee and elbow turns about the line between the ends of its limb.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,18 +16,26 @@ from ..motion.ik import ARMS, LEGS, REACH, Limb, solve_limb
 from ..motion.rotations import Array, from_exponential_map, multiply, normalize, rotate, to_matrix
 from ..motion.skeleton import MODEL_SKELETON
 
-HIPS, PELVIS, TRUNK = slice(0, 3), slice(3, 6), slice(6, 9)
-"""Displacements of a frame: meters of the hips, rotation vectors in the world of the pelvis, and of the trunk on it."""
-ENDS = {"LeftFoot": slice(9, 12), "RightFoot": slice(12, 15), "LeftHand": slice(15, 18), "RightHand": slice(18, 21)}
-"""Meters of the ankles in the world, and of the wrists beyond how they ride on the trunk."""
-SWIVELS = {"LeftFoot": 21, "RightFoot": 22, "LeftHand": 23, "RightHand": 24}
-"""Radians by which a limb's middle joint turns about the line from its upper joint to its end."""
-SIZE = 25
+
+def _vectors(names: Sequence[str]) -> list[slice]:
+    """The three columns of each of some displacements, which follow each other."""
+    return [slice(3 * number, 3 * number + 3) for number in range(len(names))]
+
+
+LIMBS: dict[str, Limb] = {limb.end: limb for limb in (*LEGS.values(), *ARMS.values())}
+"""The limbs by the joints at their ends."""
+HIPS, PELVIS, TRUNK, *_ENDS = _vectors(("hips", "pelvis", "trunk", *LIMBS))
+"""Columns of displacements of a frame: meters of the hips, rotation vectors in the world of the pelvis, and of the
+trunk on it."""
+ENDS = dict(zip(LIMBS, _ENDS, strict=True))
+"""Columns of meters of the ankles in the world, and of the wrists beyond how they ride on the trunk."""
+SWIVELS = {end: _ENDS[-1].stop + number for number, end in enumerate(LIMBS)}
+"""Columns of radians by which a limb's middle joint turns about the line from its upper joint to its end."""
+SIZE = _ENDS[-1].stop + len(SWIVELS)
 """Displacements of one frame."""
 SHARES = {"Hips": 0.0, "Spine": 0.35, "Spine1": 0.7, "Head": 0.3}
 """Shares of the trunk's rotation that bones have which have not all of it: the spine bends over its length, and the
 head looks on where it did."""
-LIMBS: dict[str, Limb] = {limb.end: limb for limb in (*LEGS.values(), *ARMS.values())}
 _NAMES, _PARENTS = MODEL_SKELETON.names, MODEL_SKELETON.parents
 _CHAIN = [
     j

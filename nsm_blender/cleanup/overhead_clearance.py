@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..geometry.body import BODY
 from ..models.pfnn import FPS
 from ..motion.filters import gaussian, highest_around
 from ..motion.rotations import Array
+from ..motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON
 
-CROWN = 0.2
-"""Metres from the head's joint to the crown,"""
-SPARE = 0.03
-"""and to what is above it."""
+CROWN = BODY.height - HIPS_HEIGHT - float(MODEL_SKELETON.rest_positions()[MODEL_SKELETON.index("Head"), 2])
+"""Meters from the head's joint to the crown."""
 DEEPEST = 0.25
-"""Metres by which the hips sink at most: no more are asked for by what routes lead under."""
+"""Meters by which the hips sink at most: no more are asked for by what routes lead under."""
 _BEFORE = int(0.4 * FPS)
 """Frames before and after, in which one goes down and comes up again."""
 
@@ -24,5 +24,5 @@ def sinking(heads: Array, undersides: Array) -> Array:
 
     heads: heights of the head's joint at 60 fps. undersides: heights (T,) of the lowest thing above, infinite without.
     """
-    need = np.clip(heads + CROWN + SPARE - undersides, 0, DEEPEST)
+    need = np.clip(heads + CROWN - undersides, 0, DEEPEST)
     return gaussian(highest_around(need, _BEFORE), _BEFORE / 3)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from ..geometry.colliders import Collider, Placed, Surroundings
+from ..geometry.colliders import Collider, Surroundings
 from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import FPS
 from ..motion.contacts import firm_contacts
@@ -17,12 +17,12 @@ from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import Hands, grasp_of
 from ..rollout.nsm import SceneRecord
-from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
+from ..rollout.pose import limit_feet, look_at, pivoted
 from .allowed_contacts import Room
 from .corrections import Correction, held, seat_error, seated
 from .foot_contacts import foot_contacts
 from .footholds import footholds
-from .hand_targets import HandTargets, carrying, gripping, settled, with_wrists
+from .hand_targets import HandTargets, carrying, settled, with_wrists
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
 from .seating import Seating
@@ -33,7 +33,6 @@ GAZE = 0.4 * FPS, 0.25 * FPS
 """Frames before the hands take or leave a thing from which the face is turned to it, and after which it is free."""
 GAZE_BLEND = 0.7 * FPS
 """Frames in which the face turns there and back."""
-_LEGS_MIDDLE, _LEGS_REACH = np.array([0.0, 0.0, 0.4]), 1.1
 
 
 class Draft:
@@ -78,10 +77,6 @@ class Draft:
         return sorted(out, key=lambda one: one.key)
 
 
-def _limit_elbows(draft: Draft) -> None:
-    draft.rotations = limit_elbows(draft.rotations)
-
-
 def _limit_feet(draft: Draft) -> None:
     draft.rotations = limit_feet(draft.rotations, FPS)
 
@@ -124,9 +119,8 @@ def _plant(draft: Draft) -> None:
 
 def _find_footholds(draft: Draft) -> None:
     steps = Surroundings([collider for collider in draft.colliders if collider.role == "climbable"])
-    places, root = draft.body[0], draft.root
-    near = _around(root, steps, draft.rate)
-    draft.contacts, shifts = footholds(places, draft.contacts, near, float(root[0, 2]))
+    places, floor = draft.body[0], float(draft.record.root[0, 2])
+    draft.contacts, shifts = footholds(places, draft.contacts, lambda frame: steps.at(frame * draft.rate), floor)
     draft.locked = np.minimum(draft.locked, draft.contacts)
     if shifts:
         for side, shift in shifts.items():
@@ -174,7 +168,6 @@ def _look(draft: Draft) -> None:
 
 
 PASSES: dict[str, Callable[[Draft], None]] = {
-    "elbow limits": _limit_elbows,
     "foot limits": _limit_feet,
     "predicted wrists": _meet_wrists,
     "contacts": _find_contacts,
@@ -193,7 +186,7 @@ PASSES: dict[str, Callable[[Draft], None]] = {
 """The passes by their names, in their order."""
 NEEDED = frozenset({"contacts", "rigid bones", "whole body", "bent arms"})
 """Names of the passes that cannot be left out."""
-LEAN, GRASPS, HANDLES = TARGETS = ("lean back", "grasp targets", "handle targets")
+LEAN, GRASPS = TARGETS = ("lean back", "grasp targets")
 """Names of what the whole body is wanted to do, each of which can be left out."""
 
 
@@ -216,18 +209,7 @@ def _wanted(draft: Draft) -> Wanted:
         out.loads.append(load)
         if GRASPS not in without:
             out.at.extend(at)
-    if HANDLES not in without:
-        out.at.extend(
-            gripping(grip, places, rotations, draft.things[grip.name])
-            for grip in hands.grips
-            if grip.name in draft.things and grip.last > grip.first
-        )
     return out
-
-
-def _around(root: Array, surroundings: Surroundings, rate: float) -> Callable[[int], Placed]:
-    """What is near the legs at a frame."""
-    return lambda frame: surroundings.near(frame * rate, root[frame, :3] + _LEGS_MIDDLE, _LEGS_REACH)
 
 
 def _tracks(hands: Hands, colliders: dict[str, Collider], count: int, rate: float) -> dict[str, Array]:

@@ -17,14 +17,13 @@ from ..geometry.colliders import Collider, Placed, Surroundings
 from ..models.nsm import ACTIONS, CONTACTS, FPS
 from ..motion.easing import eased, smoothstep
 from ..motion.filters import runs
-from ..motion.ik import LEFT_LEG, RIGHT_LEG, solve_limb
 from ..motion.root import direction
-from ..motion.rotations import Array, from_axis_angle, from_exponential_map, multiply, rotate, slerp
+from ..motion.rotations import Array, from_exponential_map, rotate, slerp
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import TOUCHES
 from ..rollout.nsm import SceneRecord
-from .kinematics import HIPS, PELVIS
-from .seating import Seating
+from .kinematics import HIPS, PELVIS, SIZE, Body
+from .seating import HIP_JOINTS, Seating
 from .terms import By
 
 LATELY = round(0.5 * FPS)
@@ -49,11 +48,7 @@ PRESSES = 0.01
 KEEPS = 0.2
 """Share of a firm constraint with which hips keep to their place on a seat without a backrest within reach."""
 _TRIED = np.linspace(0.0, 1.0, 41)
-_LOOKS = 0.3
-"""Share of a lean that the head has: it looks on where it did."""
 _BACK, _SHINS = np.isin(OWNERS, ["Hips", "Neck"]), np.isin(OWNERS, ["LeftLeg", "RightLeg"])
-_HIP_JOINTS, _HEAD = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"]), MODEL_SKELETON.index("Head")
-_UPPER = [n for n, name in enumerate(MODEL_SKELETON.names) if not name.endswith(("Leg", "Foot", "Toe"))]
 _SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
 
 
@@ -93,7 +88,10 @@ def lean_back(
         first, last = seating.settled, count - 1 if seating.left is None else seating.left
         at = np.full(len(_TRIED), min(first + round(LEANS_IN), last))
         seat = Surroundings([colliders[seating.aim.thing]]).at(float(at[0]) * rate)
-        leans = _to_backrest(*_leaned(places[at], rotations[at], facing[at], _TRIED), seat)
+        tried = np.zeros((len(_TRIED), SIZE))
+        hips, tried[:, PELVIS] = _leaning(places[at], facing[at], _TRIED)
+        tried[:, HIPS] = hips - places[at, 0]
+        leans = _to_backrest(Body(places[at], rotations[at]).posed(tried)[0], seat)
         share = eased(count, first, first + LEANS_IN, last if seating.left is not None else count, last + LEANS_OUT)
         if not leans:
             # Hips keep to their place on the seat, but not where they would be in something.
@@ -110,37 +108,16 @@ def _leaning(places: Array, facing: Array, way: Array) -> tuple[Array, Array]:
     (F,) of the farthest."""
     ahead = np.append(direction(facing), np.zeros((len(facing), 1)), axis=1)
     tilt = -FARTHEST_BACK * way[:, None] * np.cross([0.0, 0.0, 1.0], ahead)
-    middle = places[:, _HIP_JOINTS].mean(axis=1)
+    middle = places[:, HIP_JOINTS].mean(axis=1)
     hips = middle + rotate(from_exponential_map(tilt), places[:, 0] - middle)
     return hips - SLIDES * np.maximum(way - UPRIGHT, 0)[:, None] / (1 - UPRIGHT) * ahead, tilt
 
 
-def _leaned(places: Array, rotations: Array, facing: Array, way: Array) -> tuple[Array, Array]:
-    """Hips (F, 3) and world rotations (F, J, 4) of a body that leans back about its hip joints, and slides, by shares
-    (F,) of the farthest."""
-    ahead = np.append(direction(facing), np.zeros((len(facing), 1)), axis=1)
-    left = np.cross([0.0, 0.0, 1.0], ahead)
-    slide = -SLIDES * np.maximum(way - UPRIGHT, 0)[:, None] / (1 - UPRIGHT) * ahead
-    middle = places[:, _HIP_JOINTS].mean(axis=1)
-    tilt = -FARTHEST_BACK * way
-    hips = middle + rotate(from_axis_angle(left, tilt), places[:, 0] - middle) + slide
-    out = rotations.copy()
-    for joint in _UPPER:
-        share = _LOOKS if joint == _HEAD else 1.0
-        out[:, joint] = multiply(from_axis_angle(left, share * tilt), rotations[:, joint])
-    for limb in (LEFT_LEG, RIGHT_LEG):
-        upper, middle_, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
-        out[:, upper], out[:, middle_], _ = solve_limb(
-            limb, places[:, upper] + slide, places[:, end], rotations[:, upper], rotations[:, middle_]
-        )
-    return hips, out
-
-
-def _to_backrest(hips: Array, rotations: Array, seat: Placed) -> float:
+def _to_backrest(places: Array, seat: Placed) -> float:
     """The share of _TRIED at which a trunk touches a thing, or earlier the shins do; 0 where the trunk touches nothing
-    on its way. hips: (N, 3), rotations: (N, J, 4) at these."""
-    points = bone_points(MODEL_SKELETON.positions(hips, rotations))
-    away = seat.distance(points.reshape(-1, 3)).reshape(len(hips), -1)
+    on its way. places: (N, J, 3) joints at these."""
+    points = bone_points(places)
+    away = seat.distance(points.reshape(-1, 3)).reshape(len(places), -1)
     deep = RADII - away
     touches = deep > np.maximum(deep[0], 0) + PRESSES
     if not touches[:, _BACK].any():

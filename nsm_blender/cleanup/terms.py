@@ -17,8 +17,6 @@ from .balls import HANDS, PARTS, RADII, ball_moves, ball_points
 from .kinematics import LIMBS, Displaced
 from .squares import Squares
 
-NEAR = 0.02
-"""Meters from a thing within which balls are looked at."""
 TOUCH = 0.004
 """Meters of depth that are left."""
 FEW = 6.0
@@ -29,9 +27,6 @@ EVERY = 2
 """Frames from one at which collisions are looked at to the next: a hand at 2 m/s moves its own width meanwhile."""
 STRETCH = {"Foot": 0.985, "Hand": 0.97}
 """Shares of their lengths to which legs and arms stretch, if the motion does not stretch them farther."""
-APART = 0.11
-"""Meters between two ankles that pass each other in recorded walks."""
-_ANKLES = MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])
 _WRISTS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
 
 
@@ -112,8 +107,10 @@ class Targets(Term):
 
     def needed(self, frames: Array) -> Array:
         """See `Term`."""
-        wanted = [one.weight[frames] > 0 for one in (*self._at, *self._by)]
-        return np.flatnonzero(np.any(wanted, axis=0)) if wanted else super().needed(frames)
+        wanted = np.zeros(len(frames), dtype=bool)
+        for weight in (*(at.weight for at in self._at), *(by.weight for by in self._by)):
+            wanted |= weight[frames] > 0
+        return np.flatnonzero(wanted)
 
     def add(self, squares: Squares, x: Array, frames: Array, now: Displaced) -> None:
         """See `Term`."""
@@ -172,27 +169,7 @@ class BodyCollisions(Term):
         squares.add(x, at, along, found.depth[on] - TOUCH, EVERY * self._weight)
 
     def _found(self, places: Array, frames: Array) -> Contacts:
-        return self._obstacles.contacts(self._balls, ball_points(places), frames, NEAR)
-
-
-class AnkleSpacing(Term):
-    """Ankles that come nearer to each other than they were, and than is well."""
-
-    def __init__(self, places: Array, weight: float) -> None:
-        self._places, self._weight = places, weight
-
-    def add(self, squares: Squares, x: Array, frames: Array, now: Displaced) -> None:
-        """See `Term`."""
-        level = np.array([1.0, 1.0, 0.0])
-        left, right = _ANKLES
-        was = np.linalg.norm((self._places[frames, left] - self._places[frames, right]) * level, axis=1)
-        way = (now.places[:, left] - now.places[:, right]) * level
-        gap = np.linalg.norm(way, axis=1)
-        lacking = np.minimum(was, APART) - gap
-        on = np.flatnonzero(lacking > TOUCH)
-        moves = now.moves[on, left] - now.moves[on, right]
-        along = np.einsum("ni,nid->nd", way[on] / np.maximum(gap[on, None], TOUCH), moves)
-        squares.add(x, on, along, lacking[on], self._weight)
+        return self._obstacles.contacts(self._balls, ball_points(places), frames)
 
 
 class HeldBetween(Term):
@@ -252,8 +229,8 @@ class LoadCollisions(Term):
         """Contacts of a load that is shifted (F, 1, 3) with things, and with a body with joints at places (F, J, 3)."""
         load = self._load
         return (
-            load.obstacles.contacts(load.surface, load.points[frames] + shift, frames, NEAR),
-            load.itself.contacts(self._balls, ball_points(places) - shift, frames, NEAR),
+            load.obstacles.contacts(load.surface, load.points[frames] + shift, frames, CLEAR),
+            load.itself.contacts(self._balls, ball_points(places) - shift, frames),
         )
 
 

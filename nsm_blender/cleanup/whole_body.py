@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..models.nsm import FPS
 from ..motion.filters import highest_around, runs
 from ..motion.foot_lock import Stances
 from ..motion.rotations import Array
 from .displacement import Displacement, NormalEquations
 from .kinematics import ENDS, HIPS, PELVIS, SIZE, SWIVELS, TRUNK, Body
 from .squares import Squares
-from .terms import AnkleSpacing, BodyCollisions, HeldBetween, LimbReach, LoadCollisions, Targets, Term, Wanted
-
-FPS = 60.0
-"""Frames per second of the motions that are solved."""
+from .terms import BodyCollisions, HeldBetween, LimbReach, LoadCollisions, Targets, Term, Wanted
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,6 @@ class Weights:
     """Of a ball of the body, or a point of what it carries, that is in a thing, per m^2 of depth."""
     reach: float = 600.0
     """Of a limb that is too short, per m^2."""
-    apart: float = 100.0
-    """Of ankles that come too near to each other, per m^2."""
 
 
 WEIGHTS = Weights()
@@ -72,11 +68,10 @@ EASED, HARDENED = 0.5, 8.0
 """times so much after a step that lowers the cost, and after one that does not (Levenberg and Marquardt)."""
 MARGIN = 50
 """Frames before and after a need in which the body gives way to it."""
-BODY, LOADS, REACHES, SPACING, SMOOTH = SOLVER_TERMS = (
+BODY, LOADS, REACHES, SMOOTH = SOLVER_TERMS = (
     "body collisions",
     "carried-object collisions",
     "limb reach",
-    "ankle spacing",
     "smoothness",
 )
 """Names of the terms that can be left out."""
@@ -169,7 +164,6 @@ def _terms(places: Array, wanted: Wanted, weights: Weights) -> Iterator[tuple[st
     yield "", Targets(wanted.at, wanted.by, weights.place)
     yield REACHES, LimbReach(places, wanted.stands, weights.reach)
     yield BODY, BodyCollisions(places, wanted.obstacles, wanted.gives, weights.depth)
-    yield SPACING, AnkleSpacing(places, weights.apart)
     for load in wanted.loads:
         yield "", HeldBetween(places, load, weights.place)
         yield LOADS, LoadCollisions(places, load, weights.depth)

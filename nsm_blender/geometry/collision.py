@@ -74,7 +74,7 @@ class Obstacles:
             _Thing.of(collider, np.asarray(pose, dtype=float)) for collider, pose in zip(colliders, poses, strict=True)
         ]
 
-    def contacts(self, balls: Balls, points: Array, moments: Array, near: float) -> Contacts:
+    def contacts(self, balls: Balls, points: Array, moments: Array, near: float = 0.0) -> Contacts:
         """Balls around points (F, P, 3) at moments (F,) that are in things or within `near` meters of them; their
         moments are counted from 0, as in `moments`."""
         if not points.shape[1]:
