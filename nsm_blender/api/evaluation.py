@@ -49,8 +49,8 @@ def evaluate(
     processes: that measure at the same time, of the nsm and of naturalness; more than one needs a script whose work is
     under `if __name__ == "__main__":`, as they are started anew. ablations: of the nsm, a folder of networks that were
     trained alike. cases: sits, carries and room tasks of the NSM's table "components", which is measured only where it
-    is asked for. components: some of its rows, None: all. keep: is given the figures so far as they grow. log: is told each step. All tables of a system take
-    minutes. Raises UserError for a table that there is not, and WeightsError.
+    is asked for. components: some of its rows, None: all. keep: is given the figures so far as they grow. log: is told
+    each step. All tables of a system take minutes. Raises UserError for a table that there is not, and WeightsError.
     """
     if tables is not None and system not in ("nsm", "naturalness"):
         raise UserError(f"The tables of '{system}' come together; leave them out.")
