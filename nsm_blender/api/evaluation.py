@@ -16,6 +16,9 @@ System = Literal["nsm", "pfnn", "manifold", "errands", "proposals", "naturalness
 CASES = 200
 """Cases of each kind of the naturalness table; its published rows are of as many."""
 
+COMPONENT_CASES = (100, 50, 100)
+"""Sits, carries and room tasks of the table of components: enough to tell 2 % of the tasks."""
+
 Figures = dict[str, float]
 Log = Callable[[str], None]
 Keep = Callable[[Figures], None]
@@ -33,6 +36,8 @@ def evaluate(
     count: int = CASES,
     processes: int = 2,
     ablations: Path | str | None = None,
+    cases: tuple[int, int, int] = COMPONENT_CASES,
+    components: Collection[str] | None = None,
     keep: Keep | None = None,
     log: Log = silent,
 ) -> Figures:
@@ -43,8 +48,9 @@ def evaluate(
     the shipped ones, a file of the nsm or pfnn, a folder of the manifold's. count: cases of each kind, of naturalness.
     processes: that measure at the same time, of the nsm and of naturalness; more than one needs a script whose work is
     under `if __name__ == "__main__":`, as they are started anew. ablations: of the nsm, a folder of networks that were
-    trained alike. keep: is given the figures so far as they grow. log: is told each step. All tables of a system take
-    minutes. Raises UserError for a table that there is not, and WeightsError.
+    trained alike. cases: sits, carries and room tasks of the NSM's table "components", which is measured only where it
+    is asked for. components: some of its rows, None: all. keep: is given the figures so far as they grow. log: is told
+    each step. All tables of a system take minutes. Raises UserError for a table that there is not, and WeightsError.
     """
     if tables is not None and system not in ("nsm", "naturalness"):
         raise UserError(f"The tables of '{system}' come together; leave them out.")
@@ -54,10 +60,14 @@ def evaluate(
         raise UserError("Ablations are of the nsm.")
     if count < 1 or processes < 1:
         raise UserError("There has to be at least 1 case of each kind, and 1 process.")
+    if min(cases) < 0 or not any(cases):
+        raise UserError("There has to be at least 1 task of the components, and no number below 0.")
     path = None if weights is None else Path(weights)
     match system:
         case "nsm":
-            return _nsm(tables, path, processes, None if ablations is None else Path(ablations), keep, log)
+            return _nsm(
+                tables, path, processes, None if ablations is None else Path(ablations), cases, components, keep, log
+            )
         case "pfnn":
             from ..evaluation import pfnn
 
@@ -85,15 +95,20 @@ def _nsm(
     weights: Path | None,
     processes: int,
     ablations: Path | None,
+    cases: tuple[int, int, int],
+    components: Collection[str] | None,
     keep: Keep | None,
     log: Log,
 ) -> Figures:
-    from ..evaluation import nsm
+    from ..evaluation import nsm, nsm_components
 
-    chosen = _some_of(nsm.TABLES, tables, "table of the NSM's")
+    chosen = _some_of((*nsm.TABLES, nsm.COMPONENTS), tables, "table of the NSM's") if tables else list(nsm.TABLES)
     if ablations is not None and "ablations" not in chosen:
         raise UserError("Ablations are for the table of that name; add 'ablations' to the tables.")
-    return nsm.evaluate(weights, log, tables=chosen, processes=processes, ablations=ablations, keep=keep)
+    parts = _some_of(nsm_components.component_names(), components, "component")
+    return nsm.evaluate(
+        weights, log, tables=chosen, processes=processes, ablations=ablations, keep=keep, cases=cases, components=parts
+    )
 
 
 def _naturalness(kinds: Collection[str] | None, count: int, processes: int, keep: Keep | None, log: Log) -> Figures:

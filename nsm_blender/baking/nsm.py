@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -20,7 +21,7 @@ from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..planning.path import GroundPath
-from ..rollout.goal_input import Stay
+from ..rollout.goal_spec import Stay
 from ..rollout.nsm import Options, SceneCharacter, SceneRecord
 from ..rollout.nsm_network import actions_of, load, standing_of
 from ..shot.goals import LOCOMOTION
@@ -172,10 +173,15 @@ class SceneBake:
         assert self._motion is not None
         return self._motion
 
-    def _finish(self) -> Motion:
+    def cleaned_without(self, *terms: str) -> Motion:
+        """The motion of the same rollout, cleaned up without some of `cleanup.TERMS`, once the bake is done."""
+        self.motion()
+        return self._finish(terms)
+
+    def _finish(self, without: Collection[str] = ()) -> Motion:
         machine, shot = self._machine, self.shot
         record = machine.actor.character.record()
-        body = posed(record, machine.seatings, machine.actor.hands, shot.colliders, shot.fps / FPS)
+        body = posed(record, machine.seatings, machine.actor.hands, shot.colliders, shot.fps / FPS, without)
         keys = machine.report()
         for one in body.corrections:
             keys[one.key]["error_cm"], keys[one.key]["error_deg"] = one.cm, one.deg

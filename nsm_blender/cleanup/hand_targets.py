@@ -13,7 +13,7 @@ from ..models.nsm import CONTACTS, FPS
 from ..motion.easing import eased
 from ..motion.filters import runs, without_short_runs
 from ..motion.ik import ARMS, solve_limb
-from ..motion.rotations import Array, wrap_angle
+from ..motion.rotations import Array, between, multiply, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, TOUCHES, Grip, Hold, between_palms, carried_pose, grasp_of, palm
 from .foot_contacts import SHORTEST
@@ -190,10 +190,15 @@ class HandTargets:
 
 
 def with_wrists(wanted: Array, rotations: Array) -> Array:
-    """World rotations (T, J, 4) with the arms bent so that the wrists are at joint places (T, J, 3) that the network
-    predicted besides: those are steadier than what its rotations add up to along an arm."""
-    places = MODEL_SKELETON.positions(wanted[:, 0], rotations)
-    return _reached(places, rotations, wanted, {side: np.ones(len(wanted), dtype=bool) for side in ARMS})
+    """World rotations (T, J, 4) with each arm turned as a whole so that its wrist lies in the direction of the joint
+    places (T, J, 3) that the network predicted besides: those are steadier than what its rotations add up to along an
+    arm. The bend of the elbow is left: bent to the very distance, a nearly straight arm would jerk its elbow."""
+    places, out = MODEL_SKELETON.positions(wanted[:, 0], rotations), rotations.copy()
+    for limb in ARMS.values():
+        upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+        turn = between(places[:, end] - places[:, upper], wanted[:, end] - places[:, upper])
+        out[:, upper], out[:, middle] = multiply(turn, out[:, upper]), multiply(turn, out[:, middle])
+    return out
 
 
 def _reached(places: Array, rotations: Array, wanted: Array, when: dict[str, Array]) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
-from ..rollout.goal_input import Reach
+from ..rollout.goal_spec import Reach
 
 HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 

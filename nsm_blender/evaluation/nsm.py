@@ -34,6 +34,7 @@ from .nsm_ablations import (
     trained_alike,
     trained_figures,
 )
+from .nsm_components import component_figures, outcomes, task_names
 from .nsm_endurance import figures_of, wander
 from .nsm_rooms import ROOMS, success_figures, tasks
 from .nsm_rooms import seeds as seeds_of_rooms
@@ -44,6 +45,9 @@ CHAIRS, LOADS, STARTS = 10, 5, 10
 ABLATED = {"sit": ("sit", CHAIRS), "carry": ("pick_up", LOADS)}
 """Action and number of things of each task of the networks that were trained for the ablations."""
 TABLES = ("precision", "ablations", "response", "endurance", "success")
+"""Tables of a full evaluation."""
+COMPONENTS = "components"
+"""The table that is measured only where it is asked for: it takes most of an hour, on development tasks."""
 
 Keep = Callable[[Figures], None]
 
@@ -124,11 +128,14 @@ def evaluate(
     processes: int = 2,
     ablations: Path | None = None,
     keep: Keep | None = None,
+    cases: tuple[int, int, int] = (0, 0, 0),
+    components: Collection[str] = (),
 ) -> Figures:
     """All figures of `tables`; `quick` takes a tenth of the trials. processes: that measure at the same time.
 
     ablations: folder of networks that were trained alike, see `nsm_ablations.TRAINED`; None: parts are left out of the
-    rollout of the network that is measured. keep: is told the figures so far whenever a table is done.
+    rollout of the network that is measured. cases: sits, carries and room tasks of the table of components. keep: is
+    told the figures so far whenever a table is done.
     """
     network = load(weights)
     every = _jobs(actions_of(network.card), quick, development)
@@ -136,6 +143,7 @@ def evaluate(
     if ablations is not None:
         every = {name: job for name, job in every.items() if job.table != "ablations"}
         every |= _trained_jobs(ablations, quick, development)
+    every |= {f"component {name}": _Job(COMPONENTS, outcomes, (name, tuple(components))) for name in task_names(*cases)}
     jobs = {name: job for name, job in every.items() if job.table in tables}
     results: dict[str, Any] = {}
     out: Figures = {}
@@ -167,7 +175,9 @@ def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] |
         return [one for name, found in results.items() if name.startswith(f"{kind} ") for one in found]
 
     out: Figures = {}
-    if table == "response":
+    if table == COMPONENTS:
+        out |= component_figures(list(results.values()), log)
+    elif table == "response":
         out |= results["response"]
     elif table == "endurance":
         out |= figures_of(results["endurance"])

@@ -67,7 +67,7 @@ def tasks(network: NSM, seed: int) -> list[Task]:
     room, rng = random_room(seed), np.random.default_rng([33, seed])
     out = []
     for _ in range(TASKS):
-        shot = _task(room, rng, network)
+        shot = random_task(room, rng, network)
         motion = SceneBake(shot, network).motion()
         key = motion.meta["keys"][0]
         action = key["action"]
@@ -102,7 +102,7 @@ def _share(done: Sequence[Task]) -> float:
     return sum(one.finished for one in done) / max(len(done), 1)
 
 
-def _task(room: Room, rng: np.random.Generator, network: NSM) -> Shot:
+def random_task(room: Room, rng: np.random.Generator, network: NSM) -> Shot:
     """A task that can be done, from a free place, looking anywhere."""
     able = actions_of(network.card)
     things = {a: [c for c in room.colliders if c.role == role and c.handles is not None] for a, role in USES.items()}

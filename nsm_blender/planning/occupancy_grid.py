@@ -60,6 +60,12 @@ class ObstacleOutlines:
         z = placed.centre[:, 2]
         return ObstacleOutlines(placed.centre[:, :2], half, axis, z - rise, z + rise, placed.owner)
 
+    @staticmethod
+    def none() -> ObstacleOutlines:
+        """No rectangles."""
+        flat = np.zeros((0, 2))
+        return ObstacleOutlines(flat, flat, flat, flat[:, 0], flat[:, 0], np.zeros(0, dtype=int))
+
     def __getitem__(self, chosen: Array) -> ObstacleOutlines:
         """Those that `chosen`, a mask or indices, names."""
         return ObstacleOutlines(

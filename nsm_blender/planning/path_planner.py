@@ -40,12 +40,14 @@ ends, and a goal that says where to look."""
 @dataclass(frozen=True, eq=False)
 class Leg:
     """A route, and the facing angle at its end or None: as the character arrives. handles: of the thing that it leads
-    to, as it is used from there. foot: (2,) where the character comes down again from what the route leads up on."""
+    to, as it is used from there. foot: (2,) where the character comes down again from what the route leads up on.
+    door: name of the one that the route leads through, ""."""
 
     route: Route
     facing: float | None
     handles: Handles | None = None
     foot: Array | None = None
+    door: str = ""
 
     @property
     def place(self) -> Array:

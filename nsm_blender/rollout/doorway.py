@@ -13,33 +13,34 @@ from ..geometry.scene_state import to_world
 from ..motion.rotations import Array, normalize, rotate
 
 BESIDE = 0.3
-"""Metres that the root stays off the leaf's middle plane, and beyond its free edge while that comes towards it,"""
+"""Distance in meters that the root keeps off the leaf's middle plane, and beyond its free edge while that comes."""
 COMES = 0.3
-"""Radians from which on one makes all the way that it needs: before, the hand would be torn off the handle."""
+"""Radians from which on the root keeps the whole of that: before, the hand would be torn off the handle."""
 LANE = 0.3
-"""and off the posts, as far as the door is wide enough,"""
+"""Distance in meters that the root keeps off the posts, as far as the door is wide enough."""
 THRESHOLD = 0.25
-"""within so many metres of the leaf's plane; farther off less, at 45 degrees."""
+"""Distance in meters from the leaf's plane within which it does; farther off it keeps less, at 45 degrees."""
 CLEAR = 0.15
-"""Metres from the lane's edge from which on one goes into a post, and over which that begins;"""
+"""Distance in meters from the lane's edge from which a root would go into a post, and over which it is held off."""
 WALL = 0.42
-"""metres that the root stays before it, and before the wall: legs swing."""
+"""Distance in meters that the root keeps before a post or the wall: legs swing."""
 SHOULDERS = 0.3
-"""Metres that the root stays off what stands beside the door, past the free edge: arms need room."""
+"""Distance in meters that the root keeps off what stands beside the door, past the free edge: arms need room."""
 LEAVES = 0.04
-"""Metres that a leaf that swings keeps off the body."""
+"""Distance in meters that a leaf that swings keeps off the body."""
 THICK = 0.025
-"""Metres from a leaf's middle plane to its faces, about."""
+"""Half the thickness in meters of a leaf."""
 _BESIDE, _STEP = 1.0, 0.05
-"""Metres beside a leaf's free edge that are looked at,"""
+"""Reach in meters beside a leaf's free edge in which things are looked for, and the steps of that."""
 _BEFORE, _ROWS, _HEIGHTS = 0.3, 0.15, (0.3, 1.0)
-"""from so many before its plane, which is past the frame, to its width, and these above the floor."""
+"""Distance in meters before the leaf's plane, past the frame, from which they are looked for, the steps of that, and
+the heights above the floor."""
 
 
 @dataclass(frozen=True, eq=False)
 class Doorway:
     """A door from above. hinge: (2,). along: (2,) unit vector to the free edge of the shut leaf. swings: (2,) unit
-    vector to where it opens. width: metres. turned: radians by which it stands open."""
+    vector to where it opens. width: meters. turned: radians by which it stands open."""
 
     hinge: Array
     along: Array
@@ -48,7 +49,7 @@ class Doorway:
     turned: float
 
     def flat(self, points: Array) -> Array:
-        """Points (..., 2) of the ground in metres from the hinge along the shut leaf and towards where it opens."""
+        """Points (..., 2) of the ground in meters from the hinge along the shut leaf and towards where it opens."""
         out: Array = (points - self.hinge) @ np.stack((self.along, self.swings), axis=1)
         return out
 
@@ -75,7 +76,7 @@ class Doorway:
         return np.arctan2(flat[..., 1], flat[..., 0]) - self.turned, self._taken(np.linalg.norm(flat, axis=-1), radii)
 
     def _taken(self, away: Array, radii: Array) -> Array:
-        """Radians to either side of points, `away` metres from the hinge, in which the leaf is nearer to them than
+        """Radians to either side of points, `away` meters from the hinge, in which the leaf is nearer to them than
         their radii, as far as there is a side: 0 beyond the free edge, and at the hinge."""
         near = radii + THICK
         beside = np.arcsin(np.clip(near / np.maximum(away, 1e-6), 0, 1))
@@ -85,7 +86,7 @@ class Doorway:
         return np.where((away > near) & (away < self.width + near), out, 0.0)
 
     def beside(self, things: Placed, side: float, floor: float) -> float:
-        """Metres from the hinge along the shut leaf up to which the root has room before what stands beside the door,
+        """Meters from the hinge along the shut leaf up to which the root has room before what stands beside the door,
         1 for the side to which it swings, -1 for the other. things: what stands there, without leaf and frame."""
         past, off = np.meshgrid(np.arange(0.0, _BESIDE, _STEP), np.arange(_BEFORE, self.width, _ROWS))
         flat = np.stack((self.width + past, side * off), axis=-1)
@@ -104,14 +105,14 @@ class Doorway:
 
     def round_leaf(self, points: Array, room: float = np.inf) -> Array:
         """How far (N, 2) places (N, 2) of the root are to be moved that are too near the leaf: those towards which it
-        swings out of its reach round the free edge, the others straight off it. room: metres along the shut leaf up to
+        swings out of its reach round the free edge, the others straight off it. room: meters along the shut leaf up to
         which there is any; where that ends, one steps back."""
         flat = self.flat(points)
         leaf = np.array([np.cos(self.turned), np.sin(self.turned)])
         side = np.array([-leaf[1], leaf[0]])
         out, off = flat @ leaf, flat @ side
         far = np.linalg.norm(flat, axis=-1)
-        # Who stands where it comes is led aside in time; who is far from it, or beyond a right angle, need not be.
+        # A root where the leaf comes is led aside in time; far from it, or beyond a right angle, it need not be.
         swept = (off > 0) & (flat[..., 0] > 0)
         reach = self.width + BESIDE
         along = np.minimum(flat[..., 0] * np.maximum(reach / np.maximum(far, 1e-6), 1), max(room, 0.0))

@@ -20,60 +20,105 @@ from ..motion.skeleton import MODEL_SKELETON
 from .doorway import doorway
 
 PALM = 0.09
-"""Metres from the wrist to the middle of the palm."""
+"""Distance in meters from the wrist to the middle of the palm."""
 PALM_THICKNESS = 0.02
-"""Metres between the middle of the palm's bones and the face that it lies on."""
+"""Distance in meters from the middle of the palm's bones to the face that it lies on."""
 TOUCHES = 0.5
-"""Contact labels above this mean contact."""
-GRASP_REACH = 0.3
-"""Metres that the palms may be off a box, or a hand off a handle, when they take hold."""
-GRASP_NEAR = 0.08
-"""Metres within which a box is taken at once: who bends half way and thinks that he touches it, bends again,"""
-BENDS_AGAIN = 4.0, 3.0
-"""for so many seconds since then, and after so many more is content with GRASP_REACH."""
-LOW = 0.3
-"""Metres over the ground up to which a box is low: the network's hands end over it,"""
-STOOPS = 0.18
-"""by so many at most, which one stoops lower for: else one bends again and again, farther off each time."""
-CLOSES_AFTER = 1.0
-"""Seconds that the palms touch a box after which they take it, even when they still come nearer"""
-COMES_NEARER = 0.005
-"""by so many metres"""
-WITHIN = 5
-"""in so many frames."""
-LEAVE_NEAR = 0.06
-"""Metres from its place within which a box is let go"""
-LEAVE_AFTER = 0.4
-"""seconds after it last came nearer,"""
-LENIENT = 0.06
-"""and so many more each second from then on,"""
-LEAVE_REACH = 0.25
-"""up to here;"""
-LEAVING = 3.0
-"""those seconds count so many times while the hands' labels say that they let go,"""
-LOWERED = 0.7
-"""and metres straight over the place count by this share, as one stoops for them."""
-SWINGS_ON = 0.08
-"""Share of its angle from which a door that is let go of swings on,"""
-SWING = 1.2
-"""rad/s;"""
-WIDE = 1e-9
-"""Radians: a door that lacks less stands as wide open as it goes."""
-SHOVED = 4.0
-"""rad/s at most where a body comes through, as long as it is in the way."""
-FOLLOWS = 0.8
-"""rad/s at which a door gives way at least to the hand that holds its handle,"""
-GIVES_WAY_AFTER = 0.25
-"""seconds after the hand took it."""
-TRAIL, TRAILED = round(0.4 * FPS), 8
-"""Frames for which a leaf that is pulled keeps off where the body was, and between those that count: feet that are
-planted stay behind one who is led aside, and bend his legs there."""
+"""Contact label above which a joint is in contact."""
+
+
+@dataclass(frozen=True)
+class Taking:
+    """When palms take a box. The network bends again until it touches the box, and thinks so early."""
+
+    reach: float = 0.3
+    """Distance in meters from the box, or from a handle, at which hands take it at most."""
+
+    near: float = 0.08
+    """Distance in meters from the box within which it is taken at once."""
+
+    bends_again: float = 4.0
+    """Seconds after the first touch for which the character may bend again to come nearer."""
+
+    lenient: float = 3.0
+    """Seconds after that in which the distance rises from `near` to `reach`."""
+
+    low: float = 0.3
+    """Height in meters over the ground up to which a box is low: the network's hands end over it."""
+
+    over: float = 0.18
+    """Height in meters of the palms over a low box from which it is taken: the clean-up crouches lower for it."""
+
+    closes: float = 1.0
+    """Seconds of touching after which the palms take the box even when they still come nearer."""
+
+    nearer: float = 0.005
+    """Meters by which palms or a box must come nearer to count as coming nearer."""
+
+    within: int = 5
+    """Frames in which they must."""
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """When palms let go of a box at its place."""
+
+    near: float = 0.06
+    """Distance in meters from its place within which a box is let go of first."""
+
+    after: float = 0.4
+    """Seconds after it last came nearer at which it is let go of first."""
+
+    lenient: float = 0.06
+    """Rate in m/s at which that distance rises from then on."""
+
+    reach: float = 0.25
+    """Distance in meters at which a box is let go of at most."""
+
+    labels: float = 3.0
+    """Times that seconds count while the hands' labels say that they let go."""
+
+    lowered: float = 0.7
+    """Share by which the height over the place counts: the clean-up crouches for it."""
+
+
+@dataclass(frozen=True)
+class Swinging:
+    """How a leaf follows the hand at its handle, and goes on."""
+
+    on: float = 0.08
+    """Share of its angle from which a leaf that is let go of swings on by itself."""
+
+    speed: float = 1.2
+    """Speed in rad/s at which it swings."""
+
+    shoved: float = 4.0
+    """Greatest speed in rad/s of a leaf that gives way to a body that comes through."""
+
+    follows: float = 0.8
+    """Speed in rad/s at which a leaf gives way at least to the hand that holds its handle."""
+
+    gives_way: float = 0.25
+    """Seconds after the hand took the handle from which it does."""
+
+    trail: int = round(0.4 * FPS)
+    """Frames for which a leaf that is pulled keeps off where the body was: planted feet stay behind a led root."""
+
+    trailed: int = 8
+    """Frames between the bodies of the trail that count."""
+
+    slips: float = 0.05
+    """Meters that a handle may be out of the arm's reach before the hand lets go."""
+
+    gap: int = round(0.6 * FPS)
+    """Frames for which the hand's label may say that it lets go before it does."""
+
+
+TAKING, LEAVING, SWINGING = Taking(), Leaving(), Swinging()
 LEVER = 0.07
-"""Metres from the leaf's middle plane to the palm on its lever."""
-SLIPS = 0.05
-"""Metres that a lever may be out of the arm's reach before the hand lets go,"""
-GAP = round(0.6 * FPS)
-"""or frames for which its label says so."""
+"""Distance in meters from the leaf's middle plane to the palm on its lever."""
+_WIDE = 1e-9
+"""Radians: a leaf that lacks less stands as wide open as it goes."""
 _HANDS = [CONTACTS.index("LeftHand"), CONTACTS.index("RightHand")]
 
 
@@ -172,7 +217,7 @@ class Hands:
         self._trail: list[Array] = []
 
     def fork(self, scenery: Scenery) -> Hands:
-        """Another one that goes on from here on its own."""
+        """A copy that goes on from here on its own."""
         out = copy.copy(self)
         out._scenery = scenery
         out.holds, out.grips, out.tracks = list(self.holds), list(self.grips), list(self.tracks)
@@ -185,7 +230,7 @@ class Hands:
 
     def follow(self, body: Body, frame: int) -> None:
         """Move what is held to where the hands are in this frame."""
-        self._trail = [*self._trail[-TRAIL:], body.places]
+        self._trail = [*self._trail[-SWINGING.trail :], body.places]
         hold = self.holding
         if hold is not None:
             middle, angle = between_palms(body.places, body.rotations)
@@ -204,19 +249,19 @@ class Hands:
         middle, _ = between_palms(body.places, body.rotations)
         off = middle - grasp_of(handles, pose)[0]
         away = float(np.linalg.norm(off))
-        before, self._reaching = self._reaching, (*self._reaching[-WITHIN + 1 :], away)
+        before, self._reaching = self._reaching, (*self._reaching[-TAKING.within + 1 :], away)
         touching = bool((body.contacts[_HANDS] > TOUCHES).all())
-        if self._bends[0] != key and touching and away < GRASP_REACH:
+        if self._bends[0] != key and touching and away < TAKING.reach:
             self._bends = key, frame
         since = self._bends[1] if self._bends[0] == key else frame
-        late = (frame - since) / FPS - BENDS_AGAIN[0]
-        reach = GRASP_NEAR + min(max(late / BENDS_AGAIN[1], 0.0), 1.0) * (GRASP_REACH - GRASP_NEAR)
-        low = middle[2] - off[2] - body.places[:, 2].min() < LOW and 0 < off[2] < STOOPS
-        near = away < reach or (low and np.linalg.norm(off[:2]) < GRASP_NEAR)
+        late = (frame - since) / FPS - TAKING.bends_again
+        reach = TAKING.near + min(max(late / TAKING.lenient, 0.0), 1.0) * (TAKING.reach - TAKING.near)
+        low = middle[2] - off[2] - body.places[:, 2].min() < TAKING.low and 0 < off[2] < TAKING.over
+        near = away < reach or (low and np.linalg.norm(off[:2]) < TAKING.near)
         touches = touching and near
         self._touching = self._touching + 1 if touches else 0
-        nearer = not before or away < before[0] - COMES_NEARER
-        if not touches or (nearer and self._touching < CLOSES_AFTER * FPS):
+        nearer = not before or away < before[0] - TAKING.nearer
+        if not touches or (nearer and self._touching < TAKING.closes * FPS):
             return False
         self.holds.append(Hold(name, handles, pose, frame, key))
         self._touching, self._reaching = 0, ()
@@ -227,12 +272,12 @@ class Hands:
         hold = self.holding
         assert hold is not None
         off = self._scenery.pose(hold.name, frame)[PLACE] - goal[PLACE]
-        away = float(np.linalg.norm(off * np.array([1.0, 1.0, LOWERED if off[2] > 0 else 1.0])))
-        if self._asked != key or away < self._away - COMES_NEARER:
+        away = float(np.linalg.norm(off * np.array([1.0, 1.0, LEAVING.lowered if off[2] > 0 else 1.0])))
+        if self._asked != key or away < self._away - TAKING.nearer:
             self._asked, self._away, self._waits = key, away, 0.0
-        self._waits += (LEAVING if (contacts[_HANDS] < TOUCHES).all() else 1.0) / FPS
-        late = self._waits - LEAVE_AFTER
-        if late < 0 or away > min(LEAVE_NEAR + LENIENT * late, LEAVE_REACH):
+        self._waits += (LEAVING.labels if (contacts[_HANDS] < TOUCHES).all() else 1.0) / FPS
+        late = self._waits - LEAVING.after
+        if late < 0 or away > min(LEAVING.near + LEAVING.lenient * late, LEAVING.reach):
             return False
         self.holds[-1] = replace(hold, left=frame, goal=goal, key_left=key)
         self._scenery.moved[hold.name] = goal
@@ -260,7 +305,7 @@ class Hands:
         return {
             side: place
             for side in ARMS
-            if np.linalg.norm(palm(body.places, body.rotations, side) - to_world(handle, pose)) <= GRASP_REACH
+            if np.linalg.norm(palm(body.places, body.rotations, side) - to_world(handle, pose)) <= TAKING.reach
             and _beyond_reach(body, side, to_world(place, pose)) < 0
         }
 
@@ -274,7 +319,7 @@ class Hands:
         if not self.grips:
             return False
         grip = self.grips[-1]
-        return grip.name == name and not grip.free and grip.last >= frame - GAP
+        return grip.name == name and not grip.free and grip.last >= frame - SWINGING.gap
 
     def opened(self, name: str) -> float:
         """Share 0..1 of its angle by which a door stands open."""
@@ -292,12 +337,12 @@ class Hands:
     def let_go(self, name: str, frame: int) -> bool:
         """Whether a door was opened so far that it swings on by itself."""
         gripped = bool(self.grips) and self.grips[-1].name == name
-        return gripped and not self.gripping(name, frame) and self.opened(name) > SWINGS_ON
+        return gripped and not self.gripping(name, frame) and self.opened(name) > SWINGING.on
 
     def _swing_on(self, frame: int) -> None:
         """Turn a door that was let go of until it stands open."""
         grip = self.grips[-1]
-        on = SWING / FPS if self.opened(grip.name) > SWINGS_ON else 0.0
+        on = SWINGING.speed / FPS if self.opened(grip.name) > SWINGING.on else 0.0
         self._turn(grip, frame, on)
 
     def _pull(self, body: Body, frame: int) -> None:
@@ -309,9 +354,9 @@ class Hands:
         handles, pose = grip.handles, self._scenery.pose(grip.name, frame)
         hand = palm(body.places, body.rotations, grip.side)
         beyond = _beyond_reach(body, grip.side, to_world(grip.place, pose))
-        shoved = not _pulled(grip) and self.opened(grip.name) > SWINGS_ON
-        if beyond > (0 if shoved else SLIPS):
-            # Nobody waits at arm's length for a leaf that he may give a push.
+        shoved = not _pulled(grip) and self.opened(grip.name) > SWINGING.on
+        if beyond > (0 if shoved else SWINGING.slips):
+            # A leaf that is pushed is let go of at arm's length.
             self.release(grip.name)
             return
         if body.contacts[_HANDS[list(ARMS).index(grip.side)]] >= TOUCHES:
@@ -320,29 +365,29 @@ class Hands:
         from_hinge = to_world(grip.place, pose) - hinge
         turn = float(np.arctan2(axis @ np.cross(from_hinge, hand - hinge), _across(from_hinge, hand - hinge, axis)))
         turn *= float(np.sign(handles.angle))
-        if frame - grip.first > GIVES_WAY_AFTER * FPS:
-            turn = max(turn, FOLLOWS / FPS)
+        if frame - grip.first > SWINGING.gives_way * FPS:
+            turn = max(turn, SWINGING.follows / FPS)
         if beyond > 0:
-            # It waits for one who has to come along.
+            # It waits for a body that has to come along.
             turn = 0.0
         self._turn(grip, frame, turn)
 
     def _turn(self, grip: Grip, frame: int, turn: float) -> None:
-        """Open a door by radians, no farther than it goes, and not through the body: it waits for one who is, or just
-        was, where it swings to, and gives way to one who pushes it."""
+        """Open a door by radians, no farther than it goes, and not through the body: it waits for a body that is, or
+        just was, where it swings to, and gives way to a body that pushes it."""
         pose, handles, share = self._scenery.pose(grip.name, frame), grip.handles, self.opened(grip.name)
         way, most = float(np.sign(handles.angle)), (1 - share) * abs(handles.angle)
-        if most < WIDE:
+        if most < _WIDE:
             return
         door = doorway(self._scenery.collider(grip.name), pose)
-        turn = min(turn, SWING / FPS)
+        turn = min(turn, SWINGING.speed / FPS)
         if _pulled(grip):
-            trail = [solid(places) for places in self._trail[::-TRAILED]]
+            trail = [solid(places) for places in self._trail[:: -SWINGING.trailed]]
             points, radii = (np.concatenate(both) for both in zip(*trail, strict=True))
             turn = min(turn, max(door.room(points[:, :2], radii), 0.0))
         else:
             points, radii = solid(self._trail[-1])
-            turn = max(turn, min(door.way(points[:, :2], radii), SHOVED / FPS))
+            turn = max(turn, min(door.way(points[:, :2], radii), SWINGING.shoved / FPS))
         turn = min(max(turn, 0.0), max(most, 0.0))
         if turn > 0:
             self._scenery.moved[grip.name] = turned_about(
@@ -358,7 +403,7 @@ def _pulled(grip: Grip) -> bool:
 
 
 def _beyond_reach(body: Body, side: str, place: Array) -> float:
-    """Metres by which a place (3,) for the palm is farther off than the arm is long."""
+    """Meters by which a place (3,) for the palm is farther off than the arm is long."""
     limb = ARMS[side]
     upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
     wrist = place - (palm(body.places, body.rotations, side) - body.places[end])

@@ -24,7 +24,7 @@ def load(weights: Path | str | None = None) -> NSM:
 
 
 def standing_of(network: NSM) -> Array:
-    """The frame input (FRAME.size,) of someone who stands, from which rollouts begin. Raises WeightsError."""
+    """The frame input (FRAME.size,) of a standing body, from which rollouts begin. Raises WeightsError."""
     values = np.asarray(network.card.get("standing", []), dtype=np.float32)
     if values.shape != (FRAME.size,) or not np.isfinite(values).all():
         raise WeightsError("The NSM's model card does not say how one stands; install the extension again.")

@@ -56,7 +56,7 @@ def blend_weights(bias: float) -> Array:
 class Locomotion:
     """A character walking: state, and `step` to advance one frame at 60 fps.
 
-    start: x, y, z in metres and facing angle about +Z in radians. frames: how many steps to make room for.
+    start: x, y, z in meters and facing angle about +Z in radians. frames: how many steps to make room for.
     """
 
     def __init__(

@@ -1,67 +1,74 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A character that looks along its way and yet treads on the spot, undecided before a tight bend or short of the end,
-is led on until it walks; beside the place where it is to stand it is led there."""
+"""A root on its way gets on: it makes up for a part of the speed that it lacks, and for the distance that it lags."""
 
 from __future__ import annotations
 
-import numpy as np
+import copy
+import math
+from dataclasses import dataclass
+from typing import Self
 
-from ..models.nsm import FPS, FUTURE
-from ..motion.rotations import Array
-from .goal_input import Stay, Steer
-
-PATIENCE = 1.5
-"""Seconds in which one gets on"""
-SLOWEST, LEAST = 0.4, 0.5
-"""at so many m/s, or at this share of the speed that is asked for where the way is free, or is led,"""
-PACE = 0.5
-"""at so many m/s,"""
-COMES_IN = 0.5
-"""to which it takes so many seconds, and as many to be left alone again,"""
-MOST = 3.0
-"""and for so many seconds of one way at most: who never walks of himself is stuck."""
-NEAR = 0.25
-"""Metres of way left from which nobody is led: there one has come as near as one stops."""
-LOOKS = 0.5
-"""How far (0..1) one looks along his way at least, who is led."""
-AHEAD = 0.3
-"""Metres of the way ahead to which one is led."""
-STEP = 0.2
-"""m/s at which the root is led to the place where the character is to stand, a slow sidestep,"""
-BESIDE = (0.02, 0.4)
-"""from so many meters off it on, and up to so many: farther off the character is still on its way."""
-_DT = 1.0 / FPS
-_AHEAD = np.linspace(0.5 / FUTURE, 0.5, FUTURE)[:, None]
+from ..models.nsm import CURRENT
+from .goal_spec import GoalSpec, Steer
+from .root_filter import DT, Proposal, RootState, moved
 
 
-def led_on(steer: Steer, root: Array, place: Array) -> Array:
-    """Future places (6, 2) of one who is steered, led along his way if he does not get on; so is the root (4,), in
-    place."""
-    walker, seconds = steer.walker, 0.0 if steer.seen is None else steer.seen[0]
-    gets_on = PATIENCE * min(SLOWEST, LEAST * walker.top)
-    if walker.along - steer.mark[1] > gets_on or walker.left < NEAR or seconds < steer.rest:
-        steer.mark = seconds, walker.along
-    undecided = seconds - steer.mark[0] > PATIENCE and steer.led_for < MOST
-    stalls = undecided and not steer.door and steer.looks_along(root) > LOOKS
-    change = PACE / COMES_IN * _DT
-    steer.led = min(max(steer.led + (change if stalls else -change), 0.0), PACE)
-    if steer.led == 0:
-        return place
-    steer.led_for += _DT
-    way = walker.places(np.array([walker.along + AHEAD]))[0] - root[:2]
-    step = steer.led * way / max(float(np.linalg.norm(way)), 1e-9)
-    root[:2] += step * _DT
-    out: Array = place + step * _AHEAD
-    return out
+@dataclass(frozen=True)
+class Assist:
+    """How the root is sped up on its way, as by a controller with a proportional and an integral part."""
+
+    share: float = 0.5
+    """Share of the speed that is added that the root lacks for where the network foresees it in a second: a network
+    that stands foresees a walk long before it dares a step. With 1, starts are quicker and feet slide more."""
+
+    most: float = 0.6
+    """Lacking speed in m/s that counts at most."""
+
+    least: float = 0.4
+    """Speed in m/s on the way below which the root lags behind, or half the way's own speed where that is less."""
+
+    patience: float = 0.4
+    """Meters of lag from which the root is moved on: a character that treads on the spot before a bend lags."""
+
+    lag: float = 1.0
+    """Meters of lag at most: the speed that is added is that of the meters beyond `patience`, per second."""
+
+    end: float = 0.4
+    """Meters before the end of a way from which nothing is added: the character comes to a stop there."""
+
+    fades: float = 0.6
+    """Meters over which it fades before that."""
 
 
-def led_there(stay: Stay, root: Array, place: Array) -> Array:
-    """Future places (6, 2) of a character that is to stand somewhere, led there; so is the root (4,), in place."""
-    off = stay.place[:2] - root[:2]
-    away = float(np.linalg.norm(off))
-    if not BESIDE[0] < away < BESIDE[1]:
-        return place
-    step = off * min(STEP / away, 1.0)
-    root[:2] += step * _DT
-    out: Array = place + step * _AHEAD
-    return out
+ASSIST = Assist()
+
+
+class ProgressAssist:
+    """Speeds up a root that follows a way."""
+
+    def __init__(self) -> None:
+        self._lag = 0.0
+        self._goal: GoalSpec | None = None
+
+    def fork(self) -> Self:
+        """A copy that goes on from here on its own."""
+        return copy.copy(self)
+
+    def apply(self, state: RootState, proposal: Proposal) -> Proposal:
+        """The proposal, moved on along the way."""
+        goal, here, a = state.goal, state.root, ASSIST
+        if not isinstance(goal, Steer):
+            return proposal
+        share = min(max((goal.walker.left - a.end) / a.fades, 0.0), 1.0)
+        # A character that looks elsewhere is to turn first.
+        share *= max(math.cos(state.samples.facing[CURRENT] - here[3]), 0.0)
+        if goal is not self._goal:
+            self._goal, self._lag = goal, 0.0
+        asked = state.samples.place[CURRENT, :2] - here[:2]
+        way = asked / max(math.hypot(*asked), 1e-9)
+        speed = float((proposal.root[:2] - here[:2]) @ way) / DT
+        foreseen = float((proposal.places[-1] - here[:2]) @ way)
+        lacking = a.share * min(max(foreseen - speed, 0.0), a.most)
+        slow = min(a.least, 0.5 * goal.walker.speed) * share - float(state.motion.velocity @ way)
+        self._lag = min(max(self._lag + slow * DT, 0.0), a.lag)
+        return moved(proposal, share * (lacking + max(self._lag - a.patience, 0.0)) * DT * way)

@@ -11,7 +11,7 @@ from ..motion.rotations import Array
 from ..planning.path_planner import Leg
 from ..planning.scene_planner import Load
 from ..planning.speed_profile import Walker
-from ..rollout.goal_input import Reach
+from ..rollout.goal_spec import Reach
 from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneCharacter
 from ..shot.goals import ActionKey
@@ -67,9 +67,8 @@ class Actor(ABC):
         """Stand where it does, turned to an angle or as it is."""
 
     @abstractmethod
-    def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str, to_stand: bool) -> None:
-        """Follow a walker. left: what it has just left. door: that the way leads through. to_stand: nothing is used at
-        its end."""
+    def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str) -> None:
+        """Follow a walker. left: what it has just left. door: name of the one that the way leads through, ""."""
 
     def begin(self, key: ActionKey) -> None:  # noqa: B027 most have nothing to do
         """A key begins."""

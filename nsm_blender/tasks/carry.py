@@ -24,7 +24,7 @@ from ..planning.path_planner import Leg, Planner
 from ..planning.placement_fit import misfit
 from ..planning.scene_planner import Load
 from ..planning.stand_clearance import BodyPart, columns
-from ..rollout.goal_input import Reach
+from ..rollout.goal_spec import Reach
 from ..rollout.held_objects import Hands, Hold, between_palms, carried_pose, grasp_of
 from ..rollout.nsm import SceneCharacter
 from ..shot.goals import ActionKey

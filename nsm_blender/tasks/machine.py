@@ -20,7 +20,7 @@ from ..motion.rotations import Array, wrap_angle
 from ..planning.path_planner import Leg
 from ..planning.scene_planner import ScenePlanner, is_free, leg_from
 from ..planning.speed_profile import Walker
-from ..rollout.goal_input import Reach
+from ..rollout.goal_spec import Reach
 from ..shot.goals import ActionKey
 from ..shot.shot import Shot
 from .actor import Actor
@@ -333,12 +333,12 @@ class TaskMachine(Generic[A]):
         self._set_out()
         return self._enter(Stage.GO)
 
-    def _set_out(self, door: str = "") -> None:
-        """Walk, with what is in the hands, through the door of that name."""
-        assert self._walker is not None
+    def _set_out(self) -> None:
+        """Walk, with what is in the hands."""
+        assert self._walker is not None and self._leg is not None
         rises = bool(self.seatings) and self.seatings[-1].left == self.actor.frame
         left = self._left if rises else None
-        self.actor.walk(self._walker, self._task.runs(self._key), left, door, self._aim is None and not door)
+        self.actor.walk(self._walker, self._task.runs(self._key), left, self._leg.door)
 
     def _go(self) -> bool:
         """On the way: there, near enough to use the thing, held up, or stuck."""
@@ -375,7 +375,8 @@ class TaskMachine(Generic[A]):
         assert self._leg is not None
         # A character that still looks away from the way there would go backwards in a wide bend.
         ahead = not self._tries and self.actor.looks_ahead()
-        return ahead and self._task.in_sector(aim, self._place) and self._is_free(self._leg.place)
+        free = self._is_free(self._leg.place) and self._is_free(self._task.stand_before(aim))
+        return ahead and free and self._task.in_sector(aim, self._place)
 
     def _is_free(self, end: Array) -> bool:
         """Whether nothing but what the hands are at is on the straight way to a place (2,)."""
@@ -438,7 +439,7 @@ class TaskMachine(Generic[A]):
         self._outcome.place, self._outcome.facing = leg.place.tolist(), leg.facing
         planner = self._planners.planners(actor.scenery, actor.frame, actor.load)[0]
         self._walker = planner.walker(leg.route, self._task.gait(self._key), self._key.speed, float(actor.root[3]))
-        self._set_out(self._thing)
+        self._set_out()
         return self._enter(Stage.GO)
 
     def _again(self, trouble: str) -> bool:

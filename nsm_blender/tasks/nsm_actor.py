@@ -14,7 +14,7 @@ from ..motion.rotations import Array, wrap_angle
 from ..planning.path_planner import Leg
 from ..planning.scene_planner import Load
 from ..planning.speed_profile import Walker
-from ..rollout.goal_input import Reach, Stay, Steer
+from ..rollout.goal_spec import Reach, Stay, Steer
 from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneCharacter
 from .actor import Actor
@@ -64,8 +64,8 @@ class NsmActor(Actor):
         out.character = self.character.fork()
         out.scenery = out.character.scenery
         out.hands = self.hands.fork(out.scenery)
-        wanted = out.character.wanted
-        out._steer = wanted if isinstance(wanted, Steer) else None
+        goal = out.character.goal
+        out._steer = goal if isinstance(goal, Steer) else None
         return out
 
     @property
@@ -122,7 +122,7 @@ class NsmActor(Actor):
         """Stand at a place (2,), turned to an angle or as it is."""
         hold, facing = self.hands.holding, float(self.root[3]) if facing is None else facing
         at = np.append(place, self.scenery.ground(self.frame, place[None], self._ground))
-        self.character.wish(Stay(at, facing) if hold is None else Stay(at, facing, "carry", hold.name))
+        self.character.set_goal(Stay(at, facing) if hold is None else Stay(at, facing, "carry", hold.name))
 
     def face(self, facing: float | None) -> None:
         """Stand where it does, turned to an angle or as it is."""
@@ -130,10 +130,10 @@ class NsmActor(Actor):
 
     def rest(self) -> None:
         """Want no more of a thing that was used."""
-        if isinstance(self.character.wanted, Reach):
+        if isinstance(self.character.goal, Reach):
             self.face(None)
 
-    def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str, to_stand: bool) -> None:
+    def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str) -> None:
         """Follow a walker, with what is in the hands."""
         hold, floor, scenery, frame = self.hands.holding, self._ground, self.scenery, self.frame
         self._steer = Steer(
@@ -144,15 +144,13 @@ class NsmActor(Actor):
             pace=self.character.speed,
             rest=0.0 if left is None else left.seconds,
             door=door,
-            # Nothing is kept off in which the character still stands.
             seat="" if left is None else left.seating.aim.thing,
-            free=to_stand,
         )
-        self.character.wish(self._steer)
+        self.character.set_goal(self._steer)
 
     def use(self, aim: Reach) -> None:
         """Use a thing."""
-        self.character.wish(aim)
+        self.character.set_goal(aim)
 
     def looks_ahead(self) -> bool:
         """Whether it looks along its way, and has no gap before it."""

@@ -17,7 +17,7 @@ from ..motion.rotations import Array, normalize, rotate
 from ..planning.approach_poses import poses_before
 from ..planning.path_planner import Leg
 from ..planning.path_search import Route
-from ..rollout.goal_input import Reach
+from ..rollout.goal_spec import Reach
 from ..rollout.held_objects import TOUCHES, Hands
 from ..rollout.nsm import SceneCharacter
 from ..shot.goals import ActionKey
@@ -130,7 +130,7 @@ def open_aim(collider: Collider, pose: Array, here: Array) -> Reach:
     handle, hinge = to_world(np.array(handles.handle), pose), to_world(np.array(handles.hinge), pose)
     across = np.cross(rotate(pose[QUATERNION], np.array(handles.axis)), handle - hinge)[:2]
     through = across if (handle[:2] - here) @ across > 0 else -across
-    return Reach(handle, float(angle_of(through)), "open", collider.name)
+    return Reach(handle, float(angle_of(through)), "open", collider.name, door=collider.name)
 
 
 def is_pushed(aim: Reach, leaf: Collider) -> bool:
@@ -159,4 +159,4 @@ def through_door(aim: Reach, root: Array, leaf: Collider) -> Leg:
     if (root[:2] - middle) @ through < -BEFORE:
         points.insert(1, middle - BEFORE * through)
     flat = np.hstack((np.array(points), np.full((len(points), 1), root[2])))
-    return Leg(Route(flat, *np.zeros((2, len(points)), dtype=bool)), None)
+    return Leg(Route(flat, *np.zeros((2, len(points)), dtype=bool)), None, door=leaf.name)

@@ -127,7 +127,7 @@ class PfnnActor(Actor):
         """Stand where it does, turned to an angle or as it is."""
         self._facing = self._facing if facing is None else facing
 
-    def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str, to_stand: bool) -> None:
+    def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str) -> None:
         """Follow a walker, with what is in the hands."""
         self._walker, self._walks = walker, True
         self._stop, self._looked = math.inf, -1

@@ -21,7 +21,7 @@ from ..planning.approach_poses import Approach, Side, Stand, free_stand, stands,
 from ..planning.occupancy_grid import ObstacleOutlines
 from ..planning.path_planner import Leg, Planner
 from ..planning.stand_clearance import BodyPart, Hindrance, hindrance, others_around
-from ..rollout.goal_input import STANDOFF, Reach
+from ..rollout.goal_spec import Reach
 from ..rollout.held_objects import Hands, Hold
 from ..rollout.nsm import SceneCharacter
 from ..shot.goals import ActionKey
@@ -184,8 +184,7 @@ class Task:
 
     def stand_before(self, aim: Reach) -> Array:
         """Place (2,) of the root of a body that begins to use the thing of an aim."""
-        out: Array = aim.place[:2] - STANDOFF[aim.action] * direction(np.array(aim.facing))
-        return out
+        return aim.stand
 
     def in_sector(self, aim: Reach, place: Array) -> bool:
         """Whether a place (2,) lies within the sector behind the facing of an aim, from which its thing is used."""

@@ -23,7 +23,7 @@ from ..planning.approach_poses import UP, Side, Stand, own_up, poses_before, sta
 from ..planning.occupancy_grid import ANKLE, ObstacleOutlines
 from ..planning.path_planner import Planner
 from ..planning.stand_clearance import BodyPart, Hindrance, others_around
-from ..rollout.goal_input import Reach
+from ..rollout.goal_spec import Reach
 from ..rollout.held_objects import TOUCHES, Hands
 from ..rollout.nsm import SceneCharacter
 from ..shot.goals import ActionKey, Goal
@@ -67,6 +67,10 @@ _SITTING = MODEL_SKELETON.rest_positions()
 _SITTING = _SITTING + (SEAT_BELOW_HIP_JOINTS - _SITTING[HIP_JOINTS[0], 2]) * UP
 """Joints (J, 3) of an upright body that faces -Y, over the place of a seat."""
 _SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
+
+
+AT_SEAT = 0.2
+"""Greatest speed of the root in m/s at a seat: people sit down at 0.9 m/s, of which the bending takes its share."""
 
 
 class Sit(ThingTask):
@@ -224,7 +228,7 @@ def seat_aim(collider: Collider, pose: Array, seat: Seat | None = None) -> Reach
     used = collider.handles if seat is None else seat
     assert isinstance(used, Seat)
     place = to_world(np.array(used.place), pose)
-    return Reach(place, facing_of(used.facing, pose), "sit", collider.name, seat=used)
+    return Reach(place, facing_of(used.facing, pose), "sit", collider.name, seat=used, standoff=0.0, speed=AT_SEAT)
 
 
 def seat_towards(seat: Seat, pose: Array, place: Array) -> Seat:

@@ -45,7 +45,7 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
 
 
 OWN_OPTIONS = {
-    "nsm": {"--weights", "--card", "--tables", "--processes", "--ablations", "--picture"},
+    "nsm": {"--weights", "--card", "--tables", "--cases", "--components", "--processes", "--ablations", "--picture"},
     "pfnn": {"--weights", "--card"},
     "manifold": {"--weights", "--card", "--data", "--test-subjects", "--compare", "--filters"},
     "errands": set(),

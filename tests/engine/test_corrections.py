@@ -15,7 +15,7 @@ from nsm_blender.cleanup.seating import HIP_JOINTS, Seating, sitting_place
 from nsm_blender.models.nsm import ACTIONS, FPS
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON
-from nsm_blender.rollout.goal_input import Reach
+from nsm_blender.rollout.goal_spec import Reach
 from nsm_blender.rollout.nsm import SceneRecord
 
 from .rollouts import COUNT, SAT, SEAT, at, empty_hands, hands_with, holding, record, sits_at

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Leaves that turn beside bodies, and ways round them."""
+"""Leaves that turn beside bodies, and how the root gets round them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def opened(door: Collider, angle: float) -> Array:
 
 
 def away(door: Collider, angle: float, point: Array) -> float:
-    """Metres from a point of the ground to the leaf when it stands open by an angle."""
+    """Meters from a point of the ground to the leaf when it stands open by an angle."""
     middle, turn = np.array([-0.4, 0.0]), np.array([np.cos(angle), np.sin(angle)])
     along = float(np.clip((point - middle) @ turn, 0, WIDTH))
     return float(np.linalg.norm(point - middle - along * turn)) - 0.02
@@ -55,7 +55,7 @@ def test_a_leaf_gives_way_to_what_comes_from_behind_it_and_to_nothing_beside_it(
         assert now.way(np.array(beside), radii) == 0 and now.room(np.array(beside), radii) == np.inf
 
 
-def test_one_is_led_out_of_the_reach_of_a_leaf_that_comes_and_straight_off_one_that_has_passed() -> None:
+def test_a_root_is_led_out_of_the_reach_of_a_leaf_that_comes_and_straight_off_one_that_has_passed() -> None:
     door = leaf(1.5)
     before, behind = np.array([[0.25, 0.5]]), np.array([[0.1, 0.4]])
     after = before + doorway(door, opened(door, 0.3)).round_leaf(before)
@@ -65,7 +65,7 @@ def test_one_is_led_out_of_the_reach_of_a_leaf_that_comes_and_straight_off_one_t
 
 
 @pytest.mark.parametrize("way", [1.0, -1.0])
-def test_one_who_pulls_beside_a_wall_steps_back_instead_of_into_it(way: float) -> None:
+def test_a_root_beside_a_wall_is_led_back_from_a_leaf_instead_of_into_the_wall(way: float) -> None:
     door, at = leaf(1.5 * way), 0.6
     wall = Collider("wall", Cuboids(np.array([[at + 0.05, 1.0 * way, 1.0]]), np.array([[0.05, 0.95, 1.0]])))
     now = doorway(door, opened(door, 0.3 * way))
@@ -78,7 +78,7 @@ def test_one_who_pulls_beside_a_wall_steps_back_instead_of_into_it(way: float) -
     assert after[0, 0] <= at - SHOULDERS + 0.05 and after[0, 1] * way > 0.7
 
 
-def test_one_stays_off_the_wall_beside_the_handle_on_its_side_only() -> None:
+def test_a_root_stays_off_the_wall_beside_the_handle_on_its_side_only() -> None:
     door = leaf(1.5)
     now = doorway(door, opened(door, 0.0))
     places = np.array([[0.5, -0.5], [0.5, 0.5], [0.1, -0.5], [0.5, -2.0]])
@@ -87,7 +87,7 @@ def test_one_stays_off_the_wall_beside_the_handle_on_its_side_only() -> None:
     np.testing.assert_allclose(kept[1:], places[1:], atol=1e-9)
 
 
-def test_one_keeps_between_the_posts() -> None:
+def test_a_root_keeps_between_the_posts() -> None:
     door = leaf(1.5)
     now = doorway(door, opened(door, 1.5))
     places = np.array([[0.3, 0.0], [-0.3, -0.1], [0.05, 0.2], [0.9, 0.6], [1.5, -1.0]])
@@ -96,7 +96,7 @@ def test_one_keeps_between_the_posts() -> None:
     np.testing.assert_allclose(kept[2:], places[2:], atol=1e-9)
 
 
-def test_one_before_a_post_is_moved_back_from_it_and_one_in_the_doorway_is_not() -> None:
+def test_a_root_before_a_post_is_moved_back_from_it_and_a_root_in_the_doorway_is_not() -> None:
     door = leaf(1.5)
     now = doorway(door, opened(door, 1.0))
     places = np.array([[0.55, 0.2], [-0.6, -0.2], [0.0, 0.1], [0.6, 0.9]])

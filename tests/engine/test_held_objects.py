@@ -15,7 +15,7 @@ from nsm_blender.geometry.scene_state import Scenery, to_world
 from nsm_blender.models.nsm import CONTACTS, FPS
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON
-from nsm_blender.rollout.held_objects import LEVER, PALM, WITHIN, Hands
+from nsm_blender.rollout.held_objects import LEVER, PALM, TAKING, Hands
 
 LEFT, RIGHT = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
 LYING = np.array([0.0, -0.5, 0.8, 1.0, 0, 0, 0])
@@ -79,11 +79,11 @@ def at_handle(opening: float, off: float = LEVER, touching: float = 1.0) -> Body
 
 def test_a_box_is_taken_when_the_palms_come_no_nearer() -> None:
     mine = hands(BOX)
-    away = [0.12, 0.09, 0.07, 0.05, 0.04, 0.03] + [0.03] * (WITHIN + 1)
+    away = [0.12, 0.09, 0.07, 0.05, 0.04, 0.03] + [0.03] * (TAKING.within + 1)
     for frame, meters in enumerate(away):
         if mine.take("box", Body().around(LYING[:3] + beside(meters)), frame, 0):
             break
-    assert 6 <= frame <= 5 + WITHIN
+    assert 6 <= frame <= 5 + TAKING.within
 
 
 def test_a_box_is_not_taken_without_touch_nor_from_afar() -> None:

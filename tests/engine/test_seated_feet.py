@@ -15,7 +15,7 @@ from nsm_blender.geometry.roles import Seat
 from nsm_blender.models.nsm import ACTIONS, CONTACTS
 from nsm_blender.motion.rotations import between
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS, TOE_HEIGHT
-from nsm_blender.rollout.goal_input import Reach
+from nsm_blender.rollout.goal_spec import Reach
 from nsm_blender.rollout.nsm import SceneRecord
 
 from .rollouts import COUNT, FEET, SAT, SEAT, TOES, acceleration, bone_lengths, deepest, empty_hands, record

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,7 +17,6 @@ from nsm_blender.geometry.rooms import Room, random_room
 from nsm_blender.models.nsm import CONTACTS, OUTPUT
 from nsm_blender.motion.filters import runs
 from nsm_blender.motion.rotations import Array
-from nsm_blender.rollout.progress_assist import MOST, PACE
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
 from nsm_blender.tasks.validation import check
@@ -60,7 +59,7 @@ def outing_in(room: Room) -> Outing | None:
     goals = [Goal("seat", [0.0] * 3, None, seats[0].name), Goal("far", [*room.free[7].tolist(), 0.0])]
     keys = [ActionKey("sit", "seat", hold=0.5), ActionKey("walk", "far")]
     start = [*near.tolist(), 0.0, 0.0]
-    shot = Shot("actor", 30.0, 360, keys=keys, goals=goals, colliders=room.colliders, start=start)
+    shot = Shot("actor", 30.0, 450, keys=keys, goals=goals, colliders=room.colliders, start=start)
     motion = SceneBake(shot).motion()
     sat, walked = motion.meta["keys"]
     speed = np.linalg.norm(np.diff(motion.root[:, :2], axis=0), axis=1) * shot.fps
@@ -126,7 +125,8 @@ def test_a_second_try_does_not_lead_straight_through_a_wall() -> None:
     goals = [Goal("on chair", [0.0] * 3, None, "chair"), Goal("behind", [2.0, -5.0, 0.0])]
     keys = [ActionKey("sit", "on chair", hold=0.5), ActionKey("walk", "behind")]
     shot = Shot("actor", 30.0, 900, keys=keys, goals=goals, colliders=[CHAIR, wall], start=[0.0] * 4)
-    _, walked = SceneBake(shot, Tired(), OPTIONS).motion().meta["keys"]
+    # Without the assist the character stays where it is.
+    options = replace(OPTIONS, without=frozenset({"progress_assist"}))
+    _, walked = SceneBake(shot, Tired(), options).motion().meta["keys"]
     left = re.search(r"([0-9.]+) m short of", walked["trouble"])
-    # Straight on it is 3 m; round the wall's end more than 6, over some of which a character that does not walk is led.
-    assert left is not None and float(left[1]) > 6 - MOST * PACE
+    assert left is not None and float(left[1]) > 6, "straight on it is 3 m; round the wall's end more than 6"

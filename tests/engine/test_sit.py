@@ -15,7 +15,7 @@ from nsm_blender.geometry.roles import SIDES, Seat
 from nsm_blender.models.nsm import ACTIONS, CONTACTS, FPS
 from nsm_blender.motion.rotations import Array, from_yaw
 from nsm_blender.motion.skeleton import MODEL_SKELETON
-from nsm_blender.rollout.goal_input import Reach
+from nsm_blender.rollout.goal_spec import Reach
 from nsm_blender.tasks.sit import SIT, before_edge, seat_aim, seat_towards
 
 REST = MODEL_SKELETON.rest_positions() + np.array([0.0, 0.0, 0.55])

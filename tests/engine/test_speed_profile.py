@@ -8,7 +8,7 @@ import pytest
 
 from nsm_blender.planning.path_search import Route
 from nsm_blender.planning.speed_profile import GAINING, PACES, Walker
-from nsm_blender.rollout.goal_input import Steer
+from nsm_blender.rollout.goal_spec import Steer
 
 TIMES = np.linspace(0, 2, 13)
 

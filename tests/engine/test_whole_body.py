@@ -16,7 +16,7 @@ from nsm_blender.geometry.collision import Obstacles
 from nsm_blender.models.nsm import ACTIONS, CONTACTS
 from nsm_blender.motion.rotations import Array, from_yaw, multiply, rotate
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
-from nsm_blender.rollout.goal_input import Reach
+from nsm_blender.rollout.goal_spec import Reach
 
 from .rollouts import (
     COUNT,

@@ -7,7 +7,8 @@ import argparse
 from pathlib import Path
 
 from ... import evaluate
-from ...evaluation.nsm import TABLES, picture
+from ...api.evaluation import COMPONENT_CASES
+from ...evaluation.nsm import COMPONENTS, TABLES, picture
 from ...evaluation.nsm_ablations import hashes, trained_alike
 from ...models.weights import card_path, file_hash
 from ...paths import weights_folder
@@ -20,7 +21,21 @@ SUMMARY = "response, precision, success, foot slide, penetration and ablations o
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this system."""
     add_weights(parser, "a file")
-    parser.add_argument("--tables", nargs="+", metavar="NAME", help=f"some of {', '.join(TABLES)}")
+    parser.add_argument("--tables", nargs="+", metavar="NAME", help=f"some of {', '.join((*TABLES, COMPONENTS))}")
+    parser.add_argument(
+        "--cases",
+        nargs=3,
+        type=int,
+        metavar=("SITS", "CARRIES", "ROOMS"),
+        default=COMPONENT_CASES,
+        help="numbers of development tasks of the components",
+    )
+    parser.add_argument(
+        "--components",
+        nargs="+",
+        metavar="NAME",
+        help="some of the components, by default all of the rollout and the clean-up",
+    )
     add_processes(parser)
     parser.add_argument("--ablations", type=Path, metavar="FOLDER",
                         help="ablations of networks in FOLDER, trained alike: full, no_interaction, no_environment, "
@@ -51,6 +66,8 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told]:
         weights=weights,
         processes=args.processes,
         ablations=args.ablations,
+        cases=tuple(args.cases),
+        components=args.components,
         keep=kept,
         log=print,
     )

@@ -33,7 +33,7 @@ def squeeze(gap: float, start: list[float], seconds: float) -> Shot:
 
 
 @pytest.mark.parametrize("start", [[-2.0, 0.0, 0.0, math.pi / 2], [-1.0, 0.2, 0.0, -math.pi / 2]])
-def test_one_goes_sideways_through_a_narrow_gap_and_touches_nothing(start: list[float]) -> None:
+def test_the_character_goes_sideways_through_a_narrow_gap_and_touches_nothing(start: list[float]) -> None:
     shot = squeeze(0.45, start, 8)
     motion = SceneBake(shot).motion()
     assert motion.meta["keys"][0]["trouble"] == ""
@@ -45,7 +45,7 @@ def test_one_goes_sideways_through_a_narrow_gap_and_touches_nothing(start: list[
     assert foot_slide(motion) < 3.0
 
 
-def test_one_sits_down_behind_a_narrow_gap() -> None:
+def test_the_character_sits_down_behind_a_narrow_gap() -> None:
     shot, chair = squeeze(0.46, [-2.0, 0.0, 0.0, math.pi / 2], 8), make("chair", 6)
     shot.colliders.append(Furnishing("Chair", chair, np.array([1.35, 0.0, 0.0]), -math.pi / 2).collider())
     shot.keys, shot.goals = [ActionKey("sit", "g")], [Goal("g", [1.35, 0.0, 0.0], collider="Chair")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who thinks that he holds a box from beside it steps nearer; a box is put upright onto a board of a shelf."""
+"""A box is put between the boards of a shelf by the shipped network."""
 
 from __future__ import annotations
 
@@ -10,49 +10,11 @@ from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Carryable, Surface
 from nsm_blender.motion.rotations import from_yaw
-from nsm_blender.rollout.goal_input import Reach, Stay
-from nsm_blender.rollout.grasp_alignment import CLOSE, FASTEST, stepped
-from nsm_blender.rollout.held_objects import between_palms
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
 
-from .rollouts import record
 
-TOUCH = np.ones(2)
-
-
-def off_by(metres: float, action: str = "carry", hands: np.ndarray = TOUCH, up: float = 0.1) -> np.ndarray:
-    body = record()
-    places, rotations = body.places[0], body.rotations[0]
-    middle, _ = between_palms(places, rotations)
-    return stepped(Reach(middle + np.array([metres, 0.0, up]), 0.0, action, "box"), places, rotations, hands)
-
-
-@pytest.mark.parametrize("action", ["carry", "idle"])
-def test_one_steps_to_a_box_that_is_beside_his_hands_and_not_faster_than_a_step(action: str) -> None:
-    near, far = off_by(0.08, action), off_by(0.28, action)
-    assert 0 < near[0] < far[0] <= FASTEST + 1e-9
-    assert near[1] == far[1] == pytest.approx(0)
-
-
-def test_who_is_to_bend_keeps_room_before_him() -> None:
-    """He faces -Y; his palms are over a place half a metre lower."""
-    body = record()
-    places, rotations = body.places[0], body.rotations[0]
-    middle, _ = between_palms(places, rotations)
-    back = stepped(Reach(middle - [0.0, 0.0, 0.5], 0.0, "idle", "box"), places, rotations, TOUCH)
-    assert 0.05 < back[1] <= FASTEST and back[0] == pytest.approx(0)
-
-
-def test_nobody_steps_who_is_on_his_way_or_sits_down_or_stands() -> None:
-    body = record()
-    assert not off_by(CLOSE + 0.05).any()
-    assert not off_by(0.1, hands=np.array([1.0, 0.2])).any()
-    assert not off_by(0.1, "sit").any()
-    assert not stepped(Stay(np.zeros(3), 0.0, "carry", "box"), body.places[0], body.rotations[0], TOUCH).any()
-
-
-def test_a_box_is_put_between_the_boards_of_a_shelf_by_one_who_stays_upright() -> None:
+def test_a_box_is_put_between_the_boards_of_a_shelf_by_a_character_that_stays_upright() -> None:
     def boards(*low_high: list[float]) -> Cuboids:
         corners = np.array(low_high)
         return Cuboids((corners[:, :3] + corners[:, 3:]) / 2, (corners[:, 3:] - corners[:, :3]) / 2)

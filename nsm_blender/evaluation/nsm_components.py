@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each root filter and each clean-up term is worth: the same development tasks are carried out without it.
+
+A component stays only if some figure is worse by more than two standard errors without it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..baking.nsm import SceneBake
+from ..cleanup.cleanup import TERMS
+from ..errors import UserError
+from ..geometry.colliders import Surroundings
+from ..geometry.rooms import random_room
+from ..models.nsm import FPS
+from ..models.nsm_kernels import NSM
+from ..motion.motion import Motion
+from ..motion.rotations import Array
+from ..rollout.nsm import ACTION_LABELS, HANGING_ARMS, ROOT_FILTERS, Options
+from ..shot.shot import Shot
+from .metrics import foot_slide
+from .naturalness.case import DEVELOPMENT_SEEDS
+from .naturalness.measures import measure
+from .naturalness.recorded import recorded
+from .naturalness.table import cases_of
+from .nsm_bodies import penetration
+from .nsm_rooms import random_task
+from .nsm_rooms import seeds as room_seeds
+from .nsm_trials import BOXES, SEATS, Figures, Log, carry_shot, pieces, sit_shot
+
+ROOM_KINDS = ("room", "open", "approach_door", "put_down", "climb", "sit_blocked")
+"""Kinds of room tasks, in turn: random ones, and those with doors, shelves, climbs and gaps."""
+ROLLOUT = (*ROOT_FILTERS, ACTION_LABELS, HANGING_ARMS)
+"""Components of the rollout."""
+WORTH = 2.0
+"""Standard errors by which a figure must be worse without a component that stays."""
+MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob",
+            "knee_pop", "wait_s")  # fmt: skip
+"""Measures of the naturalness table that count as figures, each relative to people's 99th percentile."""
+_MORE_IS_BETTER = frozenset({"done"})
+_AFTERWARDS = 1.0
+"""Seconds that are measured after the last key is done."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A task of the table. used: names of the things that it uses."""
+
+    name: str
+    shot: Shot
+    used: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a figure loses without a component: mean and standard error over the tasks that have it both ways."""
+
+    component: str
+    figure: str
+    count: int
+    full: float
+    without: float
+    error: float
+
+    @property
+    def loss(self) -> float:
+        """By how many standard errors the figure is worse without the component."""
+        change = self.without - self.full
+        worse = -change if self.figure in _MORE_IS_BETTER else change
+        if self.error == 0:
+            # Each task changes by as much: by nothing, or beyond all doubt.
+            return math.copysign(math.inf, worse) if worse else 0.0
+        return worse / self.error
+
+
+def component_names() -> tuple[str, ...]:
+    """Names of all components, those of the rollout first."""
+    return (*ROLLOUT, *TERMS)
+
+
+def task_names(sits: int, carries: int, rooms: int) -> list[str]:
+    """Names of the tasks of a table: a group and a number."""
+    out = [f"sit {n}" for n in range(sits)] + [f"carry {n}" for n in range(carries)]
+    return out + [f"{ROOM_KINDS[n % len(ROOM_KINDS)]} {n // len(ROOM_KINDS)}" for n in range(rooms)]
+
+
+def task_of(name: str, network: NSM) -> Task | None:
+    """The task of a name, on development furniture; None where the case must be refused."""
+    group, _, text = name.partition(" ")
+    number = int(text)
+    if group in ("sit", "carry"):
+        kinds, shot_of = (SEATS, sit_shot) if group == "sit" else (BOXES, carry_shot)
+        piece = pieces(kinds, number + 1, development=True)[number]
+        shot = shot_of(piece, np.random.default_rng([35, number]))
+        return Task(name, shot, [piece.kind])
+    if group == "room":
+        seed = room_seeds(number + 1, development=True)[number]
+        shot = random_task(random_room(seed), np.random.default_rng([36, seed]), network)
+        return Task(name, shot, [goal.collider for goal in shot.goals if goal.collider])
+    case = cases_of()[group](DEVELOPMENT_SEEDS[number])
+    if case.refusal:
+        return None
+    return Task(name, case.shot, [goal.collider for goal in case.shot.goals if goal.collider])
+
+
+def outcomes(network: NSM, name: str, components: Sequence[str]) -> dict[str, Figures]:
+    """Figures of a task by what is left out, "" for nothing. A task that is refused has none."""
+    task = task_of(name, network)
+    if task is None:
+        return {}
+    out: dict[str, Figures] = {}
+    try:
+        full = _baked(task.shot, network, Options())
+        out[""] = _figures(task, full, full.motion())
+        for component in components:
+            if component in TERMS:
+                out[component] = _figures(task, full, full.cleaned_without(component))
+            else:
+                bake = _baked(task.shot, network, Options(without=frozenset({component})))
+                out[component] = _figures(task, bake, bake.motion())
+    except UserError:
+        return {}
+    return out
+
+
+def _baked(shot: Shot, network: NSM, options: Options) -> SceneBake:
+    """The bake of a shot until a second after its keys are done."""
+    bake = SceneBake(shot, network, options)
+    after = 0.0
+    while not bake.done and after < _AFTERWARDS:
+        bake.step()
+        after += bake.keys_done * 6 / FPS
+    bake.end_here()
+    return bake
+
+
+def _figures(task: Task, bake: SceneBake, motion: Motion) -> Figures:
+    """The figures of one motion of a bake."""
+    keys = motion.meta["keys"]
+    out = {"done": float(all(not key["trouble"] and key["arrived"] is not None for key in keys))}
+    offs = motion.meta["corrections"]
+    if offs:
+        out |= {name: max(one[name] for one in offs) for name in ("raw_cm", "raw_deg", "cm", "deg")}
+    arrived = [key["arrived"] for key in keys if key["arrived"] is not None]
+    if arrived:
+        out["seconds"] = max(arrived) / task.shot.fps
+    depth = 100 * penetration(motion, Surroundings(task.shot.colliders), task.used)
+    out |= {"depth_p99_cm": float(np.percentile(depth, 99)), "depth_max_cm": float(depth.max())}
+    out["foot_slide_cm_s"] = foot_slide(motion)
+    return out | _natural(motion) | _moved(bake, motion)
+
+
+def _natural(motion: Motion) -> Figures:
+    """The largest value of each of MEASURES, relative to people's, and how much the motion turns without need."""
+    measured, people = measure(motion), recorded()
+    out = {"excess_turning_deg": measured.whole["excess_turning_deg"]}
+    for (action, name), values in measured.values().items():
+        row = people.get((action, name))
+        if name in MEASURES and row is not None and row.at(99.0) > 0:
+            out[name] = max(out.get(name, 0.0), max(values) / row.at(99.0))
+    return out
+
+
+def _moved(bake: SceneBake, motion: Motion) -> Figures:
+    """What the clean-up did to the network's joints: how far it moved feet, and how much acceleration it added."""
+    record = bake.record()
+    frames = np.rint(np.arange(len(motion)) * FPS / motion.fps).astype(int)
+    raw = record.places[np.minimum(frames, len(record.places) - 1)]
+    places = motion.positions.astype(float)
+    feet = [motion.names.index(side + part) for side in ("Left", "Right") for part in ("Foot", "Toe")]
+    moved = 100 * np.linalg.norm(places[:, feet] - raw[:, feet], axis=-1)
+    added = _acceleration(places, motion.fps) - _acceleration(raw, motion.fps)
+    return {
+        "feet_moved_mean_cm": float(moved.mean()),
+        "feet_moved_max_cm": float(moved.max()),
+        "acceleration_added_m_s2": float(added.max(initial=0.0)),
+    }
+
+
+def _acceleration(places: Array, fps: float) -> Array:
+    """Accelerations (F - 2, J) in m/s^2 of joints at places (F, J, 3)."""
+    out: Array = np.linalg.norm(np.diff(places, n=2, axis=0), axis=-1) * fps**2
+    return out
+
+
+def rows(found: Sequence[Mapping[str, Figures]]) -> list[Row]:
+    """The table from the outcomes of tasks: of each component, all figures that tasks have with and without it."""
+    out = []
+    components = list(dict.fromkeys(name for one in found for name in one if name))
+    for component in components:
+        pairs = [(one[""], one[component]) for one in found if component in one]
+        for figure in dict.fromkeys(name for full, _ in pairs for name in full):
+            values = [(a[figure], b[figure]) for a, b in pairs if figure in a and figure in b]
+            both = np.array([pair for pair in values if all(map(math.isfinite, pair))])
+            if len(both) < 2:
+                continue
+            error = float((both[:, 1] - both[:, 0]).std(ddof=1) / math.sqrt(len(both)))
+            full, without = both.mean(axis=0).tolist()
+            out.append(Row(component, figure, len(both), full, without, error))
+    return out
+
+
+def component_figures(found: Sequence[Mapping[str, Figures]], log: Log) -> Figures:
+    """All rows as figures, logged with a mark where the component is worth more than `WORTH` standard errors."""
+    out: Figures = {"nsm.components.tasks": float(sum(bool(one) for one in found))}
+    for component, mine in _by_component(rows(found)):
+        worth = [row for row in mine if row.loss > WORTH]
+        log(f"{component}: {'worth it' if worth else 'NOT WORTH IT'}")
+        for row in mine:
+            mark = "worse" if row.loss > WORTH else "better" if row.loss < -WORTH else ""
+            change = row.without - row.full
+            log(f"  {row.figure:26s} n {row.count:4d}  {row.full:9.3f}  without {row.without:9.3f}  "
+                f"{change:+9.3f} +- {row.error:.3f} {mark}")  # fmt: skip
+            name = f"nsm.components.{component}.{row.figure}"
+            out |= {name: change, f"{name}.error": row.error}
+        out[f"nsm.components.{component}.worth"] = float(len(worth))
+    return out
+
+
+def _by_component(every: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    for component in dict.fromkeys(row.component for row in every):
+        yield component, [row for row in every if row.component == component]

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a task asks of a character, as data: use a thing, follow a way, or stand; for network and root filters."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ..geometry.roles import Carryable, Seat
+from ..models.nsm import FPS, GOAL_ACTIONS, SAMPLES
+from ..motion.root import angle_of, direction
+from ..motion.rotations import Array, wrap_angle
+from ..planning.speed_profile import Walker
+from ..planning.trajectory import ARRIVED, LAST
+from ..planning.velocity_constraints import HIPS_BACK, SLACK
+from ..shot.goals import RouteOptions
+from .nsm_features import WINDOW
+
+WALKING_SPEED = 1.6
+"""Greatest speed of a walking root in m/s: the recorded 99th percentile of a brisk walk."""
+RUNNING_SPEED = 3.2
+"""Greatest speed of a running root in m/s, the fastest jog on which the network was trained."""
+_WALKING, _IDLE = (np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index(name)] for name in ("walk", "idle"))
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """A goal at the SAMPLES trajectory samples, in the world. place: (13, 3). facing: (13,). action: (13, 6).
+
+    turn_rate: rad/s at which the facings lead from the present one to those that are asked for. turned: the facing that
+    is asked for now; it is farther from the present one than half a turn where the character turns the other way round.
+    """
+
+    place: Array
+    facing: Array
+    action: Array
+    turn_rate: float = math.inf
+    turned: float = 0.0
+
+
+class GoalSpec:
+    """What is asked of a character, by default nothing but to be somewhere.
+
+    thing: name of the collider that is used or carried, "". pose: (7,) at which the interaction sensor is to see the
+    thing; None where it is. is_place: whether the goal is a place, and no way. door: name of the door that is opened
+    or gone through, "".
+    """
+
+    is_place: ClassVar[bool] = True
+    thing: str = ""
+    pose: Array | None = None
+    door: str = ""
+
+    def samples(self, root: Array, seconds: float) -> Samples:
+        """The goal for a character whose root (4,) is here, `seconds` after the goal was set."""
+        raise NotImplementedError
+
+    def fork(self) -> GoalSpec:
+        """A copy that goes on from here on its own."""
+        return self
+
+    @property
+    def clearance(self) -> float:
+        """Meters that the root keeps off things."""
+        return RouteOptions().radius - SLACK
+
+    @property
+    def ignored(self) -> frozenset[str]:
+        """Names of the things that the root does not keep off."""
+        return frozenset({self.thing} - {""})
+
+    def route(self, root: Array) -> Array:
+        """Places (N, 2) where a root (4,) is to be next, and to which it stays free to go."""
+        return np.zeros((0, 2))
+
+    def speed_limit(self, root: Array) -> float:
+        """Greatest speed in m/s of a root (4,)."""
+        return WALKING_SPEED
+
+    def nearness(self, place: Array) -> float:
+        """How near a root is to using a thing that will be at a place (2,) in a second: 0..1."""
+        return 0.0
+
+    def offset(self, root: Array) -> tuple[Array, float]:
+        """Vector (2,) from a root (4,) to the very place where it is to be, and how far (0..1) that counts."""
+        return np.zeros(2), 0.0
+
+    def heading(self, root: Array) -> tuple[float, float]:
+        """Radians from the facing of a root (4,) to its way, and how far (0..1) that counts in place of the goal's
+        facing."""
+        return 0.0, 0.0
+
+
+@dataclass(frozen=True)
+class _Use:
+    """How the root comes to where a thing is used."""
+
+    nearness: float = 0.4
+    """Meters over which the pull to the goal rises."""
+
+    braking: float = 0.4
+    """Deceleration in m/s^2 towards the goal: 1.8 m before it the character may still jog."""
+
+    approach: float = 1.3
+    """Distance in meters from the goal down to which the body faces its way."""
+
+    turns: float = 0.5
+    """Distance in meters over which the body turns from its way to the goal's facing."""
+
+    closer: tuple[float, ...] = (0.0, 0.08, 0.16)
+    """Meters by which the root may come closer to the thing than its stand: bodies bend forward."""
+
+
+_USE = _Use()
+
+
+@dataclass(frozen=True, eq=False)
+class Reach(GoalSpec):
+    """Be at a place (3,), facing an angle, and do something there.
+
+    standoff: meters from the place at which the root of the character is. speed: greatest speed of the root there in
+    m/s. pose: (7,) of the thing as it is to be in the end, for what is put down. grasp: by which a thing is taken.
+    top: on which it is put down: the collider's name and the height in the world. seat: that is sat on, in the thing's
+    frame. door: name of the door that is opened, "".
+    """
+
+    place: Array
+    facing: float
+    action: str
+    thing: str = ""
+    pose: Array | None = None
+    grasp: Carryable | None = None
+    top: tuple[str, float] | None = None
+    seat: Seat | None = None
+    standoff: float = 0.45
+    speed: float = 0.4
+    door: str = ""
+
+    def samples(self, root: Array, seconds: float) -> Samples:
+        """The same for all samples."""
+        action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
+        action[:, GOAL_ACTIONS.index(self.action)] = 1
+        return Samples(
+            np.tile(np.asarray(self.place, dtype=float), (SAMPLES, 1)), np.full(SAMPLES, self.facing), action
+        )
+
+    @property
+    def stand(self) -> Array:
+        """Place (2,) of the root of a character that begins to use the thing."""
+        return self._stands(np.zeros(1))[0]
+
+    def route(self, root: Array) -> Array:
+        """The stand, and a little closer to the thing."""
+        return self._stands(np.array(_USE.closer))
+
+    def speed_limit(self, root: Array) -> float:
+        """A walk that slows down to the speed at which the thing is used."""
+        return min(self.speed + math.sqrt(2 * _USE.braking * max(self.away(root[:2]), 0.0)), WALKING_SPEED)
+
+    def nearness(self, place: Array) -> float:
+        """0 farther than `_USE.nearness` from where the thing is used."""
+        return min(max(1 - self.away(place) / _USE.nearness, 0.0), 1.0)
+
+    def heading(self, root: Array) -> tuple[float, float]:
+        """The way to the thing, while it is still far."""
+        to = self.place[:2] - root[:2]
+        near = min(max((_USE.approach - self.away(root[:2])) / _USE.turns, 0.0), 1.0)
+        way = float(wrap_angle(angle_of(to) - root[3]))
+        return way, (1 - near) * looks_along(way)
+
+    def away(self, place: Array) -> float:
+        """Meters from a place (2,) of the root to where the thing is used."""
+        return float(np.linalg.norm(place - self.place[:2])) - self.standoff
+
+    def _stands(self, closer: Array) -> Array:
+        away = np.maximum(self.standoff - closer, 0.0)[:, None]
+        return np.asarray(self.place[:2] - away * direction(np.array(self.facing)))
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How a way is asked for."""
+
+    gain: float = 1.0
+    """Times the offset from the way by which the way is asked for farther over: the network cuts bends."""
+
+    farthest: float = 0.4
+    """Meters by which it is asked for farther over at most."""
+
+    end: float = 0.8
+    """Meters before the end from which it is asked for less far over."""
+
+    pace_share: float = 0.12
+    """Share of a frame's speed in the measured pace, which evens out the sway of steps."""
+
+    lookahead: float = 0.3
+    """Meters ahead on the way to which the character is to look before it goes."""
+
+    aligned: float = math.radians(60)
+    """Radians from there up to which a character goes on as usual."""
+
+    averted: float = math.radians(120)
+    """Radians from there beyond which it turns before it goes."""
+
+    turning: float = 0.2
+    """Share of the way that is asked for meanwhile: without this, runs begin with a loop of 3 m."""
+
+    turn_rate: float = 2.0
+    """Turning in rad/s asked of a character that looks elsewhere: asked for half a turn at once it stands undecided."""
+
+    slowing: float = 0.4
+    """Meters over which a run turns into a walk before the end."""
+
+    open: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+    """Meters along the way that are kept free to go."""
+
+    out_of_seat: float = 0.45
+    """Meters of a way from a seat on which the root does not keep off the seat."""
+
+    leaving: float = 0.3
+    """Acceleration in m/s^2 with which the root leaves a seat."""
+
+    rising: float = 0.2
+    """Speed of the root in m/s at which a character rises from a seat."""
+
+
+_WAY = _Way()
+
+
+@dataclass(eq=False)
+class Steer(GoalSpec):
+    """Walk a route as fast as its bends, its width and its end allow, doing `action`; stand at its end.
+
+    The walker keeps where the character is on the way. ground: heights (N,) of the ground under places (N, 2); None
+    where it is level. pace: m/s of the root. rest: seconds of getting up first. seat: name of the seat that the
+    character leaves, "". door: name of the one that the way leads
+    through, "".
+    """
+
+    is_place: ClassVar[bool] = False
+    walker: Walker
+    action: str = "walk"
+    thing: str = ""
+    pose: Array | None = None
+    ground: Callable[[Array], Array] | None = None
+    pace: float = 0.0
+    rest: float = 0.0
+    seat: str = ""
+    door: str = ""
+    seen: tuple[float, Array] | None = None
+    """Seconds and root (4,) of the frame before."""
+
+    def fork(self) -> Steer:
+        """A copy that goes on from here on its own."""
+        return replace(self, walker=copy.copy(self.walker))
+
+    def samples(self, root: Array, seconds: float) -> Samples:
+        """Where the root is to be in 0 to 2 seconds: each goal sample lies a second ahead of its trajectory sample."""
+        walker = self.walker
+        walker.along = walker.path.project(root[:2], walker.along)
+        self._measure_pace(root, seconds)
+        along = walker.ahead((WINDOW - WINDOW[0]) / FPS, self.pace, max(self.rest - seconds, 0.0))
+        looks = self.looks_along(root)
+        along = walker.along + max(looks, _WAY.turning) * (along - walker.along)
+        beside = walker.places(np.array([walker.along]))[0] - root[:2]
+        beside *= min(walker.left / _WAY.end, _WAY.farthest / max(float(np.linalg.norm(beside)), 1e-9), 1.0)
+        flat = walker.places(along) + _WAY.gain * beside
+        place = np.empty((SAMPLES, 3))
+        place[:, :2], place[:, 2] = flat, root[2] if self.ground is None else self.ground(flat)
+        action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
+        action[:, GOAL_ACTIONS.index(self.action)] = 1
+        if self.action == "run":
+            # Little by little: where the network is asked for something else at once, its prediction jumps.
+            runs = looks * np.clip((walker.path.length - along - LAST) / _WAY.slowing, 0, 1)
+            action = runs[:, None] * action + (1 - runs)[:, None] * _WALKING
+        if self.action != "carry":
+            # What is carried stays in the hands at the end of the way.
+            there = along >= walker.path.length - ARRIVED
+            action[there] = _IDLE
+        return Samples(place, walker.facing(along), action, _WAY.turn_rate if looks < 1 else math.inf)
+
+    def looks_along(self, root: Array) -> float:
+        """How far the character looks along the way already: 0..1."""
+        ahead = float(self.walker.facing(np.array([self.walker.along + _WAY.lookahead]))[0])
+        return looks_along(float(wrap_angle(np.array(ahead - root[3]))))
+
+    @property
+    def clearance(self) -> float:
+        """Less where the way leads sideways."""
+        if self.walker.aside > 0:
+            return RouteOptions().slim - SLACK - HIPS_BACK
+        return super().clearance
+
+    @property
+    def ignored(self) -> frozenset[str]:
+        """What is carried, the leaf, and the seat that the character leaves."""
+        seat = self.seat if self.walker.along < _WAY.out_of_seat else ""
+        return frozenset({self.thing, seat, self.door} - {""})
+
+    def offset(self, root: Array) -> tuple[Array, float]:
+        """To the middle of a gap through which the way leads sideways."""
+        share = self.walker.aside
+        return (self.walker.places(np.array([self.walker.along]))[0] - root[:2] if share > 0 else np.zeros(2)), share
+
+    def route(self, root: Array) -> Array:
+        """The way ahead."""
+        return self.walker.places(self.walker.along + np.array(_WAY.open))
+
+    def speed_limit(self, root: Array) -> float:
+        """That of the gait; from a seat the root speeds up slowly."""
+        top = RUNNING_SPEED if self.action == "run" else WALKING_SPEED
+        return min(_WAY.rising + math.sqrt(2 * _WAY.leaving * self.walker.along), top) if self.seat else top
+
+    def _measure_pace(self, root: Array, seconds: float) -> None:
+        if self.seen is not None and seconds > self.seen[0]:
+            speed = float(np.linalg.norm(root[:2] - self.seen[1][:2])) / (seconds - self.seen[0])
+            self.pace += _WAY.pace_share * (speed - self.pace)
+        if self.seen is None or seconds > self.seen[0]:
+            self.seen = seconds, root
+
+
+TURN_RATE = 1.5
+"""Turning in rad/s asked of a character on the spot, that of recorded standing turns."""
+
+
+NEARLY = 0.4
+"""Meters from where a character is to stand up to which a sidestep takes it there: farther off it is still walking."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stay(GoalSpec):
+    """Stand at a place (3,), turned to `facing` or as the character is; with `action` "carry", holding `thing`."""
+
+    place: Array
+    facing: float | None = None
+    action: str = "idle"
+    thing: str = ""
+    pose: Array | None = None
+
+    def samples(self, root: Array, seconds: float) -> Samples:
+        """The same place for all samples; the facing comes within the next two seconds."""
+        facing = float(root[3]) if self.facing is None else self.facing
+        action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
+        action[:, GOAL_ACTIONS.index(self.action)] = 1
+        return Samples(np.tile(self.place, (SAMPLES, 1)), np.full(SAMPLES, facing), action, TURN_RATE)
+
+    def offset(self, root: Array) -> tuple[Array, float]:
+        """To the place, once the character is nearly there."""
+        off = self.place[:2] - root[:2]
+        return off, float(np.linalg.norm(off) < NEARLY)
+
+    def route(self, root: Array) -> Array:
+        """The place."""
+        return np.asarray(self.place[:2])[None]
+
+
+def looks_along(away: float) -> float:
+    """How far a character whose way leads `away` radians from its facing, to either side, looks along it: 0..1."""
+    return min(max((_WAY.averted - abs(away)) / (_WAY.averted - _WAY.aligned), 0.0), 1.0)
