@@ -14,6 +14,7 @@ from ..geometry.scene_state import Scenery
 from ..geometry.sensors import Environment
 from ..models.nsm import ACTIONS, CONTACTS, CURRENT, ENVIRONMENT, FPS, FRAME, FUTURE, JOINTS, OUTPUT, SAMPLE_FRAMES
 from ..models.nsm_kernels import NSM
+from ..motion.easing import smoothstep
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
@@ -42,7 +43,8 @@ ACTION_LABELS = "action_label_filter"
 """Name of the part of the rollout that keeps the action labels to what is asked for."""
 HANGING = 0.3
 """Share a frame by which the fed back arms of a character that idles come to hang as at the start of a rollout: fed its
-own pose, the network that raised them once while idling holds them raised for as long as the character stands."""
+own pose, the network that raised them once while idling holds them raised for as long as the character stands. The
+share grows within the first second of staying: at once, hands that let go of a box would dart down at 6 m/s."""
 STANDS = 0.1
 """Speed of the root in m/s below which the character stands, the more the slower."""
 _PAST = -int(WINDOW[0])
@@ -120,6 +122,7 @@ class SceneCharacter:
         self._future_place = np.tile(self.root[:2], (FUTURE, 1))
         self._future_facing = np.full(FUTURE, self.root[3])
         self._future_action = np.tile(idle, (FUTURE, 1))
+        self._stayed = round(FPS)
         self._records: list[tuple[Array, ...]] = []
         self._turned: tuple[tuple[Array, ...], Array] | None = None
 
@@ -251,8 +254,9 @@ class SceneCharacter:
         moved = carried + speed * DT
         self._pose[FRAME.joint_position] = (_POSE_SHARE * predicted + (1 - _POSE_SHARE) * moved).ravel()
         self._pose[FRAME.joint_rotation] = y[OUTPUT.joint_rotation]
-        if isinstance(self.goal, Stay) and not self.goal.thing and HANGING_ARMS not in self._options.without:
-            share = HANGING * self._idles()
+        self._stayed = self._stayed + 1 if isinstance(self.goal, Stay) and not self.goal.thing else 0
+        if self._stayed and HANGING_ARMS not in self._options.without:
+            share = HANGING * self._idles() * float(smoothstep(np.array(self._stayed / FPS)))
             for part in (FRAME.joint_position, FRAME.joint_rotation):
                 pose, hanging = (values[part].reshape(JOINTS, -1) for values in (self._pose, self._standing))
                 pose[_ARMS] += share * (hanging[_ARMS] - pose[_ARMS])
