@@ -168,25 +168,25 @@ def _look(draft: Draft) -> None:
 
 
 PASSES: dict[str, Callable[[Draft], None]] = {
-    "foot limits": _limit_feet,
-    "predicted wrists": _meet_wrists,
+    "foot_limits": _limit_feet,
+    "predicted_wrists": _meet_wrists,
     "contacts": _find_contacts,
-    "seated feet": _keep_seated_feet,
-    "seat correction": _correct_seats,
-    "foot lock": _lock_feet,
-    "rigid bones": _plant,
+    "seated_feet": _keep_seated_feet,
+    "seat_correction": _correct_seats,
+    "foot_lock": _lock_feet,
+    "rigid_bones": _plant,
     "footholds": _find_footholds,
-    "whole body": _solve,
+    "whole_body": _solve,
     "palms": _press_palms,
-    "arm rests": _rest_hands,
+    "arm_rests": _rest_hands,
     "handles": _hold_handles,
-    "bent arms": _bend_arms,
+    "bent_arms": _bend_arms,
     "gaze": _look,
 }
 """The passes by their names, in their order."""
-NEEDED = frozenset({"contacts", "rigid bones", "whole body", "bent arms"})
+NEEDED = frozenset({"contacts", "rigid_bones", "whole_body", "bent_arms"})
 """Names of the passes that cannot be left out."""
-LEAN, GRASPS = TARGETS = ("lean back", "grasp targets")
+LEAN, GRASPS = TARGETS = ("lean_back", "grasp_targets")
 """Names of what the whole body is wanted to do, each of which can be left out."""
 
 

@@ -67,9 +67,9 @@ does not (Levenberg and Marquardt)."""
 MARGIN = 50
 """Frames before and after a need in which the body gives way to it."""
 BODY, LOADS, REACHES, SMOOTH = SOLVER_TERMS = (
-    "body collisions",
-    "carried-object collisions",
-    "limb reach",
+    "body_collisions",
+    "carried_object_collisions",
+    "limb_reach",
     "smoothness",
 )
 """Names of the terms that can be left out."""

@@ -95,7 +95,7 @@ def test_wrists_are_steadier_than_what_trembling_rotations_add_up_to() -> None:
     arms = MODEL_SKELETON.indices(["LeftArm", "RightForeArm"])
     tremble = from_yaw(0.05 * np.random.default_rng(1).normal(size=(COUNT, len(arms))))
     rolled.rotations[:, arms] = multiply(tremble, rolled.rotations[:, arms])
-    after, without = (posed(rolled, [], empty_hands(), [], without=names) for names in ((), ("predicted wrists",)))
+    after, without = (posed(rolled, [], empty_hands(), [], without=names) for names in ((), ("predicted_wrists",)))
     off, left_off = (np.abs(one.places[:, WRISTS] - rolled.places[:, WRISTS]).max() for one in (after, without))
     assert off < 0.5 * left_off
     assert acceleration(after.places[:, WRISTS]).max() < 0.5 * acceleration(without.places[:, WRISTS]).max()
