@@ -90,8 +90,8 @@ class SceneBake:
         shot = self.shot
         start = np.array((0.0, 0.0, 0.0, 0.0) if shot.start is None else shot.start, dtype=float)
         scenery = Scenery(Surroundings(shot.colliders), shot.fps)
-        wish = Stay(start[:3])
-        character = SceneCharacter(self._network, standing_of(self._network), start, scenery, wish, self._options)
+        goal = Stay(start[:3])
+        character = SceneCharacter(self._network, standing_of(self._network), start, scenery, goal, self._options)
         return TaskMachine(shot, NsmActor(character, float(start[2])))
 
     def _before_change(self, new: SceneBake) -> TaskMachine[NsmActor] | None:

@@ -175,7 +175,7 @@ class HandTargets:
         self._add(grip.side, handle - palm(self._places, self._rotations, grip.side), weight)
 
     def _add(self, side: str, shift: Array, weight: Array) -> None:
-        """Another wish for a hand: the stronger one counts in each frame."""
+        """Add another target of a hand: the stronger one counts in each frame."""
         more = weight > self._weight[side]
         self._shift[side][more] = shift[more]
         self._weight[side] = np.maximum(self._weight[side], weight)
