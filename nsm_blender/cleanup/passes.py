@@ -17,7 +17,7 @@ from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import Hands, grasp_of
 from ..rollout.nsm import SceneRecord
-from ..rollout.pose import limit_feet, look_at, pivoted
+from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
 from .allowed_contacts import Room
 from .corrections import Correction, held, seat_error, seated
 from .foot_contacts import foot_contacts
@@ -75,6 +75,10 @@ class Draft:
         for hold in self.hands.holds:
             out += held(hold, self.before, self.body)
         return sorted(out, key=lambda one: one.key)
+
+
+def _limit_elbows(draft: Draft) -> None:
+    draft.rotations = limit_elbows(draft.rotations)
 
 
 def _limit_feet(draft: Draft) -> None:
@@ -168,6 +172,7 @@ def _look(draft: Draft) -> None:
 
 
 PASSES: dict[str, Callable[[Draft], None]] = {
+    "elbow_limits": _limit_elbows,
     "foot_limits": _limit_feet,
     "predicted_wrists": _meet_wrists,
     "contacts": _find_contacts,

@@ -61,9 +61,10 @@ CONVERGED = 0.005
 """Share of the cost that the last step, in its whole length, takes off at most."""
 FARTHEST = 0.08
 """Meters, or radians, by which a displacement changes in one step: a longer one meets other things."""
-DAMPED = 8.0
-"""Times that less a control point's change counts after a step that lowers the cost, and that more after a step that
-does not (Levenberg and Marquardt)."""
+EASED = 0.5
+"""Factor of a control point's weight after a step that lowers the cost (Levenberg and Marquardt)."""
+HARDENED = 8.0
+"""Factor of a control point's weight after a step that does not lower the cost."""
 MARGIN = 50
 """Frames before and after a need in which the body gives way to it."""
 BODY, LOADS, REACHES, SMOOTH = SOLVER_TERMS = (
@@ -112,11 +113,11 @@ class WholeBody:
                 found = curves.control
                 break
             if cost < best:
-                damping, best, found = damping / DAMPED, cost, curves.control
+                damping, best, found = damping * EASED, cost, curves.control
                 equations = own.copy()
                 equations.add(squares.matrix, squares.vector)
             else:
-                damping *= DAMPED
+                damping *= HARDENED
             step = equations.copy()
             step.add_control(np.full(found.shape, damping), found)
             change = step.least() - found

@@ -27,13 +27,14 @@ STEADY = np.tile([0.0, -0.3, 1.1], (COUNT, 1))
 
 
 def walks(without: Collection[str]) -> Posed:
-    """A character that slides along a post and into a step, its feet turned out."""
+    """A character that slides along a post and into a step, its feet turned out and an elbow bent back."""
     rolled = record()
     ahead = 0.6 * rising(COUNT, 60, 200)
     rolled.places[..., 1] -= ahead[:, None]
     rolled.root[:, 1] -= ahead
     feet = MODEL_SKELETON.indices(["LeftFoot", "LeftToe"])
     rolled.rotations[:, feet] = from_yaw(np.array(0.9))
+    rolled.rotations[:, MODEL_SKELETON.index("RightForeArm")] = from_yaw(np.array(-0.5))
     step = Collider("step", Cuboids(np.array([[0.0, -1.0, 0.1]]), np.array([[0.5, 0.6, 0.1]])), role="climbable")
     post = block([0.25, -0.3, 1.0], [0.1, 0.05, 0.3])
     return posed(rolled, [], empty_hands(step, post), [step, post], without=without)
