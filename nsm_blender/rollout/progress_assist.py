@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..models.nsm import CURRENT
-from .goal_spec import GoalSpec, Steer
+from ..planning.path import GroundPath
+from .goal_spec import Steer
 from .root_filter import DT, Proposal, RootState, moved
 
 
@@ -48,7 +49,7 @@ class ProgressAssist:
 
     def __init__(self) -> None:
         self._lag = 0.0
-        self._goal: GoalSpec | None = None
+        self._path: GroundPath | None = None
 
     def fork(self) -> Self:
         """A copy that goes on from here on its own."""
@@ -62,8 +63,8 @@ class ProgressAssist:
         share = min(max((goal.walker.left - a.end) / a.fades, 0.0), 1.0)
         # A character that looks elsewhere is to turn first.
         share *= max(math.cos(state.samples.facing[CURRENT] - here[3]), 0.0)
-        if goal is not self._goal:
-            self._goal, self._lag = goal, 0.0
+        if goal.walker.path is not self._path:
+            self._path, self._lag = goal.walker.path, 0.0
         asked = state.samples.place[CURRENT, :2] - here[:2]
         way = asked / max(math.hypot(*asked), 1e-9)
         speed = float((proposal.root[:2] - here[:2]) @ way) / DT

@@ -90,9 +90,10 @@ def test_a_lag_ends_with_the_way_on_which_it_arose() -> None:
 
 def test_a_fork_lags_on_its_own() -> None:
     """The lag until then counts for both, what comes after it for each alone."""
-    root = FilteredRoot(Steer(walker()), [ProgressAssist()]).go(3.0)
+    goal = Steer(walker())
+    root = FilteredRoot(goal, [ProgressAssist()]).go(3.0)
     lagging = root.speeds[-1]
-    fork = FilteredRoot(Steer(walker()), [root.filters[0].fork()]).go(1 / 60)
+    fork = FilteredRoot(goal.fork(), [root.filters[0].fork()]).go(1 / 60)
     assert fork.speeds[0] == pytest.approx(lagging, rel=0.2)
     fork.set_goal(Stay(np.zeros(3))).go(0.5)
     assert root.go(1 / 60, STILL).speeds[-1] == pytest.approx(lagging, rel=0.2)
