@@ -29,8 +29,18 @@ BONES = np.array([first for (first, _, _), _ in _BALLS])
 """and the joint (P,) at which its bone begins."""
 HANDS = np.char.endswith(BONES, "ForeArm") & (SHARE == 1)
 """Which balls (P,) may touch what the hands hold: those at the wrists."""
-PARTS = np.unique(np.where(np.isin(BONES, ["Hips", "Neck"]), "Trunk", BONES), return_inverse=True)[1]
-"""The number (P,) of the part of the body that each ball belongs to: its bone, or the trunk."""
+PARTS = np.where(BONES == "Neck", 0, _FIRST)
+"""The number (P,) of the part of the body that each ball belongs to: that of its bone's first joint, or 0, the
+trunk."""
+
+
+def _hangs_on(part: int) -> int:
+    above = MODEL_SKELETON.parents[part]
+    return above if above in PARTS else _hangs_on(above)
+
+
+HANGS_ON = {int(part): _hangs_on(int(part)) for part in np.unique(PARTS) if part}
+"""The part from which each part hangs, by its number; the trunk hangs from none."""
 
 
 def ball_points(places: Array) -> Array:

@@ -13,7 +13,7 @@ from ..geometry.collision import Balls, Contacts, Gives, Obstacles
 from ..motion.ik import REACH
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
-from .balls import HANDS, PARTS, RADII, ball_moves, ball_points
+from .balls import HANDS, HANGS_ON, PARTS, RADII, ball_moves, ball_points
 from .kinematics import LIMBS, Displaced
 from .squares import Squares
 
@@ -151,7 +151,7 @@ class BodyCollisions(Term):
 
     def __init__(self, places: Array, obstacles: Obstacles, gives: Gives, weight: float) -> None:
         self._places, self._obstacles, self._weight = places, obstacles, weight
-        self._balls = Balls(RADII, PARTS, gives)
+        self._balls = Balls(RADII, PARTS, gives, HANGS_ON)
 
     def needed(self, frames: Array) -> Array:
         """See `Term`."""
@@ -192,7 +192,7 @@ class LoadCollisions(Term):
 
     def __init__(self, places: Array, load: Load, weight: float) -> None:
         self._places, self._load, self._weight = places, load, weight
-        self._balls = Balls(RADII, PARTS, _held_by_hands)
+        self._balls = Balls(RADII, PARTS, _held_by_hands, HANGS_ON)
 
     def needed(self, frames: Array) -> Array:
         """See `Term`."""

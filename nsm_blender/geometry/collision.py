@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,6 +31,7 @@ _SIDES = 0.3
 swings through a post would else leave it on both sides. Ten moments at 0.17 m."""
 _DIRECTIONS = np.concatenate((np.eye(3), -np.eye(3)))
 _EACH = np.arange(len(_DIRECTIONS))
+_OPPOSITE = np.roll(_EACH, 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +54,16 @@ Gives = Callable[[Array, Array, int, Array], Array]
 class Balls:
     """P balls of a body. radii: (P,) meters. parts: (P,) numbers; balls of one part that are in one thing at moments in
     a row leave it on the same side, which is the nearest to all of them together: a limb that swings through a post
-    does not leave it on both. gives: how deep each may be in what. sides: the direction in which each part left a
-    thing so far, by the numbers of thing, part and moment: a part stays on the side that was chosen first.
+    does not leave it on both. gives: how deep each may be in what. hangs_on: for numbers of parts the lower one of the
+    part from which it hangs: a shin does not leave a seat downward whose thigh leaves it upward. sides: the direction
+    in which each part left a thing so far, by the numbers of thing, part and moment: a part stays on the side that was
+    chosen first.
     """
 
     radii: Array
     parts: Array
     gives: Gives
+    hangs_on: Mapping[int, int] = field(default_factory=dict)
     sides: dict[tuple[int, int, int], int] = field(default_factory=dict)
 
 
@@ -209,11 +213,19 @@ class _Thing:
         inside = np.unique(moment[away <= 0] * many + parts[ball[away <= 0]])
         group = np.searchsorted(whole, moment[touched] * many + parts[ball[touched]])
         deep = _nearly(whole // many, whole % many, np.isin(whole, inside))
-        kept = [(number, int(one % many), int(moments[one // many])) for one in whole]
-        known = np.array([balls.sides.get(one, -1) for one in kept])
-        farthest[known >= 0] = np.where(known[known >= 0, None] == _EACH, farthest[known >= 0], np.inf)
-        chosen = _together(whole // many, whole % many, farthest)
-        balls.sides.update(zip(kept, chosen.tolist(), strict=True))
+        chosen = np.empty(len(whole), dtype=int)
+        for part in np.unique(whole % many):
+            rows = np.flatnonzero(whole % many == part)
+            when = moments[whole[rows] // many].tolist()
+            hanging = np.array([balls.sides.get((number, balls.hangs_on.get(int(part), -1), moment), -1) for moment in when])
+            farthest[rows[hanging >= 0], _OPPOSITE[hanging[hanging >= 0]]] = np.inf
+            known = np.array([balls.sides.get((number, int(part), moment), -1) for moment in when])
+            held = known >= 0
+            farthest[rows[held]] = np.where(known[held, None] == _EACH, farthest[rows[held]], np.inf)
+            chosen[rows] = _together(whole[rows] // many, farthest[rows])
+            balls.sides.update(
+                {(number, int(part), moment): way for moment, way in zip(when, chosen[rows].tolist(), strict=True)}
+            )
         also = np.where(deep, _across_changes(whole // many, whole % many, chosen), -1)
         chosen = np.where(deep, chosen, -1)
         turned = np.flatnonzero(chosen[group] >= 0)
@@ -279,13 +291,11 @@ def _across_changes(moment: Array, part: Array, chosen: Array) -> Array:
     return out
 
 
-def _together(moment: Array, part: Array, exits: Array) -> Array:
-    """The direction (N,) in which parts leave a thing, from the lengths (N, 6) of their ways out: the cheapest choice
-    over moments that follow each other."""
-    order = np.lexsort((moment, part))
-    out = np.empty(len(order), dtype=int)
-    breaks = (np.diff(part[order]) != 0) | (np.diff(moment[order]) > _EPISODE)
+def _together(moment: Array, exits: Array) -> Array:
+    """The direction (N,) in which a part leaves a thing at rising moments (N,), from the lengths (N, 6) of its ways
+    out: the cheapest choice over moments that follow each other."""
+    out = np.empty(len(moment), dtype=int)
     changes = _SIDES * (1 - np.eye(len(_DIRECTIONS)))
-    for rows in np.split(order, np.flatnonzero(breaks) + 1):
+    for rows in np.split(np.arange(len(moment)), np.flatnonzero(np.diff(moment) > _EPISODE) + 1):
         out[rows] = viterbi(np.minimum(exits[rows], _FARTHEST) ** 2, changes)
     return out
