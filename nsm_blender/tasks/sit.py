@@ -77,7 +77,7 @@ class Sit(ThingTask):
     """Sit down on a seat, and stay until another key asks for something."""
 
     name, doing, verb, role = "sit", "sitting down", "sit down on", "seat"
-    sector = math.radians(80)
+    sector = math.radians(60)
     seconds = 2.5
     training = ("sit_episodes", "sitting")
 
