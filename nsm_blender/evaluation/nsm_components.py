@@ -21,7 +21,7 @@ from ..models.nsm import FPS
 from ..models.nsm_kernels import NSM
 from ..motion.motion import Motion
 from ..motion.rotations import Array
-from ..rollout.nsm import ACTION_LABELS, HANGING_ARMS, ROOT_FILTERS, Options
+from ..rollout.nsm import HANGING_ARMS, ROOT_FILTERS, Options
 from ..shot.shot import Shot
 from .metrics import foot_slide
 from .naturalness.case import DEVELOPMENT_SEEDS
@@ -35,12 +35,12 @@ from .nsm_trials import BOXES, SEATS, Figures, Log, carry_shot, pieces, sit_shot
 
 ROOM_KINDS = ("room", "open", "approach_door", "put_down", "climb", "sit_blocked")
 """Kinds of room tasks, in turn: random ones, and those with doors, shelves, climbs and gaps."""
-ROLLOUT = (*ROOT_FILTERS, ACTION_LABELS, HANGING_ARMS)
+ROLLOUT = (*ROOT_FILTERS, HANGING_ARMS)
 """Components of the rollout."""
 WORTH = 2.0
 """Standard errors by which a figure must be worse without a component that stays."""
 MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob",
-            "knee_pop", "wait_s")  # fmt: skip
+            "knee_pop", "wait_s", "hand_height")  # fmt: skip
 """Measures of the naturalness table that count as figures, each relative to people's 99th percentile."""
 _MORE_IS_BETTER = frozenset({"done"})
 _AFTERWARDS = 1.0

@@ -214,18 +214,16 @@ class _Thing:
         group = np.searchsorted(whole, moment[touched] * many + parts[ball[touched]])
         deep = _nearly(whole // many, whole % many, np.isin(whole, inside))
         chosen = np.empty(len(whole), dtype=int)
-        for part in np.unique(whole % many):
+        for part in np.unique(whole % many).tolist():
             rows = np.flatnonzero(whole % many == part)
-            when = moments[whole[rows] // many].tolist()
-            hanging = np.array([balls.sides.get((number, balls.hangs_on.get(int(part), -1), moment), -1) for moment in when])
-            farthest[rows[hanging >= 0], _OPPOSITE[hanging[hanging >= 0]]] = np.inf
-            known = np.array([balls.sides.get((number, int(part), moment), -1) for moment in when])
-            held = known >= 0
-            farthest[rows[held]] = np.where(known[held, None] == _EACH, farthest[rows[held]], np.inf)
+            mine, above = ([(number, one, int(moment)) for moment in moments[whole[rows] // many]]
+                           for one in (part, balls.hangs_on.get(part, -1)))  # fmt: skip
+            hung, known = (np.array([balls.sides.get(key, -1) for key in keys]) for keys in (above, mine))
+            farthest[rows[hung >= 0], _OPPOSITE[hung[hung >= 0]]] = np.inf
+            others = known[known >= 0, None] != _EACH
+            farthest[rows[known >= 0]] = np.where(others, np.inf, farthest[rows[known >= 0]])
             chosen[rows] = _together(whole[rows] // many, farthest[rows])
-            balls.sides.update(
-                {(number, int(part), moment): way for moment, way in zip(when, chosen[rows].tolist(), strict=True)}
-            )
+            balls.sides.update(zip(mine, chosen[rows].tolist(), strict=True))
         also = np.where(deep, _across_changes(whole // many, whole % many, chosen), -1)
         chosen = np.where(deep, chosen, -1)
         turned = np.flatnonzero(chosen[group] >= 0)
