@@ -9,7 +9,6 @@ checked before it is used. Training writes such files with the `safetensors` lib
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,13 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WeightsError
-from ..files import read_json
+from ..files import parse_json, read_bytes, read_json
 
 Tensors = dict[str, NDArray[np.float32]]
 
 _LENGTH_BYTES = 8
 """Bytes that hold the header's length."""
-_MAX_HEADER = 1 << 24
+_LARGEST = 1 << 28
+"""Bytes above which a weights file is refused: thirty times the largest of ours; as float32 it takes twice that."""
+_MAX_HEADER = 1 << 20
 """Bytes beyond which a header is taken for damage, since ours take about one kilobyte."""
 _ITEM_SIZES = {"F16": 2, "BF16": 2, "F32": 4}
 """Bytes of a number of each type that is read."""
@@ -102,12 +103,9 @@ def file_hash(path: Path | str) -> str:
 
 
 def _read(path: Path | str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError as error:
-        raise WeightsError(f"{path}: there is no such weights file; install the extension again.") from error
-    except OSError as error:
-        raise WeightsError(f"{path}: the weights file cannot be read ({error.strerror}).") from error
+    if not Path(path).exists():
+        raise WeightsError(f"{path}: there is no such weights file; install the extension again.")
+    return read_bytes(path, "a weights file", WeightsError, largest=_LARGEST)
 
 
 def _split(data: bytes, path: Path | str) -> tuple[dict[str, Any], memoryview]:
@@ -119,19 +117,11 @@ def _split(data: bytes, path: Path | str) -> tuple[dict[str, Any], memoryview]:
         raise _damaged(path, f"its header claims a length of {length} bytes")
     body_start = _LENGTH_BYTES + length
     try:
-        header = json.loads(data[_LENGTH_BYTES:body_start], object_pairs_hook=_without_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise _damaged(path, f"its header cannot be read ({error})") from error
-    if not isinstance(header, dict):
-        raise _damaged(path, "its header is not a JSON object")
+        text = data[_LENGTH_BYTES:body_start].decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _damaged(path, "its header cannot be read as text") from error
+    header = parse_json(text, dict, "the header of a weights file", f"{path}", WeightsError)
     return header, memoryview(data)[body_start:]
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        raise ValueError("a name appears twice")
-    return content
 
 
 def _entries(header: dict[str, Any], path: Path | str) -> list[tuple[str, str, tuple[int, ...], int, int]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
-from ..files import read_json, write_whole
+from ..files import make_folder, read_json, write_whole
 from ..models.manifold import SHAPES, Autoencoder
 from ..models.weights import check_shapes, file_hash, read_tensors
 from ..motion.clip_file import LibraryEntry, load_library
@@ -181,9 +181,8 @@ def take_styles(run: Run) -> None:
     library = {entry.name: entry for entry in load_library(run.data)}
     taken = styles.build(run.data, network, styles.STYLES)
     used = sorted({clip for parts in styles.STYLES.values() for clip, _, _ in parts})
-    run.out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(run.out.parent)
     styles.write(taken, run.out)
-    run.out.chmod(0o644)
     path = run.out.with_suffix(".json")
     card = read_json(path, dict, "a model card")
     card["data"] = cards.data_section([library[name] for name in used], [], "nothing: nothing is learned")

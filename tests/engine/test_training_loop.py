@@ -19,8 +19,8 @@ torch = pytest.importorskip("torch", reason="training needs torch")
 
 from safetensors import safe_open  # noqa: E402
 
-from nsm_blender import files  # noqa: E402
 from nsm_blender.errors import UserError  # noqa: E402
+from nsm_blender.files import writing  # noqa: E402
 from nsm_blender.models.manifold import FRAME  # noqa: E402
 from nsm_blender.models.synthesis import EFFECTORS, LOCOMOTION  # noqa: E402
 from nsm_blender.motion.root import root_track  # noqa: E402
@@ -118,7 +118,7 @@ def test_a_run_that_is_cut_while_it_saves_resumes_to_the_weights_of_an_unbroken_
                 raise PowerCut
 
         with monkeypatch.context() as patch, pytest.raises(PowerCut):
-            patch.setattr(files.os, "fsync", fsync)
+            patch.setattr(writing.os, "fsync", fsync)
             training.run(quiet)
         torch.manual_seed(12345)  # whatever else happened meanwhile
         resumed = make(folder, True)
@@ -131,11 +131,11 @@ def test_a_run_that_is_cut_while_it_saves_resumes_to_the_weights_of_an_unbroken_
 
 def test_a_process_killed_while_it_saves_leaves_the_checkpoint_before(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    files.write_whole(path, "before")
+    writing.write_whole(path, "before")
     script = (
-        "import os, signal, sys, pathlib; from nsm_blender import files\n"
-        "files.os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "files.write_whole(pathlib.Path(sys.argv[1]), 'half of what comes af')"
+        "import os, signal, sys, pathlib; from nsm_blender.files import writing\n"
+        "writing.os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "writing.write_whole(pathlib.Path(sys.argv[1]), 'half of what comes af')"
     )
     done = subprocess.run([sys.executable, "-c", script, str(path)], env={**os.environ}, check=False)
     assert done.returncode == -signal.SIGKILL
