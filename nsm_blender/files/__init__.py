@@ -17,6 +17,7 @@ from .reading import parse_json as parse_json
 from .reading import read_bytes as read_bytes
 from .reading import read_json as read_json
 from .reading import read_text as read_text
+from .reading import shortened as shortened
 from .records import Count as Count
 from .records import Key as Key
 from .records import NotZero as NotZero

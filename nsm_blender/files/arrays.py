@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import struct
+import tokenize
 import warnings
 import zipfile
 import zlib
@@ -93,6 +94,7 @@ def read_arrays(
         RuntimeError,  # an encrypted entry
         NotImplementedError,
         struct.error,
+        tokenize.TokenError,  # NumPy reads an odd header as Python's text
         zipfile.BadZipFile,
         zlib.error,
     ) as mistake:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,9 @@ _BLOCK = 1 << 20
 """Bytes of text that are decoded at once, so that a recording is never held as words."""
 _LONGEST_LINE = 1 << 22
 """Bytes of a line above which a text file is refused: a frame of 10,000 channels takes 200 KB."""
+_LONGEST_WORD = 40
+"""Signs of a wrong word that a message shows."""
+_LONG_WORD = re.compile(rf"[^\s/\\]{{{_LONGEST_WORD + 4},}}")
 _KINDS: dict[type, str] = {dict: "a JSON object", list: "a JSON list"}
 
 
@@ -118,6 +122,11 @@ def read_bytes(path: Path | str, what: str, error: type[UserError] = FileFormatE
     if len(data) > largest:
         raise error(f"{path}: not {what} that can be read, as it grows while it is read.")
     return data
+
+
+def shortened(sentence: str) -> str:
+    """A sentence of which no word is longer than _LONGEST_WORD signs, for messages that show what a file holds."""
+    return _LONG_WORD.sub(lambda word: word[0][:_LONGEST_WORD] + "...", sentence)
 
 
 def reason(mistake: Exception) -> str:

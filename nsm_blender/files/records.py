@@ -108,8 +108,10 @@ def shown(value: object) -> str:
     """A wrong value in a few characters."""
     if isinstance(value, Mapping):
         return "an object"
+    if isinstance(value, np.ndarray) and not value.ndim:
+        value = value.item()
     if isinstance(value, list | tuple | np.ndarray):
-        return f"a list of {len(value)}" if np.ndim(value) or not isinstance(value, np.ndarray) else repr(value.item())
+        return f"a list of {len(value)}"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > ABSURD**3:
         return "a number of many digits"
     text = repr(value if not isinstance(value, np.generic) else value.item())

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WeightsError
-from ..files import parse_json, read_bytes, read_json
+from ..files import parse_json, read_bytes, read_json, shown
 
 Tensors = dict[str, NDArray[np.float32]]
 
@@ -44,14 +44,14 @@ def read_tensors(path: Path | str) -> Tensors:
     end = 0
     for name, dtype, shape, start, stop in sorted(_entries(header, path), key=lambda entry: entry[3:]):
         if start != end:
-            raise _damaged(path, f"tensor '{name}' does not begin where the one before it ends")
+            raise _damaged(path, f"tensor '{name:.40}' does not begin where the one before it ends")
         if stop > len(body):
-            raise _damaged(path, f"tensor '{name}' reaches beyond the end of the file")
+            raise _damaged(path, f"tensor '{name:.40}' reaches beyond the end of the file")
         if stop - start != math.prod(shape) * _ITEM_SIZES[dtype]:
-            raise _damaged(path, f"tensor '{name}' has another size than its shape {list(shape)} takes")
+            raise _damaged(path, f"tensor '{name:.40}' has another size than its shape takes")
         tensors[name] = _to_float32(body[start:stop], dtype).reshape(shape)
         if not np.isfinite(tensors[name]).all():
-            raise _damaged(path, f"tensor '{name}' holds a number that is not finite")
+            raise _damaged(path, f"tensor '{name:.40}' holds a number that is not finite")
         end = stop
     if end != len(body):
         raise _damaged(path, f"it has {len(body) - end} bytes after the last tensor")
@@ -69,7 +69,7 @@ def check_shapes(
     sizes: dict[str, int] = {}
     for name, shape in expected.items():
         if name not in tensors:
-            raise WeightsError(f"{path}: the tensor '{name}' is missing; these weights belong to another model.")
+            raise WeightsError(f"{path}: the tensor '{name:.40}' is missing; these weights belong to another model.")
         actual = tensors[name].shape
         fits = len(actual) == len(shape) and all(
             size == (sizes.setdefault(want, size) if isinstance(want, str) else want)
@@ -78,7 +78,7 @@ def check_shapes(
         if not fits:
             wanted = [sizes.get(want, want) if isinstance(want, str) else want for want in shape]
             raise WeightsError(
-                f"{path}: the tensor '{name}' has shape {list(actual)} instead of "
+                f"{path}: the tensor '{name:.40}' has shape {list(actual)} instead of "
                 f"[{', '.join(str(want) for want in wanted)}]; these weights belong to another model or version."
             )
     return sizes
@@ -131,14 +131,16 @@ def _entries(header: dict[str, Any], path: Path | str) -> list[tuple[str, str, t
         if name == "__metadata__":
             continue
         if not isinstance(entry, dict) or not entry.keys() >= {"dtype", "shape", "data_offsets"}:
-            raise _damaged(path, f"tensor '{name}' is not described completely")
+            raise _damaged(path, f"tensor '{name:.40}' is not described completely")
         dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
         if not isinstance(dtype, str) or dtype not in _ITEM_SIZES:
-            raise WeightsError(f"{path}: tensor '{name}' is of type {dtype}; only F16, BF16 and F32 are supported.")
+            raise WeightsError(
+                f"{path}: tensor '{name:.40}' is of type {shown(dtype)}; only F16, BF16 and F32 are supported."
+            )
         if not _are_counts(shape):
-            raise _damaged(path, f"tensor '{name}' has the shape {shape}")
+            raise _damaged(path, f"tensor '{name:.40}' has the shape {shown(shape)}")
         if not _are_counts(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-            raise _damaged(path, f"tensor '{name}' has the offsets {offsets}")
+            raise _damaged(path, f"tensor '{name:.40}' has the offsets {shown(offsets)}")
         entries.append((name, dtype, tuple(shape), offsets[0], offsets[1]))
     return entries
 

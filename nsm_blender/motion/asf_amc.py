@@ -13,7 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 from ..errors import FileFormatError
-from ..files import TextLines
+from ..files import TextLines, shortened
 from .imported import MOST_SAMPLES, ImportedMotion, shared_prefix
 from .rotations import Array, conjugate, from_euler, multiply
 
@@ -100,16 +100,16 @@ class _LineReader:
 
     def fail(self, line: int, problem: str) -> NoReturn:
         """Raise FileFormatError. `line` counts from 0, the message from 1."""
-        raise FileFormatError(f"{self.path}, line {line + 1}: {problem}")
+        raise FileFormatError(f"{self.path}, line {line + 1}: {shortened(problem)}")
 
     def number(self, word: str, line: int) -> float:
         """Parse `word` as a finite number."""
         try:
             value = float(word)
         except ValueError:
-            self.fail(line, f"'{word[:40]}' is not a number")
+            self.fail(line, f"'{word}' is not a number")
         if not abs(value) <= _FARTHEST:
-            self.fail(line, f"'{word[:40]}' is not a number of a believable size")
+            self.fail(line, f"'{word}' is not a number of a believable size")
         return value
 
     def numbers(self, words: list[str], count: int, line: int) -> list[float]:
@@ -300,7 +300,7 @@ class _AmcReader(_LineReader):
                 if name.lower() in (":degrees", ":radians"):
                     self.radians = 1.0 if name.lower() == ":radians" else np.pi / 180
             else:
-                self.fail(line, f"the skeleton has no moving bone {name[:40]}")
+                self.fail(line, f"the skeleton has no moving bone {name}")
             last = line
         if frames == 0:
             self.fail(last, "the file holds no frames")

@@ -14,7 +14,7 @@ from typing import NoReturn
 import numpy as np
 
 from ..errors import FileFormatError
-from ..files import TextLines
+from ..files import TextLines, shortened
 from .imported import MOST_SAMPLES, ImportedMotion
 from .rotations import Array, from_euler
 
@@ -94,7 +94,7 @@ class _Reader:
 
     def fail(self, line: int, problem: str) -> NoReturn:
         """Raise FileFormatError. `line` counts from 0, the message from 1."""
-        raise FileFormatError(f"{self.path}, line {min(line, self.text.total - 1) + 1}: {problem}")
+        raise FileFormatError(f"{self.path}, line {min(line, self.text.total - 1) + 1}: {shortened(problem)}")
 
     # Hierarchy
 
@@ -104,7 +104,7 @@ class _Reader:
         self.at = 0
         word, line = self._next("HIERARCHY")
         if word.upper() != "HIERARCHY":
-            self.fail(line, f"a BVH file begins with HIERARCHY, not with '{word[:40]}'")
+            self.fail(line, f"a BVH file begins with HIERARCHY, not with '{word}'")
         word, line = self._next("ROOT")
         if word.upper() != "ROOT":
             self.fail(line, f"expected ROOT, found '{word}'")
@@ -177,7 +177,7 @@ class _Reader:
     def _read_channels(self, joint: _Joint, line: int) -> None:
         word, _ = self._next("the number of channels")
         if not _COUNTED.fullmatch(word):
-            self.fail(line, f"'{word[:40]}' is no number of channels")
+            self.fail(line, f"'{word}' is no number of channels")
         if joint.channels:
             self.fail(line, f"joint {joint.name} has CHANNELS twice")
         for _ in range(min(int(word), len(self.tokens))):
@@ -203,7 +203,7 @@ class _Reader:
         """Read the number of frames, the seconds per frame and the first line of data."""
         line, match = self._header_line(motion_line + 1, _COUNT, "'Frames: N'")
         if not _COUNTED.fullmatch(match) or int(match) == 0:
-            self.fail(line, f"'{match[:40]}' is no number of frames")
+            self.fail(line, f"'{match}' is no number of frames")
         count = int(match)
         if count * len(self.joints) > MOST_SAMPLES:
             self.fail(
@@ -214,7 +214,7 @@ class _Reader:
         line, text = self._header_line(line + 1, _TIME, "'Frame Time: SECONDS'")
         seconds = _to_float(text)
         if seconds is None or not 1 / _FASTEST_FPS <= seconds <= 1 / _SLOWEST_FPS:
-            self.fail(line, f"'{text[:40]}' is no frame time in seconds")
+            self.fail(line, f"'{text}' is no frame time in seconds")
         return count, _snap(seconds, text), line + 1
 
     def _header_line(self, line: int, pattern: re.Pattern[str], expected: str) -> tuple[int, str]:
@@ -224,7 +224,7 @@ class _Reader:
             self.fail(line, f"the file ends where {expected} should follow")
         match = _matched(pattern, self.lines[line])
         if match is None:
-            self.fail(line, f"expected {expected}, found '{self.lines[line].strip()[:40]}'")
+            self.fail(line, f"expected {expected}, found '{self.lines[line].strip()}'")
         return line, match[1]
 
     def _read_frames(self, first: int, count: int) -> Array:
@@ -267,7 +267,7 @@ class _Reader:
         for words, line in zip(rows, numbers[-len(rows) :], strict=True):
             for word in words:
                 if _to_float(word) is None:
-                    self.fail(line, f"'{word[:40]}' is not a number")
+                    self.fail(line, f"'{word}' is not a number")
         raise AssertionError("all words are numbers")
 
     def _check_layout(self, sizes: Array, numbers: Array, width: int, count: int) -> None:

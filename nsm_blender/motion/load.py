@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from ..errors import FileFormatError
 from .asf_amc import AMC_FPS, find_asf, load_asf_amc
 from .bvh import load_bvh
@@ -49,4 +51,6 @@ def load_motion(path: Path | str, options: ImportOptions = DEFAULTS) -> Clip:
         clip = to_canonical(load_asf_amc(asf, path, options.amc_fps), options.up, options.scale)
     else:
         raise FileFormatError(f"{path}: motion is read from .bvh, .amc with .asf, and .npz files")
+    if not (np.isfinite(clip.root).all() and np.isfinite(clip.rotations).all()):
+        raise FileFormatError(f"{path}: its numbers make no figure that can be posed")
     return replace(clip, meta={**clip.meta, "name": path.stem})

@@ -22,6 +22,8 @@ _FARTHEST = 1e5
 """Meters from the origin at which a joint is believed."""
 _FASTEST_FPS = 2000.0
 """Highest frame rate in Hz that is believed."""
+_LEAST_NORM = 0.5
+"""Length below which a quaternion is taken for damage; rotations have 1."""
 _ARRAYS = {
     "names": ArraySpec("U", ("joints",), _MOST_JOINTS),
     "parents": ArraySpec("iu", ("joints",), _MOST_JOINTS),
@@ -94,6 +96,8 @@ class Motion:
             raise FileFormatError(f"{path}: 'parents' must name joints that come before their children")
         if max(np.abs(z["positions"]).max(), np.abs(z["root"]).max()) > _FARTHEST:
             raise FileFormatError(f"{path}: 'positions' or 'root' lead more than {_FARTHEST / 1000:g} km away")
+        if not (np.linalg.norm(z["rotations"], axis=-1) > _LEAST_NORM).all():
+            raise FileFormatError(f"{path}: 'rotations' holds a quaternion that is no rotation")
         if not 0 < float(z["fps"]) <= _FASTEST_FPS:
             raise FileFormatError(f"{path}: 'fps' must be one number above zero, at most {_FASTEST_FPS:g}")
         return Motion(

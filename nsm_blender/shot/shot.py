@@ -257,8 +257,13 @@ class Shot:
 
     @staticmethod
     def load(path: Path | str) -> Shot:
-        """Read a shot file. Raises ShotError."""
-        return Shot.from_json(read_text(path, "a shot", ShotError), str(path))
+        """Read a shot file of a shot that can be baked. Raises ShotError that names the file."""
+        shot = Shot.from_json(read_text(path, "a shot", ShotError), str(path))
+        try:
+            shot.validate()
+        except ShotError as error:
+            raise ShotError(f"{path}: {error}") from error
+        return shot
 
     def hash(self) -> str:
         """Short hash of everything that determines the bake."""
