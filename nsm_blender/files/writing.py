@@ -97,7 +97,7 @@ def _mode_of(path: Path) -> int | None:
     must not be replaced."""
     try:
         found = path.lstat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_ISLNK(found.st_mode):
         raise UserError(f"{path}: is a link, and links are not written through; give the file itself.")

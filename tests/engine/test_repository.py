@@ -138,6 +138,7 @@ COMMANDS_BELOW = {
     "evaluation.rig_figures",
     "evaluation.rig_motions",
     "evaluation.rigs",
+    "evaluation.robustness.table",
     "evaluation.validation",
     "files.reading",
     "files.writing",

@@ -16,7 +16,7 @@ from pathlib import Path
 from ...files.writing import check_writable, make_folder, write_whole
 from .results import Figures, Told, as_json
 
-SYSTEMS = ("nsm", "pfnn", "manifold", "errands", "rigs", "proposals", "naturalness")
+SYSTEMS = ("nsm", "pfnn", "manifold", "errands", "rigs", "proposals", "naturalness", "robustness")
 Measure = Callable[[argparse.Namespace, Callable[[Figures, Told], None]], tuple[Figures, Told] | None]
 
 

@@ -15,6 +15,8 @@ from .samples import Sample
 
 SECONDS = 10.0
 """Seconds that reading a file may take."""
+MEMORY = 1 << 30
+"""Bytes that a process may take."""
 LONGEST_MESSAGE = 600
 """Characters of a refusal at most, the path of the file among them."""
 
