@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What runs in a child process: the command line, or damaged files and their reader, with limits of memory and files.
+"""Damaged files and their reader in a process of their own, with a limit of memory.
 
-python -m nsm_blender.evaluation.robustness.child FILE_BYTES command ARGUMENTS...
-python -m nsm_blender.evaluation.robustness.child 0 read KIND COUNT SEED FOLDER
+python -m nsm_blender.evaluation.robustness.child KIND COUNT SEED FOLDER
 """
 
 from __future__ import annotations

@@ -65,15 +65,14 @@ def measure(count: int, seed: int, processes: int, only: str = "") -> list[Resul
 
 def _cases(valid: dict[str, Sample], share: float, seed: int) -> Iterator[_Case]:
     """The cases that take a process each."""
-    shots = [("bake", kind, ["bake", valid[kind].path, "--model", "pfnn", "--out", "OUT"]) for kind in valid
-             if kind.startswith("shot")]  # fmt: skip
     clip = valid["clip"].path
-    motions = [("data inspect", kind, ["data", "inspect", valid[kind].path]) for kind in ("bvh", "amc", "clip")]
-    more = [
+    runs: list[tuple[str, str, list[str | Path]]] = [
         ("data import", "bvh", ["data", "import", valid["bvh"].path, "--out", "OUT"]),
         ("data label", "labels", ["data", "label", clip, "--read", valid["labels"].path]),
     ]
-    runs: list[tuple[str, str, Sequence[str | Path]]] = [*shots, *motions, *more]
+    runs += [("data inspect", kind, ["data", "inspect", valid[kind].path]) for kind in ("bvh", "amc", "clip")]
+    for kind in (kind for kind in valid if kind.startswith("shot")):
+        runs.append(("bake", kind, ["bake", valid[kind].path, "--model", "pfnn", "--out", "OUT"]))
     for number in range(round(share * _OF_A_THOUSAND["run on damaged"])):
         name, kind, arguments = runs[number % len(runs)]
         yield _Case(f"{name}, damaged {kind}", str(number), _on_damaged(valid[kind], arguments))
