@@ -31,7 +31,7 @@ from ..files import (
     write_arrays,
     write_whole,
 )
-from .clip import Clip
+from .clip import MOST_FRAMES, Clip
 from .rotations import Array, make_continuous
 from .skeleton import MODEL_SKELETON, Skeleton
 
@@ -42,8 +42,6 @@ CLIPS_FOLDER = "clips"
 INDEX_FORMAT = 1
 """Version of the index's format."""
 
-MOST_FRAMES = 432_000
-"""Frames of a clip at most: an hour at 120 fps, whose rotations take 150 MB."""
 _MOST_CLIPS = 100_000
 """Clips of a library at most: forty times CMU's."""
 _FARTHEST = 1e5

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import FileFormatError
 from ..files import ArraySpec, parse_json, read_arrays, write_arrays
+from .clip import sampled_frames
 from .rotations import Array, conjugate, make_continuous, rotate, slerp, wrap_angle
 
 _MOST_JOINTS = 1_000
@@ -127,7 +128,7 @@ class Motion:
         Contacts take the nearer frame.
         """
         if count is None:
-            count = int(np.floor((len(self) - 1) * fps / self.fps + 1e-6)) + 1
+            count = sampled_frames(len(self), self.fps / fps, str(self.meta.get("name", "")))
         return replace(self.sampled(np.arange(count) * (self.fps / fps)), fps=fps)
 
     def sampled(self, times: Array) -> Motion:
