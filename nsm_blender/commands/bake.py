@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import Motion, Shot, UserError, bake, synthesize
+from ..files.reading import is_folder
 from ..files.writing import check_writable
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out
     if out.suffix != ".npz":
         raise UserError(f"{out}: the motion file must end in .npz.")
-    if not out.parent.is_dir():
+    if not is_folder(out.parent):
         raise UserError(f"{out.parent}: there is no such folder to write into.")
     check_writable(out)
     shot = Shot.load(arguments.shot)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import FileFormatError, UserError
+from ..files.reading import is_file, is_folder
 from ..files.writing import check_folder, check_writable, make_folder
 from ..motion.clip_file import INDEX_NAME, load_library
 from ..motion.data_report import SHORTEST, doubt_lines, report, table
@@ -73,7 +74,7 @@ def _scale(text: str) -> float | None:
 def _options(arguments: argparse.Namespace, skeletons: Sequence[Path] = ()) -> ImportOptions:
     chosen = (arguments.asf,) if arguments.asf else tuple(skeletons)
     for path in chosen:
-        if not path.is_file():
+        if not is_file(path):
             raise FileFormatError(f"{path}: there is no such file")
     return ImportOptions(arguments.up, arguments.scale, chosen, arguments.amc_fps)
 
@@ -96,7 +97,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
     reports = [report(load_motion(path, options)) for path in _motion_files(arguments.path)]
     if arguments.json:
         document = [r.as_dict() for r in reports]
-        print(json.dumps(document if arguments.path.is_dir() else document[0], indent=1))
+        print(json.dumps(document if is_folder(arguments.path) else document[0], indent=1))
         return 0
     print(table(reports))
     for r in reports:
@@ -107,9 +108,9 @@ def _inspect(arguments: argparse.Namespace) -> int:
 
 def _motion_files(path: Path) -> list[Path]:
     """The file itself; of a library its clips, in order; of another folder all motion files in it."""
-    if not path.is_dir():
+    if not is_folder(path):
         return [path]
-    if (path / INDEX_NAME).is_file():
+    if is_file(path / INDEX_NAME):
         files = [entry.path for entry in load_library(path)]
     else:
         files = sorted(p for p in path.iterdir() if p.suffix.lower() in MOTION_SUFFIXES)

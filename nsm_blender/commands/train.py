@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import UserError
+from ..files.reading import is_folder
 from ..files.writing import check_folder, check_writable
 from . import compose, count, count_or_none, positive, train_nsm
 
@@ -86,7 +87,7 @@ def _check_places(args: argparse.Namespace) -> None:
     check_writable(args.out.with_suffix(".json"))
     if args.system == "styles":
         return
-    if not args.data.is_dir():
+    if not is_folder(args.data):
         raise UserError(f"{args.data}: there is no such folder.")
     folder = args.run or Path("runs") / args.out.stem
     check_folder(folder)

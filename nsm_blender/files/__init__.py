@@ -13,6 +13,8 @@ from .arrays import write_array as write_array
 from .arrays import write_arrays as write_arrays
 from .locking import locked as locked
 from .reading import TextLines as TextLines
+from .reading import is_file as is_file
+from .reading import is_folder as is_folder
 from .reading import parse_json as parse_json
 from .reading import read_bytes as read_bytes
 from .reading import read_json as read_json

@@ -124,6 +124,22 @@ def read_bytes(path: Path | str, what: str, error: type[UserError] = FileFormatE
     return data
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a file that can be looked at; not so where the name is too long or a folder above is closed."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """The same of a folder."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def shortened(sentence: str) -> str:
     """A sentence of which no word is longer than _LONGEST_WORD signs, for messages that show what a file holds."""
     return _LONG_WORD.sub(lambda word: word[0][:_LONGEST_WORD] + "...", sentence)

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from ..errors import UserError
-from .reading import reason
+from .reading import is_folder, reason
 
 _ABANDONED = 60.0
 """Seconds after its last change from which a temporary file counts as left by a process that was killed: a write ends
@@ -55,7 +55,7 @@ def check_writable(path: Path | str) -> None:
     path = Path(path)
     try:
         _mode_of(path)
-        if path.parent.is_dir():
+        if is_folder(path.parent):
             temporary, number = _claim(path)
             os.close(number)
             temporary.unlink()
@@ -70,6 +70,7 @@ def check_folder(folder: Path | str) -> None:
     behind."""
     folder = Path(folder).absolute()
     try:
+        _check_name(folder)
         present = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
         if not present.is_dir():
             raise UserError(f"{present}: is not a folder to write into.")
@@ -78,6 +79,14 @@ def check_folder(folder: Path | str) -> None:
         temporary.unlink()
     except (OSError, ValueError) as error:
         raise UserError(f"{folder}: cannot be written into ({reason(error)}).") from error
+
+
+def _check_name(folder: Path) -> None:
+    """Raise OSError when a folder's name can be none, such as one that is too long."""
+    try:
+        folder.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
 
 
 def make_folder(folder: Path | str) -> Path:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WeightsError
-from ..files import parse_json, read_bytes, read_json, shown
+from ..files import is_file, parse_json, read_bytes, read_json, shown
 
 Tensors = dict[str, NDArray[np.float32]]
 
@@ -92,7 +92,7 @@ def card_path(path: Path | str) -> Path:
 def read_card(path: Path | str) -> dict[str, Any]:
     """The model card beside the weights file `path`; empty when there is none. Raises WeightsError."""
     card = card_path(path)
-    if not card.exists():
+    if not is_file(card):
         return {}
     return read_json(card, dict, "a model card", WeightsError)
 
@@ -103,7 +103,7 @@ def file_hash(path: Path | str) -> str:
 
 
 def _read(path: Path | str) -> bytes:
-    if not Path(path).exists():
+    if not is_file(Path(path)):
         raise WeightsError(f"{path}: there is no such weights file; install the extension again.")
     return read_bytes(path, "a weights file", WeightsError, largest=_LARGEST)
 

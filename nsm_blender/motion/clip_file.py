@@ -44,6 +44,10 @@ INDEX_FORMAT = 1
 
 _MOST_CLIPS = 100_000
 """Clips of a library at most: forty times CMU's."""
+_LEGS = list(MODEL_SKELETON.indices(["LeftLeg", "LeftFoot", "LeftToe", "RightLeg", "RightFoot", "RightToe"]))
+"""Joints at the ends of a leg's bones, by whose lengths clips are brought to the model skeleton."""
+_SHORTEST_BONE = 1e-3
+"""Meters below which a leg's bone has no length; a toddler's foot has 10 cm."""
 _FARTHEST = 1e5
 """Meters from the origin at which a clip's root is believed."""
 _FASTEST_FPS = 2000.0
@@ -104,6 +108,8 @@ def load_clip(path: Path | str) -> Clip:
         raise FileFormatError(f"{path}: 'root' must be (frames, 3) with at least one frame, it is {root.shape}")
     if np.abs(root).max() > _FARTHEST or np.abs(offsets).max() > _FARTHEST:
         raise FileFormatError(f"{path}: 'root' or 'offsets' lead more than {_FARTHEST / 1000:g} km away")
+    if np.linalg.norm(offsets[_LEGS], axis=1).min() < _SHORTEST_BONE:
+        raise FileFormatError(f"{path}: 'offsets' holds a leg's bone without length")
     if not 0 < float(fps) <= _FASTEST_FPS:
         raise FileFormatError(f"{path}: 'fps' must be one number above zero, at most {_FASTEST_FPS:g}")
     quaternions = np.empty(rotations.shape, dtype=np.float32)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileFormatError
+from ..files import is_file
 from .asf_amc import AMC_FPS, find_asf, load_asf_amc
 from .bvh import load_bvh
 from .canonical import to_canonical
@@ -39,7 +40,7 @@ def load_motion(path: Path | str, options: ImportOptions = DEFAULTS) -> Clip:
     Raises FileFormatError or RigError with one sentence.
     """
     path = Path(path)
-    if not path.is_file():
+    if not is_file(path):
         raise FileFormatError(f"{path}: there is no such file")
     kind = path.suffix.lower()
     if kind == ".npz":

@@ -98,6 +98,14 @@ def test_a_rate_that_makes_more_frames_than_memory_is_refused(standing, tmp_path
     assert not (tmp_path / "library").exists()
 
 
+def test_a_name_that_no_file_can_have_is_told(standing, tmp_path, capsys):
+    long = "x" * 300
+    assert main(["data", "inspect", long + ".bvh"]) == 1
+    assert "there is no such file" in capsys.readouterr().err
+    assert main(["data", "import", str(standing), "--out", str(tmp_path / long)]) == 1
+    assert "cannot be written into (File name too long)" in capsys.readouterr().err
+
+
 def test_two_imports_at_once_lose_no_clip(standing, tmp_path):
     library = tmp_path / "library"
     names = [f"take{number}" for number in range(6)]

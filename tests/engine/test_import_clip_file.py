@@ -84,6 +84,13 @@ def test_a_damaged_array_is_refused_with_its_name(arrays, key, value, message, t
     assert "bad.npz" in str(error.value)
 
 
+def test_a_leg_without_length_is_refused(arrays, tmp_path):
+    arrays["offsets"] = np.zeros_like(arrays["offsets"])
+    np.savez(tmp_path / "clip.npz", **arrays)
+    with pytest.raises(FileFormatError, match=r"clip\.npz: 'offsets' holds a leg's bone without length"):
+        load_clip(tmp_path / "clip.npz")
+
+
 def test_missing_arrays_are_named(arrays, tmp_path):
     del arrays["offsets"]
     np.savez(tmp_path / "a.npz", **arrays)
