@@ -29,7 +29,7 @@ def arrays():
     """A valid file's arrays: two frames of the T-pose, one meter up, one meter ahead, in the file's axes."""
     rotations = np.zeros((2, 22, 4), dtype=np.int16)
     rotations[..., 0] = 32767
-    offsets = np.zeros((22, 3), dtype=np.float32)
+    offsets = np.full((22, 3), 0.1, dtype=np.float32)
     offsets[1] = (0.1, -0.2, 0.3)
     return {
         "root": np.array([[0, 1, 0], [0, 1, 1]], dtype=np.float32),

@@ -41,8 +41,6 @@ _REFUSED = {1, 2}
 """Exit codes of a refusal: by the command, by argparse."""
 _MOMENTS = (0.2, 3.0)
 """Seconds after its start between which a command is stopped: from its imports to its last write."""
-_FILE_BYTES = (1, 60_000)
-"""Bytes between which a file may grow until the disk counts as full; a motion takes 66,000."""
 
 
 @dataclass(frozen=True)
@@ -96,21 +94,22 @@ def command(arguments: Sequence[str | Path], largest: int = 0) -> Done:
 
 @dataclass(frozen=True)
 class Writer:
-    """A command that writes. arguments: all but the place. place: its file in a folder. check: reads what it wrote,
-    or raises UserError. more: names that it may write beside."""
+    """A command that writes. arguments: all but the place. place: its file in a folder, "" where it writes a
+    folder. check: reads what it wrote, or raises UserError. size: bytes of its largest file, about."""
 
     arguments: Sequence[str | Path]
     place: str
     check: Callable[[Path], object]
+    size: int
 
 
 def writers(samples: dict[str, Sample]) -> dict[str, Writer]:
     """Commands that write one file, by name."""
     shot, clip = samples["shot of a path"].path, samples["clip"].path
     return {
-        "bake": Writer(["bake", shot, "--model", "pfnn", "--out"], "motion.npz", Motion.load),
-        "data label": Writer(["data", "label", clip, "--out"], "walk.labels.json", read_document),
-        "data import": Writer(["data", "import", samples["bvh"].path, "--out"], "", load_library),
+        "bake": Writer(["bake", shot, "--model", "pfnn", "--out"], "motion.npz", Motion.load, 66_000),
+        "data label": Writer(["data", "label", clip, "--out"], "walk.labels.json", read_document, 1_200),
+        "data import": Writer(["data", "import", samples["bvh"].path, "--out"], "", load_library, 4_000),
     }
 
 
@@ -129,7 +128,7 @@ def damaged(sample: Sample, arguments: Sequence[str | Path], folder: Path, rng: 
 
 def disk_full(writer: Writer, folder: Path, rng: random.Random) -> Outcome:
     """A disk that fills up while the command writes."""
-    return _kept(writer, folder, lambda place: command([*writer.arguments, place], rng.randint(*_FILE_BYTES)))
+    return _kept(writer, folder, lambda place: command([*writer.arguments, place], rng.randint(1, writer.size)))
 
 
 def stopped(writer: Writer, folder: Path, rng: random.Random) -> Outcome:
