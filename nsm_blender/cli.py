@@ -5,8 +5,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
 
 from . import __version__
 from .errors import UserError
@@ -31,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     end the process with 2, as argparse does.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    before = signal.signal(signal.SIGTERM, _stop) if _is_main_thread() else None
     try:
         parsed = _parser(arguments).parse_args(arguments)
         code: int = parsed.handler(parsed)
@@ -45,10 +51,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"nsm-blender: this command needs {error.name}; install it with pip install 'nsm-blender[{extra}]'.",
             file=sys.stderr,
         )
+    except BrokenPipeError:  # what reads our output, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         print("nsm-blender: stopped.", file=sys.stderr)
         return 130
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
     return 1
+
+
+def _is_main_thread() -> bool:
+    """Whether signals can be handled here."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def _stop(number: int, _: FrameType | None) -> NoReturn:
+    """End on SIGTERM as on Ctrl+C, so that half-written temporary files are removed."""
+    print("nsm-blender: stopped.", file=sys.stderr)
+    raise SystemExit(128 + number)
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

@@ -96,7 +96,7 @@ def import_motion(path: Path | str) -> Motion:
 
 def export_clip(motion: Motion, path: Path | str, name: str = "") -> None:
     """Write a motion on the model skeleton as a clip file (.npz): for training, or for another character. name: by
-    default the motion's own. Raises OSError when the file cannot be written."""
+    default the motion's own. Raises UserError when the file cannot be written."""
     local = MODEL_SKELETON.local_rotations(motion.rotations)
     meta = {"name": name or str(motion.meta.get("name", ""))}
     clip_file.save_clip(Clip(MODEL_SKELETON, motion.positions[:, 0], local, motion.fps, meta), path)

@@ -8,7 +8,49 @@ arguments that returns the exit code. `nsm_blender.cli` imports only the module 
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     Subparsers: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def count(text: str) -> int:
+    """A whole number above zero, as argparse's type."""
+    value = _whole(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not above zero")
+    return value
+
+
+def count_or_none(text: str) -> int:
+    """A whole number of 0 or more, as argparse's type."""
+    value = _whole(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{value} is below zero")
+    return value
+
+
+def positive(text: str) -> float:
+    """A finite number above zero, as argparse's type."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError("must be above zero")
+    return value
+
+
+def _whole(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
+    if value > _LARGEST:
+        raise argparse.ArgumentTypeError(f"{text} is too large")
+    return value
+
+
+_LARGEST = 10**9
+"""Largest count that an option takes; what is larger is a slip of the hand."""

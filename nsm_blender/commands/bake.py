@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import Motion, Shot, UserError, bake, synthesize
+from ..files.reading import is_folder
+from ..files.writing import check_writable
 
 if TYPE_CHECKING:
     from . import Subparsers
@@ -31,14 +33,12 @@ def run(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out
     if out.suffix != ".npz":
         raise UserError(f"{out}: the motion file must end in .npz.")
-    if not out.parent.is_dir():
+    if not is_folder(out.parent):
         raise UserError(f"{out.parent}: there is no such folder to write into.")
+    check_writable(out)
     shot = Shot.load(arguments.shot)
     motion = _baked(shot, arguments)
-    try:
-        motion.save(out)
-    except OSError as error:
-        raise UserError(f"{out}: cannot be written ({error.strerror}).") from error
+    motion.save(out)
     print(f"{out}: {len(motion)} frames at {motion.fps:g} fps")
     for number, key in enumerate(motion.meta.get("keys", []), start=1):
         print(f"key {number} ({key['action']}): {_outcome(key)}")

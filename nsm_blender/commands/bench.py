@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .. import UserError
 from ..evaluation import bench_geometry, bench_manifold, bench_nsm, bench_rig
 from ..evaluation.bench import measure_apart
+from ..files.writing import check_writable, write_whole
 from ..models.pfnn_kernels import PFNN
 from ..paths import weights_folder
 from ..rollout.nsm_network import FILE as NSM_FILE
@@ -92,8 +93,10 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print. Raises UserError when the weights or the destination are at fault."""
     out: Path | None = arguments.json
-    if out is not None and not out.parent.is_dir():
-        raise UserError(f"{out.parent}: there is no such folder to write into.")
+    if out is not None:
+        if not out.parent.is_dir():
+            raise UserError(f"{out.parent}: there is no such folder to write into.")
+        check_writable(out)
     PFNN.load(arguments.weights)
     figures = measure_apart(arguments.weights)
     lacking = bench_manifold.missing(weights_folder())
@@ -116,10 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     if lacking:
         print(f"\nNot measured: the motion manifold, as {weights_folder()} has no {lacking[0]}.")
     if out is not None:
-        try:
-            out.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"{out}: cannot be written ({error.strerror}).") from error
+        write_whole(out, json.dumps(figures, indent=1) + "\n")
     return 0
 
 

@@ -8,11 +8,13 @@ import json
 from pathlib import Path
 
 from .. import UserError
+from ..files.writing import check_folder, write_whole
 from ..motion.clip_file import load_library
 from ..training.episodes.library import Library, Tally, kinds_shown, used_clips
-from ..training.episodes.parts import SHARES, Recipe
+from ..training.episodes.parts import SHARES, TALLY, Recipe
 from ..training.episodes.parts import compose as compose_parts
 from ..training.nsm_data import KINDS, pack
+from . import count, count_or_none
 
 DATA = "data.json"
 """File of a folder of composed episodes that names the recordings that they are made of."""
@@ -26,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder to write for train nsm")
     parser.add_argument("--kind", choices=(*KINDS, ALL), required=True,
                         help="what the episodes are about; all: a balanced set, which can be gone on with")  # fmt: skip
-    parser.add_argument("--count", type=int, default=200, help="how many episodes (default 200)")
+    parser.add_argument("--count", type=count, default=200, help="how many episodes (default 200)")
     add_making(parser)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=count_or_none, default=1)
     parser.add_argument("--test-subjects", type=Path, metavar="FILE.json",
                         help='performers left out; default: "test" of split.json in DIR')  # fmt: skip
     parser.set_defaults(handler=compose)
@@ -36,13 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_making(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """How episodes are composed, for `data compose` and `train nsm`."""
-    parser.add_argument("--walks", type=int, default=40,
+    parser.add_argument("--walks", type=count_or_none, default=40,
                         help="walks of the PFNN that approaches are taken from (default 40)")  # fmt: skip
-    parser.add_argument("--processes", type=int, default=2, help="that compose at the same time (default 2)")
+    parser.add_argument("--processes", type=count, default=2, help="that compose at the same time (default 2)")
 
 
 def compose(args: argparse.Namespace) -> int:
     """Compose episodes from recordings, and write what the network is trained on."""
+    check_folder(args.out)
     left_out = left_out_of(args)
     if args.kind == ALL:
         compose_all(args, args.data, args.out, args.count)
@@ -53,7 +56,7 @@ def compose(args: argparse.Namespace) -> int:
         raise UserError(f"No episode of {args.kind} came out good enough: {_reasons(library.tally)}.")
     packed = pack(episodes, args.seed)
     packed.save(args.out)
-    (args.out / "tally.json").write_text(library.tally.to_json(), encoding="utf-8")
+    write_whole(args.out / TALLY, library.tally.to_json())
     _tell_sources(args.data, left_out, args.out)
     print(f"{args.out}: {len(packed)} frames of {args.kind}")
     return 0
@@ -98,4 +101,4 @@ def _tell_sources(library: Path, left_out: frozenset[str], out: Path) -> None:
     told = cards.data_section(
         entries, ["composed with furniture, doors and boxes made by code"], "performers of the test"
     )
-    (out / DATA).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    write_whole(out / DATA, json.dumps(told, indent=1) + "\n")

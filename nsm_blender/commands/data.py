@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import FileFormatError, UserError
+from ..files.reading import is_file, is_folder
+from ..files.writing import check_folder, check_writable, make_folder
 from ..motion.clip_file import INDEX_NAME, load_library
 from ..motion.data_report import SHORTEST, doubt_lines, report, table
 from ..motion.load import DEFAULTS, ImportOptions, load_motion
 from ..training.episodes.marks import load_marks, save_marks
 from ..training.episodes.scene_labels import labels_of
-from . import compose
+from . import compose, positive
 from .importing import read, write
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = actions.add_parser("import", help="convert BVH, ASF/AMC and npz files to a clip library")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=".bvh, .amc, .asf (skeleton of .amc), .npz")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="library folder, made or added to")
-    parser.add_argument("--fps", type=_positive, default=60.0, help="frame rate of the clips (default 60)")
+    parser.add_argument("--fps", type=positive, default=60.0, help="frame rate of the clips (default 60)")
     _add_reading(parser)
     parser.add_argument("--subject", default="", help="the performer; used to split training from test data")
     parser.add_argument("--tags", nargs="*", default=[], metavar="TAG", help="what the clips show, such as walk turn")
@@ -63,30 +64,24 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--up", choices=("auto", "y", "z"), default="auto", help="the axis that is up in the file")
     parser.add_argument("--scale", type=_scale, default=None, metavar="auto|FLOAT", help="meters per unit of the file")
     parser.add_argument("--asf", type=Path, metavar="FILE.asf", help="skeleton of .amc files")
-    parser.add_argument("--amc-fps", type=_positive, default=DEFAULTS.amc_fps, help="frames a second of .amc files")
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError("must be above zero")
-    return value
+    parser.add_argument("--amc-fps", type=positive, default=DEFAULTS.amc_fps, help="frames a second of .amc files")
 
 
 def _scale(text: str) -> float | None:
-    return None if text == "auto" else _positive(text)
+    return None if text == "auto" else positive(text)
 
 
 def _options(arguments: argparse.Namespace, skeletons: Sequence[Path] = ()) -> ImportOptions:
     chosen = (arguments.asf,) if arguments.asf else tuple(skeletons)
     for path in chosen:
-        if not path.is_file():
+        if not is_file(path):
             raise FileFormatError(f"{path}: there is no such file")
     return ImportOptions(arguments.up, arguments.scale, chosen, arguments.amc_fps)
 
 
 def _import(arguments: argparse.Namespace) -> int:
     """Read everything first, so that a bad file leaves the library as it was."""
+    check_folder(arguments.out)
     skeletons = [p for p in arguments.files if p.suffix.lower() == ".asf"]
     options = _options(arguments, skeletons)
     given = {"subject": arguments.subject, "tags": list(arguments.tags), "licence": arguments.licence}
@@ -102,7 +97,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
     reports = [report(load_motion(path, options)) for path in _motion_files(arguments.path)]
     if arguments.json:
         document = [r.as_dict() for r in reports]
-        print(json.dumps(document if arguments.path.is_dir() else document[0], indent=1))
+        print(json.dumps(document if is_folder(arguments.path) else document[0], indent=1))
         return 0
     print(table(reports))
     for r in reports:
@@ -113,9 +108,9 @@ def _inspect(arguments: argparse.Namespace) -> int:
 
 def _motion_files(path: Path) -> list[Path]:
     """The file itself; of a library its clips, in order; of another folder all motion files in it."""
-    if not path.is_dir():
+    if not is_folder(path):
         return [path]
-    if (path / INDEX_NAME).is_file():
+    if is_file(path / INDEX_NAME):
         files = [entry.path for entry in load_library(path)]
     else:
         files = sorted(p for p in path.iterdir() if p.suffix.lower() in MOTION_SUFFIXES)
@@ -125,6 +120,8 @@ def _motion_files(path: Path) -> list[Path]:
 
 
 def _label(arguments: argparse.Namespace) -> int:
+    if arguments.out is not None:
+        check_writable(arguments.out)
     clip = load_motion(arguments.clip, _options(arguments))
     if arguments.read:
         marks = load_marks(arguments.read, clip)
@@ -133,7 +130,7 @@ def _label(arguments: argparse.Namespace) -> int:
     if len(clip) < SHORTEST:
         raise UserError(f"{arguments.clip}: {len(clip)} frames are too few to label, at least {SHORTEST} are needed")
     labels, scene = labels_of(clip, arguments.clip)
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(arguments.out.parent)
     save_marks(labels, scene, clip, arguments.out)
     print(
         f"{arguments.out}: labels of {len(clip)} frames, {len(scene.transitions)} transitions, "

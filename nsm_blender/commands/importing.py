@@ -11,7 +11,7 @@ from typing import Any
 from .. import UserError
 from ..models.nsm import FPS
 from ..motion.clip import Clip
-from ..motion.clip_file import CLIPS_FOLDER, INDEX_NAME, update_library
+from ..motion.clip_file import INDEX_NAME, update_library
 from ..motion.load import DEFAULTS, ImportOptions, load_motion
 from ..training.episodes.pool import LOCOMOTION
 from ..training.episodes.props import Frame, ImportedProp, imported_props, objects_beside, write_props
@@ -63,10 +63,13 @@ def write(sources: Sequence[Source], out: Path) -> None:
         if name in clips:
             raise UserError(f"{source.path}: a clip of the name {name} is already among the files; rename one")
         clips[name] = source.clip
-    update_library(out, clips.values())
-    for source in sources:
-        if source.props is not None:
-            write_props(source.props, out / CLIPS_FOLDER / f"{source.clip.name}.npz")
+    props = {source.clip.name: source.props for source in sources if source.props is not None}
+
+    def beside(clip: Clip, place: Path) -> None:
+        if clip.name in props:
+            write_props(props[clip.name], place)
+
+    update_library(out, clips.values(), beside)
     print(f"{len(clips)} clips written to {out}")
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import UserError
-from . import compose, train_nsm
+from ..files.reading import is_folder
+from ..files.writing import check_folder, check_writable
+from . import compose, count, count_or_none, positive, train_nsm
 
 SYSTEMS = ("nsm", "pfnn", "autoencoder", "locomotion", "footsteps", "end-effectors", "styles")
 _PFNN_EPOCHS, _PFNN_HIDDEN = 20, 512
@@ -32,23 +34,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--run", type=Path, metavar="DIR", help="folder of the checkpoint; default runs/NAME")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--epochs", nargs="+", type=int, metavar="N",
+    parser.add_argument("--seed", type=count_or_none, default=1)
+    parser.add_argument("--epochs", nargs="+", type=count_or_none, metavar="N",
                         help=f"pfnn: how many ({_PFNN_EPOCHS}); autoencoder: those of each stage")  # fmt: skip
-    parser.add_argument("--hidden", type=int, metavar="N",
+    parser.add_argument("--hidden", type=count, metavar="N",
                         help=f"units of a hidden layer; pfnn: {_PFNN_HIDDEN}, nsm: 256 by default")  # fmt: skip
     scene = parser.add_argument_group("nsm")
-    scene.add_argument("--episodes", type=int, metavar="N",
+    scene.add_argument("--episodes", type=count, metavar="N",
                        help=f"composed of the captures in DIR (default {train_nsm.EPISODES})")  # fmt: skip
     compose.add_making(scene)
-    scene.add_argument("--validate", type=int, default=3, metavar="N",
+    scene.add_argument("--validate", type=count_or_none, default=3, metavar="N",
                        help="epochs from one closed-loop validation to the next (default 3); 0: none")  # fmt: skip
     train_nsm.add_arguments(scene)
     pfnn = parser.add_argument_group("pfnn")
     pfnn.add_argument("--subjects", nargs="*", default=[], help="use only these performers' clips")
-    pfnn.add_argument("--warps", nargs="*", type=float, default=[1.15], help="also play every clip at these speeds")
+    pfnn.add_argument("--warps", nargs="*", type=positive, default=[1.15], help="also play every clip at these speeds")
     manifold = parser.add_argument_group("the motion manifold")
-    manifold.add_argument("--steps", type=int, help="of footsteps, locomotion and end-effectors")
+    manifold.add_argument("--steps", type=count, help="of footsteps, locomotion and end-effectors")
     manifold.add_argument("--autoencoder", type=Path, metavar="FILE",
                           help="the autoencoder to train for (default: the one that is shipped)")  # fmt: skip
     parser.add_argument("--test-subjects", type=Path, metavar="FILE.json",
@@ -66,6 +68,9 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"{args.out}: the weights file must end in .safetensors.")
     if args.system != "nsm" and (given := train_nsm.network_command(args)):
         raise UserError(f"{given[0]} belongs to nsm; leave it out.")
+    if args.epochs is not None and not sum(args.epochs):
+        raise UserError("--epochs 0 trains nothing; give at least 1.")
+    _check_places(args)
     if args.system == "pfnn":
         _train_pfnn(args)
     elif args.system == "nsm":
@@ -74,6 +79,22 @@ def run(args: argparse.Namespace) -> int:
         _train_manifold(args)
     print(f"wrote {args.out} and {args.out.with_suffix('.json').name}")
     return 0
+
+
+def _check_places(args: argparse.Namespace) -> None:
+    """Raise UserError when weights, card or run cannot be written, or there is no run to resume."""
+    check_writable(args.out)
+    check_writable(args.out.with_suffix(".json"))
+    if args.system == "styles":
+        return
+    if not is_folder(args.data):
+        raise UserError(f"{args.data}: there is no such folder.")
+    folder = args.run or Path("runs") / args.out.stem
+    check_folder(folder)
+    if args.resume:
+        from ..training.loop import check_resumable
+
+        check_resumable(folder)
 
 
 def _train_manifold(args: argparse.Namespace) -> None:

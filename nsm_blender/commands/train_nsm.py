@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import UserError
-from ..files import read_json
+from ..files.reading import read_json
 from ..models.nsm import ENCODERS
 from ..models.weights import file_hash, read_card, read_tensors
 from ..motion.clip_file import INDEX_NAME
 from ..training.episodes.library import Tally
 from ..training.nsm_data import KINDS, Packed, standing_frame
+from . import count, positive
 from .compose import DATA, compose_all
 from .importing import import_folder
 
@@ -36,13 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
                         help="leave sensors out, as in the paper's ablations: interaction, environment")  # fmt: skip
     parser.add_argument("--gating", choices=("kronecker", "concatenation"),
                         help="how the phase enters the gating (default kronecker)")  # fmt: skip
-    parser.add_argument("--encoders", nargs=len(ENCODERS), type=int, metavar="N",
+    parser.add_argument("--encoders", nargs=len(ENCODERS), type=count, metavar="N",
                         help=f"units of the encoders of {', '.join(ENCODERS)} (default 256 64 128 256)")  # fmt: skip
-    parser.add_argument("--batch", type=int, metavar="N", help="frames in a step (default 1024)")
-    parser.add_argument("--first-cycle", type=int, metavar="N",
+    parser.add_argument("--batch", type=count, metavar="N", help="frames in a step (default 1024)")
+    parser.add_argument("--first-cycle", type=count, metavar="N",
                         help="epochs before the first warm restart; each cycle is twice as long as the one before "
                         "(default 3)")  # fmt: skip
-    parser.add_argument("--rate", type=float, metavar="R", help="the highest learning rate (default 0.001)")
+    parser.add_argument("--rate", type=positive, metavar="R", help="the highest learning rate (default 0.001)")
     parser.add_argument("--from", dest="start", type=Path, metavar="FILE",
                         help="go on from these weights, of the same sizes, in place of random ones")  # fmt: skip
 
@@ -147,6 +148,6 @@ def _sources(folder: Path, parts: Sequence[Path]) -> dict[str, Any]:
             f"{folder}: {DATA} is missing, which says what was recorded; call nsm-blender data compose for it again."
         )
     out = read_json(told[0], dict, "the sources of composed episodes")
-    tally = Tally.joined([(part / "tally.json").read_text(encoding="utf-8") for part in parts])
+    tally = Tally.joined([part / "tally.json" for part in parts])
     more = {"minutes_by_action": tally.minutes(), "episodes": dict(tally.episodes), "rejected": dict(tally.rejected)}
     return out | more

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import UserError
+from ..files import make_folder, write_whole
 from ..models.manifold import FRAME, SHAPES, WIDTH, Float32
 from ..models.weights import check_shapes, read_tensors
 
@@ -53,5 +55,7 @@ def draw(filters: Float32, path: Path) -> None:
         axis.set_title(f"unit {unit}", fontsize=7)
     figure.supxlabel(f"time ({WIDTH} frames)", fontsize=9)
     figure.supylabel("degrees of freedom", fontsize=9)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=_RESOLUTION, format="png")
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=_RESOLUTION, format="png")
+    make_folder(path.parent)
+    write_whole(path, drawn.getbuffer())

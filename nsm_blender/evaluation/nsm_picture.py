@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
+from ..files import write_whole
 from ..models.nsm import ACTIONS, FPS
 from ..motion.rotations import Array
 from ..rollout.nsm import SceneRecord
@@ -46,4 +48,6 @@ def draw(record: SceneRecord, path: Path) -> None:
     seconds = np.arange(len(record.gates)) / FPS
     axes[-1].stackplot(seconds, record.gates.T)
     axes[-1].set(title="all frames: gates over time (s)", xlim=(0, seconds[-1]), ylim=(0, 1))
-    figure.savefig(path, dpi=100)
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=100)
+    write_whole(path, drawn.getbuffer())

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..errors import ColliderError
+from ..files import Count, OneOf, Sizes, Where, Within, record
 from ..motion.rotations import Array, normalize, slerp, to_matrix
-from .roles import Handles, from_data, to_data
+from .roles import ROLES, Handles, Spot, read_handles, to_data
 
 PLACE, QUATERNION = slice(0, 3), slice(3, 7)
 """Slices of a pose (7,): place x, y, z and quaternion w, x, y, z."""
@@ -29,6 +30,14 @@ _UPRIGHT = 3e-7
 half of this."""
 _LAST = np.array([[1, 2, 0], [2, 0, 1], [0, 1, 2]])
 """Orders of the axes with each of them last."""
+
+MOST_CUBOIDS = 200_000
+"""Cuboids of a collider, and of all colliders of a shot, at most: those of a town, and 50 MB where they are placed."""
+_MOST_PARTS = 1000
+"""Parts of a collider with handles of their own at most, such as the boards of a warehouse's shelf."""
+_FARTHEST = 1e5
+"""Meters from the world's origin at which a collider may stand along an axis; shots have narrower limits."""
+_Pose = Annotated[list[float], Sizes(7), Within(-_FARTHEST, _FARTHEST)]
 
 STILL = np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
 """Poses (1, 7) of a collider that stands at the world's origin, unturned."""
@@ -72,19 +81,39 @@ class Collider:
         }
 
     @staticmethod
-    def from_data(data: dict[str, Any]) -> Collider:
-        """The collider of plain JSON data. Raises KeyError, TypeError or ValueError when the data are not a
-        collider's."""
+    def from_data(data: object, where: Where | None = None) -> Collider:
+        """The collider of plain JSON data; `where` says where these are from. Raises its error, by default
+        ColliderError, naming the field that is not a collider's."""
+        where = where or Where("collider", ColliderError)
+        told = record(_Told, data, where)
+        if len(told.half) != len(told.centre):
+            where.at("half").refuse(f"has {len(told.half):,} entries where 'centre' has {len(told.centre):,}")
+        also = [read_handles(told.role, part, where.at("also").at(n)) for n, part in enumerate(told.also)]
         return Collider(
-            data["name"],
-            Cuboids(
-                np.array(data["centre"], dtype=float).reshape(-1, 3), np.array(data["half"], dtype=float).reshape(-1, 3)
-            ),
-            np.array(data["poses"], dtype=float).reshape(-1, 7),
-            data["role"],
-            from_data(data["role"], data["handles"]),
-            [held for part in data.get("also", []) if (held := from_data(data["role"], part)) is not None],
+            told.name,
+            Cuboids(_rows(told.centre, 3), _rows(told.half, 3)),
+            _rows(told.poses, 7),
+            told.role,
+            read_handles(told.role, told.handles, where.at("handles")),
+            [handles for handles in also if handles is not None],
         )
+
+
+@dataclass
+class _Told:
+    """A collider as JSON tells it."""
+
+    name: str
+    centre: Annotated[list[Spot], Count(0, MOST_CUBOIDS)]
+    half: Annotated[list[Spot], Count(0, MOST_CUBOIDS)]
+    poses: list[_Pose]
+    role: Annotated[str, OneOf(ROLES)]
+    handles: dict[str, Any] | None
+    also: Annotated[list[dict[str, Any]], Count(0, _MOST_PARTS)] = field(default_factory=list)
+
+
+def _rows(values: list[list[float]], width: int) -> Array:
+    return np.array(values, dtype=float).reshape(-1, width)
 
 
 @dataclass(frozen=True, eq=False)

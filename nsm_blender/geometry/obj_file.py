@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+from array import array
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import FileFormatError
-from ..motion.imported import read_lines
+from ..files import TextLines, write_whole
 from .mesh import TriangleMesh
 
 _LEAST_CORNERS = 3
 """Least number of corners of a face."""
+_MOST_TRIANGLES = 2_000_000
+"""Vertices or triangles at most: twice the largest scan that is wrapped in a few seconds."""
+_FARTHEST = 1e7
+"""Largest coordinate that is believed, in millimeters 10 km."""
 
 
 def read_obj(path: Path | str) -> TriangleMesh:
@@ -22,34 +27,37 @@ def read_obj(path: Path | str) -> TriangleMesh:
     Raises FileFormatError, naming the file and the line, when it cannot be read or holds no faces.
     """
     path = Path(path)
-    vertices: list[list[float]] = []
-    triangles: list[list[int]] = []
-    for number, line in enumerate(read_lines(path), start=1):
+    vertices, triangles = array("d"), array("q")
+    for number, line in enumerate(TextLines(path, "an OBJ file"), start=1):
         words = line.split()
         if not words or words[0] not in ("v", "f"):
             continue
         try:
             if words[0] == "v":
-                vertices.append([float(word) for word in words[1:4]])
-                if len(vertices[-1]) != 3 or not np.isfinite(vertices[-1]).all():
+                place = [float(word) for word in words[1:4]]
+                if len(place) != 3 or not all(abs(value) <= _FARTHEST for value in place):
                     raise ValueError
+                vertices.extend(place)
             else:
-                corners = [_corner(word, len(vertices)) for word in words[1:]]
+                corners = [_corner(word, len(vertices) // 3) for word in words[1:]]
                 if len(corners) < _LEAST_CORNERS:
                     raise ValueError
-                triangles += [[corners[0], *pair] for pair in pairwise(corners[1:])]
+                for pair in pairwise(corners[1:]):
+                    triangles.extend((corners[0], *pair))
         except ValueError as error:
             raise FileFormatError(f"{path}, line {number}: '{line.strip()[:40]}' is no vertex or face") from error
+        if max(len(vertices), len(triangles)) > 3 * _MOST_TRIANGLES:
+            raise FileFormatError(f"{path}: more than {_MOST_TRIANGLES:,} vertices or triangles; simplify the mesh")
     if not triangles:
         raise FileFormatError(f"{path}: the file holds no faces")
-    return TriangleMesh(np.array(vertices), np.array(triangles, dtype=np.int64))
+    return TriangleMesh(np.array(vertices).reshape(-1, 3), np.array(triangles, dtype=np.int64).reshape(-1, 3))
 
 
 def write_obj(mesh: TriangleMesh, path: Path | str) -> None:
     """Write a mesh, with places in meters to a hundredth of a millimeter."""
     lines = [f"v {x:.5f} {y:.5f} {z:.5f}" for x, y, z in np.asarray(mesh.vertices).tolist()]
     lines += [f"f {a} {b} {c}" for a, b, c in (np.asarray(mesh.triangles) + 1).tolist()]
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole(path, "\n".join(lines) + "\n")
 
 
 def _corner(word: str, known: int) -> int:

@@ -8,10 +8,12 @@ stands as in the scene, the world's +Z is the collider's `up`.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from ..errors import ColliderError
+from ..files import Count, NotZero, OneOf, Sizes, Where, Within, record
 from ..motion.rotations import Array
 
 ROLES = ("obstacle", "seat", "door", "carryable", "surface", "climbable", "ground")
@@ -23,6 +25,16 @@ SIDES = ("front", "left", "right", "back")
 WEIGHTS = ("light", "medium", "heavy")
 """Weight classes of carried things; the order is that of rising weight."""
 
+LARGEST_THING = 1000.0
+"""Meters from a collider's origin to its farthest handle or cuboid along an axis; a thing that is larger is a mistake
+of units."""
+Spot = Annotated[list[float], Sizes(3), Within(-LARGEST_THING, LARGEST_THING, "m")]
+"""x, y, z in a collider's frame, meters."""
+Direction = Annotated[list[float], Sizes(3), Within(-2, 2), NotZero()]
+"""A unit vector."""
+Extent = Annotated[float, Within(0, LARGEST_THING, "m")]
+"""A size in meters."""
+
 
 @dataclass
 class Seat:
@@ -33,12 +45,12 @@ class Seat:
     approaches: the free sides among SIDES.
     """
 
-    place: list[float]
-    facing: list[float]
-    width: float
-    depth: float
-    arm_rests: list[list[float]] = field(default_factory=list)
-    approaches: list[str] = field(default_factory=lambda: ["front"])
+    place: Spot
+    facing: Direction
+    width: Extent
+    depth: Extent
+    arm_rests: Annotated[list[Spot], Count(0, 2)] = field(default_factory=list)
+    approaches: Annotated[list[str], Count(0, len(SIDES)), OneOf(SIDES)] = field(default_factory=lambda: ["front"])
 
 
 @dataclass
@@ -50,12 +62,12 @@ class Door:
     axis (positive is counter-clockwise from above).
     """
 
-    hinge: list[float]
-    axis: list[float]
-    handle: list[float]
-    width: float
-    height: float
-    angle: float
+    hinge: Spot
+    axis: Direction
+    handle: Spot
+    width: Extent
+    height: Extent
+    angle: Annotated[float, Within(-7, 7, "radians")]
 
 
 @dataclass
@@ -66,10 +78,10 @@ class Carryable:
     the thing's middle towards the carrier. weight: one of WEIGHTS.
     """
 
-    left: list[float]
-    right: list[float]
-    facing: list[float]
-    weight: str = "light"
+    left: Spot
+    right: Spot
+    facing: Direction
+    weight: Annotated[str, OneOf(WEIGHTS)] = "light"
 
 
 @dataclass
@@ -81,11 +93,11 @@ class Surface:
     empty for near the front edge.
     """
 
-    place: list[float]
-    facing: list[float]
-    width: float
-    depth: float
-    spot: list[float] = field(default_factory=list)
+    place: Spot
+    facing: Direction
+    width: Extent
+    depth: Extent
+    spot: Annotated[list[float], Sizes(0, 3), Within(-LARGEST_THING, LARGEST_THING, "m")] = field(default_factory=list)
 
 
 @dataclass
@@ -96,10 +108,10 @@ class Climbable:
     landing: place where the character stands afterwards. width: meters of the edge.
     """
 
-    edge: list[float]
-    facing: list[float]
-    landing: list[float]
-    width: float
+    edge: Spot
+    facing: Direction
+    landing: Spot
+    width: Extent
 
 
 Handles = Seat | Door | Carryable | Surface | Climbable
@@ -154,5 +166,19 @@ def to_data(handles: Handles | None) -> dict[str, Any] | None:
 
 
 def from_data(role: str, data: dict[str, Any] | None) -> Handles | None:
-    """The handles of `role` from plain JSON data. Raises TypeError when the data are not those of the role."""
-    return None if data is None or role not in KINDS else KINDS[role](**data)
+    """The handles of `role` from plain JSON data.
+
+    Raises TypeError when the data are those of another role, and ColliderError when a field does not hold what it
+    declares.
+    """
+    if data is None or role not in KINDS:
+        return None
+    names = {item.name for item in fields(KINDS[role])}
+    if not isinstance(data, dict) or not set(data) <= names:
+        raise TypeError(f"these are no handles of a {role}")
+    return read_handles(role, data, Where(f"handles of a {role}", ColliderError))
+
+
+def read_handles(role: str, data: object, where: Where) -> Handles | None:
+    """The handles of `role` from plain JSON data. Raises the error of `where`, naming the field."""
+    return None if data is None or role not in KINDS else record(KINDS[role], data, where)

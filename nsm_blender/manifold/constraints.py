@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from ..errors import EditError
-from ..files import parse_json
+from ..files import Count, Sizes, Where, Within, parse_json, record
 from ..models.manifold import FPS, FRAME
 from ..motion.filters import runs
 from ..motion.rotations import Array
@@ -29,6 +29,25 @@ _AROUND = 0.3
 _HEELS = [column for column, name in enumerate(CONTACT_JOINTS) if name.endswith("Foot")]
 _LOOK_EASE = 0.4
 """Time in seconds in which the head turns to its target."""
+
+_MOST_FRAMES = 1_000_000
+"""Frames of a constraint at most; edited motions are a few thousand long."""
+_MOST_CONSTRAINTS = 10_000
+"""Constraints of a file at most."""
+_FARTHEST = 1e4
+"""Meters from the world's origin to a constraint's place at most."""
+_HEAVIEST = 1e6
+"""Largest weight of a constraint: float32 sums of such costs have no room for the others."""
+FrameNumber = Annotated[int, Within(-_MOST_FRAMES, _MOST_FRAMES)]
+Places = Annotated[
+    Sequence[Annotated[Sequence[float], Sizes(3), Within(-_FARTHEST, _FARTHEST, "m")]], Count(0, _MOST_FRAMES)
+]
+"""Rows x, y, z in meters, or x, y and facing angle."""
+Flags = Annotated[
+    Sequence[Annotated[Sequence[float], Sizes(len(CONTACT_JOINTS)), Within(0, 1)]], Count(0, _MOST_FRAMES)
+]
+"""Rows of one value from 0 to 1 for each contact joint."""
+Seconds = Annotated[float, Within(0, 100, "s")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +86,9 @@ class Constraint:
     factor on the cost, relative to the other constraints; 0 switches it off.
     """
 
-    start: int = 0
-    stop: int | None = None
-    weight: float = 1.0
+    start: FrameNumber = 0
+    stop: FrameNumber | None = None
+    weight: Annotated[float, Within(-_HEAVIEST, _HEAVIEST)] = 1.0
 
     kind: ClassVar[str]
 
@@ -131,8 +150,8 @@ class PinJoint(Constraint):
     """
 
     joint: str = "RightHand"
-    places: Sequence[Sequence[float]] = ((0.0, 0.0, 1.0),)
-    ease: float = 0.75
+    places: Places = ((0.0, 0.0, 1.0),)
+    ease: Seconds = 0.75
 
     kind: ClassVar[str] = "pin"
 
@@ -158,7 +177,7 @@ class FootSkate(Constraint):
     motion's own.
     """
 
-    contacts: Sequence[Sequence[float]] | None = None
+    contacts: Flags | None = None
 
     kind: ClassVar[str] = "foot_skate"
 
@@ -183,7 +202,7 @@ class KeepTrajectory(Constraint):
     """The root keeps its trajectory. root: x, y and facing angle for each frame of the range; None takes the motion's
     own."""
 
-    root: Sequence[Sequence[float]] | None = None
+    root: Places | None = None
 
     kind: ClassVar[str] = "trajectory"
 
@@ -220,7 +239,7 @@ class BoneLengths(Constraint):
 class FloorHeight(Constraint):
     """Planted feet stand on a flat floor, and the others are not below it. height: world meters."""
 
-    height: float = 0.0
+    height: Annotated[float, Within(-_FARTHEST, _FARTHEST, "m")] = 0.0
 
     kind: ClassVar[str] = "floor"
 
@@ -233,7 +252,7 @@ class FloorHeight(Constraint):
 class LookAt(Constraint):
     """The head looks at a place (x, y, z) in the world, or at one for each frame of the range."""
 
-    target: Sequence[Sequence[float]] = ((0.0, -2.0, 1.6),)
+    target: Places = ((0.0, -2.0, 1.6),)
 
     kind: ClassVar[str] = "look_at"
 
@@ -259,8 +278,8 @@ class PoseKey(Constraint):
     before and after the range over which the pose fades in and out.
     """
 
-    places: Sequence[Sequence[float]] = ()
-    ease: float = 0.5
+    places: Places = ()
+    ease: Seconds = 0.5
 
     kind: ClassVar[str] = "pose"
 
@@ -297,19 +316,20 @@ def to_json(constraints: Sequence[Constraint]) -> str:
 def from_json(text: str, source: str = "constraints") -> list[Constraint]:
     """Read constraints from JSON text. Raises EditError naming `source`."""
     entries = parse_json(text, list, "a list of constraints", source, EditError)
-    if not all(isinstance(e, dict) for e in entries):
-        raise EditError(f"{source}: not a list of constraints.")
-    return [_from_entry(dict(entry), source) for entry in entries]
+    if len(entries) > _MOST_CONSTRAINTS:
+        raise EditError(f"{source}: more than {_MOST_CONSTRAINTS:,} constraints.")
+    where = Where(source, EditError, "constraints")
+    return [_from_entry(entry, where.at(number)) for number, entry in enumerate(entries)]
 
 
-def _from_entry(entry: dict[str, Any], source: str) -> Constraint:
-    kind = KINDS.get(str(entry.pop("kind", "")))
+def _from_entry(entry: object, where: Where) -> Constraint:
+    if not isinstance(entry, dict):
+        where.wrong(entry, "an object")
+    name = entry.get("kind")
+    kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise EditError(f"{source}: a constraint's kind is not one of {', '.join(KINDS)}.")
-    unknown = sorted(set(entry) - {f.name for f in fields(kind)})
-    if unknown:
-        raise EditError(f"{source}: the constraint '{kind.kind}' has no '{unknown[0]}'.")
-    return kind(**entry)
+        where.at("kind").wrong(name, f"one of {', '.join(KINDS)}")
+    return record(kind, {key: value for key, value in entry.items() if key != "kind"}, where)
 
 
 def eased(count: int, inside: slice, seconds: float) -> Array:

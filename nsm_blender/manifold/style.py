@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EditError, FileFormatError, WeightsError
+from ..files import ArraySpec, Where, Within, read_arrays, record, write_arrays
 from ..models.manifold import UNITS, Autoencoder, Float32
 from ..models.matmul import matmul
-from ..models.weights import read_card, read_tensors
+from ..models.weights import card_path, read_card, read_tensors
 from ..paths import weights_folder
 from .lbfgs import Lbfgs
 from .tempo import Tempo, mixed
@@ -28,7 +28,15 @@ would see a mean pose at the ends."""
 _STEADY = 10.0
 """Weight of changes of the hidden units in time relative to that of the content: a Gram matrix sums over time, and
 units that flicker match it as well. Only the difference to the content is held steady."""
-_KEYS = ("name", "gram", "source", "licence", "autoencoder")
+_ARRAYS = {
+    "name": ArraySpec("U", ()),
+    "gram": ArraySpec("f", _TRIANGLE[0].shape),
+    "source": ArraySpec("U", ()),
+    "licence": ArraySpec("U", ()),
+    "autoencoder": ArraySpec("U", ()),
+    "tempo": ArraySpec("f", (2,), needed=False),
+}
+"""Arrays of a style file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,50 +61,61 @@ class Style:
         return Style(name, gram_matrix(autoencoder.encode(frames)), source, licence, autoencoder.hash, Tempo.of(frames))
 
     def save(self, path: Path | str) -> None:
-        """Write the style as an .npz file of about 64 KB that needs no pickle to read."""
-        with Path(path).open("wb") as f:
-            np.savez(
-                f,
-                name=np.array(self.name),
-                gram=triangle(self.gram),
-                source=np.array(self.source),
-                licence=np.array(self.licence),
-                autoencoder=np.array(self.autoencoder),
-                tempo=np.array([self.tempo.speed, self.tempo.cadence], dtype=np.float32),
-            )
+        """Write the style as an .npz file of about 64 KB that needs no pickle to read. Raises UserError."""
+        arrays = {
+            "name": np.array(self.name),
+            "gram": triangle(self.gram),
+            "source": np.array(self.source),
+            "licence": np.array(self.licence),
+            "autoencoder": np.array(self.autoencoder),
+            "tempo": np.array([self.tempo.speed, self.tempo.cadence], dtype=np.float32),
+        }
+        write_arrays(path, arrays, packed=False)
 
     @staticmethod
     def load(path: Path | str) -> Style:
         """Read a style written by `save`. Raises FileFormatError."""
+        z = read_arrays(path, "a style file", _ARRAYS)
+        texts = {name: str(z[name]) for name in ("name", "source", "licence", "autoencoder")}
         try:
-            with np.load(path, allow_pickle=False) as z:
-                missing = [key for key in _KEYS if key not in z.files]
-                if missing:
-                    raise FileFormatError(f"{path}: not a style file, it lacks {', '.join(missing)}")
-                gram = from_triangle(z["gram"])
-                tempo = _tempo(z["tempo"] if "tempo" in z.files else ())
-                name, source, licence, autoencoder = (str(z[key]) for key in _KEYS if key != "gram")
-                return Style(name, gram, source, licence, autoencoder, tempo)
-        except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+            return Style(gram=from_triangle(z["gram"]), tempo=_tempo(z.get("tempo", ())), **texts)
+        except ValueError as error:
             raise FileFormatError(f"{path}: cannot be read as a style file ({error})") from error
 
 
 def load_styles(path: Path | str) -> dict[str, Style]:
     """Read the bundled styles by name from a weights file and its card. Raises WeightsError."""
     card = read_card(path)
-    known = card.get("styles", {})
+    where = Where(str(card_path(path)), WeightsError)
+    of_all = record(_Card, card, where, more=True)
     styles = {}
     for name, values in read_tensors(path).items():
         try:
             gram = from_triangle(values)
         except ValueError as error:
             raise WeightsError(f"{path}: the style '{name}' is damaged; install the extension again.") from error
-        about = known.get(name, {})
-        tempo = Tempo(float(about.get("speed", 0.0)), float(about.get("cadence", 0.0)))
-        styles[name] = Style(
-            name, gram, about.get("source", ""), about.get("licence", ""), str(card.get("autoencoder", "")), tempo
-        )
+        told = record(_About, of_all.styles.get(name, {}), where.at("styles").at(name), more=True)
+        tempo = Tempo(told.speed, told.cadence)
+        styles[name] = Style(name, gram, told.source, told.licence, of_all.autoencoder, tempo)
     return styles
+
+
+@dataclass
+class _Card:
+    """What the styles' card tells of all of them."""
+
+    autoencoder: str = ""
+    styles: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _About:
+    """What the styles' card tells of each."""
+
+    source: str = ""
+    licence: str = ""
+    speed: Annotated[float, Within(0, 100, "m/s")] = 0.0
+    cadence: Annotated[float, Within(0, 100, "Hz")] = 0.0
 
 
 def bundled(name: str) -> Style:

@@ -9,7 +9,6 @@ checked before it is used. Training writes such files with the `safetensors` lib
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,13 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WeightsError
-from ..files import read_json
+from ..files import is_file, parse_json, read_bytes, read_json, shown
 
 Tensors = dict[str, NDArray[np.float32]]
 
 _LENGTH_BYTES = 8
 """Bytes that hold the header's length."""
-_MAX_HEADER = 1 << 24
+_LARGEST = 1 << 28
+"""Bytes above which a weights file is refused: thirty times the largest of ours; as float32 it takes twice that."""
+_MAX_HEADER = 1 << 20
 """Bytes beyond which a header is taken for damage, since ours take about one kilobyte."""
 _ITEM_SIZES = {"F16": 2, "BF16": 2, "F32": 4}
 """Bytes of a number of each type that is read."""
@@ -43,14 +44,14 @@ def read_tensors(path: Path | str) -> Tensors:
     end = 0
     for name, dtype, shape, start, stop in sorted(_entries(header, path), key=lambda entry: entry[3:]):
         if start != end:
-            raise _damaged(path, f"tensor '{name}' does not begin where the one before it ends")
+            raise _damaged(path, f"tensor '{name:.40}' does not begin where the one before it ends")
         if stop > len(body):
-            raise _damaged(path, f"tensor '{name}' reaches beyond the end of the file")
+            raise _damaged(path, f"tensor '{name:.40}' reaches beyond the end of the file")
         if stop - start != math.prod(shape) * _ITEM_SIZES[dtype]:
-            raise _damaged(path, f"tensor '{name}' has another size than its shape {list(shape)} takes")
+            raise _damaged(path, f"tensor '{name:.40}' has another size than its shape takes")
         tensors[name] = _to_float32(body[start:stop], dtype).reshape(shape)
         if not np.isfinite(tensors[name]).all():
-            raise _damaged(path, f"tensor '{name}' holds a number that is not finite")
+            raise _damaged(path, f"tensor '{name:.40}' holds a number that is not finite")
         end = stop
     if end != len(body):
         raise _damaged(path, f"it has {len(body) - end} bytes after the last tensor")
@@ -68,7 +69,7 @@ def check_shapes(
     sizes: dict[str, int] = {}
     for name, shape in expected.items():
         if name not in tensors:
-            raise WeightsError(f"{path}: the tensor '{name}' is missing; these weights belong to another model.")
+            raise WeightsError(f"{path}: the tensor '{name:.40}' is missing; these weights belong to another model.")
         actual = tensors[name].shape
         fits = len(actual) == len(shape) and all(
             size == (sizes.setdefault(want, size) if isinstance(want, str) else want)
@@ -77,7 +78,7 @@ def check_shapes(
         if not fits:
             wanted = [sizes.get(want, want) if isinstance(want, str) else want for want in shape]
             raise WeightsError(
-                f"{path}: the tensor '{name}' has shape {list(actual)} instead of "
+                f"{path}: the tensor '{name:.40}' has shape {list(actual)} instead of "
                 f"[{', '.join(str(want) for want in wanted)}]; these weights belong to another model or version."
             )
     return sizes
@@ -91,7 +92,7 @@ def card_path(path: Path | str) -> Path:
 def read_card(path: Path | str) -> dict[str, Any]:
     """The model card beside the weights file `path`; empty when there is none. Raises WeightsError."""
     card = card_path(path)
-    if not card.exists():
+    if not is_file(card):
         return {}
     return read_json(card, dict, "a model card", WeightsError)
 
@@ -102,12 +103,9 @@ def file_hash(path: Path | str) -> str:
 
 
 def _read(path: Path | str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError as error:
-        raise WeightsError(f"{path}: there is no such weights file; install the extension again.") from error
-    except OSError as error:
-        raise WeightsError(f"{path}: the weights file cannot be read ({error.strerror}).") from error
+    if not is_file(Path(path)):
+        raise WeightsError(f"{path}: there is no such weights file; install the extension again.")
+    return read_bytes(path, "a weights file", WeightsError, largest=_LARGEST)
 
 
 def _split(data: bytes, path: Path | str) -> tuple[dict[str, Any], memoryview]:
@@ -119,19 +117,11 @@ def _split(data: bytes, path: Path | str) -> tuple[dict[str, Any], memoryview]:
         raise _damaged(path, f"its header claims a length of {length} bytes")
     body_start = _LENGTH_BYTES + length
     try:
-        header = json.loads(data[_LENGTH_BYTES:body_start], object_pairs_hook=_without_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise _damaged(path, f"its header cannot be read ({error})") from error
-    if not isinstance(header, dict):
-        raise _damaged(path, "its header is not a JSON object")
+        text = data[_LENGTH_BYTES:body_start].decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _damaged(path, "its header cannot be read as text") from error
+    header = parse_json(text, dict, "the header of a weights file", f"{path}", WeightsError)
     return header, memoryview(data)[body_start:]
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        raise ValueError("a name appears twice")
-    return content
 
 
 def _entries(header: dict[str, Any], path: Path | str) -> list[tuple[str, str, tuple[int, ...], int, int]]:
@@ -141,14 +131,16 @@ def _entries(header: dict[str, Any], path: Path | str) -> list[tuple[str, str, t
         if name == "__metadata__":
             continue
         if not isinstance(entry, dict) or not entry.keys() >= {"dtype", "shape", "data_offsets"}:
-            raise _damaged(path, f"tensor '{name}' is not described completely")
+            raise _damaged(path, f"tensor '{name:.40}' is not described completely")
         dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
         if not isinstance(dtype, str) or dtype not in _ITEM_SIZES:
-            raise WeightsError(f"{path}: tensor '{name}' is of type {dtype}; only F16, BF16 and F32 are supported.")
+            raise WeightsError(
+                f"{path}: tensor '{name:.40}' is of type {shown(dtype)}; only F16, BF16 and F32 are supported."
+            )
         if not _are_counts(shape):
-            raise _damaged(path, f"tensor '{name}' has the shape {shape}")
+            raise _damaged(path, f"tensor '{name:.40}' has the shape {shown(shape)}")
         if not _are_counts(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-            raise _damaged(path, f"tensor '{name}' has the offsets {offsets}")
+            raise _damaged(path, f"tensor '{name:.40}' has the offsets {shown(offsets)}")
         entries.append((name, dtype, tuple(shape), offsets[0], offsets[1]))
     return entries
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import math
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -10,7 +13,8 @@ from typing import NoReturn
 import numpy as np
 
 from ..errors import FileFormatError
-from .imported import ImportedMotion, read_lines, shared_prefix
+from ..files import TextLines, shortened
+from .imported import MOST_SAMPLES, ImportedMotion, shared_prefix
 from .rotations import Array, conjugate, from_euler, multiply
 
 AMC_FPS = 120.0
@@ -18,6 +22,12 @@ AMC_FPS = 120.0
 
 _INCH = 0.0254
 """Length of an inch in meters: the unit of ASF files."""
+_MOST_LINES = 200_000
+"""Lines of a skeleton file above which it is refused; CMU's have 500."""
+_MOST_BONES = 1_000
+"""Bones above which a skeleton is refused; CMU's have 30."""
+_FARTHEST = 1e7
+"""Largest number that is believed in a file, in inches 250 km and in degrees 28,000 turns."""
 _ROOT_NAME = "root"
 """Name of the root in ASF and AMC files."""
 
@@ -55,7 +65,7 @@ def load_asf_amc(asf: Path | str, amc: Path | str, fps: float = AMC_FPS) -> Impo
     Each bone becomes a joint at its near end that turns as the bone does; the far ends of the last bones become end
     joints. Raises FileFormatError with one sentence that names file and line.
     """
-    skeleton = _AsfReader(Path(asf)).read()
+    skeleton = _AsfReader(Path(asf), "an ASF file").read()
     values = _AmcReader(Path(amc), skeleton).read()
     return _assemble(skeleton, values, Path(amc).name, fps)
 
@@ -78,15 +88,19 @@ def find_asf(amc: Path, others: list[Path]) -> Path:
 class _LineReader:
     """Lines of a file without comments and blanks, with their numbers for messages."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, what: str) -> None:
         self.path = path
-        lines = read_lines(path)
-        self.total = len(lines)
-        self.rows = [(n, words) for n, line in enumerate(lines) if (words := line.split("#")[0].split())]
+        self.lines = TextLines(path, what)
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Number, counted from 0, and words of each line that has any."""
+        for number, line in enumerate(self.lines):
+            if words := line.split("#")[0].split():
+                yield number, words
 
     def fail(self, line: int, problem: str) -> NoReturn:
         """Raise FileFormatError. `line` counts from 0, the message from 1."""
-        raise FileFormatError(f"{self.path}, line {line + 1}: {problem}")
+        raise FileFormatError(f"{self.path}, line {line + 1}: {shortened(problem)}")
 
     def number(self, word: str, line: int) -> float:
         """Parse `word` as a finite number."""
@@ -94,8 +108,8 @@ class _LineReader:
             value = float(word)
         except ValueError:
             self.fail(line, f"'{word}' is not a number")
-        if not np.isfinite(value):
-            self.fail(line, f"'{word}' is not a number")
+        if not abs(value) <= _FARTHEST:
+            self.fail(line, f"'{word}' is not a number of a believable size")
         return value
 
     def numbers(self, words: list[str], count: int, line: int) -> list[float]:
@@ -109,6 +123,8 @@ class _AsfReader(_LineReader):
     """Reads the sections units, root, bonedata and hierarchy; documentation, limits and skin are skipped."""
 
     def read(self) -> _Skeleton:
+        if self.lines.total > _MOST_LINES:
+            raise FileFormatError(f"{self.path}: not a skeleton, as none has {self.lines.total:,} lines")
         self.skeleton = _Skeleton(
             {_ROOT_NAME: _Bone(_ROOT_NAME, 0)}, meters=_INCH, radians=np.pi / 180, position=np.zeros(3)
         )
@@ -121,14 +137,14 @@ class _AsfReader(_LineReader):
         self.bone: _Bone | None = None
         self.root_axis: tuple[str, list[float]] = ("XYZ", [0.0, 0.0, 0.0])
         seen, handler = set(), None
-        for line, words in self.rows:
+        last = 0
+        for last, words in self.rows():
             if words[0].startswith(":"):
                 section = words[0].lower()
                 seen.add(section)
                 handler = sections.get(section)
             elif handler is not None:
-                handler(line, words)
-        last = self.rows[-1][0] if self.rows else 0
+                handler(last, words)
         for section in (":root", ":bonedata", ":hierarchy"):
             if section not in seen:
                 self.fail(last, f"the file ends without a section {section}")
@@ -176,6 +192,10 @@ class _AsfReader(_LineReader):
         elif key == "name":
             if len(words) < 2:
                 self.fail(line, "a bone without a name")
+            if self.bone.name:
+                self.fail(line, f"the bone {self.bone.name} has two names")
+            if len(self.skeleton.bones) >= _MOST_BONES:
+                self.fail(line, f"more than {_MOST_BONES:,} bones")
             if words[1] in self.skeleton.bones:
                 self.fail(line, f"the bone {words[1]} is there twice")
             self.bone.name = words[1]
@@ -206,6 +226,8 @@ class _AsfReader(_LineReader):
 
     def _degrees_of_freedom(self, words: list[str], line: int) -> tuple[str, ...]:
         out = tuple(w.upper() for w in words)
+        if len(set(out)) < len(out):
+            self.fail(line, "a degree of freedom is there twice")
         for word in out:
             if word not in ("RX", "RY", "RZ", "TX", "TY", "TZ", "L"):
                 self.fail(line, f"'{word}' is no degree of freedom")
@@ -245,30 +267,35 @@ class _AmcReader(_LineReader):
     """Reads frames of `NUMBER`, then one line `BONE VALUES...` for each moving bone."""
 
     def __init__(self, path: Path, skeleton: _Skeleton) -> None:
-        super().__init__(path)
+        super().__init__(path, "an AMC file")
         self.skeleton = skeleton
 
     def read(self) -> dict[str, Array]:
         """Values (T, degrees of freedom) of each moving bone."""
         self.radians = self.skeleton.radians
         moving = {n: len(b.dof) for n, b in self.skeleton.bones.items() if b.dof}
-        values: dict[str, list[list[float]]] = {n: [] for n in moving}
+        values = {n: array("d") for n in moving}
+        counts = dict.fromkeys(moving, 0)
         frames, last = 0, 0
-        for line, words in self.rows:
+        for line, words in self.rows():
             name = words[0]
             if name in moving:
-                row, rows = words[1:], values[name]
+                row = words[1:]
                 if len(row) != moving[name]:
                     self.fail(line, f"{len(row)} values for {name} where the skeleton has {moving[name]}")
-                if len(rows) != frames - 1:
+                if counts[name] != frames - 1:
                     self.fail(line, f"{name} is there twice in a frame" if frames else f"{name} before the first frame")
-                try:
-                    rows.append(list(map(float, row)))
-                except ValueError:
-                    rows.append(self.numbers(row, len(row), line))
+                counts[name] += 1
+                values[name].extend(self._frame_of(row, line))
             elif len(words) == 1 and name.isdigit():
-                self._check_complete(values, frames, last)
+                self._check_complete(counts, frames, last)
                 frames += 1
+                if frames * len(self.skeleton.bones) > MOST_SAMPLES:
+                    self.fail(
+                        line,
+                        f"{frames:,} frames of {len(self.skeleton.bones)} bones are more than the {MOST_SAMPLES:,} "
+                        "samples that are read at once; cut the recording",
+                    )
             elif name.startswith(":"):
                 if name.lower() in (":degrees", ":radians"):
                     self.radians = 1.0 if name.lower() == ":radians" else np.pi / 180
@@ -277,20 +304,27 @@ class _AmcReader(_LineReader):
             last = line
         if frames == 0:
             self.fail(last, "the file holds no frames")
-        self._check_complete(values, frames, last)
-        arrays = {n: np.array(v) for n, v in values.items()}
-        if not all(np.isfinite(a).all() for a in arrays.values()):
-            for line, words in self.rows:
-                if words[0] in moving:
-                    self.numbers(words[1:], moving[words[0]], line)
-        for name, array in arrays.items():
+        if not moving:
+            self.fail(last, "the skeleton has no moving bone")
+        self._check_complete(counts, frames, last)
+        arrays = {n: np.array(v).reshape(frames, moving[n]) for n, v in values.items()}
+        for name, turns in arrays.items():
             turning = [i for i, d in enumerate(self.skeleton.bones[name].dof) if d.startswith("R")]
-            array[:, turning] *= self.radians
+            turns[:, turning] *= self.radians
         return arrays
 
-    def _check_complete(self, values: dict[str, list[list[float]]], frames: int, line: int) -> None:
-        for name, rows in values.items():
-            if len(rows) != frames:
+    def _frame_of(self, row: list[str], line: int) -> list[float]:
+        """The numbers of a bone in a frame; those that are wrong are looked at by themselves."""
+        try:
+            out = list(map(float, row))
+        except ValueError:
+            return self.numbers(row, len(row), line)
+        believable = math.isfinite(sum(out)) and min(out) >= -_FARTHEST and max(out) <= _FARTHEST
+        return out if believable else self.numbers(row, len(row), line)
+
+    def _check_complete(self, counts: dict[str, int], frames: int, line: int) -> None:
+        for name, count in counts.items():
+            if count != frames:
                 self.fail(line, f"the frame ends without the bone {name}")
 
 

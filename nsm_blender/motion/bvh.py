@@ -5,22 +5,34 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from array import array
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
 from ..errors import FileFormatError
-from .imported import ImportedMotion, read_lines
+from ..files import TextLines, shortened
+from .imported import MOST_SAMPLES, ImportedMotion
 from .rotations import Array, from_euler
 
 _NO_NAMES = {"OFFSET", "CHANNELS", "}"}
 _CHANNEL = re.compile(r"([XYZ])(POSITION|ROTATION)", re.IGNORECASE)
-_COUNT = re.compile(r"\s*frames\s*:?\s*(\S+)\s*$", re.IGNORECASE)
-_TIME = re.compile(r"\s*frame\s*time\s*:?\s*(\S+)\s*$", re.IGNORECASE)
+_COUNTED = re.compile(r"[0-9]{1,9}")
+_COUNT = re.compile(r"frames\s*:?\s*(\S+)", re.IGNORECASE)
+_TIME = re.compile(r"frame\s*time\s*:?\s*(\S+)", re.IGNORECASE)
+_MOST_LINES = 100_000
+"""Lines of a skeleton above which the file is refused; one of 1,000 joints has 5,000."""
+_MOST_JOINTS = 5_000
+"""Joints above which the file is refused; a figure with all its fingers and face has 300."""
+_LONGEST_HEADER = 200
+"""Signs of a line of the header at most: the count of the frames or their time."""
+_LONGEST_SKELETON = 5_000_000
+"""Signs of a skeleton above which the file is refused: a thousand for each of the most joints."""
+_FARTHEST = 1e7
+"""Largest number that is believed in a file, in millimeters 10 km and in degrees 28,000 turns."""
 _SLOWEST_FPS = 1.0
 """Lowest frame rate in Hz that is believed."""
 _FASTEST_FPS = 2000.0
@@ -52,8 +64,27 @@ class _Reader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.lines = read_lines(path)
+        self.text = TextLines(path, "a BVH file")
+        self.lines = self._skeleton_lines()
         self.joints: list[_Joint] = []
+
+    def _skeleton_lines(self) -> list[str]:
+        """The lines to the first frame, at most; the frames are read block by block."""
+        lines: list[str] = []
+        signs = 0
+        for line in islice(self.text, _MOST_LINES):
+            lines.append(line)
+            signs += len(line)
+            if signs > _LONGEST_SKELETON:
+                break
+            if _matched(_TIME, line):
+                return lines
+        if len(lines) < self.text.total:
+            raise FileFormatError(
+                f"{self.path}: not a BVH file that can be read, as 'Frame Time' is not among its first "
+                f"{len(lines):,} lines"
+            )
+        return lines
 
     def read(self) -> ImportedMotion:
         motion_line = self._read_hierarchy()
@@ -63,7 +94,7 @@ class _Reader:
 
     def fail(self, line: int, problem: str) -> NoReturn:
         """Raise FileFormatError. `line` counts from 0, the message from 1."""
-        raise FileFormatError(f"{self.path}, line {min(line, len(self.lines) - 1) + 1}: {problem}")
+        raise FileFormatError(f"{self.path}, line {min(line, self.text.total - 1) + 1}: {shortened(problem)}")
 
     # Hierarchy
 
@@ -73,7 +104,7 @@ class _Reader:
         self.at = 0
         word, line = self._next("HIERARCHY")
         if word.upper() != "HIERARCHY":
-            self.fail(line, f"a BVH file begins with HIERARCHY, not with '{word[:40]}'")
+            self.fail(line, f"a BVH file begins with HIERARCHY, not with '{word}'")
         word, line = self._next("ROOT")
         if word.upper() != "ROOT":
             self.fail(line, f"expected ROOT, found '{word}'")
@@ -138,16 +169,18 @@ class _Reader:
             name = f"{self.joints[parent].name} end"
         elif not name:
             self.fail(line, "a joint without a name")
+        if len(self.joints) >= _MOST_JOINTS:
+            self.fail(line, f"more than {_MOST_JOINTS:,} joints")
         self.joints.append(_Joint(name, parent, line, is_end))
         return len(self.joints) - 1
 
     def _read_channels(self, joint: _Joint, line: int) -> None:
         word, _ = self._next("the number of channels")
-        if not word.isdigit():
+        if not _COUNTED.fullmatch(word):
             self.fail(line, f"'{word}' is no number of channels")
         if joint.channels:
             self.fail(line, f"joint {joint.name} has CHANNELS twice")
-        for _ in range(int(word)):
+        for _ in range(min(int(word), len(self.tokens))):
             name, at = self._next("a channel")
             match = _CHANNEL.fullmatch(name)
             if match is None:
@@ -169,9 +202,15 @@ class _Reader:
     def _read_header(self, motion_line: int) -> tuple[int, float, int]:
         """Read the number of frames, the seconds per frame and the first line of data."""
         line, match = self._header_line(motion_line + 1, _COUNT, "'Frames: N'")
-        if not match.isdigit() or int(match) == 0:
+        if not _COUNTED.fullmatch(match) or int(match) == 0:
             self.fail(line, f"'{match}' is no number of frames")
         count = int(match)
+        if count * len(self.joints) > MOST_SAMPLES:
+            self.fail(
+                line,
+                f"{count:,} frames of {len(self.joints)} joints are more than the {MOST_SAMPLES:,} samples that are "
+                "read at once; cut the recording",
+            )
         line, text = self._header_line(line + 1, _TIME, "'Frame Time: SECONDS'")
         seconds = _to_float(text)
         if seconds is None or not 1 / _FASTEST_FPS <= seconds <= 1 / _SLOWEST_FPS:
@@ -183,49 +222,73 @@ class _Reader:
             line += 1
         if line >= len(self.lines):
             self.fail(line, f"the file ends where {expected} should follow")
-        match = pattern.match(self.lines[line])
+        match = _matched(pattern, self.lines[line])
         if match is None:
-            self.fail(line, f"expected {expected}, found '{self.lines[line].strip()[:40]}'")
+            self.fail(line, f"expected {expected}, found '{self.lines[line].strip()}'")
         return line, match[1]
 
     def _read_frames(self, first: int, count: int) -> Array:
-        """Read all channel values (count, channels)."""
+        """Read all channel values (count, channels), block by block: a frame a line is the rule; a frame over several
+        lines, or several a line, are accepted."""
         width = sum(len(j.channels) for j in self.joints)
-        numbered = [(first + i, words) for i, line in enumerate(self.lines[first:]) if (words := line.split())]
-        if any("," in line for line in self.lines[first:]):
-            numbered = _without_commas(numbered)
-        self._check_layout(numbered, width, count)
-        try:
-            flat = np.array(list(map(float, chain.from_iterable(words for _, words in numbered))))
-        except ValueError:
-            flat = np.array([np.nan])
-        if not np.isfinite(flat).all():
-            line, word = next((n, w) for n, words in numbered for w in words if _to_float(w) is None)
-            self.fail(line, f"'{word}' is not a number")
+        commas = self.text.holds(b",", first)
+        between = commas and self.text.holds(b".", first)
+        values, sizes, numbers = array("d"), array("q"), array("q")
+        number = first
+        for block in self.text.blocks(first):
+            rows = []
+            for line in block:
+                if between:
+                    line = line.replace(",", " ")
+                elif commas:
+                    line = line.replace(",", ".")
+                if words := line.split():
+                    rows.append(words)
+                    sizes.append(len(words))
+                    numbers.append(number)
+                number += 1
+            try:
+                values.extend(map(float, chain.from_iterable(rows)))
+            except ValueError:
+                self._fail_at_word(rows, numbers)
+            if len(values) > width * count:
+                break
+        self._check_layout(np.array(sizes), np.array(numbers), width, count)
+        flat = np.frombuffer(values, dtype=np.float64)
+        if not (np.abs(flat) <= _FARTHEST).all():  # not so for NaN
+            wrong = int(np.argmin(np.abs(flat) <= _FARTHEST))
+            row = int(np.searchsorted(np.cumsum(sizes), wrong, side="right"))
+            problem = "is not a number" if not math.isfinite(flat[wrong]) else "is beyond all that is measured"
+            self.fail(int(numbers[row]), f"'{flat[wrong]:g}' {problem}")
         return flat.reshape(count, width)
 
-    def _check_layout(self, numbered: Sequence[tuple[int, list[str]]], width: int, count: int) -> None:
-        """Check the values of each line: a frame a line is the rule; a frame over several lines, or several a line, are
-        accepted."""
-        sizes = np.array([len(words) for _, words in numbered], dtype=np.int64)
+    def _fail_at_word(self, rows: list[list[str]], numbers: array[int]) -> NoReturn:
+        """Raise the error for the first word of the rows, which are the last of those counted, that is no number."""
+        for words, line in zip(rows, numbers[-len(rows) :], strict=True):
+            for word in words:
+                if _to_float(word) is None:
+                    self.fail(line, f"'{word}' is not a number")
+        raise AssertionError("all words are numbers")
+
+    def _check_layout(self, sizes: Array, numbers: Array, width: int, count: int) -> None:
+        """Check the numbers of values of the lines that hold any, and the numbers of these lines."""
         ends = np.cumsum(sizes)
         total = int(ends[-1]) if len(ends) else 0
-        regular = bool((sizes == width).all())
-        if not regular:
+        if not bool((sizes == width).all()):
             whole_lines = bool((sizes % width == 0).all())
             whole_frames = bool(np.isin(np.arange(width, total + 1, width), ends).all()) and total % width == 0
             if not (whole_lines or (whole_frames and total == width * count)):
-                line, words = next(row for row in numbered if len(row[1]) != width)
-                cut = " (the file is cut off)" if line == numbered[-1][0] and len(words) < width else ""
-                self.fail(line, f"{len(words)} values where the skeleton has {width} channels{cut}")
+                row = int(np.argmax(sizes != width))
+                cut = " (the file is cut off)" if row == len(sizes) - 1 and sizes[row] < width else ""
+                self.fail(int(numbers[row]), f"{sizes[row]} values where the skeleton has {width} channels{cut}")
         frames = total // width
         if frames < count:
             self.fail(
-                numbered[-1][0] if numbered else len(self.lines), f"the file ends after {frames} of {count} frames"
+                int(numbers[-1]) if len(numbers) else self.text.total, f"the file ends after {frames} of {count} frames"
             )
         if frames > count:
             extra = int(np.searchsorted(ends, width * count + 1))
-            self.fail(numbered[extra][0], f"more than the {count} frames that the file announces")
+            self.fail(int(numbers[extra]), f"more than the {count} frames that the file announces")
 
     # Assembly
 
@@ -278,20 +341,19 @@ def _translation(values: Array, columns: dict[str, int], offset: Array, is_root:
     return out
 
 
+def _matched(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
+    """A line of the header that is all of a pattern."""
+    # Of a long line of blanks, trying all ways to share them out takes minutes.
+    return pattern.fullmatch(line.strip()) if len(line) <= _LONGEST_HEADER else None
+
+
 def _to_float(word: str) -> float | None:
-    """Parse a finite number with a decimal point or comma; None when `word` is none."""
+    """Parse a number of a believable size with a decimal point or comma; None when `word` is none."""
     try:
         value = float(word.replace(",", "."))
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
-
-
-def _without_commas(numbered: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    """Rows with decimal commas, or with commas between the values, rewritten with points and blanks."""
-    if any("." in word for _, words in numbered for word in words):
-        return [(n, " ".join(words).replace(",", " ").split()) for n, words in numbered]
-    return [(n, [word.replace(",", ".") for word in words]) for n, words in numbered]
+    return value if abs(value) <= _FARTHEST else None
 
 
 def _snap(seconds: float, text: str) -> float:

@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import FileFormatError
 from .rotations import Array, make_continuous, slerp
 from .skeleton import Skeleton
+
+MOST_FRAMES = 432_000
+"""Frames of a clip at most: an hour at 120 fps, whose rotations take 150 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +55,24 @@ class Clip:
         """The same motion at `fps`: positions linear, rotations by slerp; last frame at or before the end."""
         if abs(fps - self.fps) < 1e-6 or len(self) < 2:
             return replace(self, fps=fps)
-        count = int(np.floor((len(self) - 1) * fps / self.fps + 1e-6)) + 1
+        count = sampled_frames(len(self), self.fps / fps, self.name)
         return replace(_sample(self, np.arange(count) * self.fps / fps), fps=fps)
 
     def time_warped(self, speed: float) -> Clip:
         """The motion at `speed` times its pace, at the same frame rate."""
-        count = int(np.floor((len(self) - 1) / speed + 1e-6)) + 1
+        count = sampled_frames(len(self), speed, self.name)
         return _sample(self, np.arange(count) * speed)
+
+
+def sampled_frames(frames: int, step: float, name: str) -> int:
+    """Number of samples, every `step` frames, of so many frames. Raises FileFormatError when they are more than any
+    recording has."""
+    count = (frames - 1) / step + 1e-6
+    if not count < MOST_FRAMES:
+        raise FileFormatError(
+            f"{name or 'the motion'}: at this rate it has {count:,.0f} frames; the most are {MOST_FRAMES:,}"
+        )
+    return int(count) + 1
 
 
 def _sample(clip: Clip, times: Array) -> Clip:

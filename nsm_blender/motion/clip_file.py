@@ -9,18 +9,29 @@ hand points to +X; no other file uses these axes.
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..errors import FileFormatError
-from ..files import parse_json, read_json, write_whole
-from .clip import Clip
+from ..files import (
+    ArraySpec,
+    Count,
+    Where,
+    Within,
+    locked,
+    make_folder,
+    parse_json,
+    read_arrays,
+    read_json,
+    record,
+    write_arrays,
+    write_whole,
+)
+from .clip import MOST_FRAMES, Clip
 from .rotations import Array, make_continuous
 from .skeleton import MODEL_SKELETON, Skeleton
 
@@ -31,7 +42,26 @@ CLIPS_FOLDER = "clips"
 INDEX_FORMAT = 1
 """Version of the index's format."""
 
-_KEYS = ("root", "rotations", "offsets", "fps", "meta")
+_MOST_CLIPS = 100_000
+"""Clips of a library at most: forty times CMU's."""
+_LEGS = list(MODEL_SKELETON.indices(["LeftLeg", "LeftFoot", "LeftToe", "RightLeg", "RightFoot", "RightToe"]))
+"""Joints at the ends of a leg's bones, by whose lengths clips are brought to the model skeleton."""
+_SHORTEST_BONE = 1e-3
+"""Meters below which a leg's bone has no length; a toddler's foot has 10 cm."""
+_FARTHEST = 1e5
+"""Meters from the origin at which a clip's root is believed."""
+_FASTEST_FPS = 2000.0
+"""Highest frame rate in Hz that is believed."""
+_ROWS = 1 << 14
+"""Frames that are converted at once, so that no more than these are held as float64."""
+_ARRAYS = {
+    "root": ArraySpec("fiu", ("frames", 3), 3 * MOST_FRAMES),
+    "rotations": ArraySpec("fiu", ("frames", len(MODEL_SKELETON), 4), 4 * len(MODEL_SKELETON) * MOST_FRAMES),
+    "offsets": ArraySpec("fiu", (len(MODEL_SKELETON), 3)),
+    "fps": ArraySpec("fiu", ()),
+    "meta": ArraySpec("U", ()),
+}
+"""Arrays of a clip file."""
 _SCALE = 32767.0
 """Integer that stands for 1 in stored quaternions, the largest of int16."""
 
@@ -72,36 +102,38 @@ def load_clip(path: Path | str) -> Clip:
     frame, float32. Raises FileFormatError, naming the file.
     """
     path = Path(path)
-    arrays = _read_arrays(path)
-    root, rotations, offsets, fps, meta = (arrays[k] for k in _KEYS)
-    joints = len(MODEL_SKELETON)
-    if root.ndim != 2 or root.shape[1] != 3 or len(root) == 0:
+    arrays = read_arrays(path, "a clip file", _ARRAYS)
+    root, rotations, offsets, fps, meta = (arrays[k] for k in _ARRAYS)
+    if not len(root):
         raise FileFormatError(f"{path}: 'root' must be (frames, 3) with at least one frame, it is {root.shape}")
-    if rotations.shape != (len(root), joints, 4):
-        raise FileFormatError(f"{path}: 'rotations' must be ({len(root)}, {joints}, 4), it is {rotations.shape}")
-    if offsets.shape != (joints, 3):
-        raise FileFormatError(f"{path}: 'offsets' must be ({joints}, 3), it is {offsets.shape}")
-    for key in ("root", "rotations", "offsets", "fps"):
-        if arrays[key].dtype.kind not in "fiu" or not np.isfinite(arrays[key]).all():
-            raise FileFormatError(f"{path}: '{key}' holds values that are not finite numbers")
-    if fps.size != 1 or float(fps) <= 0:
-        raise FileFormatError(f"{path}: 'fps' must be one number above zero")
-
-    quaternions = rotations.astype(np.float64)
-    norm = np.linalg.norm(quaternions, axis=-1, keepdims=True)
-    if np.any(norm < 1e-6):
-        frame = int(np.argwhere(norm[..., 0] < 1e-6)[0, 0])
-        raise FileFormatError(f"{path}: a rotation in frame {frame} has length zero")
-    quaternions /= norm
-    quaternions = np.concatenate((quaternions[..., :1], up_y_to_z(quaternions[..., 1:])), axis=-1)
+    if np.abs(root).max() > _FARTHEST or np.abs(offsets).max() > _FARTHEST:
+        raise FileFormatError(f"{path}: 'root' or 'offsets' lead more than {_FARTHEST / 1000:g} km away")
+    if np.linalg.norm(offsets[_LEGS], axis=1).min() < _SHORTEST_BONE:
+        raise FileFormatError(f"{path}: 'offsets' holds a leg's bone without length")
+    if not 0 < float(fps) <= _FASTEST_FPS:
+        raise FileFormatError(f"{path}: 'fps' must be one number above zero, at most {_FASTEST_FPS:g}")
+    quaternions = np.empty(rotations.shape, dtype=np.float32)
+    for start in range(0, len(rotations), _ROWS):
+        quaternions[start : start + _ROWS] = _unit(rotations[start : start + _ROWS], start, path)
     skeleton = Skeleton(MODEL_SKELETON.names, MODEL_SKELETON.parents, up_y_to_z(offsets.astype(np.float64)))
     return Clip(
         skeleton=skeleton,
         root=up_y_to_z(root).astype(np.float32),
-        rotations=make_continuous(quaternions.astype(np.float32)),
+        rotations=make_continuous(quaternions),
         fps=float(fps),
         meta=_read_meta(meta, path),
     )
+
+
+def _unit(stored: Array, start: int, path: Path) -> Array:
+    """Unit quaternions (T, 22, 4) in Blender's frame of stored ones, whose first frame is number `start`."""
+    quaternions = stored.astype(np.float64)
+    norm = np.linalg.norm(quaternions, axis=-1, keepdims=True)
+    if not (norm >= 1e-6).all() or not np.isfinite(norm).all():
+        frame = start + int(np.argwhere(~((norm[..., 0] >= 1e-6) & np.isfinite(norm[..., 0])))[0, 0])
+        raise FileFormatError(f"{path}: a rotation in frame {frame} has length zero")
+    quaternions /= norm
+    return np.concatenate((quaternions[..., :1], up_y_to_z(quaternions[..., 1:])), axis=-1)
 
 
 def save_clip(clip: Clip, path: Path | str) -> None:
@@ -113,21 +145,26 @@ def save_clip(clip: Clip, path: Path | str) -> None:
         raise ValueError("only clips with the model skeleton's joints can be saved")
     rotations = make_continuous(np.asarray(clip.rotations, dtype=np.float64))
     rotations = np.concatenate((rotations[..., :1], up_z_to_y(rotations[..., 1:])), axis=-1)
-    path = Path(path)
-    temporary = path.with_name(path.name + ".part")
-    try:
-        with temporary.open("wb") as f:
-            np.savez_compressed(
-                f,
-                root=up_z_to_y(clip.root).astype(np.float32),
-                rotations=np.rint(rotations * _SCALE).astype(np.int16),
-                offsets=up_z_to_y(clip.skeleton.offsets).astype(np.float32),
-                fps=np.float32(clip.fps),
-                meta=np.array(json.dumps(clip.meta)),
-            )
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    arrays = {
+        "root": up_z_to_y(clip.root).astype(np.float32),
+        "rotations": np.rint(rotations * _SCALE).astype(np.int16),
+        "offsets": up_z_to_y(clip.skeleton.offsets).astype(np.float32),
+        "fps": np.float32(clip.fps),
+        "meta": np.array(json.dumps(clip.meta)),
+    }
+    write_arrays(path, arrays)
+
+
+@dataclass
+class _Entry:
+    """What the index must tell of a clip; it may tell more."""
+
+    name: str
+    fps: Annotated[float, Within(0.001, _FASTEST_FPS)]
+    frames: Annotated[int, Within(1, MOST_FRAMES)]
+    tags: Annotated[list[str], Count(0, 1000)] = field(default_factory=list)
+    subject: str = ""
+    licence: str = ""
 
 
 def load_library(folder: Path | str) -> list[LibraryEntry]:
@@ -137,68 +174,53 @@ def load_library(folder: Path | str) -> list[LibraryEntry]:
     index = _read_index(path)
     entries = []
     for number, entry in enumerate(index["clips"]):
-        try:
-            name = str(entry["name"])
-            if Path(name).name != name:  # a name from outside must not lead out of the folder
-                raise ValueError(name)
-            entries.append(
-                LibraryEntry(
-                    name=name,
-                    path=folder / CLIPS_FOLDER / f"{name}.npz",
-                    fps=float(entry["fps"]),
-                    frames=int(entry["frames"]),
-                    tags=tuple(str(t) for t in entry.get("tags", ())),
-                    subject=str(entry.get("subject", "")),
-                    licence=str(entry.get("licence", "")),
-                    meta=dict(entry),
-                )
+        where = Where(str(path), FileFormatError).at("clips").at(number)
+        told = record(_Entry, entry, where, more=True)
+        if not is_file_name(told.name):
+            where.at("name").refuse(f"is {told.name[:40]!r}, which is no name of a file")
+        clip = folder / CLIPS_FOLDER / f"{told.name}.npz"
+        entries.append(
+            LibraryEntry(
+                told.name, clip, float(told.fps), told.frames, tuple(told.tags), told.subject, told.licence, dict(entry)
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FileFormatError(f"{path}: clip number {number + 1} lacks a valid name, fps or frames") from error
+        )
     return entries
 
 
-def update_library(folder: Path | str, clips: Iterable[Clip]) -> None:
+def is_file_name(name: str) -> bool:
+    """Whether a name from outside is that of a file, which leads out of no folder, on any system."""
+    unfit = set('/\\:*?"<>|') | {chr(number) for number in range(32)}
+    return bool(name.strip(". ")) and not unfit & set(name) and len(name.encode("utf-8", "replace")) < 200
+
+
+def update_library(
+    folder: Path | str, clips: Iterable[Clip], beside: Callable[[Clip, Path], None] | None = None
+) -> None:
     """Save `clips` under FOLDER/clips and put their entries into FOLDER/index.json, replacing entries of the same name.
 
-    Every clip needs a name in its meta. Raises FileFormatError when an existing index is malformed; then nothing is
-    written.
+    Every clip needs a name in its meta. beside: called with each clip and its file, to write what belongs to it. The
+    index is written last, and one process at a time writes into a library. Raises FileFormatError when an existing
+    index is malformed, then nothing is written; and UserError when the folder cannot be written.
     """
     folder = Path(folder)
     path = folder / INDEX_NAME
-    index: dict[str, Any] = _read_index(path) if path.exists() else {"format": INDEX_FORMAT, "clips": []}
-    entries = {str(e.get("name")): e for e in index["clips"]}
-    (folder / CLIPS_FOLDER).mkdir(parents=True, exist_ok=True)
-    for clip in clips:
-        entry = {**clip.meta, "fps": round(clip.fps, 4), "frames": len(clip), "seconds": round(clip.seconds, 2)}
-        save_clip(
-            Clip(clip.skeleton, clip.root, clip.rotations, clip.fps, entry), folder / CLIPS_FOLDER / f"{clip.name}.npz"
-        )
-        entries[clip.name] = entry
-    index |= {"count": len(entries), "clips": list(entries.values())}
-    write_whole(path, json.dumps(index, indent=1, ensure_ascii=False) + "\n")
-
-
-def _read_arrays(path: Path) -> dict[str, Array]:
-    if not path.is_file():
-        raise FileFormatError(f"{path}: there is no such file")
-    try:
-        with np.load(path, allow_pickle=False) as z:
-            missing = [k for k in _KEYS if k not in z.files]
-            if missing:
-                raise FileFormatError(f"{path}: not a clip file, it lacks {', '.join(missing)}")
-            return {k: z[k] for k in _KEYS}
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        EOFError,
-        NotImplementedError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        raise FileFormatError(f"{path}: cannot be read as a clip file ({error})") from error
+    if path.exists():
+        _read_index(path)
+    make_folder(folder / CLIPS_FOLDER)
+    with locked(folder):
+        index: dict[str, Any] = _read_index(path) if path.exists() else {"format": INDEX_FORMAT, "clips": []}
+        entries = {str(e.get("name")): e for e in index["clips"]}
+        for clip in clips:
+            if not is_file_name(clip.name):
+                raise FileFormatError(f"'{clip.name[:40]}' is no name for a clip's file; rename the source")
+            entry = {**clip.meta, "fps": round(clip.fps, 4), "frames": len(clip), "seconds": round(clip.seconds, 2)}
+            place = folder / CLIPS_FOLDER / f"{clip.name}.npz"
+            save_clip(Clip(clip.skeleton, clip.root, clip.rotations, clip.fps, entry), place)
+            if beside is not None:
+                beside(clip, place)
+            entries[clip.name] = entry
+        index |= {"count": len(entries), "clips": list(entries.values())}
+        write_whole(path, json.dumps(index, indent=1, ensure_ascii=False) + "\n")
 
 
 def _read_meta(meta: Array, path: Path) -> dict[str, Any]:
@@ -207,6 +229,7 @@ def _read_meta(meta: Array, path: Path) -> dict[str, Any]:
 
 def _read_index(path: Path) -> dict[str, Any]:
     index = read_json(path, dict, f"the {INDEX_NAME} of a clip library")
-    if not isinstance(index.get("clips"), list) or not all(isinstance(entry, dict) for entry in index["clips"]):
+    clips = index.get("clips")
+    if not isinstance(clips, list) or len(clips) > _MOST_CLIPS or not all(isinstance(entry, dict) for entry in clips):
         raise FileFormatError(f"{path}: must be an object with a list 'clips' of objects")
     return index

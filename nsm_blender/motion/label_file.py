@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..errors import FileFormatError
-from ..files import read_json
+from ..files import Where, Within, read_json, record, shown, write_whole
 from .clip import Clip
 from .filters import runs
 from .gait import GAITS
@@ -46,7 +46,7 @@ def save_labels(labels: Labels, clip: Clip, path: Path | str, more: Mapping[str,
         **(more or {}),
     }
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in document.items()]
-    Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    write_whole(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def load_labels(path: Path | str, clip: Clip) -> Labels:
@@ -57,12 +57,12 @@ def load_labels(path: Path | str, clip: Clip) -> Labels:
     path = Path(path)
     document = read_document(path)
     if document.get("frames") != len(clip):
-        raise FileFormatError(f"{path}: labels of {document.get('frames')} frames, but the clip has {len(clip)}")
+        raise FileFormatError(f"{path}: labels of {shown(document.get('frames'))} frames, but the clip has {len(clip)}")
     contacts = flags(document, "contacts", CONTACT_JOINTS, len(clip), path)
     gait = np.full(len(clip), -1)
     for first, last, name in checked_stretches(document.get("gaits"), 3, "gaits", len(clip), path):
         if name not in GAITS:
-            raise FileFormatError(f"{path}: '{name}' is no gait; there are {', '.join(GAITS)}")
+            raise FileFormatError(f"{path}: {shown(name)} is no gait; there are {', '.join(GAITS)}")
         gait[first : last + 1] = GAITS.index(name)
     if np.any(gait < 0):
         raise FileFormatError(f"{path}: frame {int(np.argmax(gait < 0))} has no gait")
@@ -104,19 +104,25 @@ def checked_stretches(value: object, size: int, what: str, frames: int, path: Pa
         fits = isinstance(stretch, list) and len(stretch) == size and all(type(f) is int for f in stretch[:2])
         if not fits or not before < stretch[0] <= stretch[1] < frames:
             raise FileFormatError(
-                f"{path}: {what}: {json.dumps(stretch)} is no stretch [first, last] of the frames "
+                f"{path}: {what}: {json.dumps(stretch)[:40]} is no stretch [first, last] of the frames "
                 f"{before + 1} to {frames - 1}"
             )
         before = stretch[1]
     return value
 
 
+@dataclass
+class _Phase:
+    """The phase of a label file: radians, rising."""
+
+    phase: Annotated[list[float], Within(-1e7, 1e7, "radians")]
+
+
 def _phase(value: object, frames: int, path: Path) -> Array:
     if not isinstance(value, list) or len(value) != frames:
         raise FileFormatError(f"{path}: 'phase' must be a list of {frames} numbers")
-    if not all(type(p) in (int, float) for p in value) or not np.isfinite(value).all():
-        raise FileFormatError(f"{path}: 'phase' holds something that is no finite number")
-    phase = np.array(value, dtype=np.float64)
+    told = record(_Phase, {"phase": value}, Where(str(path)))
+    phase = np.array(told.phase, dtype=np.float64)
     back = np.flatnonzero(np.diff(phase) < -1e-3)
     if len(back):
         raise FileFormatError(f"{path}: the phase runs backward after frame {int(back[0])}")

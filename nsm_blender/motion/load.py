@@ -6,7 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from ..errors import FileFormatError
+from ..files import is_file
 from .asf_amc import AMC_FPS, find_asf, load_asf_amc
 from .bvh import load_bvh
 from .canonical import to_canonical
@@ -37,7 +40,7 @@ def load_motion(path: Path | str, options: ImportOptions = DEFAULTS) -> Clip:
     Raises FileFormatError or RigError with one sentence.
     """
     path = Path(path)
-    if not path.is_file():
+    if not is_file(path):
         raise FileFormatError(f"{path}: there is no such file")
     kind = path.suffix.lower()
     if kind == ".npz":
@@ -49,4 +52,6 @@ def load_motion(path: Path | str, options: ImportOptions = DEFAULTS) -> Clip:
         clip = to_canonical(load_asf_amc(asf, path, options.amc_fps), options.up, options.scale)
     else:
         raise FileFormatError(f"{path}: motion is read from .bvh, .amc with .asf, and .npz files")
+    if not (np.isfinite(clip.root).all() and np.isfinite(clip.rotations).all()):
+        raise FileFormatError(f"{path}: its numbers make no figure that can be posed")
     return replace(clip, meta={**clip.meta, "name": path.stem})

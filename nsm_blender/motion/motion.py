@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,22 +11,35 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileFormatError
+from ..files import ArraySpec, parse_json, read_arrays, write_arrays
+from .clip import sampled_frames
 from .rotations import Array, conjugate, make_continuous, rotate, slerp, wrap_angle
 
-_KEYS = (
-    "names",
-    "parents",
-    "positions",
-    "rotations",
-    "root",
-    "contacts",
-    "contact_names",
-    "phase",
-    "actions",
-    "action_names",
-    "fps",
-    "meta",
-)
+_MOST_JOINTS = 1_000
+"""Joints of a motion at most; a rig with its fingers and face has 300."""
+_MOST_NAMES = 1_000
+"""Contacts or actions of a motion at most; ours has a dozen."""
+_FARTHEST = 1e5
+"""Meters from the origin at which a joint is believed."""
+_FASTEST_FPS = 2000.0
+"""Highest frame rate in Hz that is believed."""
+_LEAST_NORM = 0.5
+"""Length below which a quaternion is taken for damage; rotations have 1."""
+_ARRAYS = {
+    "names": ArraySpec("U", ("joints",), _MOST_JOINTS),
+    "parents": ArraySpec("iu", ("joints",), _MOST_JOINTS),
+    "positions": ArraySpec("f", ("frames", "joints", 3)),
+    "rotations": ArraySpec("f", ("frames", "joints", 4)),
+    "root": ArraySpec("f", ("frames", 4)),
+    "contacts": ArraySpec("f", ("frames", "contacts")),
+    "contact_names": ArraySpec("U", ("contacts",), _MOST_NAMES),
+    "phase": ArraySpec("f", ("frames",)),
+    "actions": ArraySpec("f", ("frames", "actions")),
+    "action_names": ArraySpec("U", ("actions",), _MOST_NAMES),
+    "fps": ArraySpec("fiu", ()),
+    "meta": ArraySpec("U", ()),
+}
+"""Arrays of a motion file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,51 +69,52 @@ class Motion:
         return len(self.positions)
 
     def save(self, path: Path | str) -> None:
-        """Write the motion as an .npz file that needs no pickle to read."""
-        with Path(path).open("wb") as f:
-            np.savez_compressed(
-                f,
-                names=np.array(self.names),
-                parents=np.array(self.parents, dtype=np.int32),
-                positions=self.positions.astype(np.float32),
-                rotations=self.rotations.astype(np.float32),
-                root=self.root.astype(np.float32),
-                contacts=self.contacts.astype(np.float32),
-                contact_names=np.array(self.contact_names),
-                phase=self.phase.astype(np.float32),
-                actions=self.actions.astype(np.float32),
-                action_names=np.array(self.action_names),
-                fps=np.float32(self.fps),
-                meta=np.array(json.dumps(self.meta)),
-            )
+        """Write the motion as an .npz file that needs no pickle to read. Raises UserError, with nothing written."""
+        arrays = {
+            "names": np.array(self.names, dtype=np.str_),
+            "parents": np.array(self.parents, dtype=np.int32),
+            "positions": self.positions.astype(np.float32),
+            "rotations": self.rotations.astype(np.float32),
+            "root": self.root.astype(np.float32),
+            "contacts": self.contacts.astype(np.float32),
+            "contact_names": np.array(self.contact_names, dtype=np.str_),
+            "phase": self.phase.astype(np.float32),
+            "actions": self.actions.astype(np.float32),
+            "action_names": np.array(self.action_names, dtype=np.str_),
+            "fps": np.float32(self.fps),
+            "meta": np.array(json.dumps(self.meta)),
+        }
+        write_arrays(path, arrays)
 
     @staticmethod
     def load(path: Path | str) -> Motion:
         """Read a motion written by `save`. Raises FileFormatError."""
-        try:
-            with Path(path).open("rb") as f:
-                if not zipfile.is_zipfile(f):
-                    raise ValueError("it is not an .npz file")
-            with np.load(path, allow_pickle=False) as z:
-                missing = [k for k in _KEYS if k not in z.files]
-                if missing:
-                    raise FileFormatError(f"{path}: not a motion file, it lacks {', '.join(missing)}")
-                return Motion(
-                    names=tuple(str(n) for n in z["names"]),
-                    parents=tuple(int(p) for p in z["parents"]),
-                    positions=z["positions"],
-                    rotations=z["rotations"],
-                    root=z["root"],
-                    contacts=z["contacts"],
-                    contact_names=tuple(str(n) for n in z["contact_names"]),
-                    phase=z["phase"],
-                    actions=z["actions"],
-                    action_names=tuple(str(n) for n in z["action_names"]),
-                    fps=float(z["fps"]),
-                    meta=json.loads(str(z["meta"])),
-                )
-        except (OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-            raise FileFormatError(f"{path}: cannot be read as a motion file ({error})") from error
+        z = read_arrays(path, "a motion file", _ARRAYS)
+        parents = tuple(int(p) for p in z["parents"])
+        if not len(z["positions"]) or not parents:
+            raise FileFormatError(f"{path}: not a motion file, it has no frames or no joints")
+        if any(not -1 <= parent < joint for joint, parent in enumerate(parents)):
+            raise FileFormatError(f"{path}: 'parents' must name joints that come before their children")
+        if max(np.abs(z["positions"]).max(), np.abs(z["root"]).max()) > _FARTHEST:
+            raise FileFormatError(f"{path}: 'positions' or 'root' lead more than {_FARTHEST / 1000:g} km away")
+        if not (np.linalg.norm(z["rotations"], axis=-1) > _LEAST_NORM).all():
+            raise FileFormatError(f"{path}: 'rotations' holds a quaternion that is no rotation")
+        if not 0 < float(z["fps"]) <= _FASTEST_FPS:
+            raise FileFormatError(f"{path}: 'fps' must be one number above zero, at most {_FASTEST_FPS:g}")
+        return Motion(
+            names=tuple(str(n) for n in z["names"]),
+            parents=parents,
+            positions=z["positions"],
+            rotations=z["rotations"],
+            root=z["root"],
+            contacts=z["contacts"],
+            contact_names=tuple(str(n) for n in z["contact_names"]),
+            phase=z["phase"],
+            actions=z["actions"],
+            action_names=tuple(str(n) for n in z["action_names"]),
+            fps=float(z["fps"]),
+            meta=parse_json(str(z["meta"]), dict, "a description of a motion", f"{path}, 'meta'"),
+        )
 
     def _bones(self) -> Array:
         """Place (T, J, 3) of each joint relative to its parent, in the parent's frame; zero for a root."""
@@ -116,7 +128,7 @@ class Motion:
         Contacts take the nearer frame.
         """
         if count is None:
-            count = int(np.floor((len(self) - 1) * fps / self.fps + 1e-6)) + 1
+            count = sampled_frames(len(self), self.fps / fps, str(self.meta.get("name", "")))
         return replace(self.sampled(np.arange(count) * (self.fps / fps)), fps=fps)
 
     def sampled(self, times: Array) -> Motion:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import RigError
-from ..files import parse_json, read_text
+from ..files import parse_json, read_text, write_whole
 from ..motion.skeleton import MODEL_SKELETON
 from .geometry_mapping import by_geometry
 from .joints import RigInfo
@@ -171,11 +171,8 @@ class Mapping:
         return _in_order({joint: _match(joint, entry, source) for joint, entry in joints.items()})
 
     def save(self, path: Path | str) -> None:
-        """Write the mapping as a JSON file. Raises RigError when it cannot be written."""
-        try:
-            Path(path).write_text(self.to_text() + "\n", encoding="utf-8")
-        except OSError as error:
-            raise RigError(f"{path}: cannot be written ({error.strerror}).") from error
+        """Write the mapping as a JSON file. Raises UserError when it cannot be written."""
+        write_whole(path, self.to_text() + "\n")
 
     @staticmethod
     def load(path: Path | str) -> Mapping:

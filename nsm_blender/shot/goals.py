@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from ..files import Count, Sizes, Within
 from ..geometry.body import BODY
+from .limits import FARTHEST_PLACE, LONGEST_SHOT, MOST_FRAMES, Angle, PerFrame, Place
 
 ACTIONS = ("idle", "walk", "run", "sit", "open", "pick_up", "put_down", "climb")
 """What an action key may ask for. The order is stored in files and keyframes: append only."""
@@ -15,6 +18,14 @@ LOCOMOTION = ("idle", "walk", "run")
 
 SLIM = 0.7
 """Share of the body's radius that it needs to either side where it goes sideways."""
+
+Move = Annotated[list[float], Sizes(4), Within(-FARTHEST_PLACE, FARTHEST_PLACE)]
+"""World x, y, z in meters and facing angle in radians."""
+_MOST_CORNERS = 100_000
+"""Points of a route or path at most: one every 11 cm of the longest."""
+
+Corners = Annotated[list[Place], Count(0, _MOST_CORNERS)]
+"""Points of a route or path."""
 
 
 @dataclass
@@ -28,10 +39,10 @@ class Goal:
     """
 
     name: str
-    place: list[float]
-    facing: float | None = None
+    place: Place
+    facing: Angle | None = None
     collider: str = ""
-    moves: list[list[float]] = field(default_factory=list)
+    moves: Annotated[list[Move], PerFrame] = field(default_factory=list)
     by_place: bool = False
 
     def at(self, frame: float) -> Goal:
@@ -57,13 +68,13 @@ class ActionKey:
 
     action: str
     goal: str = ""
-    start: int | None = None
-    hold: float = 0.0
+    start: Annotated[int, Within(-MOST_FRAMES, MOST_FRAMES, "frames")] | None = None
+    hold: Annotated[float, Within(-LONGEST_SHOT, LONGEST_SHOT, "s")] = 0.0
     gait: str = "walk"
     speed: float | None = None
-    facing: float | None = None
+    facing: Angle | None = None
     lean: bool = True
-    route: list[list[float]] = field(default_factory=list)
+    route: Corners = field(default_factory=list)
 
 
 @dataclass
@@ -71,8 +82,8 @@ class RouteOptions:
     """How routes are found. radius, height: meters of the body. crouch: low beams may be gone under, crouching.
     sideways: gaps that are narrower than the body is wide may be gone through sideways."""
 
-    radius: float = BODY.radius
-    height: float = BODY.height
+    radius: Annotated[float, Within(-10, 10, "m")] = BODY.radius
+    height: Annotated[float, Within(-10, 10, "m")] = BODY.height
     crouch: bool = True
     sideways: bool = True
 

@@ -5,18 +5,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..errors import ShotError
-from ..files import parse_json, read_text
-from ..geometry.colliders import Collider
+from ..files import Sizes, Where, Within, parse_json, read_text, record, write_whole
+from ..geometry.colliders import MOST_CUBOIDS, Collider
 from ..geometry.roles import ROLES
 from ..motion.rotations import Array
-from .goals import ACTIONS, ActionKey, Goal, RouteOptions
+from .goals import ACTIONS, ActionKey, Corners, Goal, Move, RouteOptions
+from .limits import (
+    FARTHEST_GOAL,
+    FARTHEST_START,
+    LONGEST_PATH,
+    LONGEST_SHOT,
+    MOST_FRAMES,
+    MOST_POSES,
+    Angle,
+    Distinct,
+    PerFrame,
+)
 
 BAKEABLE_GAITS = ("stand", "walk", "jog", "crouch")
 """Gaits that the shipped weights were trained on."""
@@ -45,10 +58,10 @@ class PathFollow:
     closed: the curve returns to its start and may be walked round again.
     """
 
-    points: list[list[float]]
-    speeds: list[float]
-    gaits: list[str]
-    facing_offsets: list[float]
+    points: Corners
+    speeds: Annotated[list[float], PerFrame]
+    gaits: Annotated[list[str], PerFrame]
+    facing_offsets: Annotated[list[Angle], PerFrame]
     speed_factors: list[float] = field(default_factory=list)
     closed: bool = False
 
@@ -61,9 +74,9 @@ class VelocityFollow:
     (radians, 0 faces -Y). gaits: F names out of BAKEABLE_GAITS. One entry per scene frame each.
     """
 
-    velocities: list[list[float]]
-    facings: list[float]
-    gaits: list[str]
+    velocities: Annotated[list[Annotated[list[float], Sizes(2)]], PerFrame]
+    facings: Annotated[list[Angle], PerFrame]
+    gaits: Annotated[list[str], PerFrame]
 
 
 @dataclass
@@ -80,17 +93,17 @@ class Shot:
 
     name: str
     fps: float
-    frames: int
+    frames: Annotated[int, Within(-1e9, 1e9)]
     path: PathFollow | None = None
     velocity: VelocityFollow | None = None
-    start: list[float] | None = None
-    bias_velocity: float = 2.0
-    bias_direction: float = 5.0
-    seed: int = 0
+    start: Move | None = None
+    bias_velocity: Annotated[float, Within(-1000, 1000)] = 2.0
+    bias_direction: Annotated[float, Within(-1000, 1000)] = 5.0
+    seed: Annotated[int, Within(0, 2**63 - 1)] = 0
     version: int = SHOT_VERSION
-    keys: list[ActionKey] = field(default_factory=list)
-    goals: list[Goal] = field(default_factory=list)
-    colliders: list[Collider] = field(default_factory=list)
+    keys: Annotated[list[ActionKey], Distinct] = field(default_factory=list)
+    goals: Annotated[list[Goal], Distinct] = field(default_factory=list)
+    colliders: Annotated[list[Collider], Distinct] = field(default_factory=list)
     route_options: RouteOptions = field(default_factory=RouteOptions)
 
     def validate(self) -> None:
@@ -99,12 +112,12 @@ class Shot:
             raise ShotError(
                 f"The shot was saved as version {self.version}; this extension reads versions up to {SHOT_VERSION}."
             )
-        if not isinstance(self.frames, int) or not isinstance(self.fps, int | float):
-            raise ShotError("The number of frames or the frame rate of the shot is not a number.")
+        record(Shot, self, Where("The shot", ShotError))
         if self.frames < 2:
             raise ShotError("The shot has fewer than 2 frames; move the end of the frame range back.")
         if not 1 <= self.fps <= 240:
             raise ShotError(f"The frame rate {self.fps:g} is not between 1 and 240.")
+        self._validate_length()
         if (self.path is not None) + (self.velocity is not None) + bool(self.keys) != 1:
             raise ShotError(
                 "The shot needs either a path or velocity commands or action keys; choose a curve to walk along, "
@@ -113,9 +126,7 @@ class Shot:
         for values, name in self._per_frame():
             if len(values) != self.frames:
                 raise ShotError(f"The shot has {self.frames} frames but {len(values)} {name}.")
-        if self.start is not None and _numbers(self.start, "start").shape != (4,):
-            raise ShotError("The start is not a place x, y, z and a facing angle.")
-        if _numbers([self.bias_velocity, self.bias_direction], "biases").min() < 0:
+        if min(self.bias_velocity, self.bias_direction) < 0:
             raise ShotError("A bias of the trajectory is below 0.")
         self._validate_surroundings()
         if self.path is not None:
@@ -123,9 +134,19 @@ class Shot:
             self._validate_path(self.path)
         if self.velocity is not None:
             _check_gaits(self.velocity.gaits, BAKEABLE_GAITS)
-            self._validate_velocity(self.velocity)
+            _check_speed(float(np.linalg.norm(self.velocity.velocities, axis=1).max()))
+        names = {goal.name for goal in self.goals}
         for number, key in enumerate(self.keys, start=1):
-            self._validate_key(key, f"Action key {number}")
+            self._validate_key(key, f"Action key {number}", names)
+        self._validate_distances()
+
+    def _validate_length(self) -> None:
+        seconds = self.frames / self.fps
+        if seconds > LONGEST_SHOT or self.frames > MOST_FRAMES:
+            raise ShotError(
+                f"The shot is {seconds:,.0f} s long, {self.frames:,} frames; {LONGEST_SHOT:,.0f} s and {MOST_FRAMES:,} "
+                "frames are the most that is baked at once. Cut it into shorter ones."
+            )
 
     def _per_frame(self) -> list[tuple[list[Any], str]]:
         if self.path is not None:
@@ -142,76 +163,79 @@ class Shot:
             (self.velocity.facings, "facings"),
         ]
 
-    @staticmethod
-    def _validate_path(path: PathFollow) -> None:
-        points = _numbers(path.points, "points of the path")
-        if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:
+    def _validate_path(self, path: PathFollow) -> None:
+        points = np.asarray(path.points, dtype=float)
+        if len(points) < 2:
             raise ShotError("The path has fewer than two points; draw a longer curve.")
-        length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+        length = _check_length(points, "path")
         if length < 0.1:
             raise ShotError(f"The path is {length * 100:.0f} cm long; draw one of 10 cm or more.")
+        if self.start is not None and (away := _distance(self.start[:2], points[:, :2])) > FARTHEST_START:
+            raise ShotError(
+                f"The start is {away:.1f} m from the path; {FARTHEST_START:g} m are the most. Move the character or "
+                "the path."
+            )
         if path.speed_factors and len(path.speed_factors) != len(points):
             raise ShotError(f"The path has {len(points)} points but {len(path.speed_factors)} speed factors.")
-        if path.speed_factors and _numbers(path.speed_factors, "speed factors").min() < 0:
+        if min(path.speed_factors, default=0.0) < 0:
             raise ShotError("A speed factor along the path is negative; use the facing to walk backward.")
-        speeds = _numbers(path.speeds, "speeds")
-        if speeds.min() < 0:
+        if min(path.speeds) < 0:
             raise ShotError("A speed along the path is negative; use the facing to walk backward.")
-        _check_speed(float(speeds.max()))
-        _numbers(path.facing_offsets, "facing offsets")
+        _check_speed(max(path.speeds))
 
-    @staticmethod
-    def _validate_velocity(velocity: VelocityFollow) -> None:
-        velocities = _numbers(velocity.velocities, "velocities")
-        if velocities.shape != (len(velocity.gaits), 2):
-            raise ShotError("A velocity is not a pair x, y.")
-        _check_speed(float(np.linalg.norm(velocities, axis=1).max()))
-        _numbers(velocity.facings, "facings")
+    def _validate_distances(self) -> None:
+        """Goals are near enough to the start, or to the first of them, for a route to be found."""
+        places = [goal.place for goal in self.goals if any(key.goal == goal.name for key in self.keys)]
+        if self.start is not None:
+            places = [self.start[:3], *places]
+        for place in places[1:]:
+            away = float(np.linalg.norm(np.subtract(place, places[0])))
+            if away > FARTHEST_GOAL:
+                raise ShotError(
+                    f"A goal is {away:,.0f} m away; routes are found up to {FARTHEST_GOAL:g} m. Move it nearer, or "
+                    "draw a path."
+                )
 
     def _validate_surroundings(self) -> None:
         """Goals, colliders and the body's size are valid."""
         for things, kind in ((self.goals, "goals"), (self.colliders, "colliders")):
-            names = [thing.name for thing in things]
-            twice = sorted({name for name in names if names.count(name) > 1})
+            twice = sorted(name for name, count in Counter(thing.name for thing in things).items() if count > 1)
             if twice:
                 raise ShotError(f"Two {kind} of the shot have the name '{twice[0]}'; rename one.")
+        names = {collider.name for collider in self.colliders}
         for goal in self.goals:
-            if _numbers(goal.place, f"coordinates of the goal '{goal.name}'").shape != (3,):
-                raise ShotError(f"The goal '{goal.name}' is not a place x, y, z.")
-            _check_angle(goal.facing, f"facing of the goal '{goal.name}'")
-            if goal.moves and _numbers(goal.moves, f"moves of the goal '{goal.name}'").shape[1:] != (4,):
-                raise ShotError(f"The moves of the goal '{goal.name}' are not x, y, z and facing at each frame.")
-            if goal.collider and goal.collider not in (collider.name for collider in self.colliders):
+            if goal.collider and goal.collider not in names:
                 raise ShotError(
                     f"The goal '{goal.name}' is on '{goal.collider}', which is not a collider of the shot; "
                     "make it one, or free the goal."
                 )
         for collider in self.colliders:
             _check_collider(collider)
-        size = _numbers([self.route_options.radius, self.route_options.height], "radius and height of the body")
-        if size.min() <= 0:
+        _check_amount(self.colliders)
+        if min(self.route_options.radius, self.route_options.height) <= 0:
             raise ShotError("The radius or the height of the body is not above 0.")
 
-    def _validate_key(self, key: ActionKey, which: str) -> None:
+    def _validate_key(self, key: ActionKey, which: str, goals: set[str]) -> None:
         """What a key says can be understood; whether it can be done, `validation.check` says."""
         if key.action not in ACTIONS:
             raise ShotError(f"{which}: '{key.action}' is not an action; choose one of {', '.join(ACTIONS)}.")
         if not key.goal and key.action != "idle":
             raise ShotError(f"{which} ({key.action}) has no goal; choose one.")
-        if key.goal and key.goal not in (goal.name for goal in self.goals):
+        if key.goal and key.goal not in goals:
             raise ShotError(f"{which} ({key.action}): there is no goal '{key.goal}' in the shot.")
         _check_gaits([key.gait], WAY_GAITS)
-        if key.start is not None and (not isinstance(key.start, int) or key.start < 0):
+        if key.start is not None and key.start < 0:
             raise ShotError(f"{which} ({key.action}) starts before the first frame of the shot.")
-        if _numbers([key.hold], "seconds that an action key is held").min() < 0:
+        if key.hold < 0:
             raise ShotError(f"{which} ({key.action}) is held for less than no time.")
         if key.speed is not None:
-            if _numbers([key.speed], "speeds of the action keys").min() <= 0:
+            if key.speed <= 0:
                 raise ShotError(f"{which} ({key.action}) asks for a speed that is not above 0.")
             _check_speed(key.speed)
-        _check_angle(key.facing, "facing of an action key")
-        if key.route and (_numbers(key.route, "points of a route").shape != (len(key.route), 3) or len(key.route) < 2):
+        if len(key.route) == 1:
             raise ShotError(f"{which} ({key.action}): its route is not two or more places x, y, z.")
+        if key.route:
+            _check_length(np.asarray(key.route, dtype=float), "route")
 
     def to_json(self) -> str:
         """The shot as JSON text; `from_json` gives an equal shot, to the bit."""
@@ -221,34 +245,25 @@ class Shot:
     def from_json(text: str, source: str = "shot") -> Shot:
         """Read a shot from JSON text, of this version or an earlier one. Raises ShotError naming `source`."""
         data = parse_json(text, dict, "a shot", source, ShotError)
-        try:
-            path, velocity = data.pop("path", None), data.pop("velocity", None)
-            if data.get("version") == 1:
-                data["version"] = SHOT_VERSION
-            return Shot(
-                **data
-                | {
-                    "keys": [ActionKey(**key) for key in data.get("keys", [])],
-                    "goals": [Goal(**goal) for goal in data.get("goals", [])],
-                    "colliders": [Collider.from_data(collider) for collider in data.get("colliders", [])],
-                    "route_options": RouteOptions(**data.get("route_options", {})),
-                },
-                path=PathFollow(**path) if path else None,
-                velocity=VelocityFollow(**velocity) if velocity else None,
-            )
-        except KeyError as error:
-            raise ShotError(f"{source}: not a shot (a collider without {error})") from error
-        except (TypeError, AttributeError, ValueError) as error:
-            raise ShotError(f"{source}: not a shot ({error})") from error
+        where = Where(source, ShotError)
+        version = data.get("version", SHOT_VERSION)
+        if version not in (1, SHOT_VERSION) or isinstance(version, bool):
+            where.at("version").refuse(f"is {version!r:.20}; this extension reads versions up to {SHOT_VERSION}")
+        return record(Shot, data | {"version": SHOT_VERSION}, where)
 
     def save(self, path: Path | str) -> None:
-        """Write the shot as JSON."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        """Write the shot as JSON. Raises UserError."""
+        write_whole(path, self.to_json())
 
     @staticmethod
     def load(path: Path | str) -> Shot:
-        """Read a shot file. Raises ShotError."""
-        return Shot.from_json(read_text(path, "a shot", ShotError), str(path))
+        """Read a shot file of a shot that can be baked. Raises ShotError that names the file."""
+        shot = Shot.from_json(read_text(path, "a shot", ShotError), str(path))
+        try:
+            shot.validate()
+        except ShotError as error:
+            raise ShotError(f"{path}: {error}") from error
+        return shot
 
     def hash(self) -> str:
         """Short hash of everything that determines the bake."""
@@ -292,11 +307,6 @@ def _check_gaits(gaits: list[str], known: tuple[str, ...]) -> None:
         raise ShotError(f"The gait '{unknown[0]}' is not one of {', '.join(known)}.")
 
 
-def _check_angle(angle: float | None, name: str) -> None:
-    if angle is not None and _numbers(angle, name).shape != ():
-        raise ShotError(f"The {name} is not an angle.")
-
-
 def _check_collider(collider: Collider) -> None:
     if collider.role not in ROLES:
         raise ShotError(f"The collider '{collider.name}' has an unknown role '{collider.role}'.")
@@ -308,6 +318,33 @@ def _check_collider(collider: Collider) -> None:
         raise ShotError(f"The collider '{collider.name}' has a cuboid of less than no size; refresh it.")
     if not len(poses) or np.abs(_numbers(poses, f"places of '{collider.name}'")[:, 3:]).sum(1).min() == 0:
         raise ShotError(f"The collider '{collider.name}' is nowhere; refresh it.")
+
+
+def _check_amount(colliders: Sequence[Collider]) -> None:
+    """All colliders together can be held in memory."""
+    if sum(len(collider.cuboids.centre) for collider in colliders) > MOST_CUBOIDS:
+        raise ShotError(f"The colliders have more than {MOST_CUBOIDS:,} cuboids; wrap them more coarsely.")
+    moving = [len(collider.poses) for collider in colliders if len(collider.poses) > 1]
+    if len(moving) * max(moving, default=0) > MOST_POSES:
+        raise ShotError(
+            f"{len(moving)} colliders move over {max(moving):,} frames; cut the shot into shorter ones, or let fewer "
+            "things move."
+        )
+
+
+def _check_length(points: Array, what: str) -> float:
+    """The length in meters of a polyline (N, 3). Raises ShotError when it is beyond all that can be walked."""
+    length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+    if length > LONGEST_PATH:
+        raise ShotError(f"The {what} is {length / 1000:,.1f} km long; {LONGEST_PATH / 1000:g} km are the most.")
+    return length
+
+
+def _distance(place: Sequence[float], points: Array) -> float:
+    """Meters from a place (2,) to the polyline through points (N, 2)."""
+    along, off = np.diff(points, axis=0), np.asarray(place) - points[:-1]
+    share = np.clip((along * off).sum(1) / np.maximum((along**2).sum(1), 1e-12), 0, 1)
+    return float(np.linalg.norm(off - share[:, None] * along, axis=1).min())
 
 
 def _check_speed(fastest: float) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from ..errors import UserError
-from ..files import read_json, write_whole
+from ..files import make_folder, read_json, write_whole
 from ..motion.clip_file import LibraryEntry
 from ..motion.rotations import Array
 
@@ -80,9 +80,8 @@ def save_weights(tensors: Mapping[str, Array], path: Path) -> None:
         name: np.ascontiguousarray(value, dtype=np.float32 if _is_precise(name) else np.float16)
         for name, value in tensors.items()
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(packed, path)
-    path.chmod(0o644)  # the library writes files that only their owner can read
+    make_folder(path.parent)
+    write_whole(path, save(packed))
 
 
 def _is_precise(name: str) -> bool:

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from ..errors import UserError
-from ..files import write_whole
+from ..files import parse_json, write_whole
 
 _STATE = "state"
 """Name of the header's entry that holds the counters, since a safetensors header maps text to text."""
@@ -29,7 +29,8 @@ def read(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """The tensors and the state of a checkpoint. Raises UserError when the file is not one."""
     try:
         with safe_open(path, framework="pt") as file:
-            state = json.loads((file.metadata() or {})[_STATE])
+            text = (file.metadata() or {})[_STATE]
+            state = parse_json(text, dict, "the state of a checkpoint", str(path), UserError)
             return {name: file.get_tensor(name) for name in file.keys()}, state  # noqa: SIM118 - no mapping
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise UserError(f"{path}: cannot be read as a checkpoint ({error}); leave --resume out.") from error

@@ -13,14 +13,15 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
 
 from ..errors import UserError
-from ..files import write_whole
+from ..files import Where, Within, make_folder, record, shown, write_whole
 from ..motion.rotations import Array
 from . import checkpoint
 from .loss_plot import draw
@@ -69,7 +70,7 @@ class Training(ABC):
         buffers: Mapping[str, Array] | None = None,
     ) -> None:
         """settings: hyperparameters as JSON values, which a resumed run must share. Raises UserError when the
-        checkpoint to resume from belongs to other ones, or is damaged."""
+        checkpoint to resume from is missing, belongs to other ones, or is damaged."""
         self.folder, self.device = folder, device
         self.parameters = {name: p.detach().to(device).requires_grad_() for name, p in parameters.items()}
         self._buffers, self._options, self._seed = dict(buffers or {}), dict(settings), seed
@@ -79,10 +80,13 @@ class Training(ABC):
         self.noise = torch.Generator()
         self.optimizer = self.new_optimizer()
         self._pictured = time.perf_counter()
-        folder.mkdir(parents=True, exist_ok=True)
-        if resume and (folder / CHECKPOINT).exists():
+        if self.epochs < 1:
+            raise UserError("There is nothing to train in 0 epochs or steps.")
+        if resume:
+            check_resumable(folder)
             self._load()
         else:
+            make_folder(folder)
             (folder / BEST).unlink(missing_ok=True)
 
     @property
@@ -199,21 +203,25 @@ class Training(ABC):
     def _load(self) -> None:
         path = self.folder / CHECKPOINT
         tensors, state = checkpoint.read(path)
+        told = record(_State, state, Where(str(path), UserError))
         same = json.loads(json.dumps(self._options))
         for name in same.keys() - set(_LENGTHS):
-            if state["settings"].get(name) != same[name]:
+            if told.settings.get(name) != same[name]:
                 raise UserError(
-                    f"{path}: was begun with {name} {state['settings'].get(name)}, not {same[name]}; give the same "
+                    f"{path}: was begun with {name} {shown(told.settings.get(name))}, not {same[name]}; give the same "
                     "options as then, or leave --resume out."
                 )
-        with torch.no_grad():
-            for name, value in self.parameters.items():
-                value.copy_(tensors[_PARAMETER + name])
-        for name, buffer in self._buffers.items():
-            np.copyto(buffer, tensors[_BUFFER + name].numpy())
-        own = {n.removeprefix(_OPTIMIZER): v for n, v in tensors.items() if n.startswith(_OPTIMIZER)}
-        checkpoint.restore_optimizer(self.optimizer, own)
-        self.epoch, self.history = state["epoch"], state["history"]
+        try:
+            with torch.no_grad():
+                for name, value in self.parameters.items():
+                    value.copy_(_alike(tensors[_PARAMETER + name], value.shape))
+            for name, buffer in self._buffers.items():
+                np.copyto(buffer, _alike(tensors[_BUFFER + name], buffer.shape).numpy())
+            own = {n.removeprefix(_OPTIMIZER): v for n, v in tensors.items() if n.startswith(_OPTIMIZER)}
+            checkpoint.restore_optimizer(self.optimizer, own)
+        except (KeyError, ValueError, TypeError) as error:
+            raise UserError(f"{path}: belongs to another network ({error}); leave --resume out.") from error
+        self.epoch, self.history = told.epoch, told.history
 
     def _picture(self) -> None:
         """Draw the history where Matplotlib is installed; the figures are in HISTORY too."""
@@ -222,6 +230,31 @@ class Training(ABC):
             draw(self.history, self.folder / PICTURE)
         except ImportError:
             return
+
+
+@dataclass
+class _State:
+    """What a checkpoint tells beside its tensors."""
+
+    epoch: Annotated[int, Within(0, 1e9)]
+    history: list[dict[str, Any]]
+    settings: dict[str, Any]
+
+
+def _alike(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """The tensor, of which broadcasting must not hide that it has another shape. Raises ValueError."""
+    if tuple(tensor.shape) != tuple(shape):
+        raise ValueError(f"shape {list(tensor.shape)} instead of {list(shape)}")
+    return tensor
+
+
+def check_resumable(folder: Path) -> None:
+    """Raise UserError when a run's folder holds no checkpoint to go on from."""
+    if not (folder / CHECKPOINT).is_file():
+        raise UserError(
+            f"{folder}: there is no {CHECKPOINT} to go on from; name the folder of the run with --run, or leave "
+            "--resume out."
+        )
 
 
 def _tensors_of(arrays: Mapping[str, Array]) -> dict[str, torch.Tensor]:

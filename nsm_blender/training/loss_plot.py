@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
+
+from ..files import write_whole
 
 _APART = ("epoch", "step", "seconds")
 """Figures of an epoch that are no curves."""
@@ -31,4 +34,6 @@ def draw(history: Sequence[Mapping[str, float]], path: Path) -> None:
         axis.set(xlabel="epoch", ylabel=kind, yscale="log" if kind == "loss" else "linear")
         axis.grid(alpha=0.3)
         axis.legend()
-    figure.savefig(path, dpi=100, format="png")
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=100, format="png")
+    write_whole(path, drawn.getbuffer())

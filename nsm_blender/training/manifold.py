@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
-from ..files import read_json, write_whole
+from ..files import make_folder, read_json, write_whole
 from ..models.manifold import SHAPES, Autoencoder
 from ..models.weights import check_shapes, file_hash, read_tensors
 from ..motion.clip_file import LibraryEntry, load_library
 from ..paths import weights_folder
 from . import autoencoder, cards, strikes, styles, synthesis
 from .strike_data import fights, strike_clips
-from .synthesis_data import locomotion_clips, walks
+from .synthesis_data import Walk, locomotion_clips, walks
 
 PAPER = "Holden, Saito, Komura: A Deep Learning Framework for Character Motion Synthesis and Editing, 2016"
 MIRRORED = "mirrored in the sagittal plane"
@@ -118,7 +118,7 @@ def train_footsteps(run: Run) -> None:
     entries = locomotion_clips(run.data, run.left_out)
     _require(entries, run, "plain locomotion clip")
     training = synthesis.FootstepTraining(
-        walks(entries), run.settings(FOOTSTEPS), run.folder, device=run.device, resume=run.resume
+        _walks(entries, run), run.settings(FOOTSTEPS), run.folder, device=run.device, resume=run.resume
     )
     cards.save_weights(training.run(), run.out)
     _card(run, "footsteps", entries, [MIRRORED], training.history, settings=asdict(training.settings))
@@ -129,7 +129,7 @@ def train_locomotion(run: Run) -> None:
     tensors = _decoder(run)
     entries = locomotion_clips(run.data, run.left_out)
     _require(entries, run, "plain locomotion clip")
-    examples = synthesis.locomotion_examples(walks(entries))
+    examples = synthesis.locomotion_examples(_walks(entries, run))
     training = _feed_forward(run, examples, synthesis.LOCOMOTION_PIECES, tensors, LOCOMOTION)
     cards.save_weights(training.run(), run.out)
     _card(
@@ -181,9 +181,8 @@ def take_styles(run: Run) -> None:
     library = {entry.name: entry for entry in load_library(run.data)}
     taken = styles.build(run.data, network, styles.STYLES)
     used = sorted({clip for parts in styles.STYLES.values() for clip, _, _ in parts})
-    run.out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(run.out.parent)
     styles.write(taken, run.out)
-    run.out.chmod(0o644)
     path = run.out.with_suffix(".json")
     card = read_json(path, dict, "a model card")
     card["data"] = cards.data_section([library[name] for name in used], [], "nothing: nothing is learned")
@@ -220,6 +219,13 @@ def _decoder(run: Run) -> dict[str, Any]:
     tensors = read_tensors(run.decoder)
     check_shapes(tensors, SHAPES, run.decoder)
     return dict(tensors)
+
+
+def _walks(entries: Sequence[LibraryEntry], run: Run) -> list[Walk]:
+    """The walks of clips. Raises UserError when all are too short or turn like dancers."""
+    found = walks(entries)
+    _require(found, run, "locomotion clip that is long and even enough")
+    return found
 
 
 def _require(found: Sequence[Any], run: Run, what: str) -> None:

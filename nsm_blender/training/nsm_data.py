@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import UserError
+from ..errors import FileFormatError, UserError
+from ..files import make_folder, map_array, write_array
 from ..geometry.sensors import Environment, Interaction
 from ..models.layout import Layout
 from ..models.nsm import (
@@ -83,15 +84,20 @@ class Packed:
         return Packed(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Packed)})
 
     def save(self, folder: Path) -> None:
-        """Write one file per array."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write one file per array. Raises UserError."""
+        make_folder(folder)
         for name, value in vars(self).items():
-            np.save(folder / f"{name}.npy", value)
+            write_array(folder / f"{name}.npy", value)
 
     @staticmethod
     def load(folder: Path) -> Packed:
-        """Map the arrays of a folder, which are read as they are needed."""
-        return Packed(**{f.name: np.load(folder / f"{f.name}.npy", mmap_mode="r") for f in fields(Packed)})
+        """Map the arrays of a folder, which are read as they are needed. Raises FileFormatError."""
+        what = "an array of composed episodes"
+        packed = Packed(**{f.name: map_array(folder / f"{f.name}.npy", what) for f in fields(Packed)})
+        for name, value in vars(packed).items():
+            if value.dtype.kind not in "fiub" or not value.ndim or len(value) != len(packed.phase):
+                raise FileFormatError(f"{folder}: '{name}' does not belong to {len(packed.phase):,} frames of numbers")
+        return packed
 
 
 KINDS = ("walk", "sit", "carry", "open", "climb", "avoid")

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from ..errors import UserError
 from ..models.pfnn import CONTROL_POINTS, INPUT, JOINT_INPUT_SCALE, OUTPUT, forward
 from ..motion.rotations import Array
 from .loop import Training, cosine
@@ -63,6 +64,13 @@ class Trainer(Training):
     def __init__(
         self, data: DataSet, settings: Settings, folder: Path, device: str = "cpu", resume: bool = False
     ) -> None:
+        """Raises UserError when the data are too few for a single batch, see also `loop.Training`."""
+        if len(data.train.phase) < BLOCKS * BLOCK_SIZE or len(data.held_out.phase) < BLOCK_SIZE:
+            raise UserError(
+                f"The clips are too short to train on: they give {len(data.train.phase):,} frames and "
+                f"{len(data.held_out.phase):,} that are held out, where {BLOCKS * BLOCK_SIZE:,} and {BLOCK_SIZE} are "
+                "the least; add clips of 40 seconds or more."
+            )
         self.data, self.settings, self.l1 = data, settings, settings.l1
         self._x = torch.from_numpy((data.train.x - data.x_mean) / data.x_scale).float().to(device)
         self._y = torch.from_numpy((data.train.y - data.y_mean) / data.y_scale).float().to(device)

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from ..errors import UserError
+from ..files import write_whole
 from ..manifold.frames import to_frames
 from ..manifold.style import Style, gram_matrix, triangle
 from ..manifold.tempo import Tempo
@@ -66,7 +67,7 @@ def build(
 
 def write(styles: Sequence[Style], out: Path) -> None:
     """Write styles of one autoencoder as a weights file with a card, for `manifold.style.load_styles`."""
-    save_file({style.name: triangle(style.gram) for style in styles}, out)
+    write_whole(out, save({style.name: triangle(style.gram) for style in styles}))
     card: dict[str, Any] = {
         "model": "styles",
         "paper": "Holden, Saito, Komura: A Deep Learning Framework for Character Motion Synthesis and Editing, 2016",
@@ -87,7 +88,7 @@ def write(styles: Sequence[Style], out: Path) -> None:
             "date": datetime.date.today().isoformat(),
         },
     }
-    out.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+    write_whole(out.with_suffix(".json"), json.dumps(card, indent=1) + "\n")
 
 
 def _style(

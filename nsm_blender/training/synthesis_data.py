@@ -85,10 +85,12 @@ def walks(entries: Sequence[LibraryEntry], mirrored: Sequence[bool] = (False, Tr
     for entry in entries:
         for flip in mirrored:
             positions = positions_of(entry, flip)
+            if len(positions) < _SHORTEST_CLIP:
+                continue
             contacts = contacts_of_walk(positions)
             root = root_track(positions, FPS)
             frames = to_frames(on_ground(positions, contacts), root, contacts)
-            if len(frames) >= _SHORTEST_CLIP and np.abs(frames[:, FRAME.root_turn]).max() < MAX_TURN:
+            if np.abs(frames[:, FRAME.root_turn]).max() < MAX_TURN:
                 out.append(Walk(frames.astype(np.float32), root, waves_of(contacts)))
     return out
 

@@ -288,17 +288,21 @@ def test_objects_beside_a_recording_are_imported_with_it(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"kind": "sofa"}, "'kind' must be one of seat, box, door, climbable"),
+        ({"kind": "sofa"}, "kind is 'sofa', one of seat, box, door, climbable is needed"),
         ({"kind": "seat"}, "the seat needs a 'position' or a 'mesh'"),
-        ({"kind": "seat", "position": [0, 1]}, "'position' must be three numbers"),
-        ({"kind": "seat", "position": [0, 0, 0.4], "colour": "red"}, "'colour' means nothing here"),
+        ({"kind": "seat", "position": [0, 1]}, "position has 2 entries, 3 are needed"),
+        ({"kind": "seat", "position": [0, 0, 0.4], "colour": "red"}, "colour means nothing here"),
         ({"kind": "box", "position": [0, 0, 0], "size": [1, 1, 1]}, "taken ('from') or left ('to')"),
         ({"kind": "box", "position": [0, 0, 0], "from": 1}, "the box needs a 'size' or a 'mesh'"),
-        ({"kind": "climbable", "position": [0, 0, 0], "size": [1, 0, 1]}, "'size' must be above zero"),
+        ({"kind": "climbable", "position": [0, 0, 0], "size": [1, 0, 1]}, "size must be above zero"),
         ({"kind": "door", "position": [0, 0, 0], "size": [1, 1, 2]}, "a door needs 'facing', 'from' and 'to'"),
+        (
+            {"kind": "box", "position": [0, 0, 0], "size": [1, 1, 1], "from": "soon"},
+            "from is 'soon', a number is needed",
+        ),
         ({"kind": "box", "mesh": "../box.obj", "from": 1}, "a file beside this one"),
         ({"kind": "box", "mesh": "none.obj", "from": 1}, "none.obj"),
-        ({"kind": "seat", "position": [0, 0, 0.4], "from": 3, "to": 2}, "'from' must be before 'to'"),
+        ({"kind": "seat", "position": [0, 0, 0.4], "from": 3, "to": 2}, "from must be before 'to'"),
     ],
 )
 def test_what_is_told_wrong_is_named(tmp_path: Path, entry: dict[str, Any], message: str) -> None:

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -87,6 +90,41 @@ def test_what_is_no_motion_is_named(name, tmp_path, capsys):
     assert main(["data", "import", str(tmp_path / name), "--out", str(tmp_path / "library")]) == 1
     assert name in capsys.readouterr().err
     assert not (tmp_path / "library").exists()
+
+
+def test_a_rate_that_makes_more_frames_than_memory_is_refused(standing, tmp_path, capsys):
+    assert main(["data", "import", str(standing), "--out", str(tmp_path / "library"), "--fps", "1e9"]) == 1
+    assert "at this rate it has" in capsys.readouterr().err
+    assert not (tmp_path / "library").exists()
+
+
+def test_a_name_that_no_file_can_have_is_told(standing, tmp_path, capsys):
+    long = "x" * 300
+    assert main(["data", "inspect", long + ".bvh"]) == 1
+    assert "there is no such file" in capsys.readouterr().err
+    assert main(["data", "import", str(standing), "--out", str(tmp_path / long)]) == 1
+    assert "cannot be written into (File name too long)" in capsys.readouterr().err
+
+
+def test_two_imports_at_once_lose_no_clip(standing, tmp_path):
+    library = tmp_path / "library"
+    names = [f"take{number}" for number in range(6)]
+    for name in names:
+        shutil.copy(standing, tmp_path / f"{name}.bvh")
+    command = [sys.executable, "-m", "nsm_blender", "data", "import", "--out", str(library)]
+    running = [subprocess.Popen([*command, str(tmp_path / f"{name}.bvh")]) for name in names]
+    assert [process.wait() for process in running] == [0] * len(names)
+    assert sorted(entry.name for entry in load_library(library)) == names
+
+
+@pytest.mark.parametrize("command", ["import", "label"])
+def test_a_place_that_cannot_be_written_is_told_before_the_file_is_read(command, tmp_path, capsys):
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    out = {"import": tmp_path / "mine", "label": tmp_path / "link"}[command]
+    assert main(["data", command, str(tmp_path / "none.bvh"), "--out", str(out)]) == 1
+    assert f"{out}: is " in capsys.readouterr().err
+    assert (tmp_path / "mine").read_text() == "mine" and not (tmp_path / "nowhere").exists()
 
 
 def test_the_scale_can_be_told(standing, tmp_path):

@@ -29,7 +29,7 @@ def arrays():
     """A valid file's arrays: two frames of the T-pose, one meter up, one meter ahead, in the file's axes."""
     rotations = np.zeros((2, 22, 4), dtype=np.int16)
     rotations[..., 0] = 32767
-    offsets = np.zeros((22, 3), dtype=np.float32)
+    offsets = np.full((22, 3), 0.1, dtype=np.float32)
     offsets[1] = (0.1, -0.2, 0.3)
     return {
         "root": np.array([[0, 1, 0], [0, 1, 1]], dtype=np.float32),
@@ -82,6 +82,13 @@ def test_a_damaged_array_is_refused_with_its_name(arrays, key, value, message, t
     with pytest.raises(FileFormatError, match=message) as error:
         load_clip(tmp_path / "bad.npz")
     assert "bad.npz" in str(error.value)
+
+
+def test_a_leg_without_length_is_refused(arrays, tmp_path):
+    arrays["offsets"] = np.zeros_like(arrays["offsets"])
+    np.savez(tmp_path / "clip.npz", **arrays)
+    with pytest.raises(FileFormatError, match=r"clip\.npz: 'offsets' holds a leg's bone without length"):
+        load_clip(tmp_path / "clip.npz")
 
 
 def test_missing_arrays_are_named(arrays, tmp_path):
@@ -140,5 +147,5 @@ def test_a_malformed_index_is_named_with_its_line_and_left_alone(clip, tmp_path)
 
 def test_an_index_entry_cannot_point_out_of_the_folder(tmp_path):
     (tmp_path / "index.json").write_text(json.dumps({"clips": [{"name": "../../secret", "fps": 60, "frames": 2}]}))
-    with pytest.raises(FileFormatError, match="clip number 1"):
+    with pytest.raises(FileFormatError, match=r"clips\[0\]\.name is .*no name of a file"):
         load_library(tmp_path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -282,3 +284,72 @@ def test_the_shipped_weights_belong_together() -> None:
         card = json.loads((weights_folder() / f"{name}.json").read_text())
         assert card["training"]["autoencoder"] == hash, name
     assert json.loads((weights_folder() / "styles.json").read_text())["autoencoder"] == hash
+
+
+@pytest.mark.parametrize("system", ["footsteps", "locomotion", "pfnn"])
+def test_clips_that_are_all_too_short_are_told_in_words(
+    system: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="training needs torch")
+    clip = perform(1.2, 5.0).clip.cut(0, 20)
+    clip.meta.update({"name": "walk", "subject": "Anna", "tags": ["walk"]})
+    update_library(tmp_path / "data", [clip])
+    out = tmp_path / "out.safetensors"
+    assert train(system, tmp_path / "data", out, "--device", "cpu") == 1
+    assert_one_line(capsys.readouterr().err, str(tmp_path / "data"))
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--resume"], ("no checkpoint.safetensors to go on from",)),
+        (["--epochs", "0"], ("--epochs 0 trains nothing",)),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_the_data_are_read(
+    more: list[str], words: tuple[str, ...], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="training needs torch")
+    assert train("pfnn", data, tmp_path / "out.safetensors", *more) == 1
+    assert_one_line(capsys.readouterr().err, *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["out.safetensors", "out.json"])
+def test_weights_that_cannot_be_written_are_told_before_the_training(
+    name: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="training needs torch")
+    target = tmp_path / "elsewhere"
+    target.write_text("mine")
+    (tmp_path / name).symlink_to(target)
+    assert train("footsteps", data, tmp_path / "out.safetensors", "--steps", "100000") == 1
+    assert_one_line(capsys.readouterr().err, f"{name}: is a link")
+    assert target.read_text() == "mine" and not (tmp_path / "run").exists()
+
+
+def test_footsteps_resumed_in_another_process_are_those_of_an_unbroken_run(data: Path, tmp_path: Path) -> None:
+    """The command from a library on, so that all that is random on the way counts."""
+    pytest.importorskip("torch", reason="training needs torch")
+    steps = ["--device", "cpu", "--steps"]
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "broken").mkdir()
+    whole, broken = tmp_path / "whole" / "w.safetensors", tmp_path / "broken" / "w.safetensors"
+    assert train("footsteps", data, whole, *steps, "400") == 0
+    script = (
+        "import sys\n"
+        "from nsm_blender.training import checkpoint, loop\n"
+        "from nsm_blender.cli import main\n"
+        "save = loop.Training._save\n"
+        "def cut(training):\n"
+        "    save(training)\n"
+        "    raise SystemExit(7)\n"
+        "loop.Training._save = cut\n"
+        "main(sys.argv[1:])\n"
+    )
+    command = ["train", "footsteps", "--data", str(data), "--out", str(broken), "--run", str(broken.parent / "run")]
+    done = subprocess.run([sys.executable, "-c", script, *command, *steps, "400"], check=False, capture_output=True)
+    assert done.returncode == 7 and not broken.exists()
+    assert train("footsteps", data, broken, *steps, "400", "--resume") == 0
+    assert broken.read_bytes() == whole.read_bytes()

@@ -219,8 +219,9 @@ def test_constraints_survive_a_file() -> None:
     [
         ("[", "not JSON"),
         ("{}", "not a list"),
-        ('[{"kind": "magnet"}]', "kind is not one of pin, foot_skate"),
-        ('[{"kind": "pin", "colour": 1}]', "'pin' has no 'colour'"),
+        ('[{"kind": "magnet"}]', r"constraints\[0\]\.kind is 'magnet', one of pin, foot_skate"),
+        ('[{"kind": "pin", "colour": 1}]', r"constraints\[0\]\.colour means nothing here"),
+        ('[{"kind": "pin", "places": "up"}]', r"constraints\[0\]\.places is 'up', a list is needed"),
     ],
 )
 def test_a_damaged_file_is_refused_with_its_name(text: str, message: str) -> None:

@@ -78,6 +78,7 @@ def with_one(values: list[Any], value: Any) -> list[Any]:
     return [*values[:10], value, *values[11:]]
 
 
+MOVING = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 SPEEDS = per_frame(1.2, FRAMES)
 
 MISTAKES: dict[str, tuple[Callable[[], Shot], str]] = {
@@ -98,9 +99,12 @@ MISTAKES: dict[str, tuple[Callable[[], Shot], str]] = {
     ),
     "a point that is not finite": (
         lambda: path_shot(points=[[0.0, 0.0, 0.0], [NAN, 0.0, 0.0]]),
-        "points of the path hold something that is not a finite number",
+        r"The shot: path\.points\[1\]\[0\] is nan, a number from -10000 to 10000 m is needed",
     ),
-    "ragged points": (lambda: path_shot(points=[[0.0, 0.0, 0.0], [1.0]]), "points of the path are not numbers"),
+    "ragged points": (
+        lambda: path_shot(points=[[0.0, 0.0, 0.0], [1.0]]),
+        r"path\.points\[1\] has 1 entries, 3 are needed",
+    ),
     "an unknown gait": (
         lambda: path_shot(gaits=with_one(["walk"] * FRAMES, "moonwalk")),
         "The gait 'moonwalk' is not one of stand, walk, jog, crouch",
@@ -110,31 +114,37 @@ MISTAKES: dict[str, tuple[Callable[[], Shot], str]] = {
         lambda: path_shot(speeds=with_one(SPEEDS, -0.5)),
         "negative; use the facing to walk backward",
     ),
-    "a speed that is not finite": (lambda: path_shot(speeds=with_one(SPEEDS, NAN)), "The speeds hold something"),
+    "a speed that is not finite": (
+        lambda: path_shot(speeds=with_one(SPEEDS, NAN)),
+        r"path\.speeds\[10\] is nan, a number",
+    ),
     "too fast": (lambda: path_shot(speeds=with_one(SPEEDS, 7.0)), r"7\.0 m/s is faster than the model can run \(6"),
     "a facing that is not finite": (
         lambda: path_shot(facing_offsets=with_one(per_frame(0, FRAMES), float("inf"))),
-        "The facing offsets hold something",
+        r"path\.facing_offsets\[10\] is inf, a number",
     ),
     "too few speeds": (lambda: path_shot(speeds=SPEEDS[1:]), "has 48 frames but 47 speeds"),
     "too many gaits": (lambda: path_shot(gaits=["walk"] * 50), "has 48 frames but 50 gaits"),
     "too few facings": (lambda: path_shot(facing_offsets=[]), "has 48 frames but 0 facing offsets"),
     "too few factors": (lambda: path_shot(speed_factors=[1.0]), "has 2 points but 1 speed factors"),
     "a negative factor": (lambda: path_shot(speed_factors=[1.0, -1.0]), "A speed factor along the path is negative"),
-    "a factor that is not finite": (lambda: path_shot(speed_factors=[1.0, NAN]), "The speed factors hold something"),
+    "a factor that is not finite": (lambda: path_shot(speed_factors=[1.0, NAN]), r"path\.speed_factors\[1\] is nan"),
     "one frame": (lambda: path_shot(frames=1), "fewer than 2 frames; move the end of the frame range back"),
-    "frames in words": (lambda: path_shot(frames="many"), "number of frames or the frame rate"),
+    "frames in words": (lambda: path_shot(frames="many"), r"The shot: frames is .many., a whole number is needed"),
     "no frame rate": (lambda: path_shot(fps=0.0), "The frame rate 0 is not between 1 and 240"),
-    "a frame rate that is not finite": (lambda: path_shot(fps=NAN), "The frame rate nan is not between"),
-    "a short start": (lambda: path_shot(start=[0.0, 0.0]), "start is not a place x, y, z and a facing angle"),
-    "a start that is not finite": (lambda: path_shot(start=[0.0, 0.0, 0.0, NAN]), "The start hold"),
+    "a frame rate that is not finite": (lambda: path_shot(fps=NAN), "fps is nan, a number"),
+    "a short start": (lambda: path_shot(start=[0.0, 0.0]), "start has 2 entries, 4 are needed"),
+    "a start that is not finite": (lambda: path_shot(start=[0.0, 0.0, 0.0, NAN]), r"start\[3\] is nan"),
     "a negative bias": (lambda: path_shot(bias_velocity=-1.0), "A bias of the trajectory is below 0"),
     "another version": (lambda: path_shot(version=9), "saved as version 9; this extension reads versions up to 2"),
     "a velocity that is not finite": (
         lambda: velocity_shot(velocities=with_one([[0.0, 1.0]] * FRAMES, [NAN, 0.0])),
-        "The velocities hold something",
+        r"velocities\[10\]\[0\] is nan",
     ),
-    "a velocity without y": (lambda: velocity_shot(velocities=[[1.0]] * FRAMES), "A velocity is not a pair x, y"),
+    "a velocity without y": (
+        lambda: velocity_shot(velocities=[[1.0]] * FRAMES),
+        r"velocity\.velocities\[0\] has 1 entries, 2 are needed",
+    ),
     "velocities too fast": (
         lambda: velocity_shot(velocities=with_one([[0.0, 1.0]] * FRAMES, [5.0, 5.0])),
         r"7\.1 m/s is faster than the model can run",
@@ -146,19 +156,22 @@ MISTAKES: dict[str, tuple[Callable[[], Shot], str]] = {
     "a goal that is gone": (lambda: key_shot(goal="away"), "there is no goal 'away' in the shot"),
     "a key before the shot": (lambda: key_shot(start=-1), "starts before the first frame"),
     "a negative hold": (lambda: key_shot(hold=-1.0), "held for less than no time"),
-    "a hold that is not finite": (lambda: key_shot(hold=NAN), "seconds that an action key is held hold something"),
+    "a hold that is not finite": (lambda: key_shot(hold=NAN), r"keys\[0\]\.hold is nan"),
     "a gait that is no way to go": (lambda: key_shot(gait="stand"), "The gait 'stand' is not one of walk, jog, crouch"),
     "a key too fast": (lambda: key_shot(speed=9.0), r"9\.0 m/s is faster"),
     "a key backward": (lambda: key_shot(speed=-1.0), "a speed that is not above 0"),
-    "a key's facing": (lambda: key_shot(facing=NAN), "The facing of an action key hold"),
+    "a key's facing": (lambda: key_shot(facing=NAN), r"keys\[0\]\.facing is nan"),
     "a route of one point": (lambda: key_shot(route=[[0.0, 0.0, 0.0]]), "its route is not two or more places"),
-    "a flat route": (lambda: key_shot(route=[[0.0, 0.0], [1.0, 0.0]]), "its route is not two or more places"),
+    "a flat route": (
+        lambda: key_shot(route=[[0.0, 0.0], [1.0, 0.0]]),
+        r"keys\[0\]\.route\[0\] has 2 entries, 3 are needed",
+    ),
     "two goals of a name": (
         lambda: key_shot(goals=[Goal("chair", [0.0, 0.0, 0.0])] * 2),
         "Two goals of the shot have the name 'chair'",
     ),
     "two colliders of a name": (lambda: key_shot(colliders=boxes() * 2), "Two colliders of the shot"),
-    "a goal nowhere": (lambda: key_shot(goals=[Goal("chair", [NAN, 0.0, 0.0])]), "goal 'chair' hold something"),
+    "a goal nowhere": (lambda: key_shot(goals=[Goal("chair", [NAN, 0.0, 0.0])]), r"goals\[0\]\.place\[0\] is nan"),
     "a goal on nothing": (
         lambda: key_shot(goals=[Goal("chair", [0.0, 0.0, 0.0], collider="Table")]),
         "is on 'Table', which is not a collider of the shot",
@@ -174,9 +187,31 @@ MISTAKES: dict[str, tuple[Callable[[], Shot], str]] = {
     "an unknown role": (lambda: key_shot(colliders=boxes(role="throne")), "unknown role 'throne'"),
     "a collider nowhere": (lambda: key_shot(colliders=boxes(poses=np.zeros((0, 7)))), "'Chair' is nowhere"),
     "a body of no width": (lambda: key_shot(route_options=RouteOptions(radius=0.0)), "radius or the height"),
+    "a shot too long": (lambda: path_shot(frames=5_000_000), r"208,333 s long, 5,000,000 frames; 1,800 s and 108,000"),
+    "a path around the world": (
+        lambda: path_shot(points=[[-8e3, -8e3, 0.0], [8e3, 8e3, 0.0]]),
+        r"path is 22\.6 km long; 11 km are the most",
+    ),
+    "a start far from its path": (
+        lambda: path_shot(start=[5000.0, -1.0, 0.0, 0.0]),
+        r"start is 5000\.0 m from the path; 10 m are the most",
+    ),
+    "a goal out of reach": (
+        lambda: key_shot(start=None, goals=[Goal("chair", [900.0, 0.0, 0.0]), Goal("free", [0.0, 0.0, 0.0])]),
+        "A goal is 900 m away; routes are found up to 200 m",
+    ),
+    "one number for all speeds": (lambda: path_shot(speeds=3), r"path\.speeds is 3, a list is needed"),
+    "a negative seed": (lambda: path_shot(seed=-1), "seed is -1, a number from 0"),
+    "more movement than memory": (
+        lambda: key_shot(
+            goals=[Goal("chair", [0.0, 0.0, 0.0]), Goal("free", [3.0, 0.0, 0.0])],
+            colliders=[boxes(name=f"{n}", poses=np.tile(MOVING, (5000 if n else 50_000, 1)))[0] for n in range(50)],
+        ),
+        "50 colliders move over 50,000 frames",
+    ),
     "a commanded facing that is not finite": (
         lambda: velocity_shot(facings=with_one(per_frame(0, FRAMES), NAN)),
-        "The facings hold something",
+        r"velocity\.facings\[10\] is nan",
     ),
 }
 
@@ -243,12 +278,20 @@ def test_shots_that_differ_have_different_hashes() -> None:
     [
         ('{"name": "a",\n "fps": 24,,\n}', r"a\.json, line 2: not a shot, as it is not JSON"),
         ("[1, 2]", r"a\.json: not a shot"),
-        ('{"name": "a"}', r"a\.json: not a shot"),
-        ('{"name": "a", "fps": 24, "frames": 10, "colour": "red"}', r"a\.json: not a shot .*colour"),
-        ('{"name": "a", "fps": 24, "frames": 10, "path": {"points": []}}', r"a\.json: not a shot"),
-        ('{"name": "a", "fps": 24, "frames": 10, "path": 3}', r"a\.json: not a shot"),
-        ('{"name": "a", "fps": 24, "frames": 10, "keys": [{"goal": "b"}]}', r"a\.json: not a shot"),
-        ('{"name": "a", "fps": 24, "frames": 10, "colliders": [{"name": "b"}]}', r"not a shot \(a collider without"),
+        ('{"name": "a"}', r"a\.json: fps is missing"),
+        ('{"name": "a", "name": "b"}', r"a\.json: not a shot, .*the key 'name' is there twice"),
+        ('{"name": "a", "fps": NaN, "frames": 10}', r"a\.json: not a shot, .*NaN is no number"),
+        ('{"name": "a", "fps": 24, "frames": 10, "colour": "red"}', r"a\.json: colour means nothing here"),
+        ('{"name": "a", "fps": 24, "frames": 10, "path": {"points": []}}', r"a\.json: path\.speeds is missing"),
+        ('{"name": "a", "fps": 24, "frames": 10, "path": 3}', r"a\.json: path is 3, an object is needed"),
+        ('{"name": "a", "fps": 24, "frames": 10, "keys": [{"goal": "b"}]}', r"a\.json: keys\[0\]\.action is missing"),
+        (
+            '{"name": "a", "fps": 24, "frames": 10, "keys": [{"action": "walk", "speed": "fast"}]}',
+            r"a\.json: keys\[0\]\.speed is 'fast', a number is needed",
+        ),
+        ('{"name": "a", "fps": 24, "frames": 10, "colliders": [{"name": "b"}]}', r"colliders\[0\]\.centre is missing"),
+        ('{"name": "a", "fps": 24, "frames": 10, "version": 7}', r"a\.json: version is 7; .* versions up to 2"),
+        ('{"name": ' + "[" * 500 + "]" * 500 + "}", r"a\.json: not a shot, as it is nested more than 32 levels deep"),
     ],
 )
 def test_a_file_that_is_no_shot_is_refused_with_its_name(tmp_path: Path, text: str, sentence: str) -> None:

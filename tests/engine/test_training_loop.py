@@ -19,12 +19,12 @@ torch = pytest.importorskip("torch", reason="training needs torch")
 
 from safetensors import safe_open  # noqa: E402
 
-from nsm_blender import files  # noqa: E402
 from nsm_blender.errors import UserError  # noqa: E402
+from nsm_blender.files import writing  # noqa: E402
 from nsm_blender.models.manifold import FRAME  # noqa: E402
-from nsm_blender.models.synthesis import EFFECTORS, LOCOMOTION  # noqa: E402
+from nsm_blender.models.synthesis import EFFECTORS, LOCOMOTION, WAVES  # noqa: E402
 from nsm_blender.motion.root import root_track  # noqa: E402
-from nsm_blender.training import autoencoder, nsm, pfnn, strikes, synthesis  # noqa: E402
+from nsm_blender.training import autoencoder, nsm, pfnn, strikes, synthesis, synthesis_data  # noqa: E402
 from nsm_blender.training.loop import CHECKPOINT, Training  # noqa: E402
 from nsm_blender.training.strike_data import Fight, Strike  # noqa: E402
 
@@ -73,6 +73,22 @@ def make_locomotion(folder: Path, resume: bool) -> Training:
     return synthesis.FeedForwardTraining([example], pieces, decoder().tensors, settings, folder, resume=resume)
 
 
+def make_footsteps(folder: Path, resume: bool) -> Training:
+    """With walks of which windows are drawn at random."""
+    settings = synthesis.Settings(steps=8, batch=2, save_every=2, l1=0.01)
+    return synthesis.FootstepTraining([walk_of(2.0), walk_of(3.0)], settings, folder, resume=resume)
+
+
+def walk_of(seconds: float) -> synthesis_data.Walk:
+    """A walk whose steps and way are noise, which is enough to be learned."""
+    rng = np.random.default_rng(round(seconds))
+    frames, waves = (
+        rng.normal(0, 1, (round(seconds * 60), size)).astype(np.float32) for size in (FRAME.size, WAVES.size)
+    )
+    root = np.cumsum(rng.normal(0, 0.01, (len(frames), 4)), axis=0)
+    return synthesis_data.Walk(frames, root, waves)
+
+
 def make_strikes(folder: Path, resume: bool) -> Training:
     """With random targets in each step."""
     positions = stand(4.0).clip.world()[0].astype(float)
@@ -89,6 +105,7 @@ TRAININGS = {
     "pfnn": make_pfnn,
     "autoencoder": make_autoencoder,
     "locomotion": make_locomotion,
+    "footsteps": make_footsteps,
     "strikes": make_strikes,
 }
 
@@ -118,7 +135,7 @@ def test_a_run_that_is_cut_while_it_saves_resumes_to_the_weights_of_an_unbroken_
                 raise PowerCut
 
         with monkeypatch.context() as patch, pytest.raises(PowerCut):
-            patch.setattr(files.os, "fsync", fsync)
+            patch.setattr(writing.os, "fsync", fsync)
             training.run(quiet)
         torch.manual_seed(12345)  # whatever else happened meanwhile
         resumed = make(folder, True)
@@ -131,11 +148,11 @@ def test_a_run_that_is_cut_while_it_saves_resumes_to_the_weights_of_an_unbroken_
 
 def test_a_process_killed_while_it_saves_leaves_the_checkpoint_before(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    files.write_whole(path, "before")
+    writing.write_whole(path, "before")
     script = (
-        "import os, signal, sys, pathlib; from nsm_blender import files\n"
-        "files.os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "files.write_whole(pathlib.Path(sys.argv[1]), 'half of what comes af')"
+        "import os, signal, sys, pathlib; from nsm_blender.files import writing\n"
+        "writing.os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "writing.write_whole(pathlib.Path(sys.argv[1]), 'half of what comes af')"
     )
     done = subprocess.run([sys.executable, "-c", script, str(path)], env={**os.environ}, check=False)
     assert done.returncode == -signal.SIGKILL
@@ -157,6 +174,18 @@ def test_a_damaged_checkpoint_is_refused_in_words(content: bytes, tmp_path: Path
     (tmp_path / CHECKPOINT).write_bytes(content)
     with pytest.raises(UserError, match=r"cannot be read as a checkpoint.*--resume"):
         make_autoencoder(tmp_path, True)
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_resuming_where_nothing_was_begun_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"run: there is no checkpoint\.safetensors to go on from.*--resume"):
+        TRAININGS[name](tmp_path / "run", True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_of_no_epochs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing to train in 0 epochs"):
+        pfnn.Trainer(small_data(), pfnn.Settings(hidden=8, epochs=0), tmp_path)
 
 
 def test_a_finished_run_can_be_made_longer(tmp_path: Path) -> None:

@@ -71,6 +71,14 @@ def trained(data: DataSet, settings: Settings, folder: Path, **options: bool) ->
     return Trainer(data, settings, folder, **options).run(log=quiet)
 
 
+@pytest.mark.parametrize(("frames", "held_out"), [(BLOCKS * BLOCK_SIZE - 1, 64), (4096, BLOCK_SIZE - 1)])
+def test_too_few_frames_are_refused_in_words(frames: int, held_out: int, data: DataSet, tmp_path: Path) -> None:
+    few = replace(data, train=features(frames, 0), held_out=features(held_out, 1))
+    with pytest.raises(UserError, match=r"clips are too short to train on.*add clips of 40 seconds"):
+        Trainer(few, SETTINGS, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_training_learns(data: DataSet, tmp_path: Path) -> None:
     trainer = Trainer(data, replace(SETTINGS, epochs=10, learning_rate=0.03, noise=0.0, keep=1.0), tmp_path)
     before = trainer.held_out_loss()

@@ -284,7 +284,7 @@ def test_a_linked_collider_and_a_linked_goal_on_it_are_walked_to(rig, gathered, 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("{", "not JSON"), ("{}", "not a shot"), ('{"name": "x", "fps": 30, "frames": 9}', "needs either a path")],
+    [("{", "not JSON"), ("{}", "name is missing"), ('{"name": "x", "fps": 30, "frames": 9}', "needs either a path")],
 )
 def test_what_is_no_shot_is_refused_with_the_reason(rig, tmp_path, text, sentence):
     file = tmp_path / "shot.json"

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from ...files import write_whole
+from ...files.writing import check_writable, make_folder, write_whole
 from .results import Figures, Told, as_json
 
-SYSTEMS = ("nsm", "pfnn", "manifold", "errands", "rigs", "proposals", "naturalness")
+SYSTEMS = ("nsm", "pfnn", "manifold", "errands", "rigs", "proposals", "naturalness", "robustness")
 Measure = Callable[[argparse.Namespace, Callable[[Figures, Told], None]], tuple[Figures, Told] | None]
 
 
@@ -35,6 +35,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Print the tables; write the figures where asked."""
     measure: Measure = args.measure
+    if args.json is not None:
+        check_writable(args.json)
     started = time.perf_counter()
     found = measure(args, lambda figures, told: _write(args, figures, told))
     if found is not None:  # a picture or a file was asked for in place of figures
@@ -48,5 +50,5 @@ def run(args: argparse.Namespace) -> int:
 def _write(args: argparse.Namespace, figures: Figures, told: Told) -> None:
     """The figures and what they were measured on, in the file that was asked for."""
     if args.json is not None:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(args.json.parent)
         write_whole(args.json, as_json({**figures, "meta": {"system": args.system, **told}}))

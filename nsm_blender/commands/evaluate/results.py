@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ... import UserError
-from ...files import read_json, write_whole
+from ...files.reading import read_json
+from ...files.writing import write_whole
 
 Figures = dict[str, float]
 Told = dict[str, object]

@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ...errors import UserError
+from ...errors import FileFormatError, UserError
+from ...files import Where, read_json, record, shown
 from ...models.nsm import ACTIONS, FPS
 from ...motion.clip_file import load_library
 from ..nsm_data import KINDS
@@ -68,15 +70,28 @@ class Tally:
         return json.dumps({name: dict(value) for name, value in vars(self).items()}, indent=1, sort_keys=True)
 
     @staticmethod
-    def joined(texts: Sequence[str]) -> Tally:
-        """The sum of tallies, each as `to_json` wrote it."""
+    def joined(paths: Sequence[Path]) -> Tally:
+        """The sum of tallies in files, each as `to_json` wrote it. Raises FileFormatError."""
         out = Tally()
-        for text in texts:
-            for name, counts in json.loads(text).items():
+        for path in paths:
+            told = record(_Told, read_json(path, dict, "a tally of episodes"), Where(str(path)))
+            for name, counts in vars(told).items():
                 total = getattr(out, name)
                 for key, value in counts.items():
+                    if not isinstance(value, int | float) or isinstance(value, bool):
+                        raise FileFormatError(f"{path}: {name}.{key} is {shown(value)}, a number is needed.")
                     total[key] = total.get(key, 0) + value
         return out
+
+
+@dataclass
+class _Told:
+    """A tally as its file tells it."""
+
+    recorded: dict[str, Any]
+    composed: dict[str, Any]
+    episodes: dict[str, Any]
+    rejected: dict[str, Any]
 
 
 def used_clips(data: Path, left_out: frozenset[str]) -> frozenset[str]:

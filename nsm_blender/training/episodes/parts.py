@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
-from ...files import read_json
+from ...files import make_folder, read_json, write_whole
 from ...motion.clip_file import CLIPS_FOLDER, INDEX_NAME
 from ..nsm_data import pack
 from .idle_shuffle import idle_shuffle_tracks
@@ -74,7 +74,7 @@ def compose(recipe: Recipe, out: Path, processes: int = 2) -> Tally:
     Returns the tally of all parts, which is written to `out` too. An interrupted run is gone on with by the same call.
     Raises UserError when there are parts that were made of something else.
     """
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     _keep_to(recipe, out / RECIPE)
     walks = out / WALKS
     if not walks.exists():
@@ -88,9 +88,8 @@ def compose(recipe: Recipe, out: Path, processes: int = 2) -> Tally:
         ) as pool:
             for done in as_completed([pool.submit(_make, part) for part in missing]):
                 done.result()
-    tallies = [(_folder(out, part) / TALLY).read_text(encoding="utf-8") for part in recipe.parts()]
-    total = Tally.joined(tallies)
-    (out / TALLY).write_text(total.to_json(), encoding="utf-8")
+    total = Tally.joined([_folder(out, part) / TALLY for part in recipe.parts()])
+    write_whole(out / TALLY, total.to_json())
     return total
 
 
@@ -103,7 +102,7 @@ def _keep_to(recipe: Recipe, path: Path) -> None:
             f"{path.parent}: its episodes were composed of other recordings, performers, walks or with another seed; "
             "choose another folder, or remove it."
         )
-    path.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(wanted, indent=1) + "\n")
 
 
 def _folder(out: Path, part: tuple[str, int, int]) -> Path:
@@ -138,5 +137,5 @@ def _make(part: tuple[str, int, int]) -> None:
     # Where all were rejected, the tally says why.
     if episodes:
         pack(episodes, recipe.seed + number).save(unfinished)
-    (unfinished / TALLY).write_text(library.tally.to_json(), encoding="utf-8")
+    write_whole(unfinished / TALLY, library.tally.to_json())
     unfinished.rename(folder)

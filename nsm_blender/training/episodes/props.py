@@ -21,33 +21,34 @@ which `data import` makes of it.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ...errors import ColliderError, FileFormatError
-from ...files import read_json
+from ...files import Key, NotZero, OneOf, Sizes, Where, Within, read_json, record, write_whole
 from ...geometry.colliders import Cuboids
 from ...geometry.cuboids import cuboids_of
 from ...geometry.mesh import TriangleMesh
 from ...geometry.obj_file import read_obj, write_obj
 from ...geometry.proposals import propose
 from ...geometry.roles import Seat
-from ...motion.clip_file import up_y_to_z
+from ...motion.clip_file import is_file_name, up_y_to_z
 from ...motion.root import angle_of
 from ...motion.rotations import Array, from_yaw, rotate
 
 SUFFIX = ".objects.json"
 """Ending of the file beside a clip that tells of the objects in it."""
 KINDS = ("seat", "box", "door", "climbable")
-_VECTORS = ("position", "facing", "size", "origin", "put")
 _SECONDS = ("from", "to")
-_KEYS = {"kind", *_VECTORS, "mesh", "turn", *_SECONDS, "hinge", "opens"}
-_CHOICES = {"hinge": ("left", "right"), "opens": ("push", "pull")}
+_MOST_OBJECTS = 1000
+"""Objects told beside a clip at most."""
+_Vector = Annotated[list[float], Sizes(3), Within(-1e7, 1e7)]
+"""x, y, z in the unit of the motion file, which may be millimeters."""
+_Seconds = Annotated[float, Within(-1e5, 1e5, "s")]
 _USUAL_SEAT = 0.45
 """Meters across and along of a seat of which only the place is known."""
 _VOXEL = 0.02
@@ -191,13 +192,13 @@ def write_props(entries: Sequence[ImportedProp], clip: Path) -> None:
             values["mesh"] = f"{clip.stem}.{number}.obj"
             write_obj(entry.mesh, clip.with_name(values["mesh"]))
         out.append(values)
-    objects_beside(clip).write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
+    write_whole(objects_beside(clip), json.dumps(out, indent=1) + "\n")
 
 
 def _entries(path: Path, frame: Frame) -> list[ImportedProp]:
     """The objects of a file whose space is `frame`, in Blender's."""
     out = []
-    for number, raw in enumerate(_read(path), 1):
+    for raw in _read(path):
         values = dict(raw)
         for name in ("position", "put"):
             if name in values:
@@ -206,16 +207,14 @@ def _entries(path: Path, frame: Frame) -> list[ImportedProp]:
             values["facing"] = frame.vectors(np.array(values["facing"], dtype=float)).tolist()
         if "size" in values:
             values["size"] = [float(value) * frame.unit for value in values["size"]]
-        mesh = _placed_mesh(path, number, raw, frame) if "mesh" in raw else None
+        mesh = _placed_mesh(path, raw, frame) if "mesh" in raw else None
         for name in ("origin", "turn"):
             values.pop(name, None)
         out.append(ImportedProp(values, mesh))
     return out
 
 
-def _placed_mesh(path: Path, number: int, raw: Mapping[str, Any], frame: Frame) -> TriangleMesh:
-    if Path(raw["mesh"]).name != raw["mesh"]:
-        raise FileFormatError(f"{path}, object {number}: 'mesh' must be the name of a file beside this one")
+def _placed_mesh(path: Path, raw: Mapping[str, Any], frame: Frame) -> TriangleMesh:
     mesh = read_obj(path.with_name(raw["mesh"]))
     turn = from_yaw(np.array(np.radians(float(raw.get("turn", 0.0)))))
     vertices = rotate(np.broadcast_to(turn, (len(mesh.vertices), 4)), frame.vectors(mesh.vertices)) * frame.unit
@@ -280,41 +279,43 @@ def _seen(
 def _read(path: Path) -> list[dict[str, Any]]:
     """The objects as the file has them, their form checked."""
     content = read_json(path, list, "a list of objects")
-    for number, entry in enumerate(content, 1):
-        if (fault := _fault(entry)) is not None:
-            raise FileFormatError(f"{path}, object {number}: {fault}")
-    return content
+    if len(content) > _MOST_OBJECTS:
+        raise FileFormatError(f"{path}: more than {_MOST_OBJECTS:,} objects")
+    return [_checked(entry, Where(f"{path}, object {number}")) for number, entry in enumerate(content, 1)]
 
 
-def _fault(entry: object) -> str | None:
-    """What is wrong with the form of an object."""
-    if not isinstance(entry, dict) or entry.get("kind") not in KINDS:
-        return f"'kind' must be one of {', '.join(KINDS)}"
-    if unknown := set(entry) - _KEYS:
-        return f"'{min(unknown)}' means nothing here"
-    for name in _VECTORS:
-        if name in entry and not _is_vector(entry[name]):
-            return f"'{name}' must be three numbers"
-    for name in (*_SECONDS, "turn"):
-        if name in entry and not _is_number(entry[name]):
-            return f"'{name}' must be a number"
-    if "size" in entry and min(entry["size"]) <= 0:
-        return "'size' must be above zero"
-    if "size" in entry and "mesh" in entry:
-        return "'size' and 'mesh' exclude each other"
-    if "mesh" in entry and not isinstance(entry["mesh"], str):
-        return "'mesh' must be the name of an OBJ file"
-    if "from" in entry and "to" in entry and entry["from"] >= entry["to"]:
-        return "'from' must be before 'to'"
-    for name, allowed in _CHOICES.items():
-        if name in entry and entry[name] not in allowed:
-            return f"'{name}' must be one of {', '.join(allowed)}"
-    return None
+@dataclass
+class _Told:
+    """An object as its file tells it; what is None is left out there."""
+
+    kind: Annotated[str, OneOf(KINDS)]
+    position: _Vector | None = None
+    facing: Annotated[_Vector, NotZero()] | None = None
+    size: _Vector | None = None
+    mesh: str | None = None
+    origin: _Vector | None = None
+    turn: Annotated[float, Within(-1e4, 1e4, "degrees")] | None = None
+    start: Annotated[_Seconds | None, Key("from")] = None
+    stop: Annotated[_Seconds | None, Key("to")] = None
+    put: _Vector | None = None
+    hinge: Annotated[str, OneOf(("left", "right"))] | None = None
+    opens: Annotated[str, OneOf(("push", "pull"))] | None = None
 
 
-def _is_vector(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 3 and all(_is_number(number) for number in value)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _checked(entry: object, where: Where) -> dict[str, Any]:
+    """An object of the file, its form checked. Raises FileFormatError that names the field."""
+    if not isinstance(entry, dict):
+        where.wrong(entry, "an object")
+    for name, value in entry.items():
+        if value is None:
+            where.at(name[:40]).refuse("is null; leave it out")
+    told = record(_Told, entry, where)
+    if told.size is not None and min(told.size) <= 0:
+        where.at("size").refuse("must be above zero")
+    if told.size is not None and told.mesh is not None:
+        where.at("size").refuse("and 'mesh' exclude each other")
+    if told.mesh is not None and not is_file_name(told.mesh):
+        where.at("mesh").refuse("must be the name of a file beside this one")
+    if told.start is not None and told.stop is not None and told.start >= told.stop:
+        where.at("from").refuse("must be before 'to'")
+    return entry

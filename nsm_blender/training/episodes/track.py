@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...files import write_arrays
 from ...models.nsm import ACTIONS, FPS, GOAL_ACTIONS
 from ...motion.clip import Clip
 from ...motion.contacts import foot_contacts
@@ -114,7 +115,7 @@ class Track:
 def save_tracks(path: Path, tracks: Sequence[Track]) -> None:
     """Write tracks to one file."""
     arrays = {f"{number}.{name}": value for number, track in enumerate(tracks) for name, value in vars(track).items()}
-    np.savez(path, count=len(tracks), **arrays)
+    write_arrays(path, {"count": np.array(len(tracks)), **arrays}, packed=False)
 
 
 def load_tracks(path: Path) -> list[Track]:
