@@ -32,6 +32,7 @@ def read(context: bpy.types.Context, obj: bpy.types.Object | None) -> Rig:
     if obj.type != "ARMATURE":
         raise RigError(f"'{obj.name}' is not an armature; select the character's armature.")
     _check_object(context, obj)
+    _check_finite(obj, np.array(obj.matrix_world))
     rig: Rig
     if binding.is_bound(obj):
         _check_scale(obj)
@@ -44,7 +45,7 @@ def read(context: bpy.types.Context, obj: bpy.types.Object | None) -> Rig:
 
 
 def world_matrices(context: bpy.types.Context, obj: bpy.types.Object, frames: Array) -> Array:
-    """World matrix of the armature at each frame, (F, 4, 4); (1, 4, 4) when nothing moves it."""
+    """World matrix of the armature at each frame, (F, 4, 4); (1, 4, 4) when nothing moves it. Raises RigError."""
     above = [obj]
     while above[-1].parent is not None:
         above.append(above[-1].parent)
@@ -59,6 +60,7 @@ def world_matrices(context: bpy.types.Context, obj: bpy.types.Object, frames: Ar
             out[i] = obj.evaluated_get(context.evaluated_depsgraph_get()).matrix_world
     finally:
         scene.frame_set(frame, subframe=subframe)
+    _check_finite(obj, out)
     return out
 
 
@@ -145,6 +147,11 @@ def _check_object(context: bpy.types.Context, obj: bpy.types.Object) -> None:
         raise RigError(f"'{obj.name}' is disabled in viewports or its collection is; enable it.")
     if obj.data.pose_position == "REST":
         raise RigError(f"'{obj.name}' shows its rest position; switch its armature to Pose Position.")
+
+
+def _check_finite(obj: bpy.types.Object, world: Array) -> None:
+    if not np.isfinite(world).all():
+        raise RigError(f"The transform of '{obj.name}' is not made of finite numbers; clear it and set it again.")
 
 
 def _check_scale(obj: bpy.types.Object) -> None:

@@ -79,6 +79,11 @@ class BoundRig(Rig):
         self.root: str | None = None
         self.object: _Object | None = None
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The controls that get keys, too."""
+        return tuple(dict.fromkeys((*super().named, *(bone.name for bone in self._carried))))
+
     def to_rig(self, motion: Motion) -> RigMotion:
         """The motion, blended, on the rig."""
         if self._made is None or self._made[0] is not motion:

@@ -67,6 +67,20 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
     return Gathered(shot, rig, None, frames, things=held)
 
 
+def used(armature: bpy.types.Object) -> list[tuple[str, bpy.types.Object | None]]:
+    """What a bake of `armature` is about besides it, each with what it is: its curve, or the goals of its keys with
+    what these use and the curves of their routes."""
+    listed = keys.of_character(armature)
+    if not listed:
+        return [("curve", armature.nsm.path)]
+    aims = [key.goal for key in listed if key.goal is not None]
+    return [
+        *(("goal", goal) for goal in aims),
+        *(("collider", goals.of_goal(goal).uses) for goal in aims),
+        *(("curve", key.route) for key in listed),
+    ]
+
+
 def start_of(context: bpy.types.Context, armature: bpy.types.Object, rig: armatures.Rig, frames: Array) -> list[float]:
     """Where the character begins, at the model's size: x, y, z in meters and facing angle; see armatures.standing."""
     return armatures.standing(context, armature, rig, int(frames[0]))
@@ -118,8 +132,8 @@ def _goals(context: bpy.types.Context, armature: bpy.types.Object, frames: Array
             )
         world = tracks[obj].world
         places = world[:, :3, 3] * size
-        if not np.isfinite(places).all():
-            raise ShotError(f"The goal '{obj.name}' has a place that is not a number; clear its location.")
+        if not np.isfinite(world).all():
+            raise ShotError(f"The goal '{obj.name}' has a place that is not a number; clear its transform.")
         facings = [goals.facing_of(matrix) for matrix in world]
         moves = [[*place, facing or 0.0] for place, facing in zip(places.tolist(), facings, strict=True)]
         used = "" if uses is None else colliders.name_of(uses)

@@ -12,6 +12,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 
+from ..nsm_blender.errors import ShotError
 from ..nsm_blender.evaluation.naturalness.findings import Finding, findings
 from ..nsm_blender.geometry.body import depth
 from ..nsm_blender.geometry.colliders import Surroundings
@@ -28,6 +29,8 @@ _BUDGET = 1.5
 """Seconds that the measuring may take; in a heavy scene it takes fewer frames."""
 _SLICE = 0.03
 """Seconds of measuring at a time; after each the scene's frame is put back, which the viewport draws."""
+_OFF = 1.0
+"""Millimeters by which a rig that can hold every pose may be away from its motion; float32 explains a tenth of that."""
 _AT_LEAST = 12
 """Frames that are measured however long it takes, beginning and end among them."""
 
@@ -169,6 +172,7 @@ def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, 
     heads = gathered.rig.joints(heads, motion, at)
     report.frames_measured = len(at)
     report.rig_error_mm_max = float(errors.max()) * 1000
+    _judge(gathered, report, int(gathered.frames[at[errors.max(axis=1).argmax()]]))
     report.rig_error_mm_mean = float(errors.mean()) * 1000
     report.foot_slide_cm_per_s = _foot_slide(motion, at, heads) * 100
     report.notes += gathered.rig.notes
@@ -179,6 +183,25 @@ def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, 
         report.notes += arrivals.troubles(motion)
         report.goal_error_cm = max((a.error_cm for a in report.goals if a.error_cm is not None), default=None)
         report.goal_error_deg = max((a.error_deg for a in report.goals if a.error_deg is not None), default=None)
+
+
+def _judge(gathered: Gathered, report: Report, frame: int) -> None:
+    """Raise ShotError for a rig that is not where its keys put it, worst at `frame`; a note where its own locks and
+    limits explain it."""
+    error, name = report.rig_error_mm_max, gathered.rig.name
+    if not np.isfinite(error):
+        raise ShotError(
+            f"The bake was discarded: at frame {frame} '{name}' is at no place that is a number; look for a transform, "
+            "driver or handler that is not finite."
+        )
+    if error <= _OFF:
+        return
+    if gathered.rig.is_exact:
+        raise ShotError(
+            f"The bake was discarded: at frame {frame} '{name}' is {error:,.0f} mm away from where its keys put it; "
+            "something else moves it, such as a handler, a driver or a parent."
+        )
+    report.notes.append(f"At frame {frame} locks or limits keep '{name}' {error:,.0f} mm away from the motion.")
 
 
 def _measure_depth(

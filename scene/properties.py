@@ -179,6 +179,17 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     )
 
 
+class NSM_PG_action(bpy.types.PropertyGroup):
+    """Settings of a baked action."""
+
+    keep: BoolProperty(
+        name="Keep This Bake",
+        description="The next bake leaves this one in the file; otherwise it replaces it",
+        default=False,
+        options=_FIXED,
+    )
+
+
 class NSM_PG_scene(bpy.types.PropertyGroup):
     """Which frames to bake."""
 
@@ -209,12 +220,14 @@ CLASSES = (
     NSM_PG_finding,
     NSM_PG_report,
     NSM_PG_object,
+    NSM_PG_action,
     NSM_PG_scene,
     NSM_PG_window_manager,
 )
 
 _OWNERS = (
     (bpy.types.Object, NSM_PG_object),
+    (bpy.types.Action, NSM_PG_action),
     (bpy.types.Armature, keys.NSM_PG_armature),
     (bpy.types.Scene, NSM_PG_scene),
     (bpy.types.WindowManager, NSM_PG_window_manager),
@@ -224,6 +237,11 @@ _OWNERS = (
 def of_object(obj: bpy.types.Object) -> NSM_PG_object:
     """The extension's settings of an object."""
     return obj.nsm
+
+
+def of_action(action: bpy.types.Action) -> NSM_PG_action:
+    """The extension's settings of a baked action."""
+    return action.nsm
 
 
 def of_scene(context: bpy.types.Context) -> NSM_PG_scene:

@@ -31,7 +31,8 @@ class Rig:
 
     name: of its object. scale: its leg length over the model's; the scene is divided by it for the engine, which
     knows one size. bones: B names of the bones whose rotations make its pose, the one that carries the body first.
-    measured: M names of the bones by which a bake is measured. blends: what motions are blended with.
+    measured: M names of the bones by which a bake is measured. blends: what motions are blended with. notes: what keeps
+    the rig from holding a pose exactly.
     """
 
     def __init__(self, name: str, scale: float, bones: tuple[str, ...], measured: tuple[str, ...]) -> None:
@@ -39,6 +40,16 @@ class Rig:
         self.blends = Blends()
         self.notes: list[str] = []
         self._blended: tuple[Motion, Motion] | None = None
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The bones without which neither keys nor measurements make sense."""
+        return tuple(dict.fromkeys((*self.bones, *self.measured)))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the rig can hold every pose: nothing is locked or limited."""
+        return not self.notes
 
     def shown(self, motion: Motion) -> Motion:
         """The motion as this rig shows it: blended with the poses that it begins and ends in."""

@@ -82,6 +82,7 @@ def test_a_box_is_carried_to_the_table_and_a_second_bake_takes_it_from_where_it_
     assert "Baked anew" not in notes(rig)
 
     first = {frame: at(frame, box) for frame in range(1, FRAMES + 1, 10)}
+    rig.animation_data.action.nsm.keep = True
     bpy.data.objects["Away"].location = (-1.5, 1.0, 0)
     bpy.ops.nsm.bake()
     assert "Baked anew from frame" in notes(rig)
