@@ -198,7 +198,7 @@ class MotionJob(Steps):
         for first in range(0, len(channels), _CHANNELS):
             start = time.perf_counter()
             written = channels[first : first + _CHANNELS]
-            actions.write(self._armature(), self.action(), frames, written)
+            self._count(frames, written, actions.write(self._armature(), self.action(), frames, written))
             self.report.seconds_write += time.perf_counter() - start
             yield min(1.0, (first + _CHANNELS) / len(channels))
         actions.mark(self.action(), self._gait_changes() or self._moments(motion))
@@ -210,6 +210,11 @@ class MotionJob(Steps):
         moved = [f"'{name}'" for name in motion.meta.get("things", {})]
         if moved:
             self.tell(f"This bake moves {', '.join(moved)}; remove it to move them by hand.")
+
+    def _count(self, frames: Array, channels: Sequence[actions.Channel], keys_written: int) -> None:
+        """Add keys to those of the report, and what they would be without thinning."""
+        self.report.keys += keys_written
+        self.report.keys_unthinned += len(frames) * sum(len(c.components) or c.values.shape[1] for c in channels)
 
     def tell(self, note: str) -> None:
         """Add a note that is no warning to the report."""
@@ -227,7 +232,8 @@ class MotionJob(Steps):
             made = layers.begin(obj, self.action(), self._armature())
             self._moved.append((one.uid, made.session_uid))
             self.premises.hold_assigned(made, obj)
-            actions.write(obj, made, self.gathered.frames[: len(channels[0].values)], channels)
+            frames = self.gathered.frames[: len(channels[0].values)]
+            self._count(frames, channels, actions.write(obj, made, frames, channels))
 
     def undo(self) -> None:
         """Take away what was made, and what is left of it when the user deleted things meanwhile."""

@@ -137,7 +137,6 @@ class NSM_PT_result(_Panel):
         bake = None if armature is None else lookup.baked(armature)
         if bake is None:
             layout.label(text="No bake yet.", icon="INFO")
-            layout.operator("nsm.purge_bakes", icon="BRUSH_DATA")
             return
         layout.prop(of_action(bake), "keep")
         column = layout.column(align=True)
@@ -150,6 +149,7 @@ class NSM_PT_result(_Panel):
         seconds = report.seconds_rollout + report.seconds_retarget + report.seconds_write
         rows = [
             ("Frames", f"{report.frames} in {seconds:.1f} s"),
+            ("Keys", f"{report.keys:,} instead of {report.keys_unthinned:,}"),
             ("Rig error", f"{report.rig_error_mm_max:.2f} mm"),
             ("Foot slide", f"{report.foot_slide_cm_per_s:.1f} cm/s"),
         ]

@@ -15,7 +15,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from . import bake_notes
+from . import bake_notes, thinning
 from .bake_notes import BLENDING, PREVIOUS, ActionError, Note
 from .lookup import baked
 
@@ -137,32 +137,24 @@ def begin(obj: bpy.types.Object, name: str) -> bpy.types.Action:
     return action
 
 
-def write(obj: bpy.types.Object, action: bpy.types.Action, frames: Array, channels: Sequence[Channel]) -> None:
-    """Write one GENERATED key per frame and channel component into `action`, which `begin` made for `obj`.
+def write(obj: bpy.types.Object, action: bpy.types.Action, frames: Array, channels: Sequence[Channel]) -> int:
+    """Write GENERATED keys into `action`, which `begin` made for `obj`, that show each frame's value; returns how many.
 
-    frames: (F,) frame numbers, rising. What the channels were before is noted in the action.
+    frames: (F,) frame numbers, one after the other. What the channels were before is noted in the action.
     """
     note = bake_notes.read(action)
     note.pose.update({channel.path: bake_notes.value(obj, channel.path) for channel in channels})
     note.write(action)
-    curves = _NewCurves(action, obj)
-    count = len(frames)
-    points = np.empty((count, 2), dtype=np.float32)
-    points[:, 0] = frames
-    properties = bpy.types.Keyframe.bl_rna.properties
-    linear = np.full(count, _enum(properties["interpolation"], "LINEAR"), dtype=np.int32)
-    generated = np.full(count, _generated(), dtype=np.int32)
+    curves, written = _NewCurves(action, obj), 0
     for channel in channels:
-        for component in channel.components or range(channel.values.shape[1]):
+        components = channel.components or range(channel.values.shape[1])
+        thin = thinning.thinned(channel.values[:, list(components)])
+        for column, component in enumerate(components):
             curve = curves.add(channel.path, component, channel.group)
             curve.color_mode = "AUTO_YRGB" if channel.values.shape[1] == 4 else "AUTO_RGB"
-            points[:, 1] = channel.values[:, component]
-            keys = curve.keyframe_points
-            keys.add(count)
-            keys.foreach_set("co", points.ravel())
-            keys.foreach_set("interpolation", linear)
-            keys.foreach_set("type", generated)
-            curve.update()
+            _fill(curve, frames[thin.at], channel.values[thin.at, component], thin, column)
+            written += len(thin.at)
+    return written
 
 
 def mark(action: bpy.types.Action, markers: Iterable[tuple[int, str]]) -> None:
@@ -279,6 +271,31 @@ def _delete_generated(action: bpy.types.Action) -> int:
                     curve.keyframe_points.remove(key, fast=True)
             curve.update()
     return kept
+
+
+def _fill(curve: bpy.types.FCurve, frames: Array, values: Array, thin: thinning.Keys, column: int) -> None:
+    """Give an empty curve K keys at frames (K,) with values (K,), and the handles of one column of `thin`."""
+    count = len(frames)
+    before = np.concatenate([[0], thin.reach[:-1]])
+    sides = {
+        "co": (frames, values),
+        "handle_left": (frames - before, thin.left[:, column]),
+        "handle_right": (frames + thin.reach, thin.right[:, column]),
+    }
+    kinds = bpy.types.Keyframe.bl_rna.properties
+    free = np.full(count, _enum(kinds["handle_left_type"], "FREE"), dtype=np.int32)
+    curved, straight = (_enum(kinds["interpolation"], name) for name in ("BEZIER", "LINEAR"))
+    generated = np.full(count, _generated(), dtype=np.int32)
+    keys = curve.keyframe_points
+    keys.add(count)
+    # First, so that whatever happens they are not taken for keys made by hand.
+    keys.foreach_set("type", generated)
+    for name, (x, y) in sides.items():
+        keys.foreach_set(name, np.stack([x, y], axis=1).astype(np.float32).ravel())
+    keys.foreach_set("handle_left_type", free)
+    keys.foreach_set("handle_right_type", free)
+    keys.foreach_set("interpolation", np.where(thin.reach > 0, curved, straight).astype(np.int32))
+    curve.update()
 
 
 def _generated() -> int:

@@ -9,7 +9,7 @@ Blender reads the annotations of a PropertyGroup as they are, so this file has n
 import base64
 import binascii
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -297,14 +297,16 @@ def signature(surface: meshes.Surface, size: float) -> str:
     return f"{surface.fingerprint()} {size:.4f}"
 
 
-def gather(context: bpy.types.Context, frames: Array) -> list[Collider]:
-    """The enabled colliders of the view layer with their poses at scene frames (F,), in world meters.
+def gather(context: bpy.types.Context, frames: Array, without: Collection[bpy.types.Object] = ()) -> list[Collider]:
+    """The enabled colliders of the view layer, but those in `without`, with their poses at scene frames (F,), in world
+    meters.
 
     One that never moves has one pose. One whose shape has changed gives the cuboids of its shape now. The scene is
     left as it is. Raises ColliderError.
     """
     graph = context.evaluated_depsgraph_get()
-    objects = [obj for obj in in_scene(context) if of(obj).enabled and obj.evaluated_get(graph).is_evaluated]
+    there = [obj for obj in in_scene(context) if of(obj).enabled and obj not in without]
+    objects = [obj for obj in there if obj.evaluated_get(graph).is_evaluated]
     shapes = {obj: stored(obj) for obj in objects}
     for obj, surface in changed(graph, objects).items():
         shapes[obj] = cuboids_of(surface.mesh(), of(obj).size, obj.name)

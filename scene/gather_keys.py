@@ -6,14 +6,27 @@ from __future__ import annotations
 from dataclasses import replace
 
 import bpy
-import numpy as np
 
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.shot.goals import ActionKey, Goal, RouteOptions
 from ..nsm_blender.shot.shot import Shot
-from . import actions, armatures, bodies, colliders, curves, goals, keys, layers, routes, schedule, things
+from . import (
+    actions,
+    armatures,
+    bodies,
+    colliders,
+    curves,
+    extent,
+    goals,
+    independence,
+    keys,
+    layers,
+    routes,
+    schedule,
+    things,
+)
 from . import gather as path_gather
 from .gather import FASTEST, Gathered, frame_range
 
@@ -49,7 +62,12 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
     size = curves.meters_per_unit(context.scene) / rig.scale
     render = context.scene.render
     settings = armature.nsm.routes
-    around = [*colliders.gather(context, frames), *bodies.gather(context, armature, frames)]
+    # What the character wears or holds moves with it: nothing to keep off.
+    worn = independence.moving_along(context, armature, rig, colliders.in_scene(context))
+    around = [
+        *colliders.gather(context, frames, [obj for obj in worn if obj not in used]),
+        *bodies.gather(context, armature, frames),
+    ]
     shot = Shot(
         name=armature.name,
         fps=render.fps / render.fps_base,
@@ -131,9 +149,8 @@ def _goals(context: bpy.types.Context, armature: bpy.types.Object, frames: Array
                 f"The goal '{obj.name}' uses '{uses.name}', which is not a collider; make it one, or free the goal."
             )
         world = tracks[obj].world
+        extent.check(world[:, :3] * curves.meters_per_unit(context.scene), f"The goal '{obj.name}'")
         places = world[:, :3, 3] * size
-        if not np.isfinite(world).all():
-            raise ShotError(f"The goal '{obj.name}' has a place that is not a number; clear its transform.")
         facings = [goals.facing_of(matrix) for matrix in world]
         moves = [[*place, facing or 0.0] for place, facing in zip(places.tolist(), facings, strict=True)]
         used = "" if uses is None else colliders.name_of(uses)

@@ -53,7 +53,7 @@ def check(
 def moving_along(
     context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, objects: Sequence[bpy.types.Object]
 ) -> list[bpy.types.Object]:
-    """Those of the objects that are elsewhere, or have another size, when the character is posed differently."""
+    """Those of the objects that are elsewhere, or curves of another form, when the character is posed differently."""
     size = max((bone.head_local.length for bone in armature.data.bones), default=1.0) or 1.0
     before = [_shown(context, obj) for obj in objects]
     with posing.kept(context, armature, rig.named):
@@ -67,12 +67,19 @@ def moving_along(
     return [
         obj
         for obj, then, now in zip(objects, before, after, strict=True)
-        if not np.allclose(then, now, rtol=_MOVED, atol=_MOVED * size, equal_nan=True)
+        if len(then) != len(now) or not np.allclose(then, now, rtol=_MOVED, atol=_MOVED * size, equal_nan=True)
     ]
 
 
 def _shown(context: bpy.types.Context, obj: bpy.types.Object) -> Array:
-    """Where an object is, and how large, as numbers (40,); how large an armature is follows from its pose."""
+    """Where an object is, and of a curve its points, as numbers (N,)."""
     evaluated = obj.evaluated_get(context.evaluated_depsgraph_get())
-    box = np.zeros(24) if obj.type == "ARMATURE" else np.ravel([list(corner) for corner in evaluated.bound_box])
-    return np.concatenate([np.ravel(np.array(evaluated.matrix_world)), box])
+    world = np.array(evaluated.matrix_world, dtype=np.float64).ravel()
+    if obj.type != "CURVE":
+        return world
+    mesh = evaluated.to_mesh()
+    points = np.empty(3 * len(mesh.vertices) if mesh else 0, dtype=np.float32)
+    if mesh:
+        mesh.vertices.foreach_get("co", points)
+    evaluated.to_mesh_clear()
+    return np.concatenate([world, points])

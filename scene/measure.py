@@ -29,8 +29,8 @@ _BUDGET = 1.5
 """Seconds that the measuring may take; in a heavy scene it takes fewer frames."""
 _SLICE = 0.03
 """Seconds of measuring at a time; after each the scene's frame is put back, which the viewport draws."""
-_OFF = 1.0
-"""Millimeters by which a rig that can hold every pose may be away from its motion; float32 explains a tenth of that."""
+_TOLD = 1.0
+"""Millimeters of the rig's error above which a note tells it."""
 _AT_LEAST = 12
 """Frames that are measured however long it takes, beginning and end among them."""
 
@@ -42,6 +42,8 @@ _ACTIVE = 0.2
 _FINDING = ("measure", "value", "ratio", "text")
 
 _NAMES = {
+    "keys_unthinned": "keys.unthinned",
+    "keys": "keys.written",
     "seconds_rollout": "seconds.rollout",
     "seconds_retarget": "seconds.retarget",
     "seconds_write": "seconds.write",
@@ -53,10 +55,15 @@ _NAMES = {
 
 @dataclass
 class Report:
-    """The figures of one bake; None where a figure does not apply."""
+    """The figures of one bake; None where a figure does not apply.
+
+    keys: that were written. keys_unthinned: that it would be with one for each frame.
+    """
 
     frames: int = 0
     frames_measured: int = 0
+    keys: int = 0
+    keys_unthinned: int = 0
     seconds_rollout: float = 0.0
     seconds_retarget: float = 0.0
     seconds_write: float = 0.0
@@ -194,14 +201,15 @@ def _judge(gathered: Gathered, report: Report, frame: int) -> None:
             f"The bake was discarded: at frame {frame} '{name}' is at no place that is a number; look for a transform, "
             "driver or handler that is not finite."
         )
-    if error <= _OFF:
-        return
-    if gathered.rig.is_exact:
+    if error > 1000 * gathered.rig.slack:
         raise ShotError(
             f"The bake was discarded: at frame {frame} '{name}' is {error:,.0f} mm away from where its keys put it; "
             "something else moves it, such as a handler, a driver or a parent."
         )
-    report.notes.append(f"At frame {frame} locks or limits keep '{name}' {error:,.0f} mm away from the motion.")
+    if error > _TOLD:
+        report.notes.append(
+            f"At frame {frame} locks, limits or inverse kinematics keep '{name}' {error:,.0f} mm away from the motion."
+        )
 
 
 def _measure_depth(

@@ -55,6 +55,10 @@ class NSM_PG_report(bpy.types.PropertyGroup):
     """The measurements of the last bake, on the armature. Negative: not applicable."""
 
     frames: IntProperty(name="Frames", description="Frames that were baked", options=_FIXED)
+    keys: IntProperty(name="Keys", description="Keyframes that were written", options=_FIXED)
+    keys_unthinned: IntProperty(
+        name="Keys, Unthinned", description="Keyframes that there would be with one for each frame", options=_FIXED
+    )
     seconds_rollout: FloatProperty(
         name="Rollout", description="Seconds in the neural network's controller", options=_FIXED
     )

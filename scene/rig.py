@@ -13,6 +13,8 @@ from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, from_matrix
 from . import actions, euler
 
+_EXACT = 0.001
+"""Meters by which a rig whose bones have keys of their own may miss a pose; float32 explains a tenth of that."""
 _ROTATION_ATTRIBUTE = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
 
 
@@ -47,9 +49,9 @@ class Rig:
         return tuple(dict.fromkeys((*self.bones, *self.measured)))
 
     @property
-    def is_exact(self) -> bool:
-        """Whether the rig can hold every pose: nothing is locked or limited."""
-        return not self.notes
+    def slack(self) -> float:
+        """Meters by which the rig itself may miss a pose: without bound where something is locked or limited."""
+        return float("inf") if self.notes else _EXACT
 
     def shown(self, motion: Motion) -> Motion:
         """The motion as this rig shows it: blended with the poses that it begins and ends in."""

@@ -35,9 +35,8 @@ def test_a_bake_writes_one_new_action_of_generated_keys(engine, curves_of):
     wanted |= {(f'pose.bones["{b.name}"].rotation_quaternion', i) for b in rig.pose.bones for i in range(4)}
     assert found == wanted
     for curve in curves_of(rig):
-        assert [key.co.x for key in curve.keyframe_points] == list(range(1, 41))
+        assert tuple(curve.range()) == (1, 40)
         assert {key.type for key in curve.keyframe_points} == {"GENERATED"}
-        assert {key.interpolation for key in curve.keyframe_points} == {"LINEAR"}
         assert curve.group.name in curve.data_path
 
 
@@ -104,7 +103,7 @@ def test_a_custom_range_is_baked_instead_of_the_scenes(engine, curves_of):
     settings = bpy.context.scene.nsm
     settings.use_custom_range, settings.frame_start, settings.frame_end = True, -5, 10
     bpy.ops.nsm.bake()
-    assert [key.co.x for key in curves_of(rig)[0].keyframe_points] == list(range(-5, 11))
+    assert tuple(curves_of(rig)[0].range()) == (-5, 10)
 
 
 def test_a_bake_leaves_the_current_frame_and_the_selection_alone(engine):
