@@ -30,7 +30,7 @@ from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry.colliders import Collider, Cuboids
 from ..nsm_blender.geometry.mesh import TriangleMesh
 from ..nsm_blender.motion.rotations import Array, make_continuous
-from . import curves, handles, meshes
+from . import curves, handles, hierarchy, meshes
 
 VOXEL = 0.04
 """Meters of a voxel's edge by default (NSM 4.3 asks for a high resolution; this is a hand's breadth by half)."""
@@ -194,14 +194,14 @@ def in_scene(context: bpy.types.Context) -> list[bpy.types.Object]:
     return [obj for obj in context.view_layer.objects if is_collider(obj)]
 
 
-def members(obj: bpy.types.Object) -> list[bpy.types.Object]:
-    """The other objects that belong to the collider of `obj`."""
+def members(obj: bpy.types.Object, below: hierarchy.Below | None = None) -> list[bpy.types.Object]:
+    """The other objects that belong to the collider of `obj`. below: the children of all objects, where it is known."""
     settings = of(obj)
     found = [part.object for part in settings.parts if part.object is not None and part.object.users_scene]
     if settings.use_children:
-        found += meshes.family(obj)
+        found += meshes.family(obj, below)
         for part in list(found):
-            found += meshes.family(part)
+            found += meshes.family(part, below)
     return [part for part in dict.fromkeys(found) if part != obj]
 
 
@@ -284,7 +284,8 @@ def changed(graph: bpy.types.Depsgraph, objects: list[bpy.types.Object]) -> dict
 
     Raises ColliderError when one has no shape any more.
     """
-    surfaces = meshes.read_all(graph, {obj: members(obj) for obj in objects})
+    below = hierarchy.children()
+    surfaces = meshes.read_all(graph, {obj: members(obj, below) for obj in objects})
     return {
         obj: surface
         for obj, surface in surfaces.items()
@@ -310,7 +311,8 @@ def gather(context: bpy.types.Context, frames: Array, without: Collection[bpy.ty
     shapes = {obj: stored(obj) for obj in objects}
     for obj, surface in changed(graph, objects).items():
         shapes[obj] = cuboids_of(surface.mesh(), of(obj).size, obj.name)
-    held = {obj: handles.read(graph, obj) for obj in objects}
+    below = hierarchy.children()
+    held = {obj: handles.read(graph, obj, below) for obj in objects}
     where = poses(context, objects, frames)
     return [
         Collider(name_of(obj), shapes[obj], where[obj], of(obj).role, held[obj], handles.others(obj)) for obj in objects

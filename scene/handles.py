@@ -20,6 +20,7 @@ from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry import roles
 from ..nsm_blender.motion.rotations import Array
 from . import curves, meshes
+from .hierarchy import Below
 
 TAG = "nsm_handle"
 """Custom property of a handle's empty: the name of its `_Empty`."""
@@ -48,9 +49,10 @@ def is_handle(obj: bpy.types.Object) -> bool:
     return obj.type == "EMPTY" and obj.get(TAG) is not None
 
 
-def empties(obj: bpy.types.Object) -> dict[str, bpy.types.Object]:
-    """The handles' empties of a collider by what they are."""
-    return {str(child[TAG]): child for child in obj.children if is_handle(child)}
+def empties(obj: bpy.types.Object, below: Below | None = None) -> dict[str, bpy.types.Object]:
+    """The handles' empties of a collider by what they are. below: the children of all objects, where it is known."""
+    found = obj.children if below is None else below.get(obj, ())
+    return {str(child[TAG]): child for child in found if is_handle(child)}
 
 
 def store(obj: bpy.types.Object, handles: roles.Handles | None) -> None:
@@ -105,15 +107,16 @@ def stored(obj: bpy.types.Object) -> roles.Handles | None:
     return _with_settings(obj, handles)
 
 
-def read(graph: bpy.types.Depsgraph, obj: bpy.types.Object) -> roles.Handles | None:
+def read(graph: bpy.types.Depsgraph, obj: bpy.types.Object, below: Below | None = None) -> roles.Handles | None:
     """The handles as their empties are now, in the collider's frame, in meters; without empties as they are kept.
 
-    Raises ColliderError when an empty is missing or what is kept is damaged.
+    below: the children of all objects, where it is known. Raises ColliderError when an empty is missing or what is kept
+    is damaged.
     """
     role = obj.nsm.collider.role
     if role not in roles.KINDS:
         return None
-    there = empties(obj)
+    there = empties(obj, below)
     if not there:
         return stored(obj)
     frames = _frames(graph, obj, there)
