@@ -19,7 +19,7 @@ from ..nsm_blender.geometry.colliders import Surroundings
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from . import arrivals, curves
+from . import arrivals, curves, isolation
 from .gather import Gathered
 from .properties import of_object
 
@@ -28,7 +28,7 @@ _CONTACT = 0.5
 _BUDGET = 1.5
 """Seconds that the measuring may take; in a heavy scene it takes fewer frames."""
 _SLICE = 0.03
-"""Seconds of measuring at a time; after each the scene's frame is put back, which the viewport draws."""
+"""Seconds of measuring at a time."""
 _TOLD = 1.0
 """Millimeters of the rig's error above which a note tells it."""
 _AT_LEAST = 12
@@ -129,7 +129,7 @@ def measure(
 ) -> Iterator[float]:
     """Evaluate the baked rig at many frames and fill in `report`. Yields the share that is done, 0..1.
 
-    The scene's frame is put back before each yield, so that a caller that stops here leaves nothing behind.
+    The scene is as it was at each yield, so that a caller that stops here leaves nothing behind.
     """
     places: dict[int, tuple[Array, Array]] = {}
     waiting = _order(len(motion))
@@ -152,19 +152,14 @@ def measure_together(
 
     baked: for each the armature, what was asked for, the engine's motion and the report to fill in.
     """
-    frames = baked[0][1].frames
-    scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
-    meters = curves.meters_per_unit(scene)
+    frames, meters = baked[0][1].frames, curves.meters_per_unit(context.scene)
     places: list[dict[int, tuple[Array, Array]]] = [{} for _ in baked]
     indices = _order(len(frames))[:_AT_LEAST]
     for done, index in enumerate(indices, 1):
-        try:
-            scene.frame_set(int(frames[index]))
-            graph = context.evaluated_depsgraph_get()
+        with isolation.stage(context, [armature for armature, *_ in baked]) as stage:
+            graph = stage.show(int(frames[index]))
             for (armature, gathered, *_), found in zip(baked, places, strict=True):
                 found[index] = _shown(armature.evaluated_get(graph), gathered.rig.measured, meters)
-        finally:
-            scene.frame_set(frame, subframe=subframe)
         yield done / len(indices)
     for (_, gathered, motion, report), found in zip(baked, places, strict=True):
         _fill_in(gathered, motion, found, report)
@@ -264,17 +259,14 @@ def _evaluate(
     Takes indices from `waiting` until a slice of time is used up.
     """
     end = time.perf_counter() + _SLICE
-    scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
     meters = curves.meters_per_unit(context.scene)
     out = {}
-    try:
+    with isolation.stage(context, [armature]) as stage:
         while waiting and (not out or time.perf_counter() < end):
             index = waiting.pop(0)
-            scene.frame_set(int(gathered.frames[index]))
-            evaluated = armature.evaluated_get(context.evaluated_depsgraph_get())
-            out[index] = _shown(evaluated, gathered.rig.measured, meters)
-    finally:
-        scene.frame_set(frame, subframe=subframe)
+            # A handler may delete the armature at any frame, so it is not touched before the frame is shown.
+            graph = stage.show(int(gathered.frames[index]))
+            out[index] = _shown(armature.evaluated_get(graph), gathered.rig.measured, meters)
     return out
 
 
