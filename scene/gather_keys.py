@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import bpy
+import numpy as np
 
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.geometry.scaling import scaled
@@ -64,17 +65,19 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
     settings = armature.nsm.routes
     # What the character wears or holds moves with it: nothing to keep off.
     worn = independence.moving_along(context, armature, rig, colliders.in_scene(context))
+    listed, aims = _keys(context, armature, rig, int(frames[0])), _goals(context, armature, frames, size)
+    start = start_of(context, armature, rig, frames)
     around = [
         *colliders.gather(context, frames, [obj for obj in worn if obj not in used]),
-        *bodies.gather(context, armature, frames),
+        *bodies.gather(context, armature, frames, _places(start, listed, aims) * rig.scale),
     ]
     shot = Shot(
         name=armature.name,
         fps=render.fps / render.fps_base,
         frames=len(frames),
-        start=start_of(context, armature, rig, frames),
-        keys=_keys(context, armature, rig, int(frames[0])),
-        goals=_goals(context, armature, frames, size),
+        start=start,
+        keys=listed,
+        goals=aims,
         colliders=[scaled(thing, 1 / rig.scale) for thing in around],
         route_options=RouteOptions(
             radius=settings.radius / rig.scale, crouch=settings.crouch, sideways=settings.sideways
@@ -83,6 +86,14 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
     shot.validate()
     held = things.read(context, used, freed, frames)
     return Gathered(shot, rig, None, frames, things=held)
+
+
+def _places(start: list[float], listed: list[ActionKey], aims: list[Goal]) -> Array:
+    """Where the character is going to be, (N, 3) at the model's size: its start, goals and routes."""
+    out = [start[:3], *(goal.place for goal in aims)]
+    out += [move[:3] for goal in aims for move in goal.moves]
+    out += [point for key in listed for point in key.route]
+    return np.array(out, dtype=np.float64)
 
 
 def used(armature: bpy.types.Object) -> list[tuple[str, bpy.types.Object | None]]:
