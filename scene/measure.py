@@ -13,12 +13,12 @@ import bpy
 import numpy as np
 
 from ..nsm_blender.errors import ShotError
-from ..nsm_blender.evaluation.naturalness.findings import Finding, findings
 from ..nsm_blender.geometry.body import depth
 from ..nsm_blender.geometry.colliders import Surroundings
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..nsm_blender.naturalness.findings import Finding, findings
 from . import arrivals, curves, isolation
 from .gather import Gathered
 from .properties import of_object

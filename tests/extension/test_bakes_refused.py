@@ -75,7 +75,8 @@ def test_a_character_whose_parent_follows_its_own_hips_is_refused(engine, hang):
     rig.parent = above
     hang(above, rig)
     # Going round in a circle, the scene changes with every look at it, so it is not compared.
-    with pytest.raises(RuntimeError, match="object 'Rig' hangs on something that its own bones move"):
+    # Blender 4.2 sees the circle only while it plays: the bake is discarded then.
+    with pytest.raises(RuntimeError, match=r"hangs on something that its own bones move|discarded: at frame"):
         bpy.ops.nsm.bake()
     assert not bpy.data.actions
 
