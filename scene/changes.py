@@ -68,7 +68,7 @@ def _mark(
         whole = obj in moved
         if obj in shaped or any(part in shaped for part in members):
             stale = _differs(graph, obj, members)
-        elif whole and not np.allclose(colliders.scale_of(obj.evaluated_get(graph)), settings.scale, rtol=1e-4):
+        elif whole and not np.allclose(meshes.scale_of(obj.evaluated_get(graph)), settings.scale, rtol=1e-4):
             stale = True
         else:
             # When the whole moves, its parts do too, and nothing has changed.

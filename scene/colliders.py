@@ -124,6 +124,12 @@ class NSM_PG_collider(bpy.types.PropertyGroup):
     handles: StringProperty(
         description="The role's handles in the object's frame, as JSON", options=_FIXED, override=_OVERRIDE
     )
+    handles_scale: FloatVectorProperty(
+        description="The scale with which the handles were kept; 0: that of the cuboids",
+        size=3,
+        options=_FIXED,
+        override=_OVERRIDE,
+    )
     also: StringProperty(
         description="Handles of the other parts that are used alike, in the object's frame, as JSON",
         options=_FIXED,
@@ -225,14 +231,8 @@ def store(obj: bpy.types.Object, cuboids: Cuboids, fingerprint: str) -> None:
     settings.revision = zlib.crc32(settings.boxes.encode()) & 0x7FFFFFFF
     settings.count = len(cuboids.centre)
     settings.fingerprint = fingerprint
-    settings.scale = scale_of(obj)
+    settings.scale = meshes.scale_of(obj)
     settings.stale = False
-
-
-def scale_of(obj: bpy.types.Object) -> tuple[float, float, float]:
-    """How long the axes of an object are in the world, in Blender units."""
-    x, y, z = (column.length for column in obj.matrix_world.to_3x3().transposed())
-    return x, y, z
 
 
 def check_writable(obj: bpy.types.Object) -> None:

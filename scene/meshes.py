@@ -145,6 +145,12 @@ def rigid(world: Matrix, size: float, name: str) -> Array:
     return out
 
 
+def scale_of(obj: bpy.types.Object) -> tuple[float, float, float]:
+    """How long the axes of an object are in the world, in Blender units."""
+    x, y, z = (column.length for column in obj.matrix_world.to_3x3().transposed())
+    return x, y, z
+
+
 def family(obj: bpy.types.Object, below: Below | None = None) -> Iterator[bpy.types.Object]:
     """The objects with surfaces below `obj`, without those that are colliders of their own.
 
