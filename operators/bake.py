@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake what the character is to do, and take a bake away again."""
+"""Bake what the character is to do, and take bakes away again.
 
-from __future__ import annotations
+Blender reads the annotations of an operator as they are, so this file has no postponed annotations.
+"""
+# A property's annotation is a call, which is no type:
+# mypy: disable-error-code="valid-type"
 
 from typing import TYPE_CHECKING
 
 import bpy
+from bpy.props import BoolProperty
 
 from ..scene import lookup
 from .base import Operation, user_folder
@@ -26,7 +30,7 @@ class NSM_OT_bake(JobOperation):
 
     doing = "Baking"
 
-    def start(self, context: bpy.types.Context) -> BakeJob:
+    def start(self, context: bpy.types.Context) -> "BakeJob":
         """Gather the shot."""
         from .earlier import Earlier
         from .job import BakeJob
@@ -34,7 +38,7 @@ class NSM_OT_bake(JobOperation):
         armature = lookup.character(context)
         return BakeJob(context, armature, None if armature is None else Earlier.of(armature))
 
-    def finish(self, _context: bpy.types.Context, job: BakeJob) -> set[OperatorReturnItems]:
+    def finish(self, _context: bpy.types.Context, job: "BakeJob") -> "set[OperatorReturnItems]":
         """Report, keep the report as a file, and the bake for the next one."""
         from .earlier import Earlier
 
@@ -68,7 +72,7 @@ class NSM_OT_remove_bake(Operation):
             return False
         return True
 
-    def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Remove the bake and forget its report."""
         from ..scene import layers, measure
 
@@ -81,4 +85,25 @@ class NSM_OT_remove_bake(Operation):
         return {"FINISHED"}
 
 
-CLASSES = (NSM_OT_bake, NSM_OT_remove_bake)
+class NSM_OT_purge_bakes(Operation):
+    """Delete the bakes of all characters that move nothing now; those with keys made by hand, or in use, stay"""
+
+    bl_idname = "nsm.purge_bakes"
+    bl_label = "Delete Unused Bakes"
+    bl_options = {"REGISTER", "UNDO"}
+
+    kept: BoolProperty(name="Kept Ones Too", description="Also delete the bakes that are to be kept", default=False)
+
+    def run(self, _context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Delete them and tell how many they were."""
+        from ..scene import layers
+
+        count = layers.purge(kept=self.kept)
+        if not count:
+            self.report({"INFO"}, "No bake can be deleted: each is shown, kept, or used")
+            return {"CANCELLED"}
+        self.report({"INFO"}, f"Deleted {count} bake{'s' if count > 1 else ''}")
+        return {"FINISHED"}
+
+
+CLASSES = (NSM_OT_bake, NSM_OT_remove_bake, NSM_OT_purge_bakes)

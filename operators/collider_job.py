@@ -10,8 +10,9 @@ import bpy
 
 from ..nsm_blender import Collider, ColliderError, Cuboids, TriangleMesh
 from ..scene import colliders, handles, meshes
+from ..scene.lookup import find
 from . import proposing
-from .job import Steps, find
+from .job import Steps
 
 AUTO = "AUTO"
 """The role that is guessed from the shape."""

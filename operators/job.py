@@ -4,16 +4,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
-from typing import Any
+from collections.abc import Generator, Iterator, Sequence
 
 import bpy
 import numpy as np
 
-from ..nsm_blender import Array, Bake, Motion, SceneBake, ShotError, Work, begin_bake, find_problems
-from ..scene import actions, armatures, curves, ghosts, keys, layers, measure, things
-from ..scene.gather import Gathered
-from ..scene.gather_keys import gather_shot
+from ..nsm_blender import Array, Bake, Motion, SceneBake, ShotError, UserError, Work, begin_bake, find_problems
+from ..scene import (
+    actions,
+    armatures,
+    bake_notes,
+    curves,
+    gather_keys,
+    ghosts,
+    independence,
+    keys,
+    layers,
+    measure,
+    things,
+)
+from ..scene.gather import Gathered, check_time
+from ..scene.lookup import find
+from ..scene.premises import Premises
 from .check import described, model_of
 
 _CHANNELS = 8
@@ -22,21 +34,33 @@ _ROLLOUT, _WRITTEN = 0.85, 0.9
 """Progress when the rollout and the writing are done; the rest is measuring."""
 
 
+class StoppedError(UserError):
+    """Work ended early because what it rests on was changed meanwhile."""
+
+
 class Steps:
     """Work that `stages` describes, in small steps: call `step` until `done`, or `cancel`.
 
-    An exception, or `cancel`, at any moment closes the generator, which takes away all that was made so far.
+    Before each step what the work rests on, its `premises`, is looked at. An exception, or `cancel`, at any moment
+    closes the generator and calls `undo`, which takes away all that was made so far.
     """
+
+    doing = "work"
+    """What this is, for sentences."""
 
     def __init__(self) -> None:
         self.progress = 0.0
         self.done = False
+        self.premises = Premises()
         self._started = time.perf_counter()
-        self._work = self.stages()
+        self._work = self._guarded()
 
     def stages(self) -> Generator[float]:
         """Do the work; yields the share that is done, 0..1."""
         raise NotImplementedError
+
+    def undo(self) -> None:
+        """Take away what was made, and what is left of it when the user deleted things meanwhile."""
 
     @property
     def seconds_left(self) -> float:
@@ -66,22 +90,71 @@ class Steps:
         self._work.close()
         self.done = True
 
+    def _guarded(self) -> Generator[float]:
+        """The stages, with a look at the premises before each step. Raises StoppedError when one does not hold."""
+        work = self.stages()
+        try:
+            self._check()
+            for share in work:
+                yield share
+                self._check()
+        except Exception as error:
+            stopped = error if isinstance(error, UserError) else self._explained(error)
+            self._give_up(work)
+            if stopped is None:
+                raise
+            raise stopped from error
+        except BaseException:  # GeneratorExit: that is how `cancel` arrives here
+            self._give_up(work)
+            raise
+
+    def _check(self) -> None:
+        lost = self.premises.lost()
+        if lost:
+            raise StoppedError(f"The {self.doing} stopped: {lost}.")
+
+    def _explained(self, error: Exception) -> UserError | None:
+        """What explains an unexpected exception: a premise that broke during a step, or data that Blender freed."""
+        lost = self.premises.lost()
+        if not lost and isinstance(error, ReferenceError):
+            lost = "something that it works on was deleted"
+        return StoppedError(f"The {self.doing} stopped: {lost}.") if lost else None
+
+    def _give_up(self, work: Generator[float]) -> None:
+        work.close()
+        self.undo()
+
 
 class MotionJob(Steps):
-    """Work in progress whose motion becomes an action. name: of the new action. character: the armature's number.
-    infos: those of the report's notes that are no warnings.
+    """Work in progress whose motion becomes an action. name: of the new action. used: what it is about besides the
+    character, each with what it is. character: the armature's number. infos: those of the report's notes that are no
+    warnings. Raises UserError on construction.
     """
 
-    def __init__(self, gathered: Gathered, armature: bpy.types.Object, work: Work, name: str) -> None:
+    doing = "bake"
+
+    def __init__(
+        self,
+        gathered: Gathered,
+        armature: bpy.types.Object,
+        work: Work,
+        name: str,
+        used: Sequence[tuple[str, bpy.types.Object | None]] = (),
+    ) -> None:
+        super().__init__()
+        check_time(bpy.context.scene, gathered.frames)
+        independence.check(bpy.context, armature, gathered.rig, used)
         self.gathered, self.work = gathered, work
         self.character, self._name, self._made = armature.session_uid, name, 0
         self._moved: list[tuple[int, int]] = []
         self.infos: list[str] = []
         self.report = measure.Report(frames=len(gathered.frames), notes=list(gathered.notes))
-        super().__init__()
+        self.premises.hold_character(armature, gathered.rig.named)
+        self.premises.hold(used)
+        self.premises.hold(("object", find(bpy.data.objects, one.uid)) for t in gathered.things for one in t.objects)
 
     def stages(self) -> Generator[float]:
-        """Make the motion, write it, measure it."""
+        """Make the motion, write it, measure it, and let it come in place of the last one."""
         while not self.work.done:
             start = time.perf_counter()
             self.work.step()
@@ -90,17 +163,17 @@ class MotionJob(Steps):
         start = time.perf_counter()
         motion = self.work.motion()
         self.report.seconds_rollout += time.perf_counter() - start
+        check_time(bpy.context.scene, self.gathered.frames)
         # Blender's context and objects are looked up anew after each pause: the user may have changed the scene.
-        self._made = actions.begin(self._armature(), self._name).session_uid
-        try:
-            for share in self._write(motion):
-                yield _ROLLOUT + (_WRITTEN - _ROLLOUT) * share
-            for share in self.measure(motion):
-                yield _WRITTEN + (1 - _WRITTEN) * share
-            self.keep(self._armature())
-        except BaseException:  # GeneratorExit too: that is how `cancel` arrives here
-            self.undo()
-            raise
+        made = actions.begin(self._armature(), self._name)
+        self._made = made.session_uid
+        self.premises.hold_assigned(made, self._armature())
+        for share in self._write(motion):
+            yield _ROLLOUT + (_WRITTEN - _ROLLOUT) * share
+        for share in self.measure(motion):
+            yield _WRITTEN + (1 - _WRITTEN) * share
+        self.keep(self._armature())
+        self.settle()
 
     def measure(self, motion: Motion) -> Iterator[float]:
         """Fill in the report from the baked rig; yields the share that is done."""
@@ -110,6 +183,10 @@ class MotionJob(Steps):
     def keep(self, armature: bpy.types.Object) -> None:
         """Store on the character what was measured."""
         self.report.store(armature)
+
+    def settle(self) -> None:
+        """Let the new action come in place of the last bake."""
+        layers.replace_previous(self.action())
 
     def _write(self, motion: Motion) -> Iterator[float]:
         frames, rig = self.gathered.frames, self.gathered.rig
@@ -121,7 +198,7 @@ class MotionJob(Steps):
         for first in range(0, len(channels), _CHANNELS):
             start = time.perf_counter()
             written = channels[first : first + _CHANNELS]
-            actions.write(self._armature(), self.action(), frames, written)
+            self._count(frames, written, actions.write(self._armature(), self.action(), frames, written))
             self.report.seconds_write += time.perf_counter() - start
             yield min(1.0, (first + _CHANNELS) / len(channels))
         actions.mark(self.action(), self._gait_changes() or self._moments(motion))
@@ -133,6 +210,11 @@ class MotionJob(Steps):
         moved = [f"'{name}'" for name in motion.meta.get("things", {})]
         if moved:
             self.tell(f"This bake moves {', '.join(moved)}; remove it to move them by hand.")
+
+    def _count(self, frames: Array, channels: Sequence[actions.Channel], keys_written: int) -> None:
+        """Add keys to those of the report, and what they would be without thinning."""
+        self.report.keys += keys_written
+        self.report.keys_unthinned += len(frames) * sum(len(c.components) or c.values.shape[1] for c in channels)
 
     def tell(self, note: str) -> None:
         """Add a note that is no warning to the report."""
@@ -147,26 +229,24 @@ class MotionJob(Steps):
         where = None if poses is None else np.array(poses) * _enlarged(self.gathered.rig.scale)
         for one, channels in thing.keys(where, curves.meters_per_unit(bpy.context.scene)):
             obj = find(bpy.data.objects, one.uid)
-            if obj is None:
-                raise ShotError(f"'{one.name}' was deleted during the bake.")
             made = layers.begin(obj, self.action(), self._armature())
             self._moved.append((one.uid, made.session_uid))
-            actions.write(obj, made, self.gathered.frames[: len(channels[0].values)], channels)
+            self.premises.hold_assigned(made, obj)
+            frames = self.gathered.frames[: len(channels[0].values)]
+            self._count(frames, channels, actions.write(obj, made, frames, channels))
 
     def undo(self) -> None:
         """Take away what was made, and what is left of it when the user deleted things meanwhile."""
         for owner, made in [*reversed(self._moved), (self.character, self._made)]:
             action, obj = find(bpy.data.actions, made), find(bpy.data.objects, owner)
-            if action is not None and obj is not None:
+            if action is not None and obj is not None and bake_notes.is_sound(action):
                 actions.discard(obj, action)
             elif action is not None:
                 bpy.data.actions.remove(action)
 
     def action(self) -> bpy.types.Action:
-        """The action that is being written. Raises ShotError when it was deleted."""
-        action: bpy.types.Action | None = find(bpy.data.actions, self._made)
-        if action is None:
-            raise ShotError("The action was deleted during the bake.")
+        """The action that is being written."""
+        action: bpy.types.Action = find(bpy.data.actions, self._made)
         return action
 
     def _gait_changes(self) -> list[tuple[int, str]]:
@@ -187,9 +267,7 @@ class MotionJob(Steps):
         return out
 
     def _armature(self) -> bpy.types.Object:
-        armature: bpy.types.Object | None = find(bpy.data.objects, self.character)
-        if armature is None:
-            raise ShotError(f"'{self.gathered.rig.name}' was deleted during the bake.")
+        armature: bpy.types.Object = find(bpy.data.objects, self.character)
         return armature
 
 
@@ -206,12 +284,13 @@ class BakeJob(MotionJob):
         armature: bpy.types.Object | None,
         previous: Bake | SceneBake | None = None,
     ) -> None:
-        gathered = gather_shot(context, armature)
+        gathered = gather_keys.gather_shot(context, armature)
         assert armature is not None
         if gathered.shot.keys:
             _refuse_what_cannot_work(armature, gathered)
         self.bake = begin_bake(gathered.shot, model_of(armature), again=previous)
-        super().__init__(gathered, armature, self.bake, f"{gathered.rig.name} Bake")
+        used = gather_keys.used(armature)
+        super().__init__(gathered, armature, self.bake, f"{gathered.rig.name} Bake", used)
         if isinstance(self.bake, SceneBake) and self.bake.first_frame:
             frame = int(gathered.frames[0]) + self.bake.first_frame
             self.tell(f"Baked anew from frame {frame} on; what comes before is that of the last bake.")
@@ -238,8 +317,3 @@ def _refuse_what_cannot_work(armature: bpy.types.Object, gathered: Gathered) -> 
 def _enlarged(scale: float) -> Array:
     """What a pose is multiplied by, (7,), so that the world is larger by `scale`."""
     return np.array([scale] * 3 + [1.0] * 4)
-
-
-def find(blocks: Any, uid: int) -> Any:
-    """The data-block with this number, or None. Blender gives a number once in a session; names change."""
-    return next((block for block in blocks if block.session_uid == uid), None)

@@ -12,6 +12,7 @@ from ..nsm_blender import Constraint, Edit, EditError, Motion, begin_edit, retim
 from ..scene import constraints, contact_markers, recording
 from ..scene.gather import Gathered
 from ..scene.manifold import of_character
+from ..scene.properties import of_action
 from . import styles
 from .job import MotionJob
 
@@ -36,6 +37,8 @@ hold again."""
 class EditJob(MotionJob):
     """An edit in progress; its figures are kept on the character."""
 
+    doing = "edit"
+
     def __init__(self, gathered: Gathered, armature: bpy.types.Object, edit: Edit, name: str) -> None:
         super().__init__(gathered, armature, edit, name)
         self._edit = edit
@@ -49,6 +52,10 @@ class EditJob(MotionJob):
         for label, unit, before, after in figures:
             figure = stored.add()
             figure.label, figure.unit, figure.before, figure.after = label, unit, before, after
+
+    def settle(self) -> None:
+        """Leave the motion that was edited, and let the next bake leave this one."""
+        of_action(self.action()).keep = True
 
     def figures(self) -> list[tuple[str, str, float, float]]:
         """Label, unit, before and after of what the edit was about."""

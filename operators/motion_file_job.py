@@ -35,6 +35,8 @@ class MotionFileJob(MotionJob):
     which cannot be interrupted. Raises UserError on construction and while it works.
     """
 
+    doing = "import"
+
     def __init__(
         self, context: bpy.types.Context, armature: bpy.types.Object | None, path: Path, first: int, *, here: bool
     ) -> None:

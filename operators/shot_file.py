@@ -53,16 +53,16 @@ class NSM_OT_load_shot(Operation):
         """Read the file, then change the scene."""
         from ..nsm_blender import Shot
         from ..scene import armatures, staging
+        from ..scene.all_or_nothing import additions
         from ..scene.mannequin import add_mannequin
 
         if not self.filepath:
             raise ShotError("Choose a shot file.")
         shot = Shot.load(bpy.path.abspath(self.filepath))
         shot.validate()
-        armature = lookup.character(context)
-        if armature is None:
-            armature = add_mannequin(context, context.scene.cursor.location)
-        staging.put(context, armature, armatures.read(context, armature), shot)
+        with additions(context):
+            armature = lookup.character(context) or add_mannequin(context, context.scene.cursor.location)
+            staging.put(context, armature, armatures.read(context, armature), shot)
         self.report({"INFO"}, f"Loaded '{shot.name}': {shot.frames} frames at {shot.fps:g} fps")
         return {"FINISHED"}
 

@@ -13,6 +13,8 @@ from .job import MotionJob
 class StrikeJob(MotionJob):
     """A synthesis of punches and kicks in progress. Raises UserError on construction."""
 
+    doing = "synthesis"
+
     def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
         gathered, shot = strikes.gather(context, armature)
         self._strikes = begin_synthesis(shot)

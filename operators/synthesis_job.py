@@ -9,12 +9,13 @@ from dataclasses import fields
 import bpy
 import numpy as np
 
-from ..nsm_blender import Motion, ShotError, Stepping, Synthesis, SynthesisOptions, begin_synthesis
-from ..scene import actions, crowd, curves, lookup, measure, terrain
+from ..nsm_blender import Motion, Stepping, Synthesis, SynthesisOptions, begin_synthesis
+from ..scene import actions, crowd, curves, layers, lookup, measure, terrain
 from ..scene.gather import Gathered, gather
+from ..scene.lookup import find
 from ..scene.manifold import of_character
 from ..scene.properties import of_object
-from .job import MotionJob, Steps, find
+from .job import MotionJob, Steps
 
 ASKED = "nsm_asked_for"
 """Custom property of a synthesized action: what was asked for."""
@@ -26,12 +27,15 @@ _MADE, _SYNTHESIZED, _WRITTEN = 0.05, 0.4, 0.95
 class SynthesisJob(MotionJob):
     """A synthesis of the character's way along its curve. Raises UserError on construction."""
 
+    doing = "synthesis"
+
     def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
         gathered = gather(context, armature)
         assert armature is not None
         wanted = options(armature)
         work = begin_synthesis(gathered.shot, wanted, ground=ground_of(context, armature, [gathered]))
-        super().__init__(gathered, armature, work, f"{armature.name} Synthesis")
+        used = [("curve", of_object(armature).path)]
+        super().__init__(gathered, armature, work, f"{armature.name} Synthesis", used)
         self._asked_for = asked_for(context, armature, gathered)
 
     def keep(self, armature: bpy.types.Object) -> None:
@@ -126,12 +130,17 @@ class _Written(MotionJob):
     def keep(self, _armature: bpy.types.Object) -> None:
         """Nothing yet."""
 
+    def settle(self) -> None:
+        """Nothing yet."""
+
 
 class CrowdJob(Steps):
     """A crowd in progress: a character for each selected curve, made where none follows it, and their motions.
 
     Raises UserError on construction or in a step.
     """
+
+    doing = "synthesis"
 
     def __init__(self, context: bpy.types.Context) -> None:
         self._cast = [(way.session_uid, a.session_uid if a else 0) for way, a in crowd.cast(context)]
@@ -140,31 +149,34 @@ class CrowdJob(Steps):
         self._jobs: list[_Written] = []
         self.reports: list[measure.Report] = []
         super().__init__()
+        self.premises.hold(("curve", _object(way)) for way, _ in self._cast)
+        self.premises.hold([("character", find(bpy.data.objects, self._model))])
 
     def stages(self) -> Generator[float]:
         """Make the characters, their motions, the keys, and measure."""
-        try:
-            armatures = []
-            for i, (way, follower) in enumerate(self._cast):
-                armatures.append(follower or self._copy(way))
-                yield _MADE * i / len(self._cast)
-            bpy.context.view_layer.update()
-            gathered = [gather(bpy.context, _object(uid)) for uid in armatures]
-            motions: list[Motion] = [None] * len(gathered)
-            for share in self._synthesize(gathered, armatures, motions):
-                yield _MADE + (_SYNTHESIZED - _MADE) * share
-            for share in self._write(gathered, armatures, motions):
-                yield _SYNTHESIZED + (_WRITTEN - _SYNTHESIZED) * share
-            self.reports = [job.report for job in self._jobs]
-            rows = list(zip(map(_object, armatures), gathered, motions, self.reports, strict=True))
-            for share in measure.measure_together(bpy.context, rows):
-                yield _WRITTEN + (1 - _WRITTEN) * share
-            for uid, what, job in zip(armatures, gathered, self._jobs, strict=True):
-                job.report.store(_object(uid))
-                job.action()[ASKED] = asked_for(bpy.context, _object(uid), what)
-        except BaseException:  # GeneratorExit too: that is how `cancel` arrives here
-            self._undo()
-            raise
+        armatures = []
+        for i, (way, follower) in enumerate(self._cast):
+            armatures.append(follower or self._copy(way))
+            self.premises.hold([("character", _object(armatures[-1]))])
+            yield _MADE * i / len(self._cast)
+        bpy.context.view_layer.update()
+        gathered = [gather(bpy.context, _object(uid)) for uid in armatures]
+        for uid, what in zip(armatures, gathered, strict=True):
+            self.premises.hold_character(_object(uid), what.rig.named)
+        motions: list[Motion] = [None] * len(gathered)
+        for share in self._synthesize(gathered, armatures, motions):
+            yield _MADE + (_SYNTHESIZED - _MADE) * share
+        for share in self._write(gathered, armatures, motions):
+            yield _SYNTHESIZED + (_WRITTEN - _SYNTHESIZED) * share
+        self.reports = [job.report for job in self._jobs]
+        rows = list(zip(map(_object, armatures), gathered, motions, self.reports, strict=True))
+        for share in measure.measure_together(bpy.context, rows):
+            yield _WRITTEN + (1 - _WRITTEN) * share
+        for uid, what, job in zip(armatures, gathered, self._jobs, strict=True):
+            job.report.store(_object(uid))
+            job.action()[ASKED] = asked_for(bpy.context, _object(uid), what)
+        for job in self._jobs:
+            layers.replace_previous(job.action())
 
     def _copy(self, way: int) -> int:
         made = crowd.copy(bpy.context, _object(self._model), _object(way), len(self._objects))
@@ -198,7 +210,8 @@ class CrowdJob(Steps):
                 job.step()
                 yield (i + job.progress) / len(gathered)
 
-    def _undo(self) -> None:
+    def undo(self) -> None:
+        """Take away keys and characters."""
         for job in self._jobs:
             job.cancel()
             job.undo()
@@ -209,7 +222,5 @@ class CrowdJob(Steps):
 
 
 def _object(uid: int) -> bpy.types.Object:
-    obj: bpy.types.Object | None = find(bpy.data.objects, uid)
-    if obj is None:
-        raise ShotError("A character or a curve was deleted during the synthesis.")
+    obj: bpy.types.Object = find(bpy.data.objects, uid)
     return obj

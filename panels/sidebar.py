@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 
 from ..scene import lookup
-from ..scene.properties import of_object, of_scene, progress
+from ..scene.properties import of_action, of_object, of_scene, progress
 
 _LINE = 38
 """Letters in a line of the sidebar at its usual width."""
@@ -134,11 +134,14 @@ class NSM_PT_result(_Panel):
         """The report and the buttons for a bake."""
         layout = self.layout
         armature = lookup.character(context)
-        if armature is None or lookup.baked(armature) is None:
+        bake = None if armature is None else lookup.baked(armature)
+        if bake is None:
             layout.label(text="No bake yet.", icon="INFO")
             return
+        layout.prop(of_action(bake), "keep")
         column = layout.column(align=True)
         column.operator("nsm.remove_bake", icon="TRASH")
+        column.operator("nsm.purge_bakes", icon="BRUSH_DATA")
         _operator_if_there(column, "export_fbx", "EXPORT")
         report = of_object(armature).report
         if not report.frames:
@@ -146,6 +149,7 @@ class NSM_PT_result(_Panel):
         seconds = report.seconds_rollout + report.seconds_retarget + report.seconds_write
         rows = [
             ("Frames", f"{report.frames} in {seconds:.1f} s"),
+            ("Keys", f"{report.keys:,} instead of {report.keys_unthinned:,}"),
             ("Rig error", f"{report.rig_error_mm_max:.2f} mm"),
             ("Foot slide", f"{report.foot_slide_cm_per_s:.1f} cm/s"),
         ]

@@ -2,13 +2,11 @@
 """Actions, slots and keys: the one file that knows how Blender's versions differ in them.
 
 4.2 and 4.3 keep curves in the action. From 4.4 on they lie in a channelbag of a slot, and from 5.0 on only there.
-A bake is one new action that carries, as JSON text in the custom property MARK, what is needed to take it away.
+A bake is one new action that carries what is needed to take it away; see bake_notes.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,26 +15,16 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..nsm_blender.errors import UserError
-from .lookup import MARK, baked
+from . import bake_notes, thinning
+from .bake_notes import BLENDING, PREVIOUS, ActionError, Note
+from .lookup import baked
+
+__all__ = ("PREVIOUS", "ActionError")
 
 Array = NDArray[Any]
 
 OURS = "nsm_"
 """What the names of the custom properties of a baked action begin with."""
-PREVIOUS = "nsm_previous_action"
-"""Custom property of a baked action: the action that was assigned before. It keeps that action from being purged."""
-
-_BLENDING = {"action_blend_type": "REPLACE", "action_influence": 1.0, "action_extrapolation": "HOLD"}
-"""The settings with which an action decides its bones alone."""
-
-
-_CUSTOM = re.compile(r'(?P<owner>.*\])\["(?P<name>[^"]*)"\]')
-"""Path of a bone's custom property."""
-
-
-class ActionError(UserError):
-    """A bake cannot be removed, or an action cannot be assigned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +91,15 @@ def assigned(obj: bpy.types.Object, paths: Iterable[str] = ()) -> Assigned:
     if _slotted():
         slot = animation.action_slot.identifier if animation.action_slot else ""
         last = animation.last_slot_identifier
-    blending = {key: getattr(animation, key) for key in _BLENDING}
-    return Assigned(animation.action, slot, last, blending, {path: _value(obj, path) for path in paths})
+    blending = {key: getattr(animation, key) for key in BLENDING}
+    values = {path: bake_notes.value(obj, path) for path in paths}
+    return Assigned(animation.action, slot, last, blending, values)
 
 
 def assigned_before(action: bpy.types.Action) -> Assigned:
-    """What moved the object when the bake `action` was begun."""
-    before = json.loads(action[MARK])
-    return Assigned(action.get(PREVIOUS), before["slot"], before["last_slot"], before["blending"], dict(before["pose"]))
+    """What moved the object when the bake `action` was begun. Raises ActionError."""
+    note = bake_notes.read(action)
+    return Assigned(bake_notes.previous(action), note.slot, note.last_slot, note.blending, note.pose)
 
 
 def assign(obj: bpy.types.Object, state: Assigned) -> None:
@@ -124,7 +113,7 @@ def assign(obj: bpy.types.Object, state: Assigned) -> None:
     for key, value in state.blending.items():
         setattr(animation, key, value)
     for path, value in state.values.items():
-        _give_back(obj, path, value)
+        bake_notes.give_back(obj, path, value)
 
 
 def begin(obj: bpy.types.Object, name: str) -> bpy.types.Action:
@@ -132,17 +121,15 @@ def begin(obj: bpy.types.Object, name: str) -> bpy.types.Action:
     had_animation = obj.animation_data is not None
     animation = obj.animation_data or obj.animation_data_create()
     was = assigned(obj)
-    before: dict[str, Any] = {"had_animation": had_animation, "pose": {}, "slot": was.slot, "last_slot": was.last_slot}
-    before["blending"] = was.blending
     action = bpy.data.actions.new(name)
     if was.action is not None:
         action[PREVIOUS] = was.action
-    action[MARK] = json.dumps(before)
+    Note(had_animation, was.slot, was.last_slot, was.blending, {}).write(action)
     try:
         animation.action = action
         if _slotted():
             animation.action_slot = action.slots.new(id_type="OBJECT", name=obj.name)
-        for key, value in _BLENDING.items():
+        for key, value in BLENDING.items():
             setattr(animation, key, value)
     except BaseException:
         discard(obj, action)
@@ -150,32 +137,24 @@ def begin(obj: bpy.types.Object, name: str) -> bpy.types.Action:
     return action
 
 
-def write(obj: bpy.types.Object, action: bpy.types.Action, frames: Array, channels: Sequence[Channel]) -> None:
-    """Write one GENERATED key per frame and channel component into `action`, which `begin` made for `obj`.
+def write(obj: bpy.types.Object, action: bpy.types.Action, frames: Array, channels: Sequence[Channel]) -> int:
+    """Write GENERATED keys into `action`, which `begin` made for `obj`, that show each frame's value; returns how many.
 
-    frames: (F,) frame numbers, rising. What the channels were before is noted in the action.
+    frames: (F,) frame numbers, one after the other. What the channels were before is noted in the action.
     """
-    before = json.loads(action[MARK])
-    before["pose"] |= {channel.path: _value(obj, channel.path) for channel in channels}
-    action[MARK] = json.dumps(before)
-    curves = _NewCurves(action, obj)
-    count = len(frames)
-    points = np.empty((count, 2), dtype=np.float32)
-    points[:, 0] = frames
-    properties = bpy.types.Keyframe.bl_rna.properties
-    linear = np.full(count, _enum(properties["interpolation"], "LINEAR"), dtype=np.int32)
-    generated = np.full(count, _enum(properties["type"], "GENERATED"), dtype=np.int32)
+    note = bake_notes.read(action)
+    note.pose.update({channel.path: bake_notes.value(obj, channel.path) for channel in channels})
+    note.write(action)
+    curves, written = _NewCurves(action, obj), 0
     for channel in channels:
-        for component in channel.components or range(channel.values.shape[1]):
+        components = channel.components or range(channel.values.shape[1])
+        thin = thinning.thinned(channel.values[:, list(components)])
+        for column, component in enumerate(components):
             curve = curves.add(channel.path, component, channel.group)
             curve.color_mode = "AUTO_YRGB" if channel.values.shape[1] == 4 else "AUTO_RGB"
-            points[:, 1] = channel.values[:, component]
-            keys = curve.keyframe_points
-            keys.add(count)
-            keys.foreach_set("co", points.ravel())
-            keys.foreach_set("interpolation", linear)
-            keys.foreach_set("type", generated)
-            curve.update()
+            _fill(curve, frames[thin.at], channel.values[thin.at, component], thin, column)
+            written += len(thin.at)
+    return written
 
 
 def mark(action: bpy.types.Action, markers: Iterable[tuple[int, str]]) -> None:
@@ -206,16 +185,20 @@ def removable(obj: bpy.types.Object, uses: int = 1) -> bpy.types.Action:
 
 
 def discard(obj: bpy.types.Object, action: bpy.types.Action) -> Removed:
-    """Undo `begin` and `write`, finished or not."""
+    """Undo `begin` and `write`, finished or not. Raises ActionError, and then nothing has changed.
+
+    Where another action was assigned since, that one stays.
+    """
     before = assigned_before(action)
-    had_animation = json.loads(action[MARK])["had_animation"]
+    had_animation = bake_notes.read(action).had_animation
     animation = obj.animation_data
-    assign(obj, replace(before, values={}))
-    if not had_animation and not animation.drivers and not animation.nla_tracks:
-        obj.animation_data_clear()
+    if animation is not None and animation.action == action:
+        assign(obj, replace(before, values={}))
+        if not had_animation and not animation.drivers and not animation.nla_tracks:
+            obj.animation_data_clear()
     removed = drop(action)
     for path, value in before.values.items():
-        _give_back(obj, path, value)
+        bake_notes.give_back(obj, path, value)
     return removed
 
 
@@ -230,6 +213,17 @@ def drop(action: bpy.types.Action) -> Removed:
         del action[key]
     action.use_fake_user = True
     return Removed(name, kept)
+
+
+def has_hand_made_keys(action: bpy.types.Action) -> bool:
+    """Whether a baked action has keys that no bake made."""
+    for bag in _channelbags(action) if _slotted() else [action]:
+        for curve in bag.fcurves:
+            kinds = np.empty(len(curve.keyframe_points), dtype=np.int32)
+            curve.keyframe_points.foreach_get("type", kinds)
+            if (kinds != _generated()).any():
+                return True
+    return False
 
 
 def _slotted() -> bool:
@@ -279,25 +273,34 @@ def _delete_generated(action: bpy.types.Action) -> int:
     return kept
 
 
-def _value(obj: bpy.types.Object, path: str) -> Any:
-    """A property's value as JSON's plain data."""
-    value = obj.path_resolve(path)
-    return value if isinstance(value, bool | int | float) else list(value)
+def _fill(curve: bpy.types.FCurve, frames: Array, values: Array, thin: thinning.Keys, column: int) -> None:
+    """Give an empty curve K keys at frames (K,) with values (K,), and the handles of one column of `thin`."""
+    count = len(frames)
+    before = np.concatenate([[0], thin.reach[:-1]])
+    sides = {
+        "co": (frames, values),
+        "handle_left": (frames - before, thin.left[:, column]),
+        "handle_right": (frames + thin.reach, thin.right[:, column]),
+    }
+    kinds = bpy.types.Keyframe.bl_rna.properties
+    free = np.full(count, _enum(kinds["handle_left_type"], "FREE"), dtype=np.int32)
+    curved, straight = (_enum(kinds["interpolation"], name) for name in ("BEZIER", "LINEAR"))
+    generated = np.full(count, _generated(), dtype=np.int32)
+    keys = curve.keyframe_points
+    keys.add(count)
+    # First, so that whatever happens they are not taken for keys made by hand.
+    keys.foreach_set("type", generated)
+    for name, (x, y) in sides.items():
+        keys.foreach_set(name, np.stack([x, y], axis=1).astype(np.float32).ravel())
+    keys.foreach_set("handle_left_type", free)
+    keys.foreach_set("handle_right_type", free)
+    keys.foreach_set("interpolation", np.where(thin.reach > 0, curved, straight).astype(np.int32))
+    curve.update()
 
 
-def _give_back(obj: bpy.types.Object, path: str, value: Any) -> None:
-    """Set a property of the object, of a bone, or a bone's custom property to what `_value` read."""
-    custom = _CUSTOM.fullmatch(path)
-    owner, _, attribute = (custom["owner"], "", custom["name"]) if custom else path.rpartition(".")
-    try:
-        block = obj.path_resolve(owner) if owner else obj
-    except ValueError:
-        return  # a bone that was renamed or deleted since has no pose to give back
-    if custom is None:
-        setattr(block, attribute, value)
-    elif block.get(attribute) is not None:
-        block[attribute] = value
-        obj.update_tag(refresh={"DATA"})
+def _generated() -> int:
+    """The number of the type of keys that a bake makes."""
+    return _enum(bpy.types.Keyframe.bl_rna.properties["type"], "GENERATED")
 
 
 def _enum(prop: Any, identifier: str) -> int:

@@ -15,7 +15,7 @@ from ..nsm_blender.motion.blending import Pose
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, from_matrix, rotate
 from ..nsm_blender.motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON
-from . import actions, binding, bound_rig, curves, model_rig, posing
+from . import actions, binding, bound_rig, curves, extent, model_rig, posing
 from .rig import Blends, Rig
 
 __all__ = ("Rig", "channels", "read", "shown", "standing", "world_matrices")
@@ -26,12 +26,13 @@ _FEET = ("LeftFoot", "RightFoot")
 
 
 def read(context: bpy.types.Context, obj: bpy.types.Object | None) -> Rig:
-    """Describe the armature `obj`. Raises RigError with the reason when it cannot be animated."""
+    """Describe the armature `obj`. Raises RigError and ShotError with the reason when it cannot be animated."""
     if obj is None:
         raise RigError("No character is chosen; select an armature, or add one with 'Add Mannequin'.")
     if obj.type != "ARMATURE":
         raise RigError(f"'{obj.name}' is not an armature; select the character's armature.")
     _check_object(context, obj)
+    extent.check(np.array(obj.matrix_world)[:3] * curves.meters_per_unit(context.scene), f"'{obj.name}'")
     rig: Rig
     if binding.is_bound(obj):
         _check_scale(obj)
@@ -44,7 +45,7 @@ def read(context: bpy.types.Context, obj: bpy.types.Object | None) -> Rig:
 
 
 def world_matrices(context: bpy.types.Context, obj: bpy.types.Object, frames: Array) -> Array:
-    """World matrix of the armature at each frame, (F, 4, 4); (1, 4, 4) when nothing moves it."""
+    """World matrix of the armature at each frame, (F, 4, 4); (1, 4, 4) when nothing moves it. Raises ShotError."""
     above = [obj]
     while above[-1].parent is not None:
         above.append(above[-1].parent)
@@ -59,6 +60,7 @@ def world_matrices(context: bpy.types.Context, obj: bpy.types.Object, frames: Ar
             out[i] = obj.evaluated_get(context.evaluated_depsgraph_get()).matrix_world
     finally:
         scene.frame_set(frame, subframe=subframe)
+    extent.check(out[:, :3] * curves.meters_per_unit(scene), f"'{obj.name}'")
     return out
 
 

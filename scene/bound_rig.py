@@ -26,6 +26,8 @@ _HANDS = ("LeftHand", "RightHand")
 _FEET = MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])
 _SWITCHED = 1e-4
 """How exactly a switch has to be where it is wanted."""
+_SOLVED = 0.02
+"""Meters by which a limb may miss a pose that Blender's solver of inverse kinematics moves."""
 _ALIKE = 1e-3
 """How exactly two kinds of controls have to hold one pose: as a matrix entry, and a share of the limb's length."""
 
@@ -78,6 +80,16 @@ class BoundRig(Rig):
         self._made: tuple[Motion, RigMotion] | None = None
         self.root: str | None = None
         self.object: _Object | None = None
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The controls that get keys, too."""
+        return tuple(dict.fromkeys((*super().named, *(bone.name for bone in self._carried))))
+
+    @property
+    def slack(self) -> float:
+        """More where inverse kinematics moves limbs."""
+        return max(super().slack, _SOLVED) if self._limbs else super().slack
 
     def to_rig(self, motion: Motion) -> RigMotion:
         """The motion, blended, on the rig."""

@@ -8,7 +8,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ..nsm_blender.errors import ColliderError
-from . import colliders, handles, meshes, sensing
+from . import colliders, handles, hierarchy, meshes, sensing
 from .overlays import Overlay
 
 _QUICK = 200_000
@@ -58,21 +58,36 @@ def _mark(
     moved: set[bpy.types.Object],
 ) -> None:
     """Mark the colliders whose shape or scale is another one now."""
-    for obj in colliders.in_scene(context):
+    concerned = _concerned(context, shaped | moved)
+    below = hierarchy.children() if concerned else {}
+    for obj in concerned:
         settings = colliders.of(obj)
         if settings.stale or obj.library is not None or obj.mode != "OBJECT":
             continue
-        members = colliders.members(obj) if settings.parts or obj.children else []
+        members = colliders.members(obj, below)
         whole = obj in moved
         if obj in shaped or any(part in shaped for part in members):
             stale = _differs(graph, obj, members)
-        elif whole and not np.allclose(colliders.scale_of(obj.evaluated_get(graph)), settings.scale, rtol=1e-4):
+        elif whole and not np.allclose(meshes.scale_of(obj.evaluated_get(graph)), settings.scale, rtol=1e-4):
             stale = True
         else:
             # When the whole moves, its parts do too, and nothing has changed.
             stale = not whole and any(part in moved for part in members) and _differs(graph, obj, members)
         if stale:
             settings.stale = True
+
+
+def _concerned(context: bpy.types.Context, changed: set[bpy.types.Object]) -> list[bpy.types.Object]:
+    """The colliders that a change of these objects may concern: they, what they hang on, and what they are parts of."""
+    near = set(changed)
+    for obj in changed:
+        above = obj.parent
+        while above is not None and above not in near:
+            near.add(above)
+            above = above.parent
+    there = list(context.view_layer.objects)
+    near.update(whole for whole in there if any(part.object in near for part in colliders.of(whole).parts))
+    return [obj for obj in there if obj in near and colliders.is_collider(obj)]
 
 
 def _differs(graph: bpy.types.Depsgraph, obj: bpy.types.Object, members: list[bpy.types.Object]) -> bool:

@@ -9,7 +9,7 @@ Blender reads the annotations of a PropertyGroup as they are, so this file has n
 import base64
 import binascii
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -30,7 +30,7 @@ from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry.colliders import Collider, Cuboids
 from ..nsm_blender.geometry.mesh import TriangleMesh
 from ..nsm_blender.motion.rotations import Array, make_continuous
-from . import curves, handles, meshes
+from . import curves, handles, hierarchy, meshes
 
 VOXEL = 0.04
 """Meters of a voxel's edge by default (NSM 4.3 asks for a high resolution; this is a hand's breadth by half)."""
@@ -124,6 +124,12 @@ class NSM_PG_collider(bpy.types.PropertyGroup):
     handles: StringProperty(
         description="The role's handles in the object's frame, as JSON", options=_FIXED, override=_OVERRIDE
     )
+    handles_scale: FloatVectorProperty(
+        description="The scale with which the handles were kept; 0: that of the cuboids",
+        size=3,
+        options=_FIXED,
+        override=_OVERRIDE,
+    )
     also: StringProperty(
         description="Handles of the other parts that are used alike, in the object's frame, as JSON",
         options=_FIXED,
@@ -194,14 +200,14 @@ def in_scene(context: bpy.types.Context) -> list[bpy.types.Object]:
     return [obj for obj in context.view_layer.objects if is_collider(obj)]
 
 
-def members(obj: bpy.types.Object) -> list[bpy.types.Object]:
-    """The other objects that belong to the collider of `obj`."""
+def members(obj: bpy.types.Object, below: hierarchy.Below | None = None) -> list[bpy.types.Object]:
+    """The other objects that belong to the collider of `obj`. below: the children of all objects, where it is known."""
     settings = of(obj)
     found = [part.object for part in settings.parts if part.object is not None and part.object.users_scene]
     if settings.use_children:
-        found += meshes.family(obj)
+        found += meshes.family(obj, below)
         for part in list(found):
-            found += meshes.family(part)
+            found += meshes.family(part, below)
     return [part for part in dict.fromkeys(found) if part != obj]
 
 
@@ -225,14 +231,8 @@ def store(obj: bpy.types.Object, cuboids: Cuboids, fingerprint: str) -> None:
     settings.revision = zlib.crc32(settings.boxes.encode()) & 0x7FFFFFFF
     settings.count = len(cuboids.centre)
     settings.fingerprint = fingerprint
-    settings.scale = scale_of(obj)
+    settings.scale = meshes.scale_of(obj)
     settings.stale = False
-
-
-def scale_of(obj: bpy.types.Object) -> tuple[float, float, float]:
-    """How long the axes of an object are in the world, in Blender units."""
-    x, y, z = (column.length for column in obj.matrix_world.to_3x3().transposed())
-    return x, y, z
 
 
 def check_writable(obj: bpy.types.Object) -> None:
@@ -284,7 +284,8 @@ def changed(graph: bpy.types.Depsgraph, objects: list[bpy.types.Object]) -> dict
 
     Raises ColliderError when one has no shape any more.
     """
-    surfaces = meshes.read_all(graph, {obj: members(obj) for obj in objects})
+    below = hierarchy.children()
+    surfaces = meshes.read_all(graph, {obj: members(obj, below) for obj in objects})
     return {
         obj: surface
         for obj, surface in surfaces.items()
@@ -297,18 +298,21 @@ def signature(surface: meshes.Surface, size: float) -> str:
     return f"{surface.fingerprint()} {size:.4f}"
 
 
-def gather(context: bpy.types.Context, frames: Array) -> list[Collider]:
-    """The enabled colliders of the view layer with their poses at scene frames (F,), in world meters.
+def gather(context: bpy.types.Context, frames: Array, without: Collection[bpy.types.Object] = ()) -> list[Collider]:
+    """The enabled colliders of the view layer, but those in `without`, with their poses at scene frames (F,), in world
+    meters.
 
     One that never moves has one pose. One whose shape has changed gives the cuboids of its shape now. The scene is
     left as it is. Raises ColliderError.
     """
     graph = context.evaluated_depsgraph_get()
-    objects = [obj for obj in in_scene(context) if of(obj).enabled and obj.evaluated_get(graph).is_evaluated]
+    there = [obj for obj in in_scene(context) if of(obj).enabled and obj not in without]
+    objects = [obj for obj in there if obj.evaluated_get(graph).is_evaluated]
     shapes = {obj: stored(obj) for obj in objects}
     for obj, surface in changed(graph, objects).items():
         shapes[obj] = cuboids_of(surface.mesh(), of(obj).size, obj.name)
-    held = {obj: handles.read(graph, obj) for obj in objects}
+    below = hierarchy.children()
+    held = {obj: handles.read(graph, obj, below) for obj in objects}
     where = poses(context, objects, frames)
     return [
         Collider(name_of(obj), shapes[obj], where[obj], of(obj).role, held[obj], handles.others(obj)) for obj in objects

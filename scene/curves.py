@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..nsm_blender.errors import ShotError
+from . import extent
 
 Array = NDArray[Any]
 
@@ -63,6 +64,7 @@ def polyline(context: bpy.types.Context, obj: bpy.types.Object | None) -> Polyli
     if not chains:
         raise ShotError(f"The curve '{obj.name}' gives no line to walk along; check its points and modifiers.")
     places = (vertices @ world[:3, :3].T + world[:3, 3]) * meters_per_unit(context.scene)
+    extent.check(places, f"The curve '{obj.name}'")
     lines = [places[chain] for chain in chains]
     lengths = [float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum()) for line in lines]
     best = int(np.argmax(lengths))

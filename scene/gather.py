@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,8 @@ Array = NDArray[Any]
 
 FASTEST = 6.0
 """Meters per second that the engine takes at most, and the property too."""
+_LAST_FRAME = 1_048_574
+"""The last frame that Blender shows; the first one is the negative of it."""
 _KEYABLE = ("speed", "gait", "facing")
 
 
@@ -81,7 +84,25 @@ def frame_range(context: bpy.types.Context) -> Array:
     first, last = (own.frame_start, own.frame_end) if own.use_custom_range else (scene.frame_start, scene.frame_end)
     if last <= first:
         raise ShotError(f"The frame range {first} to {last} has fewer than 2 frames; move its end back.")
+    check_time(scene, (first, last))
     return np.arange(first, last + 1)
+
+
+def check_time(scene: bpy.types.Scene | None, frames: Sequence[int] | Array) -> None:
+    """Raise ShotError when keys at these frames, rising, would not be shown there: beyond Blender's last frame, or with
+    time remapping."""
+    assert scene is not None
+    if len(frames) and (frames[0] < -_LAST_FRAME or frames[-1] > _LAST_FRAME):
+        raise ShotError(
+            f"The frames {frames[0]} to {frames[-1]} are beyond what Blender shows, {-_LAST_FRAME} to {_LAST_FRAME}; "
+            "move or shorten the range."
+        )
+    old, new = scene.render.frame_map_old, scene.render.frame_map_new
+    if old != new:
+        raise ShotError(
+            f"The scene's time is stretched (old {old}, new {new}), so that keys are shown at other frames than their "
+            "own; set both to 100 in the output properties."
+        )
 
 
 def _sample(context: bpy.types.Context, path: bpy.types.Object, frames: Array) -> dict[str, Array]:

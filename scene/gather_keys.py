@@ -13,7 +13,21 @@ from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.shot.goals import ActionKey, Goal, RouteOptions
 from ..nsm_blender.shot.shot import Shot
-from . import actions, armatures, bodies, colliders, curves, goals, keys, layers, routes, schedule, things
+from . import (
+    actions,
+    armatures,
+    bodies,
+    colliders,
+    curves,
+    extent,
+    goals,
+    independence,
+    keys,
+    layers,
+    routes,
+    schedule,
+    things,
+)
 from . import gather as path_gather
 from .gather import FASTEST, Gathered, frame_range
 
@@ -49,14 +63,21 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
     size = curves.meters_per_unit(context.scene) / rig.scale
     render = context.scene.render
     settings = armature.nsm.routes
-    around = [*colliders.gather(context, frames), *bodies.gather(context, armature, frames)]
+    # What the character wears or holds moves with it: nothing to keep off.
+    worn = independence.moving_along(context, armature, rig, colliders.in_scene(context))
+    listed, aims = _keys(context, armature, rig, int(frames[0])), _goals(context, armature, frames, size)
+    start = start_of(context, armature, rig, frames)
+    around = [
+        *colliders.gather(context, frames, [obj for obj in worn if obj not in used]),
+        *bodies.gather(context, armature, frames, _places(start, listed, aims) * rig.scale),
+    ]
     shot = Shot(
         name=armature.name,
         fps=render.fps / render.fps_base,
         frames=len(frames),
-        start=start_of(context, armature, rig, frames),
-        keys=_keys(context, armature, rig, int(frames[0])),
-        goals=_goals(context, armature, frames, size),
+        start=start,
+        keys=listed,
+        goals=aims,
         colliders=[scaled(thing, 1 / rig.scale) for thing in around],
         route_options=RouteOptions(
             radius=settings.radius / rig.scale, crouch=settings.crouch, sideways=settings.sideways
@@ -65,6 +86,28 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
     shot.validate()
     held = things.read(context, used, freed, frames)
     return Gathered(shot, rig, None, frames, things=held)
+
+
+def _places(start: list[float], listed: list[ActionKey], aims: list[Goal]) -> Array:
+    """Where the character is going to be, (N, 3) at the model's size: its start, goals and routes."""
+    out = [start[:3], *(goal.place for goal in aims)]
+    out += [move[:3] for goal in aims for move in goal.moves]
+    out += [point for key in listed for point in key.route]
+    return np.array(out, dtype=np.float64)
+
+
+def used(armature: bpy.types.Object) -> list[tuple[str, bpy.types.Object | None]]:
+    """What a bake of `armature` is about besides it, each with what it is: its curve, or the goals of its keys with
+    what these use and the curves of their routes."""
+    listed = keys.of_character(armature)
+    if not listed:
+        return [("curve", armature.nsm.path)]
+    aims = [key.goal for key in listed if key.goal is not None]
+    return [
+        *(("goal", goal) for goal in aims),
+        *(("collider", goals.of_goal(goal).uses) for goal in aims),
+        *(("curve", key.route) for key in listed),
+    ]
 
 
 def start_of(context: bpy.types.Context, armature: bpy.types.Object, rig: armatures.Rig, frames: Array) -> list[float]:
@@ -117,9 +160,8 @@ def _goals(context: bpy.types.Context, armature: bpy.types.Object, frames: Array
                 f"The goal '{obj.name}' uses '{uses.name}', which is not a collider; make it one, or free the goal."
             )
         world = tracks[obj].world
+        extent.check(world[:, :3] * curves.meters_per_unit(context.scene), f"The goal '{obj.name}'")
         places = world[:, :3, 3] * size
-        if not np.isfinite(places).all():
-            raise ShotError(f"The goal '{obj.name}' has a place that is not a number; clear its location.")
         facings = [goals.facing_of(matrix) for matrix in world]
         moves = [[*place, facing or 0.0] for place, facing in zip(places.tolist(), facings, strict=True)]
         used = "" if uses is None else colliders.name_of(uses)

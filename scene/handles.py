@@ -20,6 +20,7 @@ from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry import roles
 from ..nsm_blender.motion.rotations import Array
 from . import curves, meshes
+from .hierarchy import Below
 
 TAG = "nsm_handle"
 """Custom property of a handle's empty: the name of its `_Empty`."""
@@ -48,14 +49,16 @@ def is_handle(obj: bpy.types.Object) -> bool:
     return obj.type == "EMPTY" and obj.get(TAG) is not None
 
 
-def empties(obj: bpy.types.Object) -> dict[str, bpy.types.Object]:
-    """The handles' empties of a collider by what they are."""
-    return {str(child[TAG]): child for child in obj.children if is_handle(child)}
+def empties(obj: bpy.types.Object, below: Below | None = None) -> dict[str, bpy.types.Object]:
+    """The handles' empties of a collider by what they are. below: the children of all objects, where it is known."""
+    found = obj.children if below is None else below.get(obj, ())
+    return {str(child[TAG]): child for child in found if is_handle(child)}
 
 
 def store(obj: bpy.types.Object, handles: roles.Handles | None) -> None:
     """Keep the handles on the object; the settings that are no empties are set too."""
     settings = obj.nsm.collider
+    settings.handles_scale = meshes.scale_of(obj)
     settings.handles = "" if handles is None else json.dumps(roles.to_data(handles))
     if isinstance(handles, roles.Seat):
         settings.approaches = set(handles.approaches)
@@ -72,7 +75,7 @@ def store_others(obj: bpy.types.Object, also: Sequence[roles.Handles]) -> None:
 
 
 def others(obj: bpy.types.Object) -> list[roles.Handles]:
-    """The handles of the object's other parts; none when they are of the role that it had before.
+    """The handles of the object's other parts at its scale of now; none when they are of the role that it had before.
 
     Raises ColliderError when they are damaged.
     """
@@ -85,11 +88,11 @@ def others(obj: bpy.types.Object) -> list[roles.Handles]:
         return []
     except ValueError:
         raise ColliderError(f"The handles of '{obj.name}' are damaged; propose them again.") from None
-    return [part for part in found if part is not None]
+    return [_stretched(part, _grown(obj)) for part in found if part is not None]
 
 
 def stored(obj: bpy.types.Object) -> roles.Handles | None:
-    """The handles that are kept on the object, with its settings of now; None when it has none of its role.
+    """The handles that are kept on the object, with its settings and scale of now; None when it has none of its role.
 
     Raises ColliderError when they are damaged.
     """
@@ -102,18 +105,19 @@ def stored(obj: bpy.types.Object) -> roles.Handles | None:
         return None
     except ValueError:
         raise ColliderError(f"The handles of '{obj.name}' are damaged; propose them again.") from None
-    return _with_settings(obj, handles)
+    return _with_settings(obj, None if handles is None else _stretched(handles, _grown(obj)))
 
 
-def read(graph: bpy.types.Depsgraph, obj: bpy.types.Object) -> roles.Handles | None:
+def read(graph: bpy.types.Depsgraph, obj: bpy.types.Object, below: Below | None = None) -> roles.Handles | None:
     """The handles as their empties are now, in the collider's frame, in meters; without empties as they are kept.
 
-    Raises ColliderError when an empty is missing or what is kept is damaged.
+    below: the children of all objects, where it is known. Raises ColliderError when an empty is missing or what is kept
+    is damaged.
     """
     role = obj.nsm.collider.role
     if role not in roles.KINDS:
         return None
-    there = empties(obj)
+    there = empties(obj, below)
     if not there:
         return stored(obj)
     frames = _frames(graph, obj, there)
@@ -207,6 +211,8 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and any(isinstance(one, str) for one in value))
 
 
+_PLACES = {"place", "arm_rests", "hinge", "handle", "left", "right", "spot", "edge", "landing"}
+"""The fields of handles that are places."""
 _NEEDED = {
     "seat": ("seat",),
     "door": ("hinge", "handle"),
@@ -272,9 +278,45 @@ def _with_settings(obj: bpy.types.Object, handles: roles.Handles | None) -> role
         handles.approaches = [side for side in roles.SIDES if side in settings.approaches]
     elif isinstance(handles, roles.Door):
         handles.width, handles.height, handles.angle = settings.leaf_width, settings.leaf_height, settings.angle
+        grown, axis = _grown(obj), np.array(handles.axis)
+        leaf = np.array(handles.handle) - handles.hinge
+        handles.width *= _along(grown, leaf - (leaf @ axis) * axis)
+        handles.height *= _along(grown, axis)
     elif isinstance(handles, roles.Carryable):
         handles.weight = settings.weight
     return handles
+
+
+def _grown(obj: bpy.types.Object) -> Array:
+    """By how much the axes of an object are longer than when its handles were kept, (3,)."""
+    settings = obj.nsm.collider
+    kept = np.array(settings.handles_scale)
+    if kept.min() <= 0:
+        kept = np.array(settings.scale)
+    return np.array(meshes.scale_of(obj)) / kept if kept.min() > 0 else np.ones(3)
+
+
+def _along(grown: Array, direction: Array) -> float:
+    """By how much a length along a direction (3,) grows."""
+    return float(np.linalg.norm(grown * _unit(direction))) if np.linalg.norm(direction) > 0 else 1.0
+
+
+def _stretched(handles: roles.Handles, grown: Array) -> roles.Handles:
+    """The handles of an object whose axes have become longer by factors (3,); a door's leaf is left to its settings."""
+    if np.allclose(grown, 1.0, rtol=1e-4):
+        return handles
+    data = roles.to_data(handles) or {}
+    for name in _PLACES & data.keys():
+        data[name] = (np.array(data[name], dtype=float).reshape(-1, 3) * grown).tolist()
+        if name != "arm_rests" and data[name]:
+            data[name] = data[name][0]
+    facing = np.array(data.get("facing", (0.0, -1.0, 0.0)))
+    if not isinstance(handles, roles.Door):
+        level = np.cross(facing, [0.0, 0.0, 1.0]) if abs(facing[2]) < 0.9 else np.array([1.0, 0.0, 0.0])
+        for name, direction in (("width", level), ("depth", facing)):
+            if name in data:
+                data[name] *= _along(grown, direction)
+    return type(handles)(**data)
 
 
 def _frames(graph: bpy.types.Depsgraph, obj: bpy.types.Object, there: dict[str, bpy.types.Object]) -> dict[str, Array]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import bpy
 
@@ -47,6 +48,11 @@ def target(context: bpy.types.Context, armature: bpy.types.Object) -> bpy.types.
     others = [obj for obj in context.selected_objects if obj != armature and obj.parent != armature]
     empties = [obj for obj in others if obj.type == "EMPTY"]
     return next((few[0] for few in (empties, others) if len(few) == 1), None)
+
+
+def find(blocks: Any, uid: int) -> Any:
+    """The data-block with this number, or None. Blender gives a number once in a session; names change."""
+    return next((block for block in blocks if block.session_uid == uid), None)
 
 
 def baked(obj: bpy.types.Object) -> bpy.types.Action | None:

@@ -12,13 +12,14 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from ..nsm_blender.evaluation.naturalness.findings import Finding, findings
+from ..nsm_blender.errors import ShotError
 from ..nsm_blender.geometry.body import depth
 from ..nsm_blender.geometry.colliders import Surroundings
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from . import arrivals, curves
+from ..nsm_blender.naturalness.findings import Finding, findings
+from . import arrivals, curves, isolation
 from .gather import Gathered
 from .properties import of_object
 
@@ -27,7 +28,9 @@ _CONTACT = 0.5
 _BUDGET = 1.5
 """Seconds that the measuring may take; in a heavy scene it takes fewer frames."""
 _SLICE = 0.03
-"""Seconds of measuring at a time; after each the scene's frame is put back, which the viewport draws."""
+"""Seconds of measuring at a time."""
+_TOLD = 1.0
+"""Millimeters of the rig's error above which a note tells it."""
 _AT_LEAST = 12
 """Frames that are measured however long it takes, beginning and end among them."""
 
@@ -39,6 +42,8 @@ _ACTIVE = 0.2
 _FINDING = ("measure", "value", "ratio", "text")
 
 _NAMES = {
+    "keys_unthinned": "keys.unthinned",
+    "keys": "keys.written",
     "seconds_rollout": "seconds.rollout",
     "seconds_retarget": "seconds.retarget",
     "seconds_write": "seconds.write",
@@ -50,10 +55,15 @@ _NAMES = {
 
 @dataclass
 class Report:
-    """The figures of one bake; None where a figure does not apply."""
+    """The figures of one bake; None where a figure does not apply.
+
+    keys: that were written. keys_unthinned: that it would be with one for each frame.
+    """
 
     frames: int = 0
     frames_measured: int = 0
+    keys: int = 0
+    keys_unthinned: int = 0
     seconds_rollout: float = 0.0
     seconds_retarget: float = 0.0
     seconds_write: float = 0.0
@@ -119,7 +129,7 @@ def measure(
 ) -> Iterator[float]:
     """Evaluate the baked rig at many frames and fill in `report`. Yields the share that is done, 0..1.
 
-    The scene's frame is put back before each yield, so that a caller that stops here leaves nothing behind.
+    The scene is as it was at each yield, so that a caller that stops here leaves nothing behind.
     """
     places: dict[int, tuple[Array, Array]] = {}
     waiting = _order(len(motion))
@@ -142,19 +152,14 @@ def measure_together(
 
     baked: for each the armature, what was asked for, the engine's motion and the report to fill in.
     """
-    frames = baked[0][1].frames
-    scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
-    meters = curves.meters_per_unit(scene)
+    frames, meters = baked[0][1].frames, curves.meters_per_unit(context.scene)
     places: list[dict[int, tuple[Array, Array]]] = [{} for _ in baked]
     indices = _order(len(frames))[:_AT_LEAST]
     for done, index in enumerate(indices, 1):
-        try:
-            scene.frame_set(int(frames[index]))
-            graph = context.evaluated_depsgraph_get()
+        with isolation.stage(context, [armature for armature, *_ in baked]) as stage:
+            graph = stage.show(int(frames[index]))
             for (armature, gathered, *_), found in zip(baked, places, strict=True):
                 found[index] = _shown(armature.evaluated_get(graph), gathered.rig.measured, meters)
-        finally:
-            scene.frame_set(frame, subframe=subframe)
         yield done / len(indices)
     for (_, gathered, motion, report), found in zip(baked, places, strict=True):
         _fill_in(gathered, motion, found, report)
@@ -169,6 +174,7 @@ def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, 
     heads = gathered.rig.joints(heads, motion, at)
     report.frames_measured = len(at)
     report.rig_error_mm_max = float(errors.max()) * 1000
+    _judge(gathered, report, int(gathered.frames[at[errors.max(axis=1).argmax()]]))
     report.rig_error_mm_mean = float(errors.mean()) * 1000
     report.foot_slide_cm_per_s = _foot_slide(motion, at, heads) * 100
     report.notes += gathered.rig.notes
@@ -179,6 +185,26 @@ def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, 
         report.notes += arrivals.troubles(motion)
         report.goal_error_cm = max((a.error_cm for a in report.goals if a.error_cm is not None), default=None)
         report.goal_error_deg = max((a.error_deg for a in report.goals if a.error_deg is not None), default=None)
+
+
+def _judge(gathered: Gathered, report: Report, frame: int) -> None:
+    """Raise ShotError for a rig that is not where its keys put it, worst at `frame`; a note where its own locks and
+    limits explain it."""
+    error, name = report.rig_error_mm_max, gathered.rig.name
+    if not np.isfinite(error):
+        raise ShotError(
+            f"The bake was discarded: at frame {frame} '{name}' is at no place that is a number; look for a transform, "
+            "driver or handler that is not finite."
+        )
+    if error > 1000 * gathered.rig.slack:
+        raise ShotError(
+            f"The bake was discarded: at frame {frame} '{name}' is {error:,.0f} mm away from where its keys put it; "
+            "something else moves it, such as a handler, a driver or a parent."
+        )
+    if error > _TOLD:
+        report.notes.append(
+            f"At frame {frame} locks, limits or inverse kinematics keep '{name}' {error:,.0f} mm away from the motion."
+        )
 
 
 def _measure_depth(
@@ -233,17 +259,14 @@ def _evaluate(
     Takes indices from `waiting` until a slice of time is used up.
     """
     end = time.perf_counter() + _SLICE
-    scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
     meters = curves.meters_per_unit(context.scene)
     out = {}
-    try:
+    with isolation.stage(context, [armature]) as stage:
         while waiting and (not out or time.perf_counter() < end):
             index = waiting.pop(0)
-            scene.frame_set(int(gathered.frames[index]))
-            evaluated = armature.evaluated_get(context.evaluated_depsgraph_get())
-            out[index] = _shown(evaluated, gathered.rig.measured, meters)
-    finally:
-        scene.frame_set(frame, subframe=subframe)
+            # A handler may delete the armature at any frame, so it is not touched before the frame is shown.
+            graph = stage.show(int(gathered.frames[index]))
+            out[index] = _shown(armature.evaluated_get(graph), gathered.rig.measured, meters)
     return out
 
 

@@ -16,6 +16,7 @@ from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry.mesh import TriangleMesh
 from ..nsm_blender.motion.rotations import Array
 from . import curves
+from .hierarchy import Below
 
 MOST_TRIANGLES = 10_000_000
 """More than this, instances counted each, would fill the memory of an ordinary machine."""
@@ -144,13 +145,22 @@ def rigid(world: Matrix, size: float, name: str) -> Array:
     return out
 
 
-def family(obj: bpy.types.Object) -> Iterator[bpy.types.Object]:
-    """The objects with surfaces below `obj`, without those that are colliders of their own."""
-    for child in obj.children:
+def scale_of(obj: bpy.types.Object) -> tuple[float, float, float]:
+    """How long the axes of an object are in the world, in Blender units."""
+    x, y, z = (column.length for column in obj.matrix_world.to_3x3().transposed())
+    return x, y, z
+
+
+def family(obj: bpy.types.Object, below: Below | None = None) -> Iterator[bpy.types.Object]:
+    """The objects with surfaces below `obj`, without those that are colliders of their own.
+
+    below: the children of all objects, where many are asked for.
+    """
+    for child in obj.children if below is None else below.get(obj, ()):
         if not child.nsm.collider.count:
             if child.type in _SURFACES or child.is_instancer:
                 yield child
-            yield from family(child)
+            yield from family(child, below)
 
 
 def has_surface(obj: bpy.types.Object) -> bool:

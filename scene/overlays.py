@@ -17,7 +17,7 @@ from mathutils import Matrix
 from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry.colliders import Cuboids
 from ..nsm_blender.motion.rotations import Array
-from . import colliders, curves, handles, sketches
+from . import colliders, curves, handles, meshes, sketches
 from .overlay_settings import NSM_PG_overlay
 from .sensing import Sensed
 
@@ -221,10 +221,10 @@ def _rigid(world: Matrix) -> Matrix:
     return Matrix.LocRotScale(place, turn, None)
 
 
-def _told(obj: bpy.types.Object) -> tuple[str, str, float]:
+def _told(obj: bpy.types.Object) -> tuple[str, str, float, tuple[float, float, float]]:
     """What an object's handles are drawn from."""
     settings = colliders.of(obj)
-    return settings.handles, settings.role, settings.angle
+    return settings.handles, settings.role, settings.angle, meshes.scale_of(obj)
 
 
 def _joined(lines: list[_Lines], frames: list[Matrix]) -> tuple[Array, Array]:

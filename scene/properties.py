@@ -55,6 +55,10 @@ class NSM_PG_report(bpy.types.PropertyGroup):
     """The measurements of the last bake, on the armature. Negative: not applicable."""
 
     frames: IntProperty(name="Frames", description="Frames that were baked", options=_FIXED)
+    keys: IntProperty(name="Keys", description="Keyframes that were written", options=_FIXED)
+    keys_unthinned: IntProperty(
+        name="Keys, Unthinned", description="Keyframes that there would be with one for each frame", options=_FIXED
+    )
     seconds_rollout: FloatProperty(
         name="Rollout", description="Seconds in the neural network's controller", options=_FIXED
     )
@@ -179,6 +183,17 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     )
 
 
+class NSM_PG_action(bpy.types.PropertyGroup):
+    """Settings of a baked action."""
+
+    keep: BoolProperty(
+        name="Keep This Bake",
+        description="The next bake leaves this one in the file; otherwise it replaces it",
+        default=False,
+        options=_FIXED,
+    )
+
+
 class NSM_PG_scene(bpy.types.PropertyGroup):
     """Which frames to bake."""
 
@@ -209,12 +224,14 @@ CLASSES = (
     NSM_PG_finding,
     NSM_PG_report,
     NSM_PG_object,
+    NSM_PG_action,
     NSM_PG_scene,
     NSM_PG_window_manager,
 )
 
 _OWNERS = (
     (bpy.types.Object, NSM_PG_object),
+    (bpy.types.Action, NSM_PG_action),
     (bpy.types.Armature, keys.NSM_PG_armature),
     (bpy.types.Scene, NSM_PG_scene),
     (bpy.types.WindowManager, NSM_PG_window_manager),
@@ -224,6 +241,11 @@ _OWNERS = (
 def of_object(obj: bpy.types.Object) -> NSM_PG_object:
     """The extension's settings of an object."""
     return obj.nsm
+
+
+def of_action(action: bpy.types.Action) -> NSM_PG_action:
+    """The extension's settings of a baked action."""
+    return action.nsm
 
 
 def of_scene(context: bpy.types.Context) -> NSM_PG_scene:

@@ -53,13 +53,16 @@ def read(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Ar
     """
     render = context.scene.render
     fps = render.fps / render.fps_base
-    told = None
-    if not _needs_playing(obj, rig):
-        world = armatures.world_matrices(context, obj, frames)
-        told = rig.from_keys(obj, _Curves(obj, frames), world, curves.meters_per_unit(context.scene))
-    places, orientations = _played(context, obj, rig, frames) if told is None else told
-    hips, rotations = rig.to_model(places, orientations, fps)
+    hips, rotations = rig.to_model(*_posed(context, obj, rig, frames), fps)
     return recorded(hips, rotations, fps, obj.name)
+
+
+def track(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> Array:
+    """Places (F, 3) in world meters of the bone that carries the body of `obj` at the scene frames (F,).
+
+    The scene is left as it is.
+    """
+    return _posed(context, obj, rig, frames)[0]
 
 
 def shown(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Array:
@@ -86,6 +89,15 @@ def frames_of_action(obj: bpy.types.Object) -> Array:
     if last <= first:
         raise ShotError(f"The action '{action.name}' of '{obj.name}' has fewer than 2 frames.")
     return np.arange(first, last + 1)
+
+
+def _posed(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> tuple[Array, Array]:
+    """What `rig.posed` says at every frame, (F, 3) and (F, B, 4), from the keys where these tell."""
+    told = None
+    if not _needs_playing(obj, rig):
+        world = armatures.world_matrices(context, obj, frames)
+        told = rig.from_keys(obj, _Curves(obj, frames), world, curves.meters_per_unit(context.scene))
+    return _played(context, obj, rig, frames) if told is None else told
 
 
 def _needs_playing(obj: bpy.types.Object, rig: Rig) -> bool:

@@ -13,6 +13,8 @@ from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, from_matrix
 from . import actions, euler
 
+_EXACT = 0.001
+"""Meters by which a rig whose bones have keys of their own may miss a pose; float32 explains a tenth of that."""
 _ROTATION_ATTRIBUTE = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
 
 
@@ -31,7 +33,8 @@ class Rig:
 
     name: of its object. scale: its leg length over the model's; the scene is divided by it for the engine, which
     knows one size. bones: B names of the bones whose rotations make its pose, the one that carries the body first.
-    measured: M names of the bones by which a bake is measured. blends: what motions are blended with.
+    measured: M names of the bones by which a bake is measured. blends: what motions are blended with. notes: what keeps
+    the rig from holding a pose exactly.
     """
 
     def __init__(self, name: str, scale: float, bones: tuple[str, ...], measured: tuple[str, ...]) -> None:
@@ -39,6 +42,16 @@ class Rig:
         self.blends = Blends()
         self.notes: list[str] = []
         self._blended: tuple[Motion, Motion] | None = None
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The bones without which neither keys nor measurements make sense."""
+        return tuple(dict.fromkeys((*self.bones, *self.measured)))
+
+    @property
+    def slack(self) -> float:
+        """Meters by which the rig itself may miss a pose: without bound where something is locked or limited."""
+        return float("inf") if self.notes else _EXACT
 
     def shown(self, motion: Motion) -> Motion:
         """The motion as this rig shows it: blended with the poses that it begins and ends in."""

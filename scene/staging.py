@@ -14,8 +14,10 @@ from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.shot.goals import ActionKey
 from ..nsm_blender.shot.shot import PathFollow, Shot
-from . import actions, arrivals, curves, gather_keys, goals, keys, pieces, schedule
+from . import actions, curves, gather_keys, goals, keys, pieces, schedule
+from .all_or_nothing import additions
 from .armatures import Rig
+from .gather import check_time
 from .properties import of_object, of_scene
 
 _COLOR = (0.45, 0.47, 0.50, 1.0)
@@ -28,31 +30,46 @@ def put(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, shot: 
     """Let `armature`, whose description is `rig`, do what the shot says, at its own size.
 
     Its keys and its path are replaced; frame rate and end of the frame range become the shot's. Nothing else that
-    is in the scene changes. Raises ShotError when the shot has nothing that a scene can show.
+    is in the scene changes, and nothing at all where something goes wrong. Raises ShotError when the shot has nothing
+    that a scene can show.
     """
     if shot.velocity is not None:
         raise ShotError("The shot follows velocities, as from a game pad; bake it with 'nsm-blender bake' instead.")
+    first = context.scene.frame_start
+    check_time(context.scene, (first, first + shot.frames - 1))
+    listed = keys.of_character(armature)
+    own = len(listed)
+    size = rig.scale / curves.meters_per_unit(context.scene)
+    moved = armature.matrix_world.copy() if shot.start is None else _moved(context, armature, rig, shot.start)
+    path = None
+    try:
+        with additions(context):
+            collection = bpy.data.collections.new(f"{shot.name} Shot")
+            (context.collection or context.scene.collection).children.link(collection)
+            if shot.path is not None:
+                path = _path(context, collection, shot.path, shot, size)
+            else:
+                places = _goals(context, shot, size, _colliders(context, collection, rig, shot))
+                for number, key in enumerate(shot.keys, start=1):
+                    _key(context, collection, armature, key, f"Route {armature.name} {number}", rig, places)
+    except BaseException:
+        while len(listed) > own:
+            listed.remove(len(listed) - 1)
+        raise
+    # All that can go wrong is done.
     _set_time(context, shot)
     if shot.start is not None:
-        _move_to(context, armature, rig, shot.start)
-    size = rig.scale / curves.meters_per_unit(context.scene)
-    for key in keys.of_character(armature):
-        schedule.forget(context.scene, armature, key)
-    keys.of_character(armature).clear()
-    arrivals.forget(armature)
-    collection = bpy.data.collections.new(f"{shot.name} Shot")
-    (context.collection or context.scene.collection).children.link(collection)
-    if shot.path is not None:
-        of_object(armature).path = _path(context, collection, shot.path, shot, size)
-        schedule.update(context.scene, armature)
-        return
-    used = _colliders(context, collection, rig, shot)
-    places = _goals(context, shot, size, used)
-    for number, key in enumerate(shot.keys, start=1):
-        _key(context, collection, armature, key, f"Route {armature.name} {number}", rig, places)
-    settings, options = of_object(armature).routes, shot.route_options
-    settings.radius = options.radius * rig.scale
-    settings.crouch, settings.sideways = options.crouch, options.sideways
+        armature.matrix_world = moved
+        context.view_layer.update()
+    for _ in range(own):
+        schedule.forget(context.scene, armature, listed[0])
+        listed.remove(0)
+    if path is not None:
+        of_object(armature).path = path
+    else:
+        settings, options = of_object(armature).routes, shot.route_options
+        settings.radius = options.radius * rig.scale
+        settings.crouch, settings.sideways = options.crouch, options.sideways
     schedule.update(context.scene, armature)
 
 
@@ -64,14 +81,13 @@ def _set_time(context: bpy.types.Context, shot: Shot) -> None:
     scene.frame_end = scene.frame_start + shot.frames - 1
 
 
-def _move_to(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, start: list[float]) -> None:
-    """Move the character's object so that it begins at `start`."""
+def _moved(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, start: list[float]) -> Matrix:
+    """Where the character's object has to be so that it begins at `start`."""
     now = gather_keys.start_of(context, armature, rig, np.array([context.scene.frame_start]))
     size = rig.scale / curves.meters_per_unit(context.scene)
     here, there = (Vector(place[:3]) * size for place in (now, start))
     turn = Matrix.Rotation(start[3] - now[3], 4, "Z")
-    armature.matrix_world = Matrix.Translation(there) @ turn @ Matrix.Translation(-here) @ armature.matrix_world
-    context.view_layer.update()
+    return Matrix.Translation(there) @ turn @ Matrix.Translation(-here) @ armature.matrix_world
 
 
 def _colliders(

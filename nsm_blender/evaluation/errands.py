@@ -24,11 +24,11 @@ from ..geometry.furniture import held_out
 from ..geometry.rooms import Room, random_room
 from ..motion.motion import Motion
 from ..motion.rotations import Array
+from ..naturalness.metrics import foot_slide
 from ..planning.path_planner import Leg
 from ..shot.goals import ActionKey, Goal, RouteOptions
 from ..shot.shot import Shot
 from ..tasks.arrival_times import foresee
-from .metrics import foot_slide
 
 ROOMS = 20
 """Held-out rooms that are walked in."""

@@ -22,8 +22,8 @@ from ..motion.filters import gaussian
 from ..motion.motion import Motion
 from ..motion.root import direction
 from ..motion.rotations import Array
+from ..naturalness.metrics import low_foot_slide
 from .bench_manifold import STYLE_SECONDS, Figures, as_synthesized, measure_apart, usual, walk
-from .metrics import low_foot_slide
 
 Log = Callable[[str], None]
 

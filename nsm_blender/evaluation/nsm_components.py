@@ -21,12 +21,12 @@ from ..models.nsm import FPS
 from ..models.nsm_kernels import NSM
 from ..motion.motion import Motion
 from ..motion.rotations import Array
+from ..naturalness.case import DEVELOPMENT_SEEDS
+from ..naturalness.measures import measure
+from ..naturalness.metrics import foot_slide
+from ..naturalness.recorded import recorded
 from ..rollout.nsm import HANGING_ARMS, ROOT_FILTERS, Options
 from ..shot.shot import Shot
-from .metrics import foot_slide
-from .naturalness.case import DEVELOPMENT_SEEDS
-from .naturalness.measures import measure
-from .naturalness.recorded import recorded
 from .naturalness.table import cases_of
 from .nsm_bodies import penetration
 from .nsm_rooms import random_task

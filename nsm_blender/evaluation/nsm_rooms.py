@@ -15,12 +15,12 @@ from ..geometry.furniture import held_out
 from ..geometry.rooms import Room, random_room
 from ..models.nsm_kernels import NSM
 from ..motion.rotations import Array
+from ..naturalness.metrics import foot_slide
 from ..rollout.nsm_network import actions_of
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
 from ..tasks.arrival_times import foresee
 from ..tasks.validation import check
-from .metrics import foot_slide
 from .nsm_bodies import penetration
 
 ROOMS, TASKS = 20, 10

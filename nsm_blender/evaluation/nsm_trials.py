@@ -18,10 +18,10 @@ from ..models.nsm_kernels import NSM
 from ..motion.motion import Motion
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array
+from ..naturalness.metrics import foot_slide, low_foot_slide
 from ..rollout.nsm import Options
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
-from .metrics import foot_slide, low_foot_slide
 from .nsm_bodies import motion_detail, penetration
 
 SEATS = ("chair", "armchair", "stool", "sofa", "bench", "office_chair")

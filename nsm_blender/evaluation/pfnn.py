@@ -19,12 +19,12 @@ from ..models.pfnn_kernels import PFNN
 from ..motion.motion import Motion
 from ..motion.root import direction
 from ..motion.skeleton import MODEL_SKELETON
+from ..naturalness.metrics import bone_length_error, foot_slide, hinge_angles, low_foot_slide, settled_speed
 from ..paths import weights_folder
 from ..planning.trajectory import Future, VelocityCommands
 from ..rollout.pfnn import Locomotion
 from ..rollout.pose import decode
 from ..shot.shot import BAKEABLE_GAITS, PathFollow, Shot, VelocityFollow
-from .metrics import bone_length_error, foot_slide, hinge_angles, low_foot_slide, settled_speed
 
 BIASES = ((0.5, 2.0), (2.0, 5.0), (5.0, 10.0))
 """Pairs of tau_v and tau_d of Table 2."""

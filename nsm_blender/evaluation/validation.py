@@ -17,8 +17,8 @@ import numpy as np
 from ..baking.bake import Bake
 from ..models.pfnn import FPS
 from ..motion.root import direction
+from ..naturalness.metrics import foot_slide, settled_speed
 from ..shot.shot import PathFollow, Shot, VelocityFollow
-from .metrics import foot_slide, settled_speed
 
 
 def _path(points: list[list[float]], speed: float, gait: str, offset: float) -> Shot:

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import EditError
-from ..evaluation.metrics import bone_length_error, foot_slide
 from ..models.manifold import FPS, FRAME, Autoencoder
 from ..motion.contacts import foot_contacts
 from ..motion.filters import without_short_runs
 from ..motion.motion import Motion
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..naturalness.metrics import bone_length_error, foot_slide
 from ..paths import weights_folder
 from .constraints import (
     Base,

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from nsm_blender.evaluation.naturalness.approach_cases import CASES, CLEAR, required_turning
-from nsm_blender.evaluation.naturalness.case import DEVELOPMENT_SEEDS
 from nsm_blender.geometry.colliders import Collider, Surroundings
 from nsm_blender.geometry.furniture import make
 from nsm_blender.geometry.roles import Seat
+from nsm_blender.naturalness.case import DEVELOPMENT_SEEDS
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
 from nsm_blender.tasks.validation import check

@@ -13,12 +13,12 @@ import pytest
 
 from nsm_blender.baking.bake import Bake
 from nsm_blender.errors import WeightsError
-from nsm_blender.evaluation.metrics import bone_length_error, foot_slide, hinge_angles, settled_speed
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.root import angle_of, direction
 from nsm_blender.motion.rotations import Array, rotate, wrap_angle
 from nsm_blender.motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from nsm_blender.naturalness.metrics import bone_length_error, foot_slide, hinge_angles, settled_speed
 from nsm_blender.planning.path import GroundPath
 from nsm_blender.shot.shot import PathFollow, Shot, VelocityFollow, per_frame
 

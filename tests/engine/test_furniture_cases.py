@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.naturalness.case import DEVELOPMENT_SEEDS, UNSEEN_SEEDS, Case
 from nsm_blender.evaluation.naturalness.furniture_cases import CASES, NEAREST
 from nsm_blender.evaluation.real_furniture.catalog import make
 from nsm_blender.evaluation.real_furniture.rooms import before, furnished_room, overlap, stood, under
 from nsm_blender.geometry.roles import Surface
+from nsm_blender.naturalness.case import DEVELOPMENT_SEEDS, UNSEEN_SEEDS, Case
 from nsm_blender.shot.goals import ACTIONS
 
 SEEDS = DEVELOPMENT_SEEDS[20:22]

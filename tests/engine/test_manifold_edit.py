@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import EditError
-from nsm_blender.evaluation.metrics import bone_length_error, foot_slide
 from nsm_blender.manifold.constraints import FloorHeight, FootSkate, KeepTrajectory, LookAt, PinJoint
 from nsm_blender.manifold.edit import Edit
 from nsm_blender.manifold.frames import to_frames
@@ -15,6 +14,7 @@ from nsm_blender.manifold.style import Style
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import rotate
 from nsm_blender.motion.skeleton import MODEL_SKELETON
+from nsm_blender.naturalness.metrics import bone_length_error, foot_slide
 
 from .manifolds import autoencoder, walk
 

@@ -8,12 +8,12 @@ import pytest
 
 from nsm_blender.errors import EditError
 from nsm_blender.evaluation.manifold import path_distance
-from nsm_blender.evaluation.metrics import bone_length_error, foot_slide
 from nsm_blender.manifold.edit import Edit
 from nsm_blender.manifold.frames import to_frames
 from nsm_blender.manifold.style import Style, StyleSettings
 from nsm_blender.manifold.tempo import Tempo, mixed, retimed
 from nsm_blender.motion.motion import Motion
+from nsm_blender.naturalness.metrics import bone_length_error, foot_slide
 
 from .manifolds import autoencoder, walk
 

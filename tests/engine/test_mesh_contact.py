@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.naturalness.case import Case
 from nsm_blender.evaluation.naturalness.mesh_contact import contact_of, mesh_contact
 from nsm_blender.geometry.colliders import STILL, Collider, Cuboids
 from nsm_blender.geometry.mesh import TriangleMesh
@@ -16,6 +15,7 @@ from nsm_blender.models.nsm import ACTIONS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
+from nsm_blender.naturalness.case import Case
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
 

@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.metrics import (
+from nsm_blender.motion.gait import GAITS
+from nsm_blender.motion.motion import Motion
+from nsm_blender.motion.rotations import Array, from_axis_angle, multiply
+from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from nsm_blender.naturalness.metrics import (
     bone_length_error,
     foot_slide,
     hinge_angles,
     low_foot_slide,
     settled_speed,
 )
-from nsm_blender.motion.gait import GAITS
-from nsm_blender.motion.motion import Motion
-from nsm_blender.motion.rotations import Array, from_axis_angle, multiply
-from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
 from .synthetic import FPS, Performance, perform, stand
 

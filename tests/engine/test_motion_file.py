@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import FileFormatError
-from nsm_blender.evaluation.metrics import bone_length_error
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.labels import label
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from nsm_blender.naturalness.metrics import bone_length_error
 
 from .synthetic import FPS, perform
 

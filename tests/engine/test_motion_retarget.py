@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.metrics import bone_length_error, hinge_angles
 from nsm_blender.motion.clip import Clip
 from nsm_blender.motion.retarget import leg_length, stride_ratio, to_model_skeleton
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON, Skeleton
+from nsm_blender.naturalness.metrics import bone_length_error, hinge_angles
 
 from .synthetic import FPS, Performance, perform, run
 

@@ -10,11 +10,11 @@ import pytest
 
 from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.errors import ShotError
-from nsm_blender.evaluation.metrics import foot_slide
 from nsm_blender.geometry.body import depth
 from nsm_blender.geometry.colliders import Surroundings
 from nsm_blender.geometry.furniture import make
 from nsm_blender.geometry.rooms import Furnishing
+from nsm_blender.naturalness.metrics import foot_slide
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
 

@@ -11,12 +11,17 @@ import numpy as np
 import pytest
 
 from nsm_blender.cli import main
-from nsm_blender.evaluation.naturalness import recorded, table
-from nsm_blender.evaluation.naturalness.case import Case
-from nsm_blender.evaluation.naturalness.findings import FINDINGS, findings
-from nsm_blender.evaluation.naturalness.measures import excess_turning, measure, measure_track
-from nsm_blender.evaluation.naturalness.segments import Use, segments
-from nsm_blender.evaluation.naturalness.track import (
+from nsm_blender.evaluation.naturalness import table
+from nsm_blender.motion.gait import GAITS
+from nsm_blender.motion.motion import Motion
+from nsm_blender.motion.rotations import Array, from_axis_angle, from_yaw, rotate
+from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
+from nsm_blender.naturalness import recorded
+from nsm_blender.naturalness.case import Case
+from nsm_blender.naturalness.findings import FINDINGS, findings
+from nsm_blender.naturalness.measures import excess_turning, measure, measure_track
+from nsm_blender.naturalness.segments import Use, segments
+from nsm_blender.naturalness.track import (
     FPS,
     Track,
     derivative,
@@ -28,10 +33,6 @@ from nsm_blender.evaluation.naturalness.track import (
     track_of_clip,
     turning_points,
 )
-from nsm_blender.motion.gait import GAITS
-from nsm_blender.motion.motion import Motion
-from nsm_blender.motion.rotations import Array, from_axis_angle, from_yaw, rotate
-from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
 

@@ -15,7 +15,6 @@ from nsm_blender.baking.bake import Bake
 from nsm_blender.cleanup.overhead_clearance import CROWN, SPARE, sinking
 from nsm_blender.cli import main
 from nsm_blender.errors import ShotError
-from nsm_blender.evaluation.metrics import foot_slide
 from nsm_blender.geometry.body import depth
 from nsm_blender.geometry.colliders import Collider, Surroundings
 from nsm_blender.geometry.roles import Seat
@@ -23,6 +22,7 @@ from nsm_blender.models.pfnn import FPS as FPS_INSIDE
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
+from nsm_blender.naturalness.metrics import foot_slide
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
 from nsm_blender.tasks.arrival_times import foresee

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from nsm_blender.cleanup.pfnn_foot_lock import contacts_of, lock_feet
-from nsm_blender.evaluation.metrics import bone_length_error, hinge_angles
 from nsm_blender.models.pfnn import OUTPUT
 from nsm_blender.motion.contacts import firm_contacts
 from nsm_blender.motion.filters import gaussian
 from nsm_blender.motion.rotations import Array, from_yaw, rotate
 from nsm_blender.motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from nsm_blender.naturalness.metrics import bone_length_error, hinge_angles
 from nsm_blender.rollout.pose import decode, joint_places, limit_elbows, limit_feet
 
 from .synthetic import FPS, Performance, Rollout, perform, ramp, rollout, run, stand

@@ -6,13 +6,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.naturalness.case import DEVELOPMENT_SEEDS, UNSEEN_SEEDS
 from nsm_blender.evaluation.real_furniture import forms
 from nsm_blender.evaluation.real_furniture.catalog import KINDS, LOADS, SEATS, SURFACES, make
 from nsm_blender.evaluation.real_furniture.judging import evaluate
 from nsm_blender.geometry.furniture import Piece
 from nsm_blender.geometry.mesh import TriangleMesh
 from nsm_blender.geometry.roles import Carryable, Climbable, Door, Seat, Surface
+from nsm_blender.naturalness.case import DEVELOPMENT_SEEDS, UNSEEN_SEEDS
 
 SEED = DEVELOPMENT_SEEDS[0]
 

@@ -130,7 +130,7 @@ COMMANDS_BELOW = {
     "evaluation.bench_nsm",
     "evaluation.bench_rig",
     "evaluation.filters",
-    "evaluation.naturalness.recorded",
+    "naturalness.recorded",
     "evaluation.naturalness.table",
     "evaluation.nsm",
     "evaluation.nsm_ablations",

@@ -35,9 +35,8 @@ def test_a_bake_writes_one_new_action_of_generated_keys(engine, curves_of):
     wanted |= {(f'pose.bones["{b.name}"].rotation_quaternion', i) for b in rig.pose.bones for i in range(4)}
     assert found == wanted
     for curve in curves_of(rig):
-        assert [key.co.x for key in curve.keyframe_points] == list(range(1, 41))
+        assert tuple(curve.range()) == (1, 40)
         assert {key.type for key in curve.keyframe_points} == {"GENERATED"}
-        assert {key.interpolation for key in curve.keyframe_points} == {"LINEAR"}
         assert curve.group.name in curve.data_path
 
 
@@ -48,21 +47,23 @@ def test_the_rig_moves_as_the_engine_says_to_a_hundredth_of_a_millimeter(engine)
     assert 0 < rig.nsm.report.rig_error_mm_max < 0.01
 
 
-def test_the_measured_error_sees_a_rig_that_is_off(engine, job):
+def test_a_bake_whose_rig_is_not_where_its_keys_put_it_is_discarded_with_the_reason(engine, job):
     """The measurement is independent of what wrote the keys: a key moved by 5 mm shows as 5 mm."""
     rig, _ = build.shot(engine)
     work = job(rig)
     while work.progress < 0.9:
         work.step()
-    bone = rig.pose.bones["Hips"]
     curve = next(c for c in _location_curves(rig) if c.array_index == 0)
     for key in curve.keyframe_points:
         key.co.y += 0.005
+        key.handle_left.y += 0.005
+        key.handle_right.y += 0.005
     curve.update()
     rig.animation_data.action.update_tag()
-    work.run()
-    assert bone.name == "Hips"
-    assert work.report.rig_error_mm_max == pytest.approx(5.0, abs=0.05)
+    with pytest.raises(Exception, match=r"discarded: at frame .* 'Rig' is 5 mm away"):
+        work.run()
+    assert work.report.rig_error_mm_max == pytest.approx(5.0, abs=0.15)
+    assert not bpy.data.actions and rig.animation_data is None
 
 
 def _location_curves(rig):
@@ -102,7 +103,7 @@ def test_a_custom_range_is_baked_instead_of_the_scenes(engine, curves_of):
     settings = bpy.context.scene.nsm
     settings.use_custom_range, settings.frame_start, settings.frame_end = True, -5, 10
     bpy.ops.nsm.bake()
-    assert [key.co.x for key in curves_of(rig)[0].keyframe_points] == list(range(-5, 11))
+    assert tuple(curves_of(rig)[0].range()) == (-5, 10)
 
 
 def test_a_bake_leaves_the_current_frame_and_the_selection_alone(engine):

@@ -226,3 +226,36 @@ def test_handles_of_a_removed_collider_are_removed_too():
     obj = wrap(chair(), "seat")
     bpy.ops.nsm.remove_collider()
     assert list(bpy.data.objects) == [obj]
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("scale", [(1.5, 1.5, 1.5), (1.0, 1.0, 1.4), (2.0, 1.0, 1.0), (1.0, 0.5, 1.0)])
+def test_a_chair_that_is_scaled_later_has_its_seat_where_it_is_seen(gathered, scale, hidden):
+    obj = wrap(chair(), "seat")
+    before = gathered(obj)
+    if hidden:
+        for empty in empties(obj).values():
+            bpy.data.objects.remove(empty)
+    obj.scale = scale
+    seat = gathered(obj)
+    assert seat.place == pytest.approx(np.multiply(before.place, scale).tolist(), abs=1e-3)
+    assert seat.facing == pytest.approx(before.facing, abs=1e-3)
+    assert seat.width == pytest.approx(before.width * scale[0], rel=1e-3)
+    assert seat.depth == pytest.approx(before.depth * scale[1], rel=1e-3)
+    obj.scale = (1, 1, 1)
+    assert gathered(obj).place == pytest.approx(before.place, abs=1e-4)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_scaled_door_has_its_hinge_handle_and_leaf_at_its_scale(gathered, hidden):
+    obj = wrap(boxes(((0, -0.025, 0), (0.9, 0.025, 2.0)), name="Door"), "door")
+    before = gathered(obj)
+    if hidden:
+        for empty in empties(obj).values():
+            bpy.data.objects.remove(empty)
+    obj.scale = (1.2, 1.0, 1.1)
+    door = gathered(obj)
+    assert door.hinge == pytest.approx(np.multiply(before.hinge, obj.scale).tolist(), abs=1e-3)
+    assert door.handle == pytest.approx(np.multiply(before.handle, obj.scale).tolist(), abs=1e-3)
+    assert door.width == pytest.approx(before.width * 1.2, rel=1e-3)
+    assert door.height == pytest.approx(before.height * 1.1, rel=1e-3)

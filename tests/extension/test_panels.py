@@ -90,6 +90,8 @@ def test_a_result_shows_its_figures_and_can_be_removed_and_exported(engine):
     assert {"Remove Bake", "Export FBX", "Rig error", "Foot slide", "Path error", "Save Report"} <= set(shown)
     assert any(text.startswith("40 in ") for text in shown)
     assert "'Way' has 2 splines; the longest is walked." in " ".join(shown)
+    assert {"Keep This Bake", "Delete Unused Bakes"} <= set(shown)
+    rig.animation_data.action.nsm.keep = True
     bpy.ops.nsm.bake()
     bpy.ops.nsm.remove_bake()
     assert "Remove Bake" in drawn("Result")  # that of the first bake, whose figures are gone

@@ -82,6 +82,7 @@ def test_a_box_is_carried_to_the_table_and_a_second_bake_takes_it_from_where_it_
     assert "Baked anew" not in notes(rig)
 
     first = {frame: at(frame, box) for frame in range(1, FRAMES + 1, 10)}
+    rig.animation_data.action.nsm.keep = True
     bpy.data.objects["Away"].location = (-1.5, 1.0, 0)
     bpy.ops.nsm.bake()
     assert "Baked anew from frame" in notes(rig)
@@ -197,4 +198,36 @@ def test_a_network_that_is_not_installed_is_not_offered(rig, extension_module, m
     before = snapshot()
     with pytest.raises(RuntimeError, match="not part of this installation; choose another controller"):
         bpy.ops.nsm.bake()
+    assert difference(before, snapshot()) == {}
+
+
+def test_a_character_that_never_comes_near_is_no_obstacle(engine, extension_module):
+    other, _ = build.shot(engine)
+    other.location = (60, 0, 0)
+    other.nsm.path = build.curve([(60, 0, 0), (60, -3, 0)])
+    bpy.ops.nsm.bake()
+    build.armature(engine, "Rig")
+    bpy.ops.nsm.add_goal(name="There", location=(0, -3, 0), attach=False)
+    bpy.ops.nsm.add_action_key(action="walk", goal="There")
+    gather = extension_module("scene.gather_keys").gather
+    rig = bpy.context.view_layer.objects.active
+    assert gather(bpy.context, rig).shot.colliders == []
+    bpy.data.objects["There"].location.x = 58
+    assert gather(bpy.context, rig).shot.colliders
+
+
+def test_measuring_one_of_many_characters_plays_none_of_the_others(engine, extension_module):
+    rigs = []
+    for _number in range(3):
+        rig, _ = build.shot(engine)
+        rigs.append(rig)
+        bpy.ops.nsm.bake()
+    for rig in rigs:
+        rig.pose.bones["Hips"].location.x = 7.0  # what playing would put right
+    before = snapshot()
+    isolation = extension_module("scene.isolation")
+    with isolation.stage(bpy.context, rigs[:1]) as stage:
+        for frame in (5, 30):
+            graph = stage.show(frame)
+            assert {obj.name for obj in graph.objects} == {rigs[0].name}
     assert difference(before, snapshot()) == {}

@@ -293,3 +293,41 @@ def test_what_is_no_shot_is_refused_with_the_reason(rig, tmp_path, text, sentenc
     with pytest.raises(RuntimeError, match=sentence):
         bpy.ops.nsm.load_shot(filepath=str(file))
     assert difference(before, snapshot()) == {}
+
+
+@pytest.mark.parametrize("with_character", [True, False])
+@pytest.mark.parametrize("place", ["_colliders", "_goals", "_key", "check_time", "_curve", "pieces.wrap"])
+def test_a_shot_that_cannot_be_loaded_to_its_end_changes_nothing(
+    rig, extension_module, monkeypatch, tmp_path, place, with_character
+):
+    bpy.ops.nsm.add_action_key(action="run", goal="A", frame=90)
+    rig.nsm.keys[0].route = build.curve([(0, 0, 0), (1, -1, 0), (0.2, -2.2, 0)])
+    file = str(tmp_path / "shot.json")
+    bpy.ops.nsm.save_shot(filepath=file)
+    rig.location = (0.3, 0.2, 0)
+    bpy.context.scene.render.fps = 25
+    if not with_character:
+        bpy.data.objects.remove(rig)
+    owner = extension_module("scene.staging")
+    *owners, name = place.split(".")
+    for part in owners:
+        owner = getattr(owner, part)
+
+    def fail(*_args, **_kwargs):
+        raise RuntimeError("the disk caught fire")
+
+    monkeypatch.setattr(owner, name, fail)
+    before = snapshot()
+    with pytest.raises(RuntimeError, match="the disk caught fire"):
+        bpy.ops.nsm.load_shot(filepath=file)
+    assert difference(before, snapshot()) == {}
+
+
+def test_a_shot_that_reaches_beyond_blenders_last_frame_is_refused(rig, tmp_path):
+    file = str(tmp_path / "shot.json")
+    bpy.ops.nsm.save_shot(filepath=file)
+    bpy.context.scene.frame_start = 1_048_500
+    before = snapshot()
+    with pytest.raises(RuntimeError, match="beyond what Blender shows"):
+        bpy.ops.nsm.load_shot(filepath=file)
+    assert difference(before, snapshot()) == {}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import zipfile
 from pathlib import Path
 
@@ -29,7 +30,28 @@ def test_the_zip_has_nothing_but_the_extension(names: set[str]) -> None:
     rooms = {"nsm_blender", "scene", "operators", "panels", "weights", "wheels"}
     assert {name.split("/")[0] for name in names if "/" in name} <= rooms
     assert {name for name in names if "/" not in name} <= FILES
-    assert not [name for name in names if name.startswith(("nsm_blender/training/", "nsm_blender/commands/"))]
+    left_out = tuple(f"nsm_blender/{room}/" for room in ("training", "commands", "evaluation"))
+    assert not [name for name in names if name.startswith(left_out)]
+
+
+def test_nothing_in_the_zip_starts_processes_or_opens_connections(extension_zip: Path) -> None:
+    """What a bake does, it does in Blender."""
+    outside = {"subprocess", "multiprocessing", "socket", "urllib", "http", "ctypes", "pickle"}
+    with zipfile.ZipFile(extension_zip) as archive:
+        for name in archive.namelist():
+            if name.endswith(".py"):
+                assert not imported(archive.read(name).decode()) & outside, name
+
+
+def imported(source: str) -> set[str]:
+    """The top modules that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
 
 
 def test_the_zip_has_no_native_code(names: set[str]) -> None:

@@ -7,7 +7,8 @@ import argparse
 from pathlib import Path
 
 from ... import UserError
-from ...evaluation.naturalness import recorded, table
+from ...evaluation.naturalness import table
+from ...naturalness import recorded
 from .results import Figures, Keep, Told, add_processes
 
 SUMMARY = "what a viewer sees in bakes of many cases, against recorded people"

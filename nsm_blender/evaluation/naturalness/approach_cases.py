@@ -17,6 +17,7 @@ from ...geometry.rooms import Furnishing, random_room
 from ...geometry.scene_state import Scenery
 from ...motion.root import angle_of, direction
 from ...motion.rotations import Array, wrap_angle
+from ...naturalness.case import DEVELOPMENT_SEEDS, Case
 from ...planning.path_planner import Planner
 from ...planning.scene_planner import leg_from
 from ...shot.goals import ActionKey, Goal
@@ -24,7 +25,6 @@ from ...shot.shot import Shot
 from ...tasks.arrival_times import foresee
 from ...tasks.registry import task_of
 from ...tasks.validation import check
-from .case import DEVELOPMENT_SEEDS, Case
 
 USES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "seat": ("sit", "seat", ("chair", "armchair", "stool", "sofa", "bench", "office_chair")),

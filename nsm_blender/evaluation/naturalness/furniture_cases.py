@@ -18,6 +18,7 @@ from ...geometry.furniture import Piece
 from ...geometry.roles import Carryable, Climbable, Door, Handles, Seat, Surface, moved
 from ...motion.root import angle_of, direction
 from ...motion.rotations import Array, to_matrix
+from ...naturalness.case import Case
 from ...shot.goals import ActionKey, Goal
 from ...shot.shot import Shot
 from ..real_furniture.catalog import SEATS, SURFACES, make
@@ -31,7 +32,6 @@ from ..real_furniture.rooms import (
     stood,
     wall_with_door,
 )
-from .case import Case
 from .load_settings import (
     ROOM,
     chosen_surface,

@@ -10,9 +10,9 @@ import numpy as np
 
 from ...motion.root import direction
 from ...motion.rotations import Array
+from ...naturalness.case import Case
 from ...shot.goals import ActionKey, Goal
 from ...shot.shot import PathFollow, Shot, VelocityFollow
-from .case import Case
 
 RATES = (24.0, 25.0, 30.0, 60.0)
 """Scene frame rates in frames a second."""

@@ -21,8 +21,8 @@ from ...motion.motion import Motion
 from ...motion.root import direction
 from ...motion.rotations import Array, conjugate, normalize, rotate
 from ...motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
+from ...naturalness.case import Case
 from ...rollout.held_objects import PALM_THICKNESS, palm
-from .case import Case
 
 RATE = 20.0
 """Frames per second that are measured: every third frame of a motion at 60 fps."""

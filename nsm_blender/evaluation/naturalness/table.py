@@ -21,12 +21,12 @@ from ...baking.nsm import FRAMES_PER_STEP, SceneBake, bake_of
 from ...errors import UserError
 from ...models.nsm import FPS
 from ...motion.motion import Motion
+from ...naturalness.case import DEVELOPMENT_SEEDS, UNSEEN_SEEDS, Case
+from ...naturalness.measures import measure
+from ...naturalness.recorded import Row, recorded
 from ...shot.shot import Shot
 from ..bench import ONE_THREAD
-from .case import DEVELOPMENT_SEEDS, UNSEEN_SEEDS, Case
-from .measures import measure
 from .mesh_contact import mesh_contact
-from .recorded import Row, recorded
 
 MODULES = ("locomotion_cases", "furniture_cases", "approach_cases")
 """Modules of this package with a dictionary `CASES`: a kind's name -> the function that makes the case of a seed."""

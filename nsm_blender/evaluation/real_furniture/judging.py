@@ -12,7 +12,7 @@ from ...geometry.proposals import guess_role, propose
 from ...geometry.reach import SIT_HEIGHTS
 from ...geometry.roles import KINDS as ROLES_WITH_HANDLES
 from ...geometry.roles import Proposal, Seat
-from ..naturalness.case import DEVELOPMENT_SEEDS, UNSEEN_SEEDS
+from ...naturalness.case import DEVELOPMENT_SEEDS, UNSEEN_SEEDS
 from ..proposals import difference
 from .catalog import ALSO_RIGHT, KINDS, make
 

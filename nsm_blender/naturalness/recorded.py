@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import UserError
-from ...motion.clip_file import LibraryEntry, load_clip, load_library
+from ..errors import UserError
+from ..motion.clip_file import LibraryEntry, load_clip, load_library
 from .measures import Figures, measure_track
 from .segments import USES, Use
 from .track import FPS, LOW_PASS, Track, smooth, track_of_clip

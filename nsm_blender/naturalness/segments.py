@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...motion.filters import highest_around, runs, without_short_runs
-from ...motion.motion import Motion
-from ...motion.rotations import Array, wrap_angle
+from ..motion.filters import highest_around, runs, without_short_runs
+from ..motion.motion import Motion
+from ..motion.rotations import Array, wrap_angle
 from .track import FPS, Track, derivative, smooth
 
 ACTIONS = (

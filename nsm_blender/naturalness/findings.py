@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...motion.motion import Motion
+from ..motion.motion import Motion
 from .measures import Measured, measure
 from .recorded import Table, recorded
 from .track import PARTS

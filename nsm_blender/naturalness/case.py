@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ...geometry.mesh import TriangleMesh
-from ...shot.shot import Shot
+from ..geometry.mesh import TriangleMesh
+from ..shot.shot import Shot
 
 DEVELOPMENT_SEEDS = tuple(range(100_000, 100_200))
 """Seeds of the 200 cases of each kind on which settings may be chosen."""

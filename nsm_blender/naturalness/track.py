@@ -9,12 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
-from ...motion.clip import Clip
-from ...motion.filters import highest_around, runs
-from ...motion.motion import Motion
-from ...motion.root import facing_angle
-from ...motion.rotations import Array, normalize, rotate, wrap_angle
-from ...motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, TOE_HEIGHT
+from ..motion.clip import Clip
+from ..motion.filters import highest_around, runs
+from ..motion.motion import Motion
+from ..motion.root import facing_angle
+from ..motion.rotations import Array, normalize, rotate, wrap_angle
+from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, TOE_HEIGHT
 
 FPS = 60.0
 """Frame rate in Hz of all measures; other rates are resampled with cubic (Catmull-Rom) splines."""

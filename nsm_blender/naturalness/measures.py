@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...motion.motion import Motion
-from ...motion.rotations import Array, wrap_angle
+from ..motion.motion import Motion
+from ..motion.rotations import Array, wrap_angle
 from .case import Case
 from .segments import Segment, Use, pieces, segments, uses_of
 from .track import FPS, Track, derivative, smooth, track_of, turning_points
