@@ -36,6 +36,7 @@ from .nsm_ablations import (
 )
 from .nsm_components import component_figures, outcomes, task_names
 from .nsm_endurance import figures_of, wander
+from .nsm_heights import COUNT, height_figures, puts
 from .nsm_rooms import ROOMS, success_figures, tasks
 from .nsm_rooms import seeds as seeds_of_rooms
 from .nsm_trials import LABELLED, SEATS, Figures, Log, Trial, pieces, sit_shot, trial, trials
@@ -44,7 +45,7 @@ CHAIRS, LOADS, STARTS = 10, 5, 10
 """Numbers of unseen chairs, of unseen things to carry, and of starts for each (Table 3)."""
 ABLATED = {"sit": ("sit", CHAIRS), "carry": ("pick_up", LOADS)}
 """Action and number of things of each task of the networks that were trained for the ablations."""
-TABLES = ("precision", "ablations", "response", "endurance", "success")
+TABLES = ("precision", "ablations", "response", "endurance", "success", "heights")
 """Tables of a full evaluation."""
 COMPONENTS = "components"
 """The table that is measured only where it is asked for: it takes most of an hour, on development tasks."""
@@ -181,6 +182,8 @@ def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] |
         out |= results["response"]
     elif table == "endurance":
         out |= figures_of(results["endurance"])
+    elif table == "heights":
+        out |= height_figures(of("heights"), log)
     elif table == "success":
         out |= success_figures(of("room"), log)
     elif table == "precision":
@@ -219,6 +222,9 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
             for name, options in LEFT_OUT.items()
             for n in range(CHAIRS)
         }
+    if "put_down" in actions:
+        heights = range(0, COUNT, 10 if quick else 1)
+        out |= {f"heights {n}": _Job("heights", puts, ([n], development)) for n in heights}
     out["response"] = _Job("response", response, (starts, development))
     out["endurance"] = _Job("endurance", wander, (development,))
     rooms = seeds_of_rooms(2 if quick else ROOMS, development)
