@@ -25,6 +25,8 @@ _COUNT = re.compile(r"frames\s*:?\s*(\S+)", re.IGNORECASE)
 _TIME = re.compile(r"frame\s*time\s*:?\s*(\S+)", re.IGNORECASE)
 _MOST_LINES = 100_000
 """Lines of a skeleton above which the file is refused; one of 1,000 joints has 5,000."""
+_LONGEST_NAME = 100
+"""Letters of a joint's name: Blender's bones have 63 at most; a missing brace makes a name of all that follows."""
 _MOST_JOINTS = 5_000
 """Joints above which the file is refused; a figure with all its fingers and face has 300."""
 _LONGEST_HEADER = 200
@@ -169,6 +171,8 @@ class _Reader:
             name = f"{self.joints[parent].name} end"
         elif not name:
             self.fail(line, "a joint without a name")
+        elif len(name) > _LONGEST_NAME:
+            self.fail(line, f"the name of a joint has {len(name)} letters, at most {_LONGEST_NAME} are read")
         if len(self.joints) >= _MOST_JOINTS:
             self.fail(line, f"more than {_MOST_JOINTS:,} joints")
         self.joints.append(_Joint(name, parent, line, is_end))
