@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..baking.nsm import SceneBake
+from ..errors import UserError
 from ..geometry.colliders import Collider, Cuboids
 from ..geometry.roles import Carryable, Surface
 from ..models.nsm import FPS
@@ -70,16 +71,20 @@ def put_shot(number: int, development: bool = False) -> tuple[float, Shot]:
 
 
 def puts(network: NSM, numbers: Sequence[int], development: bool = False) -> list[Put]:
-    """Carry out cases of these numbers."""
-    out = []
-    for number in numbers:
-        height, shot = put_shot(number, development)
-        motion = SceneBake(shot, network).motion()
-        left = [one for one in motion.meta["corrections"] if one["key"] == 1]
-        done = bool(left) and not motion.meta["keys"][1]["trouble"]
-        values = (left[0]["raw_cm"], left[0]["raw_deg"], left[0]["cm"]) if done else (math.inf,) * 3
-        out.append(Put(height, *values))
-    return out
+    """Carry out cases of these numbers; what is refused counts as not put down."""
+    return [
+        Put(height, *_left(network, shot)) for height, shot in (put_shot(number, development) for number in numbers)
+    ]
+
+
+def _left(network: NSM, shot: Shot) -> tuple[float, float, float]:
+    try:
+        meta = SceneBake(shot, network).motion().meta
+    except UserError:
+        return (math.inf,) * 3
+    left = [one for one in meta["corrections"] if one["key"] == 1]
+    done = bool(left) and not meta["keys"][1]["trouble"]
+    return (left[0]["raw_cm"], left[0]["raw_deg"], left[0]["cm"]) if done else (math.inf,) * 3
 
 
 def height_figures(found: Sequence[Put], log: Log) -> Figures:
