@@ -150,12 +150,17 @@ def _metres_per_unit(source: Source, scale: float | None) -> float:
             ]
         )
     )
-    stated = source.motion.unit
+    return unit_of_leg(leg, source.motion.unit, source.motion.source)
+
+
+def unit_of_leg(leg: float, stated: float | None, name: str) -> float:
+    """Meters per unit when a leg is so many units long: `stated` if that gives a leg, else a usual unit. Raises
+    RigError that names the file when none does."""
     for unit, (shortest, longest) in _UNITS if stated is None else ((stated, _ANY_BUILD), *_UNITS):
         if shortest <= leg * unit <= longest:
             return unit
     raise RigError(
-        f"{source.motion.source}: a leg is {leg:.4g} units long, which is a person's in no usual unit; "
+        f"{name}: a leg is {leg:.4g} units long, which is a person's in no usual unit; "
         f"give the meters per unit (--scale)"
     )
 

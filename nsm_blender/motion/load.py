@@ -12,9 +12,10 @@ from ..errors import FileFormatError
 from ..files import is_file
 from .asf_amc import AMC_FPS, find_asf, load_asf_amc
 from .bvh import load_bvh
-from .canonical import to_canonical
+from .canonical import to_canonical, unit_of_leg
 from .clip import Clip
 from .clip_file import load_clip
+from .retarget import leg_length
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def load_motion(path: Path | str, options: ImportOptions = DEFAULTS) -> Clip:
         raise FileFormatError(f"{path}: there is no such file")
     kind = path.suffix.lower()
     if kind == ".npz":
-        clip = load_clip(path)
+        clip = _in_meters(load_clip(path), options.scale, path.name)
     elif kind == ".bvh":
         clip = to_canonical(load_bvh(path), options.up, options.scale)
     elif kind == ".amc":
@@ -55,3 +56,13 @@ def load_motion(path: Path | str, options: ImportOptions = DEFAULTS) -> Clip:
     if not (np.isfinite(clip.root).all() and np.isfinite(clip.rotations).all()):
         raise FileFormatError(f"{path}: its numbers make no figure that can be posed")
     return replace(clip, meta={**clip.meta, "name": path.stem})
+
+
+def _in_meters(clip: Clip, scale: float | None, name: str) -> Clip:
+    """The clip with its places in meters. scale: meters per unit of the file; None takes the legs' length for it, as
+    files of other programs come in centimeters."""
+    unit = unit_of_leg(leg_length(clip.skeleton), 1.0, name) if scale is None else scale
+    if unit == 1.0:
+        return clip
+    skeleton = replace(clip.skeleton, offsets=clip.skeleton.offsets * unit)
+    return replace(clip, skeleton=skeleton, root=clip.root * np.float32(unit))

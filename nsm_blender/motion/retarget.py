@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .clip import Clip
@@ -10,6 +12,15 @@ from .filters import gaussian
 from .ik import LEFT_LEG, RIGHT_LEG, Limb, solve_limb
 from .rotations import Array, make_continuous, rotate
 from .skeleton import MODEL_SKELETON, TOE_HEIGHT, Skeleton
+
+_HIGHER = 0.04
+"""Meters by which a foot is higher than the other when it carries a share of 1/e of what the other carries."""
+_SMOOTH_CORRECTION = 0.04
+"""Standard deviation in seconds of the filter on the hips' correction in height, with which the carrying foot
+changes."""
+_SAME = 1e-5
+"""Meters by which joints of a skeleton may lie beside the model's for it to be the model itself; a clip file's float32
+explains a hundredth of that."""
 
 
 def leg_length(skeleton: Skeleton) -> float:
@@ -28,6 +39,12 @@ def stride_ratio(skeleton: Skeleton) -> float:
         return leg_length(s) + float(np.linalg.norm(s.offsets[s.index("LeftToe")]))
 
     return min(span(MODEL_SKELETON) / span(skeleton), leg_length(MODEL_SKELETON) / leg_length(skeleton))
+
+
+def is_model(skeleton: Skeleton) -> bool:
+    """Whether a skeleton with the model's joints has its proportions and its size."""
+    order = skeleton.indices(MODEL_SKELETON.names)
+    return float(np.abs(skeleton.offsets[order] - MODEL_SKELETON.offsets).max()) < _SAME
 
 
 def to_model_skeleton(clip: Clip) -> Clip:
@@ -53,20 +70,27 @@ def to_model_skeleton(clip: Clip) -> Clip:
     root = scale * positions[:, uplegs].mean(1) - rotate(
         rotations[:, hips], np.broadcast_to(middle, positions[:, 0].shape)
     )
-    heights, weights = [], []
+    heights = []
     for side, upleg in zip(("Left", "Right"), uplegs, strict=True):
         foot = target.index(side + "Foot")
         bent = scale * (positions[:, foot] - positions[:, upleg])
         offset = rotate(rotations[:, hips], np.broadcast_to(target.offsets[upleg], bent.shape))
         heights.append((ankles[side] - bent - offset)[:, 2])
-        weights.append(np.exp(-positions[:, target.index(side + "Toe"), 2] / 0.04))
-    total = np.maximum(weights[0] + weights[1], 1e-9)
-    root[:, 2] = gaussian((heights[0] * weights[0] + heights[1] * weights[1]) / total, 0.04 * clip.fps)
+    toes = height_scale * positions[:, target.indices(["LeftToe", "RightToe"]), 2]
+    # Only the correction is smoothed, so that a jump keeps its height and its landing.
+    missing = np.sum((np.stack(heights, axis=1) - root[:, 2:]) * _carrying(toes), axis=1)
+    root[:, 2] += gaussian(missing, _SMOOTH_CORRECTION * clip.fps)
 
     for limb, side in ((LEFT_LEG, "Left"), (RIGHT_LEG, "Right")):
         _solve_leg(limb, root, rotations, ankles[side])
     local = make_continuous(target.local_rotations(rotations))
     return Clip(target, root, local, clip.fps, clip.meta)
+
+
+def _carrying(toes: Array) -> Array:
+    """Shares (T, 2) with which the feet carry the figure, by their heights (T, 2) in meters above the lower of them."""
+    weights = np.exp(-(toes - toes.min(axis=1, keepdims=True)) / _HIGHER)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _ankle_target(positions: Array, rotations: Array, side: str, scale: Array) -> Array:

@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from nsm_blender.api.scene import export_clip, import_motion
 from nsm_blender.motion.clip import Clip
+from nsm_blender.motion.clip_file import save_clip
+from nsm_blender.motion.easing import smoothstep
+from nsm_blender.motion.recorded import recorded
 from nsm_blender.motion.retarget import leg_length, stride_ratio, to_model_skeleton
-from nsm_blender.motion.rotations import Array
+from nsm_blender.motion.rotations import Array, from_axis_angle, multiply
 from nsm_blender.motion.skeleton import MODEL_SKELETON, Skeleton
 from nsm_blender.naturalness.metrics import bone_length_error, hinge_angles
 
-from .synthetic import FPS, Performance, perform, run
+from .synthetic import FPS, Performance, perform, run, stand
 
 PERFORMERS = {"tall": 1.2, "as the model": 1.0, "child": 0.7}
 
@@ -95,3 +100,45 @@ def test_distances_scale_with_the_legs() -> None:
     assert leg_length(MODEL_SKELETON) == pytest.approx(0.838, abs=0.001)
     assert leg_length(performer(1.2)) == pytest.approx(1.2 * 0.838, abs=0.001)
     assert stride_ratio(performer(1.2)) == pytest.approx(1 / 1.2)
+
+
+def airborne(scale: float, turns: float, high: float, box: float = 0.0) -> Clip:
+    """A jump of a performer of this size: up by `high` meters, over by so many turns backward, from a box and back."""
+    skeleton = performer(scale)
+    clip = stand(2.0).clip
+    t = np.clip((np.arange(len(clip)) / FPS - 0.5) / 1.0, 0.0, 1.0)
+    positions, rotations = clip.world()
+    over = from_axis_angle(np.array([1.0, 0.0, 0.0]), 2 * np.pi * turns * smoothstep(t))
+    turned = multiply(np.broadcast_to(over[:, None], rotations.shape), rotations)
+    root = scale * clip.root
+    root[:, 2] += scale * high * 4 * t * (1 - t) + box
+    return Clip(skeleton, root, skeleton.local_rotations(turned), FPS, {"name": "jump"})
+
+
+AIRBORNE = {
+    "a jump": {"turns": 0.0, "high": 0.5},
+    "a flip": {"turns": 1.0, "high": 1.2},
+    "on a box": {"turns": 0.0, "high": 0.0, "box": 0.4},
+    "a flip off a box": {"turns": 1.0, "high": 1.2, "box": 0.4},
+}
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.01], ids=["meters", "centimeters"])
+@pytest.mark.parametrize("scale", PERFORMERS.values(), ids=PERFORMERS)
+@pytest.mark.parametrize("name", AIRBORNE)
+def test_hips_stay_where_they_are_high_above_the_floor(name: str, scale: float, unit: float, tmp_path: Path) -> None:
+    clip = airborne(scale, **AIRBORNE[name])
+    skeleton = replace(clip.skeleton, offsets=clip.skeleton.offsets / unit)
+    save_clip(replace(clip, skeleton=skeleton, root=clip.root / unit), tmp_path / "clip.npz")
+    made = import_motion(tmp_path / "clip.npz")
+    wanted = clip.world()[0] / scale
+    assert np.linalg.norm(made.positions - wanted, axis=-1).max() < 0.02
+
+
+def test_a_motion_that_was_saved_is_read_as_it_was(walk: Performance, tmp_path: Path) -> None:
+    made = recorded(walk.clip.root, walk.clip.world()[1], FPS, "walk")
+    export_clip(made, tmp_path / "walk.npz")
+    read = import_motion(tmp_path / "walk.npz")
+    assert np.linalg.norm(read.positions - made.positions, axis=-1).max() < 0.001
+    same = np.abs(np.sum(read.rotations * made.rotations, axis=-1))
+    assert np.degrees(2 * np.arccos(np.clip(same, 0, 1))).max() < 0.1
