@@ -329,6 +329,10 @@ class _Reader:
         )
 
 
+_ALONG = 0.1
+"""Share of an offset's length that it has along an axis to tell places from displacements."""
+
+
 def _translation(values: Array, columns: dict[str, int], offset: Array, is_root: bool) -> Array:
     """Local places (T, 3) of a joint with position channels.
 
@@ -340,9 +344,17 @@ def _translation(values: Array, columns: dict[str, int], offset: Array, is_root:
         out[:, "XYZ".index(axis)] = values[:, column]
     axes = ["XYZ".index(axis) for axis in columns]
     given, rest = out[:, axes], offset[axes]
-    if not is_root and np.median(np.linalg.norm(given, axis=1)) < np.median(np.linalg.norm(given - rest, axis=1)):
+    if not is_root and np.linalg.norm(rest) > 0 and _is_displacement(given, rest):
         out[:, axes] += rest
     return out
+
+
+def _is_displacement(given: Array, rest: Array) -> bool:
+    """Whether channels (T, N) are nearer to zero than to the offset `rest` (N,), on every axis that the offset has:
+    hips below a root keep their height wherever the scene's origin is."""
+    axes = np.abs(rest) > _ALONG * np.linalg.norm(rest)
+    far, near = np.abs(given - rest)[:, axes], np.abs(given)[:, axes]
+    return bool(np.all(np.median(near, axis=0) < np.median(far, axis=0)))
 
 
 def _matched(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:

@@ -9,7 +9,7 @@ every bone along one axis), standing frames of the motion take its place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from .imported import ImportedMotion
 from .rotations import Array, between, conjugate, make_continuous, multiply, normalize, rotate
 from .skeleton import MODEL_SKELETON, TOE_HEIGHT, Skeleton
 from .source import NAMES, PARENT, Source, found_above
-from .tpose import tpose_rotations
+from .tpose import shoulders_askew, tpose_rotations
 
 MODEL_LEG = 0.83774
 """Distance in meters from hip to ankle of the model skeleton."""
@@ -47,6 +47,11 @@ _MAIN_CHILD = {"Spine": "Spine1", "Spine1": "Spine2", "Neck": "Head"} | {
     )
 }
 
+_FARTHEST_OFF, _MOST_TURNED = 0.02, np.radians(5)
+"""Meters by which a converted joint may lie beside the file's, and radians by which the shoulders may be turned against
+the hips in the T-pose; beyond them the file is refused."""
+_MOSTLY = 99
+"""Percentile over the frames at which joints are compared, as single frames of a recording may be damaged."""
 _AIM_TOLERANCE = np.radians(0.2)
 """Largest spread in radians of a bone's direction that counts as rigid; beyond it the bone is aimed at the next
 joint."""
@@ -69,7 +74,7 @@ def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None =
         up = _guess_up(positions, motion.rest_positions(), bones)
     source = _turned(motion, positions, rotations, bones, up)
     tpose = tpose_rotations(source, notes)
-    places = _tpose_places(source, tpose, notes)
+    places, lifted = _tpose_places(source, tpose, notes)
     meters = _metres_per_unit(source, scale)
 
     turns = _world_rotations(source, tpose, places)
@@ -77,7 +82,9 @@ def to_canonical(motion: ImportedMotion, up: str = "auto", scale: float | None =
     skeleton = Skeleton(NAMES, MODEL_SKELETON.parents, offsets)
     root = source.positions[:, bones["Hips"]] * meters
     local = make_continuous(skeleton.local_rotations(turns))
-    floor = floor_height(skeleton.positions(root, turns), motion.fps)
+    joints = skeleton.positions(root, turns)
+    _check_converted(source, tpose, joints, meters, lifted)
+    floor = floor_height(joints, motion.fps)
     root[:, 2] -= floor
     return level_feet(
         Clip(
@@ -108,6 +115,34 @@ def floor_height(positions: Array, fps: float) -> float:
         if stance.mean() > 0.05:
             height = height[stance]
     return float(np.percentile(height, 10)) - TOE_HEIGHT
+
+
+def _check_converted(
+    source: Source, tpose: Mapping[str, Array], joints: Array, meters: float, lifted: Collection[str]
+) -> None:
+    """Raise RigError where converted joints (T, 22, 3), in meters, are not where the file has them.
+
+    lifted: joints that were put elsewhere on purpose.
+    """
+    askew = shoulders_askew(source, tpose)
+    if askew > _MOST_TURNED:
+        raise RigError(
+            f"{source.motion.source}: the chest cannot be told from the file: it would be turned by "
+            f"{np.degrees(askew):.0f} degrees; export the motion with a rest pose that stands upright"
+        )
+    away: dict[str, float] = {}
+    for name, number in source.bones.items():
+        if name in lifted:
+            continue
+        gap = np.linalg.norm(joints[:, NAMES.index(name)] - meters * source.positions[:, number], axis=1)
+        away[name] = float(np.percentile(gap, _MOSTLY))
+    worst = max(away, key=lambda name: away[name])
+    if away[worst] > _FARTHEST_OFF:
+        raise RigError(
+            f"{source.motion.source}: the joint {source.motion.names[source.bones[worst]]} would be "
+            f"{100 * away[worst]:.0f} cm beside where the file has it, as its bones change their lengths or their "
+            "order; export the motion with bones of constant length"
+        )
 
 
 # Axes and units
@@ -168,8 +203,11 @@ def unit_of_leg(leg: float, stated: float | None, name: str) -> float:
 # Joints in the T-pose
 
 
-def _tpose_places(source: Source, tpose: Mapping[str, Array], notes: list[str]) -> dict[str, Array]:
-    """Places (3,) of all 22 joints in the T-pose, in the file's units, Hips at the origin.
+def _tpose_places(
+    source: Source, tpose: Mapping[str, Array], notes: list[str]
+) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """Places (3,) of all 22 joints in the T-pose, in the file's units, Hips at the origin, and the joints that were
+    lifted.
 
     Joints that the source lacks are put where they do not change the places of the others.
     """
@@ -180,7 +218,7 @@ def _tpose_places(source: Source, tpose: Mapping[str, Array], notes: list[str]) 
             bone = source.bone(above, source.bones[name]).mean(0)
             places[name] = places[above] + rotate(tpose[above], bone)
     ratio = float(np.linalg.norm(places["LeftFoot"] - places["LeftUpLeg"])) / MODEL_LEG
-    _restore_thorax(places, ratio)
+    lifted = _restore_thorax(places, ratio)
     model = dict(zip(NAMES, MODEL_SKELETON.offsets * ratio, strict=True))
     missing = [n for n in NAMES if n not in places]
     shoulders = (places["LeftArm"] + places["RightArm"]) / 2
@@ -211,24 +249,26 @@ def _tpose_places(source: Source, tpose: Mapping[str, Array], notes: list[str]) 
             places[side + "Toe"] = places[side + "Foot"] + model[side + "Toe"]
     if missing:
         notes.append(f"joints that the skeleton lacks were filled in: {', '.join(missing)}")
-    return places
+    return places, lifted
 
 
-def _restore_thorax(places: dict[str, Array], ratio: float) -> None:
-    """Lift neck and shoulders where they sit in the last spine joint.
+def _restore_thorax(places: dict[str, Array], ratio: float) -> tuple[str, ...]:
+    """Lift neck and shoulders where they sit in the last spine joint, and return the joints that were lifted.
 
     CMU's recordings as BVH by B. Hahne lack the thorax, and everything above sits 12 cm too low; the bone below has
     nearly its length.
     """
     above = [n for n in ("Neck", "LeftShoulder", "RightShoulder") if n in places]
     if len(above) < 3 or "Spine1" not in places or "Spine2" not in places:
-        return
+        return ()
     if max(np.linalg.norm(places[n] - places["Spine2"]) for n in above) > 0.02 * ratio:
-        return
+        return ()
     lift = places["Spine2"] - places["Spine1"]
-    for name in ("Neck", "Head", *(s + p for s in SIDES for p in ("Shoulder", "Arm", "ForeArm", "Hand"))):
-        if name in places:
-            places[name] = places[name] + lift
+    upper = ("Neck", "Head", *(s + p for s in SIDES for p in ("Shoulder", "Arm", "ForeArm", "Hand")))
+    lifted = tuple(name for name in upper if name in places)
+    for name in lifted:
+        places[name] = places[name] + lift
+    return lifted
 
 
 # Motion

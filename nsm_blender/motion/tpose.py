@@ -34,6 +34,12 @@ _DOWN = np.array([0.0, 0.0, -1.0])
 _LEAST_UPRIGHT = 0.3
 """Least score of the straightest frame, the lowest cosine of trunk and legs with the vertical, that counts as
 standing."""
+_QUARTER = np.pi / 2
+"""A right angle in radians."""
+_IN_LINE = 0.8
+"""Least cosine of the angle between the lines of shoulders and of hips of a figure that stands at rest."""
+_MOST_ASKEW = np.radians(45)
+"""Angle in radians between the lines of shoulders and of hips from which the figure is not merely turning."""
 _LEAST_BEND = 0.08
 """Least sine of a limb's mean bend that determines its bending plane."""
 
@@ -50,8 +56,11 @@ def tpose_rotations(source: Source, notes: list[str]) -> dict[str, Array]:
     notes.append("the rest pose is no standing figure, so the T-pose was taken from standing frames")
     reference = _standing_pose(source)
     if upright is not None and not posed and _trunk_stands(places):  # then only arms and legs are folded
-        reference |= dict.fromkeys((n for n in _TRUNK if n in reference), upright)
+        for name in _TRUNK:
+            if name in reference:
+                reference[name] = _untwisted(upright, reference[name])
         _carry_shoulders(source, reference)
+    _square_up(source, reference)
     return _hinged(source, _straightened(source, reference)) | _flat_feet(source)
 
 
@@ -75,6 +84,57 @@ def _trunk_stands(places: Mapping[str, Array]) -> bool:
     return bool(np.all(steps[:, 2] >= 0.6 * np.linalg.norm(steps, axis=1)))
 
 
+def _untwisted(upright: Array, standing: Array) -> Array:
+    """World rotation (4,) in the T-pose of a trunk joint whose bone stands in the rest pose.
+
+    upright: (4,) the rest pose's own turn. standing: (4,) the joint's rotation in standing frames. The rest pose does
+    not show a joint's twist; a file may turn each joint's axes by right angles about its bone (Bandai Namco's chest
+    lies a quarter turn from the hips), so the quarter turns are taken from the standing frames.
+    """
+    turned = multiply(standing, conjugate(upright))
+    twist = 2 * np.arctan2(turned[3], turned[0])
+    return multiply(from_yaw(np.round(twist / _QUARTER) * _QUARTER), upright)
+
+
+def _square_up(source: Source, reference: dict[str, Array]) -> None:
+    """Turn hips and chest about the vertical until hip joints and shoulders lie along x: standing frames may be taken
+    in the middle of a turn."""
+    chest = found_above("LeftShoulder", source.bones)
+    hips, shoulders = (_across(source, reference, part) for part in ("UpLeg", "Arm"))
+    if chest == "Hips" or abs(_wrapped(shoulders - hips)) > _MOST_ASKEW:
+        return
+    turned = {"Hips": hips, chest: shoulders} | {side + "Shoulder": shoulders for side in SIDES}
+    for name, angle in turned.items():
+        if name in reference:
+            reference[name] = multiply(from_yaw(np.asarray(-angle)), reference[name])
+
+
+def shoulders_askew(source: Source, tpose: Mapping[str, Array]) -> float:
+    """Angle in radians about the vertical between the line of the shoulders and that of the hip joints in the
+    T-pose."""
+    return abs(_wrapped(_across(source, tpose, "Arm") - _across(source, tpose, "UpLeg")))
+
+
+def _wrapped(angle: float) -> float:
+    """The same angle between -pi and pi."""
+    return float(np.arctan2(np.sin(angle), np.cos(angle)))
+
+
+def _across(source: Source, turns: Mapping[str, Array], part: str) -> float:
+    """Angle in radians about the vertical, from x on, of the line from the right to the left `part` with the joints
+    turned by `turns`."""
+    places = []
+    for side in SIDES:
+        place, below = np.zeros(3), side + part
+        while below != "Hips":
+            above = found_above(below, source.bones)
+            place = place + rotate(turns[above], source.bone(above, source.bones[below]).mean(0))
+            below = above
+        places.append(place)
+    line = places[0] - places[1]
+    return float(np.arctan2(line[1], line[0]))
+
+
 def _carry_shoulders(source: Source, reference: dict[str, Array]) -> None:
     """Put the collar bones on the reference's chest as they sit on it on average."""
     chest = found_above("LeftShoulder", source.bones)
@@ -95,6 +155,8 @@ def _stands(places: Mapping[str, Array]) -> bool:
     def direction(upper: str, lower: str) -> Array:
         return normalize(places[lower] - places[upper])
 
+    if direction("RightArm", "LeftArm") @ direction("RightUpLeg", "LeftUpLeg") < _IN_LINE:
+        return False
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
         if direction(side + "UpLeg", side + "Leg")[2] > -0.75 or direction(side + "Leg", side + "Foot")[2] > -0.75:
             return False

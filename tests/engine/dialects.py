@@ -301,6 +301,41 @@ def along_x():
     return out
 
 
+def quarter_turns():
+    """World rotations in the T-pose of joints as in Bandai Namco's files.
+
+    Bones lie along their own +X, those of the right limbs along -X, and the axes of the spine above the hips are a
+    quarter turn about the vertical from those of the hips.
+    """
+
+    def axes(x, y):
+        return from_matrix(np.stack((x, y, np.cross(x, y)), axis=1))
+
+    out = {"Hips": axes(Z, -X)} | {name: axes(Z, -Y) for name in ("Spine", "Spine1", "Spine2", "Neck", "Head")}
+    ahead = normalize(MODEL_SKELETON.offsets[NAMES.index("LeftToe")])
+    for side, sign in SIDES:
+        out |= {side + part: axes(-sign * Z, -Y) for part in ("UpLeg", "Leg")}
+        out |= {side + part: axes(X, Z) for part in ("Shoulder", "Arm", "ForeArm", "Hand")}
+        out |= {side + "Foot": axes(sign * ahead, np.cross(X, ahead)), side + "Toe": axes(-sign * Y, Z)}
+    return out
+
+
+BANDAI = names_of(
+    {"Hips": "Hips", "Spine": "Spine", "Spine1": "Chest", "Spine2": "UpperChest", "Neck": "Neck", "Head": "Head"},
+    {
+        "UpLeg": "UpperLeg",
+        "Leg": "LowerLeg",
+        "Foot": "Foot",
+        "Toe": "Toes",
+        "Shoulder": "Shoulder",
+        "Arm": "UpperArm",
+        "ForeArm": "LowerArm",
+        "Hand": "Hand",
+    },
+    lambda s, n: f"{n}_{s[0]}",
+)
+
+
 DIALECTS = {
     "the model's own": {},
     "CMU in cgspeed's names, its units": {"names": CMU, "unit": 0.0254 / 0.45, "order": "ZYX"},

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,20 @@ from nsm_blender.motion.rotations import (
 )
 from nsm_blender.motion.skeleton import MODEL_SKELETON, Skeleton
 
-from .dialects import CMU, DIALECTS, NAMES, SIDES, Z, along_x, angles, imported, walking, write_bvh
+from .dialects import (
+    BANDAI,
+    CMU,
+    DIALECTS,
+    NAMES,
+    SIDES,
+    Z,
+    along_x,
+    angles,
+    imported,
+    quarter_turns,
+    walking,
+    write_bvh,
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +58,14 @@ def test_bones_folded_along_one_axis_are_understood_from_the_motion(walk, tmp_pa
     np.testing.assert_allclose(clip.world()[0], walk.world()[0], atol=1e-4)
     assert angles(clip, walk).max() < 5
     assert "standing frames" in clip.meta["import"]["notes"][0]
+
+
+def test_axes_of_the_chest_that_lie_a_quarter_turn_from_the_hips_do_not_turn_the_chest(walk, tmp_path):
+    clip = imported(walk, tmp_path, names=BANDAI, rest=quarter_turns(), order="ZYX")
+    np.testing.assert_allclose(clip.world()[0], walk.world()[0], atol=1e-4)
+    away = angles(clip, walk)
+    assert away.max() < 5
+    assert away[:, MODEL_SKELETON.indices(["Hips", "Spine", "Spine1", "Spine2", "Neck", "Head"])].max() < 0.5
 
 
 def test_up_and_scale_can_be_given(walk, tmp_path):
@@ -132,6 +155,36 @@ def test_feet_that_stand_on_their_edges_are_set_level(walk):
     leveled = level_feet(clip)
     assert angles(leveled, walk).max() < 1.0
     np.testing.assert_allclose(leveled.world()[0], walk.world()[0], atol=1e-9)
+
+
+def test_a_file_whose_bones_change_their_lengths_is_refused(walk, tmp_path):
+    write_bvh(walk, tmp_path / "a.bvh")
+    motion = load_bvh(tmp_path / "a.bvh")
+    knee = motion.names.index("LeftLeg")
+    bone = np.tile(motion.offsets[knee], (len(motion), 1))
+    bone[len(bone) // 2 :] *= 1.3
+    with pytest.raises(RigError, match="Left.* cm beside where the file has it"):
+        to_canonical(replace(motion, translations={**motion.translations, knee: bone}))
+
+
+def test_a_chest_that_is_turned_throughout_stays_turned_and_is_not_taken_for_the_rest_pose(walk, tmp_path):
+    turned = {
+        name: from_yaw(np.radians(40))
+        for name in NAMES
+        if name.endswith(("Spine2", "Neck", "Head", "Shoulder", "Arm", "Hand"))
+    }
+    clip = replace(walk, rotations=MODEL_SKELETON.local_rotations(_with_world(walk, turned)))
+    made = imported(clip, tmp_path, rest=along_x(), order="ZYX")
+    trunk = MODEL_SKELETON.indices(["Hips", "Spine", "Spine1", "Spine2", "Neck", "Head"])
+    assert angles(made, clip)[:, trunk].max() < 1
+
+
+def _with_world(clip, turns):
+    """World rotations (T, J, 4) of a clip whose joints are turned further about the vertical."""
+    world = clip.world()[1].copy()
+    for name, turn in turns.items():
+        world[:, NAMES.index(name)] = multiply(np.broadcast_to(turn, (len(clip), 4)), world[:, NAMES.index(name)])
+    return world
 
 
 def test_heading_is_kept(walk, tmp_path):
