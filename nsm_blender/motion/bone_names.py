@@ -22,12 +22,22 @@ _PARTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Toe", ("toebase", "toes", "toe", "toe0", "ball", "foot")),
     ("ForeArm", ("forearm", "forearmbend", "lowerarm", "lowarm", "loarm", "radius", "elbow")),
     ("Arm", ("upperarm", "uparm", "humerus", "shldr", "shldrbend", "arm", "shoulder")),
-    ("Shoulder", ("collar", "clavicle", "collarbone", "shoulder")),
+    ("Shoulder", ("collar", "clavicle", "collarbone", "scapula", "shoulder")),
     ("Hand", ("wrist", "hand")),
 )
+_CHAINS = (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand"))
+"""Parts of a limb of which the second hangs on the first."""
+_HIPS = ("pelvis", "hips", "hip", "hipscontrol")
+"""Names of the bone that carries the body; it may be above the bone that carries the legs (3ds Max Biped)."""
 _NEEDED = ("UpLeg", "Leg", "Foot", "Arm", "ForeArm")
 _PREFIXES = re.compile(r"^(mixamorig\d*|(valvebiped)?bip\d*|jbipc?|ccbase|def|[mf]avg)")
 _END = re.compile(r"((?<!b)end|nub|site|effector)\d*$")  # Daz bones called ThighBend are no ends
+_END_ASIDE = re.compile(r"(End|_end|Nub|Tip)([._-][LRMlrm])$")
+"""Names of ends of bones with the side behind."""
+_TYPE = re.compile(r"(?<=[a-z])[._-]?(jnt|joint|bind|bone|skn|skin|def)$", re.IGNORECASE)
+"""What a name's end tells about the kind of bone and not about the body."""
+_MIDDLE = re.compile(r"[._-][mcx]$", re.IGNORECASE)
+"""A name's end that says that the bone belongs to neither side."""
 _SIDE_FORMS = {"Left": ("left", "l"), "Right": ("right", "r")}
 
 
@@ -44,24 +54,57 @@ def map_bones(names: Sequence[str], parents: Sequence[int], is_end: Sequence[boo
     if missing:
         raise RigError(f"{source}: no bone was recognized as {_listed(missing)}; the skeleton has {_sample(names)}")
     tree = _Tree(parents)
+    for upper, lower in _loose(found, tree):
+        raise RigError(f"{source}: {names[found[lower]]} is no descendant of {names[found[upper]]}")
+    _drop_misplaced(found, tree)
+    _add_trunk(found, tree, plain)
+    if "Hips" not in found:
+        raise RigError(f"{source}: there is no bone for the hips above {names[found['LeftUpLeg']]}")
+    return found
+
+
+def find_bones(names: Sequence[str], parents: Sequence[int]) -> dict[str, int]:
+    """As `map_bones`, but what is missing is left out: a figure with one arm keeps its other limbs."""
+    plain = _plain_names(names, [False] * len(names))
+    found = _limbs(plain)
+    tree = _Tree(parents)
+    for _, lower in _loose(found, tree):
+        found.pop(lower, None)
+    _drop_misplaced(found, tree)
+    _add_trunk(found, tree, plain)
+    return found
+
+
+def is_end_of_bone(name: str) -> bool:
+    """Whether a name says that the bone only marks where another one ends."""
+    bare = re.sub(r"[^a-z0-9]", "", re.split(r"[:|]", name)[-1].lower())
+    return bool(_END.search(bare) or _END_ASIDE.search(name))
+
+
+def _loose(found: dict[str, int], tree: _Tree) -> list[tuple[str, str]]:
+    """Pairs of joints of a limb of which the lower does not hang on the upper."""
+    pairs = ((side + upper, side + lower) for side in SIDES for upper, lower in _CHAINS)
+    return [
+        (upper, lower)
+        for upper, lower in pairs
+        if upper in found and lower in found and found[upper] not in tree.path(found[lower])
+    ]
+
+
+def _drop_misplaced(found: dict[str, int], tree: _Tree) -> None:
+    """Count a bone with a fitting name in the wrong place (a helper, a twist bone) as none."""
     for side in SIDES:
-        for upper, lower in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand")):
-            below = found.get(side + lower)
-            if below is not None and found[side + upper] not in tree.path(below):
-                raise RigError(f"{source}: {names[below]} is no descendant of {names[found[side + upper]]}")
-        # A bone with a fitting name in the wrong place (a helper, a twist bone) counts as none.
         for upper, lower, doubtful in (("Shoulder", "Arm", "Shoulder"), ("Foot", "Toe", "Toe")):
             below = found.get(side + lower)
             if below is not None and found.get(side + upper) not in tree.path(below):
                 found.pop(side + doubtful, None)
-    _add_trunk(found, tree, plain, names, source)
-    return found
 
 
 def _plain_names(names: Sequence[str], is_end: Sequence[bool]) -> list[str]:
     """Names in lower case without name space, punctuation and the rig's prefix; ends of bones become empty."""
-    plain = [re.sub(r"[^a-z0-9]", "", re.split(r"[:|]", n)[-1].lower()) for n in names]
-    plain = ["" if end or _END.search(n) else n for n, end in zip(plain, is_end, strict=True)]
+    bare = [_MIDDLE.sub("", _TYPE.sub("", re.split(r"[:|]", n)[-1])) for n in names]
+    plain = [re.sub(r"[^a-z0-9]", "", n.lower()) for n in bare]
+    plain = ["" if end or is_end_of_bone(b) else n for n, b, end in zip(plain, bare, is_end, strict=True)]
     prefix = shared_prefix([n for n in plain[1:] if n])
     if len(prefix) > 2:
         plain = [n.removeprefix(prefix) for n in plain]
@@ -84,16 +127,19 @@ def _limbs(plain: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _add_trunk(found: dict[str, int], tree: _Tree, plain: Sequence[str], names: Sequence[str], source: str) -> None:
+def _add_trunk(found: dict[str, int], tree: _Tree, plain: Sequence[str]) -> None:
     """Add hips, spine, neck and head from the branches of the tree, because their names vary too much."""
-    hips = tree.common(found["LeftUpLeg"], found["RightUpLeg"])
-    chest = tree.common(found.get("LeftShoulder", found["LeftArm"]), found.get("RightShoulder", found["RightArm"]))
-    while plain[chest].startswith("neck") and chest != hips:  # rigs whose collar bones hang on the neck
-        chest = tree.parents[chest]
+    legs = [found[side + "UpLeg"] for side in SIDES if side + "UpLeg" in found]
+    if not legs:
+        return
+    hips = tree.common(legs[0], legs[-1]) if len(legs) > 1 else tree.parents[legs[0]]
+    chest = _chest(found, tree, plain, hips)
     if hips not in tree.path(chest):
         hips = tree.common(hips, chest)
-    if hips in (found["LeftUpLeg"], found["RightUpLeg"]):
-        raise RigError(f"{source}: there is no bone for the hips above {names[found['LeftUpLeg']]}")
+    if hips < 0 or hips in legs:
+        return
+    if plain[hips] not in _HIPS:
+        hips = next((bone for bone in tree.path(hips)[1:] if plain[bone] in _HIPS), hips)
     found["Hips"] = hips
     spine = tree.between(hips, chest)
     if len(spine) > 2:
@@ -112,6 +158,21 @@ def _add_trunk(found: dict[str, int], tree: _Tree, plain: Sequence[str], names: 
         found["Neck"] = neck[0]
 
 
+def _chest(found: dict[str, int], tree: _Tree, plain: Sequence[str], hips: int) -> int:
+    """The bone that carries both shoulders, or the one that there is; `hips` where there is none."""
+    shoulders = [
+        found[name]
+        for name in (next((n for n in (s + "Shoulder", s + "Arm") if n in found), "") for s in SIDES)
+        if name
+    ]
+    if not shoulders:
+        return hips
+    chest = tree.common(shoulders[0], shoulders[-1]) if len(shoulders) > 1 else tree.parents[shoulders[0]]
+    while chest >= 0 and plain[chest].startswith("neck") and chest != hips:  # collar bones that hang on the neck
+        chest = tree.parents[chest]
+    return chest if chest >= 0 else hips
+
+
 class _Tree:
     """Ancestors in a joint tree."""
 
@@ -127,9 +188,9 @@ class _Tree:
         return out
 
     def common(self, a: int, b: int) -> int:
-        """The lowest joint above (or equal to) both."""
+        """The lowest joint above (or equal to) both, -1 when there is none."""
         above = set(self.path(b))
-        return next(j for j in self.path(a) if j in above)
+        return next((j for j in self.path(a) if j in above), -1)
 
     def between(self, top: int, bottom: int) -> list[int]:
         """The joints below `top` down to and with `bottom`."""

@@ -8,12 +8,13 @@ twist bones, collar bones, hands and fingers. The toes' direction tells left fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
+from ..motion.bone_names import is_end_of_bone
 from ..motion.rotations import Array, normalize
 from .joints import RigInfo
 from .naming import spread
@@ -32,6 +33,15 @@ _ODDEST = 1.2
 _ASIDE = 0.005
 """Share of the height by which a limb's bones are off the middle."""
 
+_LEAST_AHEAD = 0.004
+"""Share of the height by which toes or knees are off the middle of the leg to tell where the front is."""
+_ALIKE = 0.01
+"""Share of the height within which a bone lies where another one's mirror image is."""
+_MOST_PLACES = 800
+"""Bones from whose places the plane of symmetry is found."""
+_LONG_HEAD = 0.04
+"""Share of the height that a head has at least; shorter bones above the chest are the neck's."""
+
 _UPS = (np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]))
 """Candidates for the up axis, the likeliest first."""
 
@@ -47,6 +57,12 @@ def by_geometry(rig: RigInfo) -> dict[str, str]:
         if found:
             return found
     return {}
+
+
+def shows_front(rig: RigInfo, shape: Mapping[str, str]) -> bool:
+    """Whether the feet of a figure as mapped by `by_geometry` tell where its front is, and so its left from its
+    right."""
+    return rig.tails_tell or "LeftToe" in shape or "RightToe" in shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +87,17 @@ class _Figure:
 
     def __init__(self, rig: RigInfo, up: Array) -> None:
         self.rig, self.up = rig, up
-        self.heights = np.stack((rig.heads, rig.tails)) @ up
+        tails = rig.tails if rig.tails_tell else rig.heads
+        self.heights = np.stack((rig.heads, tails)) @ up
         self.low = float(self.heights.min())
         self.tall = float(np.ptp(self.heights))
-        points = np.concatenate((rig.heads, rig.tails))
-        flat: Array = points - np.outer(points @ up, up)
+        flat: Array = rig.heads - np.outer(rig.heads @ up, up)
         flat = flat - flat.mean(0)
         self.across: Array = np.linalg.eigh(flat.T @ flat)[1][:, -1]
         """(3,) the horizontal axis along which the figure is widest."""
-        spans = points @ self.across
-        self.middle: Array = self.across * float((spans.max() + spans.min()) / 2)
+        self.middle: Array = self.across * _mirror_plane(rig.heads, self.across, _ALIKE * self.tall)
         """(3,) a point in the plane of symmetry."""
+        self.tips = tails
         self.leaves: list[str] = [name for name in rig.names if not rig.children(name)]
 
     def joints(self) -> dict[str, str]:
@@ -153,12 +169,18 @@ class _Figure:
         return out | ({"Neck": crown[0]} if head > 0 else {})
 
     def _head(self, crown: Sequence[str]) -> int:
-        """Index of the head among the bones above the chest: the longest of the upper bones, or the bone that
-        branches."""
+        """Index of the head among the bones above the chest: the bone that branches, or the longest of the upper
+        bones; a bone that only marks the crown is none."""
+        ends = [i for i, bone in enumerate(crown) if i and is_end_of_bone(bone)]
+        crown = crown[: ends[0]] if ends else crown
         for i, bone in enumerate(crown):
             if len(self.rig.children(bone)) > 2:
                 return i
-        return max(range(len(crown)), key=lambda i: (self._length(crown[i]) > 0.04 * self.tall, i))
+        lengths = [self._length(bone) for bone in crown]
+        if not self.rig.tails_tell:
+            heads = [self._head_height(bone) for bone in crown]
+            lengths = [*(self.tall * float(gap) for gap in np.diff(heads)), self.tall]
+        return max(range(len(crown)), key=lambda i: (lengths[i] > _LONG_HEAD * self.tall, i))
 
     def _leg(self, leaf: str) -> _Limb | None:
         """The leg that ends in a leaf bone near the ground, if it is one."""
@@ -191,7 +213,9 @@ class _Figure:
                 i, j, k
             ):
                 continue
-            end = float(np.linalg.norm(self.rig.tails[self.rig.numbers[chain[-1]]] - heads[k]))
+            end = float(np.linalg.norm(self.tips[self.rig.numbers[chain[-1]]] - heads[k]))
+            if not self.rig.tails_tell:  # and then hands and toes are as long as they use to be
+                end = max(end, lower * shape[1])
             oddness = abs(np.log(lower / upper / shape[0])) + 0.5 * abs(np.log(max(end, 1e-6) / lower / shape[1]))
             if oddness < _ODDEST:
                 limbs.append(
@@ -212,7 +236,8 @@ class _Figure:
         pairs = [
             (a, b)
             for a, b in combinations(limbs, 2)
-            if a.upper != b.upper
+            if a.upper not in self.rig.path(b.end)
+            and b.upper not in self.rig.path(a.end)
             and a.side @ self.across * (b.side @ self.across) < 0
             and abs((a.side - b.side) @ self.up) < 0.1 * self.tall
             and min(a.length, b.length) > 0.8 * max(a.length, b.length)
@@ -223,12 +248,21 @@ class _Figure:
         """Unit vector to the figure's left: from foot to foot, with the sign that the toes' direction gives."""
         across = legs[0].side - legs[1].side
         across = normalize(across - self.up * (across @ self.up))
-        ahead = np.zeros(3)
+        return across if np.cross(self.up, self._ahead(legs)) @ across >= 0 else -across
+
+    def _ahead(self, legs: tuple[_Limb, _Limb]) -> Array:
+        """Direction (3,) to the figure's front: that of the toes; where bones do not show these, that of the knees;
+        else the world's front."""
+        toes, knees = np.zeros(3), np.zeros(3)
         for leg in legs:
-            foot = self.rig.numbers[leg.end]
-            tips = [self.rig.tails[self.rig.numbers[name]] for name in (leg.end, *leg.beyond)]
-            ahead += max((tip - self.rig.heads[foot] for tip in tips), key=lambda v: float(np.linalg.norm(v)))
-        return across if np.cross(self.up, ahead) @ across >= 0 else -across
+            hip, knee, foot = (self.rig.heads[self.rig.numbers[name]] for name in (leg.upper, leg.lower, leg.end))
+            tips = [self.tips[self.rig.numbers[name]] for name in (leg.end, *leg.beyond)]
+            toes += max((tip - foot for tip in tips), key=lambda v: float(np.linalg.norm(v)))
+            line = normalize(foot - hip)
+            knees += (knee - hip) - line * ((knee - hip) @ line)
+        world = np.asarray(self.rig.world, dtype=np.float64)[:3, :3].T @ np.array([0.0, -1.0, 0.0])
+        flat = [v - self.up * (v @ self.up) for v in (toes, knees, world)]
+        return next((v for v in flat[:2] if np.linalg.norm(v) > _LEAST_AHEAD * self.tall), flat[2])
 
     def _aside_chain(self, leaf: str) -> list[str]:
         """The bones from the middle of the figure out to a leaf, without those that lie in the middle."""
@@ -256,6 +290,26 @@ class _Figure:
 
     def _head_height(self, name: str) -> float:
         return float(self.heights[0, self.rig.numbers[name]] - self.low) / self.tall
+
+
+def _mirror_plane(places: Array, across: Array, close: float) -> float:
+    """Place along `across` of the plane in which most pairs of places (B, 3) mirror each other.
+
+    close: distance within which a place counts as another's mirror image. What one side has alone, such as a weapon or
+    a cloak, does not move the plane.
+    """
+    along = places @ across
+    flat = places - np.outer(along, across)
+    flat = flat[:: max(len(flat) // _MOST_PLACES, 1)]
+    along = along[:: max(len(along) // _MOST_PLACES, 1)]
+    far = np.linalg.norm(flat[:, None] - flat[None], axis=-1)
+    first, second = np.nonzero((far < close) & (np.abs(along[:, None] - along[None]) > close))
+    if not len(first):
+        return float((along.max() + along.min()) / 2)
+    middles = np.sort((along[first] + along[second]) / 2)
+    inside = np.searchsorted(middles, middles + close, side="right") - np.arange(len(middles))
+    most = int(np.argmax(inside))
+    return float(np.median(middles[most : most + inside[most]]))
 
 
 def _leftmost_first(limbs: tuple[_Limb, _Limb], left: Array) -> tuple[_Limb, _Limb]:

@@ -16,6 +16,10 @@ _SHORTEST = 1e-5
 """Share of the rig's height below which a bone counts as having no length."""
 _UNEVEN = 1e-3
 """Relative difference of the world's axes from which an armature counts as sheared or unevenly scaled."""
+_ALONG = np.cos(np.radians(20))
+"""Cosine of the angle between a bone and the way to the next bone, from which it points there."""
+_MOST = 0.5
+"""Share of the bones that point to the next ones, above which tails mean something."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +97,23 @@ class RigInfo:
     def height(self) -> float:
         """The largest extent of the rest pose, in the armature's units."""
         return float(np.ptp(np.concatenate((self.heads, self.tails)), axis=0).max()) if self.bones else 0.0
+
+    @cached_property
+    def tails_tell(self) -> bool:
+        """Whether bones end where the next ones begin. Files in glTF, VRM and some in FBX have no tails: importers put
+        them where the bones' own axes lead."""
+        ends: dict[int, list[int]] = {}
+        for number, parent in enumerate(self.parents):
+            if parent >= 0:
+                ends.setdefault(parent, []).append(number)
+        told = []
+        for bone, below in ends.items():
+            way = self.tails[bone] - self.heads[bone]
+            gaps = self.heads[below] - self.heads[bone]
+            size = np.linalg.norm(gaps, axis=1) * float(np.linalg.norm(way))
+            if size.max() > (_SHORTEST * self.height) ** 2:
+                told.append(float((gaps @ way / np.maximum(size, 1e-12)).max()) > _ALONG)
+        return not told or float(np.mean(told)) > _MOST
 
     def path(self, name: str) -> list[str]:
         """The bone and its ancestors, upwards."""

@@ -13,7 +13,8 @@ import numpy as np
 from ..errors import RigError
 from ..files import parse_json, read_text, write_whole
 from ..motion.skeleton import MODEL_SKELETON
-from .geometry_mapping import by_geometry
+from .four_legs import on_all_fours
+from .geometry_mapping import by_geometry, shows_front
 from .joints import RigInfo
 from .naming import CARRIER, Named, by_names
 
@@ -113,6 +114,11 @@ class Mapping:
             raise RigError(f"The bone '{empty[0]}' of '{rig.name}' has no length; give it one or choose another.")
         self._check_tree(rig)
         self._check_limbs(rig)
+        joints = {joint: rig.heads[rig.numbers[match.bone]] for joint, match in self.matches.items()}
+        if on_all_fours(rig, joints):
+            raise RigError(
+                f"'{rig.name}' stands on four legs; only figures that walk upright on two legs can be animated."
+            )
 
     def _check_shared(self, rig: RigInfo) -> None:
         used: dict[str, str] = {}
@@ -131,6 +137,9 @@ class Mapping:
                 raise RigError(
                     f"The bone '{match.bone}' ({joint}) of '{rig.name}' does not hang on '{top}'; choose another."
                 )
+        left, right = self.matches["LeftUpLeg"].bone, self.matches["RightUpLeg"].bone
+        if left in rig.path(right) or right in rig.path(left):
+            raise RigError(f"The legs '{left}' and '{right}' of '{rig.name}' hang on each other; choose other bones.")
         for side in ("Left", "Right"):
             for upper, lower in _BELOW:
                 above, below = self.bone(side + upper), self.bone(side + lower)
@@ -200,35 +209,87 @@ def propose(rig: RigInfo) -> Mapping:
     Never raises: joints without a bone are left out (see Mapping.missing and Mapping.check).
     """
     shape = by_geometry(rig)
-    named = by_names(rig)
-    if named is None:
-        return _in_order({joint: _by_place(bone) for joint, bone in shape.items()})
-    crossed = _sides_crossed(named.bones, shape)
-    matches = {}
-    for joint, bone in named.bones.items():
-        matches[_other_side(joint) if crossed else joint] = _by_name(joint, bone, named, shape, crossed)
-    used = set(named.bones.values())
+    named = by_names(rig) or Named({}, "")
+    enough = all(joint in named.bones for joint in NEEDED)
+    crossed = enough and shows_front(rig, shape) and _sides_crossed(named.bones, shape)
+    matches: dict[str, Match] = {}
+    if enough or not shape:
+        for joint, bone in named.bones.items():
+            matches[_other_side(joint) if crossed else joint] = _by_name(rig, joint, bone, named, shape, crossed)
+    used = set(named.bones.values()) if enough else set()
     for joint, bone in shape.items():
-        if joint not in matches and bone not in used and joint.endswith(("Toe", "Hand", "Shoulder", "Head", "Neck")):
-            matches[joint] = _by_place(bone)
+        if joint not in matches and bone not in used and _hangs_right(rig, joint, bone, matches):
+            matches[joint] = _by_place(joint, bone, named)
+    if not enough and shape:
+        taken = {match.bone for match in matches.values()}
+        for joint, bone in named.bones.items():
+            if joint not in matches and bone not in taken and _hangs_right(rig, joint, bone, matches):
+                matches[joint] = _by_name(rig, joint, bone, named, shape, False)
     return _in_order(matches)
 
 
-def _by_name(joint: str, bone: str, named: Named, shape: Table[str, str], crossed: bool) -> Match:
+_RELIABLE = ("Hips", *(side + part for side in ("Left", "Right")
+                       for part in ("UpLeg", "Leg", "Foot", "Arm", "ForeArm", "Hand")))  # fmt: skip
+"""Joints that the rest pose alone shows."""
+_TRUNK = ("Spine", "Spine1", "Spine2", "Neck")
+"""Joints that names and rest pose may count differently along the same bones."""
+_NEAR_HIPS = 0.1
+"""Share of the height within which a bone above the legs' carrier is the hips as well."""
+
+
+def _by_name(
+    rig: RigInfo, joint: str, bone: str, named: Named, shape: Table[str, str], crossed: bool
+) -> Match:
     style = f"as in {named.convention}" if named.convention else "as is usual"
     if crossed:
         return Match(bone, 0.5, "Its name says the other side, but the toes point so that it lies on this one.")
     confidence = 0.95 if named.convention else 0.85
     if shape.get(joint) == bone:
         return Match(bone, 1.0 if named.convention else 0.95, f"Named {style}, and it lies where it should.")
-    if bone in shape.values():
-        place = next(other for other, found in shape.items() if found == bone)
-        return Match(bone, confidence - 0.2, f"Named {style}, though by its place it could be {place}.")
+    if joint == "Hips" and _also_hips(rig, bone, shape):
+        return Match(bone, confidence, f"Named {style}, and it carries the bone that carries the legs.")
+    place = next((other for other, found in shape.items() if found == bone), None)
+    if joint in _TRUNK and (place is None or place in (*_TRUNK, "Hips")):
+        return Match(bone, confidence, f"Named {style}.")
+    if place is not None:
+        return Match(bone, 0.5, f"Named {style}, though by its place it could be {place}.")
+    if joint in _RELIABLE and joint in shape:
+        return Match(bone, 0.6, f"Named {style}, though '{shape[joint]}' lies where this joint should.")
     return Match(bone, confidence, f"Named {style}.")
 
 
-def _by_place(bone: str) -> Match:
+def _also_hips(rig: RigInfo, bone: str, shape: Table[str, str]) -> bool:
+    """Whether a bone above the one that carries the legs lies beside it."""
+    carrier = shape.get("Hips")
+    if carrier is None or bone not in rig.path(carrier):
+        return False
+    gap = rig.heads[rig.numbers[bone]] - rig.heads[rig.numbers[carrier]]
+    return float(np.linalg.norm(gap)) < _NEAR_HIPS * rig.height
+
+
+def _by_place(joint: str, bone: str, named: Named) -> Match:
+    called = next((other for other, found in named.bones.items() if found == bone), None)
+    if called == joint:
+        return Match(bone, 0.85, "Its name says so, and it lies where this joint should.")
+    if called is not None:
+        return Match(bone, 0.3, f"It lies where this joint should, though its name says {called}.")
     return Match(bone, 0.6, "Its name says nothing; it lies where this joint should in the rest pose.")
+
+
+def _hangs_right(rig: RigInfo, joint: str, bone: str, matches: Table[str, Match]) -> bool:
+    """Whether a bone may become a joint beside the joints that were found: it hangs on the hips, and in its limb on
+    the bones above and not on those below."""
+    hips = matches.get("Hips")
+    if joint != "Hips" and hips is not None and hips.bone not in rig.path(bone)[1:]:
+        return False
+    for upper, lower in _BELOW:
+        for side in ("Left", "Right"):
+            above, below = matches.get(side + upper), matches.get(side + lower)
+            if joint == side + lower and above is not None and above.bone not in rig.path(bone)[1:]:
+                return False
+            if joint == side + upper and below is not None and bone not in rig.path(below.bone)[1:]:
+                return False
+    return True
 
 
 def _sides_crossed(bones: Table[str, str], shape: Table[str, str]) -> bool:

@@ -12,8 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import RigError
-from ..motion.bone_names import SIDES, map_bones
+from ..motion.bone_names import SIDES, find_bones, is_end_of_bone
 from .joints import RigInfo
 
 CARRIER = "Root"
@@ -62,7 +61,7 @@ _HALF = re.compile(
 
 
 def by_names(rig: RigInfo) -> Named | None:
-    """Map joints by the names of `rig`; None where these tell too little to walk (hips, legs, arms)."""
+    """Map joints by the names of `rig` as far as these tell; None where they tell nothing."""
     for convention, controls in (
         ("Rigify controls", _rigify_controls(rig)),
         ("Auto-Rig Pro controls", _arp_controls(rig)),
@@ -72,9 +71,8 @@ def by_names(rig: RigInfo) -> Named | None:
     kept = [i for i, name in enumerate(rig.names) if not _set_aside(name)]
     names = [_plain_spelling(rig.names[i]) for i in kept]
     parents = _parents_among(rig, kept)
-    try:
-        found = map_bones(names, parents, [False] * len(names), rig.name)
-    except RigError:
+    found = find_bones(names, parents)
+    if not found:
         return None
     bones = {joint: rig.names[kept[i]] for joint, i in found.items()}
     if "Head" not in bones:
@@ -92,7 +90,7 @@ def convention_of(rig: RigInfo) -> str:
 def _set_aside(name: str) -> bool:
     """Whether the bone is a twist, finger, face or helper bone, or the second half of a limb's bone."""
     bare = re.split(r"[:|]", name)[-1]
-    return bool((_ASIDE.search(bare) and not _NECK.search(bare)) or _HALF.search(bare))
+    return bool((_ASIDE.search(bare) and not _NECK.search(bare)) or _HALF.search(bare) or is_end_of_bone(bare))
 
 
 def _plain_spelling(name: str) -> str:

@@ -46,6 +46,8 @@ _BACKWARD = -np.cos(np.radians(30))
 """Cosine of the angle to its goal from which a bone counts as opposite, so that it turns about the front axis."""
 _LEVEL_FOOT = 0.4
 """Length over the ground of a foot's direction from which the foot counts as level and not as hanging down."""
+_LEAST_BONE = 1e-3
+"""Share of the rig's height by which a bone below is away from a bone's head to show where that bone leads."""
 _EVEN = np.cos(np.radians(5))
 """Cosine of the angle up to which limbs rest mirrored; a figure in motion hardly comes so near to it."""
 
@@ -202,16 +204,19 @@ def _turns(rig: RigInfo, joints: Table[str, int], heads: Array, tails: Array) ->
     for side, sign in SIDES:
         leg = [joints[side + part] for part in ("UpLeg", "Leg", "Foot")]
         out |= _limb(side, ("UpLeg", "Leg"), [heads[i] for i in leg], _DOWN, np.array([1.0, 0.0, 0.0]))
-        out |= _foot(side, joints, heads, tails, out[side + "Leg"])
+        out |= _foot(rig, side, joints, heads, tails, out[side + "Leg"])
         if side + "Arm" not in joints:
             continue
         outward = np.array([sign, 0.0, 0.0])
         arm = [joints[side + part] for part in ("Arm", "ForeArm", "Hand") if side + part in joints]
         places = [heads[i] for i in arm]
-        if side + "Hand" not in joints:
-            places.append(tails[arm[-1]])
+        end = None if side + "Hand" in joints else _tip(rig, arm[-1], heads, tails)
+        if end is not None:
+            places.append(end)
+        if len(places) < 2:
+            continue
         out |= _limb(side, ("Arm", "ForeArm"), places, outward, np.array([0.0, 0.0, -sign]))
-        if side + "Hand" in joints:
+        if side + "Hand" in joints and len(places) > 2:
             straight = _aimed(_aimed(_NONE, places[1] - places[0], outward), places[2] - places[1], outward)
             out[side + "Hand"] = _hand(rig, joints[side + "Hand"], heads, tails, straight, outward)
     return out
@@ -221,7 +226,7 @@ def _limb(side: str, parts: tuple[str, str], places: list[Array], along: Array, 
     """Turns of the two bones of a limb so that both point `along` and bend about `hinge`."""
     upper = _aimed(_NONE, places[1] - places[0], along)
     if len(places) < 3:
-        return {side + parts[0]: upper}
+        return {side + parts[0]: upper, side + parts[1]: upper}
     lower = _aimed(upper, places[2] - places[1], along)
     # In a rest pose that is a little bent the bend tells about which axis; it lies across the limb already.
     normal = np.cross(normalize(places[1] - places[0]), normalize(places[2] - places[1]))
@@ -244,24 +249,43 @@ def _aimed(turn: Array, bone: Array, goal: Array) -> Array:
     return multiply(between(direction, goal), turn)
 
 
-def _foot(side: str, joints: Table[str, int], heads: Array, tails: Array, shin: Array) -> dict[str, Array]:
-    """Turns of foot and toes: about the vertical, or, where the foot hangs straight down, up to where it stands."""
+def _foot(rig: RigInfo, side: str, joints: Table[str, int], heads: Array, tails: Array, shin: Array) -> dict[str, Array]:
+    """Turns of foot and toes: about the vertical, or, where the foot hangs straight down, up to where it stands.
+
+    A foot whose direction no bone shows rests as it should: flat and ahead.
+    """
     foot = joints[side + "Foot"]
     toe = joints.get(side + "Toe")
-    bone = normalize((tails[foot] if toe is None else heads[toe]) - heads[foot])
+    tip = _tip(rig, foot, heads, tails) if toe is None else heads[toe]
+    if tip is None:
+        return {side + "Foot": _NONE}
+    bone = normalize(tip - heads[foot])
     if np.hypot(bone[0], bone[1]) >= _LEVEL_FOOT:
+        if toe is None and bone[1] > 0:  # a heel
+            return {side + "Foot": _NONE}
         turn = from_yaw(np.asarray(-np.arctan2(bone[0], -bone[1])))
         return {side + "Foot": turn, side + "Toe": turn}
     turn = _aimed(shin, bone, normalize(MODEL_SKELETON.offsets[_INDEX[side + "Toe"]]))
     if toe is None:
         return {side + "Foot": turn}
-    return {side + "Foot": turn, side + "Toe": _aimed(turn, tails[toe] - heads[toe], _AHEAD)}
+    end = _tip(rig, toe, heads, tails)
+    return {side + "Foot": turn, side + "Toe": turn if end is None else _aimed(turn, end - heads[toe], _AHEAD)}
+
+
+def _tip(rig: RigInfo, bone: int, heads: Array, tails: Array) -> Array | None:
+    """Where a bone ends (3,): at the only bone below it, or at its tail; None where the rig's tails mean nothing."""
+    below = [rig.numbers[name] for name in rig.children(rig.names[bone])]
+    if len(below) == 1 and np.linalg.norm(heads[below[0]] - heads[bone]) > _LEAST_BONE * rig.height * rig.size:
+        return np.asarray(heads[below[0]])
+    return np.asarray(tails[bone]) if rig.tails_tell else None
 
 
 def _hand(rig: RigInfo, hand: int, heads: Array, tails: Array, turn: Array, outward: Array) -> Array:
     """Turn of a hand that is straight along the arm, judged by its fingers or its tail."""
     fingers = [rig.numbers[name] for name in rig.children(rig.names[hand])]
-    tip = heads[fingers].mean(0) if len(fingers) > 2 else tails[hand]
+    tip = np.asarray(heads[fingers].mean(0)) if len(fingers) > 2 else _tip(rig, hand, heads, tails)
+    if tip is None:
+        return turn
     bone = tip - heads[hand]
     if np.linalg.norm(bone) < 1e-6 or normalize(rotate(turn, bone)) @ outward < np.cos(np.radians(45)):
         return turn
