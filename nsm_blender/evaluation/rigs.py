@@ -50,7 +50,9 @@ class Recipe:
 
     names: joint -> its bones from head to child, the first is the joint's. turns: joint -> world rotation (4,) of the
     bone in the rest pose. sizes: joint -> factor on the way from its parent. unit: meters per armature unit.
-    size: factor on the whole. extra: bones that are no joints.
+    size: factor on the whole. extra: bones that are no joints. hangs: joint -> the joint whose bone carries its bone.
+    top: a bone on the ground above all. tails: "chain" ends bones where the next begin; "up" points them all up and
+    "random" anywhere, as importers do with files that have no tails.
     """
 
     names: dict[str, list[str]]
@@ -61,6 +63,9 @@ class Recipe:
     roll_seed: int | None = None
     extra: tuple[Extra, ...] = ()
     size: float = 1.0
+    hangs: dict[str, str] = field(default_factory=dict)
+    top: str = ""
+    tails: str = "chain"
 
 
 def named(trunk: str, limbs: str, limb: str, prefix: str = "") -> dict[str, list[str]]:
@@ -107,19 +112,25 @@ def build(name: str, recipe: Recipe) -> Rig:
     places = (places - [0, 0, floor]) * recipe.size
     rng = np.random.default_rng(recipe.roll_seed or 0)
     bones: dict[str, BoneInfo] = {}
+    if recipe.top:
+        bones[recipe.top] = BoneInfo(recipe.top, None, np.zeros(3), np.array([0.0, -0.1, 0.0]), X)
     for joint, parent in zip(NAMES, MODEL_SKELETON.parents, strict=True):
         if joint not in recipe.names:
             continue
         above = NAMES[parent] if parent >= 0 else None
         while above is not None and above not in recipe.names:
             above = NAMES[MODEL_SKELETON.parents[NAMES.index(above)]] if above != "Hips" else None
+        above = recipe.hangs.get(joint, above)
         head = places[NAMES.index(joint)]
         tail = places[NAMES.index(_CHILD[joint])] if joint in _CHILD else head + _tip(joint, turns) * recipe.size
         links = recipe.names[joint]
-        before = None if above is None else recipe.names[above][-1]
+        before = recipe.top or None if above is None else recipe.names[above][-1]
         for i, link in enumerate(links):
             a, b = (head + (tail - head) * (i + step) / len(links) for step in (0, 1))
             roll = rng.uniform(-np.pi, np.pi) if recipe.roll_seed is not None else 0.0
+            if recipe.tails != "chain":
+                way = np.array([0.0, 0.0, 1.0]) if recipe.tails == "up" else rng.normal(size=3)
+                b = a + 0.1 * recipe.size * way / np.linalg.norm(way)
             bones[link] = BoneInfo(link, before, a, b, _x_axis(b - a, roll))
             before = link
     for extra, above, place, length in recipe.extra:
@@ -293,6 +304,63 @@ RECIPES: dict[str, Recipe] = {
 def _sized(**parts: float) -> dict[str, float]:
     """Factors for both sides' limbs."""
     return {side + part: factor for side, _ in SIDES for part, factor in parts.items()}
+
+
+def _without(names: dict[str, list[str]], *parts: str) -> dict[str, list[str]]:
+    """The names without these parts of both sides' limbs, or of the trunk."""
+    return {joint: links for joint, links in names.items() if not joint.endswith(parts)}
+
+
+def _leaves(names: dict[str, list[str]], prefix: str = "") -> tuple[Extra, ...]:
+    """Bones that only mark where head and toes end, as many files have them."""
+    toes = tuple((f"{prefix}{side}Toe_End", names[f"{side}Toe"][-1], (0.0, -0.07, 0.0), 0.05) for side, _ in SIDES)
+    return ((f"{prefix}HeadTop_End", names["Head"][-1], (0.0, 0.0, 0.2), 0.2), *toes)
+
+
+_ADVANCED = named(
+    "Root Spine1 Spine2 Chest Neck Head",
+    "Hip Knee Ankle Toes Scapula Shoulder Elbow Wrist",
+    "{n}_{S}",
+)
+_ADVANCED = {joint: [f"{n}_M" for n in links] if joint in TRUNK else links for joint, links in _ADVANCED.items()}
+_JOINTS = named(
+    "hips_jnt spine_01_jnt spine_02_jnt chest_jnt neck_jnt head_jnt",
+    "upLeg leg foot toe clavicle arm foreArm hand",
+    "{s}_{n}_jnt",
+)
+_READY = named(
+    "Hips Spine Spine1 Spine2 Neck Head",
+    "UpLeg Leg Foot ToeBase Shoulder Arm ForeArm Hand",
+    "{side}{n}",
+)
+_TOY = {
+    side + part: factor
+    for side, _ in SIDES
+    for part, factor in (("Leg", 0.4), ("Foot", 0.4), ("Toe", 0.9), ("Arm", 0.7), ("ForeArm", 0.6), ("Hand", 0.6))
+}
+"""A toy: legs of less than half the length, short arms."""
+_BIPED_TREE = {"LeftUpLeg": "Spine", "RightUpLeg": "Spine", "LeftShoulder": "Neck", "RightShoulder": "Neck"}
+"""What carries legs and collar bones in 3ds Max's Biped."""
+_SWORD: tuple[Extra, ...] = (("sword", "RightHand", (-0.9, 0.0, 0.3), 0.3), ("sword_tip", "sword", (-0.6, 0.0, 0.3), 0.3))
+
+ODD: dict[str, Recipe] = {
+    "Biped with thighs on the spine": Recipe(_BIPED, turns=arms_down(20), hangs=_BIPED_TREE, top="Bip01"),
+    "glTF without toes": Recipe(_without(_UNITY, "Toe"), tails="up"),
+    "VRM without toes": Recipe(_without(_VRM, "Toe"), tails="up", size=0.9, turns=arms_down(5)),
+    "glTF with tails anywhere": Recipe(_MIXAMO, tails="random", roll_seed=4, turns=arms_down(40)),
+    "glTF without toes, tails anywhere": Recipe(_without(_UE, "Toe"), tails="random", roll_seed=8, turns=arms_down(45)),
+    "toy": Recipe(_READY, sizes=_TOY | {"Neck": 0.8, "Head": 1.3}, turns=arms_down(30)),
+    "toy without toes as glTF": Recipe(
+        _without(_UNITY, "Toe"), sizes=_TOY, tails="up", size=0.4, turns=arms_down(60)
+    ),
+    "marked ends": Recipe(_prefixed(_MIXAMO, "mixamorig:"), extra=_leaves(_prefixed(_MIXAMO, "mixamorig:"), "mixamorig:")),
+    "Advanced Skeleton": Recipe(_ADVANCED, turns=arms_down(35), top="Main"),
+    "joints of Maya": Recipe(_JOINTS, turns=arms_down(45), unit=0.01, y_up=True),
+    "sword in a hand": Recipe(_READY, extra=_SWORD, turns=arms_down(10)),
+    "no collar bones, no neck": Recipe(_without(_UNITY, "Shoulder", "Neck", "Spine1")),
+    "pelvis above hips": Recipe(_MIXAMO, top="root", size=1.2, turns=legs_apart(8)),
+}
+"""Rigs that were bound or posed wrongly once, by what is odd about them."""
 
 
 PROPORTIONED: dict[str, Recipe] = {

@@ -38,6 +38,8 @@ _TYPE = re.compile(r"(?<=[a-z])[._-]?(jnt|joint|bind|bone|skn|skin|def)$", re.IG
 """What a name's end tells about the kind of bone and not about the body."""
 _MIDDLE = re.compile(r"[._-][mcx]$", re.IGNORECASE)
 """A name's end that says that the bone belongs to neither side."""
+_MIDDLE_FIRST = re.compile(r"(^|_)C_")
+"""The same before the part's name."""
 _SIDE_FORMS = {"Left": ("left", "l"), "Right": ("right", "r")}
 
 
@@ -102,7 +104,7 @@ def _drop_misplaced(found: dict[str, int], tree: _Tree) -> None:
 
 def _plain_names(names: Sequence[str], is_end: Sequence[bool]) -> list[str]:
     """Names in lower case without name space, punctuation and the rig's prefix; ends of bones become empty."""
-    bare = [_MIDDLE.sub("", _TYPE.sub("", re.split(r"[:|]", n)[-1])) for n in names]
+    bare = [_MIDDLE_FIRST.sub(r"\1", _MIDDLE.sub("", _TYPE.sub("", re.split(r"[:|]", n)[-1]))) for n in names]
     plain = [re.sub(r"[^a-z0-9]", "", n.lower()) for n in bare]
     plain = ["" if end or is_end_of_bone(b) else n for n, b, end in zip(plain, bare, is_end, strict=True)]
     prefix = shared_prefix([n for n in plain[1:] if n])

@@ -29,14 +29,14 @@ def on_all_fours(rig: RigInfo, joints: Mapping[str, Array]) -> bool:
     arms = [[joints.get(side + part) for part in ("Arm", "ForeArm", "Hand")] for side in ("Left", "Right")]
     places = [[place for place in arm if place is not None] for arm in arms]
     if any(len(arm) < 2 for arm in places):
-        return _four_feet(rig)
+        return four_feet(rig)
     shoulders = np.mean([arm[0] for arm in places], axis=0)
     reach = np.mean([arm[-1] - arm[0] for arm in places], axis=0)
     level = abs(float(normalize(shoulders - hips) @ up)) < _LEVEL_TRUNK
     return level and float(normalize(reach) @ -up) > _ALONG_LEGS
 
 
-def _four_feet(rig: RigInfo) -> bool:
+def four_feet(rig: RigInfo) -> bool:
     """Whether limbs end on the ground on both sides, before and behind."""
     up = normalize(np.asarray(rig.world, dtype=np.float64)[:3, :3].T @ np.array([0.0, 0.0, 1.0]))
     heights = rig.heads @ up

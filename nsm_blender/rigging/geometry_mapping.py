@@ -37,6 +37,8 @@ _LEAST_AHEAD = 0.004
 """Share of the height by which toes or knees are off the middle of the leg to tell where the front is."""
 _ALIKE = 0.01
 """Share of the height within which a bone lies where another one's mirror image is."""
+_LIMB_BONES = 2
+"""Bones of a limb that are more than a helper's: upper, lower and end are three."""
 _MOST_PLACES = 800
 """Bones from whose places the plane of symmetry is found."""
 _LONG_HEAD = 0.04
@@ -265,10 +267,18 @@ class _Figure:
         return next((v for v in flat[:2] if np.linalg.norm(v) > _LEAST_AHEAD * self.tall), flat[2])
 
     def _aside_chain(self, leaf: str) -> list[str]:
-        """The bones from the middle of the figure out to a leaf, without those that lie in the middle."""
+        """The bones from the middle of the figure out to a leaf, without those that lie in the middle, and without
+        those at the end that only this side has, such as a weapon's."""
         path = self.rig.path(leaf)
         inner = next((i for i, name in enumerate(path) if self._central(name)), len(path))
-        return path[:inner][::-1]
+        outer = next((i for i, name in enumerate(path[:inner]) if self._has_mirror_image(name)), inner)
+        return path[outer if inner - outer > _LIMB_BONES else 0 : inner][::-1]
+
+    def _has_mirror_image(self, name: str) -> bool:
+        """Whether a bone lies on the other side of the plane of symmetry as this one does on its side."""
+        place = self.rig.heads[self.rig.numbers[name]]
+        image = place - 2 * self.across * float((place - self.middle) @ self.across)
+        return float(np.linalg.norm(self.rig.heads - image, axis=1).min()) < _ALIKE * self.tall
 
     def _central(self, name: str) -> bool:
         """Whether the bone's head lies in the plane of symmetry, as far as both sides show that plane."""

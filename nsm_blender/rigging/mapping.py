@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import RigError
 from ..files import parse_json, read_text, write_whole
 from ..motion.skeleton import MODEL_SKELETON
-from .four_legs import on_all_fours
+from .four_legs import four_feet, on_all_fours
 from .geometry_mapping import by_geometry, shows_front
 from .joints import RigInfo
 from .naming import CARRIER, Named, by_names
@@ -27,6 +27,8 @@ NEEDED = ("Hips", "LeftUpLeg", "LeftLeg", "LeftFoot", "RightUpLeg", "RightLeg", 
 _VERSION = 1
 """Version of the mapping file's format."""
 _MAPPING_FILE = "a mapping file (save one with Save Mapping)"
+
+_FOUR_LEGS = "'{}' stands on four legs; only figures that walk upright on two legs can be animated."
 
 _COSTS = {
     "Toe": "feet stay flat where they should roll over the ball",
@@ -101,6 +103,8 @@ class Mapping:
         if gone:
             raise RigError(f"'{rig.name}' has no bone '{gone[0]}'; bind the rig again or correct the row.")
         lacking = [joint for joint in NEEDED if joint not in self.matches]
+        if lacking and four_feet(rig):
+            raise RigError(_FOUR_LEGS.format(rig.name))
         if lacking:
             legs = "legs" if any("Leg" in joint or "Foot" in joint for joint in lacking) else "hips"
             raise RigError(
@@ -116,9 +120,7 @@ class Mapping:
         self._check_limbs(rig)
         joints = {joint: rig.heads[rig.numbers[match.bone]] for joint, match in self.matches.items()}
         if on_all_fours(rig, joints):
-            raise RigError(
-                f"'{rig.name}' stands on four legs; only figures that walk upright on two legs can be animated."
-            )
+            raise RigError(_FOUR_LEGS.format(rig.name))
 
     def _check_shared(self, rig: RigInfo) -> None:
         used: dict[str, str] = {}

@@ -11,6 +11,7 @@ import numpy as np
 from nsm_blender.evaluation.rigs import (
     LIMBS,
     NAMES,
+    ODD,
     PROPORTIONED,
     RECIPES,
     SIDES,
@@ -29,6 +30,7 @@ __all__ = [
     "ALL",
     "LIMBS",
     "NAMES",
+    "ODD",
     "RECIPES",
     "SIDES",
     "Recipe",
@@ -77,8 +79,32 @@ def folded() -> Rig:
 
 
 def rig(name: str) -> Rig:
-    """One of RECIPES or PROPORTIONED, or Rigify's."""
-    return rigify(name.split()[-1]) if name.startswith("Rigify") else build(name, (RECIPES | PROPORTIONED)[name])
+    """One of RECIPES, PROPORTIONED or ODD, or Rigify's."""
+    return rigify(name.split()[-1]) if name.startswith("Rigify") else build(name, (RECIPES | PROPORTIONED | ODD)[name])
+
+
+def wolf() -> RigInfo:
+    """An animal on four legs, whose bones are named as a person's."""
+    bones = [
+        _bone("Hips", None, (0, 0.4, 0.8), (0, 0.2, 0.8)),
+        _bone("Spine", "Hips", (0, 0.2, 0.8), (0, -0.2, 0.82)),
+        _bone("Spine1", "Spine", (0, -0.2, 0.82), (0, -0.4, 0.85)),
+        _bone("Neck", "Spine1", (0, -0.4, 0.85), (0, -0.6, 1.05)),
+        _bone("Head", "Neck", (0, -0.6, 1.05), (0, -0.85, 1.0)),
+    ]
+    for side, sign in SIDES:
+        hind = [(0.12 * sign, y, z) for y, z in ((0.4, 0.75), (0.35, 0.45), (0.5, 0.2), (0.45, 0.03), (0.35, 0.02))]
+        fore = [(0.12 * sign, y, z) for y, z in ((-0.35, 0.75), (-0.3, 0.5), (-0.35, 0.25), (-0.35, 0.03))]
+        for limb, top, parts in ((hind, "Hips", ("UpLeg", "Leg", "Foot", "Toe")), (fore, "Spine1", ("Arm", "ForeArm", "Hand"))):
+            above = top
+            for part, head, tail in zip(parts, limb, limb[1:], strict=False):
+                bones.append(_bone(side + part, above, head, tail))
+                above = side + part
+    return RigInfo("Wolf", tuple(bones), np.eye(4))
+
+
+def _bone(name: str, above: str | None, head: tuple[float, ...], tail: tuple[float, ...]) -> BoneInfo:
+    return BoneInfo(name, above, np.array(head, dtype=float), np.array(tail, dtype=float), X)
 
 
 ALL = ("Rigify metarig", "Rigify generated", *RECIPES)

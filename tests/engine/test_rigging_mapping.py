@@ -134,6 +134,75 @@ def test_names_count_for_more_than_places_and_both_for_most():
     assert named.why.endswith(".") and placed.why.endswith(".")
 
 
+@pytest.mark.parametrize("name", rigs.ODD)
+def test_every_joint_of_odd_rigs_is_found_and_none_is_doubted(name):
+    rig = rigs.rig(name)
+    mapping = propose(rig.info)
+    assert found(mapping) == rig.truth
+    assert min(match.confidence for match in mapping.matches.values()) >= 0.8
+    mapping.check(rig.info)
+
+
+def renamed(info, names):
+    """The rig with bones under other names."""
+
+    def new(name):
+        return None if name is None else names.get(name, name)
+
+    return replace(info, bones=tuple(replace(b, name=new(b.name), parent=new(b.parent)) for b in info.bones))
+
+
+@pytest.mark.parametrize(("one", "other"), [("Leg", "UpLeg"), ("Hand", "ForeArm"), ("Foot", "Arm")])
+def test_a_joint_whose_name_and_place_disagree_is_doubted(one, other):
+    """Names are swapped between two bones on both sides, so wherever the names lead, it is wrong."""
+    info = rigs.build("swapped", rigs.RECIPES["the model"]).info
+    names = {side + a: side + b for side, _ in rigs.SIDES for a, b in ((one, other), (other, one))}
+    for joint, match in propose(renamed(info, names)).matches.items():
+        if match.bone != names.get(joint, joint):
+            assert match.confidence < 0.8, joint
+
+
+def test_a_figure_with_one_arm_and_one_collar_bone_keeps_its_other_limbs():
+    rig = rigs.build("pirate", rigs.RECIPES["the model"])
+    info = without(rig.info, "RightHand", "RightForeArm", "RightArm", "RightShoulder")
+    mapping = propose(info)
+    assert found(mapping) == {joint: bone for joint, bone in rig.truth.items() if bone in info.numbers}
+    mapping.check(info)
+
+
+def test_the_limbs_of_a_figure_with_one_leg_are_listed_though_it_cannot_walk():
+    rig = rigs.build("pirate", rigs.RECIPES["the model"])
+    info = without(rig.info, "RightToe", "RightFoot", "RightLeg", "RightUpLeg")
+    mapping = propose(info)
+    assert found(mapping) == {joint: bone for joint, bone in rig.truth.items() if bone in info.numbers}
+    with pytest.raises(RigError, match="RightUpLeg"):
+        mapping.check(info)
+
+
+def test_several_topmost_bones_are_no_reason_to_stop():
+    info = rigs.build("loose", rigs.RECIPES["the model"]).info
+    loose = [replace(b, parent=None) if b.name in ("RightUpLeg", "LeftShoulder") else b for b in info.bones]
+    with pytest.raises(RigError):
+        mapping = propose(replace(info, bones=tuple(sorted(loose, key=lambda b: b.parent is not None))))
+        mapping.check(info)
+
+
+def test_an_animal_on_four_legs_is_refused():
+    wolf = rigs.wolf()
+    with pytest.raises(RigError, match="stands on four legs"):
+        propose(wolf).check(wolf)
+
+
+def test_what_one_side_holds_does_not_move_the_middle_nor_end_the_head():
+    armed = rigs.rig("sword in a hand")
+    nameless = renamed(armed.info, {name: f"b{i}" for i, name in enumerate(armed.info.names)})
+    truth = {joint: f"b{armed.info.numbers[bone]}" for joint, bone in armed.truth.items()}
+    shape = by_geometry(nameless)
+    assert {joint: shape.get(joint) for joint in (*LIMBS, "Hips", "Head")} == {
+        joint: truth[joint] for joint in (*LIMBS, "Hips", "Head")
+    }
+
+
 def test_rigifys_generated_rig_is_animated_by_its_controls():
     mapping = propose(rigs.rig("Rigify generated").info)
     assert not [bone for bone in found(mapping).values() if bone.startswith(("DEF-", "ORG-", "MCH-"))]
