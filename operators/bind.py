@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import BoolProperty, StringProperty
 
-from ..nsm_blender import RigError
+from ..nsm_blender import RigError, UserError
 from ..scene import binding, lookup
 from .base import Operation
 
@@ -79,11 +79,28 @@ class NSM_OT_bind(_OnCharacter):
             raise RigError(
                 f"No limbs were recognized in '{armature.name}'; press 'Map Manually' and choose its bones in the list."
             )
+        found.check_upright(info)
         binding.store(armature, found, chosen)
         for sentence in found.missing():
             self.report({"WARNING"}, sentence)
-        self.report({"INFO"}, f"Bound {len(found.matches)} joints of '{armature.name}'{_remarks(found, len(chosen))}")
+        refused = _look_at(self, context, armature)
+        done = "Listed" if refused else "Bound"
+        self.report({"INFO"}, f"{done} {len(found.matches)} joints of '{armature.name}'{_remarks(found, len(chosen))}")
         return {"FINISHED"}
+
+
+def _look_at(operator: Operation, context: bpy.types.Context, armature: bpy.types.Object) -> bool:
+    """Report what a bake would say of the rig: why it would refuse it (then True), or what it leaves alone."""
+    from ..scene import armatures, left_behind
+
+    try:
+        rig = armatures.read(context, armature)
+    except UserError as reason:
+        operator.report({"WARNING"}, f"It cannot be animated yet. {reason}")
+        return True
+    for sentence in (*rig.notes, *left_behind.sentences(armature, rig)):
+        operator.report({"WARNING"}, sentence)
+    return False
 
 
 def _remarks(found: "Mapping", chosen: int) -> str:
@@ -122,12 +139,13 @@ class NSM_OT_check_binding(_OnCharacter):
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Describe the rig as a bake would."""
-        from ..scene import armatures
+        from ..scene import armatures, left_behind
 
         armature = lookup.character(context)
         assert armature is not None
         rig = armatures.read(context, armature)
-        for sentence in (*binding.mapping(armature).missing(), *rig.notes):
+        left = left_behind.sentences(armature, rig)
+        for sentence in (*binding.mapping(armature).missing(), *rig.notes, *left):
             self.report({"WARNING"}, sentence)
         self.report({"INFO"}, f"'{armature.name}' can be animated; its legs are {rig.scale:.2f} of the model's")
         return {"FINISHED"}

@@ -20,6 +20,7 @@ from ..scene import (
     independence,
     keys,
     layers,
+    left_behind,
     measure,
     things,
 )
@@ -149,6 +150,7 @@ class MotionJob(Steps):
         self._moved: list[tuple[int, int]] = []
         self.infos: list[str] = []
         self.report = measure.Report(frames=len(gathered.frames), notes=list(gathered.notes))
+        self.report.notes += left_behind.sentences(armature, gathered.rig)
         self.premises.hold_character(armature, gathered.rig.named)
         self.premises.hold(used)
         self.premises.hold(("object", find(bpy.data.objects, one.uid)) for t in gathered.things for one in t.objects)

@@ -236,7 +236,9 @@ class BoundRig(Rig):
         made = self.to_rig(motion)
         turned = to_matrix(made.rotations)
         targets = {bone: _Target(turned[:, i], None) for i, bone in enumerate(self.bones)}
-        targets[self.bones[0]] = _Target(turned[:, 0], made.places[:, 0])
+        for bone in (self.bones[0], *self._retargeter.floating):
+            i = self.bones.index(bone)
+            targets[bone] = _Target(turned[:, i], made.places[:, i])
         if self.root is not None:
             matrix = np.array(world[0]) @ self._rests[self.root]
             moved = self._over_ground(motion, world, meters) @ matrix
@@ -310,7 +312,7 @@ def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
     switches = controls.switches(obj, limbs)
     root = _root_bone(obj, retargeter.bones) if settings.root_motion == "ROOT" else None
     names = _keyed(retargeter.bones, limbs, root)
-    _check_bones(obj, names, retargeter.bones[0])
+    _check_bones(obj, names, (retargeter.bones[0], *retargeter.floating))
     carried = carriers.find(context, obj, names, switches | controls.stretching(obj, limbs))
     rig = BoundRig(obj, retargeter, mapping, carried, limbs, switches)
     rig.root = root
@@ -383,17 +385,21 @@ def _rotation(bone: Carried, q: Array, lock: locks.Lock) -> list[actions.Channel
     return [actions.Channel(path, in_mode(q, bone.mode), bone.name, components)]
 
 
-def _check_bones(obj: bpy.types.Object, names: list[str], first: str) -> None:
-    """Raise RigError for a bone that cannot be keyed."""
+def _check_bones(obj: bpy.types.Object, names: list[str], placed: tuple[str, ...]) -> None:
+    """Raise RigError for a bone that cannot be keyed. placed: the bones whose places are keyed."""
     for name in names:
         driven = carriers.driver_of(obj, name)
         if driven is not None:
             raise RigError(f"The bone '{name}' of '{obj.name}' has a driver on its {driven}; remove it before baking.")
-    if any(obj.pose.bones[first].lock_location):
-        raise RigError(f"The bone '{first}' of '{obj.name}' has a locked location; unlock it before baking.")
-    bone = obj.data.bones[first]
-    if bone.parent is not None and bone.use_connect:
-        raise RigError(f"The bone '{first}' of '{obj.name}' is connected to its parent and cannot move; disconnect it.")
+    for name in placed:
+        if any(obj.pose.bones[name].lock_location):
+            raise RigError(f"The bone '{name}' of '{obj.name}' has a locked location; unlock it before baking.")
+        bone = obj.data.bones[name]
+        if bone.parent is not None and bone.use_connect:
+            raise RigError(
+                f"The bone '{name}' of '{obj.name}' is connected to its parent and cannot move; disconnect it, or bind "
+                f"'{bone.parent.name}' as Root."
+            )
 
 
 def _notes(obj: bpy.types.Object, carried: list[Carried]) -> list[str]:

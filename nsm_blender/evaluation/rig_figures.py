@@ -36,6 +36,8 @@ BARS = {
     "limb_deg_max": 3.0,
     "feet_cm_max": 1.0,
     "hands_cm_max": 3.0,
+    "soles_cm_max": 1.0,
+    "imported_hips_cm_max": 2.0,
     "slide_added_cm_per_s": 1.0,
     "round_trip_cm_max": 0.5,
     "round_trip_deg_max": 0.5,
@@ -47,6 +49,8 @@ _REACH = 0.99
 """Share of an arm's length up to which a hand can be asked for."""
 _HOLDS = 0.99
 """Contact label above which a hand holds something; below it the hand is on its way there."""
+_FLAT = 0.9
+"""Contact labels of heel and ball above which a foot stands flat."""
 _TOUCHES = 0.5
 """Contact label above which a foot touches the ground."""
 
@@ -126,6 +130,45 @@ def feet(seen: Places, motion: Motion, sizes: Sizes) -> Figures:
         out["feet_cm_plain"] = max(out["feet_cm_plain"], 100 * float(np.linalg.norm(gap, axis=1).max()))
     slide, engine = (100 * float(np.concatenate(every).mean()) for every in (speeds, own))
     return out | {"slide_cm_per_s": slide, "slide_added_cm_per_s": slide - engine}
+
+
+def sole_points(rest: Mapping[str, Array]) -> dict[str, Array]:
+    """Points (3, 3) of a flat sole's bottom below each foot in the rest pose: heel, ball and tip, in world meters.
+
+    rest: places (3,) of the joints of a figure that stands on z = 0 and faces -Y. The keys say which joint's bone
+    carries the points; the tip hangs on the toes where the figure has these.
+    """
+    model = MODEL_SKELETON.offsets
+    out = {}
+    for side, _ in SIDES:
+        hip, knee, ankle = (rest[side + part] for part in ("UpLeg", "Leg", "Foot"))
+        leg = float(np.linalg.norm(knee - hip) + np.linalg.norm(ankle - knee))
+        own = sum(float(np.linalg.norm(model[MODEL_SKELETON.index("Left" + part)])) for part in ("Leg", "Foot"))
+        toe = rest.get(side + "Toe", ankle + leg / own * model[MODEL_SKELETON.index(side + "Toe")])
+        ahead = (toe - ankle) * [1.0, 1.0, 0.0]
+        heel, ball, tip = (ankle + share * ahead for share in (-0.3, 1.0, 1.6))
+        flat = np.array([1.0, 1.0, 0.0])
+        if side + "Toe" in rest:
+            out |= {side + "Foot": np.array([heel, ball]) * flat, side + "Toe": np.array([tip]) * flat}
+        else:
+            out[side + "Foot"] = np.array([heel, ball, tip]) * flat
+    return out
+
+
+def soles(heights: Mapping[str, Array], motion: Motion) -> Figures:
+    """How far the lowest point of a sole is from the floor while heel and ball of the foot touch it.
+
+    heights: joint -> (T, N) meters of the points that `sole_points` has below its bone.
+    """
+    worst = 0.0
+    for side, _ in SIDES:
+        labels = [motion.contacts[:, motion.contact_names.index(side + part)] for part in ("Foot", "Toe")]
+        flat = np.minimum(*labels) > _FLAT
+        parts = [heights[side + part] for part in ("Foot", "Toe") if side + part in heights]
+        lowest = np.concatenate(parts, axis=1).min(axis=1)
+        if flat.any():
+            worst = max(worst, float(np.abs(lowest[flat]).max()))
+    return {"soles_cm_max": 100 * worst}
 
 
 def hands(seen: Places, motion: Motion, sizes: Sizes) -> Figures:

@@ -28,8 +28,6 @@ _VERSION = 1
 """Version of the mapping file's format."""
 _MAPPING_FILE = "a mapping file (save one with Save Mapping)"
 
-_FOUR_LEGS = "'{}' stands on four legs; only figures that walk upright on two legs can be animated."
-
 _COSTS = {
     "Toe": "feet stay flat where they should roll over the ball",
     "Shoulder": "shoulders do not rise or reach",
@@ -103,8 +101,7 @@ class Mapping:
         if gone:
             raise RigError(f"'{rig.name}' has no bone '{gone[0]}'; bind the rig again or correct the row.")
         lacking = [joint for joint in NEEDED if joint not in self.matches]
-        if lacking and four_feet(rig):
-            raise RigError(_FOUR_LEGS.format(rig.name))
+        self.check_upright(rig)
         if lacking:
             legs = "legs" if any("Leg" in joint or "Foot" in joint for joint in lacking) else "hips"
             raise RigError(
@@ -118,9 +115,15 @@ class Mapping:
             raise RigError(f"The bone '{empty[0]}' of '{rig.name}' has no length; give it one or choose another.")
         self._check_tree(rig)
         self._check_limbs(rig)
+
+    def check_upright(self, rig: RigInfo) -> None:
+        """Raise RigError for an animal on four legs, which would be made to walk upright."""
         joints = {joint: rig.heads[rig.numbers[match.bone]] for joint, match in self.matches.items()}
-        if on_all_fours(rig, joints):
-            raise RigError(_FOUR_LEGS.format(rig.name))
+        four = on_all_fours(rig, joints) if set(NEEDED) <= set(joints) else four_feet(rig)
+        if four:
+            raise RigError(
+                f"'{rig.name}' stands on four legs; only figures that walk upright on two legs can be animated."
+            )
 
     def _check_shared(self, rig: RigInfo) -> None:
         used: dict[str, str] = {}
@@ -227,7 +230,20 @@ def propose(rig: RigInfo) -> Mapping:
         for joint, bone in named.bones.items():
             if joint not in matches and bone not in taken and _hangs_right(rig, joint, bone, matches):
                 matches[joint] = _by_name(rig, joint, bone, named, shape, False)
+    carrier = _carrier(rig, matches)
+    if carrier is not None:
+        matches[CARRIER] = Match(carrier, 0.9, "The hips are connected to it, so that it has to carry the body.")
     return _in_order(matches)
+
+
+def _carrier(rig: RigInfo, matches: Table[str, Match]) -> str | None:
+    """The bone that can move the whole body where the hips cannot, as they are connected to the bone above."""
+    if CARRIER in matches or "Hips" not in matches:
+        return None
+    hips = matches["Hips"].bone
+    free = (name for name in rig.path(hips) if not rig.bones[rig.numbers[name]].connected)
+    carrier = next(free, hips)
+    return None if carrier == hips else carrier
 
 
 _RELIABLE = ("Hips", *(side + part for side in ("Left", "Right")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping as Table
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -67,7 +67,8 @@ class RestPose:
 
     bones: the keyed bones, parents first. sources: the rotation that drives each. bone_of: joint's name -> index in
     `bones`. axes: (B, 4) world orientation of each bone's own axes in the T-pose. skeleton: the keyed bones in meters,
-    T-pose, facing -Y. ankle_height: meters above the sole's ground.
+    T-pose, facing -Y. ankle_height: meters above the sole's ground. floating: thighs, as indices of `bones`, that hang
+    on the spine (3ds Max Biped) but stay with the hips; their places are to be keyed as well.
     """
 
     bones: tuple[str, ...]
@@ -76,6 +77,7 @@ class RestPose:
     axes: Array
     skeleton: Skeleton
     ankle_height: float
+    floating: tuple[int, ...] = ()
 
     def offset(self, joint: str) -> Array:
         """Place (3,) of a joint's bone relative to the keyed bone above it, meters in the T-pose."""
@@ -101,8 +103,14 @@ def rest_pose(rig: RigInfo, mapping: Mapping) -> RestPose:
     index = {bone: i for i, bone in enumerate(order)}
     corrections = {bone: turns.get(_NAMES[sources[bone].a], _NONE) for bone in order}
     parents, offsets, axes = [], np.zeros((len(order), 3)), np.zeros((len(order), 4))
+    floating = []
+    thighs = {mapping.matches[side + "UpLeg"].bone for side, _ in SIDES}
+    trunk = {match.bone for joint, match in mapping.matches.items() if joint in _SPINE}
     for i, bone in enumerate(order):
         above = rig.above(bone, index)
+        if bone in thighs and above in trunk and not rig.bones[rig.numbers[bone]].connected:
+            above = mapping.matches["Hips"].bone
+            floating.append(i)
         parents.append(-1 if above is None else index[above])
         if above is not None:
             gap = heads[rig.numbers[bone]] - heads[rig.numbers[above]]
@@ -113,7 +121,7 @@ def rest_pose(rig: RigInfo, mapping: Mapping) -> RestPose:
     bone_of = {joint: index[match.bone] for joint, match in mapping.matches.items()}
     pose = RestPose(tuple(order), tuple(sources[b] for b in order), bone_of, axes, skeleton, 0.0)
     height = _ankle_height(pose, heads, joints)
-    return RestPose(pose.bones, pose.sources, bone_of, axes, skeleton, height)
+    return replace(pose, ankle_height=height, floating=tuple(floating))
 
 
 def is_even(rig: RigInfo, mapping: Mapping) -> bool:
@@ -131,6 +139,7 @@ def is_even(rig: RigInfo, mapping: Mapping) -> bool:
 
 _NAMES = MODEL_SKELETON.names
 _INDEX = {name: i for i, name in enumerate(_NAMES)}
+_SPINE = ("Spine", "Spine1", "Spine2")
 
 
 # Which bones are keyed

@@ -68,7 +68,7 @@ class Retargeter:
     """Retargets motion to a rig and back. Raises RigError when the rig cannot be animated by the mapping.
 
     bones: the names that are keyed, parents first. scale: the rig's leg length over the model's; the scene is to be
-    divided by it before, and is multiplied by it here.
+    divided by it before, and is multiplied by it here. floating: bones besides the first whose places are to be keyed.
     """
 
     def __init__(self, rig: RigInfo, mapping: Mapping) -> None:
@@ -76,6 +76,7 @@ class Retargeter:
         self._rig_name = rig.name
         self._legs = Legs(self._pose)
         self.bones = self._pose.bones
+        self.floating = tuple(self.bones[number] for number in self._pose.floating)
         self.scale, self.ankle_lift = self._legs.scale, self._legs.ankle_lift
 
     def to_rig(self, motion: Motion, hands: Array | None = None) -> RigMotion:

@@ -156,6 +156,56 @@ def test_the_way_to_a_rig_and_back_changes_nothing(name, walk):
     assert back.fps == walk.fps
 
 
+def limb_errors(rig, places, motion):
+    """Degrees (L, T) between the limbs of a rig, as far as it has them, and the engine's."""
+    pairs = [pair for pair in LIMBS if set(pair) <= set(rig.truth)]
+    return np.array(
+        [
+            degrees(places[lower] - places[upper], joint_places(motion, lower) - joint_places(motion, upper))
+            for upper, lower in pairs
+        ]
+    )
+
+
+def sole_heights(rig, out):
+    """Joint -> heights (T, N) of the points of its soles, moved as its bone moves."""
+    info, world = rig.info, rig.info.world
+    rest = {joint: world[:3, :3] @ info.heads[info.numbers[bone]] + world[:3, 3] for joint, bone in rig.truth.items()}
+    heights = {}
+    for joint, points in rig_figures.sole_points(rest).items():
+        bone = info.bones[info.numbers[rig.truth[joint]]]
+        axes = world[:3, :3] @ bone.rest / info.size
+        number = out.bones.index(bone.name)
+        turn = multiply(out.rotations[:, number], conjugate(from_matrix(axes)))
+        away = [rotate(turn, np.broadcast_to(point - rest[joint], (len(turn), 3))) for point in points]
+        heights[joint] = np.stack([out.places[:, number, 2] + way[:, 2] for way in away], axis=1)
+    return heights
+
+
+@pytest.mark.parametrize("name", [*rigs.ODD, "Mixamo", "child", "VRM"])
+def test_odd_rigs_stand_on_their_soles_and_point_as_the_engine_does(name, walk):
+    rig = rigs.rig(name)
+    out = retargeter(rig).to_rig(walk)
+    assert rig_figures.soles(sole_heights(rig, out), walk)["soles_cm_max"] < 1.0
+    errors = limb_errors(rig, places_of(rig, out), walk)
+    assert errors.mean() < 1.0
+    assert errors.max() < 3.0
+
+
+@pytest.mark.parametrize("name", rigs.ODD)
+def test_the_way_to_odd_rigs_and_back_changes_nothing(name, walk):
+    rig = rigs.rig(name)
+    target = retargeter(rig)
+    there = target.to_rig(walk)
+    back = target.from_rig(there.hips, there.rotations, there.fps)
+    own = [i for i, joint in enumerate(MODEL_SKELETON.names) if joint in rig.truth]
+    turned = rotation_degrees(back.rotations.astype(float), walk.rotations.astype(float))
+    assert turned[:, own].max() < 0.5
+    again = target.to_rig(back)
+    assert np.linalg.norm(again.places - there.places, axis=-1).max() < 0.005
+    assert rotation_degrees(again.rotations, there.rotations).max() < 0.5
+
+
 @pytest.mark.parametrize("name", ["Unreal 5", "Rigify metarig", "child", "giant at 0.01"])
 @pytest.mark.parametrize(
     "motion",
