@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import addon_utils
 import bpy
 import pytest
 
@@ -54,6 +53,8 @@ def test_what_a_bake_refuses_is_said_by_bind_already(engine, capfd):
 
 @pytest.mark.parametrize("kind", ["wolf", "cat", "horse", "basic_quadruped"])
 def test_animals_on_four_legs_are_refused(engine, kind):
+    import addon_utils  # which bpy brings, once it is imported
+
     addon_utils.enable("rigify", default_set=True)
     getattr(bpy.ops.object, f"armature_{kind}_metarig_add")()
     before = snapshot()
