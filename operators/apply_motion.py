@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NSM_OT_apply_motion(JobOperation):
-    """Put the motion of a BVH or FBX file (also AMC with its ASF, or NPZ) onto the character, as a new action"""
+    """Put the motion of a BVH, FBX, glTF or VRM file (also AMC with its ASF, or NPZ) onto the character, as a new action"""
 
     bl_idname = "nsm.apply_motion"
     bl_label = "Apply Motion File"
@@ -32,7 +32,7 @@ class NSM_OT_apply_motion(JobOperation):
     doing = "Applying the motion"
 
     filepath: StringProperty(name="File", description="The motion file", subtype="FILE_PATH", options={"SKIP_SAVE"})
-    filter_glob: StringProperty(default="*.bvh;*.fbx;*.amc;*.npz", options={"HIDDEN"})
+    filter_glob: StringProperty(default="*.bvh;*.fbx;*.glb;*.gltf;*.vrm;*.amc;*.npz", options={"HIDDEN"})
     place: EnumProperty(
         name="Start",
         description="Where the motion begins",

@@ -31,7 +31,7 @@ T = TypeVar("T")
 class MotionFileJob(MotionJob):
     """A motion file on its way onto a character. here: it begins where the character stands, not where the file says.
 
-    The file is read in the background, so that the job can be cancelled meanwhile; only FBX is read by Blender itself,
+    The file is read in the background, so that the job can be cancelled meanwhile; only FBX and glTF are read by Blender itself,
     which cannot be interrupted. Raises UserError on construction and while it works.
     """
 
@@ -70,8 +70,8 @@ class MotionFileJob(MotionJob):
 
     def _read(self) -> Generator[float, None, Motion]:
         """The file's motion on the model."""
-        if self._path.suffix.lower() == ".fbx":
-            return motion_files.read_fbx(bpy.context, self._path)
+        if self._path.suffix.lower() in motion_files.ENDINGS:
+            return motion_files.read_file(bpy.context, self._path)
         return (yield from _in_background(lambda: import_motion(self._path)))
 
 

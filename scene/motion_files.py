@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Motion files that Blender reads: FBX, imported into a scene of its own that is gone afterwards."""
+"""Motion files that Blender reads: FBX, glTF and VRM, imported into a scene of its own that is gone afterwards."""
 
 from __future__ import annotations
 
@@ -23,18 +23,25 @@ from ..nsm_blender.motion.skeleton import MODEL_SKELETON
 from ..nsm_blender.rigging.joints import RigInfo
 from ..nsm_blender.rigging.mapping import Mapping, propose
 from ..nsm_blender.rigging.rest_pose import is_even
-from . import armatures, binding, curves, recording
+from . import actions, armatures, binding, curves, recording
 
-_KINDS = ("objects", "armatures", "meshes", "actions", "materials", "images", "cameras", "lights", "collections")
-"""What an FBX file may bring along."""
+_KINDS = ("objects", "armatures", "meshes", "actions", "materials", "images", "cameras", "lights", "collections",
+          "node_groups", "textures", "curves", "shape_keys")  # fmt: skip
+"""What such a file may bring along."""
+_GLTF = (".glb", ".gltf", ".vrm")
+"""Endings of files in glTF; a VRM file is one."""
+ENDINGS = (".fbx", *_GLTF)
+"""Endings of the files that are read here."""
 _NO_REST = (
     "The file has no rest pose, as no mesh hangs on its bones; frames in which the figure stands took its place. "
     "Export it with its mesh for an exact motion."
 )
 
 
-def read_fbx(context: bpy.types.Context, path: Path) -> Motion:
-    """The motion of the character in an FBX file, at the model's size and the file's frame rate.
+def read_file(context: bpy.types.Context, path: Path) -> Motion:
+    """The motion of the character in a file, at the model's size.
+
+    An FBX file says at which frame rate; one in glTF has seconds, which become frames of the user's scene.
 
     Nothing is left behind. Raises FileFormatError, RigError and ShotError.
     """
@@ -42,10 +49,12 @@ def read_fbx(context: bpy.types.Context, path: Path) -> Motion:
         raise FileFormatError(f"{path}: there is no such file")
     with _imported(context, path):
         found = [obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE"]
-        animated = [obj for obj in found if obj.animation_data and obj.animation_data.action]
+        animated = [obj for obj in found if _show_animation(obj)]
         if not animated:
-            what = "an armature that is animated" if found else "an armature"
-            raise FileFormatError(f"{path}: the file has no {what}; export the character with its animation.")
+            what = "animated armature" if found else "armature"
+            raise FileFormatError(
+                f"{path}: the file has no {what}; export the character with its mesh and its animation."
+            )
         armature = max(animated, key=lambda obj: len(obj.data.bones))
         armature.name = path.name
         info = binding.rig_info(bpy.context, armature)
@@ -57,6 +66,25 @@ def read_fbx(context: bpy.types.Context, path: Path) -> Motion:
         binding.store(armature, mapping)
         rig = armatures.read(bpy.context, armature)
         return recording.read(bpy.context, armature, rig, frames)
+
+
+def _show_animation(obj: bpy.types.Object) -> bool:
+    """Let the longest animation of an imported object move it; importers keep several in NLA tracks. Returns whether
+    there is one."""
+    animation = obj.animation_data
+    if animation is None:
+        return False
+    if animation.action is None:
+        strips = [strip for track in animation.nla_tracks for strip in track.strips if strip.action is not None]
+        if not strips:
+            return False
+        longest = max(strips, key=lambda strip: strip.action.frame_range[1] - strip.action.frame_range[0])
+        slot = getattr(longest, "action_slot", None)  # Blender 4.4 and later
+        state = actions.assigned(obj)
+        actions.assign(obj, replace(state, action=longest.action, slot=slot.identifier if slot else ""))
+    while animation.nla_tracks:
+        animation.nla_tracks.remove(animation.nla_tracks[0])
+    return True
 
 
 def _has_skin(armature: bpy.types.Object) -> bool:
@@ -116,6 +144,7 @@ def _imported(context: bpy.types.Context, path: Path) -> Iterator[None]:
     """The file's content in a scene of its own, which is the context's meanwhile."""
     before = {kind: set(getattr(bpy.data, kind)) for kind in _KINDS}
     scene, user, window = bpy.data.scenes.new(path.name), context.scene, context.window
+    scene.render.fps, scene.render.fps_base = user.render.fps, user.render.fps_base
     try:
         # The importer goes through edit mode, which an overridden context alone does not bring about.
         window.scene = scene
@@ -129,10 +158,15 @@ def _imported(context: bpy.types.Context, path: Path) -> Iterator[None]:
 
 
 def _import(path: Path) -> None:
+    is_gltf = path.suffix.lower() in _GLTF
     try:
-        bpy.ops.import_scene.fbx(filepath=str(path), anim_offset=0.0, ignore_leaf_bones=False)
+        if is_gltf:
+            bpy.ops.import_scene.gltf(filepath=str(path))
+        else:
+            bpy.ops.import_scene.fbx(filepath=str(path), anim_offset=0.0, ignore_leaf_bones=False)
     except (AttributeError, RuntimeError) as error:
-        raise FileFormatError(f"{path}: cannot be read as FBX ({str(error).strip()})") from error
+        kind = "glTF" if is_gltf else "FBX"
+        raise FileFormatError(f"{path}: cannot be read as {kind} ({str(error).strip()})") from error
 
 
 def _new(kind: str, before: set[Any]) -> list[Any]:

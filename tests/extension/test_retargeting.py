@@ -9,7 +9,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix, Quaternion
+from mathutils import Matrix, Quaternion, Vector
 
 from nsm_blender.motion.clip_file import load_clip
 
@@ -173,15 +173,18 @@ def test_a_motion_file_is_not_written_without_an_animation(rig, tmp_path):
 
 
 def skin(rig) -> None:
-    """A mesh that all bones move: an FBX file has a rest pose only for such bones."""
+    """A mesh that all bones move, a triangle each: an FBX file has a rest pose only for such bones."""
     mesh = bpy.data.meshes.new("Skin")
-    mesh.from_pydata([tuple(bone.head_local) for bone in rig.data.bones], [], [])
+    corners = [
+        tuple(bone.head_local + Vector(away)) for bone in rig.data.bones for away in ((0, 0, 0), (1, 0, 0), (0, 1, 0))
+    ]
+    mesh.from_pydata(corners, [], [(i, i + 1, i + 2) for i in range(0, len(corners), 3)])
     body = bpy.data.objects.new("Skin", mesh)
     bpy.context.scene.collection.objects.link(body)
     body.parent = rig
     body.modifiers.new("Armature", "ARMATURE").object = rig
     for index, bone in enumerate(rig.data.bones):
-        body.vertex_groups.new(name=bone.name).add([index], 1.0, "REPLACE")
+        body.vertex_groups.new(name=bone.name).add([3 * index, 3 * index + 1, 3 * index + 2], 1.0, "REPLACE")
 
 
 def test_an_fbx_file_is_put_on_a_bound_rig_and_leaves_nothing_else(rig, extension_module, tmp_path):
@@ -250,4 +253,31 @@ def test_a_file_that_cannot_be_read_is_refused_and_nothing_changes(rig, tmp_path
     before = snapshot()
     with pytest.raises(RuntimeError, match=sentence):
         bpy.ops.nsm.apply_motion(filepath=str(path))
+    assert difference(before, snapshot()) == {}
+
+
+@pytest.mark.parametrize("ending", ["glb", "gltf", "vrm"])
+@pytest.mark.parametrize("source", ["Unreal 5", "glTF without toes"])
+def test_a_gltf_file_is_put_on_a_bound_rig_and_leaves_nothing_else(rig, extension_module, tmp_path, ending, source):
+    bpy.data.objects.remove(rig)
+    rig, _ = rigs.add(source)
+    bpy.ops.nsm.bind()
+    rig.nsm.path = build.curve([(0, 0, 0), (0.3, -2, 0), (1.5, -4, 0)], "BEZIER")
+    skin(rig)
+    job = extension_module("operators.job").BakeJob(bpy.context, rig)
+    job.run()
+    made, path = job.work.motion(), tmp_path / f"walk.{ending}"
+    kind = "GLTF_SEPARATE" if ending == "gltf" else "GLB"
+    written = path.with_suffix(".gltf" if ending == "gltf" else ".glb")
+    bpy.ops.export_scene.gltf(filepath=str(written), export_format=kind, export_anim_slide_to_zero=True)
+    written.rename(path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.context.scene.render.fps = 30
+    other, _ = rigs.add("Mixamo")
+    bpy.ops.nsm.bind()
+    before = snapshot()
+    assert bpy.ops.nsm.apply_motion(filepath=str(path)) == {"FINISHED"}
+    read = extension_module("scene.recording").record(bpy.context, other).motion
+    assert apart(read, made) < 0.06
+    bpy.ops.nsm.remove_bake()
     assert difference(before, snapshot()) == {}
