@@ -18,6 +18,7 @@ import bpy
 from mathutils import Matrix, Vector
 
 from ..nsm_blender.errors import RigError, UserError
+from . import deform_rig
 
 UNREAL_ROOT = "root"
 """Unreal makes a bone of the armature object; its own skeletons call that bone so."""
@@ -80,12 +81,20 @@ def export_fbx(context: bpy.types.Context, rig: bpy.types.Object, path: Path, pr
     chosen = PRESETS[preset]
     first, last = math.floor(action.frame_range[0]), math.ceil(action.frame_range[1])
     meshes = skinned_meshes(context, rig)
-    with _pose_kept(context.scene, rig), _scene_of_its_own(context, action.name, first, last) as scene:
+    with (
+        _pose_kept(context.scene, rig),
+        _scene_of_its_own(context, action.name, first, last) as scene,
+        _names() as names,
+        deform_rig.lean(context, scene, rig, meshes) as (bones, skins),
+    ):
+        for copy, original in zip([bones, *skins], [rig, *meshes], strict=True):
+            if copy != original:
+                names.give(copy, original.name)
         if chosen.centimeters:
-            with _centimeter_copies(scene, rig, meshes) as copies:
+            with _centimeter_copies(scene, bones, skins) as copies:
                 _write(scene, copies, path, chosen)
         else:
-            _write(scene, [rig, *meshes], path, chosen)
+            _write(scene, [bones, *skins], path, chosen)
     return Exported(first, last, len(meshes))
 
 
@@ -261,6 +270,16 @@ def _follow(copy: bpy.types.PoseBone | bpy.types.Object, original: bpy.types.Obj
     assert isinstance(turn, bpy.types.CopyRotationConstraint)
     place.target = turn.target = original
     place.subtarget = turn.subtarget = bone
+
+
+@contextmanager
+def _names() -> Iterator[_Names]:
+    """Names to lend; they are back with their owners in the end, when the copies are gone."""
+    names = _Names()
+    try:
+        yield names
+    finally:
+        names.restore()
 
 
 class _Names:

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
-from . import build
+from . import build, rigs
 from .snapshot import difference, snapshot
 
 FIRST, LAST = 11, 50
@@ -176,3 +176,46 @@ def test_without_an_action_it_says_so():
     bpy.ops.nsm.add_character()
     with pytest.raises(RuntimeError, match="bake one first"):
         bpy.ops.nsm.export_fbx(filepath="walk.fbx")
+
+
+def blocks() -> dict[str, list[str]]:
+    """Names of the data that an export might leave behind or rename."""
+    kinds = ("objects", "armatures", "meshes", "scenes", "actions")
+    return {kind: [block.name for block in getattr(bpy.data, kind)] for kind in kinds}
+
+
+@pytest.mark.parametrize("preset", ["UNITY", "UNREAL"])
+def test_of_a_control_rig_only_the_bones_that_move_the_mesh_are_written(engine, preset, tmp_path):
+    rig, _ = rigs.generated()
+    scene = bpy.context.scene
+    scene.render.fps, scene.frame_start, scene.frame_end = 30, FIRST, LAST
+    deforming = [bone.name for bone in rig.data.bones if bone.use_deform]
+    mesh = bpy.data.meshes.new("Body")
+    corners = [tuple(rig.data.bones[name].head_local) for name in deforming for _ in range(3)]
+    mesh.from_pydata(corners, [], [(i, i + 1, i + 2) for i in range(0, len(corners), 3)])
+    body = bpy.data.objects.new("Body", mesh)
+    scene.collection.objects.link(body)
+    body.parent = rig
+    body.modifiers.new("Armature", "ARMATURE").object = rig
+    for number, name in enumerate(deforming):
+        body.vertex_groups.new(name=name).add([3 * number, 3 * number + 1, 3 * number + 2], 1.0, "REPLACE")
+    bpy.ops.nsm.bind()
+    rig.nsm.path = build.curve([(0, 0, 0), (0, -3, 0), (1, -5, 0)], "BEZIER")
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.nsm.bake()
+    scene.frame_set(23)
+    bpy.ops.object.mode_set(mode="POSE")
+    before = blocks()
+    path = export(tmp_path / "walk.fbx", preset)
+    assert blocks() == before
+    assert (bpy.context.mode, bpy.context.active_object, scene.frame_current) == ("POSE", rig, 23)
+    heads, skin = played(rig, body, deforming)
+    made, (skinned,) = read(path)
+    kept = {bone.name: bone.parent.name if bone.parent else None for bone in made.data.bones}
+    assert set(kept) - set(deforming) <= {"root"}
+    assert kept["DEF-shin.L"].startswith("DEF-thigh.L")
+    assert kept["DEF-foot.L"].startswith("DEF-shin.L")
+    assert kept["DEF-thigh.L"] == "DEF-spine"
+    again, skin_again = played(made, skinned, deforming)
+    assert np.linalg.norm(again - heads, axis=-1).max() < 0.001
+    assert np.linalg.norm(skin_again - skin, axis=-1).max() < 0.001
