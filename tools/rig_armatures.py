@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-from nsm_blender.evaluation.rigs import ODD, PROPORTIONED, RECIPES, build, rigify_truth
+from nsm_blender.evaluation.rigs import ANEW, ODD, PROPORTIONED, RECIPES, build, rigify_truth
 from nsm_blender.rigging.joints import RigInfo
 
 PLAIN = tuple(RECIPES)
@@ -22,12 +22,12 @@ Added = tuple[bpy.types.Object, dict[str, str]]
 
 
 def add(name: str) -> Added:
-    """A rig by its name in PLAIN, PROPORTIONED or ODD, METARIG or GENERATED, linked and active."""
+    """A rig by its name in PLAIN, PROPORTIONED, ODD or ANEW, METARIG or GENERATED, linked and active."""
     if name == METARIG:
         return metarig()
     if name == GENERATED:
         return generated()
-    made = build(name, (RECIPES | PROPORTIONED | ODD)[name])
+    made = build(name, (RECIPES | PROPORTIONED | ODD | ANEW)[name])
     return armature(made.info), made.truth
 
 

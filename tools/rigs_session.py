@@ -25,12 +25,15 @@ import rig_armatures
 import rig_sheets
 
 from nsm_blender.evaluation import rig_figures
+from nsm_blender.evaluation.rigs import ANEW
 from nsm_blender.motion.motion import Motion
 
 PACKAGE = "bl_ext.user_default.nsm_blender"
 FIRST = 1
 """Scene frame of a motion's beginning."""
 REPETITIONS = 3
+DOUBTFUL = 0.8
+"""Confidence below which Bind asks for a look at a joint."""
 FK, IK = "Rigify generated, FK", "Rigify generated, IK"
 NO_NAMES = "nonsense names"
 PICTURES = 6
@@ -86,6 +89,7 @@ class Subject:
             joint: np.array(self.obj.matrix_world @ bones[bone].head_local) for joint, bone in self.truth.items()
         }
         self.sizes = rig_figures.Sizes.of(self.rest)
+        self.soles = rig_figures.sole_points(self.rest)
         self.seen = {joint: followed(self.obj, bone) for joint, bone in self.truth.items()}
 
     def measure(self, motions: dict[str, Motion], sheets: Path | None) -> tuple[Figures, list[str]]:
@@ -95,9 +99,17 @@ class Subject:
         out = {"seconds_bind": time.perf_counter() - start}
         found = {match.name: match.bone for match in self.obj.nsm.binding.matches if match.bone}
         wrong = rig_figures.wrong(found, self.truth, named=self.name != NO_NAMES)
-        out |= {"joints": float(len(self.truth)), "joints_wrong": float(len(wrong))}
+        sure = {match.name for match in self.obj.nsm.binding.matches if match.confidence >= DOUBTFUL}
+        out |= {
+            "joints": float(len(self.truth)),
+            "joints_wrong": float(len(sure.intersection(wrong))),
+            "joints_doubted": float(len(set(found) - sure)),
+        }
         self.obj.nsm.binding.ik_legs = self.obj.nsm.binding.ik_arms = self.name == IK
-        out |= self.timed(motions["moves"])
+        if self.name in ANEW:  # one motion tells of proportions; there are many of these
+            motions = {"moves": motions["moves"]}
+        else:
+            out |= self.timed(motions["moves"])
         for motion_name, motion in motions.items():
             out |= {f"{motion_name}.{figure}": value for figure, value in self.baked(motion).items()}
             if sheets is not None and motion_name != "hold":
@@ -138,15 +150,16 @@ class Subject:
         scene.frame_start, scene.frame_end = FIRST, FIRST + len(motion) - 1
         job = self.job(motion)
         job.run()
-        seen = self.places(len(motion))
-        out = rig_figures.feet(seen, motion, self.sizes)
+        seen, heights = self.places(len(motion))
+        out = rig_figures.feet(seen, motion, self.sizes) | rig_figures.soles(heights, motion)
         if "LeftHand" in motion.contact_names:
             # Arms that reach for something do not point where the engine's do.
             return out | rig_figures.hands(seen, motion, self.sizes)
         busy = time.process_time()
         read = module("scene.recording").record(bpy.context, self.obj).motion
         out["seconds_read"] = time.process_time() - busy
-        out |= rig_figures.limbs(seen, motion) | rig_figures.round_trip(read, motion)
+        out |= rig_figures.limbs(seen, motion) | rig_figures.round_trip(read, motion, self.truth)
+        out |= self.applied(len(motion), seen)
         return out | {"rig_error_mm_max": job.report.rig_error_mm_max}
 
     def job(self, motion: Motion) -> Any:
@@ -157,17 +170,37 @@ class Subject:
         gathered = module("scene.gather").Gathered(shot, rig, None, frames)
         return module("operators.job").MotionJob(gathered, self.obj, Finished(motion), self.name)
 
-    def places(self, count: int) -> dict[str, Array]:
-        """Where the joints' bones (count, 3) are in the world, frame by frame."""
+    def applied(self, count: int, seen: dict[str, Array]) -> Figures:
+        """How far joints are, in cm at the model's size, when the motion is saved and applied to the same rig, in the
+        place of the bake."""
+        path = str(Path(bpy.app.tempdir) / "motion.npz")
+        bpy.ops.nsm.save_motion(filepath=path)
+        bpy.ops.nsm.apply_motion(filepath=path, place="FILE", frame_start=FIRST)
+        again, _ = self.places(count)
+        apart = max(float(np.linalg.norm(again[joint] - seen[joint], axis=-1).max()) for joint in seen)
+        return {"applied_cm_max": 100 * apart / self.sizes.scale}
+
+    def places(self, count: int) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Where the joints' bones (count, 3) are in the world, frame by frame, and the heights (count, N) of the points
+        of the soles."""
         names = list(self.seen.values())
         places = np.empty((len(names), count, 3))
+        heights = {joint: np.empty((count, len(points))) for joint, points in self.soles.items()}
+        rests = {joint: self.rest_matrix(joint) for joint in self.soles}
         for number in range(count):
             bpy.context.scene.frame_set(FIRST + number)
             shown = self.obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
             world = np.array(shown.matrix_world)
             heads = np.array([shown.pose.bones[name].head for name in names])
             places[:, number] = heads @ world[:3, :3].T + world[:3, 3]
-        return dict(zip(self.seen, places, strict=True))
+            for joint, points in self.soles.items():
+                moved = world @ np.array(shown.pose.bones[self.seen[joint]].matrix) @ np.linalg.inv(rests[joint])
+                heights[joint][number] = points @ moved[2, :3] + moved[2, 3]
+        return dict(zip(self.seen, places, strict=True)), heights
+
+    def rest_matrix(self, joint: str) -> Array:
+        """Where the rest pose has a joint's bone in the world, (4, 4)."""
+        return np.array(self.obj.matrix_world @ self.obj.data.bones[self.seen[joint]].matrix_local)
 
 
 class Finished:

@@ -7,7 +7,7 @@ shows the bones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +41,9 @@ BARS = {
     "slide_added_cm_per_s": 1.0,
     "round_trip_cm_max": 0.5,
     "round_trip_deg_max": 0.5,
+    "applied_cm_max": 0.5,
+    "imported_limb_deg_max": 3.0,
+    "imported_trunk_deg_max": 5.0,
     "seconds_600": 0.5,
 }
 """Largest allowed value of a figure, by the end of its name."""
@@ -97,8 +100,9 @@ def wrong(found: Mapping[str, str], truth: Mapping[str, str], *, named: bool) ->
 
 def limbs(seen: Places, motion: Motion) -> Figures:
     """Angles in degrees between the limbs' bones, from joint to joint, and the engine's."""
-    angles = np.array([_degrees(seen[b] - seen[a], _joint(motion, b) - _joint(motion, a)) for a, b in LIMBS])
-    arms = np.array(["Arm" in upper for upper, _ in LIMBS])
+    pairs = [pair for pair in LIMBS if set(pair) <= set(seen)]
+    angles = np.array([_degrees(seen[b] - seen[a], _joint(motion, b) - _joint(motion, a)) for a, b in pairs])
+    arms = np.array(["Arm" in upper for upper, _ in pairs])
     return {
         "limb_deg_mean": float(angles.mean()),
         "limb_deg_max": float(angles.max()),
@@ -118,6 +122,8 @@ def feet(seen: Places, motion: Motion, sizes: Sizes) -> Figures:
     out = {"feet_cm_max": 0.0, "feet_cm_plain": 0.0}
     speeds, own = [], []
     for joint in CONTACT_JOINTS:
+        if joint not in seen:
+            continue
         touches = motion.contacts[:, motion.contact_names.index(joint)] > _TOUCHES
         both = touches[1:] & touches[:-1]
         speeds.append(_speeds(seen[joint], motion.fps)[both])
@@ -196,11 +202,15 @@ def hands(seen: Places, motion: Motion, sizes: Sizes) -> Figures:
     }
 
 
-def round_trip(read: Motion, made: Motion) -> Figures:
-    """What is lost on the way to the rig and back: places in cm at the model's size, world rotations in degrees."""
-    turn = multiply(read.rotations.astype(np.float64), conjugate(made.rotations.astype(np.float64)))
+def round_trip(read: Motion, made: Motion, joints: Collection[str] = MODEL_SKELETON.names) -> Figures:
+    """What is lost on the way to the rig and back: places in cm at the model's size, world rotations in degrees.
+
+    joints: that the rig has; what the others do it cannot tell.
+    """
+    own = [number for number, name in enumerate(MODEL_SKELETON.names) if name in joints]
+    turn = multiply(read.rotations[:, own].astype(np.float64), conjugate(made.rotations[:, own].astype(np.float64)))
     angles = np.degrees(2 * np.arctan2(np.linalg.norm(turn[..., 1:], axis=-1), np.abs(turn[..., 0])))
-    apart = 100 * np.linalg.norm(read.positions.astype(np.float64) - made.positions, axis=-1)
+    apart = 100 * np.linalg.norm(read.positions[:, own].astype(np.float64) - made.positions[:, own], axis=-1)
     return {
         "round_trip_cm_max": float(apart.max()),
         "round_trip_cm_mean": float(apart.mean()),

@@ -377,3 +377,67 @@ PROPORTIONED: dict[str, Recipe] = {
     ),
 }
 """More rigs: most of RECIPES have the model's proportions, which hardly any real character has."""
+
+
+_CONVENTIONS: tuple[tuple[str, dict[str, list[str]]], ...] = (
+    ("Mixamo", _prefixed(_MIXAMO, "mixamorig:")),
+    ("Unreal", _UE),
+    ("MakeHuman", _MPFB),
+    ("VRM", _VRM),
+    ("Unity", _UNITY),
+    ("Character Creator", _CC),
+    ("Daz", _DAZ),
+    ("SMPL", _SMPL),
+    ("CMU", _CMU),
+    ("Auto-Rig Pro", _ARP),
+    ("Biped", _BIPED),
+    ("Advanced Skeleton", _ADVANCED),
+    ("Maya", _JOINTS),
+    ("cgspeed", _CGSPEED),
+)
+"""Naming conventions that made-up rigs take in turn."""
+_SPREAD = {
+    "UpLeg": (0.7, 1.3),
+    "Leg": (0.4, 1.2),
+    "Foot": (0.4, 1.2),
+    "Toe": (0.7, 1.4),
+    "Shoulder": (0.8, 1.2),
+    "Arm": (0.7, 1.2),
+    "ForeArm": (0.6, 1.2),
+    "Hand": (0.6, 1.2),
+}
+"""Least and largest factor on the way to each part of a limb in made-up rigs; a leg's halves share a third of it."""
+
+
+def made_anew(count: int, seed: int) -> dict[str, Recipe]:
+    """Rigs of random proportions, poses, sizes and tails, in the naming conventions in turn; the same for a seed."""
+    rng = np.random.default_rng(seed)
+    out = {}
+    for number in range(count):
+        convention, names = _CONVENTIONS[number % len(_CONVENTIONS)]
+        leg = rng.uniform(*_SPREAD["Leg"])
+        factors = {part: rng.uniform(least, most) for part, (least, most) in _SPREAD.items()}
+        factors |= {part: leg * rng.uniform(0.9, 1.1) for part in ("Leg", "Foot")}
+        sizes = {side + part: factor for side, _ in SIDES for part, factor in factors.items()}
+        sizes |= {joint: rng.uniform(0.8, 1.2) for joint in ("Spine1", "Spine2", "Neck")}
+        tails = ("chain", "chain", "up", "random")[number % 4]
+        without_toes = rng.random() < _TOELESS
+        out[f"made anew {number + 1}: {convention}{', no toes' if without_toes else ''}, tails {tails}"] = Recipe(
+            _without(names, "Toe") if without_toes else names,
+            turns=arms_down(rng.uniform(0, 75)) | legs_apart(rng.uniform(0, 10)),
+            sizes=sizes,
+            unit=float(rng.choice([1.0, 0.01])),
+            y_up=bool(rng.random() < _UPRIGHT_Y),
+            roll_seed=number,
+            size=float(rng.uniform(0.3, 2.0)),
+            hangs=_BIPED_TREE if convention == "Biped" else {},
+            top=str(rng.choice(["", "Main"])),
+            tails=tails,
+        )
+    return out
+
+
+_TOELESS, _UPRIGHT_Y = 0.3, 0.4
+"""Shares of made-up rigs without toes, and of those whose own up axis is y."""
+ANEW = made_anew(20, 100_000)
+"""The made-up rigs of the table."""

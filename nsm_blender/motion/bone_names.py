@@ -104,13 +104,24 @@ def _drop_misplaced(found: dict[str, int], tree: _Tree) -> None:
 
 def _plain_names(names: Sequence[str], is_end: Sequence[bool]) -> list[str]:
     """Names in lower case without name space, punctuation and the rig's prefix; ends of bones become empty."""
-    bare = [_MIDDLE_FIRST.sub(r"\1", _MIDDLE.sub("", _TYPE.sub("", re.split(r"[:|]", n)[-1]))) for n in names]
+    bare = [_plain_spelling(n) for n in names]
     plain = [re.sub(r"[^a-z0-9]", "", n.lower()) for n in bare]
     plain = ["" if end or is_end_of_bone(b) else n for n, b, end in zip(plain, bare, is_end, strict=True)]
     prefix = shared_prefix([n for n in plain[1:] if n])
     if len(prefix) > 2:
         plain = [n.removeprefix(prefix) for n in plain]
     return [_PREFIXES.sub("", n) for n in plain]
+
+
+def _plain_spelling(name: str) -> str:
+    """The name as spelled in the tables: without name space, numbers on limbs and marks of its kind and side."""
+    bare = re.split(r"[:|]", name)[-1]
+    bare = re.sub(r"^(CC_Base_|DEF-|c_)", "", bare)
+    bare = re.sub(r"_(stretch|fk)(?=[._]|$)", "", bare)
+    bare = re.sub(r"^((?:upper|lower)(?:leg|arm))01", r"\1", bare)
+    bare = re.sub(r"^toe1-1", "toe", bare)
+    bare = re.sub(r"^toes_01(?=\.)", "toes", bare)
+    return _MIDDLE_FIRST.sub(r"\1", _MIDDLE.sub("", _TYPE.sub("", bare)))
 
 
 def _limbs(plain: Sequence[str]) -> dict[str, int]:

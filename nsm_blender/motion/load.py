@@ -45,7 +45,7 @@ def load_motion(path: Path | str, options: ImportOptions = DEFAULTS) -> Clip:
         raise FileFormatError(f"{path}: there is no such file")
     kind = path.suffix.lower()
     if kind == ".npz":
-        clip = _in_meters(load_clip(path), options.scale, path.name)
+        clip = in_meters(load_clip(path), options.scale, path.name)
     elif kind == ".bvh":
         clip = to_canonical(load_bvh(path), options.up, options.scale)
     elif kind == ".amc":
@@ -58,7 +58,7 @@ def load_motion(path: Path | str, options: ImportOptions = DEFAULTS) -> Clip:
     return replace(clip, meta={**clip.meta, "name": path.stem})
 
 
-def _in_meters(clip: Clip, scale: float | None, name: str) -> Clip:
+def in_meters(clip: Clip, scale: float | None, name: str) -> Clip:
     """The clip with its places in meters. scale: meters per unit of the file; None takes the legs' length for it, as
     files of other programs come in centimeters."""
     unit = unit_of_leg(leg_length(clip.skeleton), 1.0, name) if scale is None else scale

@@ -16,7 +16,7 @@ from ..motion.skeleton import MODEL_SKELETON
 from .four_legs import four_feet, on_all_fours
 from .geometry_mapping import by_geometry, shows_front
 from .joints import RigInfo
-from .naming import CARRIER, Named, by_names
+from .naming import CARRIER, Named, by_names, is_helper
 
 JOINTS = (*MODEL_SKELETON.names, CARRIER)
 """Keys of a mapping: the model's joints and the bone that carries the whole body."""
@@ -223,7 +223,8 @@ def propose(rig: RigInfo) -> Mapping:
             matches[_other_side(joint) if crossed else joint] = _by_name(rig, joint, bone, named, shape, crossed)
     used = set(named.bones.values()) if enough else set()
     for joint, bone in shape.items():
-        if joint not in matches and bone not in used and _hangs_right(rig, joint, bone, matches):
+        helper = enough and is_helper(bone)
+        if joint not in matches and bone not in used and not helper and _hangs_right(rig, joint, bone, matches):
             matches[joint] = _by_place(joint, bone, named)
     if not enough and shape:
         taken = {match.bone for match in matches.values()}

@@ -68,8 +68,8 @@ def by_names(rig: RigInfo) -> Named | None:
     ):
         if controls is not None:
             return Named(controls, convention)
-    kept = [i for i, name in enumerate(rig.names) if not _set_aside(name)]
-    names = [_plain_spelling(rig.names[i]) for i in kept]
+    kept = [i for i, name in enumerate(rig.names) if not is_helper(name)]
+    names = [rig.names[i] for i in kept]
     parents = _parents_among(rig, kept)
     found = find_bones(names, parents)
     if not found:
@@ -87,20 +87,10 @@ def convention_of(rig: RigInfo) -> str:
     return next((convention for convention, signs in _SIGNS if all(sign.lower() in plain for sign in signs)), "")
 
 
-def _set_aside(name: str) -> bool:
+def is_helper(name: str) -> bool:
     """Whether the bone is a twist, finger, face or helper bone, or the second half of a limb's bone."""
     bare = re.split(r"[:|]", name)[-1]
     return bool((_ASIDE.search(bare) and not _NECK.search(bare)) or _HALF.search(bare) or is_end_of_bone(bare))
-
-
-def _plain_spelling(name: str) -> str:
-    """The name as spelled in the importers' tables: without numbers on limbs and without marks of its construction."""
-    bare = re.split(r"[:|]", name)[-1]
-    bare = re.sub(r"^(CC_Base_|DEF-|c_)", "", bare)
-    bare = re.sub(r"_(stretch|fk)(?=[._]|$)", "", bare)
-    bare = re.sub(r"^((?:upper|lower)(?:leg|arm))01", r"\1", bare)
-    bare = re.sub(r"^toe1-1", "toe", bare)
-    return re.sub(r"^toes_01(?=\.)", "toes", bare)
 
 
 def _parents_among(rig: RigInfo, kept: Sequence[int]) -> list[int]:

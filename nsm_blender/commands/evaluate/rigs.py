@@ -20,29 +20,35 @@ from typing import Any
 
 from ... import UserError
 from ...evaluation.bench import ONE_THREAD
+from ...evaluation import rig_imports
 from ...evaluation.rig_figures import BARS
 from ...evaluation.rig_motions import FRAMES, motions
-from ...evaluation.rigs import PROPORTIONED, RECIPES
+from ...evaluation.rigs import ANEW, ODD, PROPORTIONED, RECIPES
 from .results import Figures, Keep, Told
 
 SUMMARY = "binding and retargeting by the installed extension, on test rigs of all conventions"
 
 _FIRST = ("Rigify metarig", "Rigify generated, FK", "Rigify generated, IK", "Mixamo", "Unreal 5", "MakeHuman", "VRM",
           "cgspeed", "LaFAN", "A-pose with random rolls", "nonsense names", "child", "giant at 0.01")  # fmt: skip
-RIGS = (*_FIRST, *PROPORTIONED, *(name for name in RECIPES if name not in _FIRST))
+RIGS = (*_FIRST, *PROPORTIONED, *(name for name in RECIPES if name not in _FIRST), *ODD, *ANEW)
 """The test rigs, by their names."""
 COLUMNS = (
     ("joints_wrong", "wrong"),
+    ("joints_doubted", "doubted"),
     ("limb_deg_mean", "limbs"),
     ("limb_deg_max", "max"),
     ("feet_cm_max", "feet"),
+    ("soles_cm_max", "soles"),
     ("hands_cm_max", "hands"),
     ("slide_added_cm_per_s", "slide"),
     ("round_trip_cm_max", "back cm"),
     ("round_trip_deg_max", "deg"),
+    ("applied_cm_max", "applied"),
     (f"seconds_{FRAMES}", "seconds"),
 )
 """Columns of the table: the figure, of which the worst over all motions is shown, and its heading."""
+_IMPORTED = (("imported_hips_cm_max", "hips cm"), ("imported_limb_deg_max", "limbs"), ("imported_trunk_deg_max", "trunk"))
+"""Columns of the table of imported motions."""
 _CLONE = Path(__file__).resolve().parents[3]
 
 
@@ -70,18 +76,37 @@ def measure(args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
         figures = _measured_in_blender(Path(folder), names, sheets)
     meta: Told = figures.pop("meta")
     print(table(names, figures))
+    if not args.rig:
+        imported = {f"rigs.imports.{name}": value for name, value in rig_imports.figures(motions()["moves"]).items()}
+        print(imports_table(imported))
+        figures |= imported
     return figures, meta
 
 
 def table(names: Sequence[str], figures: Figures) -> str:
     """The worst figures of each rig for people; an exclamation mark follows what is over its bar."""
-    lines = [f"{'':44}" + "".join(f"{heading:>9} " for _, heading in COLUMNS)]
-    lines.append(f"{'bar':44}" + "".join(f"{BARS.get(figure, 0):9.2f} " for figure, _ in COLUMNS))
+    lines = [f"{'':60}" + "".join(f"{heading:>9} " for _, heading in COLUMNS)]
+    lines.append(f"{'bar':60}" + "".join(f"{BARS.get(figure, 0):9.2f} " for figure, _ in COLUMNS))
     for name in names:
-        line = f"{name:44}"
+        line = f"{name:60}"
         for figure, _ in COLUMNS:
             value = worst(figures, name, figure)
-            line += f"{value:9.2f}{'!' if value > BARS.get(figure, float('inf')) else ' '}"
+            shown = f"{value:9.2f}" if value == value else f"{'-':>9}"
+            line += f"{shown}{'!' if value > BARS.get(figure, float('inf')) else ' '}"
+        lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
+def imports_table(figures: Figures) -> str:
+    """The worst figures of each convention of motion files over all clips and sizes of performers."""
+    lines = [f"{'imported motions, worst of all clips':44}" + "".join(f"{heading:>9} " for _, heading in _IMPORTED)]
+    lines.append(f"{'bar':44}" + "".join(f"{BARS[figure]:9.2f} " for figure, _ in _IMPORTED))
+    for name in (*rig_imports.DIALECTS, *rig_imports.CLIP_FILES):
+        line = f"{name:44}"
+        for figure, _ in _IMPORTED:
+            begins, ends = f"rigs.imports.{name}.", f".{figure}"
+            value = max(v for k, v in figures.items() if k.startswith(begins) and k.endswith(ends))
+            line += f"{value:9.2f}{'!' if value > BARS[figure] else ' '}"
         lines.append(line.rstrip())
     return "\n".join(lines)
 
