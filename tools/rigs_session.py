@@ -151,7 +151,7 @@ class Subject:
         job = self.job(motion)
         job.run()
         seen, heights = self.places(len(motion))
-        out = rig_figures.feet(seen, motion, self.sizes) | rig_figures.soles(heights, motion)
+        out = rig_figures.feet(seen, motion, self.sizes) | rig_figures.soles(heights, motion, self.sizes.scale)
         if "LeftHand" in motion.contact_names:
             # Arms that reach for something do not point where the engine's do.
             return out | rig_figures.hands(seen, motion, self.sizes)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..motion.motion import Motion
-from ..motion.rotations import Array, conjugate, multiply
+from ..motion.rotations import Array, conjugate, multiply, rotate
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON
 from .rigs import SIDES
 
@@ -161,20 +161,42 @@ def sole_points(rest: Mapping[str, Array]) -> dict[str, Array]:
     return out
 
 
-def soles(heights: Mapping[str, Array], motion: Motion) -> Figures:
-    """How far the lowest point of a sole is from the floor while heel and ball of the foot touch it.
+def soles(heights: Mapping[str, Array], motion: Motion, scale: float) -> Figures:
+    """Heights of the lowest points of soles while heel and ball of the foot touch the floor, in cm.
 
-    heights: joint -> (T, N) meters of the points that `sole_points` has below its bone.
+    heights: joint -> (T, N) meters of the points that `sole_points` has below its bone. scale: the rig's leg length over
+    the model's. soles_floor_cm: largest distance from the floor. soles_cm_max: the same from where the sole of the
+    engine's own foot is, at the rig's size: what the rig adds to the motion.
     """
-    worst = 0.0
+    own = _own_soles(motion)
+    from_floor, added = 0.0, 0.0
     for side, _ in SIDES:
         labels = [motion.contacts[:, motion.contact_names.index(side + part)] for part in ("Foot", "Toe")]
         flat = np.minimum(*labels) > _FLAT
-        parts = [heights[side + part] for part in ("Foot", "Toe") if side + part in heights]
-        lowest = np.concatenate(parts, axis=1).min(axis=1)
         if flat.any():
-            worst = max(worst, float(np.abs(lowest[flat]).max()))
-    return {"soles_cm_max": 100 * worst}
+            seen, meant = (_lowest(side, points)[flat] for points in (heights, own))
+            from_floor = max(from_floor, float(np.abs(seen).max()))
+            added = max(added, float(np.abs(seen - scale * meant).max()))
+    return {"soles_floor_cm": 100 * from_floor, "soles_cm_max": 100 * added}
+
+
+def _lowest(side: str, heights: Mapping[str, Array]) -> Array:
+    """Height (T,) of the lowest point of a foot's sole."""
+    parts = [heights[side + part] for part in ("Foot", "Toe") if side + part in heights]
+    return np.asarray(np.concatenate(parts, axis=1).min(axis=1))
+
+
+def _own_soles(motion: Motion) -> dict[str, Array]:
+    """Joint -> heights (T, N) of the points of the soles that the model itself has."""
+    rest = MODEL_SKELETON.rest_positions()
+    rest = rest + [0.0, 0.0, ANKLE_HEIGHT - rest[MODEL_SKELETON.index("LeftFoot"), 2]]
+    places = dict(zip(MODEL_SKELETON.names, rest, strict=True))
+    out = {}
+    for joint, points in sole_points(places).items():
+        turns = motion.rotations[:, MODEL_SKELETON.index(joint)].astype(np.float64)
+        away = [rotate(turns, np.broadcast_to(point - places[joint], (len(turns), 3)))[:, 2] for point in points]
+        out[joint] = _joint(motion, joint)[:, 2:] + np.stack(away, axis=1)
+    return out
 
 
 def hands(seen: Places, motion: Motion, sizes: Sizes) -> Figures:

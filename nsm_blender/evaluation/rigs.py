@@ -336,9 +336,13 @@ _READY = named(
 _TOY = {
     side + part: factor
     for side, _ in SIDES
-    for part, factor in (("Leg", 0.4), ("Foot", 0.4), ("Toe", 0.9), ("Arm", 0.7), ("ForeArm", 0.6), ("Hand", 0.6))
-}
-"""A toy: legs of less than half the length, short arms."""
+    for part, factor in (
+        ("UpLeg", 0.6), ("Leg", 0.4), ("Foot", 0.4), ("Toe", 0.55), ("Arm", 0.7), ("ForeArm", 0.6), ("Hand", 0.6)
+    )
+}  # fmt: skip
+"""A toy: legs of less than half the length, short arms, large feet for such legs."""
+_BIG_FEET = {side + part: factor for side, _ in SIDES for part, factor in (("UpLeg", 1.0), ("Toe", 0.9))}
+"""Hips as broad as a person's and feet nearly as long, on a toy's legs."""
 _BIPED_TREE = {"LeftUpLeg": "Spine", "RightUpLeg": "Spine", "LeftShoulder": "Neck", "RightShoulder": "Neck"}
 """What carries legs and collar bones in 3ds Max's Biped."""
 _SWORD: tuple[Extra, ...] = (("sword", "RightHand", (-0.9, 0.0, 0.3), 0.3), ("sword_tip", "sword", (-0.6, 0.0, 0.3), 0.3))
@@ -350,6 +354,7 @@ ODD: dict[str, Recipe] = {
     "glTF with tails anywhere": Recipe(_MIXAMO, tails="random", roll_seed=4, turns=arms_down(40)),
     "glTF without toes, tails anywhere": Recipe(_without(_UE, "Toe"), tails="random", roll_seed=8, turns=arms_down(45)),
     "toy": Recipe(_READY, sizes=_TOY | {"Neck": 0.8, "Head": 1.3}, turns=arms_down(30)),
+    "toy with broad hips and big feet": Recipe(_READY, sizes=_TOY | _BIG_FEET, turns=arms_down(30)),
     "toy without toes as glTF": Recipe(
         _without(_UNITY, "Toe"), sizes=_TOY, tails="up", size=0.4, turns=arms_down(60)
     ),
@@ -397,16 +402,16 @@ _CONVENTIONS: tuple[tuple[str, dict[str, list[str]]], ...] = (
 )
 """Naming conventions that made-up rigs take in turn."""
 _SPREAD = {
-    "UpLeg": (0.7, 1.3),
+    "UpLeg": (0.8, 1.4),
     "Leg": (0.4, 1.2),
     "Foot": (0.4, 1.2),
-    "Toe": (0.7, 1.4),
+    "Toe": (0.8, 1.4),
     "Shoulder": (0.8, 1.2),
     "Arm": (0.7, 1.2),
     "ForeArm": (0.6, 1.2),
     "Hand": (0.6, 1.2),
 }
-"""Least and largest factor on the way to each part of a limb in made-up rigs; a leg's halves share a third of it."""
+"""Least and largest factor on the way to each part of a limb in made-up rigs; hips and feet of short legs are small."""
 
 
 def made_anew(count: int, seed: int) -> dict[str, Recipe]:
@@ -418,6 +423,7 @@ def made_anew(count: int, seed: int) -> dict[str, Recipe]:
         leg = rng.uniform(*_SPREAD["Leg"])
         factors = {part: rng.uniform(least, most) for part, (least, most) in _SPREAD.items()}
         factors |= {part: leg * rng.uniform(0.9, 1.1) for part in ("Leg", "Foot")}
+        factors |= {part: leg * factors[part] for part in ("UpLeg", "Toe")}
         sizes = {side + part: factor for side, _ in SIDES for part, factor in factors.items()}
         sizes |= {joint: rng.uniform(0.8, 1.2) for joint in ("Spine1", "Spine2", "Neck")}
         tails = ("chain", "chain", "up", "random")[number % 4]
