@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 class NSM_OT_apply_motion(JobOperation):
-    """Put the motion of a BVH, FBX, glTF or VRM file (also AMC with its ASF, or NPZ) onto the character, as a new action"""
+    """Put the motion of a BVH, FBX, glTF or VRM file onto the character, as a new action; also AMC with its ASF, or
+    NPZ"""
 
     bl_idname = "nsm.apply_motion"
     bl_label = "Apply Motion File"

@@ -31,8 +31,8 @@ T = TypeVar("T")
 class MotionFileJob(MotionJob):
     """A motion file on its way onto a character. here: it begins where the character stands, not where the file says.
 
-    The file is read in the background, so that the job can be cancelled meanwhile; only FBX and glTF are read by Blender itself,
-    which cannot be interrupted. Raises UserError on construction and while it works.
+    The file is read in the background, so that the job can be cancelled meanwhile; only FBX and glTF are read by
+    Blender itself, which cannot be interrupted. Raises UserError on construction and while it works.
     """
 
     doing = "import"

@@ -53,6 +53,7 @@ def lean(
 ) -> Iterator[tuple[bpy.types.Object, list[bpy.types.Object]]]:
     """The rig and its meshes for an export from `scene`: copies of which the rig has only the needed bones and follows
     the original; or the originals, where nothing is to be left out."""
+    assert isinstance(rig.data, bpy.types.Armature)
     wanted = hierarchy(rig.data)
     if wanted is None:
         yield rig, list(meshes)

@@ -145,7 +145,7 @@ def sole_points(rest: Mapping[str, Array]) -> dict[str, Array]:
     carries the points; the tip hangs on the toes where the figure has these.
     """
     model = MODEL_SKELETON.offsets
-    out = {}
+    out: dict[str, Array] = {}
     for side, _ in SIDES:
         hip, knee, ankle = (rest[side + part] for part in ("UpLeg", "Leg", "Foot"))
         leg = float(np.linalg.norm(knee - hip) + np.linalg.norm(ankle - knee))
@@ -164,8 +164,8 @@ def sole_points(rest: Mapping[str, Array]) -> dict[str, Array]:
 def soles(heights: Mapping[str, Array], motion: Motion, scale: float) -> Figures:
     """Heights of the lowest points of soles while heel and ball of the foot touch the floor, in cm.
 
-    heights: joint -> (T, N) meters of the points that `sole_points` has below its bone. scale: the rig's leg length over
-    the model's. soles_floor_cm: largest distance from the floor. soles_cm_max: the same from where the sole of the
+    heights: joint -> (T, N) meters of the points that `sole_points` has below its bone. scale: the rig's leg length
+    over the model's. soles_floor_cm: largest distance from the floor. soles_cm_max: the same from where the sole of the
     engine's own foot is, at the rig's size: what the rig adds to the motion.
     """
     own = _own_soles(motion)
@@ -189,7 +189,7 @@ def _lowest(side: str, heights: Mapping[str, Array]) -> Array:
 def _own_soles(motion: Motion) -> dict[str, Array]:
     """Joint -> heights (T, N) of the points of the soles that the model itself has."""
     rest = MODEL_SKELETON.rest_positions()
-    rest = rest + [0.0, 0.0, ANKLE_HEIGHT - rest[MODEL_SKELETON.index("LeftFoot"), 2]]
+    rest[:, 2] += ANKLE_HEIGHT - rest[MODEL_SKELETON.index("LeftFoot"), 2]
     places = dict(zip(MODEL_SKELETON.names, rest, strict=True))
     out = {}
     for joint, points in sole_points(places).items():

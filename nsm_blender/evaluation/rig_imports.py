@@ -130,7 +130,7 @@ _ON_BOX, _STEP_UP = 2.5, 0.5
 
 def figures(moves: Motion) -> dict[str, float]:
     """Figures of all clips in all conventions and sizes: "<convention>.<clip>.<size>.<figure>"."""
-    out = {}
+    out: dict[str, float] = {}
     for clip_name, clip in clips(moves).items():
         for size, factor in SIZES.items():
             for name, dialect in DIALECTS.items():

@@ -345,7 +345,10 @@ _BIG_FEET = {side + part: factor for side, _ in SIDES for part, factor in (("UpL
 """Hips as broad as a person's and feet nearly as long, on a toy's legs."""
 _BIPED_TREE = {"LeftUpLeg": "Spine", "RightUpLeg": "Spine", "LeftShoulder": "Neck", "RightShoulder": "Neck"}
 """What carries legs and collar bones in 3ds Max's Biped."""
-_SWORD: tuple[Extra, ...] = (("sword", "RightHand", (-0.9, 0.0, 0.3), 0.3), ("sword_tip", "sword", (-0.6, 0.0, 0.3), 0.3))
+_SWORD: tuple[Extra, ...] = (
+    ("sword", "RightHand", (-0.9, 0.0, 0.3), 0.3),
+    ("sword_tip", "sword", (-0.6, 0.0, 0.3), 0.3),
+)
 
 ODD: dict[str, Recipe] = {
     "Biped with thighs on the spine": Recipe(_BIPED, turns=arms_down(20), hangs=_BIPED_TREE, top="Bip01"),
@@ -355,10 +358,10 @@ ODD: dict[str, Recipe] = {
     "glTF without toes, tails anywhere": Recipe(_without(_UE, "Toe"), tails="random", roll_seed=8, turns=arms_down(45)),
     "toy": Recipe(_READY, sizes=_TOY | {"Neck": 0.8, "Head": 1.3}, turns=arms_down(30)),
     "toy with broad hips and big feet": Recipe(_READY, sizes=_TOY | _BIG_FEET, turns=arms_down(30)),
-    "toy without toes as glTF": Recipe(
-        _without(_UNITY, "Toe"), sizes=_TOY, tails="up", size=0.4, turns=arms_down(60)
+    "toy without toes as glTF": Recipe(_without(_UNITY, "Toe"), sizes=_TOY, tails="up", size=0.4, turns=arms_down(60)),
+    "marked ends": Recipe(
+        _prefixed(_MIXAMO, "mixamorig:"), extra=_leaves(_prefixed(_MIXAMO, "mixamorig:"), "mixamorig:")
     ),
-    "marked ends": Recipe(_prefixed(_MIXAMO, "mixamorig:"), extra=_leaves(_prefixed(_MIXAMO, "mixamorig:"), "mixamorig:")),
     "Advanced Skeleton": Recipe(_ADVANCED, turns=arms_down(35), top="Main"),
     "joints of Maya": Recipe(_JOINTS, turns=arms_down(45), unit=0.01, y_up=True),
     "sword in a hand": Recipe(_READY, extra=_SWORD, turns=arms_down(10)),

@@ -309,7 +309,7 @@ def _mirror_plane(places: Array, across: Array, close: float) -> float:
     a cloak, does not move the plane.
     """
     along = places @ across
-    flat = places - np.outer(along, across)
+    flat: Array = places - np.outer(along, across)
     flat = flat[:: max(len(flat) // _MOST_PLACES, 1)]
     along = along[:: max(len(along) // _MOST_PLACES, 1)]
     far = np.linalg.norm(flat[:, None] - flat[None], axis=-1)

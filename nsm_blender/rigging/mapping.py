@@ -256,9 +256,7 @@ _NEAR_HIPS = 0.1
 """Share of the height within which a bone above the legs' carrier is the hips as well."""
 
 
-def _by_name(
-    rig: RigInfo, joint: str, bone: str, named: Named, shape: Table[str, str], crossed: bool
-) -> Match:
+def _by_name(rig: RigInfo, joint: str, bone: str, named: Named, shape: Table[str, str], crossed: bool) -> Match:
     style = f"as in {named.convention}" if named.convention else "as is usual"
     if crossed:
         return Match(bone, 0.5, "Its name says the other side, but the toes point so that it lies on this one.")

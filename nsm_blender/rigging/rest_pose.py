@@ -258,7 +258,9 @@ def _aimed(turn: Array, bone: Array, goal: Array) -> Array:
     return multiply(between(direction, goal), turn)
 
 
-def _foot(rig: RigInfo, side: str, joints: Table[str, int], heads: Array, tails: Array, shin: Array) -> dict[str, Array]:
+def _foot(
+    rig: RigInfo, side: str, joints: Table[str, int], heads: Array, tails: Array, shin: Array
+) -> dict[str, Array]:
     """Turns of foot and toes: about the vertical, or, where the foot hangs straight down, up to where it stands.
 
     A foot whose direction no bone shows rests as it should: flat and ahead.

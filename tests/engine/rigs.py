@@ -95,7 +95,10 @@ def wolf() -> RigInfo:
     for side, sign in SIDES:
         hind = [(0.12 * sign, y, z) for y, z in ((0.4, 0.75), (0.35, 0.45), (0.5, 0.2), (0.45, 0.03), (0.35, 0.02))]
         fore = [(0.12 * sign, y, z) for y, z in ((-0.35, 0.75), (-0.3, 0.5), (-0.35, 0.25), (-0.35, 0.03))]
-        for limb, top, parts in ((hind, "Hips", ("UpLeg", "Leg", "Foot", "Toe")), (fore, "Spine1", ("Arm", "ForeArm", "Hand"))):
+        for limb, top, parts in (
+            (hind, "Hips", ("UpLeg", "Leg", "Foot", "Toe")),
+            (fore, "Spine1", ("Arm", "ForeArm", "Hand")),
+        ):
             above = top
             for part, head, tail in zip(parts, limb, limb[1:], strict=False):
                 bones.append(_bone(side + part, above, head, tail))

@@ -163,7 +163,7 @@ def test_a_file_whose_bones_change_their_lengths_is_refused(walk, tmp_path):
     knee = motion.names.index("LeftLeg")
     bone = np.tile(motion.offsets[knee], (len(motion), 1))
     bone[len(bone) // 2 :] *= 1.3
-    with pytest.raises(RigError, match="Left.* cm beside where the file has it"):
+    with pytest.raises(RigError, match="cm beside where the file has it"):
         to_canonical(replace(motion, translations={**motion.translations, knee: bone}))
 
 

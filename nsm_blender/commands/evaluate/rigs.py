@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from ... import UserError
-from ...evaluation.bench import ONE_THREAD
 from ...evaluation import rig_imports
+from ...evaluation.bench import ONE_THREAD
 from ...evaluation.rig_figures import BARS
 from ...evaluation.rig_motions import FRAMES, motions
 from ...evaluation.rigs import ANEW, ODD, PROPORTIONED, RECIPES
@@ -47,7 +47,11 @@ COLUMNS = (
     (f"seconds_{FRAMES}", "seconds"),
 )
 """Columns of the table: the figure, of which the worst over all motions is shown, and its heading."""
-_IMPORTED = (("imported_hips_cm_max", "hips cm"), ("imported_limb_deg_max", "limbs"), ("imported_trunk_deg_max", "trunk"))
+_IMPORTED = (
+    ("imported_hips_cm_max", "hips cm"),
+    ("imported_limb_deg_max", "limbs"),
+    ("imported_trunk_deg_max", "trunk"),
+)
 """Columns of the table of imported motions."""
 _CLONE = Path(__file__).resolve().parents[3]
 
