@@ -219,6 +219,7 @@ class _Figure:
             if not self.rig.tails_tell:  # and then hands and toes are as long as they use to be
                 end = max(end, lower * shape[1])
             oddness = abs(np.log(lower / upper / shape[0])) + 0.5 * abs(np.log(max(end, 1e-6) / lower / shape[1]))
+            oddness += 1.0 - float(normalize(heads[j] - heads[i]) @ normalize(heads[k] - heads[j]))
             if oddness < _ODDEST:
                 limbs.append(
                     _Limb(

@@ -270,7 +270,7 @@ def _by_name(rig: RigInfo, joint: str, bone: str, named: Named, shape: Table[str
         return Match(bone, confidence, f"Named {style}.")
     if place is not None:
         return Match(bone, 0.5, f"Named {style}, though by its place it could be {place}.")
-    if joint in _RELIABLE and joint in shape:
+    if joint in _RELIABLE and joint in shape and not is_helper(shape[joint]):
         return Match(bone, 0.6, f"Named {style}, though '{shape[joint]}' lies where this joint should.")
     return Match(bone, confidence, f"Named {style}.")
 

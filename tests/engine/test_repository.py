@@ -136,6 +136,7 @@ COMMANDS_BELOW = {
     "evaluation.nsm_ablations",
     "evaluation.proposals",
     "evaluation.rig_figures",
+    "evaluation.rig_imports",
     "evaluation.rig_motions",
     "evaluation.rigs",
     "evaluation.robustness.table",
