@@ -227,9 +227,12 @@ def hands(seen: Places, motion: Motion, sizes: Sizes) -> Figures:
 def round_trip(read: Motion, made: Motion, joints: Collection[str] = MODEL_SKELETON.names) -> Figures:
     """What is lost on the way to the rig and back: places in cm at the model's size, world rotations in degrees.
 
-    joints: that the rig has; what the others do it cannot tell.
+    joints: that the rig has; what the others do it cannot tell, nor where they carry what hangs on them.
     """
-    own = [number for number, name in enumerate(MODEL_SKELETON.names) if name in joints]
+    own: list[int] = []
+    for number, (name, parent) in enumerate(zip(MODEL_SKELETON.names, MODEL_SKELETON.parents, strict=True)):
+        if name in joints and (parent < 0 or parent in own):
+            own.append(number)
     turn = multiply(read.rotations[:, own].astype(np.float64), conjugate(made.rotations[:, own].astype(np.float64)))
     angles = np.degrees(2 * np.arctan2(np.linalg.norm(turn[..., 1:], axis=-1), np.abs(turn[..., 0])))
     apart = 100 * np.linalg.norm(read.positions[:, own].astype(np.float64) - made.positions[:, own], axis=-1)

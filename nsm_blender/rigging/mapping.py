@@ -252,6 +252,8 @@ _RELIABLE = ("Hips", *(side + part for side in ("Left", "Right")
 """Joints that the rest pose alone shows."""
 _TRUNK = ("Spine", "Spine1", "Spine2", "Neck")
 """Joints that names and rest pose may count differently along the same bones."""
+_SAME_PLACE = 1e-3
+"""Share of the height within which two bones begin at one place: a control, and the bone that it moves."""
 _NEAR_HIPS = 0.1
 """Share of the height within which a bone above the legs' carrier is the hips as well."""
 
@@ -261,7 +263,7 @@ def _by_name(rig: RigInfo, joint: str, bone: str, named: Named, shape: Table[str
     if crossed:
         return Match(bone, 0.5, "Its name says the other side, but the toes point so that it lies on this one.")
     confidence = 0.95 if named.convention else 0.85
-    if shape.get(joint) == bone:
+    if shape.get(joint) == bone or (joint in shape and _beside(rig, bone, shape[joint], _SAME_PLACE)):
         return Match(bone, 1.0 if named.convention else 0.95, f"Named {style}, and it lies where it should.")
     if joint == "Hips" and _also_hips(rig, bone, shape):
         return Match(bone, confidence, f"Named {style}, and it carries the bone that carries the legs.")
@@ -278,10 +280,13 @@ def _by_name(rig: RigInfo, joint: str, bone: str, named: Named, shape: Table[str
 def _also_hips(rig: RigInfo, bone: str, shape: Table[str, str]) -> bool:
     """Whether a bone above the one that carries the legs lies beside it."""
     carrier = shape.get("Hips")
-    if carrier is None or bone not in rig.path(carrier):
-        return False
-    gap = rig.heads[rig.numbers[bone]] - rig.heads[rig.numbers[carrier]]
-    return float(np.linalg.norm(gap)) < _NEAR_HIPS * rig.height
+    return carrier is not None and bone in rig.path(carrier) and _beside(rig, bone, carrier, _NEAR_HIPS)
+
+
+def _beside(rig: RigInfo, bone: str, other: str, near: float) -> bool:
+    """Whether two bones begin within `near`, a share of the rig's height, of each other."""
+    gap = rig.heads[rig.numbers[bone]] - rig.heads[rig.numbers[other]]
+    return float(np.linalg.norm(gap)) < near * rig.height
 
 
 def _by_place(joint: str, bone: str, named: Named) -> Match:
