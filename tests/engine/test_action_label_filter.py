@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A character that is to stand begins to use nothing; where more is asked of it, its labels are the network's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nsm_blender.models.nsm import ACTIONS
+from nsm_blender.motion.rotations import Array
+from nsm_blender.rollout.action_label_filter import only_asked
+from nsm_blender.rollout.goal_spec import GoalSpec, Reach, Stay, Steer
+
+from .test_speed_profile import walker
+
+HERE = np.zeros(3)
+SIT, CARRY, OPEN, WALK, IDLE = (ACTIONS.index(name) for name in ("sit", "carry", "open", "walk", "idle"))
+
+
+def labels(index: int, value: float) -> Array:
+    out = np.zeros(len(ACTIONS))
+    out[index] = value
+    return out
+
+
+@pytest.mark.parametrize("index", [SIT, CARRY, OPEN])
+def test_a_character_that_is_to_stand_never_begins_to_use_a_thing(index: int) -> None:
+    before = np.zeros(len(ACTIONS))
+    for _ in range(60):
+        before = only_asked(np.minimum(before + labels(index, 0.1), 1)[None], before, Stay(HERE))[0]
+    assert before.max() == 0
+
+
+def test_a_character_that_stands_with_a_box_holds_it_and_begins_nothing_else() -> None:
+    stay, both = Stay(HERE, None, "carry", "box"), labels(CARRY, 0.9) + labels(SIT, 0.5)
+    np.testing.assert_array_equal(only_asked(both[None], labels(CARRY, 0.4), stay)[0], labels(CARRY, 0.9))
+
+
+@pytest.mark.parametrize(
+    ("index", "goal"),
+    [
+        (SIT, Reach(HERE, 0.0, "sit", "chair", standoff=0.0, speed=0.2)),
+        (CARRY, Reach(HERE, 0.0, "carry", "box")),
+        (CARRY, Reach(HERE, 0.0, "idle", "box")),
+        (OPEN, Reach(HERE, 0.0, "open", "door")),
+        (CARRY, Steer(walker(), "carry", "box")),
+        (WALK, Stay(HERE)),
+        (IDLE, Stay(HERE)),
+    ],
+)
+def test_what_is_asked_for_may_begin_and_so_may_any_gait(index: int, goal: GoalSpec) -> None:
+    assert only_asked(labels(index, 0.7)[None], np.zeros(len(ACTIONS)), goal)[0, index] == 0.7
+
+
+def test_a_character_that_gets_up_sits_less_and_less() -> None:
+    assert only_asked(labels(SIT, 0.6)[None], labels(SIT, 0.9), Stay(HERE))[0, SIT] == 0.6
+
+
+def test_a_use_that_is_not_asked_for_is_foreseen_no_higher_than_it_is() -> None:
+    foreseen = np.stack([labels(SIT, value) for value in (0.4, 0.6, 0.8)])
+    np.testing.assert_array_equal(only_asked(foreseen, labels(SIT, 0.5), Stay(HERE))[:, SIT], [0.4, 0.5, 0.5])
