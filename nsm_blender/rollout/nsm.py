@@ -226,7 +226,7 @@ class SceneCharacter:
         self.root, self._future_place, self._future_facing = root, proposal.places, proposal.facings
         actions = np.clip(y[OUTPUT.trajectory_action].reshape(FUTURE + 1, -1), 0, 1)
         if ACTION_LABELS not in self._options.without:
-            actions = only_asked(actions, self.action, self.goal)
+            actions = only_asked(actions, self.action, self.goal, root)
         self._future_action = actions[1:]
         self._history.append(root)
         self._actions.append(actions[0])
