@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..cleanup.pfnn_foot_lock import contacts_of, lock_feet
+from ..cleanup.pfnn_foot_lock import contacts_of, locking_feet
 from ..models.pfnn import FPS
 from ..models.pfnn_kernels import PFNN
 from ..motion.gait import GAITS
@@ -71,6 +72,7 @@ class Bake:
         self._character = Locomotion(self._network, start, self._frames, shot.bias_velocity, shot.bias_direction)
         self._character.settle(standing(self._character.state), SETTLING)
         self._motion: Motion | None = None
+        self._finishing = self._finish()
 
     @property
     def done(self) -> bool:
@@ -92,7 +94,7 @@ class Bake:
         """Advance by a few frames, or finish when all are there."""
         character = self._character
         if character.frame >= self._frames:
-            self._motion = self._finish()
+            next(self._finishing, None)
             return
         for _ in range(min(FRAMES_PER_STEP, self._frames - character.frame)):
             character.step(self._commands.future(character.state))
@@ -116,12 +118,15 @@ class Bake:
         places = joint_places(hips, rotations)
         return self._as_motion(record, places, rotations, contacts_of(record, places))
 
-    def _finish(self) -> Motion:
+    def _finish(self) -> Iterator[None]:
         record = self._character.record()
         commands = self._commands
         above = commands.undersides(record.root[:, :2]) if isinstance(commands, PfnnActor) else None
-        locked = lock_feet(record, self._network.rotation_reference, self._character.height, above)
-        return self._as_motion(record, *locked).resampled(self.shot.fps, self.shot.frames)
+        locked = yield from locking_feet(record, self._network.rotation_reference, self._character.height, above)
+        yield
+        motion = self._as_motion(record, *locked)
+        yield
+        self._motion = yield from motion.resampling(self.shot.fps, self.shot.frames)
 
     def _outcomes(self) -> dict[str, Any]:
         """What became of the action keys, for the report; nothing for a shot without."""

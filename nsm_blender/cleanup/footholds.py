@@ -13,6 +13,7 @@ from ..motion.filters import runs
 from ..motion.foot_lock import Stances
 from ..motion.rotations import Array
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from ..stepwise import ITEMS, Stepwise
 
 TIP = 0.06
 """Meters from the toe's joint to the tip of the foot."""
@@ -34,8 +35,8 @@ SHORTEST = 8
 
 def footholds(
     places: Array, contacts: Array, near: Callable[[int], Placed], floor: float
-) -> tuple[Array, dict[str, Array]]:
-    """Where feet stand on steps.
+) -> Stepwise[tuple[Array, dict[str, Array]]]:
+    """Where feet stand on steps, in pieces of work.
 
     places: (T, J, 3) joints. contacts: (T, 4) of CONTACT_JOINTS. near: the cuboids around the body at a frame that
     carry it. floor: height of the ground beside them. Returns contacts without those that flicker, and by how many
@@ -47,7 +48,9 @@ def footholds(
         columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
         stands = (contacts[:, columns] > 0).any(axis=1)
         shift = np.zeros((len(places), 3))
-        for start, stop in runs(stands):
+        for index, (start, stop) in enumerate(runs(stands)):
+            if index % ITEMS == 0:
+                yield
             placed = near((start + stop) // 2)
             if not len(placed):
                 continue
