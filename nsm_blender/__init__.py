@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api.baking import bake as bake
     from .api.baking import begin_bake as begin_bake
+    from .api.baking import begin_check as begin_check
     from .api.baking import find_problems as find_problems
     from .api.baking import foresee as foresee
     from .api.baking import supported_actions as supported_actions
@@ -107,7 +108,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "api.baking": ("bake", "begin_bake", "find_problems", "foresee", "supported_actions"),
+    "api.baking": ("bake", "begin_bake", "begin_check", "find_problems", "foresee", "supported_actions"),
     "api.evaluation": ("System", "evaluate"),
     "api.manifold": (
         "SynthesisOptions",

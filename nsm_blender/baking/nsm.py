@@ -29,7 +29,7 @@ from ..shot.shot import Shot
 from ..stepwise import Stepwise, finished
 from ..tasks.machine import TaskMachine
 from ..tasks.nsm_actor import NsmActor
-from ..tasks.validation import refuse
+from ..tasks.validation import Problem, refuse
 from .bake import Bake, Now
 
 FRAMES_PER_STEP = 6
@@ -41,12 +41,18 @@ Model = Literal["auto", "pfnn", "nsm"]
 """The network of a bake: "auto" takes the NSM when a key asks for what only it can do."""
 
 
-def bake_of(shot: Shot, model: Model = "auto", again: Bake | SceneBake | None = None) -> Bake | SceneBake:
-    """The bake of a shot by the network that suits it. again: see SceneBake. Raises ShotError or WeightsError."""
+def bake_of(
+    shot: Shot,
+    model: Model = "auto",
+    again: Bake | SceneBake | None = None,
+    problems: Collection[Problem] | None = None,
+) -> Bake | SceneBake:
+    """The bake of a shot by the network that suits it. again, problems: see SceneBake. Raises ShotError or
+    WeightsError."""
     beyond = any(key.action not in LOCOMOTION for key in shot.keys)
     if model == "nsm" or (model == "auto" and beyond):
-        return SceneBake(shot, again=again if isinstance(again, SceneBake) else None)
-    return Bake(shot)
+        return SceneBake(shot, again=again if isinstance(again, SceneBake) else None, problems=problems)
+    return Bake(shot, problems=problems)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +67,8 @@ class SceneBake:
     """One bake in progress. `step()` does a small piece of work; repeat until `done`, then ask for `motion()`.
 
     weights: a file, or a network that is loaded. again: a bake of the same shot before it was edited; what comes before
-    the first change is taken from there. Raises ShotError or WeightsError on construction when the shot cannot be
+    the first change is taken from there. problems: what `validation.check` found in the shot, None where that is still
+    to be done. Raises ShotError or WeightsError on construction when the shot cannot be
     baked. The same shot and weights give the same motion, bit for bit, on one machine.
     """
 
@@ -71,12 +78,13 @@ class SceneBake:
         weights: Path | str | NSM | None = None,
         options: Options | None = None,
         again: SceneBake | None = None,
+        problems: Collection[Problem] | None = None,
     ) -> None:
         shot.validate()
         if not shot.keys:
             raise ShotError("The NSM bakes action keys, and the shot has none; add one, or choose the PFNN.")
         self._network = weights if isinstance(weights, NSM) else load(weights)
-        refuse(shot, actions_of(self._network.card))
+        refuse(shot, actions_of(self._network.card), problems)
         self.shot = shot
         self._options = options or Options()
         self._frames = _rollout_frames(shot)

@@ -13,7 +13,7 @@ from ..motion.filters import runs
 from ..motion.foot_lock import Stances
 from ..motion.rotations import Array
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
-from ..stepwise import ITEMS, Stepwise
+from ..stepwise import ITEMS, Stepwise, finished
 
 TIP = 0.06
 """Meters from the toe's joint to the tip of the foot."""
@@ -35,13 +35,20 @@ SHORTEST = 8
 
 def footholds(
     places: Array, contacts: Array, near: Callable[[int], Placed], floor: float
-) -> Stepwise[tuple[Array, dict[str, Array]]]:
-    """Where feet stand on steps, in pieces of work.
+) -> tuple[Array, dict[str, Array]]:
+    """Where feet stand on steps.
 
     places: (T, J, 3) joints. contacts: (T, 4) of CONTACT_JOINTS. near: the cuboids around the body at a frame that
     carry it. floor: height of the ground beside them. Returns contacts without those that flicker, and by how many
     meters (T, 3) the foot of each side moves, smoothly from one stance to the next; no sides where none moves.
     """
+    return finished(finding_footholds(places, contacts, near, floor))
+
+
+def finding_footholds(
+    places: Array, contacts: Array, near: Callable[[int], Placed], floor: float
+) -> Stepwise[tuple[Array, dict[str, Array]]]:
+    """`footholds` in pieces."""
     contacts, out = contacts.copy(), {}
     for side in ("Left", "Right"):
         soles = _soles(side, places)

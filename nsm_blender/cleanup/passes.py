@@ -22,7 +22,7 @@ from ..stepwise import FRAMES, Stepwise, by_frames
 from .allowed_contacts import Room
 from .corrections import Correction, held, seat_error, seated
 from .foot_contacts import foot_contacts
-from .footholds import footholds
+from .footholds import finding_footholds
 from .hand_targets import HandTargets, carrying, settled, with_wrists
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
@@ -133,7 +133,7 @@ def _plant(draft: Draft) -> Iterator[None]:
 def _find_footholds(draft: Draft) -> Iterator[None]:
     steps = Surroundings([collider for collider in draft.colliders if collider.role == "climbable"])
     places, floor = draft.body[0], float(draft.record.root[0, 2])
-    draft.contacts, shifts = yield from footholds(
+    draft.contacts, shifts = yield from finding_footholds(
         places, draft.contacts, lambda frame: steps.at(frame * draft.rate), floor
     )
     draft.locked = np.minimum(draft.locked, draft.contacts)
