@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .api.manifold import edit as edit
     from .api.manifold import style_of as style_of
     from .api.manifold import synthesize as synthesize
+    from .api.scene import begin_guess as begin_guess
+    from .api.scene import begin_proposal as begin_proposal
     from .api.scene import box_mesh as box_mesh
     from .api.scene import check_handles as check_handles
     from .api.scene import collider_of as collider_of
@@ -102,6 +104,8 @@ if TYPE_CHECKING:
     from .shot.shot import Shot as Shot
     from .shot.shot import VelocityFollow as VelocityFollow
     from .shot.shot import per_frame as per_frame
+    from .stepwise import Stepwise as Stepwise
+    from .stepwise import finished as finished
     from .tasks.arrival_times import Foreseen as Foreseen
     from .tasks.validation import Problem as Problem
 
@@ -125,6 +129,8 @@ _ROOMS = {
     ),
     "api.scene": (
         "propose_mapping",
+        "begin_guess",
+        "begin_proposal",
         "box_mesh",
         "check_handles",
         "collider_of",
@@ -176,6 +182,7 @@ _ROOMS = {
     "rigging.retarget": ("Retargeter", "RigMotion"),
     "shot.goals": ("ACTIONS", "ActionKey", "Goal", "LOCOMOTION", "RouteOptions"),
     "shot.shot": ("PathFollow", "Shot", "VelocityFollow", "per_frame"),
+    "stepwise": ("Stepwise", "finished"),
     "tasks.arrival_times": ("Foreseen",),
     "tasks.validation": ("Problem",),
 }

@@ -20,6 +20,8 @@ Stepwise = Generator[None, None, T]
 FRAMES = 2000
 """Frames in one piece of work that treats each frame alone: at the 15 microseconds that the slowest such work takes for
 a frame, 30 ms."""
+TRIANGLES = 1 << 15
+"""Triangles of a mesh in one piece of work: 10 to 40 ms."""
 ITEMS = 100
 """Stances, seatings or other short runs of frames in one piece of work: each takes about 0.1 ms."""
 
@@ -34,15 +36,15 @@ def finished(work: Stepwise[T]) -> T:
             return made
 
 
-def by_frames(change: Callable[..., Array], *arrays: Array) -> Stepwise[Array]:
-    """Compute change(*arrays), (F, ...), of arrays (F, ...) whose frames `change` treats alone, FRAMES at a time."""
+def by_frames(change: Callable[..., Array], *arrays: Array, size: int = FRAMES) -> Stepwise[Array]:
+    """Compute change(*arrays), (F, ...), of arrays (F, ...) whose frames `change` treats alone, `size` at a time."""
     count = len(arrays[0])
-    first = change(*(array[:FRAMES] for array in arrays))
-    if count <= FRAMES:
+    first = change(*(array[:size] for array in arrays))
+    if count <= size:
         return first
     out = np.empty((count, *first.shape[1:]), dtype=first.dtype)
-    out[:FRAMES] = first
-    for start in range(FRAMES, count, FRAMES):
+    out[:size] = first
+    for start in range(size, count, size):
         yield
-        out[start : start + FRAMES] = change(*(array[start : start + FRAMES] for array in arrays))
+        out[start : start + size] = change(*(array[start : start + size] for array in arrays))
     return out

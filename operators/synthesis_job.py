@@ -160,7 +160,10 @@ class CrowdJob(Steps):
             self.premises.hold([("character", _object(armatures[-1]))])
             yield _MADE * i / len(self._cast)
         bpy.context.view_layer.update()
-        gathered = [gather(bpy.context, _object(uid)) for uid in armatures]
+        gathered = []
+        for uid in armatures:
+            gathered.append(gather(bpy.context, _object(uid)))
+            yield _MADE
         for uid, what in zip(armatures, gathered, strict=True):
             self.premises.hold_character(_object(uid), what.rig.named)
         motions: list[Motion] = [None] * len(gathered)

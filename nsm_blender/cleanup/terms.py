@@ -53,9 +53,9 @@ class By:
 class Load:
     """A thing that moves with the mean of both wrists while it is held, (T,).
 
-    poses: (T, 7) in the motion as it is. points: (N, 3) of its surface in its own frame. apart: (T, 3) meters by which the
-    left wrist is to move farther than the right. obstacles: what the points of its surface may meet. itself: the thing
-    as it moves in the motion as it is, for the body that may meet it.
+    poses: (T, 7) in the motion as it is. points: (N, 3) of its surface in its own frame. apart: (T, 3) meters by which
+    the left wrist is to move farther than the right. obstacles: what the points of its surface may meet. itself: the
+    thing as it moves in the motion as it is, for the body that may meet it.
     """
 
     held: Array

@@ -24,8 +24,8 @@ _FIRST_MOVE = 0.1
 class Lbfgs:
     """Minimizes cost(x) for x >= lower; `step()` makes one step until `done`.
 
-    cost: x -> cost and its gradient, shaped as x, in pieces of work. It ends when `patience` steps have together lowered the cost by less
-    than the share `tolerance`, or after `most` steps.
+    cost: x -> cost and its gradient, shaped as x, in pieces of work. It ends when `patience` steps have together
+    lowered the cost by less than the share `tolerance`, or after `most` steps.
     """
 
     def __init__(

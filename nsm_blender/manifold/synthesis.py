@@ -236,7 +236,7 @@ class Crowd:
 
     def step(self) -> None:
         """Work a little on the motions of some characters: on a group for each core."""
-        # NumPy's large operations let other threads run; but the ground's function may not be safe to call from several.
+        # NumPy's large operations let other threads run; the ground's function may not be safe to call from several.
         cores = (os.cpu_count() or 1) if self._ground is None else 1
         while self._waiting and len(self._active) < cores:
             self._active.append(self._group(self._waiting.pop(0)))
@@ -327,14 +327,10 @@ def posing(
     if ground is not None:
         root[..., 2] = gaussian(ground(courses[..., :2]).T, _GROUND_SMOOTHING * FPS).T
     yield
-    places = yield from by_frames(
-        to_world_positions, frames[:, inner].reshape(-1, FRAME.size), root.reshape(-1, 4)
-    )
+    places = yield from by_frames(to_world_positions, frames[:, inner].reshape(-1, FRAME.size), root.reshape(-1, 4))
     found = yield from finding_rotations(places, motions=count)
     rotations = found.reshape(count, length, -1, 4)
-    planted, rotations = yield from planting_feet(
-        places[:, 0].reshape(count, length, 3), rotations, contacts, ground
-    )
+    planted, rotations = yield from planting_feet(places[:, 0].reshape(count, length, 3), rotations, contacts, ground)
     return planted, rotations, root
 
 
@@ -455,10 +451,7 @@ def _changed(networks: Networks, inputs: Array, before: Array, frames: Array) ->
 def _go_on(work: Iterator[None]) -> bool:
     """Do about `_TURN` seconds of the work. Returns whether some of it is left."""
     end = perf_counter() + _TURN
-    for _ in work:
-        if perf_counter() > end:
-            return True
-    return False
+    return any(perf_counter() > end for _ in work)
 
 
 def _course(shot: Shot, options: Options) -> Course:
