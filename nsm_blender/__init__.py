@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from .manifold.constraints import PinJoint as PinJoint
     from .manifold.constraints import PoseKey as PoseKey
     from .manifold.edit import Edit as Edit
+    from .manifold.spacing import Passes as Passes
+    from .manifold.spacing import passes_between as passes_between
     from .manifold.strike import StrikeShot as StrikeShot
     from .manifold.strike import StrikeSynthesis as StrikeSynthesis
     from .manifold.style import Style as Style
@@ -174,6 +176,7 @@ _ROOMS = {
     "models.synthesis": ("Stepping",),
     "motion.blending": ("placed",),
     "motion.foot_lock": ("Heights",),
+    "manifold.spacing": ("Passes", "passes_between"),
     "motion.motion": ("Motion",),
     "motion.rotations": ("Array",),
     "motion.skeleton": ("MODEL_SKELETON", "Skeleton"),

@@ -10,16 +10,12 @@ import bpy
 
 from ..scene import keys, lookup
 from .modal import JobOperation
+from .problems import described, store
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from ..nsm_blender import Model, Problem
     from .check_job import CheckJob
-
-
-_MODELS: "dict[str, Model]" = {"AUTO": "auto", "PFNN": "pfnn", "NSM": "nsm"}
-"""The engine's names of the controllers."""
 
 
 class NSM_OT_check_keys(JobOperation):
@@ -62,32 +58,6 @@ class NSM_OT_check_keys(JobOperation):
         kind = "the bake would be refused" if fatal else "it can be baked"
         self.report({"WARNING"}, f"{described(armature, problems)}; {kind}")
         return {"FINISHED"}
-
-
-def model_of(armature: bpy.types.Object) -> "Model":
-    """The network that the animator chose for a character's bakes."""
-    chosen: Model = _MODELS[armature.nsm.controller]
-    return chosen
-
-
-def store(armature: bpy.types.Object, problems: "list[Problem]") -> None:
-    """Show the problems in the list, the worst of each key."""
-    for key in keys.of_character(armature):
-        key.problem, key.is_fatal = "", False
-    for problem in sorted(problems, key=lambda problem: problem.fatal):
-        if 0 <= problem.key < len(keys.of_character(armature)):
-            key = keys.of_character(armature)[problem.key]
-            key.problem, key.is_fatal = problem.text, problem.fatal
-
-
-def described(armature: bpy.types.Object, problems: "list[Problem]") -> str:
-    """The worst problem as a sentence that names its key, and how many others there are."""
-    first = next((problem for problem in problems if problem.fatal), problems[0])
-    others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    listed = keys.of_character(armature)
-    if not 0 <= first.key < len(listed):
-        return f"{first.text}{others}"
-    return f"Key {first.key + 1}, {keys.label(listed[first.key])}: {first.text}{others}"
 
 
 CLASSES = (NSM_OT_check_keys,)

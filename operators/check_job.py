@@ -11,8 +11,8 @@ from ..nsm_blender import Problem, begin_check
 from ..scene import schedule
 from ..scene.gather_keys import gather
 from ..scene.lookup import find
-from .check import model_of
 from .job import Steps, paced
+from .problems import model_of
 
 
 class CheckJob(Steps):

@@ -39,7 +39,7 @@ from ..scene import (
 from ..scene.gather import Gathered, check_time
 from ..scene.lookup import find
 from ..scene.premises import Premises
-from .check import described, model_of
+from .problems import described, model_of
 
 _VALUES = 60_000
 """Values of channels that are written in one step, which takes 30 ms; of longer channels each is a step."""

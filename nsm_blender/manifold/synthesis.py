@@ -41,7 +41,9 @@ from ..paths import weights_folder
 from ..shot.shot import Shot
 from ..stepwise import Stepwise, by_frames, finished
 from .frames import to_world_positions
+from .ground import check_ground
 from .rotations_from_positions import finding_rotations
+from .spacing import SPACING, Passes, Spacing, kept_apart, passes_between
 from .synthesis_trajectory import Course, course_of
 
 REACH_FRAMES = 2 * ((FEED_FORWARD_REACH + DECODER_REACH + 1) // 2)
@@ -158,6 +160,8 @@ class Synthesis:
 
     def _run(self) -> Iterator[None]:
         before, stepping = self._previous, self.options.stepping
+        if self._ground is not None:
+            yield from check_ground(self.shot.name, self.course.track, self._ground)
         steps = yield from stepping_feet(self.networks, [self.course], [self.options])
         if before is not None and before._steps is not None and before.options.stepping == stepping:
             yield
@@ -199,7 +203,8 @@ class Synthesis:
 class Crowd:
     """Several syntheses together; `step()` does some of the characters, as in `Synthesis`.
 
-    options: for all shots alike, or for each shot.
+    options: for all shots alike, or for each shot. spacing: how the walkers are kept apart in time, those after in the
+    list from those before; None lets them meet.
     """
 
     def __init__(
@@ -208,6 +213,7 @@ class Crowd:
         options: Options | Sequence[Options] | None = None,
         networks: Networks | None = None,
         ground: Heights | None = None,
+        spacing: Spacing | None = SPACING,
     ) -> None:
         if not shots:
             raise ShotError("The crowd has no characters; choose curves to walk along.")
@@ -215,13 +221,14 @@ class Crowd:
         if len(each) != len(shots):
             raise ShotError(f"The crowd has {len(shots)} characters but {len(each)} sets of options.")
         self.networks = networks or Networks.load()
-        self._shots, self._options, self._ground = list(shots), each, ground
+        self._shots, self._options, self._ground, self._spacing = list(shots), each, ground, spacing
         for shot in shots:
             _check(shot)
         # Characters of similar lengths go together, so that few frames are wasted.
         self._order = sorted(range(len(shots)), key=lambda i: shots[i].frames / shots[i].fps)
         self._waiting = [self._order[first : first + _GROUP] for first in range(0, len(self._order), _GROUP)]
-        self._active: list[Iterator[None]] = []
+        self._courses: list[Course] = []
+        self._active: list[Iterator[None]] = [self._follow()]
         self._made: dict[int, Motion] = {}
 
     @property
@@ -238,7 +245,7 @@ class Crowd:
         """Work a little on the motions of some characters: on a group for each core."""
         # NumPy's large operations let other threads run; the ground's function may not be safe to call from several.
         cores = (os.cpu_count() or 1) if self._ground is None else 1
-        while self._waiting and len(self._active) < cores:
+        while self._courses and self._waiting and len(self._active) < cores:
             self._active.append(self._group(self._waiting.pop(0)))
         if len(self._active) > 1:
             with ThreadPoolExecutor(cores) as pool:
@@ -247,13 +254,26 @@ class Crowd:
             going = [_go_on(one) for one in self._active]
         self._active = [one for one, on in zip(self._active, going, strict=True) if on]
 
+    def _follow(self) -> Iterator[None]:
+        """Find the courses of all, in pieces."""
+        courses = []
+        for shot, option in zip(self._shots, self._options, strict=True):
+            courses.append(_course(shot, option))
+            yield
+        self._courses = courses if self._spacing is None else (yield from kept_apart(courses, self._spacing))
+
+    def passes(self) -> Passes:
+        """How near the walkers' hips come to each other."""
+        slowest = min(motion.fps for motion in self.motions())
+        return passes_between([motion.positions[:: round(motion.fps / slowest), 0, :2] for motion in self.motions()])
+
     def _group(self, chosen: Sequence[int]) -> Iterator[None]:
         """Make the motions of some of the shots, in pieces."""
         shots, options = [self._shots[i] for i in chosen], [self._options[i] for i in chosen]
-        courses = []
-        for shot, option in zip(shots, options, strict=True):
-            courses.append(_course(shot, option))
-            yield
+        courses = [self._courses[i] for i in chosen]
+        if self._ground is not None:
+            for shot, course in zip(shots, courses, strict=True):
+                yield from check_ground(shot.name, course.track, self._ground)
         steps = yield from stepping_feet(self.networks, courses, options)
         frames = yield from synthesizing(self.networks, steps.inputs())
         motions = yield from _motions(self.networks, shots, courses, options, steps, frames, self._ground)
