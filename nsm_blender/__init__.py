@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .api.baking import bake as bake
     from .api.baking import begin_bake as begin_bake
+    from .api.baking import begin_check as begin_check
     from .api.baking import find_problems as find_problems
     from .api.baking import foresee as foresee
     from .api.baking import supported_actions as supported_actions
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from .api.manifold import edit as edit
     from .api.manifold import style_of as style_of
     from .api.manifold import synthesize as synthesize
+    from .api.scene import begin_guess as begin_guess
+    from .api.scene import begin_proposal as begin_proposal
     from .api.scene import box_mesh as box_mesh
     from .api.scene import check_handles as check_handles
     from .api.scene import collider_of as collider_of
@@ -71,6 +74,8 @@ if TYPE_CHECKING:
     from .manifold.constraints import PinJoint as PinJoint
     from .manifold.constraints import PoseKey as PoseKey
     from .manifold.edit import Edit as Edit
+    from .manifold.spacing import Passes as Passes
+    from .manifold.spacing import passes_between as passes_between
     from .manifold.strike import StrikeShot as StrikeShot
     from .manifold.strike import StrikeSynthesis as StrikeSynthesis
     from .manifold.style import Style as Style
@@ -101,13 +106,15 @@ if TYPE_CHECKING:
     from .shot.shot import Shot as Shot
     from .shot.shot import VelocityFollow as VelocityFollow
     from .shot.shot import per_frame as per_frame
+    from .stepwise import Stepwise as Stepwise
+    from .stepwise import finished as finished
     from .tasks.arrival_times import Foreseen as Foreseen
     from .tasks.validation import Problem as Problem
 
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "api.baking": ("bake", "begin_bake", "find_problems", "foresee", "supported_actions"),
+    "api.baking": ("bake", "begin_bake", "begin_check", "find_problems", "foresee", "supported_actions"),
     "api.evaluation": ("System", "evaluate"),
     "api.manifold": (
         "SynthesisOptions",
@@ -124,6 +131,8 @@ _ROOMS = {
     ),
     "api.scene": (
         "propose_mapping",
+        "begin_guess",
+        "begin_proposal",
         "box_mesh",
         "check_handles",
         "collider_of",
@@ -167,6 +176,7 @@ _ROOMS = {
     "models.synthesis": ("Stepping",),
     "motion.blending": ("placed",),
     "motion.foot_lock": ("Heights",),
+    "manifold.spacing": ("Passes", "passes_between"),
     "motion.motion": ("Motion",),
     "motion.rotations": ("Array",),
     "motion.skeleton": ("MODEL_SKELETON", "Skeleton"),
@@ -175,6 +185,7 @@ _ROOMS = {
     "rigging.retarget": ("Retargeter", "RigMotion"),
     "shot.goals": ("ACTIONS", "ActionKey", "Goal", "LOCOMOTION", "RouteOptions"),
     "shot.shot": ("PathFollow", "Shot", "VelocityFollow", "per_frame"),
+    "stepwise": ("Stepwise", "finished"),
     "tasks.arrival_times": ("Foreseen",),
     "tasks.validation": ("Problem",),
 }

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import BoolProperty
 
-from ..scene import lookup
+from ..nsm_blender import UserError
+from ..scene import lookup, output
 from .base import Operation, user_folder
 from .modal import JobOperation
 
@@ -43,7 +44,10 @@ class NSM_OT_bake(JobOperation):
         from .earlier import Earlier
 
         Earlier.keep(job.character, job.bake)
-        job.report.save(user_folder("reports") / "report.json")
+        try:
+            output.write_whole(user_folder("reports") / "report.json", job.report.to_json() + "\n")
+        except UserError as error:
+            self.report({"WARNING"}, f"The bake's report was not kept as a file: {error}")
         for note in job.report.notes:
             self.report({"INFO" if note in job.infos else "WARNING"}, note)
         report = job.report

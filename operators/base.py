@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..nsm_blender import UserError
+from ..scene.output import write_whole
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -45,9 +46,14 @@ class Operation(bpy.types.Operator):
             raise error
         text = bug_report(error)
         print(text, file=sys.stderr)
-        path = user_folder("reports") / "bug_report.txt"
-        path.write_text(text, encoding="utf-8")
-        self.report({"ERROR"}, f"Unexpected error: {error}. Please send us the bug report {path}")
+        try:
+            path = user_folder("reports") / "bug_report.txt"
+            write_whole(path, text)
+        except (UserError, OSError, ValueError):  # Blender's own folders may be missing or full
+            place = "that the system console shows"
+        else:
+            place = str(path)
+        self.report({"ERROR"}, f"Unexpected error: {error}. Please send us the bug report {place}")
         return {"CANCELLED"}
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import bpy
 
-from ..nsm_blender import Collider, ColliderError, Cuboids, TriangleMesh
+from ..nsm_blender import Collider, ColliderError, Cuboids, Stepwise, TriangleMesh
 from ..scene import colliders, handles, meshes
 from ..scene.lookup import find
 from . import proposing
-from .job import Steps
+from .job import Steps, paced
 
 AUTO = "AUTO"
 """The role that is guessed from the shape."""
@@ -54,7 +54,8 @@ class WrapJob(Steps):
         shapes = []
         for number, (owner, others) in enumerate(self._groups.items()):
             try:
-                shapes.append(_shape(_object(owner), [_object(other) for other in others], self._order.size))
+                work = _shape(_object(owner), [_object(other) for other in others], self._order.size)
+                shapes.append((yield from paced(work, _WRAPPED * number / len(self._groups))))
             except ColliderError as error:
                 if len(self._groups) == 1:
                     raise
@@ -65,16 +66,17 @@ class WrapJob(Steps):
         also = [_collider(shape) for shape in shapes]
         uses = []
         for number, shape in enumerate(shapes):
-            uses.append(self._use(shape, also))
+            share = _WRAPPED + (1 - _WRAPPED) * number / len(shapes)
+            uses.append((yield from paced(self._use(shape, also), share)))
             yield _WRAPPED + (1 - _WRAPPED) * (number + 1) / len(shapes)
         for shape, use in zip(shapes, uses, strict=True):
             self._write(shape, use)
 
-    def _use(self, shape: Shape, also: list[Collider]) -> proposing.Use:
-        obj, role = _object(shape.obj), self._order.role
+    def _use(self, shape: Shape, also: list[Collider]) -> Stepwise[proposing.Use]:
+        role = self._order.role
         if role == AUTO:
-            role = proposing.guess(bpy.context, obj, shape.mesh)
-        return proposing.propose(bpy.context, obj, role, shape.mesh, also)
+            role = yield from proposing.guess(bpy.context, _object(shape.obj), shape.mesh)
+        return (yield from proposing.propose(bpy.context, _object(shape.obj), role, shape.mesh, also))
 
     def _write(self, shape: Shape, use: proposing.Use) -> None:
         obj = _object(shape.obj)
@@ -106,7 +108,7 @@ class RefreshJob(Steps):
         for number, uid in enumerate(self._objects):
             obj = _object(uid)
             try:
-                shape = self._shape(obj)
+                shape = yield from paced(self._shape(obj), number / (len(self._objects) + 1))
             except ColliderError as error:
                 self.notes.append(str(error))
             else:
@@ -136,26 +138,31 @@ class RefreshJob(Steps):
             self.notes.append(str(error))
             return None
 
-    def _shape(self, obj: bpy.types.Object) -> Shape | None:
+    def _shape(self, obj: bpy.types.Object) -> Stepwise[Shape | None]:
         """The shape of a collider, or None when it is as it was."""
         settings = colliders.of(obj)
         surface = meshes.read(bpy.context.evaluated_depsgraph_get(), obj, colliders.members(obj))
         if not self._force and meshes.same(settings.fingerprint, colliders.signature(surface, settings.size)):
             return None
         colliders.check_writable(obj)
-        return _wrapped(obj, surface, settings.size)
+        return (yield from _wrapped(obj, surface, settings.size))
 
 
-def _shape(obj: bpy.types.Object, others: list[bpy.types.Object], size: float) -> Shape:
+def _shape(obj: bpy.types.Object, others: list[bpy.types.Object], size: float) -> Stepwise[Shape]:
     """Read and wrap an object with those that belong to it. Raises ColliderError."""
     colliders.check_writable(obj)
-    return _wrapped(obj, meshes.read(bpy.context.evaluated_depsgraph_get(), obj, others), size)
+    surface = meshes.read(bpy.context.evaluated_depsgraph_get(), obj, others)
+    return (yield from _wrapped(obj, surface, size))
 
 
-def _wrapped(obj: bpy.types.Object, surface: meshes.Surface, size: float) -> Shape:
+def _wrapped(obj: bpy.types.Object, surface: meshes.Surface, size: float) -> Stepwise[Shape]:
+    """The shape of an object, which is not touched after the first piece of work."""
+    uid, name = obj.session_uid, obj.name
+    yield
     mesh = surface.mesh()
-    cuboids = colliders.cuboids_of(mesh, size, obj.name)
-    return Shape(obj.session_uid, mesh, cuboids, colliders.signature(surface, size))
+    yield
+    cuboids = yield from colliders.finding_cuboids(mesh, size, name)
+    return Shape(uid, mesh, cuboids, colliders.signature(surface, size))
 
 
 def _collider(shape: Shape) -> Collider:

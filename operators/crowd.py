@@ -47,7 +47,13 @@ class NSM_OT_synthesize_crowd(JobOperation):
     def finish(self, _context: bpy.types.Context, job: CrowdJob) -> set[OperatorReturnItems]:
         """Report."""
         worst = max(report.rig_error_mm_max for report in job.reports)
-        self.report({"INFO"}, f"Synthesized {len(job.reports)} characters; rig error {worst:.2f} mm")
+        closest = f", closest pass {job.passes.closest:.2f} m" if len(job.reports) > 1 else ""
+        self.report({"INFO"}, f"Synthesized {len(job.reports)} characters; rig error {worst:.2f} mm{closest}")
+        if job.passes.under:
+            self.report(
+                {"WARNING"},
+                f"{job.passes.under} times two characters are nearer than 40 cm; let their curves begin farther apart",
+            )
         return {"FINISHED"}
 
 

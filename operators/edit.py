@@ -33,9 +33,9 @@ class NSM_OT_edit_motion(JobOperation):
 
     def start(self, context: bpy.types.Context) -> "EditJob":
         """Read the motion and its constraints."""
-        from .manifold_job import edit_job
+        from .manifold_job import EditJob
 
-        return edit_job(context, lookup.character(context))
+        return EditJob(context, lookup.character(context))
 
     def finish(self, _context: bpy.types.Context, job: "EditJob") -> "set[OperatorReturnItems]":
         """Report, and tell what does not hold."""

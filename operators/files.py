@@ -13,7 +13,7 @@ import bpy
 from bpy.props import BoolProperty, StringProperty
 
 from ..nsm_blender import ShotError
-from ..scene import lookup
+from ..scene import lookup, output
 from ..scene.properties import of_object
 from .base import Operation
 
@@ -55,17 +55,14 @@ class _SaveFile(Operation):
         armature = lookup.character(context)
         assert armature is not None
         path = Path(bpy.path.abspath(self.filepath))
-        try:
-            self.write(context, armature, path)
-        except OSError as error:
-            raise ShotError(f"{path}: cannot be written ({error.strerror}); choose another place.") from error
+        output.check_writable(path)
+        self.write(context, armature, path)
         self.report({"INFO"}, f"Wrote {path.name}")
         return {"FINISHED"}
 
     def write(self, context: bpy.types.Context, armature: bpy.types.Object, path: Path) -> None:
         """Write the file; what is wrong with its content is found before."""
-        text = self.text(context, armature)
-        path.write_text(text + "\n", encoding="utf-8")
+        output.write_whole(path, self.text(context, armature) + "\n")
 
     def text(self, context: bpy.types.Context, armature: bpy.types.Object) -> str:
         """The file's content."""

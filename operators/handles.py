@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import EnumProperty, FloatProperty
 
-from ..nsm_blender import KINDS, ColliderError, Handles
+from ..nsm_blender import KINDS, ColliderError, Handles, finished
 from ..scene import colliders, handles, meshes
 from .base import Operation
 from .collider import chosen
@@ -71,7 +71,7 @@ class NSM_OT_set_role(_OnHandles):
         """Role and handles."""
         from . import proposing
 
-        return proposing.propose(context, obj, self.role, proposing.mesh_of(context, obj))
+        return finished(proposing.propose(context, obj, self.role, proposing.mesh_of(context, obj)))
 
 
 class NSM_OT_propose_handles(_OnHandles):
@@ -88,7 +88,7 @@ class NSM_OT_propose_handles(_OnHandles):
         role = colliders.of(obj).role
         if role not in KINDS:
             raise ColliderError(f"'{obj.name}' is {_a(role)}, which has no handles; give it another role.")
-        return proposing.propose(context, obj, role, proposing.mesh_of(context, obj))
+        return finished(proposing.propose(context, obj, role, proposing.mesh_of(context, obj)))
 
 
 class NSM_OT_show_handles(_OnHandles):

@@ -5,11 +5,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator, Sequence
+from typing import TypeVar
 
 import bpy
 import numpy as np
 
-from ..nsm_blender import Array, Bake, Motion, SceneBake, ShotError, UserError, Work, begin_bake, find_problems
+from ..nsm_blender import (
+    Array,
+    Bake,
+    Motion,
+    Problem,
+    SceneBake,
+    ShotError,
+    Stepwise,
+    UserError,
+    Work,
+    begin_bake,
+    begin_check,
+)
 from ..scene import (
     actions,
     armatures,
@@ -27,12 +40,25 @@ from ..scene import (
 from ..scene.gather import Gathered, check_time
 from ..scene.lookup import find
 from ..scene.premises import Premises
-from .check import described, model_of
+from .problems import described, model_of
 
-_CHANNELS = 8
-"""Channels that are written in one step."""
+_VALUES = 60_000
+"""Values of channels that are written in one step, which takes 30 ms; of longer channels each is a step."""
 _ROLLOUT, _WRITTEN = 0.85, 0.9
 """Progress when the rollout and the writing are done; the rest is measuring."""
+
+T = TypeVar("T")
+
+
+def paced(work: Stepwise[T], share: float) -> Generator[float, None, T]:
+    """Do the engine's work in its pieces. Yields the share of the whole that is done, returns what the work makes."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            made: T = end.value
+            return made
+        yield share
 
 
 class StoppedError(UserError):
@@ -127,9 +153,9 @@ class Steps:
 
 
 class MotionJob(Steps):
-    """Work in progress whose motion becomes an action. name: of the new action. used: what it is about besides the
-    character, each with what it is. character: the armature's number. infos: those of the report's notes that are no
-    warnings. Raises UserError on construction.
+    """Work in progress whose motion becomes an action. work: None where `stages` begins it. name: of the new action.
+    used: what it is about besides the character, each with what it is. character: the armature's number. infos: those
+    of the report's notes that are no warnings. Raises UserError on construction.
     """
 
     doing = "bake"
@@ -138,7 +164,7 @@ class MotionJob(Steps):
         self,
         gathered: Gathered,
         armature: bpy.types.Object,
-        work: Work,
+        work: Work | None,
         name: str,
         used: Sequence[tuple[str, bpy.types.Object | None]] = (),
     ) -> None:
@@ -157,13 +183,15 @@ class MotionJob(Steps):
 
     def stages(self) -> Generator[float]:
         """Make the motion, write it, measure it, and let it come in place of the last one."""
-        while not self.work.done:
+        work = self.work
+        assert work is not None
+        while not work.done:
             start = time.perf_counter()
-            self.work.step()
+            work.step()
             self.report.seconds_rollout += time.perf_counter() - start
-            yield _ROLLOUT * self.work.progress
+            yield _ROLLOUT * work.progress
         start = time.perf_counter()
-        motion = self.work.motion()
+        motion = work.motion()
         self.report.seconds_rollout += time.perf_counter() - start
         check_time(bpy.context.scene, self.gathered.frames)
         # Blender's context and objects are looked up anew after each pause: the user may have changed the scene.
@@ -194,15 +222,17 @@ class MotionJob(Steps):
         frames, rig = self.gathered.frames, self.gathered.rig
         start = time.perf_counter()
         world = armatures.world_matrices(bpy.context, self._armature(), frames)
+        yield 0.0
         channels = armatures.channels(rig, motion, world, curves.meters_per_unit(bpy.context.scene))
         self.report.seconds_retarget = time.perf_counter() - start
         yield 0.0
-        for first in range(0, len(channels), _CHANNELS):
+        together = max(_VALUES // (4 * len(frames)), 1)
+        for first in range(0, len(channels), together):
             start = time.perf_counter()
-            written = channels[first : first + _CHANNELS]
+            written = channels[first : first + together]
             self._count(frames, written, actions.write(self._armature(), self.action(), frames, written))
             self.report.seconds_write += time.perf_counter() - start
-            yield min(1.0, (first + _CHANNELS) / len(channels))
+            yield min(1.0, (first + together) / len(channels))
         actions.mark(self.action(), self._gait_changes() or self._moments(motion))
         for thing in self.gathered.things:
             start = time.perf_counter()
@@ -288,18 +318,28 @@ class BakeJob(MotionJob):
     ) -> None:
         gathered = gather_keys.gather_shot(context, armature)
         assert armature is not None
+        self._model, self._previous = model_of(armature), previous
+        self.bake: Bake | SceneBake | None = None
+        super().__init__(gathered, armature, None, f"{gathered.rig.name} Bake", gather_keys.used(armature))
+
+    def stages(self) -> Generator[float]:
+        """See whether it can work, then what every job does."""
+        gathered, problems = self.gathered, None
         if gathered.shot.keys:
-            _refuse_what_cannot_work(armature, gathered)
-        self.bake = begin_bake(gathered.shot, model_of(armature), again=previous)
-        used = gather_keys.used(armature)
-        super().__init__(gathered, armature, self.bake, f"{gathered.rig.name} Bake", used)
-        if isinstance(self.bake, SceneBake) and self.bake.first_frame:
-            frame = int(gathered.frames[0]) + self.bake.first_frame
+            problems = yield from paced(begin_check(gathered.shot, self._model), 0.0)
+            _refuse_what_cannot_work(self._armature(), problems, self.report)
+            yield 0.0
+        bake = begin_bake(gathered.shot, self._model, again=self._previous, problems=problems)
+        self.work = self.bake = bake
+        if isinstance(bake, SceneBake) and bake.first_frame:
+            frame = int(gathered.frames[0]) + bake.first_frame
             self.tell(f"Baked anew from frame {frame} on; what comes before is that of the last bake.")
+        yield 0.0
+        yield from super().stages()
 
     def ghost(self) -> list[Array]:
         """The character, and what it has moved, where the rollout has come to."""
-        now = None if self.bake.done else self.bake.now()
+        now = None if self.bake is None or self.bake.done else self.bake.now()
         if now is None:
             return []
         cuboids = {collider.name: collider.cuboids for collider in self.gathered.shot.colliders}
@@ -308,12 +348,11 @@ class BakeJob(MotionJob):
         return [line * size for line in lines]
 
 
-def _refuse_what_cannot_work(armature: bpy.types.Object, gathered: Gathered) -> None:
-    """Raise ShotError with what the check finds; what may work nevertheless becomes a note."""
-    problems = find_problems(gathered.shot, model_of(armature))
+def _refuse_what_cannot_work(armature: bpy.types.Object, problems: list[Problem], report: measure.Report) -> None:
+    """Raise ShotError with what the check found; what may work nevertheless becomes a note of the report."""
     if any(problem.fatal for problem in problems):
         raise ShotError(described(armature, problems))
-    gathered.notes.extend(described(armature, [problem]) for problem in problems)
+    report.notes.extend(described(armature, [problem]) for problem in problems)
 
 
 def _enlarged(scale: float) -> Array:

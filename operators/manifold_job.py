@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
 
 import bpy
 import numpy as np
 
-from ..nsm_blender import Constraint, Edit, EditError, Motion, begin_edit, retimed
+from ..nsm_blender import Array, Edit, EditError, Motion, begin_edit, retimed
 from ..scene import constraints, contact_markers, recording
-from ..scene.gather import Gathered
 from ..scene.manifold import of_character
 from ..scene.properties import of_action
 from . import styles
-from .job import MotionJob
+from .job import MotionJob, paced
+
+_READING = 0.01
+"""Progress that is shown while the motion is read."""
 
 _FIGURES = (
     ("foot_slide_cm_per_s", "Foot slide", "cm/s"),
@@ -35,13 +38,38 @@ hold again."""
 
 
 class EditJob(MotionJob):
-    """An edit in progress; its figures are kept on the character."""
+    """An edit of the character's motion by its constraints in progress; its figures are kept on the character. Raises
+    UserError on construction.
+    """
 
     doing = "edit"
 
-    def __init__(self, gathered: Gathered, armature: bpy.types.Object, edit: Edit, name: str) -> None:
-        super().__init__(gathered, armature, edit, name)
-        self._edit = edit
+    def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
+        gathered = recording.begin(context, armature)
+        assert armature is not None
+        self._constraints = constraints.gather(context, of_character(armature).edit, gathered.rig, gathered.frames)
+        self._edit: Edit | None = None
+        super().__init__(gathered, armature, None, self.name(context, armature))
+
+    def name(self, _context: bpy.types.Context, armature: bpy.types.Object) -> str:
+        """Of the new action. Raises EditError when nothing is to be done."""
+        if not self._constraints:
+            raise EditError(f"'{armature.name}' has no constraint that is enabled; add one to the list.")
+        return f"{armature.name} Edit"
+
+    def stages(self) -> Generator[float]:
+        """Read the motion, then what every job does."""
+        work = recording.reading(bpy.context, self._armature(), self.gathered.rig, self.gathered.frames)
+        motion = yield from paced(work, _READING)
+        motion = _with_contacts(bpy.context, self._armature(), motion, self.gathered.frames)
+        yield _READING
+        self.work = self._edit = self.begin(motion)
+        yield _READING
+        yield from super().stages()
+
+    def begin(self, motion: Motion) -> Edit:
+        """The engine's work on the motion. Raises EditError."""
+        return begin_edit(motion, self._constraints, strength=of_character(self._armature()).edit.strength)
 
     def keep(self, armature: bpy.types.Object) -> None:
         """Store what was measured, before and after the edit too."""
@@ -59,6 +87,7 @@ class EditJob(MotionJob):
 
     def figures(self) -> list[tuple[str, str, float, float]]:
         """Label, unit, before and after of what the edit was about."""
+        assert self._edit is not None
         found = self._edit.report
         out = [
             (label, unit, found.get(f"before.{key}", 0.0), found[f"after.{key}"])
@@ -75,55 +104,36 @@ class EditJob(MotionJob):
         )
 
 
-def edit_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> EditJob:
-    """An edit of the character's motion by its constraints. Raises UserError."""
-    recorded = recording.record(context, armature)
-    assert armature is not None
-    wanted = _asked_for(context, armature, recorded.gathered)
-    if not wanted:
-        raise EditError(f"'{armature.name}' has no constraint that is enabled; add one to the list.")
-    motion = _with_contacts(context, armature, recorded)
-    edit = begin_edit(motion, wanted, strength=of_character(armature).edit.strength)
-    return EditJob(recorded.gathered, armature, edit, f"{armature.name} Edit")
+class StyleJob(EditJob):
+    """The character's motion in another style, under its constraints too. Raises UserError on construction."""
+
+    def name(self, context: bpy.types.Context, armature: bpy.types.Object) -> str:
+        """Of the new action."""
+        self._style = styles.wanted(context, of_character(armature).style)
+        return f"{armature.name} {self._style.name}"
+
+    def begin(self, motion: Motion) -> Edit:
+        """Bring the motion to the style's tempo."""
+        settings = of_character(self._armature()).style
+        paced_motion = retimed(motion, self._style.tempo, settings.timing)
+        if len(paced_motion) != len(motion):
+            self._lasts(len(paced_motion))
+        return begin_edit(paced_motion, self._constraints, self._style, settings=styles.search(settings), given=motion)
+
+    def _lasts(self, count: int) -> None:
+        """Write `count` frames, with the constraints at these; a note says that it was longer or shorter before."""
+        before, first = len(self.gathered.frames), int(self.gathered.frames[0])
+        note = f"At the style's tempo the way takes {count} frames, not {before}: to frame {first + count - 1}"
+        shot = replace(self.gathered.shot, frames=count)
+        self.gathered = replace(self.gathered, shot=shot, frames=np.arange(first, first + count))
+        self.report.frames = count
+        self.report.notes.append(note)
+        edit = of_character(self._armature()).edit
+        self._constraints = constraints.gather(bpy.context, edit, self.gathered.rig, self.gathered.frames)
 
 
-def style_job(context: bpy.types.Context, armature: bpy.types.Object | None) -> EditJob:
-    """The character's motion in another style, under its constraints too. Raises UserError."""
-    recorded = recording.record(context, armature)
-    assert armature is not None
-    settings = of_character(armature).style
-    style = styles.wanted(context, settings)
-    given = _with_contacts(context, armature, recorded)
-    motion = retimed(given, style.tempo, settings.timing)
-    gathered = _lasting(recorded.gathered, len(motion))
-    wanted = _asked_for(context, armature, gathered)
-    edit = begin_edit(motion, wanted, style, settings=styles.search(settings), given=given)
-    return EditJob(gathered, armature, edit, f"{armature.name} {style.name}")
-
-
-def _lasting(gathered: Gathered, count: int) -> Gathered:
-    """What is written, `count` frames long; a note says so where it was longer or shorter before."""
-    before, first = len(gathered.frames), int(gathered.frames[0])
-    if count == before:
-        return gathered
-    note = f"At the style's tempo the way takes {count} frames, not {before}: to frame {first + count - 1}"
-    return replace(
-        gathered,
-        shot=replace(gathered.shot, frames=count),
-        frames=np.arange(first, first + count),
-        notes=[*gathered.notes, note],
-    )
-
-
-def _with_contacts(context: bpy.types.Context, armature: bpy.types.Object, recorded: recording.Recording) -> Motion:
+def _with_contacts(context: bpy.types.Context, armature: bpy.types.Object, motion: Motion, frames: Array) -> Motion:
     """The motion with the contacts of the markers, else of the list."""
-    frames = recorded.gathered.frames
     if contact_markers.shown(context.scene, armature):
-        found = contact_markers.read(context.scene, armature)
-        return contact_markers.with_contacts(recorded.motion, found, frames)
-    return constraints.with_contacts(recorded.motion, of_character(armature).edit, frames)
-
-
-def _asked_for(context: bpy.types.Context, armature: bpy.types.Object, gathered: Gathered) -> list[Constraint]:
-    """The constraints of the list, at the frames that are written."""
-    return constraints.gather(context, of_character(armature).edit, gathered.rig, gathered.frames)
+        return contact_markers.with_contacts(motion, contact_markers.read(context.scene, armature), frames)
+    return constraints.with_contacts(motion, of_character(armature).edit, frames)

@@ -16,7 +16,7 @@ import numpy as np
 from ..nsm_blender import FileFormatError, Motion, RigError, Shot, import_motion, placed
 from ..scene import actions, armatures, motion_files
 from ..scene.gather import Gathered
-from .job import MotionJob
+from .job import MotionJob, paced
 
 _LONGEST = 100_000
 """Frames of a file that are still taken."""
@@ -57,7 +57,7 @@ class MotionFileJob(MotionJob):
         if not 2 <= len(motion) <= _LONGEST:
             raise FileFormatError(f"{self._path}: {len(motion)} frames; a motion of 2 to {_LONGEST} frames is needed.")
         notes = motion.meta.get("notes", [])
-        motion = motion.resampled(gathered.shot.fps)
+        motion = yield from paced(motion.resampling(gathered.shot.fps), _READING)
         first = self._first
         if self._here:
             motion = placed(motion, armatures.standing(bpy.context, self._armature(), gathered.rig, first))

@@ -9,7 +9,17 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from ..nsm_blender import KINDS, Array, Collider, Handles, TriangleMesh, check_handles, guess_role, propose_handles
+from ..nsm_blender import (
+    KINDS,
+    Array,
+    Collider,
+    Handles,
+    Stepwise,
+    TriangleMesh,
+    begin_guess,
+    begin_proposal,
+    check_handles,
+)
 from ..scene import colliders, curves, handles, meshes
 
 
@@ -30,19 +40,19 @@ def mesh_of(context: bpy.types.Context, obj: bpy.types.Object) -> TriangleMesh:
     return meshes.read(context.evaluated_depsgraph_get(), obj, colliders.members(obj)).mesh()
 
 
-def guess(context: bpy.types.Context, obj: bpy.types.Object, mesh: TriangleMesh) -> str:
-    """The role that a shape suggests. mesh: in the collider's frame."""
-    return guess_role(mesh, pose_of(context, obj))
+def guess(context: bpy.types.Context, obj: bpy.types.Object, mesh: TriangleMesh) -> Stepwise[str]:
+    """The role that a shape suggests, in pieces of work. mesh: in the collider's frame."""
+    return begin_guess(mesh, pose_of(context, obj))
 
 
 def propose(
     context: bpy.types.Context, obj: bpy.types.Object, role: str, mesh: TriangleMesh, also: Sequence[Collider] = ()
-) -> Use:
-    """How a thing of this role is used. mesh: in the collider's frame. also: colliders around it that are not in
-    the scene yet. Nothing is written."""
+) -> Stepwise[Use]:
+    """How a thing of this role is used, in pieces of work. mesh: in the collider's frame. also: colliders around it
+    that are not in the scene yet. Nothing is written."""
     if role not in KINDS:
         return Use(role)
-    found = propose_handles(role, mesh, _around(context, obj, also), pose=pose_of(context, obj))
+    found = yield from begin_proposal(role, mesh, _around(context, obj, also), pose=pose_of(context, obj))
     return Use(role, found.handles, list(found.warnings), found.also)
 
 

@@ -37,9 +37,9 @@ class NSM_OT_apply_style(JobOperation):
 
     def start(self, context: bpy.types.Context) -> "EditJob":
         """Read the motion and the style."""
-        from .manifold_job import style_job
+        from .manifold_job import StyleJob
 
-        return style_job(context, lookup.character(context))
+        return StyleJob(context, lookup.character(context))
 
     def finish(self, _context: bpy.types.Context, job: "EditJob") -> "set[OperatorReturnItems]":
         """Report, and tell what does not hold."""

@@ -9,7 +9,7 @@ from dataclasses import fields
 import bpy
 import numpy as np
 
-from ..nsm_blender import Motion, Stepping, Synthesis, SynthesisOptions, begin_synthesis
+from ..nsm_blender import Motion, Passes, Stepping, Synthesis, SynthesisOptions, begin_synthesis, passes_between
 from ..scene import actions, crowd, curves, layers, lookup, measure, terrain
 from ..scene.gather import Gathered, gather
 from ..scene.lookup import find
@@ -148,6 +148,7 @@ class CrowdJob(Steps):
         self._objects: list[int] = []
         self._jobs: list[_Written] = []
         self.reports: list[measure.Report] = []
+        self.passes = Passes(float("inf"), 0)
         super().__init__()
         self.premises.hold(("curve", _object(way)) for way, _ in self._cast)
         self.premises.hold([("character", find(bpy.data.objects, self._model))])
@@ -160,12 +161,18 @@ class CrowdJob(Steps):
             self.premises.hold([("character", _object(armatures[-1]))])
             yield _MADE * i / len(self._cast)
         bpy.context.view_layer.update()
-        gathered = [gather(bpy.context, _object(uid)) for uid in armatures]
+        gathered = []
+        for uid in armatures:
+            gathered.append(gather(bpy.context, _object(uid)))
+            yield _MADE
         for uid, what in zip(armatures, gathered, strict=True):
             self.premises.hold_character(_object(uid), what.rig.named)
         motions: list[Motion] = [None] * len(gathered)
         for share in self._synthesize(gathered, armatures, motions):
             yield _MADE + (_SYNTHESIZED - _MADE) * share
+        hips = [motion.positions[:, 0, :2] * what.rig.scale for motion, what in zip(motions, gathered, strict=True)]
+        self.passes = passes_between(hips)
+        yield _SYNTHESIZED
         for share in self._write(gathered, armatures, motions):
             yield _SYNTHESIZED + (_WRITTEN - _SYNTHESIZED) * share
         self.reports = [job.report for job in self._jobs]

@@ -15,7 +15,8 @@ from typing import Any
 
 import bpy
 
-from ..nsm_blender.errors import UserError
+from ..nsm_blender.errors import FileFormatError, UserError
+from ..nsm_blender.files import parse_json
 from .lookup import MARK
 
 PREVIOUS = "nsm_previous_action"
@@ -63,9 +64,8 @@ class Note:
 def read(action: bpy.types.Action) -> Note:
     """The note of a baked action. Raises ActionError when it is not such as a bake writes."""
     try:
-        data = json.loads(action[MARK])
-        note = Note(**data)
-    except (KeyError, TypeError, ValueError, RecursionError):
+        note = Note(**parse_json(str(action[MARK]), dict, "the note of a bake", action.name))
+    except (KeyError, TypeError, FileFormatError):
         raise ActionError(_damaged(action)) from None
     told = all(isinstance(text, str) for text in (note.slot, note.last_slot)) and isinstance(note.had_animation, bool)
     if not (told and _is_blending(note.blending) and _is_pose(note.pose)):

@@ -30,6 +30,7 @@ from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry.colliders import Collider, Cuboids
 from ..nsm_blender.geometry.mesh import TriangleMesh
 from ..nsm_blender.motion.rotations import Array, make_continuous
+from ..nsm_blender.stepwise import Stepwise, finished
 from . import curves, handles, hierarchy, meshes
 
 VOXEL = 0.04
@@ -211,15 +212,16 @@ def members(obj: bpy.types.Object, below: hierarchy.Below | None = None) -> list
     return [part for part in dict.fromkeys(found) if part != obj]
 
 
-def cuboids_of(mesh: TriangleMesh, size: float, name: str) -> Cuboids:
-    """The cuboids of a mesh in meters. size: meters of a voxel. name: of the object, for the sentence.
+def finding_cuboids(mesh: TriangleMesh, size: float, name: str) -> Stepwise[Cuboids]:
+    """The cuboids of a mesh in meters, in pieces of work. size: meters of a voxel. name: of the object, for the
+    sentence.
 
     Raises ColliderError when the mesh cannot be wrapped.
     """
     from ..nsm_blender.geometry import cuboids
 
     try:
-        return cuboids.cuboids_of(mesh, size)
+        return (yield from cuboids.finding_cuboids(mesh, size))
     except ColliderError as error:
         raise ColliderError(f"'{name}': {error}") from error
 
@@ -310,7 +312,7 @@ def gather(context: bpy.types.Context, frames: Array, without: Collection[bpy.ty
     objects = [obj for obj in there if obj.evaluated_get(graph).is_evaluated]
     shapes = {obj: stored(obj) for obj in objects}
     for obj, surface in changed(graph, objects).items():
-        shapes[obj] = cuboids_of(surface.mesh(), of(obj).size, obj.name)
+        shapes[obj] = finished(finding_cuboids(surface.mesh(), of(obj).size, obj.name))
     below = hierarchy.children()
     held = {obj: handles.read(graph, obj, below) for obj in objects}
     where = poses(context, objects, frames)

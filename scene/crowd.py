@@ -13,6 +13,10 @@ from .properties import of_object
 
 _APART = 2.399963
 """Radians between the first steps of one copy and the next: the golden angle, after which none are alike."""
+_VARIED = {"frequency": (0.04, 0.6180339), "duration": (0.03, 0.7548777), "sway": (0.25, 0.5698403)}
+"""Settings of a copy's steps: the largest share by which they differ from the original's, less than people's gaits
+differ; and the step from one copy to the next, numbers whose multiples never repeat (of the golden ratio in one and
+two dimensions)."""
 
 
 def cast(context: bpy.types.Context) -> list[tuple[bpy.types.Object, bpy.types.Object | None]]:
@@ -63,5 +67,10 @@ def copy(
     settings.path = way
     settings.property_unset("report")
     synthesis = settings.manifold.synthesis
-    synthesis.phase = (synthesis.phase + (number + 1) * _APART) % (2 * math.pi)
+    turn = (number + 1) * _APART
+    synthesis.phase = (synthesis.phase + turn) % (2 * math.pi)
+    # Spread evenly over -1 to 1, however many there are, and each by itself.
+    for name, (spread, pace) in _VARIED.items():
+        share = 2 * ((number + 1) * pace % 1) - 1
+        setattr(synthesis, name, getattr(synthesis, name) * (1 + spread * share))
     return list(copies.values())

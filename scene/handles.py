@@ -10,17 +10,20 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..nsm_blender.errors import ColliderError
+from ..nsm_blender.errors import ColliderError, FileFormatError
+from ..nsm_blender.files import parse_json
 from ..nsm_blender.geometry import roles
 from ..nsm_blender.motion.rotations import Array
 from . import curves, meshes
 from .hierarchy import Below
+
+Json = TypeVar("Json", list[Any], dict[str, Any])
 
 TAG = "nsm_handle"
 """Custom property of a handle's empty: the name of its `_Empty`."""
@@ -83,11 +86,9 @@ def others(obj: bpy.types.Object) -> list[roles.Handles]:
     if not settings.also:
         return []
     try:
-        found = [roles.from_data(settings.role, part) for part in json.loads(settings.also)]
+        found = [roles.from_data(settings.role, part) for part in _plain(settings.also, list, obj)]
     except TypeError:
         return []
-    except ValueError:
-        raise ColliderError(f"The handles of '{obj.name}' are damaged; propose them again.") from None
     return [_stretched(part, _grown(obj)) for part in found if part is not None]
 
 
@@ -100,12 +101,18 @@ def stored(obj: bpy.types.Object) -> roles.Handles | None:
     if not settings.handles:
         return None
     try:
-        handles = roles.from_data(settings.role, json.loads(settings.handles))
+        handles = roles.from_data(settings.role, _plain(settings.handles, dict, obj))
     except TypeError:  # they are of the role that it had before
         return None
-    except ValueError:
-        raise ColliderError(f"The handles of '{obj.name}' are damaged; propose them again.") from None
     return _with_settings(obj, None if handles is None else _stretched(handles, _grown(obj)))
+
+
+def _plain(text: str, kind: type[Json], obj: bpy.types.Object) -> Json:
+    """The data of handles that are kept on an object as JSON. Raises ColliderError."""
+    try:
+        return parse_json(text, kind, "handles", f"'{obj.name}'")
+    except FileFormatError:
+        raise ColliderError(f"The handles of '{obj.name}' are damaged; propose them again.") from None
 
 
 def read(graph: bpy.types.Depsgraph, obj: bpy.types.Object, below: Below | None = None) -> roles.Handles | None:

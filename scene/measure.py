@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from pathlib import Path
 
 import bpy
 import numpy as np
@@ -83,10 +82,6 @@ class Report:
         values = {_NAMES.get(f.name, f.name): getattr(self, f.name) for f in fields(self)}
         values["findings"] = [asdict(one) | {"natural": one.natural} for one in self.findings]
         return json.dumps(values | {"goals": arrivals.plain(self.goals)}, indent=1)
-
-    def save(self, path: Path | str) -> None:
-        """Write the report as JSON."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
 
     def store(self, armature: bpy.types.Object) -> None:
         """Keep the figures on the armature, for the panel and for the file."""

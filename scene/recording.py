@@ -7,6 +7,7 @@ object), each frame is evaluated instead.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import bpy
@@ -17,12 +18,15 @@ from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.recorded import recorded
 from ..nsm_blender.motion.rotations import Array, from_axis_angle, normalize
 from ..nsm_blender.shot.shot import Shot
-from . import actions, armatures, curves, locks
+from ..nsm_blender.stepwise import Stepwise, finished
+from . import actions, armatures, curves, locks, lookup
 from .gather import Gathered, frame_range
 from .properties import of_scene
 from .rig import Rig, Values
 
 _OBJECT_CHANNELS = ("location", "rotation", "scale", "delta_")
+_SLICE = 0.03
+"""Seconds of reading at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +41,19 @@ class Recording:
 
 def record(context: bpy.types.Context, obj: bpy.types.Object | None) -> Recording:
     """Read the animation of a character that can be baked. Raises RigError and ShotError."""
+    gathered = begin(context, obj)
+    assert obj is not None
+    return Recording(gathered, read(context, obj, gathered.rig, gathered.frames))
+
+
+def begin(context: bpy.types.Context, obj: bpy.types.Object | None) -> Gathered:
+    """How the animation of a character that can be baked is written back. Raises RigError and ShotError."""
     rig = armatures.read(context, obj)
     assert obj is not None
     actions.check_assignable(obj)
     frames = frames_of(context, obj)
-    motion = read(context, obj, rig, frames)
-    shot = Shot(name=obj.name, fps=motion.fps, frames=len(frames))
-    return Recording(Gathered(shot, rig, None, frames), motion)
+    shot = Shot(name=obj.name, fps=_fps(context), frames=len(frames))
+    return Gathered(shot, rig, None, frames)
 
 
 def read(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> Motion:
@@ -51,10 +61,17 @@ def read(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Ar
 
     Contacts are detected. The scene is left as it is.
     """
-    render = context.scene.render
-    fps = render.fps / render.fps_base
-    hips, rotations = rig.to_model(*_posed(context, obj, rig, frames), fps)
-    return recorded(hips, rotations, fps, obj.name)
+    return finished(reading(context, obj, rig, frames))
+
+
+def reading(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> Stepwise[Motion]:
+    """`read` in pieces, between which the scene is as it was."""
+    fps, name = _fps(context), obj.name
+    posed = yield from _posed(context, obj, rig, frames)
+    yield
+    hips, rotations = rig.to_model(*posed, fps)
+    yield
+    return recorded(hips, rotations, fps, name)
 
 
 def track(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> Array:
@@ -62,7 +79,7 @@ def track(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: A
 
     The scene is left as it is.
     """
-    return _posed(context, obj, rig, frames)[0]
+    return finished(_posed(context, obj, rig, frames))[0]
 
 
 def shown(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Array:
@@ -91,13 +108,31 @@ def frames_of_action(obj: bpy.types.Object) -> Array:
     return np.arange(first, last + 1)
 
 
-def _posed(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> tuple[Array, Array]:
+def _fps(context: bpy.types.Context) -> float:
+    """The scene's frame rate."""
+    render = context.scene.render
+    return float(render.fps / render.fps_base)
+
+
+def _posed(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> Stepwise[tuple[Array, Array]]:
     """What `rig.posed` says at every frame, (F, 3) and (F, B, 4), from the keys where these tell."""
-    told = None
+    told, uid = None, obj.session_uid
     if not _needs_playing(obj, rig):
         world = armatures.world_matrices(context, obj, frames)
-        told = rig.from_keys(obj, _Curves(obj, frames), world, curves.meters_per_unit(context.scene))
-    return _played(context, obj, rig, frames) if told is None else told
+        samples = yield from _samples(uid, frames)
+        obj = _found(uid)
+        told = rig.from_keys(obj, _Channels(obj, frames, samples), world, curves.meters_per_unit(bpy.context.scene))
+    if told is None:
+        told = yield from _played(uid, rig, frames)
+    return told
+
+
+def _found(uid: int) -> bpy.types.Object:
+    """The object with this number, which is looked up anew after each piece of work. Raises ShotError."""
+    obj: bpy.types.Object | None = lookup.find(bpy.data.objects, uid)
+    if obj is None:
+        raise ShotError("The character was deleted while its animation was read.")
+    return obj
 
 
 def _needs_playing(obj: bpy.types.Object, rig: Rig) -> bool:
@@ -122,29 +157,50 @@ def _scaled(obj: bpy.types.Object) -> bool:
     return False
 
 
-def _played(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> tuple[Array, Array]:
-    """What `rig.posed` says at every frame, (F, 3) and (F, B, 4); the pointer shows how far it is."""
-    scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
-    meters, out, manager = curves.meters_per_unit(scene), [], context.window_manager
-    manager.progress_begin(0, len(frames))
-    try:
-        for at in frames.tolist():
-            scene.frame_set(at)
-            out.append(rig.posed(obj.evaluated_get(context.evaluated_depsgraph_get()), meters))
-            manager.progress_update(len(out))
-    finally:
-        manager.progress_end()
-        scene.frame_set(frame, subframe=subframe)
+def _played(uid: int, rig: Rig, frames: Array) -> Stepwise[tuple[Array, Array]]:
+    """What `rig.posed` says at every frame, (F, 3) and (F, B, 4)."""
+    out: list[tuple[Array, Array]] = []
+    waiting = frames.tolist()
+    while waiting:
+        context, end = bpy.context, time.perf_counter() + _SLICE
+        scene, frame, subframe = context.scene, context.scene.frame_current, context.scene.frame_subframe
+        meters, obj = curves.meters_per_unit(scene), _found(uid)
+        try:
+            while waiting and time.perf_counter() < end:
+                scene.frame_set(waiting.pop(0))
+                out.append(rig.posed(obj.evaluated_get(context.evaluated_depsgraph_get()), meters))
+        finally:
+            scene.frame_set(frame, subframe=subframe)
+        yield
     return np.stack([place for place, _ in out]), np.stack([rotations for _, rotations in out])
 
 
-class _Curves(Values):
-    """The channels from the assigned action, else as the bone is posed."""
+def _samples(uid: int, frames: Array) -> Stepwise[dict[tuple[str, int], Array]]:
+    """Values (F,) of the curves that move an object, by their paths and indices."""
+    out: dict[tuple[str, int], Array] = {}
+    waiting = list(_curves(_found(uid)))
+    while waiting:
+        curves_now, end = _curves(_found(uid)), time.perf_counter() + _SLICE
+        while waiting and time.perf_counter() < end:
+            key = waiting.pop(0)
+            if key not in curves_now:
+                raise ShotError("The character's action was changed while it was read.")
+            out[key] = _sampled(curves_now[key], frames)
+        yield
+    return out
 
-    def __init__(self, obj: bpy.types.Object, frames: Array) -> None:
-        self._obj, self._frames = obj, frames
-        found = [curve for curve in actions.of(obj) if not curve.mute and not (curve.group and curve.group.mute)]
-        self._curves = {(curve.data_path, curve.array_index): curve for curve in found}
+
+def _curves(obj: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
+    """The curves that move an object, by their paths and indices."""
+    found = [curve for curve in actions.of(obj) if not curve.mute and not (curve.group and curve.group.mute)]
+    return {(curve.data_path, curve.array_index): curve for curve in found}
+
+
+class _Channels(Values):
+    """The channels from the samples (F,) of the assigned action, else as the bone is posed."""
+
+    def __init__(self, obj: bpy.types.Object, frames: Array, samples: dict[tuple[str, int], Array]) -> None:
+        self._obj, self._frames, self._samples = obj, frames, samples
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -153,12 +209,12 @@ class _Curves(Values):
         """A property of a bone, (F, components), or (1, components) when it is not animated."""
         static = np.array(getattr(self._obj.pose.bones[bone], attribute), dtype=np.float64)
         path = f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{attribute}'
-        curves_of = [self._curves.get((path, i)) for i in range(len(static))]
-        if not any(curves_of):
+        animated = [self._samples.get((path, i)) for i in range(len(static))]
+        if all(values is None for values in animated):
             return static[None]
         columns = [
-            np.full(len(self._frames), value) if curve is None else _sampled(curve, self._frames)
-            for curve, value in zip(curves_of, static.tolist(), strict=True)
+            np.full(len(self._frames), value) if values is None else values
+            for values, value in zip(animated, static.tolist(), strict=True)
         ]
         return np.stack(columns, axis=1)
 

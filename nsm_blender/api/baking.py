@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from ..baking.bake import Bake
@@ -14,6 +15,7 @@ from ..paths import weights_folder
 from ..rollout import nsm_network
 from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot
+from ..stepwise import Stepwise, finished
 from ..tasks import arrival_times, validation
 from ..tasks.arrival_times import Foreseen
 from ..tasks.validation import Problem
@@ -41,19 +43,21 @@ def begin_bake(
     *,
     weights: Path | str | None = None,
     again: Bake | SceneBake | None = None,
+    problems: Collection[Problem] | None = None,
 ) -> Bake | SceneBake:
     """The same in small steps of some milliseconds: `step()` until `done`, then `motion()`.
 
     again: a bake of the shot as it was before it was edited; by the NSM, what comes before the first change is taken
-    from there. A bake by the NSM can end early: `end_here()`. Arguments and errors else as for `bake`, on construction.
+    from there. A bake by the NSM can end early: `end_here()`. problems: what `find_problems` found in the shot, so that
+    it is not looked for again. Arguments and errors else as for `bake`, on construction.
     """
     if weights is None:
-        return bake_of(shot, model, again)
+        return bake_of(shot, model, again, problems)
     if model == "auto":
         raise WeightsError(f"{weights}: other weights belong to one network; choose the model 'nsm' or 'pfnn'.")
     if model == "pfnn":
-        return Bake(shot, weights)
-    return SceneBake(shot, weights, again=again if isinstance(again, SceneBake) else None)
+        return Bake(shot, weights, problems)
+    return SceneBake(shot, weights, again=again if isinstance(again, SceneBake) else None, problems=problems)
 
 
 def supported_actions(model: Model = "auto") -> tuple[str, ...]:
@@ -78,7 +82,12 @@ def find_problems(shot: Shot, model: Model = "auto") -> list[Problem]:
     A bake is refused for those that are `fatal`. Raises ShotError when the shot's data make no sense, and WeightsError
     as `supported_actions`.
     """
-    return validation.check(shot, supported_actions(model))
+    return finished(begin_check(shot, model))
+
+
+def begin_check(shot: Shot, model: Model = "auto") -> Stepwise[list[Problem]]:
+    """`find_problems` in pieces of some milliseconds: a generator that yields after each and returns what it found."""
+    return validation.checking(shot, supported_actions(model))
 
 
 def foresee(shot: Shot) -> list[Foreseen]:

@@ -24,6 +24,7 @@ from ..motion.retarget import is_model, to_model_skeleton
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from ..rigging import mapping
+from ..stepwise import Stepwise
 
 propose_mapping = mapping.propose
 AUTO = "auto"
@@ -62,6 +63,11 @@ def guess_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> str:
     return proposals.guess_role(mesh, pose)
 
 
+def begin_guess(mesh: TriangleMesh, pose: Array = STILL[0]) -> Stepwise[str]:
+    """`guess_role` in pieces of some milliseconds: a generator that yields after each and returns the role."""
+    return proposals.guessing_role(mesh, pose)
+
+
 def propose_handles(
     role: str, mesh: TriangleMesh, around: Sequence[Collider] = (), *, pose: Array = STILL[0]
 ) -> Proposal:
@@ -70,6 +76,13 @@ def propose_handles(
     around: the other colliders, as they are in the first frame. Arguments and errors else as for `collider_of`.
     """
     return proposals.propose(role, mesh, _placed(around), pose=pose)
+
+
+def begin_proposal(
+    role: str, mesh: TriangleMesh, around: Sequence[Collider] = (), *, pose: Array = STILL[0]
+) -> Stepwise[Proposal]:
+    """`propose_handles` in pieces of some milliseconds: a generator that yields after each and returns the handles."""
+    return proposals.proposing(role, mesh, _placed(around), pose=pose)
 
 
 def check_handles(

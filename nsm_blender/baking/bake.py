@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..cleanup.pfnn_foot_lock import contacts_of, lock_feet
+from ..cleanup.pfnn_foot_lock import contacts_of, locking_feet
 from ..models.pfnn import FPS
 from ..models.pfnn_kernels import PFNN
 from ..motion.gait import GAITS
@@ -25,7 +26,7 @@ from ..rollout.pose import decode, joint_places
 from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot, VelocityFollow
 from ..tasks.pfnn_actor import PfnnActor
-from ..tasks.validation import refuse
+from ..tasks.validation import Problem, refuse
 
 FRAMES_PER_STEP = 12
 """Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
@@ -45,14 +46,17 @@ class Now:
 class Bake:
     """One bake in progress. `step()` does a small piece of work; repeat until `done`, then ask for `motion()`.
 
-    Raises ShotError or WeightsError on construction when the shot cannot be baked. The same shot and
-    weights give the same motion, bit for bit, on one machine.
+    problems: what `validation.check` found in the shot, None where that is still to be done. Raises ShotError or
+    WeightsError on construction when the shot cannot be baked. The same shot and weights give the same motion, bit for
+    bit, on one machine.
     """
 
-    def __init__(self, shot: Shot, weights: Path | str | None = None) -> None:
+    def __init__(
+        self, shot: Shot, weights: Path | str | None = None, problems: Collection[Problem] | None = None
+    ) -> None:
         shot.validate()
         if shot.keys:
-            refuse(shot, LOCOMOTION)
+            refuse(shot, LOCOMOTION, problems)
         self.shot = shot
         self._network = PFNN.load(weights or weights_folder() / "pfnn.safetensors")
         self._commands: Commands
@@ -69,8 +73,9 @@ class Bake:
             start = (shot.start[0], shot.start[1], shot.start[2], shot.start[3])
         self._frames = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
         self._character = Locomotion(self._network, start, self._frames, shot.bias_velocity, shot.bias_direction)
-        self._character.settle(standing(self._character.state), SETTLING)
+        self._stand, self._unsettled = standing(self._character.state), SETTLING
         self._motion: Motion | None = None
+        self._finishing = self._finish()
 
     @property
     def done(self) -> bool:
@@ -91,8 +96,13 @@ class Bake:
     def step(self) -> None:
         """Advance by a few frames, or finish when all are there."""
         character = self._character
+        if self._unsettled:
+            frames = min(FRAMES_PER_STEP, self._unsettled)
+            character.settle(self._stand, frames)
+            self._unsettled -= frames
+            return
         if character.frame >= self._frames:
-            self._motion = self._finish()
+            next(self._finishing, None)
             return
         for _ in range(min(FRAMES_PER_STEP, self._frames - character.frame)):
             character.step(self._commands.future(character.state))
@@ -116,12 +126,15 @@ class Bake:
         places = joint_places(hips, rotations)
         return self._as_motion(record, places, rotations, contacts_of(record, places))
 
-    def _finish(self) -> Motion:
+    def _finish(self) -> Iterator[None]:
         record = self._character.record()
         commands = self._commands
         above = commands.undersides(record.root[:, :2]) if isinstance(commands, PfnnActor) else None
-        locked = lock_feet(record, self._network.rotation_reference, self._character.height, above)
-        return self._as_motion(record, *locked).resampled(self.shot.fps, self.shot.frames)
+        locked = yield from locking_feet(record, self._network.rotation_reference, self._character.height, above)
+        yield
+        motion = self._as_motion(record, *locked)
+        yield
+        self._motion = yield from motion.resampling(self.shot.fps, self.shot.frames)
 
     def _outcomes(self) -> dict[str, Any]:
         """What became of the action keys, for the report; nothing for a shot without."""

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from ..cleanup.cleanup import Posed, posed
+from ..cleanup.cleanup import Posed, posing
 from ..errors import ShotError
 from ..geometry.colliders import Surroundings
 from ..geometry.scene_state import Scenery, blended
@@ -26,9 +26,10 @@ from ..rollout.nsm import Options, SceneCharacter, SceneRecord
 from ..rollout.nsm_network import actions_of, load, standing_of
 from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot
+from ..stepwise import Stepwise, finished
 from ..tasks.machine import TaskMachine
 from ..tasks.nsm_actor import NsmActor
-from ..tasks.validation import refuse
+from ..tasks.validation import Problem, refuse
 from .bake import Bake, Now
 
 FRAMES_PER_STEP = 6
@@ -40,12 +41,18 @@ Model = Literal["auto", "pfnn", "nsm"]
 """The network of a bake: "auto" takes the NSM when a key asks for what only it can do."""
 
 
-def bake_of(shot: Shot, model: Model = "auto", again: Bake | SceneBake | None = None) -> Bake | SceneBake:
-    """The bake of a shot by the network that suits it. again: see SceneBake. Raises ShotError or WeightsError."""
+def bake_of(
+    shot: Shot,
+    model: Model = "auto",
+    again: Bake | SceneBake | None = None,
+    problems: Collection[Problem] | None = None,
+) -> Bake | SceneBake:
+    """The bake of a shot by the network that suits it. again, problems: see SceneBake. Raises ShotError or
+    WeightsError."""
     beyond = any(key.action not in LOCOMOTION for key in shot.keys)
     if model == "nsm" or (model == "auto" and beyond):
-        return SceneBake(shot, again=again if isinstance(again, SceneBake) else None)
-    return Bake(shot)
+        return SceneBake(shot, again=again if isinstance(again, SceneBake) else None, problems=problems)
+    return Bake(shot, problems=problems)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +67,8 @@ class SceneBake:
     """One bake in progress. `step()` does a small piece of work; repeat until `done`, then ask for `motion()`.
 
     weights: a file, or a network that is loaded. again: a bake of the same shot before it was edited; what comes before
-    the first change is taken from there. Raises ShotError or WeightsError on construction when the shot cannot be
+    the first change is taken from there. problems: what `validation.check` found in the shot, None where that is still
+    to be done. Raises ShotError or WeightsError on construction when the shot cannot be
     baked. The same shot and weights give the same motion, bit for bit, on one machine.
     """
 
@@ -70,16 +78,18 @@ class SceneBake:
         weights: Path | str | NSM | None = None,
         options: Options | None = None,
         again: SceneBake | None = None,
+        problems: Collection[Problem] | None = None,
     ) -> None:
         shot.validate()
         if not shot.keys:
             raise ShotError("The NSM bakes action keys, and the shot has none; add one, or choose the PFNN.")
         self._network = weights if isinstance(weights, NSM) else load(weights)
-        refuse(shot, actions_of(self._network.card))
+        refuse(shot, actions_of(self._network.card), problems)
         self.shot = shot
         self._options = options or Options()
         self._frames = _rollout_frames(shot)
         self._motion: Motion | None = None
+        self._finishing = self._finish()
         self._checkpoints: list[_Checkpoint] = []
         kept = None if again is None else again._before_change(self)
         self._machine = self._begun() if kept is None else kept
@@ -157,7 +167,7 @@ class SceneBake:
         machine = self._machine
         frame = machine.actor.character.frame
         if frame >= self._frames:
-            self._motion = self._finish()
+            next(self._finishing, None)
             return
         for _ in range(min(FRAMES_PER_STEP, self._frames - frame)):
             known = self._checkpoints[-1].key if self._checkpoints else -1
@@ -176,16 +186,21 @@ class SceneBake:
     def cleaned_without(self, *terms: str) -> Motion:
         """The motion of the same rollout, cleaned up without some of `cleanup.TERMS`, once the bake is done."""
         self.motion()
-        return self._finish(terms)
+        return finished(self._cleaned(terms))
 
-    def _finish(self, without: Collection[str] = ()) -> Motion:
+    def _finish(self) -> Iterator[None]:
+        self._motion = yield from self._cleaned()
+
+    def _cleaned(self, without: Collection[str] = ()) -> Stepwise[Motion]:
+        """The motion of the rollout, in pieces of work."""
         machine, shot = self._machine, self.shot
-        record = machine.actor.character.record()
-        body = posed(record, machine.seatings, machine.actor.hands, shot.colliders, shot.fps / FPS, without)
+        record = yield from machine.actor.character.recording()
+        body = yield from posing(record, machine.seatings, machine.actor.hands, shot.colliders, shot.fps / FPS, without)
         keys = machine.report()
         for one in body.corrections:
             keys[one.key]["error_cm"], keys[one.key]["error_deg"] = one.cm, one.deg
-        return Motion(
+        things = yield from self._things(body)
+        made = Motion(
             names=MODEL_SKELETON.names,
             parents=MODEL_SKELETON.parents,
             positions=body.places.astype(np.float32),
@@ -205,11 +220,13 @@ class SceneBake:
                 "name": shot.name,
                 "keys": keys,
                 "corrections": body.told(),
-                "things": self._things(body),
+                "things": things,
             },
-        ).resampled(shot.fps, shot.frames)
+        )
+        yield
+        return (yield from made.resampling(shot.fps, shot.frames))
 
-    def _things(self, body: Posed) -> dict[str, list[list[float]]]:
+    def _things(self, body: Posed) -> Stepwise[dict[str, list[list[float]]]]:
         """Poses of the things that were moved, one for each frame of the shot."""
         times = np.minimum(np.arange(self.shot.frames) * (FPS / self.shot.fps), len(body.root) - 1)
         first = np.floor(times).astype(int)
@@ -219,7 +236,11 @@ class SceneBake:
             out: list[list[float]] = np.round(blended(poses[first], poses[last], times - first), _DIGITS).tolist()
             return out
 
-        return {name: resampled(poses) for name, poses in body.things.items()}
+        out = {}
+        for name, poses in body.things.items():
+            yield
+            out[name] = resampled(poses)
+        return out
 
 
 def _rollout_frames(shot: Shot) -> int:

@@ -16,8 +16,9 @@ from ..geometry.colliders import Collider
 from ..motion.rotations import Array, make_continuous
 from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneRecord
+from ..stepwise import Stepwise, finished
 from .corrections import Correction
-from .passes import NEEDED, PASSES, TARGETS, Draft
+from .passes import NEEDED, PASSES, TARGETS, Draft, tracks
 from .seating import Seating
 from .whole_body import SOLVER_TERMS
 
@@ -52,13 +53,28 @@ def posed(
 ) -> Posed:
     """The whole rollout with rigid bones and settled contacts. rate: collider poses per frame of the rollout. without:
     TERMS that are left out. Raises ValueError for a name that is not among them."""
+    return finished(posing(record, seatings, hands, colliders, rate, without))
+
+
+def posing(
+    record: SceneRecord,
+    seatings: Sequence[Seating],
+    hands: Hands,
+    colliders: Sequence[Collider],
+    rate: float = 1.0,
+    without: Collection[str] = frozenset(),
+) -> Stepwise[Posed]:
+    """`posed` in pieces."""
     unknown = sorted(set(without) - set(TERMS))
     if unknown:
         raise ValueError(f"The clean-up has no terms {unknown}; it has {list(TERMS)}.")
-    draft = Draft(record, seatings, hands, colliders, rate, without)
+    things = yield from tracks(hands, colliders, len(record.root), rate)
+    draft = Draft(record, seatings, hands, colliders, things, rate, without)
     for name, change in PASSES.items():
         if name not in without:
-            change(draft)
+            yield from change(draft)
+            yield
     places, rotations = draft.body
     turned = make_continuous(rotations)
+    yield
     return Posed(places, turned, draft.root, draft.contacts, draft.things, draft.corrections())

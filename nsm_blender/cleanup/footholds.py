@@ -13,6 +13,7 @@ from ..motion.filters import runs
 from ..motion.foot_lock import Stances
 from ..motion.rotations import Array
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from ..stepwise import ITEMS, Stepwise, finished
 
 TIP = 0.06
 """Meters from the toe's joint to the tip of the foot."""
@@ -41,13 +42,22 @@ def footholds(
     carry it. floor: height of the ground beside them. Returns contacts without those that flicker, and by how many
     meters (T, 3) the foot of each side moves, smoothly from one stance to the next; no sides where none moves.
     """
+    return finished(finding_footholds(places, contacts, near, floor))
+
+
+def finding_footholds(
+    places: Array, contacts: Array, near: Callable[[int], Placed], floor: float
+) -> Stepwise[tuple[Array, dict[str, Array]]]:
+    """`footholds` in pieces."""
     contacts, out = contacts.copy(), {}
     for side in ("Left", "Right"):
         soles = _soles(side, places)
         columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
         stands = (contacts[:, columns] > 0).any(axis=1)
         shift = np.zeros((len(places), 3))
-        for start, stop in runs(stands):
+        for index, (start, stop) in enumerate(runs(stands)):
+            if index % ITEMS == 0:
+                yield
             placed = near((start + stop) // 2)
             if not len(placed):
                 continue

@@ -77,7 +77,7 @@ def carrying(
 
     balls = Balls(np.zeros(len(own)), np.zeros(len(own), dtype=int), gives)
     itself = Obstacles([collider], [poses], held[:, None], -np.inf)
-    return at, Load(held, poses, to_world(own, poses[:, None]), palms[0] - palms[1], obstacles, balls, itself)
+    return at, Load(held, poses, own, palms[0] - palms[1], obstacles, balls, itself)
 
 
 def surface(cuboids: Cuboids) -> Array:

@@ -3,25 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 
 from ..geometry.colliders import Collider, Surroundings
 from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import FPS
-from ..motion.contacts import firm_contacts
+from ..motion.contacts import firming_contacts
 from ..motion.easing import eased
-from ..motion.foot_lock import plant_feet
+from ..motion.foot_lock import planting_feet
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import Hands, grasp_of
 from ..rollout.nsm import SceneRecord
 from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
+from ..stepwise import FRAMES, Stepwise, by_frames
 from .allowed_contacts import Room
 from .corrections import Correction, held, seat_error, seated
 from .foot_contacts import foot_contacts
-from .footholds import footholds
+from .footholds import finding_footholds
 from .hand_targets import HandTargets, carrying, settled, with_wrists
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
@@ -50,6 +51,7 @@ class Draft:
         seatings: Sequence[Seating],
         hands: Hands,
         colliders: Sequence[Collider],
+        things: dict[str, Array],
         rate: float,
         without: Collection[str],
     ) -> None:
@@ -61,7 +63,7 @@ class Draft:
         self.contacts = self.locked = np.zeros((len(record.root), len(CONTACT_JOINTS)), dtype=np.float32)
         self.body = self.before = record.places, record.rotations
         self.hands_to = HandTargets(*self.body)
-        self.things = _tracks(hands, self.by_name, len(record.root), rate)
+        self.things = things
 
     def corrections(self) -> list[Correction]:
         """How far hips, palms and boxes were off their places in the rollout, and are now, in the order of the keys."""
@@ -77,41 +79,48 @@ class Draft:
         return sorted(out, key=lambda one: one.key)
 
 
-def _limit_elbows(draft: Draft) -> None:
-    draft.rotations = limit_elbows(draft.rotations)
+def _limit_elbows(draft: Draft) -> Iterator[None]:
+    draft.rotations = yield from by_frames(limit_elbows, draft.rotations)
 
 
-def _limit_feet(draft: Draft) -> None:
+def _limit_feet(draft: Draft) -> Iterator[None]:
+    yield
     draft.rotations = limit_feet(draft.rotations, FPS)
 
 
-def _meet_wrists(draft: Draft) -> None:
-    draft.rotations = with_wrists(draft.record.places, draft.rotations)
+def _meet_wrists(draft: Draft) -> Iterator[None]:
+    draft.rotations = yield from by_frames(with_wrists, draft.record.places, draft.rotations)
 
 
-def _find_contacts(draft: Draft) -> None:
+def _find_contacts(draft: Draft) -> Iterator[None]:
     draft.wanted = pivoted(draft.record.places, draft.rotations)
-    draft.contacts = firm_contacts(foot_contacts(draft.record), draft.wanted, FPS)
+    yield
+    labels = foot_contacts(draft.record)
+    draft.contacts = yield from firming_contacts(labels, draft.wanted, FPS)
 
 
-def _keep_seated_feet(draft: Draft) -> None:
-    keep_feet(draft.record, draft.seatings, draft.contacts, draft.wanted, draft.rotations)
-
-
-def _correct_seats(draft: Draft) -> None:
+def _keep_seated_feet(draft: Draft) -> Iterator[None]:
     for seating in draft.seatings:
+        yield
+        keep_feet(draft.record, [seating], draft.contacts, draft.wanted, draft.rotations)
+
+
+def _correct_seats(draft: Draft) -> Iterator[None]:
+    for seating in draft.seatings:
+        yield
         seated(seating, draft.hips, draft.rotations, draft.root)
 
 
-def _lock_feet(draft: Draft) -> None:
+def _lock_feet(draft: Draft) -> Iterator[None]:
+    yield
     draft.locked = draft.contacts
 
 
-def _plant(draft: Draft) -> None:
+def _plant(draft: Draft) -> Iterator[None]:
     """Rigid bones with the toes where they are wanted, and held there while their feet are locked."""
     ground = np.array([0.0, 0.0, float(draft.record.root[0, 2])])
     level = bool(np.ptp(draft.record.root[:, 2]) < 1e-6)
-    places, turned = plant_feet(
+    places, turned = yield from planting_feet(
         (draft.hips - ground)[None],
         draft.rotations[None],
         draft.locked[None],
@@ -121,57 +130,70 @@ def _plant(draft: Draft) -> None:
     draft.body = draft.before = places[0] + ground, turned[0]
 
 
-def _find_footholds(draft: Draft) -> None:
+def _find_footholds(draft: Draft) -> Iterator[None]:
     steps = Surroundings([collider for collider in draft.colliders if collider.role == "climbable"])
     places, floor = draft.body[0], float(draft.record.root[0, 2])
-    draft.contacts, shifts = footholds(places, draft.contacts, lambda frame: steps.at(frame * draft.rate), floor)
+    draft.contacts, shifts = yield from finding_footholds(
+        places, draft.contacts, lambda frame: steps.at(frame * draft.rate), floor
+    )
     draft.locked = np.minimum(draft.locked, draft.contacts)
     if shifts:
         for side, shift in shifts.items():
             toe = MODEL_SKELETON.index(side + "Toe")
             draft.wanted[:, toe] = places[:, toe] + shift
-        _plant(draft)
+        yield from _plant(draft)
 
 
-def _solve(draft: Draft) -> None:
+def _solve(draft: Draft) -> Iterator[None]:
     """Give way with the whole body, and move with it what it carries."""
-    wanted = _wanted(draft)
+    wanted = yield from _wanted(draft)
     body = WholeBody(*draft.body, wanted, draft.without)
-    moves = stood(body.displacements(), body.stands)
+    displaced = yield from body.displacing()
+    moves = stood(displaced, body.stands)
+    yield
     draft.body = body.posed(moves)
     draft.root[:, :2] += moves[:, HIPS][:, :2]
     for hold, load in zip(draft.hands.holds, wanted.loads, strict=True):
+        yield
         settled(hold, load.moved(draft.before[0], draft.body[0]), draft.things[hold.name])
     draft.hands_to = HandTargets(*draft.body)
 
 
-def _press_palms(draft: Draft) -> None:
+def _press_palms(draft: Draft) -> Iterator[None]:
     for hold in draft.hands.holds:
+        yield
         draft.hands_to.press(hold, draft.things[hold.name])
 
 
-def _rest_hands(draft: Draft) -> None:
+def _rest_hands(draft: Draft) -> Iterator[None]:
     for seating in draft.seatings:
+        yield
         draft.hands_to.rest(seating, draft.by_name[seating.aim.thing], draft.record.contacts, draft.rate)
 
 
-def _hold_handles(draft: Draft) -> None:
+def _hold_handles(draft: Draft) -> Iterator[None]:
     for grip in draft.hands.grips:
+        yield
         draft.hands_to.grip(grip, draft.things.get(grip.name))
 
 
-def _bend_arms(draft: Draft) -> None:
+def _bend_arms(draft: Draft) -> Iterator[None]:
+    yield
     draft.body = draft.hands_to.reached()
 
 
-def _look(draft: Draft) -> None:
+def _look(draft: Draft) -> Iterator[None]:
     """Turn the face to what is taken, put down or opened, while that is done."""
     places, rotations = draft.body
-    rotations = look_at(places, rotations, *_gazes(len(places), draft.hands, draft.things))
-    draft.body = MODEL_SKELETON.positions(places[:, 0], rotations), rotations
+    gazes = _gazes(len(places), draft.hands, draft.things)
+    yield
+    rotations = look_at(places, rotations, *gazes)
+    yield
+    places = yield from by_frames(MODEL_SKELETON.positions, places[:, 0], rotations)
+    draft.body = places, rotations
 
 
-PASSES: dict[str, Callable[[Draft], None]] = {
+PASSES: dict[str, Callable[[Draft], Iterator[None]]] = {
     "elbow_limits": _limit_elbows,
     "foot_limits": _limit_feet,
     "predicted_wrists": _meet_wrists,
@@ -188,17 +210,18 @@ PASSES: dict[str, Callable[[Draft], None]] = {
     "bent_arms": _bend_arms,
     "gaze": _look,
 }
-"""The passes by their names, in their order."""
+"""The passes by their names, in their order, each in pieces of work."""
 NEEDED = frozenset({"contacts", "rigid_bones", "whole_body", "bent_arms"})
 """Names of the passes that cannot be left out."""
 LEAN, GRASPS = TARGETS = ("lean_back", "grasp_targets")
 """Names of what the whole body is wanted to do, each of which can be left out."""
 
 
-def _wanted(draft: Draft) -> Wanted:
+def _wanted(draft: Draft) -> Stepwise[Wanted]:
     """What is wanted of the whole body."""
     hands, seatings, colliders, without = draft.hands, draft.seatings, draft.by_name, draft.without
     places, rotations = draft.body
+    yield
     room = Room(draft.record, hands, draft.colliders, draft.things, draft.rate)
     stands = {
         side + "Foot": (draft.locked[:, [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]] > 0).any(
@@ -208,8 +231,11 @@ def _wanted(draft: Draft) -> Wanted:
     }
     out = Wanted(stands, room.obstacles, room.gives(seatings))
     if LEAN not in without:
-        out.by.extend(lean_back(places, rotations, draft.root[:, 3], seatings, colliders, draft.rate))
+        for seating in seatings:
+            yield
+            out.by.extend(lean_back(places, rotations, draft.root[:, 3], [seating], colliders, draft.rate))
     for hold in hands.holds:
+        yield
         at, load = carrying(hold, places, rotations, colliders[hold.name], room.obstacles)
         out.loads.append(load)
         if GRASPS not in without:
@@ -217,18 +243,18 @@ def _wanted(draft: Draft) -> Wanted:
     return out
 
 
-def _tracks(hands: Hands, colliders: dict[str, Collider], count: int, rate: float) -> dict[str, Array]:
+def tracks(hands: Hands, colliders: Sequence[Collider], count: int, rate: float) -> Stepwise[dict[str, Array]]:
     """Poses (T, 7) of all things that were moved."""
-    names = sorted({name for moved in hands.tracks for name in moved})
-    return {
-        name: np.array(
-            [
-                moved.get(name, pose_at(colliders[name], frame * rate))
-                for frame, moved in enumerate(hands.tracks[:count])
-            ]
-        )
-        for name in names
-    }
+    by_name = {collider.name: collider for collider in colliders}
+    out = {}
+    for name in sorted({name for moved in hands.tracks for name in moved}):
+        poses = []
+        for frame, moved in enumerate(hands.tracks[:count]):
+            if frame % FRAMES == 0:
+                yield
+            poses.append(moved[name] if name in moved else pose_at(by_name[name], frame * rate))
+        out[name] = np.array(poses)
+    return out
 
 
 def _gazes(count: int, hands: Hands, things: dict[str, Array]) -> tuple[Array, Array]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..models.pfnn import FPS, OUTPUT
-from ..motion.contacts import firm_contacts
-from ..motion.foot_lock import plant_feet
+from ..motion.contacts import firm_contacts, firming_contacts
+from ..motion.foot_lock import planting_feet
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.pfnn import Record
-from ..rollout.pose import decode, joint_places, limit_elbows, limit_feet
+from ..rollout.pose import decoding, joint_places, limit_elbows, limit_feet
+from ..stepwise import Stepwise, by_frames, finished
 from .overhead_clearance import sinking
 
 
@@ -27,13 +28,24 @@ def lock_feet(
     ground: height of the floor in metres. undersides: heights (T,) of what one goes under; see `sinking`. Returns
     joint places (T, J, 3), world rotations (T, J, 4) and contacts (T, 4).
     """
-    hips, rotations, predicted = decode(record, rotation_reference)
-    rotations = limit_feet(limit_elbows(rotations), FPS)
-    contacts = contacts_of(record, joint_places(hips, rotations))
+    return finished(locking_feet(record, rotation_reference, ground, undersides))
+
+
+def locking_feet(
+    record: Record, rotation_reference: Array, ground: float, undersides: Array | None = None
+) -> Stepwise[tuple[Array, Array, Array]]:
+    """`lock_feet` in pieces."""
+    hips, rotations, predicted = yield from decoding(record, rotation_reference)
+    rotations = yield from by_frames(limit_elbows, rotations)
+    yield
+    rotations = limit_feet(rotations, FPS)
+    yield
+    posed = yield from by_frames(joint_places, hips, rotations)
+    contacts = yield from firming_contacts(record.y[:, OUTPUT.contact], posed, FPS)
     if undersides is not None:
         hips[:, 2] -= sinking(predicted[:, MODEL_SKELETON.index("Head"), 2], undersides)
     floor = np.array([0.0, 0.0, ground])
-    places, planted = plant_feet((hips - floor)[None], rotations[None], contacts[None])
+    places, planted = yield from planting_feet((hips - floor)[None], rotations[None], contacts[None])
     return places[0] + floor, planted[0], contacts
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..geometry.colliders import PLACE
 from ..geometry.collision import Balls, Contacts, Gives, Obstacles
+from ..geometry.scene_state import to_world
 from ..motion.ik import REACH
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
@@ -52,9 +53,9 @@ class By:
 class Load:
     """A thing that moves with the mean of both wrists while it is held, (T,).
 
-    poses: (T, 7) in the motion as it is. points: (T, N, 3) of its surface at these. apart: (T, 3) meters by which the
-    left wrist is to move farther than the right. obstacles: what the points of its surface may meet. itself: the thing
-    as it moves in the motion as it is, for the body that may meet it.
+    poses: (T, 7) in the motion as it is. points: (N, 3) of its surface in its own frame. apart: (T, 3) meters by which
+    the left wrist is to move farther than the right. obstacles: what the points of its surface may meet. itself: the
+    thing as it moves in the motion as it is, for the body that may meet it.
     """
 
     held: Array
@@ -64,6 +65,10 @@ class Load:
     obstacles: Obstacles
     surface: Balls
     itself: Obstacles
+
+    def points_at(self, frames: Array) -> Array:
+        """Points (F, N, 3) of its surface in the world at frames (F,) of the motion as it is."""
+        return to_world(self.points, self.poses[frames, None])
 
     def moved(self, before: Array, after: Array) -> Array:
         """Its poses (T, 7) where a body with joints at places (T, J, 3) is moved to others."""
@@ -229,7 +234,7 @@ class LoadCollisions(Term):
         """Contacts of a load that is shifted (F, 1, 3) with things, and with a body with joints at places (F, J, 3)."""
         load = self._load
         return (
-            load.obstacles.contacts(load.surface, load.points[frames] + shift, frames, CLEAR),
+            load.obstacles.contacts(load.surface, load.points_at(frames) + shift, frames, CLEAR),
             load.itself.contacts(self._balls, ball_points(places) - shift, frames),
         )
 

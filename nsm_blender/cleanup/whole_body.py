@@ -17,6 +17,7 @@ from ..models.nsm import FPS
 from ..motion.filters import highest_around, runs
 from ..motion.foot_lock import Stances
 from ..motion.rotations import Array
+from ..stepwise import Stepwise, finished
 from .displacement import Displacement, NormalEquations
 from .kinematics import ENDS, HIPS, PELVIS, SIZE, SWIVELS, TRUNK, Body
 from .squares import Squares
@@ -91,14 +92,19 @@ class WholeBody:
 
     def displacements(self) -> Array:
         """(T, SIZE) of each frame: 0 where nothing is wanted and nothing is in the way."""
+        return finished(self.displacing())
+
+    def displacing(self) -> Stepwise[Array]:
+        """`displacements` in pieces."""
         out, needs = np.zeros((self._count, SIZE)), np.zeros(self._count, dtype=bool)
         for term in self._terms:
+            yield
             needs[term.needed(np.arange(self._count))] = True
         for start, stop in runs(highest_around(needs, MARGIN)):
-            out[start:stop] = self._solved(np.arange(start, stop))
+            out[start:stop] = yield from self._solved(np.arange(start, stop))
         return out
 
-    def _solved(self, frames: Array) -> Array:
+    def _solved(self, frames: Array) -> Stepwise[Array]:
         curves = Displacement(len(frames), SIZE)
         own = self._own(curves, frames)
         damping, best, found, largest = DAMPING, np.inf, curves.control, np.zeros((1, 1))
@@ -107,7 +113,9 @@ class WholeBody:
             squares = Squares(len(frames))
             now = self.body.at(x, frames)
             for term in self._terms:
+                yield
                 term.add(squares, x, frames, now)
+            yield
             cost = squares.cost + own.cost(curves.control)
             if best * (1 - CONVERGED) < cost <= best and largest.max() <= FARTHEST:
                 found = curves.control

@@ -13,8 +13,9 @@ import numpy as np
 
 from ..manifold.constraints import PinJoint
 from ..manifold.edit import Edit
+from ..manifold.spacing import SPACING
 from ..manifold.style import Style, StyleSettings, load_styles
-from ..manifold.synthesis import Networks, Synthesis
+from ..manifold.synthesis import Crowd, Networks, Synthesis
 from ..manifold.tempo import retimed
 from ..models.manifold import FPS
 from ..models.synthesis import EndEffectors
@@ -23,10 +24,13 @@ from ..motion.motion import Motion
 from ..motion.root import direction
 from ..motion.rotations import Array
 from ..naturalness.metrics import low_foot_slide
+from ..shot.shot import PathFollow, Shot, per_frame
 from .bench_manifold import STYLE_SECONDS, Figures, as_synthesized, measure_apart, usual, walk
 
 Log = Callable[[str], None]
 
+CROWDS, CROWD = 4, 30
+"""Crowds whose walkers' distances are measured, and walkers of each."""
 SWAY_SMOOTHING = 1 / 3
 """Seconds that tell the speed of a walk from the sway of its steps."""
 _PIN_SECONDS, _PIN_SIDE, _PIN_HEIGHT = (4.0, 6.0), 0.35, 0.95
@@ -39,7 +43,7 @@ def evaluate(folder: Path, log: Log = print) -> Figures:
     networks = Networks.load(folder)
     EndEffectors.load(folder / "end_effectors.safetensors")  # a minute before they are needed
     styles = load_styles(folder / "styles.safetensors")
-    out = editing(networks, log) | pinning(networks, log) | restyling(networks, styles, log)
+    out = editing(networks, log) | pinning(networks, log) | restyling(networks, styles, log) | crowding(networks, log)
     return out | times(folder, log)
 
 
@@ -148,6 +152,38 @@ def restyling(networks: Networks, styles: dict[str, Style], log: Log) -> Figures
         for figure in ("path_error_cm", "hips_path_error_cm", "foot_slide_cm_per_s", "bone_error_mm"):
             out[f"manifold.{group}.{figure}.worst"] = max(report[f"after.{figure}"] for report in reports)
     tell(out, log)
+    return out
+
+
+def crowding(networks: Networks, log: Log) -> Figures:
+    """How near the walkers of crowds that cross a square come to each other, kept apart and not: `closest_cm` and
+    `passes_under_40cm` between the middles of two, the worst and the sum of CROWDS crowds."""
+    log(f"{CROWDS} crowds of {CROWD} walkers ...")
+    out: Figures = {}
+    for name, spacing in (("apart", SPACING), ("as_drawn", None)):
+        crowds = [Crowd(crossing(seed), networks=networks, spacing=spacing).passes() for seed in range(CROWDS)]
+        out[f"manifold.crowd.{name}.closest_cm"] = 100 * min(one.closest for one in crowds)
+        out[f"manifold.crowd.{name}.passes_under_40cm"] = float(sum(one.under for one in crowds))
+    return out
+
+
+def crossing(seed: int) -> list[Shot]:
+    """CROWD walkers that cross a square of 24 m in 12 s, on bent curves from side to side."""
+    rng, frames = np.random.default_rng([100_000, seed]), round(12 * FPS)
+    out: list[Shot] = []
+    starts: list[Array] = []
+    share = np.linspace(0, 1, 60)[:, None]
+    while len(out) < CROWD:
+        side = rng.uniform(0, 2 * np.pi)
+        ends = 12 * np.array([[np.cos(a), np.sin(a)] for a in (side, side + np.pi + rng.uniform(-0.8, 0.8))])
+        start = ends[0] + rng.uniform(-2, 2, 2)
+        if starts and min(float(np.linalg.norm(start - other)) for other in starts) < 2 * SPACING.apart:
+            continue
+        starts.append(start)
+        bend = (1 - share) ** 2 * start + 2 * share * (1 - share) * rng.uniform(-3, 3, 2) + share**2 * ends[1]
+        points = np.concatenate((bend, np.zeros_like(share)), axis=1).tolist()
+        speeds = per_frame(float(rng.uniform(1.1, 1.6)), frames)
+        out.append(Shot("walker", FPS, frames, PathFollow(points, speeds, ["walk"] * frames, per_frame(0.0, frames))))
     return out
 
 

@@ -240,6 +240,8 @@ def _list(item: Any, value: Any, limits: tuple[Any, ...], where: Where) -> Any:
     inner = [limit for limit in limits if isinstance(limit, Within | OneOf)]
     if item is float:
         _numbers(value, inner, where)
+    elif get_origin(item) is Annotated and get_args(item)[0] is float:
+        _numbers(value, [limit for limit in get_args(item)[1:] if isinstance(limit, Within)], where)
     elif _rows_fit(item, value):
         pass
     elif item is str and all(type(entry) is str for entry in value):

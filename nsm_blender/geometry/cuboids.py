@@ -8,9 +8,10 @@ from itertools import permutations
 import numpy as np
 
 from ..motion.rotations import Array
+from ..stepwise import Stepwise, finished
 from .colliders import Cuboids
 from .mesh import TriangleMesh
-from .voxels import SIZE, Voxels, voxelize
+from .voxels import SIZE, Voxels, voxelizing
 
 
 def cuboids_of(mesh: TriangleMesh, size: float = SIZE) -> Cuboids:
@@ -19,10 +20,19 @@ def cuboids_of(mesh: TriangleMesh, size: float = SIZE) -> Cuboids:
     The cuboids end where the mesh ends on all six sides, so that a thing stands and lies on its own lowest points, not
     on the corners of voxels.
     """
-    cuboids = merge(voxelize(mesh, size))
+    return finished(finding_cuboids(mesh, size))
+
+
+def finding_cuboids(mesh: TriangleMesh, size: float = SIZE) -> Stepwise[Cuboids]:
+    """`cuboids_of` in pieces."""
+    voxels = yield from voxelizing(mesh, size)
+    cuboids = yield from _merging(voxels)
+    yield
     used = np.asarray(mesh.vertices, dtype=float)[np.asarray(mesh.triangles).reshape(-1)]
-    low = np.clip(cuboids.centre - cuboids.half, used.min(axis=0), used.max(axis=0))
-    high = np.clip(cuboids.centre + cuboids.half, used.min(axis=0), used.max(axis=0))
+    yield
+    least, most = (np.array([extreme(used[:, axis]) for axis in range(3)]) for extreme in (np.min, np.max))
+    low = np.clip(cuboids.centre - cuboids.half, least, most)
+    high = np.clip(cuboids.centre + cuboids.half, least, most)
     return Cuboids((low + high) / 2, (high - low) / 2)
 
 
@@ -31,10 +41,17 @@ def merge(voxels: Voxels) -> Cuboids:
 
     The order of merging decides how many remain: all six orders of the axes are tried, and the fewest are kept.
     """
+    return finished(_merging(voxels))
+
+
+def _merging(voxels: Voxels) -> Stepwise[Cuboids]:
+    """`merge` in pieces."""
     best: tuple[Array, Array] | None = None
     for axis in range(3):
+        yield
         rods = _rods(voxels.filled, axis)
         for order in permutations(a for a in range(3) if a != axis):
+            yield
             merged = _merged(*rods, order)
             if best is None or len(merged[0]) < len(best[0]):
                 best = merged

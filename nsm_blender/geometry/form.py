@@ -7,14 +7,16 @@ faces, loose parts and noise matter little.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..motion.rotations import Array, to_matrix
+from ..stepwise import TRIANGLES, Stepwise, by_frames, finished
 from .colliders import STILL
 from .mesh import TriangleMesh
-from .voxels import Voxels, voxelize
+from .voxels import Voxels, voxelize, voxelizing
 
 SIZE = 0.02
 """Edge in meters of the voxels of things of natural size; larger things have larger voxels, see `_CELLS`."""
@@ -71,13 +73,25 @@ class Form:
     """
 
     def __init__(self, mesh: TriangleMesh, pose: Array = STILL[0], yaw: float | None = None) -> None:
+        finished(self._formed(mesh, pose, yaw))
+
+    @classmethod
+    def forming(cls, mesh: TriangleMesh, pose: Array = STILL[0], yaw: float | None = None) -> Stepwise[Form]:
+        """A form, in pieces of work."""
+        out = cls.__new__(cls)
+        yield from out._formed(mesh, pose, yaw)
+        return out
+
+    def _formed(self, mesh: TriangleMesh, pose: Array, yaw: float | None) -> Stepwise[None]:
         self._mesh, self._pose = mesh, pose
         self._levels: dict[float, list[Level]] = {}
         stand = to_matrix(np.asarray(pose[3:], dtype=float))
         place = np.asarray(pose[:3], dtype=float)
         standing = TriangleMesh(mesh.vertices @ stand.T + place, mesh.triangles)
-        _refuse_unusable(standing)
-        points = _on_surface(standing)
+        yield
+        yield from _refuse_unusable(standing)
+        points = yield from _on_surface(standing)
+        yield
         angle, self.aligned = alignment(points) if yaw is None else (yaw, 1.0)
         c, s = np.cos(angle), np.sin(angle)
         self.world = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -87,7 +101,7 @@ class Form:
         self.points: Array = points @ self.world
         upright = TriangleMesh(standing.vertices @ self.world, mesh.triangles)
         size = max(SIZE, float(np.ptp(self.points, axis=0).max()) / _CELLS)
-        self.voxels: Voxels = voxelize(upright, size)
+        self.voxels: Voxels = yield from voxelizing(upright, size)
         self.front = int(np.argmax(SIDES @ (self.turn.T @ np.array([0.0, -1.0, 0.0]))[:2]))
 
     def aligned_to(self, direction: Array) -> Form:
@@ -315,26 +329,38 @@ def extent_of(mask: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def _refuse_unusable(mesh: TriangleMesh) -> None:
+def _refuse_unusable(mesh: TriangleMesh) -> Iterator[None]:
     """Raise ColliderError for a mesh that cannot become voxels."""
     triangles, count = np.asarray(mesh.triangles), len(mesh.vertices)
     named = triangles.size > 0 and triangles.min() >= 0 and triangles.max() < count
-    if not (named and np.isfinite(mesh.vertices[triangles]).all()):
+    yield
+    if not named:
         voxelize(mesh)  # raises the error with its sentence
+    finite = np.isfinite(mesh.vertices).all(axis=1)
+    yield
+    if not finite.all() and not finite[triangles].all():
+        voxelize(mesh)
 
 
-def _on_surface(mesh: TriangleMesh) -> Array:
+def _on_surface(mesh: TriangleMesh) -> Stepwise[Array]:
     """Points (P, 3) spread over the surface by area, the same at every call."""
-    corners = np.asarray(mesh.vertices, dtype=float)[mesh.triangles]
-    edge = corners[:, 1:] - corners[:, :1]
-    area = np.linalg.norm(np.cross(edge[:, 0], edge[:, 1]), axis=1)
+    vertices = np.asarray(mesh.vertices, dtype=float)
+
+    def area_of(triangles: Array) -> Array:
+        corners = vertices[triangles]
+        edge = corners[:, 1:] - corners[:, :1]
+        return np.asarray(np.linalg.norm(np.cross(edge[:, 0], edge[:, 1]), axis=1))
+
+    area = yield from by_frames(area_of, np.asarray(mesh.triangles), size=TRIANGLES)
     rng = np.random.default_rng(0)
     total = np.cumsum(area)
     if len(total) == 0 or not np.isfinite(total[-1]) or total[-1] <= 0:
-        return corners.reshape(-1, 3)
+        return vertices[mesh.triangles].reshape(-1, 3)
     which = np.searchsorted(total, (np.arange(_POINTS) + rng.random(_POINTS)) / _POINTS * total[-1])
-    which = np.minimum(which, len(corners) - 1)
+    which = np.minimum(which, len(area) - 1)
+    corners = vertices[mesh.triangles[which]]
+    edge = corners[:, 1:] - corners[:, :1]
     a, b = rng.random((2, _POINTS, 1))
     flip = a + b > 1
     a, b = np.where(flip, 1 - a, a), np.where(flip, 1 - b, b)
-    return corners[which, 0] + a * edge[which, 0] + b * edge[which, 1]
+    return corners[:, 0] + a * edge[:, 0] + b * edge[:, 1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..motion.rotations import Array, to_matrix
+from ..stepwise import Stepwise, finished
 from .colliders import STILL, Placed
 from .doors import check_door, propose_door
 from .form import Form
@@ -48,12 +49,25 @@ def propose(
     stand on; None takes the thing's lowest point. Raises ColliderError on a mesh without faces or with places that are
     not finite.
     """
+    return finished(proposing(role, mesh, surroundings, pose, ground))
+
+
+def proposing(
+    role: str,
+    mesh: TriangleMesh,
+    surroundings: Placed | None = None,
+    pose: Array = STILL[0],
+    ground: float | None = None,
+) -> Stepwise[Proposal]:
+    """`propose` in pieces."""
     if role not in KINDS:
         return Proposal(None, [], 1.0)
-    form = Form(mesh, pose)
+    form = yield from Form.forming(mesh, pose)
+    yield
     found = _PROPOSE[role](form, surroundings)
     if found.handles is None:
         return found
+    yield
     floor = form.floor if ground is None else ground
     found.warnings += _check(moved(found.handles, form.world, np.zeros(3)), None, floor, surroundings)
     found.handles = moved(found.handles, form.turn, form.shift)
@@ -86,19 +100,29 @@ def check(
 
 def guess_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> str:
     """Guess the most likely role of a thing from its form alone. Arguments and errors as in `propose`."""
-    form = Form(mesh, pose)
+    return finished(guessing_role(mesh, pose))
+
+
+def guessing_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> Stepwise[str]:
+    """`guess_role` in pieces."""
+    form = yield from Form.forming(mesh, pose)
+    yield
     size = np.ptp(form.points, axis=0)
     door = propose_door(form, None).handles
     if isinstance(door, Door) and 1.7 <= size[2] <= 2.6 and 0.5 <= door.width <= 1.5 and size[:2].min() < 0.25:
         return "door"
+    yield
     steps = flight(form)
+    yield
     if steps is not None and len(steps.treads) > 2:
         return "climbable"
     if size[2] > 1.5 and size[:2].max() > 3.0:
         return "obstacle"
     if is_portable(form):
         return "carryable"
+    yield
     found = propose_seat(form, None)
+    yield
     seat = found.handles
     if not isinstance(seat, Seat) or not is_open(seat, form):
         return _role_of_top(form, None, size, steps is not None)

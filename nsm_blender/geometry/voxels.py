@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import ColliderError
 from ..motion.rotations import Array
+from ..stepwise import TRIANGLES, Stepwise, by_frames, finished
 from .mesh import TriangleMesh
 
 SIZE = 0.04
@@ -25,8 +26,8 @@ ROOM = 1.0
 """Edge in meters of a cube: a space that it fits in, and that is open to some side or that the surface shows its front
 to, is not inside but a place to walk in."""
 
-_BLOCK = 1 << 18
-"""Triangles, or cells of triangles, that are processed together, which bounds the memory."""
+_CELLS = 1 << 18
+"""Cells of triangles that are processed together, which bounds the memory."""
 _NUDGE = 1e-4
 """Distance in cells by which surfaces are moved inwards, so that a surface on the border of two cells belongs to the
 inner one."""
@@ -58,20 +59,27 @@ def voxelize(mesh: TriangleMesh, size: float = SIZE) -> Voxels:
     Raises ColliderError when there are no triangles, when their places are not finite numbers, when they name vertices
     that do not exist, or when the grid would be too large.
     """
-    corners = _corners(mesh, size)
+    return finished(voxelizing(mesh, size))
+
+
+def voxelizing(mesh: TriangleMesh, size: float = SIZE) -> Stepwise[Voxels]:
+    """`voxelize` in pieces."""
+    corners = yield from _corners(mesh, size)
     flat = corners.reshape(-1, 3)
-    low, high = flat.min(0), flat.max(0)
+    yield
+    low, high = (np.array([extreme(flat[:, axis]) for axis in range(3)]) for extreme in (np.min, np.max))
     shape = _shape(low, high, size)
     origin = (low + high) / 2 - size * np.array(shape) / 2
-    cells = (corners - origin) / size
+    cells = yield from by_frames(lambda corners: (corners - origin) / size, corners, size=TRIANGLES)
     filled = np.zeros(shape, dtype=bool)
-    for block in range(0, len(cells), _BLOCK):
-        _mark_surface(filled, cells[block : block + _BLOCK])
-    _fill_inside(filled, cells, ROOM / size)
+    for block in range(0, len(cells), TRIANGLES):
+        yield
+        _mark_surface(filled, cells[block : block + TRIANGLES])
+    yield from _fill_inside(filled, cells, ROOM / size)
     return Voxels(origin, size, filled)
 
 
-def _corners(mesh: TriangleMesh, size: float) -> Array:
+def _corners(mesh: TriangleMesh, size: float) -> Stepwise[Array]:
     """Corners (N, 3, 3) of the triangles, checked."""
     if not (np.isfinite(size) and size > 0):
         raise ColliderError(f"The voxel size is {size} m: it must be more than zero.")
@@ -80,7 +88,9 @@ def _corners(mesh: TriangleMesh, size: float) -> Array:
         raise ColliderError("The mesh has no faces: there is nothing to make a collider of.")
     if triangles.min() < 0 or triangles.max() >= len(vertices):
         raise ColliderError("The mesh's faces name vertices that do not exist: the mesh is damaged.")
-    corners: Array = vertices[triangles]
+    yield
+    corners = yield from by_frames(lambda triangles: vertices[triangles], triangles, size=TRIANGLES)
+    yield
     if not np.isfinite(corners).all():
         raise ColliderError("Some of the mesh's vertices have no finite place (NaN): delete them or clean the mesh up.")
     return corners
@@ -112,8 +122,8 @@ def _mark_surface(filled: Array, cells: Array) -> None:
     length = np.sqrt(np.einsum("ij,ij->i", normal, normal))
     cells = cells - (normal * (_NUDGE / np.maximum(length, 1e-30))[:, None])[:, None]
     top = np.array(filled.shape) - 1
-    low = np.clip(np.floor(cells.min(1)).astype(np.int64), 0, top)
-    high = np.clip(np.floor(cells.max(1)).astype(np.int64), 0, top)
+    low = np.clip(np.floor(_lowest(cells)).astype(np.int64), 0, top)
+    high = np.clip(np.floor(_highest(cells)).astype(np.int64), 0, top)
     span = high - low
     axes = np.count_nonzero(span, axis=1)
     _fill(filled, low[axes == 0])
@@ -184,6 +194,18 @@ def _crossed(cells: Array, which: Array, cell: Array, a: int, b: int) -> Array:
     return touched
 
 
+def _lowest(corners: Array) -> Array:
+    """Least coordinates (N, d) of the corners (N, 3, d) of triangles; `min` along so short an axis is much slower."""
+    out: Array = np.minimum(np.minimum(corners[:, 0], corners[:, 1]), corners[:, 2])
+    return out
+
+
+def _highest(corners: Array) -> Array:
+    """Greatest coordinates (N, d) of the corners (N, 3, d) of triangles."""
+    out: Array = np.maximum(np.maximum(corners[:, 0], corners[:, 1]), corners[:, 2])
+    return out
+
+
 def _fill(filled: Array, cell: Array) -> None:
     filled[cell[:, 0], cell[:, 1], cell[:, 2]] = True
 
@@ -191,7 +213,7 @@ def _fill(filled: Array, cell: Array) -> None:
 # What lies inside
 
 
-def _fill_inside(filled: Array, cells: Array, room: float) -> None:
+def _fill_inside(filled: Array, cells: Array, room: float) -> Iterator[None]:
     """Fill the cells inside the surface by the votes of the three axes; spaces `room` cells wide stay open."""
     votes = np.zeros(filled.shape, dtype=np.int8)
     shut = ~filled
@@ -199,7 +221,10 @@ def _fill_inside(filled: Array, cells: Array, room: float) -> None:
     for axis in range(3):
         turn = [(axis + 1) % 3, (axis + 2) % 3, axis]
         shape = tuple(filled.shape[a] for a in turn)
-        says, solid, unsigned = _votes(shape, *_hits(shape, cells, turn))
+        hits = yield from _hits(shape, cells, turn)
+        yield
+        says, solid, unsigned = _votes(shape, *hits)
+        yield
         votes_of_axis = np.transpose(votes, turn)
         votes_of_axis += says
         shut_of_axis = np.transpose(shut, turn)
@@ -207,12 +232,15 @@ def _fill_inside(filled: Array, cells: Array, room: float) -> None:
         flat += unsigned
     votes[filled] = 0
     inside = _agreed(votes) > 0
+    yield
     if flat > 0:
-        inside |= ~_connected(_border(filled), ~filled)
+        outside = yield from _connected(_border(filled), ~filled)
+        inside |= ~outside
     inside &= ~filled
     open_ = inside & ~shut
     if np.count_nonzero(open_) >= room**3:
-        inside &= ~_rooms(open_, max(round(room), 1))
+        rooms = yield from _rooms(open_, max(round(room), 1))
+        inside &= ~rooms
     filled |= inside
 
 
@@ -270,15 +298,16 @@ def _behind(columns: int, length: int, column: Array, first: Array, change: Arra
     return np.cumsum(out, axis=1, dtype=np.int8, out=out)[:, :-1]
 
 
-def _hits(shape: tuple[int, ...], cells: Array, turn: list[int]) -> tuple[Array, Array, Array]:
+def _hits(shape: tuple[int, ...], cells: Array, turn: list[int]) -> Stepwise[tuple[Array, Array, Array]]:
     """Where rays through the columns meet triangles: column (H,), depth (H,) in cells, 1 entering or -1 leaving."""
     u, v, w = turn
     found: list[tuple[Array, Array, Array]] = []
-    for start in range(0, len(cells), _BLOCK):
-        block = cells[start : start + _BLOCK]
+    for start in range(0, len(cells), TRIANGLES):
+        yield
+        block = cells[start : start + TRIANGLES]
         flat = block[:, :, [u, v]] - _ASIDE
-        low = np.maximum(np.ceil(flat.min(1)), 0).astype(np.int64)
-        high = np.minimum(np.floor(flat.max(1)), np.array(shape[:2]) - 1).astype(np.int64)
+        low = np.maximum(np.ceil(_lowest(flat)), 0).astype(np.int64)
+        high = np.minimum(np.floor(_highest(flat)), np.array(shape[:2]) - 1).astype(np.int64)
         wide = np.maximum(high - low + 1, 0)
         met = np.flatnonzero(wide.all(1))
         for part in _blocks(wide[met].prod(1)):
@@ -310,12 +339,13 @@ def _area(a: Array, b: Array, c: Array) -> Array:
     return (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
 
 
-def _rooms(open_: Array, width: int) -> Array:
+def _rooms(open_: Array, width: int) -> Stepwise[Array]:
     """The parts of `open_` that a cube of `width` cells fits into, with all that is connected to it."""
     fits = open_
     for axis in range(3):
+        yield
         fits = _runs_of(fits, axis, width)
-    return _connected(fits, open_)
+    return (yield from _connected(fits, open_))
 
 
 def _border(filled: Array) -> Array:
@@ -325,14 +355,14 @@ def _border(filled: Array) -> Array:
     return out
 
 
-def _connected(seeds: Array, passable: Array) -> Array:
+def _connected(seeds: Array, passable: Array) -> Stepwise[Array]:
     """The passable cells that are connected to a seed through their faces."""
     out = seeds & passable
     count = -1
     while np.count_nonzero(out) != count:
         count = np.count_nonzero(out)
         for axis in range(3):
-            out = _along_runs(out, passable, axis)
+            out = yield from _along_runs(out, passable, axis)
     return out
 
 
@@ -350,16 +380,23 @@ def _runs_of(cells: Array, axis: int, width: int) -> Array:
     return out
 
 
-def _along_runs(seeds: Array, open_: Array, axis: int) -> Array:
+def _along_runs(seeds: Array, open_: Array, axis: int) -> Stepwise[Array]:
     """All runs of `open_` along the axis that contain a seed."""
-    rows = np.moveaxis(open_, axis, 2)
+    rows, own = np.moveaxis(open_, axis, 2), np.moveaxis(seeds, axis, 2)
+    slab = max(_CELLS // (rows.shape[1] * rows.shape[2]), 1)
+    out = yield from by_frames(_along_rows, own, rows, size=slab)
+    return np.moveaxis(out, 2, axis)
+
+
+def _along_rows(seeds: Array, rows: Array) -> Array:
+    """All runs along the last axis that contain a seed."""
     edge = np.zeros((*rows.shape[:2], rows.shape[2] + 1), dtype=bool)
     edge[:, :, 1:-1] = rows[:, :, 1:] & ~rows[:, :, :-1]
     edge[:, :, 0] = rows[:, :, 0]
     run = np.cumsum(edge.reshape(-1), dtype=np.int32).reshape(edge.shape)[:, :, :-1]
     seeded = np.zeros(int(run[-1, -1, -1]) + 1, dtype=bool)
-    seeded[run[np.moveaxis(seeds, axis, 2)]] = True
-    out: Array = np.moveaxis(seeded[run] & rows, 2, axis)
+    seeded[run[seeds]] = True
+    out: Array = seeded[run] & rows
     return out
 
 
@@ -373,12 +410,12 @@ def _ranges(counts: Array) -> tuple[Array, Array]:
 
 
 def _blocks(counts: Array) -> Iterator[slice]:
-    """Slices with a total of about _BLOCK each, of at least one entry."""
+    """Slices with a total of about _CELLS each, of at least one entry."""
     ends = np.cumsum(counts)
     start = 0
     while start < len(counts):
         before = int(ends[start - 1]) if start else 0
-        end = max(int(np.searchsorted(ends, before + _BLOCK, side="right")), start + 1)
+        end = max(int(np.searchsorted(ends, before + _CELLS, side="right")), start + 1)
         yield slice(start, end)
         start = end
 

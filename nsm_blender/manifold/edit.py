@@ -19,6 +19,7 @@ from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..naturalness.metrics import bone_length_error, foot_slide
 from ..paths import weights_folder
+from ..stepwise import Stepwise
 from .constraints import (
     Base,
     BoneLengths,
@@ -125,6 +126,7 @@ class Edit:
             frames = self._restyled = self._restyle.frames
             if self._timing > 0:
                 self._take_contacts(frames)
+        yield
         guess = with_kept_root(self._base, frames, self._constraints)
         target = TARGET if self._restyle is None else _STYLE_TARGET
         self._solver = Solver(
@@ -139,10 +141,10 @@ class Edit:
         while not self._solver.done:
             self._solver.step()
             yield
-        posed = self._pose(self._strength)
+        posed = yield from self._pose(self._strength)
         yield
-        result = posed.resampled(self._motion.fps, len(self._motion))
-        self.report = self._figures(posed)
+        result = yield from posed.resampling(self._motion.fps, len(self._motion))
+        self.report = yield from self._figures(posed)
         self._result = result
 
     def _take_contacts(self, restyled: Array) -> None:
@@ -154,14 +156,14 @@ class Edit:
         self._base = replace(self._base, contacts=standing(self._base, self._constraints))
         self._terms = [c.term(self._base) for c in self._constraints if c.weight > 0]
 
-    def _pose(self, strength: float) -> Motion:
+    def _pose(self, strength: float) -> Stepwise[Motion]:
         """The solved frames as a motion at 60 fps."""
         assert self._solver is not None
         given = self._base.frames
         frames = given + np.float32(strength) * (self._solver.frames - given)
         if strength == 0:
             return self._at_60
-        places, rotations, root, contacts = finish(
+        places, rotations, root, contacts = yield from finish(
             self._base, frames, self._constraints, self._at_60.rotations, strength
         )
         return replace(
@@ -173,7 +175,7 @@ class Edit:
             meta={**self._motion.meta, "edited": True, "autoencoder": self._autoencoder.hash},
         )
 
-    def _figures(self, after: Motion) -> dict[str, float]:
+    def _figures(self, after: Motion) -> Stepwise[dict[str, float]]:
         """Figures of the constraints before and after, at 60 fps.
 
         before/after.foot_slide_cm_per_s, .bone_error_mm, .path_error_cm (of the edit against the motion), and the
@@ -187,8 +189,11 @@ class Edit:
         before = replace(self._at_60, contacts=after.contacts)
         out: dict[str, float] = {}
         for name, motion in (("before", before), ("after", after)):
+            yield
             out[f"{name}.foot_slide_cm_per_s"] = foot_slide(motion)
+            yield
             out[f"{name}.bone_error_mm"] = 1000 * bone_length_error(motion.positions.astype(np.float64))
+            yield
             missing, sentences = missed(self._base, self._constraints, motion)
             out |= {f"{name}.{figure}": value for figure, value in missing.items()}
         # A partial edit falls short of its targets by design.
@@ -198,23 +203,24 @@ class Edit:
         out["cost.ratio"] = self._solver.cost / max(self._solver.costs[0], 1e-12)
         out["steps"] = len(self._solver.costs) - 1
         if self._restyle is not None:
-            out |= self._style_figures(self._restyle, after)
+            out |= yield from self._style_figures(self._restyle, after)
             out["steps"] += self._restyle.steps
         out["seconds"] = time.perf_counter() - self._started
         return out
 
-    def _style_figures(self, restyle: Restyle, after: Motion) -> dict[str, float]:
+    def _style_figures(self, restyle: Restyle, after: Motion) -> Stepwise[dict[str, float]]:
         """Figures of the style alone."""
         kept = with_kept_root(self._base, self._restyled, self._constraints)
         kept[:, FRAME.contact] = self._base.frames[:, FRAME.contact]
-        ratios = {
-            "style.gram_ratio": restyle.gram_ratio(self._restyled),
-            "style.kept_gram_ratio": restyle.gram_ratio(kept),
-            "style.final_gram_ratio": restyle.gram_ratio(to_frames(after.positions, after.root, after.contacts)),
-        }
+        final = to_frames(after.positions, after.root, after.contacts)
+        ratios = {}
+        for name, frames in (("gram_ratio", self._restyled), ("kept_gram_ratio", kept), ("final_gram_ratio", final)):
+            ratios[f"style.{name}"] = yield from restyle.gram_ratio(frames)
         if self._given is None:
             return ratios
-        start = restyle.gram_ratio(_prepare(self._given)[1].frames)
+        yield
+        given = _prepare(self._given)[1].frames
+        start = yield from restyle.gram_ratio(given)
         return {name: ratio / start for name, ratio in ratios.items()} | {"style.retimed_gram_ratio": 1 / start}
 
 

@@ -13,14 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..models.manifold import FRAME
-from ..motion.foot_lock import plant_feet
+from ..motion.foot_lock import planting_feet
 from ..motion.ik import ARMS, LEGS, REACH, Limb, solve_limb
 from ..motion.rotations import Array, between, conjugate, from_exponential_map, multiply, rotate, to_exponential_map
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.pose import joint_places
+from ..stepwise import Stepwise, by_frames
 from .constraints import Base, Constraint, FloorHeight, FootSkate, KeepTrajectory, LookAt, PinJoint, PoseKey, eased
 from .frames import integrate_root, to_world_positions, with_bone_lengths
-from .rotations_from_positions import rotations_of
+from .rotations_from_positions import finding_rotations
 from .terms import ROOT
 
 _LAST_EASE = 0.25
@@ -40,17 +41,20 @@ _LIMBS = {limb.end: limb for limb in (*ARMS.values(), *LEGS.values())}
 
 def finish(
     base: Base, frames: Array, constraints: Sequence[Constraint], reference: Array | None, strength: float = 1.0
-) -> tuple[Array, Array, Array, Array]:
-    """Pose solved frames (T, FRAME.size) of the motion `base`.
+) -> Stepwise[tuple[Array, Array, Array, Array]]:
+    """Pose solved frames (T, FRAME.size) of the motion `base`, in pieces.
 
     strength: interpolation of the frames from the motion (0) to the constraints (1); planted feet stand still at any.
     reference: (T, J, 4) world rotations of the motion before, for rotations that joint places do not determine, or
     None. Returns joint places (T, J, 3), world rotations (T, J, 4), root (T, 4) and contacts (T, 4).
     """
     root = integrate_root(with_kept_root(base, frames, constraints, strength), base.start)
+    yield
+    posed = _posed(base, frames, constraints, strength)
+    placed = yield from by_frames(to_world_positions, posed, root)
     # The legs are left to inverse kinematics.
-    wanted = with_bone_lengths(to_world_positions(_posed(base, frames, constraints, strength), root), "Spine")
-    rotations = rotations_of(wanted, reference)
+    wanted = yield from by_frames(lambda places: with_bone_lengths(places, "Spine"), placed)
+    rotations = yield from finding_rotations(wanted, reference)
     hips, contacts = wanted[:, 0], base.contacts
     pins = [c for c in constraints if isinstance(c, PinJoint) and c.weight > 0]
     for pin in pins:
@@ -64,17 +68,20 @@ def finish(
             contacts[inside] = feet.labels(base)[inside]
         floor = [c.height for c in constraints if isinstance(c, FloorHeight) and c.weight > 0]
         level = np.array([0.0, 0.0, floor[0] if floor else 0.0])
-        planted, turned = plant_feet(
+        planted, turned = yield from planting_feet(
             (hips - level)[None], rotations[None], contacts[None], targets=(wanted - level)[None], own_heights=not floor
         )
         hips, rotations = planted[0, :, 0] + level, turned[0]
     for pin in pins:
         if pin.joint in _LIMBS:
+            yield
             rotations = _reach(base, pin, hips, rotations, strength)
     for constraint in constraints:
         if isinstance(constraint, LookAt) and constraint.weight > 0:
+            yield
             rotations = _look(base, constraint, hips, rotations, min(strength, 1.0))
-    return joint_places(hips, rotations), rotations, root, contacts
+    places = yield from by_frames(joint_places, hips, rotations)
+    return places, rotations, root, contacts
 
 
 def with_kept_root(base: Base, frames: Array, constraints: Sequence[Constraint], strength: float = 1.0) -> Array:

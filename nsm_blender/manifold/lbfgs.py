@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ..models.manifold import Float32
+from ..stepwise import Stepwise
 
 _MEMORY = 8
 """Number of past steps that approximate the inverse Hessian."""
@@ -23,13 +24,13 @@ _FIRST_MOVE = 0.1
 class Lbfgs:
     """Minimizes cost(x) for x >= lower; `step()` makes one step until `done`.
 
-    cost: x -> cost and its gradient, shaped as x. It ends when `patience` steps have together lowered the cost by less
-    than the share `tolerance`, or after `most` steps.
+    cost: x -> cost and its gradient, shaped as x, in pieces of work. It ends when `patience` steps have together
+    lowered the cost by less than the share `tolerance`, or after `most` steps.
     """
 
     def __init__(
         self,
-        cost: Callable[[Float32], tuple[float, Float32]],
+        cost: Callable[[Float32], Stepwise[tuple[float, Float32]]],
         start: Float32,
         lower: float = -np.inf,
         most: int = 120,
@@ -42,23 +43,32 @@ class Lbfgs:
         self.costs: list[float] = []
         """Cost at the start and after each step."""
         self.evaluations = 0
-        self._value, self._gradient = self._evaluate(self.x)
-        self.costs.append(self._value)
         self._pairs: deque[tuple[Float32, Float32, float]] = deque(maxlen=_MEMORY)
+        self._work = self._run()
         self.done = False
 
     @property
     def progress(self) -> float:
         """Estimated share of the work that is done, 0..1: convergence cannot be predicted."""
-        return 1.0 if self.done else (len(self.costs) - 1) / self._most
+        return 1.0 if self.done else max(len(self.costs) - 1, 0) / self._most
 
     def step(self) -> None:
-        """Make one step: a direction, and a length that lowers the cost enough."""
-        if self.done:
-            return
+        """Do a piece of a step: a direction, and a length that lowers the cost enough."""
+        next(self._work, None)
+
+    def _run(self) -> Iterator[None]:
+        self._value, self._gradient = yield from self._evaluate(self.x)
+        self.costs.append(self._value)
+        while not self.done:
+            yield
+            yield from self._descend()
+
+    def _descend(self) -> Iterator[None]:
+        """One step."""
         # Variables that would cross the bound stay at it and take no part in the curvature.
         free = (self.x > self._lower) | (self._gradient < 0)
-        direction = -self._product(self._gradient * free) * free
+        product = yield from self._product(self._gradient * free)
+        direction = -product * free
         slope = float(np.vdot(direction, self._gradient))
         if slope >= 0:
             self._pairs.clear()
@@ -66,9 +76,11 @@ class Lbfgs:
             slope = float(np.vdot(direction, self._gradient))
         length = 1.0
         while length > _SHORTEST:
+            yield
             x = np.maximum(self.x + np.float32(length) * direction, np.float32(self._lower))
-            value, gradient = self._evaluate(x)
+            value, gradient = yield from self._evaluate(x)
             if value <= self._value + _SUFFICIENT * length * slope:
+                yield
                 self._accept(x, value, gradient)
                 return
             length *= 0.5
@@ -85,26 +97,28 @@ class Lbfgs:
         settled = len(self.costs) > self._patience and fallen < self._tolerance * value
         self.done = settled or len(self.costs) > self._most or value == 0
 
-    def _evaluate(self, x: Float32) -> tuple[float, Float32]:
+    def _evaluate(self, x: Float32) -> Stepwise[tuple[float, Float32]]:
         self.evaluations += 1
-        return self._cost(x)
+        return (yield from self._cost(x))
 
     def _first(self, gradient: Float32) -> Float32:
         """The first step: the gradient, scaled to _FIRST_MOVE."""
         size = float(np.sqrt(np.mean(gradient * gradient)))
         return gradient * np.float32(_FIRST_MOVE * max(float(np.sqrt(np.mean(self.x**2))), 1e-3) / max(size, 1e-20))
 
-    def _product(self, gradient: Float32) -> Float32:
+    def _product(self, gradient: Float32) -> Stepwise[Float32]:
         """The gradient times the inverse Hessian that the stored pairs approximate (two-loop recursion)."""
         if not self._pairs:
             return self._first(gradient)
         q, shares = gradient.copy(), []
         for moved, bent, rho in reversed(self._pairs):
+            yield
             share = np.float32(rho * float(np.vdot(moved, q)))
             q -= share * bent
             shares.append(share)
         moved, bent, rho = self._pairs[-1]
         q *= np.float32(1 / (rho * float(np.vdot(bent, bent))))
         for (moved, bent, rho), share in zip(self._pairs, reversed(shares), strict=True):
+            yield
             q += moved * (share - np.float32(rho * float(np.vdot(bent, q))))
         return q

@@ -19,6 +19,7 @@ from ..motion.rotations import (
     rotate,
 )
 from ..motion.skeleton import MODEL_SKELETON
+from ..stepwise import Stepwise, by_frames, finished
 
 _STRAIGHT, _BENT = 0.01, 0.05
 """Distances in meters of a knee or elbow from the line through its limb's ends: below the first the limb shows no
@@ -63,16 +64,34 @@ def rotations_of(places: Array, reference: Array | None = None, motions: int = 1
     reference relative to the parent, or as in the rest pose. For places that a reference gives by forward kinematics,
     the result is the reference. The rotations are continuous over time where the places are.
     """
+    return finished(finding_rotations(places, reference, motions))
+
+
+def finding_rotations(places: Array, reference: Array | None = None, motions: int = 1) -> Stepwise[Array]:
+    """`rotations_of` in pieces."""
     found = _Pose(places.astype(np.float64, copy=False))
-    if reference is None:
-        out = _with_limbs(found, found.trunk(), None, motions)
-    else:
-        known = reference.astype(np.float64)
+    yield
+    trunk, known = found.trunk(), None
+    yield
+    if reference is not None:
+        turned = reference.astype(np.float64)
         # The reference, turned as a whole, has the same shape: its trunk frames give what the places leave out.
-        before = _Pose(MODEL_SKELETON.positions(np.zeros((*known.shape[:-2], 3)), known))
-        offset = multiply(conjugate(before.trunk()), known)
-        out = _with_limbs(found, multiply(found.trunk(), offset), _Reference(before, known), motions)
-    return make_continuous(out).astype(places.dtype)
+        yield
+        placed = yield from by_frames(MODEL_SKELETON.positions, np.zeros((*turned.shape[:-2], 3)), turned)
+        before = _Pose(placed)
+        yield
+        own = before.trunk()
+        yield
+        offset = yield from by_frames(lambda own, turned: multiply(conjugate(own), turned), own, turned)
+        trunk = yield from by_frames(multiply, trunk, offset)
+        yield
+        local = yield from by_frames(MODEL_SKELETON.local_rotations, turned)
+        known = _Reference(before, turned, local)
+    out = yield from _with_limbs(found, trunk, known, motions)
+    yield
+    continuous = make_continuous(out)
+    yield
+    return continuous.astype(places.dtype)
 
 
 class _Pose:
@@ -118,9 +137,8 @@ class _Pose:
 class _Reference:
     """Local rotations of the reference, and its limbs' bending directions."""
 
-    def __init__(self, pose: _Pose, rotations: Array) -> None:
-        self._local = MODEL_SKELETON.local_rotations(rotations)
-        self._rotations, self._pose = rotations, pose
+    def __init__(self, pose: _Pose, rotations: Array, local: Array) -> None:
+        self._rotations, self._pose, self._local = rotations, pose, local
 
     def local(self, name: str) -> Array:
         """Rotation (T, 4) relative to the parent."""
@@ -133,8 +151,8 @@ class _Reference:
         return rotate(back, normalize(aside)), sure
 
 
-def _with_limbs(pose: _Pose, rotations: Array, reference: _Reference | None, motions: int) -> Array:
-    """Complete the trunk's `rotations` (T, J, 4), from the trunk outwards."""
+def _with_limbs(pose: _Pose, rotations: Array, reference: _Reference | None, motions: int) -> Stepwise[Array]:
+    """Complete the trunk's `rotations` (T, J, 4), from the trunk outwards, in pieces."""
     out = rotations
 
     def follow(name: str) -> Array:
@@ -149,14 +167,19 @@ def _with_limbs(pose: _Pose, rotations: Array, reference: _Reference | None, mot
     for shoulder, upper, middle, end, tip, natural in _LIMBS:
         if shoulder is not None:
             out[:, MODEL_SKELETON.index(shoulder)] = point(shoulder, upper)
+        yield
         turned = point(upper, middle)
+        yield
         aside = pose.aside(upper, middle, end)
         pole, sure = np.broadcast_to(natural, aside.shape), pose.certainty(upper, middle, end)
         if reference is not None:
             pole, also = reference.pole(upper, middle, end)
             sure = np.minimum(sure, also)
+        yield
         out[:, MODEL_SKELETON.index(upper)] = _twist(turned, pose.bone(upper, middle), pole, aside, sure, motions)
+        yield
         out[:, MODEL_SKELETON.index(middle)] = point(middle, end)
+        yield
         if tip is None:
             out[:, MODEL_SKELETON.index(end)] = follow(end)
             continue

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..models.manifold import Autoencoder, Float32
 from ..motion.rotations import Array
+from ..stepwise import Stepwise
 from .kinematics import Kinematics
 from .terms import Term
 
@@ -59,13 +60,14 @@ class Solver:
         self._target, self._most = target, most
         self._free = free
         self._own = np.float32(_OWN) * autoencoder.scale**2
-        self._set(Kinematics(frames.astype(np.float32), start))
-        self.costs = [self.cost]
-        """Sum of the terms' costs of the motion and, by the linearization, after each step."""
-        if guess is not None:
-            self._set(Kinematics(guess.astype(np.float32), start))
-        self._steps = self._run()
-        self.done = self.costs[0] == 0 or most == 0
+        given = Kinematics(frames.astype(np.float32), start)
+        self._at = given if guess is None else Kinematics(guess.astype(np.float32), start)
+        self._residuals: list[Array] = []
+        self.costs: list[float] = []
+        """Sum of the terms' costs of the motion and, by the linearization, after each step; none before the first
+        piece of work."""
+        self._steps = self._run(given)
+        self.done = False
 
     @property
     def frames(self) -> Array:
@@ -80,15 +82,15 @@ class Solver:
     @property
     def progress(self) -> float:
         """Share of the work that is done, 0..1."""
-        if self.done:
-            return 1.0
+        if self.done or not self.costs:
+            return float(self.done)
         fallen = np.log(max(self.costs[-1] / self.costs[0], 1e-12)) / np.log(self._target)
         return float(np.clip(max(fallen, (len(self.costs) - 1) / self._most), 0, 0.99))
 
     def step(self) -> None:
-        """Run one step of conjugate gradients."""
+        """Do a piece of a step of conjugate gradients."""
         if not self.done:
-            self.done = next(self._steps, None) is None
+            self.done = next(self._steps, True) is not None
 
     def solve(self) -> Array:
         """Run to the end and return `frames`."""
@@ -96,37 +98,49 @@ class Solver:
             self.step()
         return self.frames
 
-    def _set(self, at: Kinematics) -> None:
-        self._at = at
-        self._residuals = [term.residual(at) for term in self._terms]
+    def _residuals_of(self, at: Kinematics) -> Stepwise[list[Array]]:
+        """r of each term."""
+        out = []
+        for term in self._terms:
+            yield
+            out.append(term.residual(at))
+        return out
 
-    def _run(self) -> Iterator[bool]:
-        """Yield True after each step; return when the cost is low enough or falls no more."""
+    def _run(self, given: Kinematics) -> Iterator[None]:
+        """Work until the cost is low enough or falls no more."""
+        first = self._residuals = yield from self._residuals_of(given)
+        self.costs.append(_dot(first, first))
+        if self._at is not given:
+            self._residuals = yield from self._residuals_of(self._at)
+        if self.costs[0] == 0 or self._most == 0:
+            return
         while len(self.costs) <= self._most:
             before = self.cost
             change = np.zeros_like(self.frames)
             yield from self._linear(change)
             for halving in range(_HALVINGS):
                 at = Kinematics(self.frames + np.float32(0.5**halving) * change, self._at.start)
-                last = self._at, self._residuals
-                self._set(at)
-                if self.cost < before:
+                residuals = yield from self._residuals_of(at)
+                if _dot(residuals, residuals) < before:
+                    self._at, self._residuals = at, residuals
                     break
-                self._at, self._residuals = last
             else:
                 return
             if self.cost <= self._target * self.costs[0] and self._met():
                 return
 
-    def _linear(self, change: Array) -> Iterator[bool]:
+    def _linear(self, change: Array) -> Iterator[None]:
         """Conjugate gradients on the linearized terms (CGLS, with H eliminated); adds to `change` (T, d)."""
         left = [-r for r in self._residuals]
-        descent = self._transposed(left)
-        shown = self._projected(descent)
+        descent = yield from self._transposed(left)
+        shown = yield from self._projected(descent)
         size = _product(descent, shown)
         direction = shown.copy()
         for i in range(_INNER):
-            moved = [term.tangent(self._at, direction) for term in self._terms]
+            moved = []
+            for term in self._terms:
+                yield
+                moved.append(term.tangent(self._at, direction))
             curvature = _dot(moved, moved)
             if size <= 0 or curvature <= 0 or len(self.costs) > self._most:
                 return
@@ -135,19 +149,20 @@ class Solver:
             left = [r - length * m for r, m in zip(left, moved, strict=True)]
             self.costs.append(_dot(left, left))
             low = self.costs[-1] <= 0.9 * self._target * self.costs[0] and self._met()
+            yield
             if low or i == _INNER - 1:
-                yield True
                 return
-            descent = self._transposed(left)
-            shown = self._projected(descent)
+            descent = yield from self._transposed(left)
+            shown = yield from self._projected(descent)
             last, size = size, _product(descent, shown)
             direction *= np.float32(size / last)
             direction += shown
-            yield True
+            yield
 
-    def _projected(self, descent: Float32) -> Float32:
+    def _projected(self, descent: Float32) -> Stepwise[Float32]:
         """Change (T, d) of the frames for a descent in them: D D^T, and the features' own freedom."""
-        out = self._autoencoder.decode_both(descent)
+        out = yield from self._autoencoder.decoding_both(descent)
+        yield
         own = descent * self._own
         out += 0.5 * own
         out[1:] += 0.25 * own[:-1]
@@ -159,10 +174,11 @@ class Solver:
     def _met(self) -> bool:
         return all(term.met(r) for term, r in zip(self._terms, self._residuals, strict=True))
 
-    def _transposed(self, residuals: Sequence[Array]) -> Array:
+    def _transposed(self, residuals: Sequence[Array]) -> Stepwise[Array]:
         """J^T r of all terms, (T, d)."""
         out = np.zeros_like(self.frames)
         for term, residual in zip(self._terms, residuals, strict=True):
+            yield
             term.gradient(self._at, residual, out)
         if self._free is not None:
             out *= self._free

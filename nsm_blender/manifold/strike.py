@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +17,7 @@ from ..models.manifold import FPS, FRAME, Autoencoder
 from ..models.synthesis import EFFECTORS, STRIKE_FRAMES, EndEffectors, nearest_strike, strike_inputs, strike_window
 from ..motion.easing import smoothstep
 from ..motion.filters import without_short_runs
-from ..motion.foot_lock import plant_feet
+from ..motion.foot_lock import planting_feet
 from ..motion.ik import ARMS, LEGS, solve_limb
 from ..motion.mirror import mirror_vectors
 from ..motion.motion import Motion
@@ -25,8 +25,9 @@ from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, conjugate, make_continuous, multiply, normalize, rotate
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..paths import weights_folder
+from ..stepwise import Stepwise, by_frames
 from .frames import mirror_frames, to_world_positions
-from .rotations_from_positions import rotations_of
+from .rotations_from_positions import finding_rotations
 from .synthesis import REACH_FRAMES
 
 ACTIONS = ("stand", "punch", "kick")
@@ -167,6 +168,7 @@ class StrikeSynthesis:
         self._mirrored = False
         self._motion: Motion | None = None
         self._errors: tuple[Array, Array] | None = None
+        self._work = self._run()
 
     @property
     def done(self) -> bool:
@@ -179,11 +181,8 @@ class StrikeSynthesis:
         return 1.0 if self.done else len(self._tries) / (_TRIES + 1)
 
     def step(self) -> None:
-        """Run an attempt of the network, or make the final poses."""
-        if not self._tries or (len(self._tries) < _TRIES and self._tries[-1].worst > _CLOSE):
-            self._try()
-        elif self._motion is None:
-            self._motion = self._finish()
+        """Do a piece of an attempt of the network, or of the final poses."""
+        next(self._work, None)
 
     def motion(self) -> Motion:
         """The finished motion at the shot's frame rate, exactly `shot.frames` frames."""
@@ -191,6 +190,12 @@ class StrikeSynthesis:
             self.step()
         assert self._motion is not None
         return self._motion
+
+    def _run(self) -> Iterator[None]:
+        while not self._tries or (len(self._tries) < _TRIES and self._tries[-1].worst > _CLOSE):
+            yield from self._try()
+            yield
+        self._motion = yield from self._finish()
 
     def hit_errors(self) -> tuple[Array, Array]:
         """Distances (targets,) in meters from the targets at their times, before and after the last correction.
@@ -225,11 +230,11 @@ class StrikeSynthesis:
         """A world place (3,) in the frame of the root (4,)."""
         return np.append(to_local(place[:2] - root[:2], root[3]), place[2] - root[2])
 
-    def _try(self) -> None:
+    def _try(self) -> Iterator[None]:
         """Make an attempt from the shifted targets, and shift them against its misses."""
-        made = self._made(self._mirrored)
+        made = yield from self._made(self._mirrored)
         if not self._tries and max(self._bends(made)) > _FOLDED:
-            other = self._made(mirrored=True)
+            other = yield from self._made(mirrored=True)
             if max(self._bends(other)) < max(self._bends(made)):
                 made, self._mirrored = other, True
         self._tries.append(made)
@@ -237,7 +242,7 @@ class StrikeSynthesis:
         size = np.linalg.norm(self._shifts, axis=1, keepdims=True)
         self._shifts *= np.minimum(1, _FARTHEST_SHIFT / np.maximum(size, 1e-9))
 
-    def _made(self, mirrored: bool) -> _Attempt:
+    def _made(self, mirrored: bool) -> Stepwise[_Attempt]:
         """Make an attempt from the shifted targets' paths, or (mirrored) from their mirror image."""
         long = self._count + 2 * REACH_FRAMES
         hits = [hit + REACH_FRAMES for hit in self._hits]
@@ -251,11 +256,13 @@ class StrikeSynthesis:
         effectors = self._effectors
         if mirrored:
             path, effectors = mirror_vectors(path), [_MIRRORED[effector] for effector in effectors]
-        made = self._autoencoder.decode(self._network.hidden(strike_inputs(path, hits, effectors)))
+        hidden = yield from self._network.hiding(strike_inputs(path, hits, effectors))
+        made = yield from self._autoencoder.decoding(hidden)
+        yield
         if mirrored:
             made = mirror_frames(made)
         root = self._root(made, strike_window(since))[REACH_FRAMES:-REACH_FRAMES]
-        return self._posed(made[REACH_FRAMES:-REACH_FRAMES], root)
+        return (yield from self._posed(made[REACH_FRAMES:-REACH_FRAMES], root))
 
     def _bends(self, made: _Attempt) -> list[float]:
         """Largest bend in radians of each limb around its hit."""
@@ -268,11 +275,12 @@ class StrikeSynthesis:
             out.append(float(np.arccos(np.clip(np.sum(first * second, axis=-1), -1, 1)).max()))
         return out
 
-    def _posed(self, made: Array, root: Array) -> _Attempt:
+    def _posed(self, made: Array, root: Array) -> Stepwise[_Attempt]:
         """The network's frames as an attempt with rigid bones and planted feet."""
-        around = to_world_positions(made, root)
-        contacts, rotations, hips = self._contacts(made), rotations_of(around), around[:, 0]
-        places, turned = self._planted(hips, rotations, contacts)
+        around = yield from by_frames(to_world_positions, made, root)
+        contacts, hips = self._contacts(made), around[:, 0]
+        rotations = yield from finding_rotations(around)
+        places, turned = yield from self._planted(hips, rotations, contacts)
         return _Attempt(root, hips, rotations, contacts, places, turned, self._misses(places))
 
     def _before(self, strike: int) -> Array:
@@ -292,24 +300,28 @@ class StrikeSynthesis:
         out[1:, :2] += np.cumsum(to_world(velocity[:-1], out[:-1, 3]), axis=0)
         return out
 
-    def _finish(self) -> Motion:
+    def _finish(self) -> Stepwise[Motion]:
         best = min(self._tries, key=lambda t: t.worst)
         away = self._distanced(best)
         root, hips = best.root.copy(), best.hips + away
         root[:, :2] += away[:, :2]
         # Pinned before the feet are planted: the network's limbs bend smoothly even where no leg could fold so far.
-        _, rotations = self._pinned(MODEL_SKELETON.positions(hips, best.rotations), best.rotations)
-        posed, turned = self._planted(hips, rotations, best.contacts)
+        yield
+        first = yield from by_frames(MODEL_SKELETON.positions, hips, best.rotations)
+        _, rotations = yield from self._pinned(first, best.rotations)
+        posed, turned = yield from self._planted(hips, rotations, best.contacts)
         leant = np.zeros_like(self._places)
         for _ in range(_LEANS):
-            misses = self._misses(self._pinned(posed, turned)[0])
+            reached, _ = yield from self._pinned(posed, turned)
+            misses = self._misses(reached)
             if _lengths(misses).max() < _NEAR_ENOUGH:
                 break
             leant += misses
             leant *= np.minimum(1, _FARTHEST_LEAN / np.maximum(_lengths(leant), 1e-9))[:, None]
             bumps = np.stack([_bump(self._count, hit, _LEAN_WIDTH) for hit in self._hits], axis=1)
-            posed, turned = self._planted(hips + bumps @ leant, rotations, best.contacts)
-        posed, rotations = self._pinned(posed, turned)
+            posed, turned = yield from self._planted(hips + bumps @ leant, rotations, best.contacts)
+        posed, rotations = yield from self._pinned(posed, turned)
+        yield
         self._errors = _lengths(best.misses), _lengths(self._misses(posed))
         actions = np.zeros((self._count, len(ACTIONS)), dtype=np.float32)
         for hit, effector in zip(self._hits, self._effectors, strict=True):
@@ -317,7 +329,7 @@ class StrikeSynthesis:
             column = ACTIONS.index("punch" if effector < 2 else "kick")
             actions[:, column] = np.maximum(actions[:, column], window)
         actions[:, 0] = np.maximum(1 - actions.sum(1), 0)
-        return Motion(
+        motion = Motion(
             names=MODEL_SKELETON.names,
             parents=MODEL_SKELETON.parents,
             positions=posed.astype(np.float32),
@@ -330,12 +342,14 @@ class StrikeSynthesis:
             action_names=ACTIONS,
             fps=FPS,
             meta={**self.shot.meta, "model": "manifold", "weights": self._network.hash, "name": self.shot.name},
-        ).resampled(self.shot.fps, self.shot.frames)
+        )
+        yield
+        return (yield from motion.resampling(self.shot.fps, self.shot.frames))
 
-    def _planted(self, hips: Array, rotations: Array, contacts: Array) -> tuple[Array, Array]:
+    def _planted(self, hips: Array, rotations: Array, contacts: Array) -> Stepwise[tuple[Array, Array]]:
         floor = self._start[2]
         lowered = hips - np.array([0.0, 0.0, floor])
-        posed, turned = plant_feet(lowered[None], rotations[None], contacts[None])
+        posed, turned = yield from planting_feet(lowered[None], rotations[None], contacts[None])
         return posed[0] + np.array([0.0, 0.0, floor]), turned[0]
 
     def _misses(self, places: Array) -> Array:
@@ -382,10 +396,11 @@ class StrikeSynthesis:
             out[:, :2] += nearer * ahead * (stride / max(float(stride[hit]), 1e-6))[:, None]
         return out
 
-    def _pinned(self, places: Array, rotations: Array) -> tuple[Array, Array]:
+    def _pinned(self, places: Array, rotations: Array) -> Stepwise[tuple[Array, Array]]:
         """The poses with each limb bent to meet its target."""
         out = rotations.copy()
         for k, (hit, effector) in enumerate(zip(self._hits, self._effectors, strict=True)):
+            yield
             limb = _LIMBS[effector]
             upper, middle, end, tip = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, EFFECTORS[effector]])
             share = _bump(len(places), hit, _PIN_WIDTH)[:, None]
@@ -406,7 +421,8 @@ class StrikeSynthesis:
                 out[near, end] = multiply(turn, before[:, end])
                 hits = reached[now] if tip == end else reached[now] + rotate(out[hit, end], bone)
                 lack = lack + self._places[k] - hits
-        return MODEL_SKELETON.positions(places[:, 0], out), out
+        posed = yield from by_frames(MODEL_SKELETON.positions, places[:, 0], out)
+        return posed, out
 
 
 def _bump(count: int, hit: int, width: float) -> Array:

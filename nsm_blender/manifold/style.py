@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,6 +17,7 @@ from ..models.manifold import UNITS, Autoencoder, Float32
 from ..models.matmul import matmul
 from ..models.weights import card_path, read_card, read_tensors
 from ..paths import weights_folder
+from ..stepwise import Stepwise
 from .lbfgs import Lbfgs
 from .tempo import Tempo, mixed
 
@@ -197,7 +198,7 @@ class StyleSettings:
 
 
 class Restyle:
-    """The minimization of eq. 14; `step()` does an iteration until `done`, then read `frames`.
+    """The minimization of eq. 14; `step()` does a piece until `done`, then read `frames`.
 
     content: (T, FRAME.size) at 60 fps, T even. Hidden units stay at 0 or above, as those of the encoder: the decoder
     was never trained on others, and without the bound mirrored signs match a Gram matrix as well.
@@ -210,10 +211,20 @@ class Restyle:
             raise EditError("The weights and the amount of a style must be 0 or more.")
         if not 0 <= settings.timing <= 1:
             raise EditError(f"The share of the style's own timing is {settings.timing}; it must be between 0 and 1.")
-        self._autoencoder, self._settings = autoencoder, settings
-        self._content = self._encoded(content)
+        self._autoencoder, self._settings, self._style = autoencoder, settings, style
+        self.frames = content
+        """Frames (T, FRAME.size) of the hidden units that were found."""
+        self._search: Lbfgs | None = None
+        self._work = self._run(content)
+        self.done = False
+        """Whether the minimization has converged."""
+
+    def _run(self, content: Float32) -> Iterator[None]:
+        settings = self._settings
+        self._content = yield from self._encoded(content)
         own = gram_matrix(self._content)
-        self._gram = nearest_gram(own + np.float32(settings.amount) * (style.gram - own))
+        yield
+        self._gram = nearest_gram(own + np.float32(settings.amount) * (self._style.gram - own))
         self._distance = max(float(np.linalg.norm(self._gram - own)), 1e-9)
         self._style_scale = settings.style / self._distance**2
         self._content_scale = settings.content / max(float(np.vdot(self._content, self._content)), 1e-9)
@@ -221,54 +232,54 @@ class Restyle:
         if settings.start == "noise":
             noise = np.random.default_rng(settings.seed).standard_normal(start.shape, dtype=np.float32)
             start = np.abs(noise) * np.float32(np.sqrt(np.mean(start**2)))
-        self._search = Lbfgs(self._cost, start, lower=0.0)
-
-    @property
-    def done(self) -> bool:
-        """Whether the minimization has converged."""
-        return self._search.done
+        yield
+        search = self._search = Lbfgs(self._cost, start, lower=0.0)
+        while not search.done:
+            yield
+            search.step()
+        # Hidden units that are optimized one by one are less steady in time than any motion's; encoding and decoding
+        # them once more makes them so.
+        once = yield from self._autoencoder.decoding(search.x)
+        again = yield from self._autoencoder.encoding(once)
+        twice = yield from self._autoencoder.decoding(again)
+        self.frames, self.done = twice[_MARGIN:-_MARGIN], True
 
     @property
     def progress(self) -> float:
         """Share of the work that is done, 0..1."""
-        return self._search.progress
+        return 0.0 if self._search is None else self._search.progress
 
     @property
     def steps(self) -> int:
         """Evaluations of the cost so far."""
-        return self._search.evaluations
+        return 0 if self._search is None else self._search.evaluations
 
     def step(self) -> None:
-        """Run one iteration."""
-        self._search.step()
+        """Do a piece of an iteration."""
+        next(self._work, None)
 
-    @property
-    def frames(self) -> Float32:
-        """Frames (T, FRAME.size) of the hidden units so far, encoded and decoded once more.
-
-        Hidden units that are optimized one by one are less steady in time than any motion's; the round trip makes them
-        so.
-        """
-        once = self._autoencoder.decode(self._search.x)
-        return self._autoencoder.decode(self._autoencoder.encode(once))[_MARGIN:-_MARGIN]
-
-    def gram_ratio(self, frames: Float32) -> float:
-        """Squared distance of the Gram matrix of frames (T, FRAME.size) to the target's, relative to the content's."""
-        off = gram_matrix(self._encoded(frames)) - self._gram
+    def gram_ratio(self, frames: Float32) -> Stepwise[float]:
+        """Squared distance of the Gram matrix of frames (T, FRAME.size) to the target's, relative to the content's, in
+        pieces."""
+        hidden = yield from self._encoded(frames)
+        off = gram_matrix(hidden) - self._gram
         return float(np.vdot(off, off)) / self._distance**2
 
-    def _encoded(self, frames: Float32) -> Float32:
+    def _encoded(self, frames: Float32) -> Stepwise[Float32]:
         """Hidden units of frames (T, FRAME.size) with their margins."""
-        return self._autoencoder.encode(np.pad(frames, ((_MARGIN, _MARGIN), (0, 0)), mode="symmetric"))
+        return (yield from self._autoencoder.encoding(np.pad(frames, ((_MARGIN, _MARGIN), (0, 0)), mode="symmetric")))
 
-    def _cost(self, hidden: Float32) -> tuple[float, Float32]:
-        """Eq. 14 with the steadiness term, and its gradient with respect to the hidden units (n, UNITS)."""
+    def _cost(self, hidden: Float32) -> Stepwise[tuple[float, Float32]]:
+        """Eq. 14 with the steadiness term, and its gradient with respect to the hidden units (n, UNITS), in pieces."""
         off = gram_matrix(hidden) - self._gram
+        yield
         away = hidden - self._content
         change = np.diff(away, axis=0)
         left = float(np.vdot(away, away)) + _STEADY * float(np.vdot(change, change))
         cost = self._style_scale * float(np.vdot(off, off)) + self._content_scale * left
+        yield
         gradient = np.float32(4 * self._style_scale / len(hidden)) * matmul(hidden, off)
+        yield
         away[1:] += np.float32(_STEADY) * change
         away[:-1] -= np.float32(_STEADY) * change
         gradient += np.float32(2 * self._content_scale) * away

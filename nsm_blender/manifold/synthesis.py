@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from ..models.synthesis import (
 )
 from ..motion.easing import smoothstep
 from ..motion.filters import gaussian, highest_around, runs
-from ..motion.foot_lock import Heights, plant_feet
+from ..motion.foot_lock import Heights, planting_feet
 from ..motion.gait import GAITS, JOG_SPEED, STAND_SPEED
 from ..motion.motion import Motion
 from ..motion.root import to_world
@@ -38,8 +39,11 @@ from ..motion.rotations import Array, make_continuous, wrap_angle
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..paths import weights_folder
 from ..shot.shot import Shot
+from ..stepwise import Stepwise, by_frames, finished
 from .frames import to_world_positions
-from .rotations_from_positions import rotations_of
+from .ground import check_ground
+from .rotations_from_positions import finding_rotations
+from .spacing import SPACING, Passes, Spacing, kept_apart, passes_between
 from .synthesis_trajectory import Course, course_of
 
 REACH_FRAMES = 2 * ((FEED_FORWARD_REACH + DECODER_REACH + 1) // 2)
@@ -56,6 +60,9 @@ _SHORTEST_SPREAD = 120
 """Least number of frames over which a difference of the steps' phase is made up."""
 _GROUP = 10
 """Characters of a crowd that are made together, so few that their arrays stay in the processor's cache."""
+_TURN = 0.01
+"""Seconds that each core works in one step of a crowd: so short that Esc is noticed at once, and long against the 0.1
+ms that starting the threads takes."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +141,7 @@ class Synthesis:
         self._steps: Steps | None = None
         self._frames: Array | None = None
         self._motion: Motion | None = None
+        self._work = self._run()
 
     @property
     def done(self) -> bool:
@@ -147,23 +155,30 @@ class Synthesis:
         return sum(share for share, part in parts if part is not None)
 
     def step(self) -> None:
-        """Make footsteps, then frames, then poses."""
-        before = self._previous
-        if self._steps is None:
-            self._steps = footsteps(self.networks, [self.course], [self.options])
-            if before is not None and before._steps is not None and before.options.stepping == self.options.stepping:
-                self._steps = _in_step(self._steps, before._steps, self.options.stepping)
-        elif self._frames is None:
-            inputs = self._steps.inputs()
-            if before is None or before._steps is None or before._frames is None:
-                self._frames = synthesize(self.networks, inputs)
-            else:
-                self._frames = _changed(self.networks, inputs, before._steps.inputs(), before._frames)
-            self._previous = None  # otherwise each would keep its predecessors
-        elif self._motion is None:
-            self._motion = _motions(
-                self.networks, [self.shot], [self.course], [self.options], self._steps, self._frames, self._ground
-            )[0]
+        """Do a piece of the footsteps, then of the frames, then of the poses."""
+        next(self._work, None)
+
+    def _run(self) -> Iterator[None]:
+        before, stepping = self._previous, self.options.stepping
+        if self._ground is not None:
+            yield from check_ground(self.shot.name, self.course.track, self._ground)
+        steps = yield from stepping_feet(self.networks, [self.course], [self.options])
+        if before is not None and before._steps is not None and before.options.stepping == stepping:
+            yield
+            steps = _in_step(steps, before._steps, stepping)
+        self._steps = steps
+        yield
+        inputs = steps.inputs()
+        if before is None or before._steps is None or before._frames is None:
+            frames = yield from synthesizing(self.networks, inputs)
+        else:
+            frames = yield from _changed(self.networks, inputs, before._steps.inputs(), before._frames)
+        self._frames, self._previous = frames, None  # otherwise each would keep its predecessors
+        yield
+        made = yield from _motions(
+            self.networks, [self.shot], [self.course], [self.options], steps, frames, self._ground
+        )
+        self._motion = made[0]
 
     def motion(self) -> Motion:
         """The finished motion at the shot's frame rate, exactly `shot.frames` frames."""
@@ -188,7 +203,8 @@ class Synthesis:
 class Crowd:
     """Several syntheses together; `step()` does some of the characters, as in `Synthesis`.
 
-    options: for all shots alike, or for each shot.
+    options: for all shots alike, or for each shot. spacing: how the walkers are kept apart in time, those after in the
+    list from those before; None lets them meet.
     """
 
     def __init__(
@@ -197,6 +213,7 @@ class Crowd:
         options: Options | Sequence[Options] | None = None,
         networks: Networks | None = None,
         ground: Heights | None = None,
+        spacing: Spacing | None = SPACING,
     ) -> None:
         if not shots:
             raise ShotError("The crowd has no characters; choose curves to walk along.")
@@ -204,11 +221,14 @@ class Crowd:
         if len(each) != len(shots):
             raise ShotError(f"The crowd has {len(shots)} characters but {len(each)} sets of options.")
         self.networks = networks or Networks.load()
-        self._shots, self._options, self._ground = list(shots), each, ground
+        self._shots, self._options, self._ground, self._spacing = list(shots), each, ground, spacing
         for shot in shots:
             _check(shot)
         # Characters of similar lengths go together, so that few frames are wasted.
         self._order = sorted(range(len(shots)), key=lambda i: shots[i].frames / shots[i].fps)
+        self._waiting = [self._order[first : first + _GROUP] for first in range(0, len(self._order), _GROUP)]
+        self._courses: list[Course] = []
+        self._active: list[Iterator[None]] = [self._follow()]
         self._made: dict[int, Motion] = {}
 
     @property
@@ -222,26 +242,42 @@ class Crowd:
         return len(self._made) / len(self._shots)
 
     def step(self) -> None:
-        """Make the motions of some more characters: a group for each core. A cancel waits for them."""
-        cores = os.cpu_count() or 1
-        chosen = self._order[len(self._made) : len(self._made) + cores * _GROUP]
-        groups = [chosen[first : first + _GROUP] for first in range(0, len(chosen), _GROUP)]
-        if self._ground is None:
-            # NumPy's large operations let other threads run, so that all cores are used.
+        """Work a little on the motions of some characters: on a group for each core."""
+        # NumPy's large operations let other threads run; the ground's function may not be safe to call from several.
+        cores = (os.cpu_count() or 1) if self._ground is None else 1
+        while self._courses and self._waiting and len(self._active) < cores:
+            self._active.append(self._group(self._waiting.pop(0)))
+        if len(self._active) > 1:
             with ThreadPoolExecutor(cores) as pool:
-                made = list(pool.map(self._motions, groups))
-        else:  # the ground's function may not be safe to call from several threads
-            made = [self._motions(group) for group in groups]
-        for group, motions in zip(groups, made, strict=True):
-            self._made.update(zip(group, motions, strict=True))
+                going = list(pool.map(_go_on, self._active))
+        else:
+            going = [_go_on(one) for one in self._active]
+        self._active = [one for one, on in zip(self._active, going, strict=True) if on]
 
-    def _motions(self, chosen: Sequence[int]) -> list[Motion]:
-        """The motions of some of the shots."""
+    def _follow(self) -> Iterator[None]:
+        """Find the courses of all, in pieces."""
+        courses = []
+        for shot, option in zip(self._shots, self._options, strict=True):
+            courses.append(_course(shot, option))
+            yield
+        self._courses = courses if self._spacing is None else (yield from kept_apart(courses, self._spacing))
+
+    def passes(self) -> Passes:
+        """How near the walkers' hips come to each other."""
+        slowest = min(motion.fps for motion in self.motions())
+        return passes_between([motion.positions[:: round(motion.fps / slowest), 0, :2] for motion in self.motions()])
+
+    def _group(self, chosen: Sequence[int]) -> Iterator[None]:
+        """Make the motions of some of the shots, in pieces."""
         shots, options = [self._shots[i] for i in chosen], [self._options[i] for i in chosen]
-        courses = [_course(shot, option) for shot, option in zip(shots, options, strict=True)]
-        steps = footsteps(self.networks, courses, options)
-        frames = synthesize(self.networks, steps.inputs())
-        return _motions(self.networks, shots, courses, options, steps, frames, self._ground)
+        courses = [self._courses[i] for i in chosen]
+        if self._ground is not None:
+            for shot, course in zip(shots, courses, strict=True):
+                yield from check_ground(shot.name, course.track, self._ground)
+        steps = yield from stepping_feet(self.networks, courses, options)
+        frames = yield from synthesizing(self.networks, steps.inputs())
+        motions = yield from _motions(self.networks, shots, courses, options, steps, frames, self._ground)
+        self._made.update(zip(chosen, motions, strict=True))
 
     def motions(self) -> list[Motion]:
         """All motions, in the order of the shots."""
@@ -252,15 +288,22 @@ class Crowd:
 
 def footsteps(networks: Networks, courses: Sequence[Course], options: Sequence[Options]) -> Steps:
     """Foot contacts of N characters; shorter courses are extended to the longest one's length."""
+    return finished(stepping_feet(networks, courses, options))
+
+
+def stepping_feet(networks: Networks, courses: Sequence[Course], options: Sequence[Options]) -> Stepwise[Steps]:
+    """`footsteps` in pieces."""
     longest = max(len(c.track) for c in courses)
     trajectory = np.stack(
         [np.pad(c.trajectory, ((_MARGIN, _MARGIN + longest - len(c.track)), (0, 0)), mode="edge") for c in courses]
     )
     trajectory = _even(trajectory)
-    waves = networks.footsteps.waves(trajectory)
+    waves = yield from networks.footsteps.waving(trajectory)
+    yield
     frequency = waves[..., WAVES.frequency][..., 0] * np.array([[o.stepping.frequency] for o in options])
     angle = np.cumsum(frequency.astype(np.float64), axis=1)
     angle += np.array([[o.phase] for o in options]) - angle[:, _MARGIN, None]
+    yield
     contacts = np.stack(
         [square_waves(a, w[:, WAVES.threshold], o.stepping) for a, w, o in zip(angle, waves, options, strict=True)]
     )
@@ -269,9 +312,15 @@ def footsteps(networks: Networks, courses: Sequence[Course], options: Sequence[O
 
 def synthesize(networks: Networks, inputs: Array) -> Array:
     """Frames X (N, T, FRAME.size), physical units, of inputs [T F] (N, T, LOCOMOTION.size); T even."""
-    hidden = networks.locomotion.hidden(inputs)
+    return finished(synthesizing(networks, inputs))
+
+
+def synthesizing(networks: Networks, inputs: Array) -> Stepwise[Array]:
+    """`synthesize` in pieces."""
+    hidden = yield from networks.locomotion.hiding(inputs)
     # Decoded as one sequence: neighbors reach DECODER_REACH frames into each other, which are margin.
-    return networks.autoencoder.decode(hidden.reshape(-1, hidden.shape[-1])).reshape(*inputs.shape[:2], -1)
+    frames = yield from networks.autoencoder.decoding(hidden.reshape(-1, hidden.shape[-1]))
+    return frames.reshape(*inputs.shape[:2], -1)
 
 
 def pose(
@@ -283,15 +332,25 @@ def pose(
     FRAME.size) with margins. contacts: (N, T, 4). sway: (N,) see Options. Returns places (N, T, J, 3), world
     rotations (N, T, J, 4) and root (N, T, 4).
     """
+    return finished(posing(courses, trajectory, frames, contacts, sway, ground))
+
+
+def posing(
+    courses: Array, trajectory: Array, frames: Array, contacts: Array, sway: Array, ground: Heights | None = None
+) -> Stepwise[tuple[Array, Array, Array]]:
+    """`pose` in pieces."""
     count, length = courses.shape[:2]
     inner = slice(REACH_FRAMES, REACH_FRAMES + length)
     root = np.zeros((count, length, 4))
     root[..., [0, 1, 3]] = courses + sway[:, None, None] * _swaying(courses, trajectory, frames)[:, inner]
+    yield
     if ground is not None:
         root[..., 2] = gaussian(ground(courses[..., :2]).T, _GROUND_SMOOTHING * FPS).T
-    places = to_world_positions(frames[:, inner].reshape(-1, FRAME.size), root.reshape(-1, 4))
-    rotations = rotations_of(places, motions=count).reshape(count, length, -1, 4)
-    planted, rotations = plant_feet(places[:, 0].reshape(count, length, 3), rotations, contacts, ground)
+    yield
+    places = yield from by_frames(to_world_positions, frames[:, inner].reshape(-1, FRAME.size), root.reshape(-1, 4))
+    found = yield from finding_rotations(places, motions=count)
+    rotations = found.reshape(count, length, -1, 4)
+    planted, rotations = yield from planting_feet(places[:, 0].reshape(count, length, 3), rotations, contacts, ground)
     return planted, rotations, root
 
 
@@ -316,7 +375,7 @@ def _motions(
     steps: Steps,
     frames: Array,
     ground: Heights | None,
-) -> list[Motion]:
+) -> Stepwise[list[Motion]]:
     """The motions of characters that were made together."""
     longest = max(len(c.track) for c in courses)
     tracks = np.stack([np.pad(c.track, ((0, longest - len(c.track)), (0, 0)), mode="edge") for c in courses])
@@ -325,9 +384,10 @@ def _motions(
     angle = steps.angle[:, _MARGIN : _MARGIN + longest]
     lift = steps.waves[:, _MARGIN : _MARGIN + longest, WAVES.threshold][..., 3]
     sway = np.array([o.sway for o in options])
-    places, rotations, root = pose(tracks, trajectory, frames, contacts, sway, ground)
+    places, rotations, root = yield from posing(tracks, trajectory, frames, contacts, sway, ground)
     out = []
     for i, (shot, course) in enumerate(zip(shots, courses, strict=True)):
+        yield
         # Scenes at 30 or 60 fps need no frames between frames.
         pace = round(FPS / shot.fps) if (FPS / shot.fps).is_integer() else 1
         own = slice(0, len(course.track), pace)
@@ -351,7 +411,10 @@ def _motions(
                 "name": shot.name,
             },
         )
-        out.append(motion if len(motion) == shot.frames else motion.resampled(shot.fps, shot.frames))
+        if len(motion) != shot.frames:
+            yield
+            motion = yield from motion.resampling(shot.fps, shot.frames)
+        out.append(motion)
     return out
 
 
@@ -390,7 +453,7 @@ def _in_step(now: Steps, before: Steps, stepping: Stepping) -> Steps:
     return Steps(now.trajectory, now.waves, angle, square_waves(angle, now.waves[..., WAVES.threshold], stepping))
 
 
-def _changed(networks: Networks, inputs: Array, before: Array, frames: Array) -> Array:
+def _changed(networks: Networks, inputs: Array, before: Array, frames: Array) -> Stepwise[Array]:
     """Frames of `inputs`, copied from the `frames` of the inputs `before` where nothing near has changed."""
     length = inputs.shape[1]
     shared = min(length, before.shape[1])
@@ -400,8 +463,15 @@ def _changed(networks: Networks, inputs: Array, before: Array, frames: Array) ->
     out[:, :shared] = frames[:, :shared]
     for start, stop in runs(highest_around(fresh, REACH_FRAMES)):
         begin, end = max(start - REACH_FRAMES, 0) // 2 * 2, min((stop + REACH_FRAMES + 1) // 2 * 2, length)
-        out[:, start:stop] = synthesize(networks, inputs[:, begin:end])[:, start - begin : stop - begin]
+        made = yield from synthesizing(networks, inputs[:, begin:end])
+        out[:, start:stop] = made[:, start - begin : stop - begin]
     return out
+
+
+def _go_on(work: Iterator[None]) -> bool:
+    """Do about `_TURN` seconds of the work. Returns whether some of it is left."""
+    end = perf_counter() + _TURN
+    return any(perf_counter() > end for _ in work)
 
 
 def _course(shot: Shot, options: Options) -> Course:

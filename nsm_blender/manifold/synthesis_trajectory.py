@@ -33,12 +33,23 @@ class Course:
     """Target of the root at each frame at 60 fps.
 
     track: (T, 3) x, y and facing angle about +Z, world. trajectory: (T, TRAJECTORY.size), m/s and rad/s in the frame of
-    the track. speed: (T,) m/s along the curve.
+    the track. speed: (T,) m/s along the curve. way: the curve that it follows, if it does.
     """
 
     track: Array
     trajectory: Array
     speed: Array
+    way: Way | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How a curve is walked along. along: (T,) meters of the curve at each frame. turned: (T,) radians by which the
+    facing is off the curve's heading."""
+
+    path: GroundPath
+    along: Array
+    turned: Array
 
 
 def course_of(follow: PathFollow, fps: float, count: int, *, standing_start: bool = False) -> Course:
@@ -55,11 +66,21 @@ def course_of(follow: PathFollow, fps: float, count: int, *, standing_start: boo
         wanted = np.where(times < _STANDING, 0.0, wanted)
     along, speed = _along(path, gaussian(wanted, _SPEED_SMOOTHING * FPS), any(f != 1 for f in follow.speed_factors))
     offsets = np.interp(times, keys, np.unwrap(np.asarray(follow.facing_offsets, dtype=np.float64)))
-    facing = np.unwrap(path.heading(along)) + offsets
-    track = np.empty((count, 3))
-    track[:, :2] = _smooth(path.position(along), _PLACE_SMOOTHING)
+    return _course(Way(path, along, offsets), speed)
+
+
+def along_way(way: Way, along: Array) -> Course:
+    """Walk along the same curve, facing as before at the same places, at other meters (T,) of it."""
+    turned = np.interp(along, way.along, way.turned)
+    return _course(Way(way.path, along, turned), np.diff(along, append=2 * along[-1] - along[-2]) * FPS)
+
+
+def _course(way: Way, speed: Array) -> Course:
+    facing = np.unwrap(way.path.heading(way.along)) + way.turned
+    track = np.empty((len(way.along), 3))
+    track[:, :2] = _smooth(way.path.position(way.along), _PLACE_SMOOTHING)
     track[:, 2] = _smooth(facing[:, None], _HEADING_SMOOTHING)[:, 0]
-    return Course(track, trajectory_along(track), speed)
+    return Course(track, trajectory_along(track), speed, way)
 
 
 def trajectory_along(track: Array) -> Array:

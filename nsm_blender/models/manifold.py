@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..stepwise import FRAMES, Stepwise, finished
 from .layout import Layout
-from .matmul import convolve, matmul
+from .matmul import convolving, matmul
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
 Float32 = NDArray[np.float32]
@@ -97,28 +98,47 @@ class Autoencoder:
 
     def encode(self, x: Float32) -> Float32:
         """Hidden units (T / 2, UNITS), never negative, of frames x (T, d) in physical units; T even."""
+        return finished(self.encoding(x))
+
+    def encoding(self, x: Float32) -> Stepwise[Float32]:
+        """`encode` in pieces."""
         normal = ((x - self.mean) / self.scale).astype(np.float32)
-        pre = convolve(normal, self._encode, _HALF) + self._b
+        pre = yield from convolving(normal, self._encode, _HALF)
+        yield
+        pre += self._b
         hidden: Float32 = np.maximum(np.maximum(pre[0::2], pre[1::2]), 0)
         return hidden
 
     def decode(self, hidden: Float32) -> Float32:
         """Frames (T, d) in physical units of hidden units (T / 2, UNITS)."""
-        out = self.decode_linear(hidden)
-        out += _smoothed(self.offset(2 * len(hidden)))
+        return finished(self.decoding(hidden))
+
+    def decoding(self, hidden: Float32) -> Stepwise[Float32]:
+        """`decode` in pieces."""
+        out = yield from self._decoding_linear(hidden)
+        out += yield from _smoothing(self.offset(2 * len(hidden)))
         return out
 
     def decode_linear(self, hidden: Float32) -> Float32:
         """The part of `decode` that is linear in the hidden units, in physical units (T, d)."""
-        return _smoothed(convolve(hidden, self._decode, _TAPS // 2).reshape(2 * len(hidden), FRAME.size))
+        return finished(self._decoding_linear(hidden))
+
+    def _decoding_linear(self, hidden: Float32) -> Stepwise[Float32]:
+        both = yield from convolving(hidden, self._decode, _TAPS // 2)
+        return (yield from _smoothing(both.reshape(2 * len(hidden), FRAME.size)))
 
     def decode_both(self, gradient: Float32) -> Float32:
         """D D^T `gradient` in one convolution, D being `decode_linear`, for frames (T, d); T even.
 
         The same except near the ends, where hidden units beyond the motion take part as well.
         """
-        half = _smoothed(gradient).reshape(len(gradient) // 2, 2 * FRAME.size)
-        return _smoothed(convolve(half, self._covariance, _TAPS - 1).reshape(gradient.shape))
+        return finished(self.decoding_both(gradient))
+
+    def decoding_both(self, gradient: Float32) -> Stepwise[Float32]:
+        """`decode_both` in pieces."""
+        half = yield from _smoothing(gradient)
+        out = yield from convolving(half.reshape(-1, 2 * FRAME.size), self._covariance, _TAPS - 1)
+        return (yield from _smoothing(out.reshape(gradient.shape)))
 
     @cached_property
     def _covariance(self) -> Float32:
@@ -147,15 +167,21 @@ class Autoencoder:
         return (self.mean - sums * self.scale).astype(np.float32)
 
 
-def _smoothed(frames: Float32) -> Float32:
+def _smoothing(frames: Float32) -> Stepwise[Float32]:
     """Frames (T, d) as the unpooling's kernel spreads them; mirrored beyond the ends, so that it is symmetric."""
     radius, count = _SMOOTHING_RADIUS, len(frames)
     padded = np.pad(frames.astype(np.float32, copy=False), ((radius, radius), (0, 0)), mode="symmetric")
-    out: Float32 = padded[radius : radius + count] * _SMOOTHING[radius]
-    for lag in range(1, radius + 1):
-        pair = padded[radius - lag : radius - lag + count] + padded[radius + lag : radius + lag + count]
-        pair *= _SMOOTHING[radius + lag]
-        out += pair
+    out: Float32 = np.empty(frames.shape, dtype=np.float32)
+    for start in range(0, count, FRAMES):
+        yield
+        stop = min(start + FRAMES, count)
+        part = out[start:stop]
+        np.multiply(padded[radius + start : radius + stop], _SMOOTHING[radius], out=part)
+        for lag in range(1, radius + 1):
+            early, late = radius - lag, radius + lag
+            pair = padded[early + start : early + stop] + padded[late + start : late + stop]
+            pair *= _SMOOTHING[late]
+            part += pair
     return out
 
 

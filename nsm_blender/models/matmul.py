@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..stepwise import Stepwise, finished
+
 Float32 = NDArray[np.float32]
 IntArray = NDArray[np.intp]
 
@@ -72,7 +74,13 @@ def matmul(a: Float32, b: Float32) -> Float32:
 
 
 def convolve(x: Float32, kernel: Float32, before: int) -> Float32:
-    """Rows x[t - before ..] side by side times the kernel: (T, d) and (width * d, n) -> (T, n), zeros beyond the ends.
+    """`convolving` at once."""
+    return finished(convolving(x, kernel, before))
+
+
+def convolving(x: Float32, kernel: Float32, before: int) -> Stepwise[Float32]:
+    """Rows x[t - before ..] side by side times the kernel, in pieces: (T, d) and (width * d, n) -> (T, n), zeros beyond
+    the ends.
 
     The windows overlap. `einsum` takes them as they lie; a BLAS takes no overlapping rows, but copying them costs
     less than `width` products of few rows each; for long sequences it is the other way round.
@@ -88,7 +96,9 @@ def convolve(x: Float32, kernel: Float32, before: int) -> Float32:
         # Every width-th window follows the one before without a gap.
         out = np.empty((rows, width, kernel.shape[1]), dtype=np.float32)
         phases = view(shape=(width, rows, width * size), strides=(step, width * step, item))
-        np.matmul(phases, kernel, out=out.transpose(1, 0, 2))
+        for phase, windows in enumerate(phases):
+            yield
+            np.matmul(windows, kernel, out=out[:, phase])
         return out.reshape(rows * width, -1)[:count]
     if matmul_is_fast():
         return _copied_product(view(shape=(count, width * size), strides=(step, item)), kernel)

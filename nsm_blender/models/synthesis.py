@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from ..errors import WeightsError
 from ..motion.easing import smoothstep
 from ..motion.skeleton import CONTACT_JOINTS
+from ..stepwise import Stepwise, finished
 from .layout import Layout
 from .manifold import UNITS
-from .matmul import convolve, matmul
+from .matmul import convolving, matmul
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
 Float32 = NDArray[np.float32]
@@ -192,10 +193,16 @@ class Footsteps:
 
     def waves(self, trajectory: Float32) -> Float32:
         """Gamma (..., T, WAVES.size) of trajectories T (..., T, TRAJECTORY.size) at 60 fps, physical units."""
+        return finished(self.waving(trajectory))
+
+    def waving(self, trajectory: Float32) -> Stepwise[Float32]:
+        """`waves` in pieces."""
         spaced = _Spaced(self._x(trajectory))
-        hidden = spaced.convolve(self._layers[0])
+        hidden = yield from spaced.convolving(self._layers[0])
         np.maximum(hidden.flat, 0, out=hidden.flat)
-        out = hidden.cleared().convolve(self._layers[1]).sequences() * self._y_scale + self._y_mean
+        response = yield from hidden.cleared().convolving(self._layers[1])
+        yield
+        out = response.sequences() * self._y_scale + self._y_mean
         out[..., WAVES.threshold] = np.clip(out[..., WAVES.threshold], -1, 1)
         out[..., WAVES.frequency] = np.maximum(out[..., WAVES.frequency], 0)
         return out.reshape(*trajectory.shape[:-1], WAVES.size).astype(np.float32)
@@ -228,12 +235,19 @@ class FeedForward:
 
     def hidden(self, parameters: Float32) -> Float32:
         """Hidden units (..., T / 2, UNITS), never negative, of parameters (..., T, inputs); T even."""
+        return finished(self.hiding(parameters))
+
+    def hiding(self, parameters: Float32) -> Stepwise[Float32]:
+        """`hidden` in pieces."""
         spaced = _Spaced(self._x(parameters))
         for layer in self._layers[:-1]:
-            spaced = spaced.convolve(layer)
+            spaced = yield from spaced.convolving(layer)
+            yield
             np.maximum(spaced.flat, 0, out=spaced.flat)
             spaced = spaced.cleared()
-        wide = spaced.convolve(self._layers[-1]).sequences()
+        response = yield from spaced.convolving(self._layers[-1])
+        yield
+        wide = response.sequences()
         pooled = np.maximum(wide[:, 0::2], wide[:, 1::2])
         np.maximum(pooled, 0, out=pooled)
         return pooled.reshape(*parameters.shape[:-2], -1, UNITS)
@@ -294,16 +308,21 @@ class _Layer:
         self._b = b
         self._taps = np.ascontiguousarray(w.transpose(2, 0, 1)) if len(w) <= _FEW_OUTPUTS else None
 
-    def __call__(self, x: Float32) -> Float32:
+    def response(self, x: Float32) -> Stepwise[Float32]:
         """The response (T, out) to a sequence (T, in)."""
-        out = convolve(x, self._kernel, self._half) if self._taps is None else self._added_up(x, self._taps)
+        if self._taps is None:
+            out = yield from convolving(x, self._kernel, self._half)
+        else:
+            out = yield from self._added_up(x, self._taps)
+        yield
         out += self._b
         return out
 
-    def _added_up(self, x: Float32, taps: Float32) -> Float32:
+    def _added_up(self, x: Float32, taps: Float32) -> Stepwise[Float32]:
         """The same convolution with `taps` (width, out, in): products of all taps at once, then added up in time."""
         width, size, _ = taps.shape
         products = matmul(taps.reshape(width * size, -1), x.T).reshape(width, size, len(x))
+        yield
         out = np.zeros((size, len(x)), dtype=np.float32)
         for tap, product in enumerate(products):
             late = tap - self._half
@@ -329,11 +348,11 @@ class _Spaced:
         padded[:, : self._length] = rows
         self.flat = padded.reshape(-1, rows.shape[2])
 
-    def convolve(self, layer: _Layer) -> _Spaced:
+    def convolving(self, layer: _Layer) -> Stepwise[_Spaced]:
         """The layer's response; between the sequences it is not zero, see `cleared`."""
         out = object.__new__(_Spaced)
         out._count, out._length = self._count, self._length
-        out.flat = layer(self.flat)
+        out.flat = yield from layer.response(self.flat)
         return out
 
     def cleared(self) -> _Spaced:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..stepwise import ITEMS, Stepwise, finished
 from .filters import gaussian, runs, velocity, without_short_runs
 from .rotations import Array
 from .skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
@@ -55,12 +56,18 @@ def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
     skeleton. Removes flicker and contacts of a foot that rolls off the ground, pivots on its ball or moves; but of two
     feet that move slowly, one stays in contact.
     """
+    return finished(firming_contacts(labels, positions, fps))
+
+
+def firming_contacts(labels: Array, positions: Array, fps: float) -> Stepwise[Array]:
+    """`firm_contacts` in pieces."""
     out = np.zeros((len(labels), len(CONTACT_JOINTS)), dtype=np.float32)
     shortest = max(round(_SHORTEST * fps), 2)
     motion = np.stack([velocity(positions[:, toe].astype(np.float64), fps) for toe in _TOES], axis=1)
     speed = np.linalg.norm(motion[..., :2], axis=2)
     bears = _bearing(labels, speed, np.linalg.norm(motion, axis=2) < HALTED)
     for number, side in enumerate(("Left", "Right")):
+        yield
         heel, ball = (CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe"))
         ankle, toe = (positions[:, MODEL_SKELETON.index(side + part)].astype(np.float64) for part in ("Foot", "Toe"))
         down = labels[:, [heel, ball]] > 0.5
@@ -69,16 +76,21 @@ def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
         pitch = ankle[:, 2] - toe[:, 2] - (ANKLE_HEIGHT - TOE_HEIGHT)
         down[:, 1] |= down[:, 0] & (pitch > -BALL_LIFTED)
         down[:, 0] &= pitch < HEEL_LIFTED
-        for start, stop in runs(down[:, 0]):
+        for index, (start, stop) in enumerate(runs(down[:, 0])):
+            if index % ITEMS == 0:
+                yield
             mean = pointing[start:stop].mean(axis=0)
             down[start:stop, 0] = pointing[start:stop] @ mean > np.cos(PIVOT) * np.linalg.norm(mean)
-        for start, stop in runs(down[:, 1]):
+        for index, (start, stop) in enumerate(runs(down[:, 1])):
+            if index % ITEMS == 0:
+                yield
             height = toe[start:stop, 2]
             down[start:stop, 1] = height < np.median(height) + BALL_LIFTED
         down[:, 1] |= bears[:, number]
         down &= ((speed[:, number] < STEPPING) | bears[:, number])[:, None]
         for column, mask in zip((heel, ball), down.T, strict=True):
             out[:, column] = without_short_runs(mask, shortest, shortest)
+    yield
     by_side = out.reshape(-1, 2, 2)
     for number in (0, 1):
         standing = by_side.any(axis=2)

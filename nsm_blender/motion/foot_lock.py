@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models.manifold import FPS
+from ..stepwise import Stepwise, by_frames, finished
 from .easing import smoothstep
 from .filters import gaussian, highest_around
 from .ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
@@ -180,6 +181,18 @@ def plant_feet(
     meet; without them, the places of the rotations. own_heights: leave each stance at its height, whatever the ground.
     Returns joint places (N, T, J, 3) and world rotations (N, T, J, 4).
     """
+    return finished(planting_feet(hips, rotations, contacts, ground, targets, own_heights))
+
+
+def planting_feet(
+    hips: Array,
+    rotations: Array,
+    contacts: Array,
+    ground: Heights | None = None,
+    targets: Array | None = None,
+    own_heights: bool = False,
+) -> Stepwise[tuple[Array, Array]]:
+    """`plant_feet` in pieces."""
     shape = contacts.shape[:2]
     flat_hips = hips.reshape(-1, 3).copy()
     out = rotations.reshape(-1, *rotations.shape[2:]).copy()
@@ -197,20 +210,25 @@ def plant_feet(
             place = targets.reshape(-1, len(MODEL_SKELETON), 3)[:, toe]
         own = _distance(_chain(np.zeros_like(bone), out, (middle, foot))) / _length(limb)
         longest[side] = _length(limb) * np.clip(own, _STRETCH, _LONGEST_STRETCH)
+        yield
         out[:, foot] = _steady(out[:, foot], bone, Stances(heel_on & toe_on))
         out[:, toe] = out[:, foot]
+        yield
         # The toe's place is the target: it is the last to leave the ground and carries the foot's roll.
         ankle: Array = place - _bone(out[:, foot], toe)
         standing = stances[side] = Stances(heel_on | toe_on)
         on_toe = toe_on.reshape(-1)
         flat[side] = heel_on.reshape(-1)
         height = _own_heights(place, on_toe, standing) if own_heights else _heights(ground, place, standing)
+        yield
         moved = ankle + _offset(ankle, place, flat[side], on_toe, standing, height)
         lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
         moved[:, 2] = _smooth_maximum(moved[:, 2], lowest, _SMOOTH_FLOOR * _freedom(standing))
         ankles[side] = moved
+        yield
     flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, flat, longest, shape)
     for side, limb in _SIDES.items():
+        yield
         upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
         origin = flat_hips + _bone(out[:, 0], upper)
         bone = _bone(out[:, foot], toe)
@@ -222,11 +240,13 @@ def plant_feet(
         target = _within_reach(
             origin, ankles[side] + bone - _bone(out[:, foot], toe), limb, longest[side], stances[side]
         )
+        yield
         # Each character is solved by itself: a straight leg takes its plane from the frames before and after.
         now = [part.reshape(*shape, -1) for part in (origin, target, out[:, upper], out[:, middle])]
         thigh, shin, _ = solve_limb(limb, now[0], now[1], now[2], now[3])
         out[:, upper], out[:, middle] = thigh.reshape(-1, 4), shin.reshape(-1, 4)
-    places = MODEL_SKELETON.positions(flat_hips, out)
+    yield
+    places = yield from by_frames(MODEL_SKELETON.positions, flat_hips, out)
     return places.reshape(*shape, -1, 3), out.reshape(rotations.shape)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import FileFormatError
 from ..files import ArraySpec, parse_json, read_arrays, write_arrays
+from ..stepwise import Stepwise, by_frames, finished
 from .clip import sampled_frames
 from .rotations import Array, conjugate, make_continuous, rotate, slerp, wrap_angle
 
@@ -116,10 +117,10 @@ class Motion:
             meta=parse_json(str(z["meta"]), dict, "a description of a motion", f"{path}, 'meta'"),
         )
 
-    def _bones(self) -> Array:
+    def _bones(self, rotations: Array, positions: Array) -> Array:
         """Place (T, J, 3) of each joint relative to its parent, in the parent's frame; zero for a root."""
         above = [max(p, 0) for p in self.parents]
-        return rotate(conjugate(self.rotations[:, above]), self.positions - self.positions[:, above])
+        return rotate(conjugate(rotations[:, above]), positions - positions[:, above])
 
     def resampled(self, fps: float, count: int | None = None) -> Motion:
         """The motion at `fps`, `count` frames long (default: to its last frame); rotations by slerp.
@@ -127,15 +128,24 @@ class Motion:
         Bones stay rigid: each is turned with its parent, and only joint 0 moves on a straight line.
         Contacts take the nearer frame.
         """
+        return finished(self.resampling(fps, count))
+
+    def resampling(self, fps: float, count: int | None = None) -> Stepwise[Motion]:
+        """`resampled` in pieces."""
         if count is None:
             count = sampled_frames(len(self), self.fps / fps, str(self.meta.get("name", "")))
-        return replace(self.sampled(np.arange(count) * (self.fps / fps)), fps=fps)
+        made = yield from self.sampling(np.arange(count) * (self.fps / fps))
+        return replace(made, fps=fps)
 
     def sampled(self, times: Array) -> Motion:
         """The motion at the given times (F,), in frames from the first on; rotations as in `resampled`.
 
         Times beyond an end take that end's pose. The frame rate stays.
         """
+        return finished(self.sampling(times))
+
+    def sampling(self, times: Array) -> Stepwise[Motion]:
+        """`sampled` in pieces."""
         times = np.clip(times, 0, len(self) - 1)
         i = np.clip(np.floor(times).astype(int), 0, max(len(self) - 2, 0))
         j = np.minimum(i + 1, len(self) - 1)
@@ -144,13 +154,22 @@ class Motion:
         root = self.root[i] + t[:, None] * (self.root[j] - self.root[i])
         root[:, 3] = self.root[i, 3] + t * wrap_angle(self.root[j, 3] - self.root[i, 3])
         phase = (self.phase[i] + t * wrap_angle(self.phase[j] - self.phase[i])) % (2 * np.pi)
-        rotations = slerp(self.rotations[i], self.rotations[j], np.repeat(t[:, None], len(self.names), 1))
+
+        def turned(i: Array, j: Array, t: Array) -> Array:
+            return slerp(self.rotations[i], self.rotations[j], np.repeat(t[:, None], len(self.names), 1))
+
+        yield
+        rotations = yield from by_frames(turned, i, j, t)
+        yield
         positions = self.positions[i] + t[:, None, None] * (self.positions[j] - self.positions[i])
-        bones = self._bones()
+        yield
+        bones = yield from by_frames(self._bones, self.rotations, self.positions)
         for joint, parent in enumerate(self.parents):
+            yield
             if parent >= 0:
                 bone = bones[i, joint] + t[:, None] * (bones[j, joint] - bones[i, joint])
                 positions[:, joint] = positions[:, parent] + rotate(rotations[:, parent], bone)
+        yield
         return Motion(
             self.names,
             self.parents,

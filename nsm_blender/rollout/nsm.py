@@ -18,6 +18,7 @@ from ..motion.easing import smoothstep
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
+from ..stepwise import Stepwise, by_frames, finished
 from .action_label_filter import only_asked
 from .collision_avoidance import CollisionAvoidance
 from .door_passage import DoorPassage
@@ -270,8 +271,17 @@ class SceneCharacter:
 
     def record(self) -> SceneRecord:
         """All steps so far."""
-        root, places, axes, *others = (np.array(column) for column in zip(*self._records, strict=True))
-        return SceneRecord(root, places, rotations_to_world(rotations_of(axes), root), *others)
+        return finished(self.recording())
+
+    def recording(self) -> Stepwise[SceneRecord]:
+        """`record` in pieces."""
+        columns = []
+        for column in zip(*self._records, strict=True):
+            columns.append(np.array(column))
+            yield
+        root, places, axes, *others = columns
+        rotations = yield from by_frames(lambda axes, root: rotations_to_world(rotations_of(axes), root), axes, root)
+        return SceneRecord(root, places, rotations, *others)
 
 
 def predicted(y: Array, root: Array) -> Proposal:

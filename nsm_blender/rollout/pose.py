@@ -20,6 +20,7 @@ from ..motion.rotations import (
     wrap_angle,
 )
 from ..motion.skeleton import MODEL_SKELETON
+from ..stepwise import Stepwise, by_frames, finished
 from .pfnn import Record
 
 COMFORTABLE, FARTHEST_ASIDE = np.radians(25), np.radians(34)
@@ -38,13 +39,28 @@ def decode(record: Record, rotation_reference: Array) -> tuple[Array, Array, Arr
     Returns hips (T, 3), world rotations (T, J, 4) and the network's own joint places (T, J, 3); all
     float64. Rotations alone give rigid bones; the places are what the feet should meet.
     """
-    count, joints = len(record.root), len(MODEL_SKELETON)
-    places = record.y[:, OUTPUT.joint_position].reshape(count, joints, 3).astype(np.float64)
-    maps = record.y[:, OUTPUT.joint_rotation].reshape(count, joints, 3).astype(np.float64)
-    yaw = np.broadcast_to(from_yaw(record.root[:, 3])[:, None], (count, joints, 4))
-    reference = np.broadcast_to(rotation_reference.astype(np.float64), (count, joints, 4))
-    rotations = multiply(yaw, multiply(reference, from_exponential_map(maps)))
-    world = rotate(yaw, places) + record.root[:, None, :3]
+    return finished(decoding(record, rotation_reference))
+
+
+def decoding(record: Record, rotation_reference: Array) -> Stepwise[tuple[Array, Array, Array]]:
+    """`decode` in pieces."""
+    joints = len(MODEL_SKELETON)
+
+    def yawed(root: Array) -> Array:
+        return np.broadcast_to(from_yaw(root[:, 3])[:, None], (len(root), joints, 4))
+
+    def turned(y: Array, root: Array) -> Array:
+        maps = y[:, OUTPUT.joint_rotation].reshape(len(y), joints, 3).astype(np.float64)
+        reference = np.broadcast_to(rotation_reference.astype(np.float64), (len(y), joints, 4))
+        return multiply(yawed(root), multiply(reference, from_exponential_map(maps)))
+
+    def placed(y: Array, root: Array) -> Array:
+        places = y[:, OUTPUT.joint_position].reshape(len(y), joints, 3).astype(np.float64)
+        return rotate(yawed(root), places) + root[:, None, :3]
+
+    rotations = yield from by_frames(turned, record.y, record.root)
+    yield
+    world = yield from by_frames(placed, record.y, record.root)
     return world[:, 0], rotations, world
 
 

@@ -15,6 +15,7 @@ from ..planning.path_planner import Leg, Planner
 from ..planning.trajectory import TURN_RATE
 from ..shot.goals import LOCOMOTION, ActionKey
 from ..shot.shot import Shot
+from ..stepwise import Stepwise, finished
 from .pfnn_actor import FACING, TURN_FIRST, TURNED_ENOUGH
 from .protocol import SETTLED, Prospect
 from .registry import task_of
@@ -50,9 +51,15 @@ class Foreseen:
 def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
     """The keys of a valid shot, each from where the one before ends. What is not among the actions that can be done,
     `able`, takes no time."""
+    return finished(foreseeing(shot, able))
+
+
+def foreseeing(shot: Shot, able: Collection[str] = LOCOMOTION) -> Stepwise[list[Foreseen]]:
+    """`foresee` in pieces."""
     x, y, _, facing = shot.start if shot.start is not None else (0.0, 0.0, 0.0, 0.0)
     now, free, doubt, out = Prospect(Planner(shot), np.array([x, y]), facing), 0.0, 0.0, []
     for key in shot.keys:
+        yield
         set_off = free if key.start is None else max(free, float(key.start))
         task, planner, thing = task_of(key), now.planner, now.planner.thing(key)
         leg, trouble, seconds, own = None, "", key.hold, 0.0
@@ -65,7 +72,9 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
         elif not idle and key.action in able:
             seconds += task.seconds
             try:
-                leg = planner.leg(key, task.approach(planner, key, set_off), now.place, set_off)
+                approach = task.approach(planner, key, set_off)
+                yield
+                leg = planner.leg(key, approach, now.place, set_off)
             except RouteError as error:
                 trouble = str(error)
         if leg is not None:

@@ -15,7 +15,8 @@ from ..planning.path_planner import Planner
 from ..rollout import nsm_network
 from ..shot.goals import LOCOMOTION, ActionKey
 from ..shot.shot import Shot
-from .arrival_times import Foreseen, foresee
+from ..stepwise import Stepwise, finished
+from .arrival_times import Foreseen, foreseeing
 from .registry import task_of
 
 UPSTAIRS = 0.3
@@ -37,11 +38,18 @@ def check(shot: Shot, able: Collection[str] | None = None) -> list[Problem]:
 
     able: actions that can be done; None for all that the installed networks can do.
     """
+    return finished(checking(shot, able))
+
+
+def checking(shot: Shot, able: Collection[str] | None = None) -> Stepwise[list[Problem]]:
+    """`check` in pieces."""
     shot.validate()
     able = nsm_network.able() if able is None else able
     planner, held = Planner(shot), ""
     out: list[Problem] = []
-    for number, (key, seen) in enumerate(zip(shot.keys, foresee(shot, able), strict=True)):
+    foreseen = yield from foreseeing(shot, able)
+    for number, (key, seen) in enumerate(zip(shot.keys, foreseen, strict=True)):
+        yield
         task, thing = task_of(key), planner.thing(key)
         out += [Problem(number, text, True) for text in _impossible(planner, key, seen, able)]
         out += [Problem(number, text, True) for text in [task.hands_trouble(held)] if text]
@@ -51,9 +59,10 @@ def check(shot: Shot, able: Collection[str] | None = None) -> list[Problem]:
     return out
 
 
-def refuse(shot: Shot, able: Collection[str] | None = None) -> None:
-    """Raise ShotError when a key of the shot cannot work, with the reason. able: as for `check`."""
-    for problem in check(shot, able):
+def refuse(shot: Shot, able: Collection[str] | None = None, found: Collection[Problem] | None = None) -> None:
+    """Raise ShotError when a key of the shot cannot work, with the reason. able: as for `check`. found: what `check`
+    found already."""
+    for problem in check(shot, able) if found is None else found:
         if problem.fatal:
             raise ShotError(f"Action key {problem.key + 1} ({shot.keys[problem.key].action}): {problem.text}")
 

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -128,11 +129,14 @@ def test_figures_have_the_same_names_and_values_by_the_api_and_by_the_command_li
     assert evaluate("naturalness", ["idle"], count=1, processes=1) == told
 
 
-def test_a_crowd_of_the_same_curves_walks_as_each_alone() -> None:
-    shots, phase = [walk(), walk()], SynthesisOptions(phase=1.0)
+def test_a_crowd_whose_walkers_do_not_meet_walks_as_each_alone() -> None:
+    first = walk()
+    assert first.path is not None
+    aside = replace(first, path=replace(first.path, points=[[x + 5, y + 5, z] for x, y, z in first.path.points]))
+    shots, phase = [first, aside], SynthesisOptions(phase=1.0)
     invisible = 0.001  # meters: products of larger arrays round in another order
-    first, second = synthesize(shots, [SynthesisOptions(), phase])
-    np.testing.assert_allclose(first.positions, synthesize(shots[0]).positions, atol=invisible)
+    one, second = synthesize(shots, [SynthesisOptions(), phase])
+    np.testing.assert_allclose(one.positions, synthesize(shots[0]).positions, atol=invisible)
     np.testing.assert_allclose(second.positions, synthesize(shots[1], phase).positions, atol=invisible)
 
 

@@ -65,12 +65,19 @@ def test_a_motion_that_meets_its_constraints_is_not_changed() -> None:
     np.testing.assert_array_equal(solver.solve(), base.frames)
 
 
+def after_a_step(solver: Solver) -> None:
+    """Work until the solver tells another cost."""
+    before = len(solver.costs)
+    while len(solver.costs) == before and not solver.done:
+        solver.step()
+
+
 def test_it_can_be_stopped_after_any_step_and_has_not_become_worse() -> None:
     base, terms = problem()
     solver = Solver(autoencoder(), base.frames, base.start, terms)
     progress = [solver.progress]
     for _ in range(12):
-        solver.step()
+        after_a_step(solver)
         progress.append(solver.progress)
         assert solver.cost <= solver.costs[0]
     assert progress[0] == 0
@@ -87,7 +94,10 @@ def test_a_guess_that_holds_already_ends_the_solve() -> None:
     again = Solver(autoencoder(), base.frames, base.start, terms, guess=solved, target=0.02)
     first = again.frames
     np.testing.assert_array_equal(first, solved)
-    assert again.costs[0] == pytest.approx(Solver(autoencoder(), base.frames, base.start, terms).costs[0])
+    after_a_step(again)
+    other = Solver(autoencoder(), base.frames, base.start, terms)
+    after_a_step(other)
+    assert again.costs[0] == pytest.approx(other.costs[0])
 
 
 def test_bounded_minimum_of_a_badly_scaled_bowl() -> None:
@@ -95,6 +105,7 @@ def test_bounded_minimum_of_a_badly_scaled_bowl() -> None:
     scale = np.logspace(0, 2, 200).astype(np.float32)
 
     def bowl(x):
+        yield
         off = x - centre
         return float(np.vdot(scale * off, off)), 2 * scale * off
 

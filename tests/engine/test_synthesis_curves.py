@@ -245,7 +245,7 @@ def test_kept_frames_equal_those_made_anew(networks):
 def test_a_crowd_is_its_characters_one_by_one(networks, ground):
     shots = [line(1.0, 3.0), line(1.6, 4.0, bend=0.4), line(0.5, 2.0)] * 5
     options = [Options(phase=0.3), Options(), Options(phase=2.0, sway=0.5)] * 5
-    crowd = Crowd(shots, options, networks, ground=ground)
+    crowd = Crowd(shots, options, networks, ground=ground, spacing=None)
     motions = crowd.motions()
     assert crowd.done and crowd.progress == 1
     for shot, option, motion in zip(shots, options, motions, strict=True):

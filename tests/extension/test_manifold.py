@@ -350,7 +350,7 @@ def test_a_cancelled_edit_leaves_everything_as_it_was(baked, extension_module, p
     rig, _ = baked(frames=60)
     pinned(rig, near_the_hand(rig, 30), 29, 31)
     before = snapshot()
-    job = extension_module("operators.manifold_job").edit_job(bpy.context, rig)
+    job = extension_module("operators.manifold_job").EditJob(bpy.context, rig)
     while job.progress < progress:
         job.step()
     assert not job.done

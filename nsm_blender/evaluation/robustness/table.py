@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..bench import ONE_THREAD
-from . import commands
+from . import blender, commands
 from .readers import Outcome
 from .samples import Sample, samples
 
+_BLENDER = "Blender"
+"""The sort of the cases in which the extension is attacked."""
 _OF_A_THOUSAND = {
     "read": 600,
     "run on damaged": 240,
@@ -27,8 +29,10 @@ _OF_A_THOUSAND = {
     "stopped": 60,
     "unwritable": 40,
     "two at once": 20,
+    _BLENDER: 640,
 }
-"""Cases of each sort among a thousand: many where a case takes a millisecond, few where it takes two seconds."""
+"""Cases of each sort for a thousand outside Blender: many where a case takes a millisecond, few where it takes two
+seconds."""
 _SHOWN = 160
 """Characters of what is wrong that the table shows."""
 
@@ -60,7 +64,16 @@ def measure(count: int, seed: int, processes: int, only: str = "") -> list[Resul
         batches = [pool.submit(_read, kind, each, seed, folder / f"read {kind}") for kind in kinds]
         cases = [case for case in _cases(valid, share, seed) if only in case.kind]
         running = [pool.submit(_run, case, folder / str(number), seed) for number, case in enumerate(cases)]
-        return [result for batch in batches for result in batch.result()] + [case.result() for case in running]
+        attacks = []
+        if only in _BLENDER and blender.why_not() is None:
+            extension = blender.build(folder)
+            numbers = blender.parts(round(share * _OF_A_THOUSAND[_BLENDER]))
+            attacks = [pool.submit(blender.attack, extension, part, seed) for part in numbers]
+        return [
+            *(result for batch in batches for result in batch.result()),
+            *(case.result() for case in running),
+            *(Result(*row) for part in attacks for row in part.result()),
+        ]
 
 
 def _cases(valid: dict[str, Sample], share: float, seed: int) -> Iterator[_Case]:

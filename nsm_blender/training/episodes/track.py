@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from ...files import write_arrays
+from ...errors import FileFormatError
+from ...files import ArraySpec, read_arrays, write_arrays
 from ...models.nsm import ACTIONS, FPS, GOAL_ACTIONS
 from ...motion.clip import Clip
 from ...motion.contacts import foot_contacts
@@ -39,6 +40,16 @@ HALF_LIFE = 0.12
 """Seconds in which half of the difference at a join is gone."""
 ACTION_BLEND = 0.3
 """Seconds over which action labels change."""
+_MOST_TRACKS = 1_000
+"""Tracks of a file at most; a training makes some hundred walks."""
+_ARRAYS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "hips": ("f", (3,)),
+    "rotations": ("f", (len(MODEL_SKELETON), 4)),
+    "contacts": ("f", (len(CONTACT_JOINTS),)),
+    "actions": ("fb", (len(ACTIONS),)),
+    "recorded": ("b", ()),
+}
+"""Types and shapes, without the frames, of a track's arrays in a file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +130,18 @@ def save_tracks(path: Path, tracks: Sequence[Track]) -> None:
 
 
 def load_tracks(path: Path) -> list[Track]:
-    """The tracks of a file again."""
-    with np.load(path) as arrays:
-        return [
-            Track(**{f.name: arrays[f"{number}.{f.name}"] for f in fields(Track)}) for number in range(arrays["count"])
-        ]
+    """The tracks of a file again. Raises FileFormatError."""
+    what = "a file of tracks"
+    count = int(read_arrays(path, what, {"count": ArraySpec("iu", ())})["count"])
+    if not 0 <= count <= _MOST_TRACKS:
+        raise FileFormatError(f"{path}: not {what}, as none holds {count} tracks.")
+    specs = {
+        f"{number}.{name}": ArraySpec(kinds, (f"frames{number}", *rest))
+        for number in range(count)
+        for name, (kinds, rest) in _ARRAYS.items()
+    }
+    arrays = read_arrays(path, what, specs)
+    return [Track(**{name: arrays[f"{number}.{name}"] for name in _ARRAYS}) for number in range(count)]
 
 
 def from_clip(clip: Clip) -> Track:
