@@ -27,7 +27,7 @@ _PARTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _CHAINS = (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand"))
 """Parts of a limb of which the second hangs on the first."""
-_HIPS = ("pelvis", "hips", "hip", "hipscontrol")
+_HIPS = ("pelvis", "hips", "hip")
 """Names of the bone that carries the body; it may be above the bone that carries the legs (3ds Max Biped)."""
 _NEEDED = ("UpLeg", "Leg", "Foot", "Arm", "ForeArm")
 _PREFIXES = re.compile(r"^(mixamorig\d*|(valvebiped)?bip\d*|jbipc?|ccbase|def|[mf]avg)")

@@ -140,6 +140,7 @@ def is_even(rig: RigInfo, mapping: Mapping) -> bool:
 _NAMES = MODEL_SKELETON.names
 _INDEX = {name: i for i, name in enumerate(_NAMES)}
 _SPINE = ("Spine", "Spine1", "Spine2")
+"""Joints of the spine, from the hips up."""
 
 
 # Which bones are keyed

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What `nsm-blender evaluate rigs` counts: faults that are put in have to show in the figure that is for them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from nsm_blender.cli import main
-from nsm_blender.evaluation import rig_figures
+from nsm_blender.evaluation import rig_figures, rig_imports
 from nsm_blender.evaluation.rig_figures import Sizes
 from nsm_blender.evaluation.rigs import RECIPES, build
+from nsm_blender.motion.canonical import to_canonical
 from nsm_blender.motion.motion import Motion
+from nsm_blender.motion.recorded import recorded
+from nsm_blender.motion.retarget import to_model_skeleton
 from nsm_blender.motion.rotations import from_yaw, multiply
 from nsm_blender.motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON
+
+from .synthetic import perform, ramp
 
 FRAMES = 20
 HANDS = ("LeftHand", "RightHand")
@@ -123,3 +130,40 @@ def test_without_names_fewer_joints_have_to_be_right():
 def test_a_rig_that_is_not_there_is_refused_with_those_that_are(capsys):
     assert main(["evaluate", "rigs", "--rig", "octopus"]) != 0
     assert "Rigify metarig" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def walked() -> Motion:
+    """Seven seconds of standing and walking."""
+    clip = perform(ramp(7.0, (0.0, 0.0), (1.0, 0.0), (2.0, 1.0), (7.0, 1.0)), 7.0).clip
+    return recorded(clip.root, clip.world()[1], clip.fps, "walk")
+
+
+@pytest.mark.parametrize("name", rig_imports.DIALECTS)
+@pytest.mark.parametrize("clip", ["walk", "flip on a box"])
+def test_a_motion_written_in_any_convention_comes_back_within_the_bars(walked, clip, name):
+    wanted = rig_imports.clips(walked)[clip]
+    file = rig_imports.written(rig_imports.scaled(wanted, 1.2), rig_imports.DIALECTS[name])
+    made = to_model_skeleton(to_canonical(file))
+    for figure, value in rig_imports.compared(made, wanted).items():
+        assert value < rig_figures.BARS[figure], figure
+
+
+def test_hips_and_limbs_that_are_elsewhere_are_seen_in_imports(walked):
+    wanted = rig_imports.clips(walked)["walk"]
+    lower = replace(wanted, root=wanted.root - [0.0, 0.0, 0.1])
+    turned = wanted.rotations.copy()
+    turned[:, MODEL_SKELETON.index("Spine2")] = from_yaw(np.array(0.2))
+    assert rig_imports.compared(lower, wanted)["imported_hips_cm_max"] == pytest.approx(10.0, abs=0.01)
+    figures = rig_imports.compared(replace(wanted, rotations=turned), wanted)
+    assert figures["imported_trunk_deg_max"] > 5.0
+    assert figures["imported_limb_deg_max"] > 3.0
+
+
+def test_a_sole_that_dips_into_the_floor_is_seen(motion):
+    rest = dict(zip(MODEL_SKELETON.names, motion.positions[0].astype(float), strict=True))
+    points = rig_figures.sole_points(rest)
+    flat = {joint: np.zeros((FRAMES, len(own))) for joint, own in points.items()}
+    assert rig_figures.soles(flat, motion, 1.0)["soles_cm_max"] < 1e-3
+    flat["LeftFoot"][3, 0] = -0.03
+    assert rig_figures.soles(flat, motion, 1.0)["soles_cm_max"] == pytest.approx(3.0, abs=1e-3)

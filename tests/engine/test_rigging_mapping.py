@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import RigError
+from nsm_blender.evaluation.rigs import made_anew
 from nsm_blender.motion.rotations import from_axis_angle
 from nsm_blender.rigging.geometry_mapping import by_geometry
 from nsm_blender.rigging.joints import BoneInfo, RigInfo
@@ -141,6 +142,18 @@ def test_every_joint_of_odd_rigs_is_found_and_none_is_doubted(name):
     assert found(mapping) == rig.truth
     assert min(match.confidence for match in mapping.matches.values()) >= 0.8
     mapping.check(rig.info)
+
+
+@pytest.mark.parametrize("seed", range(100_001, 100_006))
+def test_on_rigs_of_any_proportions_and_tails_no_joint_is_wrong_unless_it_is_doubted(seed):
+    for name, recipe in made_anew(20, seed).items():
+        rig = rigs.build(name, recipe)
+        mapping = propose(rig.info)
+        mapping.check(rig.info)
+        for joint, bone in rig.truth.items():
+            match = mapping.matches.get(joint)
+            assert match is not None, (name, joint)
+            assert match.bone == bone or match.confidence < 0.8, (name, joint)
 
 
 def renamed(info, names):
