@@ -508,14 +508,20 @@ def odd_object(rng: random.Random) -> tuple[str, str, str]:
     return operated(f"odd object, {shape}", then)
 
 
+_RIG_FAULTS = (
+    *("scale", "nan", "constraint", "driver", "lock", "rest", "delete", "rename", "parent", "connected", "pose", "nla"),
+    *("hidden", "bone constraint", "euler", "mirror", "unit", "empty"),
+)
+"""What may be wrong with a rig."""
+
+
 def odd_rig(rng: random.Random) -> tuple[str, str, str]:
     """A rig that something is wrong with is baked, synthesized or bound."""
     import bpy
 
     fresh()
     rig = walker()
-    what = rng.choice(("scale", "nan", "constraint", "driver", "lock", "rest", "delete", "rename", "parent",
-                       "connected", "pose", "nla", "hidden", "bone constraint", "euler", "mirror", "unit", "empty"))  # fmt: skip
+    what = rng.choice(_RIG_FAULTS)
     bone = rig.pose.bones[rng.choice(("Hips", "LeftUpLeg", "Spine", "Head", "RightHand"))]
     match what:
         case "scale":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import UserError
-from ..evaluation import bench_geometry, bench_manifold, bench_nsm, bench_rig
+from ..evaluation import bench_geometry, bench_manifold, bench_nsm, bench_rig, bench_steps
 from ..evaluation.bench import measure_apart
 from ..files.writing import check_writable, write_whole
 from ..models.pfnn_kernels import PFNN
@@ -55,6 +55,16 @@ MEANINGS = {
     "bench.route.hall_s": ("s", "a way through a hall of 60 things, 20 x 20 m"),
     "bench.rig.to_ms": ("ms", "600 frames to a rig, one thread"),
     "bench.rig.from_ms": ("ms", "  and back"),
+    "bench.steps.pfnn_ms": ("ms", "longest piece of work: PFNN, 600 s, one thread"),
+    "bench.steps.check_ms": ("ms", "  check of 40 keys"),
+    "bench.steps.nsm_ms": ("ms", "  NSM, 120 s"),
+    "bench.steps.synthesis_ms": ("ms", "  synthesis of 300 s"),
+    "bench.steps.crowd_ms": ("ms", "  crowd of 20 for 10 s"),
+    "bench.steps.strikes_ms": ("ms", "  14 punches in 60 s"),
+    "bench.steps.edit_ms": ("ms", "  edit of 300 s"),
+    "bench.steps.style_ms": ("ms", "  style of 300 s"),
+    "bench.steps.cuboids_ms": ("ms", "  1,000,000 triangles to cuboids"),
+    "bench.steps.role_ms": ("ms", "  and the guess of their role"),
     "bench.keys.per_second": ("keys/s", "keys written into an action"),
     "bench.bake_10s.seconds": ("s", "10 s shot, from button to keys"),
     "bench.bake_10s.first_seconds": ("s", "  the first one in a session"),
@@ -104,6 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
         figures |= {f"bench.manifold.{name}": s for name, s in bench_manifold.measure_apart(weights_folder()).items()}
     figures |= bench_geometry.measure_apart()
     figures |= bench_rig.measure_apart(arguments.weights)
+    if not lacking and (weights_folder() / NSM_FILE).exists():
+        figures |= bench_steps.measure_apart()
     if (weights_folder() / NSM_FILE).exists():
         figures |= bench_nsm.measure_apart(weights_folder() / NSM_FILE)
     reason = why_not_in_blender()
