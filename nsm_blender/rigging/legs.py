@@ -17,7 +17,9 @@ from ..motion.ik import Limb, solve_limb
 from ..motion.retarget import leg_length
 from ..motion.rotations import Array, between, multiply, normalize, rotate
 from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, Skeleton
+from .grounding import Grounding, feet_of, model_levels
 from .rest_pose import SIDES, RestPose
+from .rig_body import RigBody
 from .stance import Foot, Stance, stances
 
 _SMOOTH_HIPS = (0.04, 0.02)
@@ -86,11 +88,12 @@ class Legs:
     rig's ankles are higher than the model's at the rig's size.
     """
 
-    def __init__(self, pose: RestPose) -> None:
+    def __init__(self, pose: RestPose, body: RigBody | None = None) -> None:
         self.scale = pose.leg_length / leg_length(MODEL_SKELETON)
-        self.ankle_lift = pose.ankle_height - self.scale * ANKLE_HEIGHT
         self.length = pose.leg_length
-        self._part, self.bones = part_of(pose.skeleton, [pose.bone_of[side + "Foot"] for side, _ in SIDES])
+        self._part, self.bones = part_of(pose.skeleton, [*feet_of(pose)])
+        self._grounding = Grounding(body or RigBody(), pose, self._part, self.bones, self.scale)
+        self.ankle_lift = self._grounding.ankle_height - self.scale * ANKLE_HEIGHT
         self._legs = {side: self._leg(pose, side, sign) for side, sign in SIDES}
         self._uplegs = [leg.numbers[0] for leg in self._legs.values()]
 
@@ -115,8 +118,9 @@ class Legs:
             ankles[side], turns[:, leg.numbers[2]] = self._foot(
                 side, positions, turns[:, leg.numbers[2]], stances[side]
             )
+        self._grounding.feet(model_levels(positions, MODEL_LEGS, self.scale), hips, turns, ankles, stances)
         sits = self._sits(hips, ankles)
-        hips[:, 2] += self.ankle_lift * (1 - sits)
+        hips[:, 2] += self.ankle_lift * (1 - sits) + self._grounding.hips_lift(turns) * sits
         root = hips - self.middle(np.zeros_like(hips), turns)
         standing = {side: (1 - sits) * stands.held for side, stands in stances.items()}
         for seconds in _SMOOTH_HIPS:

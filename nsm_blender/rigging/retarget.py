@@ -24,6 +24,8 @@ from .legs import MODEL_LEGS, MODEL_NUMBERS, Legs, model_stances
 from .mapping import Mapping
 from .naming import CARRIER
 from .rest_pose import SIDES, rest_pose
+from .rig_body import RigBody, rig_body
+from .skin import Skin
 from .stance import Stance
 
 _NAMES = MODEL_SKELETON.names
@@ -71,10 +73,11 @@ class Retargeter:
     divided by it before, and is multiplied by it here.
     """
 
-    def __init__(self, rig: RigInfo, mapping: Mapping) -> None:
+    def __init__(self, rig: RigInfo, mapping: Mapping, skin: Skin | None = None) -> None:
         self._pose = rest_pose(rig, mapping)
         self._rig_name = rig.name
-        self._legs = Legs(self._pose)
+        self._body = RigBody() if skin is None else rig_body(skin, rig, self._pose)
+        self._legs = Legs(self._pose, self._body)
         self.bones = self._pose.bones
         self.scale, self.ankle_lift = self._legs.scale, self._legs.ankle_lift
 

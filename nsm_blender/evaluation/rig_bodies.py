@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How well retargeted motion keeps a rig's mesh out of the floor, the seat and itself: made-up bodies, by rule.
+
+The mesh is posed as Blender's Armature modifier poses it, from the bones that a bake would key; nothing here asks the
+retargeting what it holds for the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..baking.bake import Bake
+from ..baking.nsm import SceneBake
+from ..geometry.mesh_distance import MeshDistance
+from ..geometry.roles import Seat
+from ..models.pfnn import FPS
+from ..motion.motion import Motion
+from ..motion.root import direction
+from ..motion.rotations import Array
+from ..rigging.mapping import JOINTS, Mapping, Match
+from ..rigging.retarget import Retargeter, RigMotion
+from ..rigging.skin import Skin
+from ..shot.shot import PathFollow, Shot
+from .nsm_trials import carry_shot, pieces, sit_shot
+from .rig_skins import BODIES, Body, body, posed, shells
+from .rigs import SIDES
+
+Figures = dict[str, float]
+Log = Callable[[str], None]
+
+EVERY = 6
+"""Frames from one at which the mesh is looked at to the next: 0.1 s."""
+TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "LeftUpLeg", "RightUpLeg")
+"""Joints whose shells the hands are to keep out of."""
+BARS = {"hands_cm": 1.0, "hands_share": 0.0, "sink_cm": 1.0, "float_cm": 1.0, "seat_cm": 1.0}
+"""Largest allowed value of each figure."""
+_TOUCHES = 0.5
+"""Contact label above which a foot touches the ground."""
+_BACK, _FRONT = 0.3, 0.05
+"""Meters behind and before the hip joints, at the model's size, in which the body rests on its seat."""
+_SETTLES = 0.5
+"""Seconds after its arrival from which a sitter sits still."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A motion to look at. seat: height in meters of the seat in it, or None. seated: the frame from which the
+    character sits still on it."""
+
+    motion: Motion
+    seat: float | None = None
+    seated: int = 0
+
+
+def scenes() -> dict[str, Scene]:
+    """Standing and walking by the PFNN; sitting down on a chair, and carrying a box, by the NSM. Raises WeightsError."""
+    return {"walk": Scene(_walking()), "sit": _sitting(), "carry": Scene(_carrying())}
+
+
+def measured(made: Body, scene: Scene, *, fleshless: bool = False) -> Figures:
+    """The figures of one body in one scene. fleshless: the retargeting is not told of the mesh."""
+    motion = made_motion(made, scene, made.skin if not fleshless else None)
+    scale = retargeter(made).scale
+    return figures(made, motion, scene, scale)
+
+
+def retargeter(made: Body, skin: Skin | None = None) -> Retargeter:
+    """The retargeting to a body by the true mapping."""
+    truth = made.rig.truth
+    mapping = Mapping({joint: Match(truth[joint], 1.0, "") for joint in JOINTS if joint in truth})
+    return Retargeter(made.rig.info, mapping, skin)
+
+
+def made_motion(made: Body, scene: Scene, skin: Skin | None) -> RigMotion:
+    """The scene's motion on the rig."""
+    return retargeter(made, skin).to_rig(scene.motion)
+
+
+def figures(made: Body, rig: RigMotion, scene: Scene, scale: float) -> Figures:
+    """Largest depths in centimeters of the mesh, divided by the rig's scale: what a bar of 1 cm means for a toy.
+
+    hands_cm: of the hands' skin in hips, trunk and thighs. hands_share: of the frames with more than a centimeter of
+    that. sink_cm, float_cm: of the soles below and above the floor while a foot touches it. seat_cm: of the hips and
+    thighs in the seat, while the character sits, or over it.
+    """
+    motion = scene.motion
+    touches = {side: np.max([motion.contacts[:, motion.contact_names.index(side + part)] for part in ("Foot", "Toe")],
+                            axis=0) > _TOUCHES for side, _ in SIDES}  # fmt: skip
+    hands, sink, above, seat = [0.0], [0.0], [0.0], [0.0]
+    joints = dict(zip(rig.bones, range(len(rig.bones)), strict=True))
+    for frame in range(0, len(motion), EVERY):
+        vertices = posed(made, rig.places[frame], rig.rotations[frame], rig.bones)
+        trunk = MeshDistance(shells(made, vertices, TRUNK))
+        skin = np.concatenate([made.parts[side + "Hand"][0] for side, _ in SIDES if side + "Hand" in made.parts])
+        hands.append(float(trunk.depth_inside(vertices[skin]).max()))
+        for side, _ in SIDES:
+            feet = [made.parts[side + part][0] for part in ("Foot", "Toe") if side + part in made.parts]
+            if touches[side][frame]:
+                low = float(vertices[np.concatenate(feet), 2].min())
+                sink.append(-low)
+                above.append(low)
+        if scene.seat is not None and frame >= scene.seated:
+            hips = np.concatenate([made.parts[joint][0] for joint in ("Hips", "LeftUpLeg", "RightUpLeg")])
+            middle = np.mean([rig.places[frame, joints[made.rig.truth[side + "UpLeg"]]] for side, _ in SIDES], axis=0)
+            ahead = np.append(direction(motion.root[frame, 3]), 0.0)
+            along = (vertices[hips] - middle) @ ahead
+            resting = (along > -_BACK * scale) & (along < _FRONT * scale)
+            seat.append(abs(scale * scene.seat - float(vertices[hips][resting, 2].min())))
+    found = np.array(hands) / scale
+    out = {"hands_cm": 100 * float(found.max()), "hands_share": float((found[1:] > 0.01).mean())}
+    out |= {"sink_cm": 100 * max(sink) / scale, "float_cm": 100 * max(above) / scale}
+    return out | ({"seat_cm": 100 * max(seat) / scale} if len(seat) > 1 else {})
+
+
+def all_figures(log: Log, names: tuple[str, ...] = tuple(BODIES), *, fleshless: bool = False) -> Figures:
+    """Figures of all bodies in all scenes, `rigs.bodies.<body>.<scene>.<figure>`; a line of the log for each."""
+    out: Figures = {}
+    found = scenes()
+    for name in names:
+        made = body(name)
+        for title, scene in found.items():
+            got = measured(made, scene, fleshless=fleshless)
+            out |= {f"rigs.bodies.{name.replace(' ', '_')}.{title}.{key}": value for key, value in got.items()}
+            told = "  ".join(f"{key} {value:6.2f}{'!' if value > BARS[key] else ' '}" for key, value in got.items())
+            log(f"{name:12} {title:6} {told}")
+    return out
+
+
+def _walking() -> Motion:
+    """Two seconds of standing, a bend at a walk, and standing again."""
+    stand, turn = round(2 * FPS), round(FPS / 3)
+    speeds = np.concatenate((np.zeros(stand), np.linspace(0, 1.3, turn), np.full(round(3 * FPS), 1.3),
+                             np.linspace(1.3, 0, turn), np.zeros(stand)))  # fmt: skip
+    gaits = ["stand"] * stand + ["walk"] * (len(speeds) - 2 * stand) + ["stand"] * stand
+    way = [[0.0, 0.0, 0.0], [0.0, -2.0, 0.0], [1.0, -4.0, 0.0], [5.0, -6.0, 0.0]]
+    path = PathFollow(way, speeds.tolist(), gaits, [0.0] * len(speeds))
+    return Bake(Shot("walk", FPS, len(speeds), path=path)).motion()
+
+
+def _sitting() -> Scene:
+    (piece,) = pieces(("chair",), 1, development=True)
+    seat = piece.handles
+    assert isinstance(seat, Seat)
+    motion = SceneBake(sit_shot(piece, np.random.default_rng([17, 1]))).motion()
+    settled = motion.meta["keys"][0]["arrived"] + round(_SETTLES * FPS)
+    return Scene(motion, float(seat.place[2]), settled)
+
+
+def _carrying() -> Motion:
+    (piece,) = pieces(("crate",), 1, development=True)
+    return SceneBake(carry_shot(piece, np.random.default_rng([17, 2]))).motion()
