@@ -27,6 +27,8 @@ _SMOOTH_HIPS = (0.04, 0.02)
 _SITTING, _STANDING = 0.55, 0.75
 """Heights of the hip joints over the ankles, in leg lengths: below the first the hips belong on a seat, and above the
 second over the feet."""
+_UPRIGHT = 0.97
+"""Height of the hip joints over the ankles, in leg lengths, from which a character that sits down still stands."""
 _UNDER, _BEFORE = 0.25, 0.4
 """Distances over the ground from hips to feet, in leg lengths, of a crouching figure and of a sitting figure."""
 _LARGEST_SHIFT = 0.15
@@ -106,10 +108,13 @@ class Legs:
         out: Array = self._part.positions(root, turns)[:, self._uplegs].mean(1)
         return out
 
-    def posed(self, positions: Array, turns: Array, stances: dict[str, Stance], fps: float) -> tuple[Array, Array]:
+    def posed(
+        self, positions: Array, turns: Array, stances: dict[str, Stance], fps: float, sitting: Array | float = 0.0
+    ) -> tuple[Array, Array]:
         """Root place (T, 3) and world rotations (T, P, 4) against the T-pose for a motion on the model.
 
-        positions: (T, 9, 3) of MODEL_LEGS. turns: (T, P, 4), the model's rotations; not modified.
+        positions: (T, 9, 3) of MODEL_LEGS. turns: (T, P, 4), the model's rotations; not modified. sitting: (T,) 0 to 1
+        where the motion tells that the character sits down, sits or rises.
         """
         turns = turns.copy()
         hips = positions[:, _UPLEGS].mean(1) * self.scale
@@ -119,7 +124,7 @@ class Legs:
                 side, positions, turns[:, leg.numbers[2]], stances[side]
             )
         self._grounding.feet(model_levels(positions, MODEL_LEGS, self.scale), hips, turns, ankles, stances)
-        sits = self._sits(hips, ankles)
+        sits = self._sits(hips, ankles, sitting)
         hips[:, 2] += self.ankle_lift * (1 - sits) + self._grounding.hips_lift(turns) * sits
         root = hips - self.middle(np.zeros_like(hips), turns)
         standing = {side: (1 - sits) * stands.held for side, stands in stances.items()}
@@ -172,15 +177,18 @@ class Legs:
         there = ball + rotate(stands.heading, longer) - aimed
         return ankle + stands.ball[:, None] * (there - ankle), multiply(between(bone, aimed), turn)
 
-    def _sits(self, hips: Array, ankles: dict[str, Array]) -> Array:
-        """Weight (T,) with which low hips (T, 3) with the feet ahead belong on a seat and not over the feet."""
+    def _sits(self, hips: Array, ankles: dict[str, Array], sitting: Array | float) -> Array:
+        """Weight (T,) with which hips (T, 3) belong on a seat and not over the feet: low ones with the feet ahead, and
+        all but upright ones of a character that is known to sit."""
         away = (ankles["Left"] + ankles["Right"]) / 2 - hips
         low = np.minimum(ankles["Left"][:, 2], ankles["Right"][:, 2])
         height = (hips[:, 2] - low) / self.length
         ahead = np.hypot(away[:, 0], away[:, 1]) / self.length
-        return smoothstep((_STANDING - height) / (_STANDING - _SITTING)) * smoothstep(
+        seen = smoothstep((_STANDING - height) / (_STANDING - _SITTING)) * smoothstep(
             (ahead - _UNDER) / (_BEFORE - _UNDER)
         )
+        known = np.clip(sitting, 0.0, 1.0) * smoothstep((_UPRIGHT - height) / (_UPRIGHT - _STANDING))
+        return np.maximum(seen, known)
 
     def _hips_shift(
         self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], sigma: float

@@ -19,6 +19,7 @@ from ..motion.motion import Motion
 from ..motion.recorded import recorded
 from ..motion.rotations import Array, conjugate, make_continuous, multiply, normalize, slerp
 from ..motion.skeleton import MODEL_SKELETON
+from .arm_clearance import ArmClearance
 from .joints import RigInfo
 from .legs import MODEL_LEGS, MODEL_NUMBERS, Legs, model_stances
 from .mapping import Mapping
@@ -32,6 +33,8 @@ _NAMES = MODEL_SKELETON.names
 _INDEX = {name: i for i, name in enumerate(_NAMES)}
 _PARENT = {name: _NAMES[p] for name, p in zip(_NAMES, MODEL_SKELETON.parents, strict=True) if p >= 0}
 
+_SIT = "sit"
+"""Name of the action label of a character that sits down, sits or rises."""
 _ELBOW = (0.0, 1.0, 0.0)
 """Direction of the elbow in the upper arm's frame."""
 _STANCE_ROUNDS = 2
@@ -78,6 +81,7 @@ class Retargeter:
         self._rig_name = rig.name
         self._body = RigBody() if skin is None else rig_body(skin, rig, self._pose)
         self._legs = Legs(self._pose, self._body)
+        self._arms = ArmClearance(self._body, self._pose, self._legs.scale)
         self.bones = self._pose.bones
         self.scale, self.ankle_lift = self._legs.scale, self._legs.ankle_lift
 
@@ -98,7 +102,9 @@ class Retargeter:
             turns[:, self._legs.bones],
             self._stances(motion),
             motion.fps,
+            _sitting(motion),
         )
+        self._arms.keep_clear(root, turns, motion.fps, hands)
         if hands is not None:
             self._reach(root, turns, positions, np.asarray(hands, dtype=np.float64))
         rotations = make_continuous(multiply(turns, np.broadcast_to(self._pose.axes, turns.shape)))
@@ -234,6 +240,13 @@ _UPLEGS = MODEL_LEGS.indices([side + "UpLeg" for side, _ in SIDES])
 _LEG_JOINTS = MODEL_LEGS.indices([side + part for side, _ in SIDES for part in ("UpLeg", "Leg", "Foot")])
 _TRUNK = ("Spine", "Spine1", "Spine2", "Neck", "Head")
 """Joints of the trunk above the hips."""
+
+
+def _sitting(motion: Motion) -> Array | float:
+    """How much the motion's labels say (T,) that the character sits down, sits or rises."""
+    if _SIT not in motion.action_names:
+        return 0.0
+    return np.asarray(motion.actions[:, motion.action_names.index(_SIT)], dtype=np.float64)
 
 
 def _found_below(joint: str, found: dict[str, Array]) -> str | None:
