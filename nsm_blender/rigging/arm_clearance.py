@@ -7,6 +7,7 @@ Shin 1999), as in the whole-body solver, weighs what is inside against closeness
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from ..cleanup.displacement import Displacement, NormalEquations
 from ..motion.filters import highest_around, runs
 from ..motion.rotations import Array, conjugate, from_exponential_map, multiply, rotate
+from ..motion.viterbi import viterbi
 from .rest_pose import SIDES, RestPose
 from .rig_body import DIRECTIONS, RigBody
 from .skin import SkinPoints
@@ -51,6 +53,14 @@ _CONVERGED = 0.01
 """Share of the cost that the last step takes off at most."""
 _FEW = 4.0
 """Points that count in full, of all of an arm that are inside at a frame."""
+_LEADS = 0.35
+"""Cosine between a plane's direction and the side on which an arm leaves the body, from which the plane leads there."""
+_FAR = 0.5
+"""Meters of a way out beyond which no more is told apart."""
+_CHANGE = 0.1
+"""Cost, in m^2 of a way out at one frame that is looked at, of leaving the body on another side than before."""
+_EPISODE = 0.4
+"""Seconds without a touch after which an arm may leave the body on another side for nothing."""
 _EASED, _HARDENED = 0.5, 8.0
 """Factors of the weight of a control point's change after a step that lowers the cost, and after one that does not."""
 
@@ -72,11 +82,11 @@ class ArmClearance:
         if not self._body.trunk:
             return
         places = self._pose.skeleton.positions(root, turns)
-        for number, (side, _) in enumerate(SIDES):
+        for number, (side, sign) in enumerate(SIDES):
             if side not in self._chains:
                 continue
             grip = np.zeros(len(turns)) if held is None else np.clip(held[:, number], 0.0, 1.0)
-            arm = _Arm(self, side, places, turns, fps, grip)
+            arm = _Arm(self, side, sign, places, turns, fps, grip)
             turn = from_exponential_map(arm.displacements())
             for bone in self._chains[side]:
                 turns[:, bone] = multiply(turn, turns[:, bone])
@@ -91,7 +101,14 @@ class _Arm:
     """One arm over T frames, at the model's size, about its shoulder (T, 3)."""
 
     def __init__(
-        self, owner: ArmClearance, side: str, places: Array, turns: Array, fps: float, grip: Array
+        self,
+        owner: ArmClearance,
+        side: str,
+        sign: float,
+        places: Array,
+        turns: Array,
+        fps: float,
+        grip: Array,
     ) -> None:
         points: SkinPoints = owner._body.arms[side]
         shoulder = places[:, owner._pose.bone_of[side + "Arm"]]
@@ -102,13 +119,19 @@ class _Arm:
         ]
         self._fps, self._every = fps, max(round(_EVERY * fps), 1)
         self._close = _WEIGHTS.turn * (1 + _WEIGHTS.held * grip)
+        outward = np.array([sign, 0.0, 0.0])
+        ways = np.stack((outward, [0.0, -1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]))
+        hips = turns[:, owner._pose.bone_of["Hips"]]
+        self._ways = rotate(np.broadcast_to(hips[:, None], (len(hips), len(ways), 4)), ways[None])
+        self._way = self._ways[:, 0].copy()
+        self._touched = np.arange(0, len(hips), self._every)
+        self._choose_ways()
 
     def displacements(self) -> Array:
         """Rotation vectors (T, 3) in the world by which the arm turns; 0 where nothing is near."""
         count = len(self._away)
         out, needs = np.zeros((count, 3)), np.zeros(count, dtype=bool)
-        every = np.arange(0, count, self._every)
-        needs[every[self._inside(self._away[every], every)[0]]] = True
+        needs[self._touched] = True
         for start, stop in runs(highest_around(needs, round(_MARGIN * self._fps))):
             out[start:stop] = self._solved(np.arange(start, stop), stop < count)
         return out
@@ -174,14 +197,10 @@ class _Arm:
 
     def _inside(self, away: Array, frames: Array) -> tuple[Array, Array, Array, Array]:
         """Points (F, P, 3) from the shoulder that are in some flesh at frames (F,): numbers (N,) of frame and point,
-        meters (N,) of depth and unit vectors (N, 3) of the way out."""
+        meters (N,) of depth along the frame's way and unit vectors (N, 3) of the way out."""
         found = []
-        for place, turn, heights in self._trunk:
-            back = np.broadcast_to(conjugate(turn[frames])[:, None], (*away.shape[:2], 4))
-            local = rotate(back, away - place[frames][:, None])
-            boxed = ((local < heights[:3]) & (local > -heights[3:6])).all(axis=2)
-            moment, point = np.nonzero(boxed)
-            room = heights - local[moment, point] @ DIRECTIONS.T
+        for (moment, point, room), (_, turn, _) in zip(self._rooms(away, frames), self._trunk, strict=True):
+            room = np.where(self._leads(turn[frames], self._way[frames])[moment], room, np.inf)
             nearest = room.argmin(axis=1)
             depth = room[np.arange(len(room)), nearest]
             kept = depth > _TOUCH
@@ -189,3 +208,40 @@ class _Arm:
             found.append((moment[kept], point[kept], depth[kept], normal))
         moment, point, depth, normal = (np.concatenate(columns) for columns in zip(*found, strict=True))
         return moment, point, depth, normal
+
+    def _rooms(self, away: Array, frames: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """For each flesh, the points (F, P, 3) in it: numbers (N,) of frame and point, meters (N, K) to its planes."""
+        for place, turn, heights in self._trunk:
+            back = np.broadcast_to(conjugate(turn[frames])[:, None], (*away.shape[:2], 4))
+            local = rotate(back, away - place[frames][:, None])
+            moment, point = np.nonzero(((local < heights[:3]) & (local > -heights[3:6])).all(axis=2))
+            room = heights - local[moment, point] @ DIRECTIONS.T
+            deep = room.min(axis=1) > _TOUCH
+            yield moment[deep], point[deep], room[deep]
+
+    @staticmethod
+    def _leads(turn: Array, way: Array) -> Array:
+        """Whether (F, K) planes of flesh that is turned by (F, 4) lead out along ways (F, 3)."""
+        return np.asarray(rotate(conjugate(turn), way) @ DIRECTIONS.T > _LEADS)
+
+    def _choose_ways(self) -> None:
+        """Choose for each frame the side on which the arm leaves the body: the cheapest over the frames that follow
+        each other, so that an arm that swings past the hips does not leave them behind and then before."""
+        every = self._touched
+        costs = np.zeros((len(every), self._ways.shape[1]))
+        for (moment, _, room), (_, turn, _) in zip(self._rooms(self._away[every], every), self._trunk, strict=True):
+            for number in range(costs.shape[1]):
+                leads = self._leads(turn[every], self._ways[every, number])
+                out = np.where(leads[moment], room, np.inf).min(axis=1)
+                np.maximum.at(costs[:, number], moment, np.minimum(out, _FAR))
+        touched = np.flatnonzero(costs.any(axis=1))
+        self._touched = every[touched]
+        changes = _CHANGE * (1 - np.eye(costs.shape[1]))
+        gap = round(_EPISODE * self._fps / self._every)
+        for rows in np.split(touched, np.flatnonzero(np.diff(touched) > gap) + 1):
+            if len(rows):
+                chosen = viterbi(costs[rows] ** 2, changes)
+                near = slice(max(every[rows[0]] - gap, 0), every[rows[-1]] + gap + 1)
+                frames = np.arange(len(self._way))[near]
+                number = chosen[np.abs(frames[:, None] - every[rows]).argmin(axis=1)]
+                self._way[near] = self._ways[frames, number]

@@ -46,6 +46,10 @@ def _evenly(count: int) -> Array:
 
 DIRECTIONS = _evenly(_PLANES)
 """Outward directions (K, 3) of the planes that bound a bone's flesh, in the T-pose."""
+_DOWNWARD = DIRECTIONS[DIRECTIONS[:, 2] < 0.6]
+"""Directions in which soles, hips and thighs can touch the ground or a seat; heels and thighs turn far."""
+_AROUND_ARMS = _evenly(30)
+"""Directions in which an arm's flesh can touch the body: arms are thin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,18 +108,18 @@ class _Maker:
             return None
         return Flesh(bone, (self._offsets[on] @ DIRECTIONS.T).max(axis=0))
 
-    def _corners(self, joints: Collection[str]) -> Array:
+    def _corners(self, joints: Collection[str], directions: Array) -> Array:
         """Numbers (N,) of the points that lie farthest in some direction among those on a bone."""
         found = []
         for bone in self._bones(joints):
             on = np.flatnonzero(self._owners == bone)
             if len(on) >= _LEAST:
-                found.append(on[np.unique((self._offsets[on] @ DIRECTIONS.T).argmax(axis=0))])
+                found.append(on[np.unique((self._offsets[on] @ directions.T).argmax(axis=0))])
         return np.concatenate(found) if found else np.zeros(0, dtype=int)
 
     def _sole(self, side: str) -> SkinPoints | None:
         """None also where the lowest point is no sole: a robe, or a figure without feet."""
-        corners = self._points.of(self._corners((side + "Foot", side + "Toe")))
+        corners = self._points.of(self._corners((side + "Foot", side + "Toe"), _DOWNWARD))
         if not len(corners) or side + "Foot" not in self._pose.bone_of:
             return None
         deep = ankle_height(corners, self._pose, side)
@@ -123,14 +127,14 @@ class _Maker:
 
     def _seat(self) -> SkinPoints | None:
         bones = {side: self._pose.bone_of[side + "UpLeg"] for side, _ in SIDES}
-        corners = self._corners(("Hips", *(side + "UpLeg" for side, _ in SIDES)))
+        corners = self._corners(("Hips", *(side + "UpLeg" for side, _ in SIDES)), _DOWNWARD)
         length = np.array([np.linalg.norm(self._pose.offset(side + "Leg")) for side, _ in SIDES]).mean()
         thigh = np.isin(self._owners[corners], list(bones.values()))
         kept = ~thigh | (-self._offsets[corners, 2] < _SEATED * length)
         return self._points.of(corners[kept]) if kept.any() else None
 
     def _arm(self, side: str) -> SkinPoints:
-        corners = self._corners([side + part for part in ("Arm", "ForeArm", "Hand")])
+        corners = self._corners([side + part for part in ("Arm", "ForeArm", "Hand")], _AROUND_ARMS)
         upper = self._pose.bone_of.get(side + "Arm")
         lower = self._pose.bone_of.get(side + "ForeArm")
         if upper is None or lower is None:
