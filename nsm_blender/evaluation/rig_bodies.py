@@ -83,7 +83,7 @@ def figures(made: Body, rig: RigMotion, scene: Scene, scale: float) -> Figures:
     """Largest depths in centimeters of the mesh, divided by the rig's scale: what a bar of 1 cm means for a toy.
 
     hands_cm: of the hands' skin in hips, trunk and thighs. hands_share: of the frames with more than a centimeter of
-    that. sink_cm, float_cm: of the soles below and above the floor while a foot touches it. seat_cm: of the hips and
+    that. sink_cm: of the soles below the floor. float_cm: above it while a foot touches it. seat_cm: of the hips and
     thighs in the seat, while the character sits, or over it.
     """
     motion = scene.motion
@@ -98,9 +98,9 @@ def figures(made: Body, rig: RigMotion, scene: Scene, scale: float) -> Figures:
         hands.append(float(trunk.depth_inside(vertices[skin]).max()))
         for side, _ in SIDES:
             feet = [made.parts[side + part][0] for part in ("Foot", "Toe") if side + part in made.parts]
+            low = float(vertices[np.concatenate(feet), 2].min())
+            sink.append(-low)
             if touches[side][frame]:
-                low = float(vertices[np.concatenate(feet), 2].min())
-                sink.append(-low)
                 above.append(low)
         if scene.seat is not None and frame >= scene.seated:
             hips = np.concatenate([made.parts[joint][0] for joint in ("Hips", "LeftUpLeg", "RightUpLeg")])

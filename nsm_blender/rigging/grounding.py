@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..motion.easing import smoothstep
+from ..motion.filters import runs
 from ..motion.rotations import Array, from_axis_angle, multiply, normalize, rotate
 from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS, TOE_HEIGHT, Skeleton
 from .rest_pose import SIDES, RestPose
@@ -18,6 +20,10 @@ from .stance import Stance
 
 _BEND = np.radians(80)
 """Largest bend of toes in radians that keeps them out of the floor."""
+_FIRM = 0.8
+"""Weight of a stance above which a foot is at rest."""
+_UNSTEADY = 0.04
+"""Meters at the model's size by which a standing foot's level is corrected at most."""
 _AHEAD_OF_BALL = 0.2
 """Share of the toes' length from which their points count: nearer to the ball a bend hardly raises them."""
 
@@ -55,7 +61,8 @@ class Grounding:
             self._bend_toes(side, points, root, turns, stances[side].held)
             places = self._part.positions(root, turns)
             low = points.posed(places, turns)[..., 2].min(axis=1)
-            ankles[side][:, 2] = levels[side] + places[:, self._ankle[side], 2] - low
+            level = _steadied(levels[side], stances[side].held, self._scale)
+            ankles[side][:, 2] = level + places[:, self._ankle[side], 2] - low
 
     def hips_lift(self, turns: Array) -> Array | float:
         """Meters (T,) by which the underside of hips and thighs is lower under the hip joints than the model's, at the
@@ -66,6 +73,14 @@ class Grounding:
         low = self._seat.posed(places, turns)[..., 2].min(axis=1)
         deep = places[:, self._uplegs, 2].mean(axis=1) - low
         return np.asarray(deep - self._scale * SEAT_BELOW_HIP_JOINTS)
+
+    def way(self, side: str, held: Array, off: Array) -> Array:
+        """How far (T, 3) an ankle goes that is off its place by (T, 3) meters: all the way while its foot is held
+        (T,), and up wherever the sole would swing lower than the model's."""
+        out: Array = held[:, None] * off
+        if side in self._soles:
+            out[:, 2] += (1 - held) * np.maximum(off[:, 2], 0.0)
+        return out
 
     def _bend_toes(self, side: str, points: SkinPoints, root: Array, turns: Array, held: Array) -> None:
         toes = self._toes[side]
@@ -104,6 +119,19 @@ def model_levels(positions: Array, legs: Skeleton, scale: float) -> dict[str, Ar
     for side, _ in SIDES:
         ankle, ball = (positions[:, legs.index(side + part), 2] for part in ("Foot", "Toe"))
         out[side] = scale * np.minimum(ankle - ANKLE_HEIGHT, ball - TOE_HEIGHT)
+    return out
+
+
+def _steadied(level: Array, held: Array, scale: float) -> Array:
+    """A foot's level (T,) with the median of each time at rest (held (T,) is 1 there): what a foot stands on does not
+    rise and fall, while the model's ankle and ball do by a centimeter or, on the tips of the toes, three."""
+    out = level.copy()
+    firm = smoothstep((held - _FIRM) / (1 - _FIRM))
+    for start, stop in runs(firm > 0):
+        rest = slice(start, stop)
+        middle = np.median(level[rest][firm[rest] >= firm[rest].max() - 1e-9])
+        off = np.clip(middle - level[rest], -_UNSTEADY * scale, _UNSTEADY * scale)
+        out[rest] += firm[rest] * off
     return out
 
 

@@ -236,7 +236,7 @@ class Legs:
         for side, leg in self._legs.items():
             upper, lower, end = leg.numbers
             # The foot goes as much of the way to its place as it is held.
-            way = stances[side].held[:, None] * (ankles[side] - places[:, end])
+            way = self._grounding.way(side, stances[side].held, ankles[side] - places[:, end])
             own = turns[:, [upper, lower]]
             bent = self._bent(leg, places, own, way)
             for _ in range(_GIVE_ROUNDS):
