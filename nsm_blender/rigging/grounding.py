@@ -22,6 +22,8 @@ _BEND = np.radians(80)
 """Largest bend of toes in radians that keeps them out of the floor."""
 _FIRM = 0.8
 """Weight of a stance above which a foot is at rest."""
+_LYING = 0.25
+"""Quantile of a standing foot's levels that tells what it stands on: the model rises on the tips of its toes."""
 _UNSTEADY = 0.04
 """Meters at the model's size by which a standing foot's level is corrected at most."""
 _AHEAD_OF_BALL = 0.2
@@ -123,14 +125,14 @@ def model_levels(positions: Array, legs: Skeleton, scale: float) -> dict[str, Ar
 
 
 def _steadied(level: Array, held: Array, scale: float) -> Array:
-    """A foot's level (T,) with the median of each time at rest (held (T,) is 1 there): what a foot stands on does not
+    """A foot's level (T,), the same throughout each time at rest (held (T,) is 1 there): what a foot stands on does not
     rise and fall, while the model's ankle and ball do by a centimeter or, on the tips of the toes, three."""
     out = level.copy()
     firm = smoothstep((held - _FIRM) / (1 - _FIRM))
     for start, stop in runs(firm > 0):
         rest = slice(start, stop)
-        middle = np.median(level[rest][firm[rest] >= firm[rest].max() - 1e-9])
-        off = np.clip(middle - level[rest], -_UNSTEADY * scale, _UNSTEADY * scale)
+        lies = np.quantile(level[rest][firm[rest] >= firm[rest].max() - 1e-9], _LYING)
+        off = np.clip(lies - level[rest], -_UNSTEADY * scale, _UNSTEADY * scale)
         out[rest] += firm[rest] * off
     return out
 

@@ -46,8 +46,10 @@ def _evenly(count: int) -> Array:
 
 DIRECTIONS = _evenly(_PLANES)
 """Outward directions (K, 3) of the planes that bound a bone's flesh, in the T-pose."""
-_DOWNWARD = DIRECTIONS[DIRECTIONS[:, 2] < 0.6]
-"""Directions in which soles, hips and thighs can touch the ground or a seat; heels and thighs turn far."""
+_FINE = _evenly(600)
+_DOWNWARD = np.concatenate((DIRECTIONS[DIRECTIONS[:, 2] < 0.6], _FINE[_FINE[:, 2] < -0.8]))
+"""Directions in which soles, hips and thighs can touch the ground or a seat: heels and thighs turn far, and most of the
+time soles are nearly level."""
 _AROUND_ARMS = _evenly(30)
 """Directions in which an arm's flesh can touch the body: arms are thin."""
 
