@@ -18,7 +18,7 @@ from ..nsm_blender.motion.rotations import Array, from_matrix, from_yaw, make_co
 from ..nsm_blender.motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON
 from ..nsm_blender.rigging.mapping import Mapping
 from ..nsm_blender.rigging.retarget import Retargeter, RigMotion
-from . import actions, binding, carriers, controls, locks
+from . import actions, binding, carriers, controls, locks, skins
 from .carriers import Carried, Switches
 from .rig import Rig, Values, bone_path, in_mode, orientations, rotation_attribute
 
@@ -305,7 +305,7 @@ class BoundRig(Rig):
 def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
     """Describe a bound armature. Raises RigError with the reason when it cannot be animated."""
     settings, mapping = binding.of(obj), binding.mapping(obj)
-    retargeter = Retargeter(binding.rig_info(context, obj), mapping)
+    retargeter = Retargeter(binding.rig_info(context, obj), mapping, skins.read(context, obj))
     limbs = controls.limbs(obj, retargeter.bones, legs=settings.ik_legs, arms=settings.ik_arms)
     switches = controls.switches(obj, limbs)
     root = _root_bone(obj, retargeter.bones) if settings.root_motion == "ROOT" else None

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,12 +59,13 @@ class Flesh:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A rig with a skin. parts: vertices (N,) and triangles (M, 3) in the whole skin of each joint's closed shell."""
+    """A rig with a skin. parts: vertices (N,) and triangles (M, 3) in the whole skin of each joint's closed shell.
+    size: factor on the whole."""
 
     rig: Rig
     skin: Skin
     parts: dict[str, tuple[Array, Array]]
-    feet: float = field(default=0.0)
+    size: float
 
 
 def _both(**parts: float) -> dict[str, float]:
