@@ -16,6 +16,7 @@ from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.root import root_track
 from ..nsm_blender.motion.rotations import Array, from_matrix, from_yaw, make_continuous, to_matrix
 from ..nsm_blender.motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON
+from ..nsm_blender.rigging.body_measure import BodyMeasure
 from ..nsm_blender.rigging.mapping import Mapping
 from ..nsm_blender.rigging.retarget import Retargeter, RigMotion
 from . import actions, binding, carriers, controls, locks, skins
@@ -120,6 +121,10 @@ class BoundRig(Rig):
             if joint in MODEL_SKELETON.names[1:]:
                 out[:, MODEL_SKELETON.index(joint)] = heads[:, bone]
         return out
+
+    def body_measure(self, motion: Motion, at: Array, heads: Array, rotations: Array) -> BodyMeasure | None:
+        """See the base class; of the mesh that was read with the rig."""
+        return self._retargeter.body_measure(self.shown(motion), at, heads, rotations)
 
     def channels(self, motion: Motion, world: Array, meters: float) -> list[actions.Channel]:
         """Rotations of the keyed bones, places of those that move freely, switches, and the object where it moves."""

@@ -63,8 +63,7 @@ class Grounding:
             self._bend_toes(side, points, root, turns, stances[side].held)
             places = self._part.positions(root, turns)
             low = points.posed(places, turns)[..., 2].min(axis=1)
-            level = _steadied(levels[side], stances[side].held, self._scale)
-            ankles[side][:, 2] = level + places[:, self._ankle[side], 2] - low
+            ankles[side][:, 2] = levels[side] + places[:, self._ankle[side], 2] - low
 
     def hips_lift(self, turns: Array) -> Array | float:
         """Meters (T,) by which the underside of hips and thighs is lower under the hip joints than the model's, at the
@@ -114,13 +113,16 @@ def feet_of(pose: RestPose) -> list[int]:
     return [i for i, source in enumerate(pose.sources) if MODEL_SKELETON.names[source.a] in joints]
 
 
-def model_levels(positions: Array, legs: Skeleton, scale: float) -> dict[str, Array]:
+def standing_levels(
+    positions: Array, legs: Skeleton, stances: dict[str, Stance], scale: float
+) -> dict[str, Array]:
     """Heights (T,) in meters, at the rig's size, of what the model's feet stand on or hover over, by side: under the
-    lower of ankle and ball. positions: (T, J, 3) of the model's legs."""
+    lower of ankle and ball, and steady while a foot stands. positions: (T, J, 3) of the model's legs."""
     out = {}
     for side, _ in SIDES:
         ankle, ball = (positions[:, legs.index(side + part), 2] for part in ("Foot", "Toe"))
-        out[side] = scale * np.minimum(ankle - ANKLE_HEIGHT, ball - TOE_HEIGHT)
+        level = scale * np.minimum(ankle - ANKLE_HEIGHT, ball - TOE_HEIGHT)
+        out[side] = _steadied(level, stances[side].held, scale)
     return out
 
 

@@ -17,7 +17,7 @@ from ..motion.ik import Limb, solve_limb
 from ..motion.retarget import leg_length
 from ..motion.rotations import Array, between, multiply, normalize, rotate
 from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, Skeleton
-from .grounding import Grounding, feet_of, model_levels
+from .grounding import Grounding, feet_of, standing_levels
 from .rest_pose import SIDES, RestPose
 from .rig_body import RigBody
 from .stance import Foot, Stance, stances
@@ -123,7 +123,8 @@ class Legs:
             ankles[side], turns[:, leg.numbers[2]] = self._foot(
                 side, positions, turns[:, leg.numbers[2]], stances[side]
             )
-        self._grounding.feet(model_levels(positions, MODEL_LEGS, self.scale), hips, turns, ankles, stances)
+        levels = standing_levels(positions, MODEL_LEGS, stances, self.scale)
+        self._grounding.feet(levels, hips, turns, ankles, stances)
         sits = self._sits(hips, ankles, sitting)
         hips[:, 2] += self.ankle_lift * (1 - sits) + self._grounding.hips_lift(turns) * sits
         root = hips - self.middle(np.zeros_like(hips), turns)

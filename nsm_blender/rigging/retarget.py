@@ -20,6 +20,8 @@ from ..motion.recorded import recorded
 from ..motion.rotations import Array, conjugate, make_continuous, multiply, normalize, slerp
 from ..motion.skeleton import MODEL_SKELETON
 from .arm_clearance import ArmClearance
+from .body_measure import BodyMeasure, measured
+from .grounding import standing_levels
 from .joints import RigInfo
 from .legs import MODEL_LEGS, MODEL_NUMBERS, Legs, model_stances
 from .mapping import Mapping
@@ -120,6 +122,17 @@ class Retargeter:
         joints = self._joints(turns)
         root, joints[:, MODEL_NUMBERS] = self._back(hips, turns, joints[:, MODEL_NUMBERS], fps)
         return recorded(root, joints, fps, self._rig_name)
+
+    def body_measure(self, motion: Motion, at: Array, places: Array, rotations: Array) -> BodyMeasure | None:
+        """Measure the mesh at frames (N,) of a motion, where the rig's bones are at places (N, B, 3) with world
+        orientations (N, B, 4); None for a rig without a mesh."""
+        turns = multiply(normalize(np.asarray(rotations, dtype=np.float64)), conjugate(self._pose.axes))
+        stances, positions = self._stances(motion), motion.positions[:, MODEL_NUMBERS].astype(np.float64)
+        levels = standing_levels(positions, MODEL_LEGS, stances, self.scale)
+        label = {name: motion.contacts[:, i] for i, name in enumerate(motion.contact_names)}
+        touch = [np.maximum(label[side + "Foot"], label[side + "Toe"])[at] for side, _ in SIDES]
+        columns = np.stack([levels[side][at] for side, _ in SIDES], axis=1)
+        return measured(self._body, places, turns, columns, np.stack(touch, axis=1))
 
     def targets(self, motion: Motion) -> Array:
         """Places (T, 22, 3) of the model's joints at the rig's size, in world meters (the legs' scale)."""

@@ -50,8 +50,8 @@ _FINE = _evenly(600)
 _DOWNWARD = np.concatenate((DIRECTIONS[DIRECTIONS[:, 2] < 0.6], _FINE[_FINE[:, 2] < -0.8]))
 """Directions in which soles, hips and thighs can touch the ground or a seat: heels and thighs turn far, and most of the
 time soles are nearly level."""
-_AROUND_ARMS = _evenly(30)
-"""Directions in which an arm's flesh can touch the body: arms are thin."""
+_AROUND = _evenly(30)
+"""Directions in which flesh can touch the body or things."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +68,16 @@ class RigBody:
     """A rig's flesh, each part empty where nothing hangs on its bones.
 
     soles: by side, the corners of foot and toes. seat: of the hips and the thighs' upper parts. arms: by side, of hand,
-    forearm and the upper arm's outer half. trunk: what these keep out of.
+    forearm and the upper arm's outer half. trunk: what these keep out of. surface: corners of all flesh, and owners: the
+    joints (P,) that move them.
     """
 
     soles: dict[str, SkinPoints] = field(default_factory=dict)
     seat: SkinPoints | None = None
     arms: dict[str, SkinPoints] = field(default_factory=dict)
     trunk: tuple[Flesh, ...] = ()
+    surface: SkinPoints | None = None
+    owners: tuple[str, ...] = ()
 
 
 def rig_body(skin: Skin, rig: RigInfo, pose: RestPose) -> RigBody:
@@ -94,11 +97,14 @@ class _Maker:
         arms = {side: self._arm(side) for side, _ in SIDES}
         seat = self._seat()
         trunk = [flesh for flesh in map(self._flesh, self._bones(_TRUNK)) if flesh is not None]
+        every = self._corners(_NAMES, _AROUND)
         return RigBody(
             {side: points for side, points in soles.items() if points is not None},
             seat,
             {side: points for side, points in arms.items() if len(points)},
             tuple(trunk),
+            self._points.of(every) if len(every) else None,
+            tuple(self._joints[self._owners[every]].tolist()),
         )
 
     def _bones(self, joints: Collection[str]) -> list[int]:
@@ -136,7 +142,7 @@ class _Maker:
         return self._points.of(corners[kept]) if kept.any() else None
 
     def _arm(self, side: str) -> SkinPoints:
-        corners = self._corners([side + part for part in ("Arm", "ForeArm", "Hand")], _AROUND_ARMS)
+        corners = self._corners([side + part for part in ("Arm", "ForeArm", "Hand")], _AROUND)
         upper = self._pose.bone_of.get(side + "Arm")
         lower = self._pose.bone_of.get(side + "ForeArm")
         if upper is None or lower is None:

@@ -54,3 +54,20 @@ def test_hands_stay_out_of_the_body(engine, name):
     for frame in range(1, FRAMES + 1, 4):
         vertices = shown(skin, frame)
         assert MeshDistance(shells(made, vertices, TRUNK)).depth_inside(vertices[hands]).max() < 0.01
+
+
+def test_the_report_measures_the_mesh(engine, extension_module):
+    rig, skin, made = baked("big feet")
+    feet = np.concatenate([part for joint, (part, _) in made.parts.items() if joint.endswith(("Foot", "Toe"))])
+    lows = [shown(skin, frame)[feet, 2].min() for frame in range(1, FRAMES + 1)]
+    report = extension_module("scene.measure").Report.stored(rig)
+    assert report.sole_depth_cm == pytest.approx(max(0.0, -100 * min(lows)), abs=1.0)
+    assert 0 <= report.hand_depth_cm < 1.0
+    assert not any("soles" in note or "hand" in note for note in report.notes)
+
+
+def test_the_report_of_a_rig_without_a_mesh_tells_nothing_of_one(engine, extension_module):
+    rig, skin, _ = baked("slim")
+    bpy.data.objects.remove(skin)
+    assert bpy.ops.nsm.bake() == {"FINISHED"}
+    assert extension_module("scene.measure").Report.stored(rig).sole_depth_cm is None
