@@ -20,8 +20,10 @@ from typing import Any
 
 from ... import UserError
 from ...evaluation.bench import ONE_THREAD
+from ...evaluation.rig_bodies import all_figures
 from ...evaluation.rig_figures import BARS
 from ...evaluation.rig_motions import FRAMES, motions
+from ...evaluation.rig_skins import BODIES
 from ...evaluation.rigs import PROPORTIONED, RECIPES
 from .results import Figures, Keep, Told
 
@@ -51,11 +53,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sheets", type=Path, metavar="DIR", help="also draw a contact sheet of each bake")
     parser.add_argument("--rig", action="append", default=[], metavar="NAME",
                         help="only those with this in their name; may be repeated")  # fmt: skip
+    parser.add_argument("--bodies", action="store_true",
+                        help="instead, meshes in the floor, in seats and in themselves, without Blender")  # fmt: skip
+    parser.add_argument("--fleshless", action="store_true", help="of the bodies, retargeted by their bones alone")
 
 
 def measure(args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
     """The figures of the rigs that were asked for, and what they were measured on. Prints a table. Raises UserError
     when something that is needed is missing."""
+    if args.bodies:
+        chosen = tuple(name for name in BODIES if not args.rig or any(t.lower() in name for t in args.rig))
+        return all_figures(print, chosen, fleshless=args.fleshless), {"bodies": list(chosen)}
     sheets: Path | None = args.sheets
     names = [name for name in RIGS if not args.rig or any(text.lower() in name.lower() for text in args.rig)]
     if not names:
