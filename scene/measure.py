@@ -70,9 +70,9 @@ Shown = tuple[Array, Array, Array]
 class Report:
     """The figures of one bake; None where a figure does not apply.
 
-    keys: that were written. keys_unthinned: that it would be with one for each frame. sole_depth_cm, sole_gap_cm: of the
-    mesh's soles below and above what a foot stands on. hand_depth_cm: deepest that the mesh's hands are in its hips,
-    trunk and thighs.
+    keys: that were written. keys_unthinned: that it would be with one for each frame. sole_depth_cm, sole_gap_cm: of
+    the mesh's soles below and above what a foot stands on. hand_depth_cm: deepest that its hands are in its hips, trunk
+    and thighs.
     """
 
     frames: int = 0
@@ -242,9 +242,7 @@ def _judge(gathered: Gathered, report: Report, frame: int) -> None:
         )
 
 
-def _measure_depth(
-    gathered: Gathered, motion: Motion, places: dict[int, Shown], report: Report
-) -> Iterator[float]:
+def _measure_depth(gathered: Gathered, motion: Motion, places: dict[int, Shown], report: Report) -> Iterator[float]:
     """How deep the rig is in colliders, where these are as the bake moves them; yields the share that is done."""
     shot = gathered.shot
     if not shot.colliders:

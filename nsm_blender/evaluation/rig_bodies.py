@@ -19,7 +19,6 @@ from ..geometry.roles import Seat
 from ..models.pfnn import FPS
 from ..motion.motion import Motion
 from ..motion.root import direction
-from ..motion.rotations import Array
 from ..rigging.mapping import JOINTS, Mapping, Match
 from ..rigging.retarget import Retargeter, RigMotion
 from ..rigging.skin import Skin
@@ -56,7 +55,7 @@ class Scene:
 
 
 def scenes() -> dict[str, Scene]:
-    """Standing and walking by the PFNN; sitting down on a chair, and carrying a box, by the NSM. Raises WeightsError."""
+    """Standing and walking by the PFNN; sitting on a chair, and carrying a box, by the NSM. Raises WeightsError."""
     return {"walk": Scene(_walking()), "sit": _sitting(), "carry": Scene(_carrying())}
 
 

@@ -45,6 +45,6 @@ def measured(body: RigBody, places: Array, turns: Array, levels: Array, contacts
         for flesh in body.trunk:
             back = np.broadcast_to(conjugate(turns[:, flesh.bone])[:, None], (*posed.shape[:2], 4))
             local = rotate(back, posed - places[:, flesh.bone, None])
-            room = (flesh.heights - local @ DIRECTIONS.T).min(axis=2)
+            room: Array = (flesh.heights - local @ DIRECTIONS.T).min(axis=2)
             hands = np.maximum(hands, room.max(axis=1))
     return BodyMeasure(soles, hands, body.surface.posed(places, turns), np.array(body.owners))

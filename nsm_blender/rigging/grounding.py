@@ -58,9 +58,10 @@ class Grounding:
         stances: dict[str, Stance],
     ) -> None:
         """Raise or lower ankles (T, 3), in place, so that the soles are at levels (T,); bend the toes in `turns`
-        (T, P, 4), in place, where they are lower than the rest of a standing foot. root: (T, 3), any."""
+        (T, P, 4), in place, where they are lower than the rest of a foot with a stance. root: (T, 3), any."""
         for side, points in self._soles.items():
-            self._bend_toes(side, points, root, turns, stances[side].held)
+            if side in stances:
+                self._bend_toes(side, points, root, turns, stances[side].held)
             places = self._part.positions(root, turns)
             low = points.posed(places, turns)[..., 2].min(axis=1)
             ankles[side][:, 2] = levels[side] + places[:, self._ankle[side], 2] - low
@@ -113,16 +114,14 @@ def feet_of(pose: RestPose) -> list[int]:
     return [i for i, source in enumerate(pose.sources) if MODEL_SKELETON.names[source.a] in joints]
 
 
-def standing_levels(
-    positions: Array, legs: Skeleton, stances: dict[str, Stance], scale: float
-) -> dict[str, Array]:
+def standing_levels(positions: Array, legs: Skeleton, stances: dict[str, Stance], scale: float) -> dict[str, Array]:
     """Heights (T,) in meters, at the rig's size, of what the model's feet stand on or hover over, by side: under the
-    lower of ankle and ball, and steady while a foot stands. positions: (T, J, 3) of the model's legs."""
+    lower of ankle and ball, and steady while a foot with a stance stands. positions: (T, J, 3) of the model's legs."""
     out = {}
     for side, _ in SIDES:
         ankle, ball = (positions[:, legs.index(side + part), 2] for part in ("Foot", "Toe"))
         level = scale * np.minimum(ankle - ANKLE_HEIGHT, ball - TOE_HEIGHT)
-        out[side] = _steadied(level, stances[side].held, scale)
+        out[side] = _steadied(level, stances[side].held, scale) if side in stances else level
     return out
 
 

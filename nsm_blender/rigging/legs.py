@@ -109,12 +109,19 @@ class Legs:
         return out
 
     def posed(
-        self, positions: Array, turns: Array, stances: dict[str, Stance], fps: float, sitting: Array | float = 0.0
+        self,
+        positions: Array,
+        turns: Array,
+        stances: dict[str, Stance],
+        fps: float,
+        sitting: Array | float = 0.0,
+        steady: bool = True,
     ) -> tuple[Array, Array]:
         """Root place (T, 3) and world rotations (T, P, 4) against the T-pose for a motion on the model.
 
         positions: (T, 9, 3) of MODEL_LEGS. turns: (T, P, 4), the model's rotations; not modified. sitting: (T,) 0 to 1
-        where the motion tells that the character sits down, sits or rises.
+        where the motion tells that the character sits down, sits or rises. steady: whether soles keep one level and
+        toes lie flat while a foot stands, though the model's do not.
         """
         turns = turns.copy()
         hips = positions[:, _UPLEGS].mean(1) * self.scale
@@ -123,8 +130,9 @@ class Legs:
             ankles[side], turns[:, leg.numbers[2]] = self._foot(
                 side, positions, turns[:, leg.numbers[2]], stances[side]
             )
-        levels = standing_levels(positions, MODEL_LEGS, stances, self.scale)
-        self._grounding.feet(levels, hips, turns, ankles, stances)
+        steadied = stances if steady else {}
+        levels = standing_levels(positions, MODEL_LEGS, steadied, self.scale)
+        self._grounding.feet(levels, hips, turns, ankles, steadied)
         sits = self._sits(hips, ankles, sitting)
         hips[:, 2] += self.ankle_lift * (1 - sits) + self._grounding.hips_lift(turns) * sits
         root = hips - self.middle(np.zeros_like(hips), turns)

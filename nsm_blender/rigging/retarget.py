@@ -105,6 +105,7 @@ class Retargeter:
             self._stances(motion),
             motion.fps,
             _sitting(motion),
+            steady=_is_predicted(motion),
         )
         self._arms.keep_clear(root, turns, motion.fps, hands)
         if hands is not None:
@@ -128,7 +129,7 @@ class Retargeter:
         orientations (N, B, 4); None for a rig without a mesh."""
         turns = multiply(normalize(np.asarray(rotations, dtype=np.float64)), conjugate(self._pose.axes))
         stances, positions = self._stances(motion), motion.positions[:, MODEL_NUMBERS].astype(np.float64)
-        levels = standing_levels(positions, MODEL_LEGS, stances, self.scale)
+        levels = standing_levels(positions, MODEL_LEGS, stances if _is_predicted(motion) else {}, self.scale)
         label = {name: motion.contacts[:, i] for i, name in enumerate(motion.contact_names)}
         touch = [np.maximum(label[side + "Foot"], label[side + "Toe"])[at] for side, _ in SIDES]
         columns = np.stack([levels[side][at] for side, _ in SIDES], axis=1)
@@ -193,7 +194,7 @@ class Retargeter:
                     steps = _Steps(fps)
             there = turns.copy()
             there[:, bones] = joints[:, _LEG_JOINTS]
-            there_root, made = legs.posed(positions, there, stances, fps)
+            there_root, made = legs.posed(positions, there, stances, fps, steady=False)
             short = (middle - legs.middle(there_root, made)) / self.scale
             wrong = multiply(turns[:, bones], conjugate(made[:, bones]))
             error = np.linalg.norm(short, axis=1) + np.linalg.norm(wrong[..., 1:], axis=-1).max(axis=1)
@@ -260,6 +261,12 @@ def _sitting(motion: Motion) -> Array | float:
     if _SIT not in motion.action_names:
         return 0.0
     return np.asarray(motion.actions[:, motion.action_names.index(_SIT)], dtype=np.float64)
+
+
+def _is_predicted(motion: Motion) -> bool:
+    """Whether a network made the motion: its feet rise and sink by a centimeter while they stand. What was recorded
+    from a rig is that rig's own."""
+    return "model" in motion.meta
 
 
 def _found_below(joint: str, found: dict[str, Array]) -> str | None:

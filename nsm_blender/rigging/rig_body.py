@@ -68,8 +68,8 @@ class RigBody:
     """A rig's flesh, each part empty where nothing hangs on its bones.
 
     soles: by side, the corners of foot and toes. seat: of the hips and the thighs' upper parts. arms: by side, of hand,
-    forearm and the upper arm's outer half. trunk: what these keep out of. surface: corners of all flesh, and owners: the
-    joints (P,) that move them.
+    forearm and the upper arm's outer half. trunk: what these keep out of. surface: corners of all flesh. owners: (P,)
+    joints that move them.
     """
 
     soles: dict[str, SkinPoints] = field(default_factory=dict)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import bpy
-
 import numpy as np
 
 from nsm_blender.evaluation.rig_skins import Body, body
