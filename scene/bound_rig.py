@@ -68,6 +68,7 @@ class BoundRig(Rig):
     ) -> None:
         bones = tuple(retargeter.bones)
         super().__init__(obj.name, retargeter.scale, bones, tuple(controls.moved_by(obj, bone) for bone in bones))
+        self.body_radii = retargeter.body_radii
         self._retargeter, self._carried, self._limbs, self._switches = retargeter, carried, limbs, switches
         self._joint_of = {joint: bones.index(match.bone) for joint, match in mapping.matches.items()}
         self._rests = {bone.name: np.array(bone.matrix_local, dtype=np.float64) for bone in obj.data.bones}

@@ -35,13 +35,14 @@ class Rig:
     name: of its object. scale: its leg length over the model's; the scene is divided by it for the engine, which
     knows one size. bones: B names of the bones whose rotations make its pose, the one that carries the body first.
     measured: M names of the bones by which a bake is measured. blends: what motions are blended with. notes: what keeps
-    the rig from holding a pose exactly.
+    the rig from holding a pose exactly. body_radii: of its capsules, see `Shot`.
     """
 
     def __init__(self, name: str, scale: float, bones: tuple[str, ...], measured: tuple[str, ...]) -> None:
         self.name, self.scale, self.bones, self.measured = name, scale, bones, measured
         self.blends = Blends()
         self.notes: list[str] = []
+        self.body_radii: tuple[float, ...] = ()
         self._blended: tuple[Motion, Motion] | None = None
 
     @property

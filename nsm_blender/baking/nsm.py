@@ -181,7 +181,9 @@ class SceneBake:
     def _finish(self, without: Collection[str] = ()) -> Motion:
         machine, shot = self._machine, self.shot
         record = machine.actor.character.record()
-        body = posed(record, machine.seatings, machine.actor.hands, shot.colliders, shot.fps / FPS, without)
+        body = posed(
+            record, machine.seatings, machine.actor.hands, shot.colliders, shot.fps / FPS, without, shot.body_radii
+        )
         keys = machine.report()
         for one in body.corrections:
             keys[one.key]["error_cm"], keys[one.key]["error_deg"] = one.cm, one.deg

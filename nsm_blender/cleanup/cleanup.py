@@ -49,13 +49,16 @@ def posed(
     colliders: Sequence[Collider],
     rate: float = 1.0,
     without: Collection[str] = frozenset(),
+    radii: Sequence[float] = (),
 ) -> Posed:
-    """The whole rollout with rigid bones and settled contacts. rate: collider poses per frame of the rollout. without:
-    TERMS that are left out. Raises ValueError for a name that is not among them."""
+    """The whole rollout with rigid bones and settled contacts. rate: collider poses per frame of the rollout.
+    without: TERMS that are left out. radii: meters of the capsules of another body than the model's. Raises
+    ValueError for a name that is not among them.
+    """
     unknown = sorted(set(without) - set(TERMS))
     if unknown:
         raise ValueError(f"The clean-up has no terms {unknown}; it has {list(TERMS)}.")
-    draft = Draft(record, seatings, hands, colliders, rate, without)
+    draft = Draft(record, seatings, hands, colliders, rate, without, radii)
     for name, change in PASSES.items():
         if name not in without:
             change(draft)

@@ -19,6 +19,7 @@ from ..rollout.held_objects import Hands, grasp_of
 from ..rollout.nsm import SceneRecord
 from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
 from .allowed_contacts import Room
+from .balls import ball_radii
 from .corrections import Correction, held, seat_error, seated
 from .foot_contacts import foot_contacts
 from .footholds import footholds
@@ -42,6 +43,7 @@ class Draft:
     rotations of rigid bones, and before: the same before they gave way to anything. wanted: (T, J, 3) joint places that
     feet should meet. contacts: (T, 4) of CONTACT_JOINTS, and locked: those of them that hold the feet. things: poses
     (T, 7) of what was moved. hands_to: where the hands are to be in the end. without: names of what is left out.
+    radii: meters of the capsules of another body than the model's.
     """
 
     def __init__(
@@ -52,7 +54,9 @@ class Draft:
         colliders: Sequence[Collider],
         rate: float,
         without: Collection[str],
+        radii: Sequence[float] = (),
     ) -> None:
+        self.radii = radii
         self.record, self.seatings, self.hands, self.colliders = record, seatings, hands, colliders
         self.rate, self.without = rate, without
         self.by_name = {collider.name: collider for collider in colliders}
@@ -206,9 +210,10 @@ def _wanted(draft: Draft) -> Wanted:
         )
         for side in ("Left", "Right")
     }
-    out = Wanted(stands, room.obstacles, room.gives(seatings))
+    radii = ball_radii(draft.radii)
+    out = Wanted(stands, room.obstacles, room.gives(seatings, radii), radii=radii)
     if LEAN not in without:
-        out.by.extend(lean_back(places, rotations, draft.root[:, 3], seatings, colliders, draft.rate))
+        out.by.extend(lean_back(places, rotations, draft.root[:, 3], seatings, colliders, draft.rate, draft.radii))
     for hold in hands.holds:
         at, load = carrying(hold, places, rotations, colliders[hold.name], room.obstacles)
         out.loads.append(load)

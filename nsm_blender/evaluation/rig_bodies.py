@@ -7,24 +7,27 @@ retargeting what it holds for the body.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..baking.bake import Bake
 from ..baking.nsm import SceneBake
+from ..geometry.body import depth_of_points
+from ..geometry.colliders import Surroundings
 from ..geometry.mesh_distance import MeshDistance
 from ..geometry.roles import Seat
 from ..models.pfnn import FPS
 from ..motion.motion import Motion
 from ..motion.root import direction
+from ..motion.rotations import Array
 from ..rigging.mapping import JOINTS, Mapping, Match
 from ..rigging.retarget import Retargeter, RigMotion
 from ..rigging.skin import Skin
 from ..shot.shot import PathFollow, Shot
 from .nsm_trials import carry_shot, pieces, sit_shot
-from .rig_skins import BODIES, Body, body, posed, shells
+from .rig_skins import Body, body, posed, shells
 from .rigs import SIDES
 
 Figures = dict[str, float]
@@ -34,10 +37,12 @@ EVERY = 6
 """Frames from one at which the mesh is looked at to the next: 0.1 s."""
 TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "LeftUpLeg", "RightUpLeg")
 """Joints whose shells the hands are to keep out of."""
-BARS = {"hands_cm": 1.0, "hands_share": 0.0, "sink_cm": 1.0, "float_cm": 1.0, "seat_cm": 1.0}
-"""Largest allowed value of each figure."""
+BARS = {"hands_cm": 1.0, "hands_share": 0.0, "sink_cm": 1.0, "float_cm": 1.0, "seat_cm": 1.0, "things_cm": 5.0}
+"""Largest allowed value of each figure; upholstery gives way by 5 cm in every report."""
 _TOUCHES = 0.5
 """Contact label above which a foot touches the ground."""
+_DOES = 0.2
+"""Action label above which an action is being done, as in a bake's report."""
 _BACK, _FRONT = 0.3, 0.05
 """Meters behind and before the hip joints, at the model's size, in which the body rests on its seat."""
 _SETTLES = 0.5
@@ -46,17 +51,19 @@ _SETTLES = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A motion to look at. seat: height in meters of the seat in it, or None. seated: the frame from which the
-    character sits still on it."""
+    """A motion to look at, and its shot. seat: height in meters of the seat in it, or None. seated: the frame from
+    which the character sits still on it."""
 
+    shot: Shot
     motion: Motion
     seat: float | None = None
     seated: int = 0
 
 
-def scenes() -> dict[str, Scene]:
-    """Standing and walking by the PFNN; sitting on a chair, and carrying a box, by the NSM. Raises WeightsError."""
-    return {"walk": Scene(_walking()), "sit": _sitting(), "carry": Scene(_carrying())}
+def scenes(radii: Sequence[float] = ()) -> dict[str, Scene]:
+    """Standing and walking by the PFNN; sitting on a chair, and carrying a box, by the NSM, for a body with capsules of
+    these radii, as in a `Shot`. Raises WeightsError."""
+    return {"walk": walking(), "sit": sitting(radii), "carry": carrying(radii)}
 
 
 def measured(made: Body, scene: Scene, *, fleshless: bool = False) -> Figures:
@@ -83,12 +90,19 @@ def figures(made: Body, rig: RigMotion, scene: Scene, scale: float) -> Figures:
 
     hands_cm: of the hands' skin in hips, trunk and thighs. hands_share: of the frames with more than a centimeter of
     that. sink_cm: of the soles below the floor. float_cm: above it while a foot touches it. seat_cm: of the hips and
-    thighs in the seat, while the character sits, or over it.
+    thighs in the seat, while the character sits, or over it. things_cm: of all skin in things but intended contacts.
     """
     motion = scene.motion
     touches = {side: np.max([motion.contacts[:, motion.contact_names.index(side + part)] for part in ("Foot", "Toe")],
                             axis=0) > _TOUCHES for side, _ in SIDES}  # fmt: skip
     hands, sink, above, seat = [0.0], [0.0], [0.0], [0.0]
+    inside = [0.0]
+    things = None
+    if scene.shot.colliders:
+        moved = motion.meta["things"]
+        things = Surroundings([replace(c, poses=np.array(moved.get(c.name, c.poses))) for c in scene.shot.colliders])
+    owners = np.repeat(list(made.parts), [len(part) for part, _ in made.parts.values()])
+    sits, handles = (_does(motion, name) for name in ("sit", "carry"))
     joints = dict(zip(rig.bones, range(len(rig.bones)), strict=True))
     for frame in range(0, len(motion), EVERY):
         vertices = posed(made, rig.places[frame], rig.rotations[frame], rig.bones)
@@ -108,27 +122,43 @@ def figures(made: Body, rig: RigMotion, scene: Scene, scale: float) -> Figures:
             along = (vertices[hips] - middle) @ ahead
             resting = (along > -_BACK * scale) & (along < _FRONT * scale)
             seat.append(abs(scale * scene.seat - float(vertices[hips][resting, 2].min())))
+        if things is not None:
+            used = [collider.name for collider in scene.shot.colliders]
+            middle, doing = motion.positions[frame, 0].astype(float), (bool(sits[frame]), bool(handles[frame]))
+            inside.append(depth_of_points(vertices / scale, 0.0, owners, middle, frame, things, used, *doing))
     found = np.array(hands) / scale
     out = {"hands_cm": 100 * float(found.max()), "hands_share": float((found[1:] > 0.01).mean())}
     out |= {"sink_cm": 100 * max(sink) / scale, "float_cm": 100 * max(above) / scale}
+    out |= {"things_cm": 100 * max(inside)} if things is not None else {}
     return out | ({"seat_cm": 100 * max(seat) / scale} if len(seat) > 1 else {})
 
 
-def all_figures(log: Log, names: tuple[str, ...] = tuple(BODIES), *, fleshless: bool = False) -> Figures:
-    """Figures of all bodies in all scenes, `rigs.bodies.<body>.<scene>.<figure>`; a line of the log for each."""
+def evaluate(names: Sequence[str], log: Log) -> Figures:
+    """Figures of bodies in all scenes, `rigs.bodies.<body>.<scene>.<figure>`, and with `_by_bones` at its end what a
+    figure is where the mesh is not known; a line of the log for each."""
     out: Figures = {}
-    found = scenes()
+    plain = scenes()
     for name in names:
         made = body(name)
-        for title, scene in found.items():
-            got = measured(made, scene, fleshless=fleshless)
-            out |= {f"rigs.bodies.{name.replace(' ', '_')}.{title}.{key}": value for key, value in got.items()}
-            told = "  ".join(f"{key} {value:6.2f}{'!' if value > BARS[key] else ' '}" for key, value in got.items())
-            log(f"{name:12} {title:6} {told}")
+        fitted = scenes(retargeter(made, made.skin).body_radii)
+        for title in plain:
+            for kind, scene in (("bones", plain[title]), ("mesh", fitted[title])):
+                found = measured(made, scene, fleshless=kind == "bones")
+                end = "_by_bones" if kind == "bones" else ""
+                out |= {f"rigs.bodies.{name.replace(' ', '_')}.{title}.{key}{end}": v for key, v in found.items()}
+                told = "  ".join(f"{key} {v:6.2f}{'!' if v > BARS[key] else ' '}" for key, v in found.items())
+                log(f"{name:12} {title:6} {kind:5} {told}")
     return out
 
 
-def _walking() -> Motion:
+def _does(motion: Motion, action: str) -> Array:
+    """Whether (T,) an action is being done."""
+    if action not in motion.action_names:
+        return np.zeros(len(motion), dtype=bool)
+    return np.asarray(motion.actions[:, motion.action_names.index(action)] > _DOES)
+
+
+def walking() -> Scene:
     """Two seconds of standing, a bend at a walk, and standing again."""
     stand, turn = round(2 * FPS), round(FPS / 3)
     speeds = np.concatenate((np.zeros(stand), np.linspace(0, 1.3, turn), np.full(round(3 * FPS), 1.3),
@@ -136,18 +166,23 @@ def _walking() -> Motion:
     gaits = ["stand"] * stand + ["walk"] * (len(speeds) - 2 * stand) + ["stand"] * stand
     way = [[0.0, 0.0, 0.0], [0.0, -2.0, 0.0], [1.0, -4.0, 0.0], [5.0, -6.0, 0.0]]
     path = PathFollow(way, speeds.tolist(), gaits, [0.0] * len(speeds))
-    return Bake(Shot("walk", FPS, len(speeds), path=path)).motion()
+    shot = Shot("walk", FPS, len(speeds), path=path)
+    return Scene(shot, Bake(shot).motion())
 
 
-def _sitting() -> Scene:
+def sitting(radii: Sequence[float] = ()) -> Scene:
+    """Sitting down on a chair with a back."""
     (piece,) = pieces(("chair",), 1, development=True)
     seat = piece.handles
     assert isinstance(seat, Seat)
-    motion = SceneBake(sit_shot(piece, np.random.default_rng([17, 1]))).motion()
+    shot = replace(sit_shot(piece, np.random.default_rng([17, 1])), body_radii=list(radii))
+    motion = SceneBake(shot).motion()
     settled = motion.meta["keys"][0]["arrived"] + round(_SETTLES * FPS)
-    return Scene(motion, float(seat.place[2]), settled)
+    return Scene(shot, motion, float(seat.place[2]), settled)
 
 
-def _carrying() -> Motion:
+def carrying(radii: Sequence[float] = ()) -> Scene:
+    """Picking up a crate."""
     (piece,) = pieces(("crate",), 1, development=True)
-    return SceneBake(carry_shot(piece, np.random.default_rng([17, 2]))).motion()
+    shot = replace(carry_shot(piece, np.random.default_rng([17, 2])), body_radii=list(radii))
+    return Scene(shot, SceneBake(shot).motion())

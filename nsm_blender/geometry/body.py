@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,6 +126,11 @@ def bone_points(places: Array) -> Array:
     """Points (..., P, 3) along the bones of bodies with joints at `places` (..., J, 3); RADII are their radii."""
     first, last = places[..., _ENDS[:, 0], None, :], places[..., _ENDS[:, 1], None, :]
     return np.asarray((first + _SHARES[:, None] * (last - first)).reshape(*places.shape[:-2], -1, 3))
+
+
+def radii_of(capsules: Sequence[float]) -> Array:
+    """Radii (P,) at the points of `bone_points` of a body whose capsules have these; none takes the model's."""
+    return np.repeat(np.asarray(capsules, dtype=float), len(_SHARES)) if len(capsules) else RADII
 
 
 def gives(sits: Array, handles: Array, owners: Array = OWNERS) -> Array:

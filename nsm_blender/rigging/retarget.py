@@ -82,6 +82,7 @@ class Retargeter:
         self._pose = rest_pose(rig, mapping)
         self._rig_name = rig.name
         self._body = RigBody() if skin is None else rig_body(skin, rig, self._pose)
+        self.body_radii = self._body.radii
         self._legs = Legs(self._pose, self._body)
         self._arms = ArmClearance(self._body, self._pose, self._legs.scale)
         self.bones = self._pose.bones

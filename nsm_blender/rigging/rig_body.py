@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..geometry.body import CAPSULES
+from ..motion.retarget import leg_length
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from .joints import RigInfo
@@ -30,6 +32,14 @@ _SEATED = 0.3
 """Share of the thigh, from the hip joint on, that lies on a seat."""
 _OUTER = 0.5
 """Share of the upper arm from which it is to keep out of the trunk; above it the armpit begins."""
+_MOST = 70
+"""Percentile of the vertices' distances from a bone's axis that is its girth: a belt and a pocket are beyond."""
+_MODEL_GIRTHS = np.array([0.1361, 0.0524, 0.0815, 0.0815, 0.0505, 0.0505, 0.05, 0.05, 0.0396, 0.0396])
+"""Girths in meters of the bundled character's mesh, so measured, of CAPSULES."""
+_THICKER = (0.5, 2.5)
+"""Least and largest factor on the model's radii."""
+_ALIKE = 0.1
+"""Relative difference of girths up to which a figure counts as slim as the model."""
 _TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "LeftUpLeg", "RightUpLeg")
 _NAMES = MODEL_SKELETON.names
 
@@ -69,7 +79,8 @@ class RigBody:
 
     soles: by side, the corners of foot and toes. seat: of the hips and the thighs' upper parts. arms: by side, of hand,
     forearm and the upper arm's outer half. trunk: what these keep out of. surface: corners of all flesh. owners: (P,)
-    joints that move them.
+    joints that move them. radii: meters of the capsules `geometry.body.CAPSULES` at the model's size, none where the
+    figure is as slim as the model.
     """
 
     soles: dict[str, SkinPoints] = field(default_factory=dict)
@@ -78,6 +89,7 @@ class RigBody:
     trunk: tuple[Flesh, ...] = ()
     surface: SkinPoints | None = None
     owners: tuple[str, ...] = ()
+    radii: tuple[float, ...] = ()
 
 
 def rig_body(skin: Skin, rig: RigInfo, pose: RestPose) -> RigBody:
@@ -105,7 +117,34 @@ class _Maker:
             tuple(trunk),
             self._points.of(every) if len(every) else None,
             tuple(self._joints[self._owners[every]].tolist()),
+            self._radii(),
         )
+
+    def _radii(self) -> tuple[float, ...]:
+        """The model's radii, each multiplied by how much thicker the flesh is than the model's own mesh; none where no
+        girth differs by much."""
+        scale = self._pose.leg_length / leg_length(MODEL_SKELETON)
+        girths = np.array([self._girth(first, last) for first, last, _ in CAPSULES]) / scale
+        thicker = np.where(np.isnan(girths), 1.0, girths / _MODEL_GIRTHS).clip(*_THICKER)
+        if np.abs(thicker - 1).max() < _ALIKE:
+            return ()
+        return tuple((thicker * [radius for _, _, radius in CAPSULES]).round(4).tolist())
+
+    def _girth(self, first: str, last: str) -> float:
+        """Meters from a capsule's axis within which most of its vertices lie; not a number where there are none."""
+        chain, joint = [], last
+        while joint != first:
+            joint = _NAMES[MODEL_SKELETON.parents[_NAMES.index(joint)]]
+            chain.append(joint)
+        bones, rest = self._bones(chain), self._pose.skeleton.rest_positions()
+        on = np.isin(self._owners, bones)
+        if on.sum() < _LEAST or first not in self._pose.bone_of or last not in self._pose.bone_of:
+            return float("nan")
+        ends = rest[[self._pose.bone_of[first], self._pose.bone_of[last]]]
+        along = (ends[1] - ends[0]) / np.linalg.norm(ends[1] - ends[0])
+        away = rest[self._owners[on]] + self._offsets[on] - ends[0]
+        share = np.clip(away @ along, 0, np.linalg.norm(ends[1] - ends[0]))
+        return float(np.percentile(np.linalg.norm(away - share[:, None] * along, axis=1), _MOST))
 
     def _bones(self, joints: Collection[str]) -> list[int]:
         return np.flatnonzero(np.isin(self._joints, list(joints))).tolist()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.evaluation import rig_bodies
-from nsm_blender.evaluation.rig_bodies import Scene, figures, made_motion, measured, retargeter
+from nsm_blender.evaluation.rig_bodies import figures, made_motion, measured, retargeter
 from nsm_blender.evaluation.rig_skins import BODIES, body
 from nsm_blender.motion.rotations import conjugate, multiply
 from nsm_blender.rigging.skin import Skin
@@ -15,12 +15,12 @@ from nsm_blender.rigging.skin import Skin
 
 @pytest.fixture(scope="module")
 def walk():
-    return Scene(rig_bodies._walking())
+    return rig_bodies.walking()
 
 
 @pytest.fixture(scope="module")
 def sit():
-    return rig_bodies._sitting()
+    return rig_bodies.sitting()
 
 
 @pytest.mark.parametrize("name", BODIES)

@@ -18,12 +18,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ... import UserError
+from ... import UserError, evaluate
 from ...evaluation.bench import ONE_THREAD
-from ...evaluation.rig_bodies import all_figures
 from ...evaluation.rig_figures import BARS
 from ...evaluation.rig_motions import FRAMES, motions
-from ...evaluation.rig_skins import BODIES
 from ...evaluation.rigs import PROPORTIONED, RECIPES
 from .results import Figures, Keep, Told
 
@@ -54,16 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rig", action="append", default=[], metavar="NAME",
                         help="only those with this in their name; may be repeated")  # fmt: skip
     parser.add_argument("--bodies", action="store_true",
-                        help="instead, meshes in the floor, in seats and in themselves, without Blender")  # fmt: skip
-    parser.add_argument("--fleshless", action="store_true", help="of the bodies, retargeted by their bones alone")
+                        help="instead, meshes in the floor, in things and in themselves, without Blender")  # fmt: skip
 
 
 def measure(args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
     """The figures of the rigs that were asked for, and what they were measured on. Prints a table. Raises UserError
     when something that is needed is missing."""
     if args.bodies:
-        chosen = tuple(name for name in BODIES if not args.rig or any(t.lower() in name for t in args.rig))
-        return all_figures(print, chosen, fleshless=args.fleshless), {"bodies": list(chosen)}
+        return evaluate("bodies", args.rig or None, log=print), {}
     sheets: Path | None = args.sheets
     names = [name for name in RIGS if not args.rig or any(text.lower() in name.lower() for text in args.rig)]
     if not names:
