@@ -31,7 +31,8 @@ _LOWEST = 0.4
 _SEATED = 0.3
 """Share of the thigh, from the hip joint on, that lies on a seat."""
 _OUTER = 0.5
-"""Share of the upper arm from which it is to keep out of the trunk; above it the armpit begins."""
+"""Share of the forearm from which it is to keep out of the body. Nearer to the shoulder flesh gives way to flesh, and to
+get it out by a centimeter the arm would swing by many degrees."""
 _MOST = 70
 """Percentile of the vertices' distances from a bone's axis that is its girth: a belt and a pocket are beyond."""
 _MODEL_GIRTHS = np.array([0.1361, 0.0524, 0.0815, 0.0815, 0.0505, 0.0505, 0.05, 0.05, 0.0396, 0.0396])
@@ -77,8 +78,8 @@ class Flesh:
 class RigBody:
     """A rig's flesh, each part empty where nothing hangs on its bones.
 
-    soles: by side, the corners of foot and toes. seat: of the hips and the thighs' upper parts. arms: by side, of hand,
-    forearm and the upper arm's outer half. trunk: what these keep out of. surface: corners of all flesh. owners: (P,)
+    soles: by side, the corners of foot and toes. seat: of the hips and the thighs' upper parts. arms: by side, of the
+    hand and the forearm's outer half. trunk: what these keep out of. surface: corners of all flesh. owners: (P,)
     joints that move them. radii: meters of the capsules `geometry.body.CAPSULES` at the model's size, none where the
     figure is as slim as the model.
     """
@@ -181,13 +182,12 @@ class _Maker:
         return self._points.of(corners[kept]) if kept.any() else None
 
     def _arm(self, side: str) -> SkinPoints:
-        corners = self._corners([side + part for part in ("Arm", "ForeArm", "Hand")], _AROUND)
-        upper = self._pose.bone_of.get(side + "Arm")
-        lower = self._pose.bone_of.get(side + "ForeArm")
-        if upper is None or lower is None:
+        corners = self._corners([side + part for part in ("ForeArm", "Hand")], _AROUND)
+        lower, hand = (self._pose.bone_of.get(side + part) for part in ("ForeArm", "Hand"))
+        if side + "Arm" not in self._pose.bone_of or lower is None or hand is None:
             return self._points.of(corners[:0])
-        out = np.abs(self._offsets[corners, 0]) > _OUTER * np.linalg.norm(self._pose.skeleton.offsets[lower])
-        return self._points.of(corners[(self._owners[corners] != upper) | out])
+        outer = np.abs(self._offsets[corners, 0]) > _OUTER * np.linalg.norm(self._pose.skeleton.offsets[hand])
+        return self._points.of(corners[(self._owners[corners] != lower) | outer])
 
 
 def ankle_height(sole: SkinPoints, pose: RestPose, side: str) -> float:
