@@ -31,8 +31,8 @@ _LOWEST = 0.4
 _SEATED = 0.3
 """Share of the thigh, from the hip joint on, that lies on a seat."""
 _OUTER = 0.5
-"""Share of the forearm from which it is to keep out of the body. Nearer to the shoulder flesh gives way to flesh, and to
-get it out by a centimeter the arm would swing by many degrees."""
+"""Share of the forearm from which it is to keep out of the body. Nearer to the shoulder flesh gives way: to get
+out by a centimeter there the arm would swing by many degrees."""
 _MOST = 70
 """Percentile of the vertices' distances from a bone's axis that is its girth: a belt and a pocket are beyond."""
 _MODEL_GIRTHS = np.array([0.1361, 0.0524, 0.0815, 0.0815, 0.0505, 0.0505, 0.05, 0.05, 0.0396, 0.0396])
