@@ -18,7 +18,6 @@ from ..motion.rotations import Array, conjugate, from_exponential_map, multiply,
 from ..motion.viterbi import viterbi
 from .rest_pose import SIDES, RestPose
 from .rig_body import DIRECTIONS, RigBody
-from .skin import SkinPoints
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,8 @@ _CHANGE = 0.1
 """Cost, in m^2 of a way out at one frame that is looked at, of leaving the body on another side than before."""
 _EPISODE = 0.4
 """Seconds without a touch after which an arm may leave the body on another side for nothing."""
+_WAYS = ((0.0, -1.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+"""Sides on which an arm can leave the body besides outward, in the hips' frame: to the front, to the back, upward."""
 _EASED, _HARDENED = 0.5, 8.0
 """Factors of the weight of a control point's change after a step that lowers the cost, and after one that does not."""
 
@@ -86,8 +87,17 @@ class ArmClearance:
             if side not in self._chains:
                 continue
             grip = np.zeros(len(turns)) if held is None else np.clip(held[:, number], 0.0, 1.0)
-            arm = _Arm(self, side, sign, places, turns, fps, grip)
-            turn = from_exponential_map(arm.displacements())
+            hips, upper = (self._pose.bone_of[joint] for joint in ("Hips", side + "Arm"))
+            shoulder, ways = places[:, upper], np.stack(([sign, 0.0, 0.0], *_WAYS))
+            away = (self._body.arms[side].posed(places, turns) - shoulder[:, None]) / self._scale
+            trunk = [
+                _Placed(
+                    (places[:, flesh.bone] - shoulder) / self._scale, turns[:, flesh.bone], flesh.heights / self._scale
+                )
+                for flesh in self._body.trunk
+            ]
+            turned = rotate(np.broadcast_to(turns[:, hips, None], (len(turns), len(ways), 4)), ways[None])
+            turn = from_exponential_map(_Arm(away, trunk, turned, grip, fps).displacements())
             for bone in self._chains[side]:
                 turns[:, bone] = multiply(turn, turns[:, bone])
 
@@ -97,34 +107,29 @@ class ArmClearance:
         return bone == above
 
 
-class _Arm:
-    """One arm over T frames, at the model's size, about its shoulder (T, 3)."""
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """Flesh over T frames, at the model's size. place: (T, 3) of its bone from the shoulder. turn: (T, 4) from the
+    T-pose. heights: (K,) as of `Flesh`."""
 
-    def __init__(
-        self,
-        owner: ArmClearance,
-        side: str,
-        sign: float,
-        places: Array,
-        turns: Array,
-        fps: float,
-        grip: Array,
-    ) -> None:
-        points: SkinPoints = owner._body.arms[side]
-        shoulder = places[:, owner._pose.bone_of[side + "Arm"]]
-        self._away = (points.posed(places, turns) - shoulder[:, None]) / owner._scale
-        self._trunk = [
-            ((places[:, flesh.bone] - shoulder) / owner._scale, turns[:, flesh.bone], flesh.heights / owner._scale)
-            for flesh in owner._body.trunk
-        ]
+    place: Array
+    turn: Array
+    heights: Array
+
+
+class _Arm:
+    """One arm over T frames, at the model's size.
+
+    away: (T, P, 3) its points from the shoulder. ways: (T, W, 3) unit vectors of the sides on which it can leave the
+    body. grip: (T,) 0 to 1, whether the hand holds something.
+    """
+
+    def __init__(self, away: Array, trunk: list[_Placed], ways: Array, grip: Array, fps: float) -> None:
+        self._away, self._trunk, self._ways = away, trunk, ways
         self._fps, self._every = fps, max(round(_EVERY * fps), 1)
         self._close = _WEIGHTS.turn * (1 + _WEIGHTS.held * grip)
-        outward = np.array([sign, 0.0, 0.0])
-        ways = np.stack((outward, [0.0, -1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]))
-        hips = turns[:, owner._pose.bone_of["Hips"]]
-        self._ways = rotate(np.broadcast_to(hips[:, None], (len(hips), len(ways), 4)), ways[None])
-        self._way = self._ways[:, 0].copy()
-        self._touched = np.arange(0, len(hips), self._every)
+        self._way = ways[:, 0].copy()
+        self._touched = np.arange(0, len(away), self._every)
         self._choose_ways()
 
     def displacements(self) -> Array:
@@ -199,7 +204,8 @@ class _Arm:
         """Points (F, P, 3) from the shoulder that are in some flesh at frames (F,): numbers (N,) of frame and point,
         meters (N,) of depth along the frame's way and unit vectors (N, 3) of the way out."""
         found = []
-        for (moment, point, room), (_, turn, _) in zip(self._rooms(away, frames), self._trunk, strict=True):
+        for (moment, point, room), flesh in zip(self._rooms(away, frames), self._trunk, strict=True):
+            turn = flesh.turn
             room = np.where(self._leads(turn[frames], self._way[frames])[moment], room, np.inf)
             nearest = room.argmin(axis=1)
             depth = room[np.arange(len(room)), nearest]
@@ -211,11 +217,11 @@ class _Arm:
 
     def _rooms(self, away: Array, frames: Array) -> Iterator[tuple[Array, Array, Array]]:
         """For each flesh, the points (F, P, 3) in it: numbers (N,) of frame and point, meters (N, K) to its planes."""
-        for place, turn, heights in self._trunk:
-            back = np.broadcast_to(conjugate(turn[frames])[:, None], (*away.shape[:2], 4))
-            local = rotate(back, away - place[frames][:, None])
-            moment, point = np.nonzero(((local < heights[:3]) & (local > -heights[3:6])).all(axis=2))
-            room = heights - local[moment, point] @ DIRECTIONS.T
+        for flesh in self._trunk:
+            back = np.broadcast_to(conjugate(flesh.turn[frames])[:, None], (*away.shape[:2], 4))
+            local = rotate(back, away - flesh.place[frames][:, None])
+            moment, point = np.nonzero(((local < flesh.heights[:3]) & (local > -flesh.heights[3:6])).all(axis=2))
+            room = flesh.heights - local[moment, point] @ DIRECTIONS.T
             deep = room.min(axis=1) > _TOUCH
             yield moment[deep], point[deep], room[deep]
 
@@ -229,9 +235,9 @@ class _Arm:
         each other, so that an arm that swings past the hips does not leave them behind and then before."""
         every = self._touched
         costs = np.zeros((len(every), self._ways.shape[1]))
-        for (moment, _, room), (_, turn, _) in zip(self._rooms(self._away[every], every), self._trunk, strict=True):
+        for (moment, _, room), flesh in zip(self._rooms(self._away[every], every), self._trunk, strict=True):
             for number in range(costs.shape[1]):
-                leads = self._leads(turn[every], self._ways[every, number])
+                leads = self._leads(flesh.turn[every], self._ways[every, number])
                 out = np.where(leads[moment], room, np.inf).min(axis=1)
                 np.maximum.at(costs[:, number], moment, np.minimum(out, _FAR))
         touched = np.flatnonzero(costs.any(axis=1))

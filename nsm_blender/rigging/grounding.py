@@ -43,8 +43,8 @@ class Grounding:
         self._uplegs = [numbers.index(pose.bone_of[side + "UpLeg"]) for side, _ in SIDES]
         joints = [MODEL_SKELETON.names[pose.sources[number].a] for number in numbers]
         self._toes = {side: [i for i, joint in enumerate(joints) if joint == side + "Toe"] for side, _ in SIDES}
-        self._soles = {side: _renumbered(points, numbers) for side, points in body.soles.items()}
-        self._seat = None if body.seat is None else _renumbered(body.seat, numbers)
+        self._soles = {side: _renumbered(points, numbers, pose.skeleton) for side, points in body.soles.items()}
+        self._seat = None if body.seat is None else _renumbered(body.seat, numbers, pose.skeleton)
         heights = [ankle_height(points, pose, side) for side, points in body.soles.items()]
         self.ankle_height = float(np.mean(heights)) if heights else pose.ankle_height
         """Height in meters of the ankles over the soles of a figure that stands."""
@@ -138,11 +138,16 @@ def _steadied(level: Array, held: Array, scale: float) -> Array:
     return out
 
 
-def _renumbered(points: SkinPoints, numbers: list[int]) -> SkinPoints:
-    """The points on a part of the pose's joints; weights on others go to those of the part."""
-    index = np.full(max([*numbers, int(points.bones.max(initial=0))]) + 1, -1)
-    index[numbers] = np.arange(len(numbers))
-    bones = index[points.bones]
-    weights = np.where(bones < 0, 0.0, points.weights)
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    return SkinPoints(np.maximum(bones, 0), points.offsets, weights)
+def _renumbered(points: SkinPoints, numbers: list[int], skeleton: Skeleton) -> SkinPoints:
+    """The points on joints of a part of the whole skeleton; what hangs on another joint hangs on the next one above it
+    in the part, as on a control rig the hips beside the bone that carries the legs."""
+    rest, index = skeleton.rest_positions(), {number: i for i, number in enumerate(numbers)}
+    bones, offsets = points.bones.copy(), points.offsets.copy()
+    for bone in np.unique(points.bones).tolist():
+        above = bone
+        while above not in index and above >= 0:
+            above = skeleton.parents[above]
+        on = points.bones == bone
+        bones[on] = index.get(above, 0)
+        offsets[on] += rest[bone] - rest[numbers[index.get(above, 0)]]
+    return SkinPoints(bones, offsets, points.weights)
