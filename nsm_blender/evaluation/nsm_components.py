@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from ..naturalness.case import DEVELOPMENT_SEEDS
 from ..naturalness.measures import measure
 from ..naturalness.metrics import foot_slide
 from ..naturalness.recorded import recorded
-from ..rollout.nsm import HANGING_ARMS, ROOT_FILTERS, Options
+from ..rollout.nsm import ACTION_LABELS, HANGING_ARMS, ROOT_FILTERS, Options
 from ..shot.shot import Shot
 from .naturalness.table import cases_of
 from .nsm_bodies import penetration
@@ -33,9 +33,16 @@ from .nsm_rooms import random_task
 from .nsm_rooms import seeds as room_seeds
 from .nsm_trials import BOXES, SEATS, Figures, Log, carry_shot, pieces, sit_shot
 
-ROOM_KINDS = ("room", "open", "approach_door", "put_down", "climb", "sit_blocked")
-"""Kinds of room tasks, in turn: random ones, and those with doors, shelves, climbs and gaps."""
-ROLLOUT = (*ROOT_FILTERS, HANGING_ARMS)
+ROOM_KINDS = ("room", "open", "approach_door", "put_down", "climb", "sit_blocked", "wait")
+"""Kinds of room tasks, in turn: random ones, those with doors, shelves, climbs and gaps, and random ones after which
+the character stands for WAITING seconds."""
+WAITING = 60.0
+"""Seconds that the character stands after its keys in tasks to wait: at the ends of shots of a few actions it does."""
+CALM = 2.0
+"""Seconds after the last key within which the character comes to rest."""
+RESTLESS = 0.5
+"""Speed in m/s of a standing character's head above which it bows or starts: people who wait do not reach it."""
+ROLLOUT = (*ROOT_FILTERS, HANGING_ARMS, ACTION_LABELS)
 """Components of the rollout."""
 WORTH = 2.0
 """Standard errors by which a figure must be worse without a component that stays."""
@@ -49,11 +56,13 @@ _AFTERWARDS = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A task of the table. used: names of the things that it uses."""
+    """A task of the table. used: names of the things that it uses. afterwards: seconds that are measured after the last
+    key is done."""
 
     name: str
     shot: Shot
     used: Sequence[str]
+    afterwards: float = _AFTERWARDS
 
 
 @dataclass(frozen=True)
@@ -98,10 +107,13 @@ def task_of(name: str, network: NSM) -> Task | None:
         piece = pieces(kinds, number + 1, development=True)[number]
         shot = shot_of(piece, np.random.default_rng([35, number]))
         return Task(name, shot, [piece.kind])
-    if group == "room":
+    if group in ("room", "wait"):
         seed = room_seeds(number + 1, development=True)[number]
         shot = random_task(random_room(seed), np.random.default_rng([36, seed]), network)
-        return Task(name, shot, [goal.collider for goal in shot.goals if goal.collider])
+        used = [goal.collider for goal in shot.goals if goal.collider]
+        if group == "room":
+            return Task(name, shot, used)
+        return Task(name, replace(shot, frames=shot.frames + round(WAITING * shot.fps)), used, WAITING)
     case = cases_of()[group](DEVELOPMENT_SEEDS[number])
     if case.refusal:
         return None
@@ -115,24 +127,24 @@ def outcomes(network: NSM, name: str, components: Sequence[str]) -> dict[str, Fi
         return {}
     out: dict[str, Figures] = {}
     try:
-        full = _baked(task.shot, network, Options())
+        full = _baked(task, network, Options())
         out[""] = _figures(task, full, full.motion())
         for component in components:
             if component in TERMS:
                 out[component] = _figures(task, full, full.cleaned_without(component))
             else:
-                bake = _baked(task.shot, network, Options(without=frozenset({component})))
+                bake = _baked(task, network, Options(without=frozenset({component})))
                 out[component] = _figures(task, bake, bake.motion())
     except UserError:
         return {}
     return out
 
 
-def _baked(shot: Shot, network: NSM, options: Options) -> SceneBake:
-    """The bake of a shot until a second after its keys are done."""
-    bake = SceneBake(shot, network, options)
+def _baked(task: Task, network: NSM, options: Options) -> SceneBake:
+    """The bake of a task until a while after its keys are done."""
+    bake = SceneBake(task.shot, network, options)
     after = 0.0
-    while not bake.done and after < _AFTERWARDS:
+    while not bake.done and after < task.afterwards:
         bake.step()
         after += bake.keys_done * 6 / FPS
     bake.end_here()
@@ -149,10 +161,20 @@ def _figures(task: Task, bake: SceneBake, motion: Motion) -> Figures:
     arrived = [key["arrived"] for key in keys if key["arrived"] is not None]
     if arrived:
         out["seconds"] = max(arrived) / task.shot.fps
+    if task.afterwards == WAITING and all(key["done"] is not None for key in keys):
+        out["restless_s"] = _restless(motion, max(key["done"] for key in keys))
     depth = 100 * penetration(motion, Surroundings(task.shot.colliders), task.used)
     out |= {"depth_p99_cm": float(np.percentile(depth, 99)), "depth_max_cm": float(depth.max())}
     out["foot_slide_cm_s"] = foot_slide(motion)
     return out | _natural(motion) | _moved(bake, motion)
+
+
+def _restless(motion: Motion, done: int) -> float:
+    """Seconds of those after frame `done` in which the head moves faster than RESTLESS, though nothing is asked for."""
+    head = motion.positions[done + round(CALM * motion.fps) :, motion.names.index("Head")].astype(float)
+    speed = np.linalg.norm(np.diff(head, axis=0), axis=-1) * motion.fps
+    seconds = np.arange(len(speed)) // round(motion.fps)
+    return float(len(np.unique(seconds[speed > RESTLESS])))
 
 
 def _natural(motion: Motion) -> Figures:

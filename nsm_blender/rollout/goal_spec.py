@@ -330,6 +330,9 @@ TURN_RATE = 1.5
 
 NEARLY = 0.4
 """Meters from where a character is to stand up to which a sidestep takes it there: farther off it is still walking."""
+AT_PLACE, AT_FACING = 0.1, 0.2
+"""Meters from where a character is to stand, and radians from where it is to look, within which it takes no more steps:
+left to its labels, it treads there with a sway of 3 cm for as long as it stands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,6 +351,11 @@ class Stay(GoalSpec):
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
         return Samples(np.tile(self.place, (SAMPLES, 1)), np.full(SAMPLES, facing), action, TURN_RATE)
+
+    def is_met(self, root: Array) -> bool:
+        """Whether a root (4,) is at the place and turned as asked, near enough to take no more steps."""
+        turn = 0.0 if self.facing is None else float(wrap_angle(np.array(self.facing - root[3])))
+        return float(np.linalg.norm(self.place[:2] - root[:2])) < AT_PLACE and abs(turn) < AT_FACING
 
     def offset(self, root: Array) -> tuple[Array, float]:
         """To the place, once the character is nearly there."""

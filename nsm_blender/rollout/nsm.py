@@ -18,6 +18,7 @@ from ..motion.easing import smoothstep
 from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
+from .action_label_filter import only_asked
 from .collision_avoidance import CollisionAvoidance
 from .door_passage import DoorPassage
 from .goal_convergence import GoalConvergence
@@ -38,6 +39,8 @@ ROOT_FILTERS: Mapping[str, Callable[[], RootFilter]] = {
 """The filters that change where the network proposes that the root goes, in their order."""
 HANGING_ARMS = "hanging_arms"
 """Name of the part of the rollout that lets the arms of an idle character hang."""
+ACTION_LABELS = "action_label_filter"
+"""Name of the part of the rollout that keeps the action labels of a standing character to what is asked for."""
 HANGING = 0.3
 """Share a frame by which the fed back arms of a character that idles come to hang as at the start of a rollout: fed its
 own pose, the network that raised them once while idling holds them raised for as long as the character stands. The
@@ -58,7 +61,8 @@ _POSE_SHARE = 0.5
 @dataclass
 class Options:
     """The ablations of Table 3, and of our own. bidirectional: blend the goal-centric prediction in (4.2). interaction,
-    environment: use that sensor. without: names of ROOT_FILTERS, or HANGING_ARMS, that are left out."""
+    environment: use that sensor. without: names of ROOT_FILTERS, HANGING_ARMS or ACTION_LABELS that are left
+    out."""
 
     bidirectional: bool = True
     interaction: bool = True
@@ -100,7 +104,7 @@ class SceneCharacter:
         self.scenery = Scenery(scenery) if isinstance(scenery, Surroundings) else scenery
         self._options, self._environment = options or Options(), environment or Environment()
         self._goal = GoalInput(goal, self.scenery)
-        unknown = self._options.without - {*ROOT_FILTERS, HANGING_ARMS}
+        unknown = self._options.without - {*ROOT_FILTERS, HANGING_ARMS, ACTION_LABELS}
         if unknown:
             raise ValueError(f"The rollout has no parts {sorted(unknown)}.")
         self._filters = [make() for name, make in ROOT_FILTERS.items() if name not in self._options.without]
@@ -221,6 +225,8 @@ class SceneCharacter:
         self._motion = RootMotion.between(before, root)
         self.root, self._future_place, self._future_facing = root, proposal.places, proposal.facings
         actions = np.clip(y[OUTPUT.trajectory_action].reshape(FUTURE + 1, -1), 0, 1)
+        if ACTION_LABELS not in self._options.without:
+            actions = only_asked(actions, self.action, self.goal, root)
         self._future_action = actions[1:]
         self._history.append(root)
         self._actions.append(actions[0])

@@ -99,6 +99,9 @@ class Actor(ABC):
     def rest(self) -> None:  # noqa: B027 nothing was used
         """Want no more of a thing that was used."""
 
+    def wait(self) -> None:  # noqa: B027 at the end of a way it stands
+        """Stand, where the way ended if the character has come by one: the next key begins later, or there is none."""
+
     def looks_ahead(self) -> bool:
         """Whether it looks along its way, and has no gap before it."""
         return True

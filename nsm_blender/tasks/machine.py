@@ -143,10 +143,10 @@ class TaskMachine(Generic[A]):
 
         A key begins a frame after the one before it was done: there a bake can be taken up again.
         """
+        if self.number == len(self.outcomes):
+            self._wait()
         while self.number < len(self.outcomes) and self._advance() and not self.between_keys:
             pass
-        if self.number == len(self.outcomes):
-            self._rest()
 
     @property
     def between_keys(self) -> bool:
@@ -227,7 +227,7 @@ class TaskMachine(Generic[A]):
     def _set_off(self) -> bool:
         key = self._key
         if key.start is not None and self._at < key.start - 1e-6:
-            self._rest()
+            self._wait()
             return False
         self._outcome.set_off = self._frame
         self._outcome.late = 0 if key.start is None else self._frame - key.start
@@ -257,6 +257,11 @@ class TaskMachine(Generic[A]):
         """Want no more of a thing that was used, but stay in its posture."""
         if self._posture is None:
             self.actor.rest()
+
+    def _wait(self) -> None:
+        """Nothing is asked for: stay in the posture, or stand."""
+        if self._posture is None:
+            self.actor.wait()
 
     def _start(self, again: bool = False) -> bool:
         """Find the way from where the character is, and go; a key without a way is done at once, with the reason.

@@ -133,6 +133,13 @@ class NsmActor(Actor):
         if isinstance(self.character.goal, Reach):
             self.face(None)
 
+    def wait(self) -> None:
+        """Stand, at the end of the way if the character has come by one."""
+        self.rest()
+        if isinstance(self.character.goal, Steer):
+            path = self.walker.path
+            self.stand(path.position(np.array(path.length)), None)
+
     def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str) -> None:
         """Follow a walker, with what is in the hands."""
         hold, floor, scenery, frame = self.hands.holding, self._ground, self.scenery, self.frame

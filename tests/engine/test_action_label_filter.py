@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A character that is to stand begins to use nothing; where more is asked of it, its labels are the network's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nsm_blender.models.nsm import ACTIONS
+from nsm_blender.motion.rotations import Array
+from nsm_blender.rollout.action_label_filter import only_asked
+from nsm_blender.rollout.goal_spec import GoalSpec, Reach, Stay, Steer
+
+from .test_speed_profile import walker
+
+HERE, ROOT = np.zeros(3), np.zeros(4)
+SIT, CARRY, OPEN, WALK, IDLE = (ACTIONS.index(name) for name in ("sit", "carry", "open", "walk", "idle"))
+
+
+def labels(index: int, value: float) -> Array:
+    out = np.zeros(len(ACTIONS))
+    out[index] = value
+    return out
+
+
+@pytest.mark.parametrize("index", [SIT, CARRY, OPEN])
+def test_a_character_that_is_to_stand_never_begins_to_use_a_thing(index: int) -> None:
+    before = np.zeros(len(ACTIONS))
+    for _ in range(60):
+        before = only_asked(np.minimum(before + labels(index, 0.1), 1)[None], before, Stay(HERE), ROOT)[0]
+    assert before.max() == 0
+
+
+def test_a_character_that_stands_with_a_box_holds_it_and_begins_nothing_else() -> None:
+    stay, both = Stay(HERE, None, "carry", "box"), labels(CARRY, 0.9) + labels(SIT, 0.5)
+    np.testing.assert_array_equal(only_asked(both[None], labels(CARRY, 0.4), stay, ROOT)[0], labels(CARRY, 0.9))
+
+
+@pytest.mark.parametrize(
+    ("index", "goal"),
+    [
+        (SIT, Reach(HERE, 0.0, "sit", "chair", standoff=0.0, speed=0.2)),
+        (CARRY, Reach(HERE, 0.0, "carry", "box")),
+        (CARRY, Reach(HERE, 0.0, "idle", "box")),
+        (OPEN, Reach(HERE, 0.0, "open", "door")),
+        (CARRY, Steer(walker(), "carry", "box")),
+        (WALK, Stay(np.array([1.0, 0.0, 0.0]))),
+        (WALK, Stay(HERE, 1.0)),
+        (IDLE, Stay(HERE)),
+    ],
+)
+def test_what_is_asked_for_may_begin_and_so_may_steps_to_a_place_or_a_facing(index: int, goal: GoalSpec) -> None:
+    assert only_asked(labels(index, 0.7)[None], np.zeros(len(ACTIONS)), goal, ROOT)[0, index] == 0.7
+
+
+def test_a_character_that_gets_up_sits_less_and_less() -> None:
+    assert only_asked(labels(SIT, 0.6)[None], labels(SIT, 0.9), Stay(HERE), ROOT)[0, SIT] == 0.6
+
+
+def test_a_use_that_is_not_asked_for_is_foreseen_no_higher_than_it_is() -> None:
+    foreseen = np.stack([labels(SIT, value) for value in (0.4, 0.6, 0.8)])
+    np.testing.assert_array_equal(only_asked(foreseen, labels(SIT, 0.5), Stay(HERE), ROOT)[:, SIT], [0.4, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("gait", [WALK, ACTIONS.index("run")])
+def test_a_character_that_stands_where_and_as_it_should_does_not_begin_to_tread(gait: int) -> None:
+    assert only_asked(labels(gait, 0.7)[None], labels(gait, 0.1), Stay(HERE, 0.0), ROOT)[0, gait] == 0.1
