@@ -221,7 +221,7 @@ class _Arm:
             back = np.broadcast_to(conjugate(flesh.turn[frames])[:, None], (*away.shape[:2], 4))
             local = rotate(back, away - flesh.place[frames][:, None])
             moment, point = np.nonzero(((local < flesh.heights[:3]) & (local > -flesh.heights[3:6])).all(axis=2))
-            room = flesh.heights - local[moment, point] @ DIRECTIONS.T
+            room: Array = flesh.heights - local[moment, point] @ DIRECTIONS.T
             deep = room.min(axis=1) > _TOUCH
             yield moment[deep], point[deep], room[deep]
 
