@@ -162,6 +162,9 @@ class NSM_PT_result(_Panel):
             rows.append(("Facing", f"{report.goal_error_deg:.1f}° off"))
         if report.penetration_cm_max >= 0:
             rows.append(("In colliders", f"{report.penetration_cm_max:.1f} cm"))
+        if report.sole_depth_cm >= 0:
+            rows.append(("Soles", f"{max(report.sole_depth_cm, report.sole_gap_cm):.1f} cm off the floor"))
+            rows.append(("Hands", f"{report.hand_depth_cm:.1f} cm in the body"))
         column = layout.column(align=True)
         for name, value in rows:
             split = column.split(factor=0.45)

@@ -16,9 +16,10 @@ from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.root import root_track
 from ..nsm_blender.motion.rotations import Array, from_matrix, from_yaw, make_continuous, to_matrix
 from ..nsm_blender.motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON
+from ..nsm_blender.rigging.body_measure import BodyMeasure
 from ..nsm_blender.rigging.mapping import Mapping
 from ..nsm_blender.rigging.retarget import Retargeter, RigMotion
-from . import actions, binding, carriers, controls, locks
+from . import actions, binding, carriers, controls, locks, skins
 from .carriers import Carried, Switches
 from .rig import Rig, Values, bone_path, in_mode, orientations, rotation_attribute
 
@@ -67,6 +68,7 @@ class BoundRig(Rig):
     ) -> None:
         bones = tuple(retargeter.bones)
         super().__init__(obj.name, retargeter.scale, bones, tuple(controls.moved_by(obj, bone) for bone in bones))
+        self.body_radii = retargeter.body_radii
         self._retargeter, self._carried, self._limbs, self._switches = retargeter, carried, limbs, switches
         self._joint_of = {joint: bones.index(match.bone) for joint, match in mapping.matches.items()}
         self._rests = {bone.name: np.array(bone.matrix_local, dtype=np.float64) for bone in obj.data.bones}
@@ -120,6 +122,10 @@ class BoundRig(Rig):
             if joint in MODEL_SKELETON.names[1:]:
                 out[:, MODEL_SKELETON.index(joint)] = heads[:, bone]
         return out
+
+    def body_measure(self, motion: Motion, at: Array, heads: Array, rotations: Array) -> BodyMeasure | None:
+        """See the base class; of the mesh that was read with the rig."""
+        return self._retargeter.body_measure(self.shown(motion), at, heads, rotations)
 
     def channels(self, motion: Motion, world: Array, meters: float) -> list[actions.Channel]:
         """Rotations of the keyed bones, places of those that move freely, switches, and the object where it moves."""
@@ -307,7 +313,7 @@ class BoundRig(Rig):
 def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
     """Describe a bound armature. Raises RigError with the reason when it cannot be animated."""
     settings, mapping = binding.of(obj), binding.mapping(obj)
-    retargeter = Retargeter(binding.rig_info(context, obj), mapping)
+    retargeter = Retargeter(binding.rig_info(context, obj), mapping, skins.read(context, obj))
     limbs = controls.limbs(obj, retargeter.bones, legs=settings.ik_legs, arms=settings.ik_arms)
     switches = controls.switches(obj, limbs)
     root = _root_bone(obj, retargeter.bones) if settings.root_motion == "ROOT" else None

@@ -12,15 +12,17 @@ import bpy
 import numpy as np
 
 from ..nsm_blender.errors import ShotError
-from ..nsm_blender.geometry.body import depth
+from ..nsm_blender.geometry.body import depth, depth_of_points
 from ..nsm_blender.geometry.colliders import Surroundings
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..nsm_blender.naturalness.findings import Finding, findings
+from ..nsm_blender.rigging.body_measure import BodyMeasure
 from . import arrivals, curves, isolation
 from .gather import Gathered
 from .properties import of_object
+from .rig import orientations
 
 _CONTACT = 0.5
 """A foot with a label above this touches the ground."""
@@ -38,6 +40,9 @@ _EVERY, _FRAMES = 2, 24
 _ACTIVE = 0.2
 """An action whose label is above this is being done."""
 
+_OFF = 0.01
+"""Meters by which the mesh may be in the floor, over it, or in itself before a note tells it."""
+
 _FINDING = ("measure", "value", "ratio", "text")
 
 _NAMES = {
@@ -49,14 +54,24 @@ _NAMES = {
     "rig_error_mm_max": "rig_error_mm.max",
     "rig_error_mm_mean": "rig_error_mm.mean",
     "penetration_cm_max": "penetration_cm.max",
+    "sole_depth_cm": "sole_depth_cm.max",
+    "sole_gap_cm": "sole_gap_cm.max",
+    "hand_depth_cm": "hand_depth_cm.max",
 }
+_MESH = ("sole_depth_cm", "sole_gap_cm", "hand_depth_cm")
+
+
+Shown = tuple[Array, Array, Array]
+"""Heads and tails (M, 3) of the measured bones in world meters, and their world orientations (M, 4)."""
 
 
 @dataclass
 class Report:
     """The figures of one bake; None where a figure does not apply.
 
-    keys: that were written. keys_unthinned: that it would be with one for each frame.
+    keys: that were written. keys_unthinned: that it would be with one for each frame. sole_depth_cm, sole_gap_cm: of
+    the mesh's soles below and above what a foot stands on. hand_depth_cm: deepest that its hands are in its hips, trunk
+    and thighs.
     """
 
     frames: int = 0
@@ -73,6 +88,9 @@ class Report:
     goal_error_cm: float | None = None
     goal_error_deg: float | None = None
     penetration_cm_max: float | None = None
+    sole_depth_cm: float | None = None
+    sole_gap_cm: float | None = None
+    hand_depth_cm: float | None = None
     goals: list[arrivals.Arrival] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -105,7 +123,7 @@ class Report:
         for name in _stored_names():
             setattr(report, name, getattr(stored, name))
         report.notes = stored.notes.splitlines()
-        for name in ("goal_error_cm", "goal_error_deg", "path_error_cm", "penetration_cm_max"):
+        for name in ("goal_error_cm", "goal_error_deg", "path_error_cm", *_MESH, "penetration_cm_max"):
             if getattr(stored, name) < 0:
                 setattr(report, name, None)
         report.findings = [Finding(*(getattr(kept, name) for name in _FINDING)) for kept in stored.findings]
@@ -126,7 +144,7 @@ def measure(
 
     The scene is as it was at each yield, so that a caller that stops here leaves nothing behind.
     """
-    places: dict[int, tuple[Array, Array]] = {}
+    places: dict[int, Shown] = {}
     waiting = _order(len(motion))
     spent = 0.0
     while waiting and (spent < _BUDGET or len(places) < _AT_LEAST):
@@ -148,7 +166,7 @@ def measure_together(
     baked: for each the armature, what was asked for, the engine's motion and the report to fill in.
     """
     frames, meters = baked[0][1].frames, curves.meters_per_unit(context.scene)
-    places: list[dict[int, tuple[Array, Array]]] = [{} for _ in baked]
+    places: list[dict[int, Shown]] = [{} for _ in baked]
     indices = _order(len(frames))[:_AT_LEAST]
     for done, index in enumerate(indices, 1):
         with isolation.stage(context, [armature for armature, *_ in baked]) as stage:
@@ -160,12 +178,12 @@ def measure_together(
         _fill_in(gathered, motion, found, report)
 
 
-def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, Array]], report: Report) -> None:
-    """The figures from the places of heads and tails, (M, 3) each, at some of the frames."""
+def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, Shown], report: Report) -> None:
+    """The figures from what is shown at some of the frames."""
     at = np.array(sorted(places))
-    heads = np.stack([places[i][0] for i in at.tolist()])
-    tips = np.stack([places[i][1] for i in at.tolist()])
+    heads, tips, turned = (np.stack([places[i][part] for i in at.tolist()]) for part in range(3))
     errors = _errors(gathered, motion, at, heads, tips)
+    body = gathered.rig.body_measure(motion, at, heads, turned)
     heads = gathered.rig.joints(heads, motion, at)
     report.frames_measured = len(at)
     report.rig_error_mm_max = float(errors.max()) * 1000
@@ -173,6 +191,8 @@ def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, 
     report.rig_error_mm_mean = float(errors.mean()) * 1000
     report.foot_slide_cm_per_s = _foot_slide(motion, at, heads) * 100
     report.notes += gathered.rig.notes
+    if body is not None:
+        _tell_body(body, gathered.frames[at], report)
     report.path_error_cm = _path_error(gathered, heads[:, 0])
     report.goal_error_cm = _goal_error(gathered, heads[-1, 0])
     if gathered.shot.keys:
@@ -180,6 +200,21 @@ def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, 
         report.notes += arrivals.troubles(motion)
         report.goal_error_cm = max((a.error_cm for a in report.goals if a.error_cm is not None), default=None)
         report.goal_error_deg = max((a.error_deg for a in report.goals if a.error_deg is not None), default=None)
+
+
+def _tell_body(body: BodyMeasure, frames: Array, report: Report) -> None:
+    """The figures of the mesh at scene frames (N,), and a note on what is off by more than a centimeter."""
+    low, high, hands = np.nanmin(body.soles, initial=0.0), np.nanmax(body.soles, initial=0.0), body.hands.max()
+    report.sole_depth_cm, report.sole_gap_cm, report.hand_depth_cm = 100 * -low, 100 * high, 100 * hands
+    if -low > _OFF:
+        frame = frames[np.nanargmin(np.nanmin(body.soles, axis=1, initial=0.0))]
+        report.notes.append(f"The soles are up to {-100 * low:.1f} cm in the floor, most at frame {frame}.")
+    if high > _OFF:
+        frame = frames[np.nanargmax(np.nanmax(body.soles, axis=1, initial=0.0))]
+        report.notes.append(f"The soles are up to {100 * high:.1f} cm over the floor, most at frame {frame}.")
+    if hands > _OFF:
+        frame = frames[body.hands.argmax()]
+        report.notes.append(f"A hand is up to {100 * hands:.1f} cm in the body, most at frame {frame}.")
 
 
 def _judge(gathered: Gathered, report: Report, frame: int) -> None:
@@ -202,9 +237,7 @@ def _judge(gathered: Gathered, report: Report, frame: int) -> None:
         )
 
 
-def _measure_depth(
-    gathered: Gathered, motion: Motion, places: dict[int, tuple[Array, Array]], report: Report
-) -> Iterator[float]:
+def _measure_depth(gathered: Gathered, motion: Motion, places: dict[int, Shown], report: Report) -> Iterator[float]:
     """How deep the rig is in colliders, where these are as the bake moves them; yields the share that is done."""
     shot = gathered.shot
     if not shot.colliders:
@@ -216,9 +249,16 @@ def _measure_depth(
     deepest, at = 0.0, sorted(places)[::_EVERY]
     for first in range(0, len(at), _FRAMES):
         rows = np.array(at[first : first + _FRAMES])
-        joints = gathered.rig.joints(np.stack([places[i][0] for i in rows.tolist()]), motion, rows)
-        for i, body in zip(rows.tolist(), joints / gathered.rig.scale, strict=True):
-            deepest = max(deepest, depth(body, i, around, used, sits[i], handles[i]))
+        heads, _, turned = (np.stack([places[i][part] for i in rows.tolist()]) for part in range(3))
+        joints = gathered.rig.joints(heads, motion, rows) / gathered.rig.scale
+        mesh = gathered.rig.body_measure(motion, rows, heads, turned)
+        for number, i in enumerate(rows.tolist()):
+            if mesh is None:
+                deep = depth(joints[number], i, around, used, sits[i], handles[i])
+            else:
+                points, middle = mesh.surface[number] / gathered.rig.scale, joints[number, 0]
+                deep = depth_of_points(points, 0.0, mesh.owners, middle, i, around, used, sits[i], handles[i])
+            deepest = max(deepest, deep)
         yield first / len(at)
     report.penetration_cm_max = 100 * deepest * gathered.rig.scale
 
@@ -248,8 +288,8 @@ def _order(count: int) -> list[int]:
 
 def _evaluate(
     context: bpy.types.Context, armature: bpy.types.Object, gathered: Gathered, waiting: list[int]
-) -> dict[int, tuple[Array, Array]]:
-    """World places in meters of the measured bones' heads and tails, (M, 3) each, by index in the frames.
+) -> dict[int, Shown]:
+    """The measured bones, by index in the frames.
 
     Takes indices from `waiting` until a slice of time is used up.
     """
@@ -265,13 +305,13 @@ def _evaluate(
     return out
 
 
-def _shown(evaluated: bpy.types.Object, names: tuple[str, ...], meters: float) -> tuple[Array, Array]:
-    """Heads and tails (M, 3) of bones of an evaluated armature, in world meters."""
+def _shown(evaluated: bpy.types.Object, names: tuple[str, ...], meters: float) -> Shown:
+    """Bones of an evaluated armature."""
     world = np.array(evaluated.matrix_world, dtype=np.float64)
     bones = evaluated.pose.bones
     places = [np.array([getattr(bones[name], end) for name in names], dtype=np.float64) for end in ("head", "tail")]
     heads, tails = ((place @ world[:3, :3].T + world[:3, 3]) * meters for place in places)
-    return heads, tails
+    return heads, tails, orientations(evaluated, names)
 
 
 def _errors(gathered: Gathered, motion: Motion, at: Array, heads: Array, tips: Array) -> Array:

@@ -102,6 +102,24 @@ class NSM_PG_report(bpy.types.PropertyGroup):
         default=-1.0,
         options=_FIXED,
     )
+    sole_depth_cm: FloatProperty(
+        name="Soles in the Floor",
+        description="Deepest that the mesh's soles are below what a foot stands on, in cm",
+        default=-1.0,
+        options=_FIXED,
+    )
+    sole_gap_cm: FloatProperty(
+        name="Soles over the Floor",
+        description="Highest that the mesh's soles are above what a foot stands on, in cm",
+        default=-1.0,
+        options=_FIXED,
+    )
+    hand_depth_cm: FloatProperty(
+        name="Hands in the Body",
+        description="Deepest that the mesh's hands are in its hips, trunk or thighs, in cm",
+        default=-1.0,
+        options=_FIXED,
+    )
     frames_measured: IntProperty(
         name="Frames Measured", description="Frames at which the rig was measured", options=_FIXED
     )

@@ -11,6 +11,7 @@ import numpy as np
 from ..nsm_blender.motion.blending import Pose, blended
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, from_matrix
+from ..nsm_blender.rigging.body_measure import BodyMeasure
 from . import actions, euler
 
 _EXACT = 0.001
@@ -34,13 +35,14 @@ class Rig:
     name: of its object. scale: its leg length over the model's; the scene is divided by it for the engine, which
     knows one size. bones: B names of the bones whose rotations make its pose, the one that carries the body first.
     measured: M names of the bones by which a bake is measured. blends: what motions are blended with. notes: what keeps
-    the rig from holding a pose exactly.
+    the rig from holding a pose exactly. body_radii: of its capsules, see `Shot`.
     """
 
     def __init__(self, name: str, scale: float, bones: tuple[str, ...], measured: tuple[str, ...]) -> None:
         self.name, self.scale, self.bones, self.measured = name, scale, bones, measured
         self.blends = Blends()
         self.notes: list[str] = []
+        self.body_radii: tuple[float, ...] = ()
         self._blended: tuple[Motion, Motion] | None = None
 
     @property
@@ -74,6 +76,11 @@ class Rig:
         at: (N,) frames of `motion`, which says where joints are that the rig lacks.
         """
         raise NotImplementedError
+
+    def body_measure(self, motion: Motion, at: Array, heads: Array, rotations: Array) -> BodyMeasure | None:
+        """What the mesh does at frames (N,) of the motion, where the measured bones' heads are at (N, M, 3) with world
+        orientations (N, M, 4); None where no mesh is known."""
+        return None
 
     def channels(self, motion: Motion, world: Array, meters: float) -> list[actions.Channel]:
         """The motion as keys. world: (T or 1, 4, 4) of the armature in Blender units, of which one is `meters` long."""

@@ -10,8 +10,8 @@ from typing import Literal, get_args
 from ..errors import UserError
 from ..paths import weights_folder
 
-System = Literal["nsm", "pfnn", "manifold", "errands", "proposals", "naturalness"]
-"""What can be evaluated; rigs are by the command line alone, as that takes Blender."""
+System = Literal["nsm", "pfnn", "manifold", "errands", "proposals", "naturalness", "bodies"]
+"""What can be evaluated; rigs are by the command line alone, as that takes Blender. Bodies are rigs with a mesh."""
 
 CASES = 200
 """Cases of each kind of the naturalness table; its published rows are of as many."""
@@ -44,15 +44,16 @@ def evaluate(
     """Measure a system by its protocol. Returns figures by name, as `nsm-blender evaluate SYSTEM --json` writes them:
     `<system>.<table>.<row>.<column>`, the last of which ends in the unit.
 
-    tables: of the NSM, some of its tables; of naturalness, some of its kinds of cases; None: all. weights: others than
-    the shipped ones, a file of the nsm or pfnn, a folder of the manifold's. count: cases of each kind, of naturalness.
-    processes: that measure at the same time, of the nsm and of naturalness; more than one needs a script whose work is
-    under `if __name__ == "__main__":`, as they are started anew. ablations: of the nsm, a folder of networks that were
-    trained alike. cases: sits, carries and room tasks of the NSM's table "components", which is measured only where it
-    is asked for. components: some of its rows, None: all. keep: is given the figures so far as they grow. log: is told
-    each step. All tables of a system take minutes. Raises UserError for a table that there is not, and WeightsError.
+    tables: of the NSM, some of its tables; of naturalness, some of its kinds of cases; of bodies, some; None: all.
+    weights: others than the shipped ones, a file of the nsm or pfnn, a folder of the manifold's. count: cases of each
+    kind, of naturalness. processes: that measure at the same time, of the nsm and of naturalness; more than one needs a
+    script whose work is under `if __name__ == "__main__":`, as they are started anew. ablations: of the nsm, a folder
+    of networks that were trained alike. cases: sits, carries and room tasks of the NSM's table "components", which is
+    measured only where it is asked for. components: some of its rows, None: all. keep: is given the figures so far as
+    they grow. log: is told each step. All tables of a system take minutes. Raises UserError for a table that there is
+    not, and WeightsError.
     """
-    if tables is not None and system not in ("nsm", "naturalness"):
+    if tables is not None and system not in ("nsm", "naturalness", "bodies"):
         raise UserError(f"The tables of '{system}' come together; leave them out.")
     if weights is not None and system not in ("nsm", "pfnn", "manifold"):
         raise UserError(f"'{system}' is measured with the shipped weights; leave the weights out.")
@@ -87,6 +88,10 @@ def evaluate(
             return proposals.evaluate(proposals.SETS, log) | judging.evaluate(log=log)
         case "naturalness":
             return _naturalness(tables, count, processes, keep, log)
+        case "bodies":
+            from ..evaluation import rig_bodies, rig_skins
+
+            return rig_bodies.evaluate(_some_of(rig_skins.BODIES, tables, "body"), log)
     raise UserError(f"There is no system '{system}' to evaluate; choose from {', '.join(get_args(System))}.")
 
 

@@ -195,7 +195,9 @@ class SceneBake:
         """The motion of the rollout, in pieces of work."""
         machine, shot = self._machine, self.shot
         record = yield from machine.actor.character.recording()
-        body = yield from posing(record, machine.seatings, machine.actor.hands, shot.colliders, shot.fps / FPS, without)
+        body = yield from posing(
+            record, machine.seatings, machine.actor.hands, shot.colliders, shot.fps / FPS, without, shot.body_radii
+        )
         keys = machine.report()
         for one in body.corrections:
             keys[one.key]["error_cm"], keys[one.key]["error_deg"] = one.cm, one.deg

@@ -16,7 +16,7 @@ from ..motion.root import direction
 from ..motion.rotations import Array
 from ..rollout.held_objects import TOUCHES, Hands
 from ..rollout.nsm import SceneRecord
-from .balls import BONES, HANDS
+from .balls import BONES, HANDS, RADII
 from .seating import Seating
 
 SOLE = 0.02
@@ -45,8 +45,8 @@ class Room:
             there[hold.taken : left, self._names.index(hold.name)] = False
         self.obstacles = Obstacles(colliders, tracks, there, float(record.root[:, 2].min()))
 
-    def gives(self, seatings: Sequence[Seating]) -> _Gives:
-        """How far the body may be in things that it uses."""
+    def gives(self, seatings: Sequence[Seating], radii: Array = RADII) -> _Gives:
+        """How far a body with balls of radii (P,) may be in things that it uses."""
         record, count = self._record, len(self._record.root)
         seats = np.zeros((count, len(self._names)), dtype=bool)
         for one in seatings:
@@ -54,14 +54,15 @@ class Room:
             seats[:, number] |= record.actions[:, ACTIONS.index("sit")] > TOUCHES
             seats[one.settled : count if one.left is None else one.left, number] = True
         used = {hold.name for hold in self._hands.holds} | {grip.name for grip in self._hands.grips}
-        return _Gives(seats, np.isin(self._names, list(used)), record.root[:, 3])
+        return _Gives(seats, np.isin(self._names, list(used)), record.root[:, 3], radii - RADII)
 
 
 class _Gives:
-    """Intended contact. seats: (T, C) what the body sits on. held: (C,) what its hands take, or open."""
+    """Intended contact. seats: (T, C) what the body sits on. held: (C,) what its hands take, or open. thicker: (P,)
+    meters by which balls are larger than the model's; retargeting lifts the hips over the seat by these."""
 
-    def __init__(self, seats: Array, held: Array, facing: Array) -> None:
-        self._seats, self._held = seats, held
+    def __init__(self, seats: Array, held: Array, facing: Array, thicker: Array) -> None:
+        self._seats, self._held, self._thicker = seats, held, np.maximum(thicker, 0.0)
         self._ahead = np.append(direction(facing), np.zeros((len(facing), 1)), axis=1)
 
     def __call__(self, balls: Array, frames: Array, thing: int, normals: Array) -> Array:
@@ -70,7 +71,7 @@ class _Gives:
         behind = np.einsum("ni,ni->n", normals, self._ahead[frames]) > TOWARD
         sits = self._seats[frames, thing] & ((below & _SITS[balls]) | (behind & _TRUNK[balls]))
         holds = self._held[thing] & HANDS[balls]
-        out = np.where(sits | holds, GIVE, 0.0)
+        out = np.where(sits | holds, GIVE, 0.0) + np.where(sits & below, self._thicker[balls], 0.0)
         return np.where(below & _FOOT[balls], np.maximum(out, SOLE), out)
 
 

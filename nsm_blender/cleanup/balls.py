@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..geometry.body import BODY, CAPSULES, SHARES
@@ -41,6 +43,13 @@ def _hangs_on(part: int) -> int:
 
 HANGS_ON = {int(part): _hangs_on(int(part)) for part in np.unique(PARTS) if part}
 """The part from which each part hangs, by its number; the trunk hangs from none."""
+
+
+def ball_radii(capsules: Sequence[float]) -> Array:
+    """Radii (P,) in meters of the balls of a body whose capsules have other radii than CAPSULES; none takes the
+    model's. Feet and skull keep theirs."""
+    own = dict(zip(CAPSULES, capsules, strict=False))
+    return np.array([own.get(bone, bone[2]) for bone, _ in _BALLS])
 
 
 def ball_points(places: Array) -> Array:

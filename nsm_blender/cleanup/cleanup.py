@@ -50,10 +50,12 @@ def posed(
     colliders: Sequence[Collider],
     rate: float = 1.0,
     without: Collection[str] = frozenset(),
+    radii: Sequence[float] = (),
 ) -> Posed:
     """The whole rollout with rigid bones and settled contacts. rate: collider poses per frame of the rollout. without:
-    TERMS that are left out. Raises ValueError for a name that is not among them."""
-    return finished(posing(record, seatings, hands, colliders, rate, without))
+    TERMS that are left out. radii: meters of the capsules of another body than the model's. Raises ValueError for a
+    name that is not among TERMS."""
+    return finished(posing(record, seatings, hands, colliders, rate, without, radii))
 
 
 def posing(
@@ -63,13 +65,14 @@ def posing(
     colliders: Sequence[Collider],
     rate: float = 1.0,
     without: Collection[str] = frozenset(),
+    radii: Sequence[float] = (),
 ) -> Stepwise[Posed]:
     """`posed` in pieces."""
     unknown = sorted(set(without) - set(TERMS))
     if unknown:
         raise ValueError(f"The clean-up has no terms {unknown}; it has {list(TERMS)}.")
     things = yield from tracks(hands, colliders, len(record.root), rate)
-    draft = Draft(record, seatings, hands, colliders, things, rate, without)
+    draft = Draft(record, seatings, hands, colliders, things, rate, without, radii)
     for name, change in PASSES.items():
         if name not in without:
             yield from change(draft)

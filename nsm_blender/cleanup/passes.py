@@ -20,6 +20,7 @@ from ..rollout.nsm import SceneRecord
 from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
 from ..stepwise import FRAMES, Stepwise, by_frames
 from .allowed_contacts import Room
+from .balls import ball_radii
 from .corrections import Correction, held, seat_error, seated
 from .foot_contacts import foot_contacts
 from .footholds import finding_footholds
@@ -43,6 +44,7 @@ class Draft:
     rotations of rigid bones, and before: the same before they gave way to anything. wanted: (T, J, 3) joint places that
     feet should meet. contacts: (T, 4) of CONTACT_JOINTS, and locked: those of them that hold the feet. things: poses
     (T, 7) of what was moved. hands_to: where the hands are to be in the end. without: names of what is left out.
+    radii: meters of the capsules of another body than the model's.
     """
 
     def __init__(
@@ -54,7 +56,9 @@ class Draft:
         things: dict[str, Array],
         rate: float,
         without: Collection[str],
+        radii: Sequence[float] = (),
     ) -> None:
+        self.radii = radii
         self.record, self.seatings, self.hands, self.colliders = record, seatings, hands, colliders
         self.rate, self.without = rate, without
         self.by_name = {collider.name: collider for collider in colliders}
@@ -229,11 +233,13 @@ def _wanted(draft: Draft) -> Stepwise[Wanted]:
         )
         for side in ("Left", "Right")
     }
-    out = Wanted(stands, room.obstacles, room.gives(seatings))
+    radii = ball_radii(draft.radii)
+    out = Wanted(stands, room.obstacles, room.gives(seatings, radii), radii=radii)
     if LEAN not in without:
         for seating in seatings:
             yield
-            out.by.extend(lean_back(places, rotations, draft.root[:, 3], [seating], colliders, draft.rate))
+            found = lean_back(places, rotations, draft.root[:, 3], [seating], colliders, draft.rate, draft.radii)
+            out.by.extend(found)
     for hold in hands.holds:
         yield
         at, load = carrying(hold, places, rotations, colliders[hold.name], room.obstacles)

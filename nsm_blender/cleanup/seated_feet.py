@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..geometry.body import OWNERS, RADII, bone_points
+from ..geometry.body import OWNERS, bone_points, radii_of
 from ..geometry.colliders import Collider, Placed, Surroundings
 from ..models.nsm import ACTIONS, CONTACTS, FPS
 from ..motion.easing import eased, smoothstep
@@ -71,11 +71,13 @@ def lean_back(
     seatings: Sequence[Seating],
     colliders: dict[str, Collider],
     rate: float,
+    radii: Sequence[float] = (),
 ) -> list[By]:
     """Displacements that keep the hips on their seats, and bring the back to a backrest, while the body sits. The feet
     stay.
 
-    places: (T, J, 3) joints of a body that faces angles (T,). rate: collider poses per frame.
+    places: (T, J, 3) joints of a body that faces angles (T,). rate: collider poses per frame. radii: meters of the
+    capsules of another body than the model's.
     """
     count = len(places)
     out = []
@@ -88,7 +90,7 @@ def lean_back(
         tried = np.zeros((len(_TRIED), SIZE))
         hips, tried[:, PELVIS] = _leaning(places[at], facing[at], _TRIED)
         tried[:, HIPS] = hips - places[at, 0]
-        leans = _to_backrest(Body(places[at], rotations[at]).posed(tried)[0], seat)
+        leans = _to_backrest(Body(places[at], rotations[at]).posed(tried)[0], seat, radii_of(radii))
         share = eased(count, first, first + LEANS_IN, last if seating.left is not None else count, last + LEANS_OUT)
         if not leans:
             # Hips keep to their place on the seat, but not where they would be in something.
@@ -110,12 +112,12 @@ def _leaning(places: Array, facing: Array, way: Array) -> tuple[Array, Array]:
     return hips - SLIDES * np.maximum(way - UPRIGHT, 0)[:, None] / (1 - UPRIGHT) * ahead, tilt
 
 
-def _to_backrest(places: Array, seat: Placed) -> float:
+def _to_backrest(places: Array, seat: Placed, radii: Array) -> float:
     """The share of _TRIED at which a trunk touches a thing, or earlier the shins do; 0 where the trunk touches nothing
-    on its way. places: (N, J, 3) joints at these."""
+    on its way. places: (N, J, 3) joints at these. radii: (P,) of the body's capsules at `bone_points`."""
     points = bone_points(places)
     away = seat.distance(points.reshape(-1, 3)).reshape(len(places), -1)
-    deep = RADII - away
+    deep = radii - away
     touches = deep > np.maximum(deep[0], 0) + PRESSES
     if not touches[:, _BACK].any():
         return 0.0

@@ -81,7 +81,8 @@ class Load:
 class Wanted:
     """What is wanted of a motion of T frames.
 
-    stands: for each foot, whether (T,) it stands. gives: intended contact of the body with obstacles.
+    stands: for each foot, whether (T,) it stands. gives: intended contact of the body with obstacles. radii: (P,) of
+    the body's balls.
     """
 
     stands: dict[str, Array]
@@ -90,6 +91,7 @@ class Wanted:
     at: list[At] = field(default_factory=list)
     by: list[By] = field(default_factory=list)
     loads: list[Load] = field(default_factory=list)
+    radii: Array = field(default_factory=lambda: RADII)
 
 
 class Term:
@@ -154,9 +156,9 @@ class LimbReach(Term):
 class BodyCollisions(Term):
     """A body at places (T, J, 3) that is in the things around it."""
 
-    def __init__(self, places: Array, obstacles: Obstacles, gives: Gives, weight: float) -> None:
+    def __init__(self, places: Array, obstacles: Obstacles, gives: Gives, weight: float, radii: Array = RADII) -> None:
         self._places, self._obstacles, self._weight = places, obstacles, weight
-        self._balls = Balls(RADII, PARTS, gives, HANGS_ON)
+        self._balls = Balls(radii, PARTS, gives, HANGS_ON)
 
     def needed(self, frames: Array) -> Array:
         """See `Term`."""
@@ -195,9 +197,9 @@ class HeldBetween(Term):
 class LoadCollisions(Term):
     """A thing that is held in the things around it, and in the body that holds it."""
 
-    def __init__(self, places: Array, load: Load, weight: float) -> None:
+    def __init__(self, places: Array, load: Load, weight: float, radii: Array = RADII) -> None:
         self._places, self._load, self._weight = places, load, weight
-        self._balls = Balls(RADII, PARTS, _held_by_hands, HANGS_ON)
+        self._balls = Balls(radii, PARTS, _held_by_hands, HANGS_ON)
 
     def needed(self, frames: Array) -> Array:
         """See `Term`."""

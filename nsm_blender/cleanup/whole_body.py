@@ -170,10 +170,10 @@ def _terms(places: Array, wanted: Wanted, weights: Weights) -> Iterator[tuple[st
     """The terms of the sum, each under its name among SOLVER_TERMS, or "" for what is always wanted."""
     yield "", Targets(wanted.at, wanted.by, weights.firm)
     yield REACHES, LimbReach(places, wanted.stands, weights.firm)
-    yield BODY, BodyCollisions(places, wanted.obstacles, wanted.gives, weights.firm)
+    yield BODY, BodyCollisions(places, wanted.obstacles, wanted.gives, weights.firm, wanted.radii)
     for load in wanted.loads:
         yield "", HeldBetween(places, load, weights.firm)
-        yield LOADS, LoadCollisions(places, load, weights.firm)
+        yield LOADS, LoadCollisions(places, load, weights.firm, wanted.radii)
 
 
 def stood(x: Array, stands: dict[str, Array]) -> Array:

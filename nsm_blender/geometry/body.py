@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,8 +70,10 @@ OWNERS = np.repeat([bone[0] for bone in CAPSULES], len(_SHARES))
 """Names (P,) of the bones that the points of `bone_points` lie on."""
 SHARES = np.tile(_SHARES, len(CAPSULES))
 """Shares (P,) of the bone's length at which the points of `bone_points` lie."""
-_SITS, _ARMS = np.isin(OWNERS, SITTING), np.char.endswith(OWNERS, "Arm")
-"""Masks (P,) of the points on capsules that sit, and of the points on the arms."""
+_ARM_JOINTS = tuple(side + part for side in ("Left", "Right") for part in ("Arm", "ForeArm", "Hand"))
+"""Joints of the arms."""
+_ARMS = np.isin(OWNERS, _ARM_JOINTS)
+"""Mask (P,) of the points on the arms."""
 
 
 def depth(
@@ -91,15 +93,32 @@ def depth(
     inside a cuboid counts with its radius and its way out.
     """
     points = bone_points(places)
-    near = surroundings.near(frame, places[0], _REACH)
+    return depth_of_points(points, RADII, OWNERS, places[0], frame, surroundings, used, sits, handles, give)
+
+
+def depth_of_points(
+    points: Array,
+    radii: Array | float,
+    owners: Array,
+    middle: Array,
+    frame: float,
+    surroundings: Surroundings,
+    used: Collection[str],
+    sits: bool,
+    handles: bool,
+    give: float = GIVE,
+) -> float:
+    """The same of balls of radii (P,) around points (P, 3) of a body with its hips at `middle` (3,). owners: (P,) names
+    of the joints that move them."""
+    near = surroundings.near(frame, middle, _REACH)
     if not len(near):
         return 0.0
     off = np.einsum("pni,nij->pnj", points[:, None] - near.centre, near.rotation)
     gap = np.abs(off) - near.half
     away = np.linalg.norm(np.maximum(gap, 0), axis=-1) + np.minimum(gap.max(axis=-1), 0)
-    deep = RADII[:, None] - away
+    deep = np.reshape(radii, (-1, 1)) - away
     own = np.isin(near.owner, [near.names.index(name) for name in used])
-    deep -= np.minimum(gives(np.array(sits), np.array(handles)), give)[:, None] * own
+    deep -= np.minimum(gives(np.array(sits), np.array(handles), owners), give)[:, None] * own
     return max(float(deep.max()), 0.0)
 
 
@@ -109,15 +128,22 @@ def bone_points(places: Array) -> Array:
     return np.asarray((first + _SHARES[:, None] * (last - first)).reshape(*places.shape[:-2], -1, 3))
 
 
-def gives(sits: Array, handles: Array) -> Array:
+def radii_of(capsules: Sequence[float]) -> Array:
+    """Radii (P,) at the points of `bone_points` of a body whose capsules have these; none takes the model's."""
+    return np.repeat(np.asarray(capsules, dtype=float), len(_SHARES)) if len(capsules) else RADII
+
+
+def gives(sits: Array, handles: Array, owners: Array = OWNERS) -> Array:
     """Depths (..., P) in meters that intended contacts allow the body's points in the collider in use.
 
-    sits, handles: (...) whether the body sits on it, and whether it handles it. The depth is infinite for sitting
+    sits, handles: (...) whether the body sits on it, and whether it handles it. owners: (P,) names of the joints that
+    move the points. The depth is infinite for sitting
     capsules and for arms that handle the collider.
     """
     sits, handles = np.asarray(sits)[..., None], np.asarray(handles)[..., None]
-    free = (sits & _SITS) | (handles & _ARMS)
-    return np.where(free, np.inf, np.where(sits & _ARMS, ARMS_GIVE, 0.0))
+    sitting, arms = np.isin(owners, SITTING), np.isin(owners, _ARM_JOINTS)
+    free = (sits & sitting) | (handles & arms)
+    return np.where(free, np.inf, np.where(sits & arms, ARMS_GIVE, 0.0))
 
 
 def solid(places: Array) -> tuple[Array, Array]:

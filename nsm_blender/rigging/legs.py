@@ -17,7 +17,9 @@ from ..motion.ik import Limb, solve_limb
 from ..motion.retarget import leg_length
 from ..motion.rotations import Array, between, multiply, normalize, rotate
 from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, Skeleton
+from .grounding import Grounding, feet_of, standing_levels
 from .rest_pose import SIDES, RestPose
+from .rig_body import RigBody
 from .stance import Foot, Stance, stances
 
 _SMOOTH_HIPS = (0.04, 0.02)
@@ -25,6 +27,8 @@ _SMOOTH_HIPS = (0.04, 0.02)
 _SITTING, _STANDING = 0.55, 0.75
 """Heights of the hip joints over the ankles, in leg lengths: below the first the hips belong on a seat, and above the
 second over the feet."""
+_UPRIGHT = 0.97
+"""Height of the hip joints over the ankles, in leg lengths, from which a character that sits down still stands."""
 _UNDER, _BEFORE = 0.25, 0.4
 """Distances over the ground from hips to feet, in leg lengths, of a crouching figure and of a sitting figure."""
 _LARGEST_SHIFT = 0.15
@@ -86,11 +90,12 @@ class Legs:
     rig's ankles are higher than the model's at the rig's size.
     """
 
-    def __init__(self, pose: RestPose) -> None:
+    def __init__(self, pose: RestPose, body: RigBody | None = None) -> None:
         self.scale = pose.leg_length / leg_length(MODEL_SKELETON)
-        self.ankle_lift = pose.ankle_height - self.scale * ANKLE_HEIGHT
         self.length = pose.leg_length
-        self._part, self.bones = part_of(pose.skeleton, [pose.bone_of[side + "Foot"] for side, _ in SIDES])
+        self._part, self.bones = part_of(pose.skeleton, [*feet_of(pose)])
+        self._grounding = Grounding(body or RigBody(), pose, self._part, self.bones, self.scale)
+        self.ankle_lift = self._grounding.ankle_height - self.scale * ANKLE_HEIGHT
         self._legs = {side: self._leg(pose, side, sign) for side, sign in SIDES}
         self._uplegs = [leg.numbers[0] for leg in self._legs.values()]
 
@@ -103,10 +108,20 @@ class Legs:
         out: Array = self._part.positions(root, turns)[:, self._uplegs].mean(1)
         return out
 
-    def posed(self, positions: Array, turns: Array, stances: dict[str, Stance], fps: float) -> tuple[Array, Array]:
+    def posed(
+        self,
+        positions: Array,
+        turns: Array,
+        stances: dict[str, Stance],
+        fps: float,
+        sitting: Array | float = 0.0,
+        steady: bool = True,
+    ) -> tuple[Array, Array]:
         """Root place (T, 3) and world rotations (T, P, 4) against the T-pose for a motion on the model.
 
-        positions: (T, 9, 3) of MODEL_LEGS. turns: (T, P, 4), the model's rotations; not modified.
+        positions: (T, 9, 3) of MODEL_LEGS. turns: (T, P, 4), the model's rotations; not modified. sitting: (T,) 0 to 1
+        where the motion tells that the character sits down, sits or rises. steady: whether soles keep one level and
+        toes lie flat while a foot stands, though the model's do not.
         """
         turns = turns.copy()
         hips = positions[:, _UPLEGS].mean(1) * self.scale
@@ -115,8 +130,11 @@ class Legs:
             ankles[side], turns[:, leg.numbers[2]] = self._foot(
                 side, positions, turns[:, leg.numbers[2]], stances[side]
             )
-        sits = self._sits(hips, ankles)
-        hips[:, 2] += self.ankle_lift * (1 - sits)
+        steadied = stances if steady else {}
+        levels = standing_levels(positions, MODEL_LEGS, steadied, self.scale)
+        self._grounding.feet(levels, hips, turns, ankles, steadied)
+        sits = self._sits(hips, ankles, sitting)
+        hips[:, 2] += self.ankle_lift * (1 - sits) + self._grounding.hips_lift(turns) * sits
         root = hips - self.middle(np.zeros_like(hips), turns)
         standing = {side: (1 - sits) * stands.held for side, stands in stances.items()}
         for seconds in _SMOOTH_HIPS:
@@ -168,15 +186,18 @@ class Legs:
         there = ball + rotate(stands.heading, longer) - aimed
         return ankle + stands.ball[:, None] * (there - ankle), multiply(between(bone, aimed), turn)
 
-    def _sits(self, hips: Array, ankles: dict[str, Array]) -> Array:
-        """Weight (T,) with which low hips (T, 3) with the feet ahead belong on a seat and not over the feet."""
+    def _sits(self, hips: Array, ankles: dict[str, Array], sitting: Array | float) -> Array:
+        """Weight (T,) with which hips (T, 3) belong on a seat and not over the feet: low ones with the feet ahead, and
+        all but upright ones of a character that is known to sit."""
         away = (ankles["Left"] + ankles["Right"]) / 2 - hips
         low = np.minimum(ankles["Left"][:, 2], ankles["Right"][:, 2])
         height = (hips[:, 2] - low) / self.length
         ahead = np.hypot(away[:, 0], away[:, 1]) / self.length
-        return smoothstep((_STANDING - height) / (_STANDING - _SITTING)) * smoothstep(
+        seen = smoothstep((_STANDING - height) / (_STANDING - _SITTING)) * smoothstep(
             (ahead - _UNDER) / (_BEFORE - _UNDER)
         )
+        known = np.clip(sitting, 0.0, 1.0) * smoothstep((_UPRIGHT - height) / (_UPRIGHT - _STANDING))
+        return np.maximum(seen, known)
 
     def _hips_shift(
         self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], sigma: float
@@ -224,7 +245,7 @@ class Legs:
         for side, leg in self._legs.items():
             upper, lower, end = leg.numbers
             # The foot goes as much of the way to its place as it is held.
-            way = stances[side].held[:, None] * (ankles[side] - places[:, end])
+            way = self._grounding.way(side, stances[side].held, ankles[side] - places[:, end])
             own = turns[:, [upper, lower]]
             bent = self._bent(leg, places, own, way)
             for _ in range(_GIVE_ROUNDS):

@@ -19,17 +19,24 @@ from ..motion.motion import Motion
 from ..motion.recorded import recorded
 from ..motion.rotations import Array, conjugate, make_continuous, multiply, normalize, slerp
 from ..motion.skeleton import MODEL_SKELETON
+from .arm_clearance import ArmClearance
+from .body_measure import BodyMeasure, measured
+from .grounding import standing_levels
 from .joints import RigInfo
 from .legs import MODEL_LEGS, MODEL_NUMBERS, Legs, model_stances
 from .mapping import Mapping
 from .naming import CARRIER
 from .rest_pose import SIDES, rest_pose
+from .rig_body import RigBody, rig_body
+from .skin import Skin
 from .stance import Stance
 
 _NAMES = MODEL_SKELETON.names
 _INDEX = {name: i for i, name in enumerate(_NAMES)}
 _PARENT = {name: _NAMES[p] for name, p in zip(_NAMES, MODEL_SKELETON.parents, strict=True) if p >= 0}
 
+_SIT = "sit"
+"""Name of the action label of a character that sits down, sits or rises."""
 _ELBOW = (0.0, 1.0, 0.0)
 """Direction of the elbow in the upper arm's frame."""
 _STANCE_ROUNDS = 2
@@ -71,10 +78,13 @@ class Retargeter:
     divided by it before, and is multiplied by it here. floating: bones besides the first whose places are to be keyed.
     """
 
-    def __init__(self, rig: RigInfo, mapping: Mapping) -> None:
+    def __init__(self, rig: RigInfo, mapping: Mapping, skin: Skin | None = None) -> None:
         self._pose = rest_pose(rig, mapping)
         self._rig_name = rig.name
-        self._legs = Legs(self._pose)
+        self._body = RigBody() if skin is None else rig_body(skin, rig, self._pose)
+        self.body_radii = self._body.radii
+        self._legs = Legs(self._pose, self._body)
+        self._arms = ArmClearance(self._body, self._pose, self._legs.scale)
         self.bones = self._pose.bones
         self.floating = tuple(self.bones[number] for number in self._pose.floating)
         self.scale, self.ankle_lift = self._legs.scale, self._legs.ankle_lift
@@ -96,7 +106,10 @@ class Retargeter:
             turns[:, self._legs.bones],
             self._stances(motion),
             motion.fps,
+            _sitting(motion),
+            steady=_is_predicted(motion),
         )
+        self._arms.keep_clear(root, turns, motion.fps, hands)
         if hands is not None:
             self._reach(root, turns, positions, np.asarray(hands, dtype=np.float64))
         rotations = make_continuous(multiply(turns, np.broadcast_to(self._pose.axes, turns.shape)))
@@ -112,6 +125,17 @@ class Retargeter:
         joints = self._joints(turns)
         root, joints[:, MODEL_NUMBERS] = self._back(hips, turns, joints[:, MODEL_NUMBERS], fps)
         return recorded(root, joints, fps, self._rig_name)
+
+    def body_measure(self, motion: Motion, at: Array, places: Array, rotations: Array) -> BodyMeasure | None:
+        """Measure the mesh at frames (N,) of a motion, where the rig's bones are at places (N, B, 3) with world
+        orientations (N, B, 4); None for a rig without a mesh."""
+        turns = multiply(normalize(np.asarray(rotations, dtype=np.float64)), conjugate(self._pose.axes))
+        stances, positions = self._stances(motion), motion.positions[:, MODEL_NUMBERS].astype(np.float64)
+        levels = standing_levels(positions, MODEL_LEGS, stances if _is_predicted(motion) else {}, self.scale)
+        label = {name: motion.contacts[:, i] for i, name in enumerate(motion.contact_names)}
+        touch = [np.maximum(label[side + "Foot"], label[side + "Toe"])[at] for side, _ in SIDES]
+        columns = np.stack([levels[side][at] for side, _ in SIDES], axis=1)
+        return measured(self._body, places, turns, columns, np.stack(touch, axis=1))
 
     def targets(self, motion: Motion) -> Array:
         """Places (T, 22, 3) of the model's joints at the rig's size, in world meters (the legs' scale)."""
@@ -172,7 +196,7 @@ class Retargeter:
                     steps = _Steps(fps)
             there = turns.copy()
             there[:, bones] = joints[:, _LEG_JOINTS]
-            there_root, made = legs.posed(positions, there, stances, fps)
+            there_root, made = legs.posed(positions, there, stances, fps, steady=False)
             short = (middle - legs.middle(there_root, made)) / self.scale
             wrong = multiply(turns[:, bones], conjugate(made[:, bones]))
             error = np.linalg.norm(short, axis=1) + np.linalg.norm(wrong[..., 1:], axis=-1).max(axis=1)
@@ -232,6 +256,19 @@ _UPLEGS = MODEL_LEGS.indices([side + "UpLeg" for side, _ in SIDES])
 _LEG_JOINTS = MODEL_LEGS.indices([side + part for side, _ in SIDES for part in ("UpLeg", "Leg", "Foot")])
 _TRUNK = ("Spine", "Spine1", "Spine2", "Neck", "Head")
 """Joints of the trunk above the hips."""
+
+
+def _sitting(motion: Motion) -> Array | float:
+    """How much the motion's labels say (T,) that the character sits down, sits or rises."""
+    if _SIT not in motion.action_names:
+        return 0.0
+    return np.asarray(motion.actions[:, motion.action_names.index(_SIT)], dtype=np.float64)
+
+
+def _is_predicted(motion: Motion) -> bool:
+    """Whether a network made the motion: its feet rise and sink by a centimeter while they stand. What was recorded
+    from a rig is that rig's own."""
+    return "model" in motion.meta
 
 
 def _found_below(joint: str, found: dict[str, Array]) -> str | None:

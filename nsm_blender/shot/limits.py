@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from ..files import Count, Sizes, Within
+from ..geometry.body import CAPSULES
 
 LONGEST_SHOT = 1800.0
 """Seconds of the longest shot: half an hour at 60 fps takes 0.7 GB while it is baked."""
@@ -35,3 +36,5 @@ Distinct = Count(0, MOST_THINGS)
 """One entry for each thing of a kind."""
 Angle = Annotated[float, Within(-1e4, 1e4, "radians")]
 """An angle in radians; after 1,600 turns float32 is off by a milliradian."""
+BodyRadii = Annotated[list[Annotated[float, Within(0.005, 0.6, "m")]], Count(0, len(CAPSULES))]
+"""A radius for each capsule of a body at the model's size, or none. Below 5 mm it is no limb, above 60 cm no trunk."""

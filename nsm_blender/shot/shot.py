@@ -27,6 +27,7 @@ from .limits import (
     MOST_FRAMES,
     MOST_POSES,
     Angle,
+    BodyRadii,
     Distinct,
     PerFrame,
 )
@@ -89,6 +90,8 @@ class Shot:
     One of `path`, `velocity` and `keys` is given. bias_velocity and bias_direction are tau_v and tau_d of the
     trajectory blend (PFNN eq. 9): larger follows the command more closely.
     keys: what to do, in order of time. goals: the places that the keys name. colliders: the things around.
+    body_radii: meters of the capsules `geometry.body.CAPSULES` of the body that keeps out of things; none takes the
+    model's.
     """
 
     name: str
@@ -105,6 +108,7 @@ class Shot:
     goals: Annotated[list[Goal], Distinct] = field(default_factory=list)
     colliders: Annotated[list[Collider], Distinct] = field(default_factory=list)
     route_options: RouteOptions = field(default_factory=RouteOptions)
+    body_radii: BodyRadii = field(default_factory=list)
 
     def validate(self) -> None:
         """Raise ShotError, with the sentence the user should read, when the shot cannot be baked."""
@@ -272,8 +276,10 @@ class Shot:
 
 
 def _plain(thing: Any) -> dict[str, Any]:
-    """A part of a shot as JSON's plain data."""
-    return thing.to_data() if isinstance(thing, Collider) else vars(thing)
+    """A part of a shot as JSON's plain data, without a body that is the model's."""
+    if isinstance(thing, Collider):
+        return thing.to_data()
+    return {name: value for name, value in vars(thing).items() if name != "body_radii" or value}
 
 
 def _condensed(thing: Any) -> dict[str, Any]:

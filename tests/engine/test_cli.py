@@ -49,7 +49,7 @@ OWN_OPTIONS = {
     "pfnn": {"--weights", "--card"},
     "manifold": {"--weights", "--card", "--data", "--test-subjects", "--compare", "--filters"},
     "errands": set(),
-    "rigs": {"--sheets", "--rig"},
+    "rigs": {"--sheets", "--rig", "--bodies"},
     "proposals": set(),
     "naturalness": {"--kinds", "--count", "--unseen", "--shots", "--motions", "--recordings", "--processes"},
 }

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ... import UserError
+from ... import UserError, evaluate
 from ...evaluation import rig_imports
 from ...evaluation.bench import ONE_THREAD
 from ...evaluation.rig_figures import BARS
@@ -61,11 +61,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sheets", type=Path, metavar="DIR", help="also draw a contact sheet of each bake")
     parser.add_argument("--rig", action="append", default=[], metavar="NAME",
                         help="only those with this in their name; may be repeated")  # fmt: skip
+    parser.add_argument("--bodies", action="store_true",
+                        help="instead, meshes in the floor, in things and in themselves, without Blender")  # fmt: skip
 
 
 def measure(args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
     """The figures of the rigs that were asked for, and what they were measured on. Prints a table. Raises UserError
     when something that is needed is missing."""
+    if args.bodies:
+        return evaluate("bodies", args.rig or None, log=print), {}
     sheets: Path | None = args.sheets
     names = [name for name in RIGS if not args.rig or any(text.lower() in name.lower() for text in args.rig)]
     if not names:
