@@ -43,11 +43,15 @@ class Shape:
 class WrapJob(Steps):
     """Wraps the selected objects. An object that cannot be wrapped is left out with a note; alone, it is an error."""
 
+    doing = "wrapping"
+
     def __init__(self, context: bpy.types.Context, order: Order) -> None:
         self._order = order
         self._groups = _chosen(context, order)
         self.wrapped, self.cuboids, self.notes = 0, 0, list[str]()
         super().__init__()
+        everyone = [uid for owner, others in self._groups.items() for uid in (owner, *others)]
+        self.premises.hold(("object", _object(uid)) for uid in everyone)
 
     def stages(self) -> Generator[float]:
         """Read and wrap each, propose how they are used, then write all."""
@@ -96,11 +100,14 @@ class WrapJob(Steps):
 class RefreshJob(Steps):
     """Wraps those colliders of the view layer again that have changed."""
 
+    doing = "refreshing"
+
     def __init__(self, context: bpy.types.Context, force: bool) -> None:
         self._force = force
         self._objects = [obj.session_uid for obj in colliders.in_scene(context)]
         self.wrapped, self.seen, self.notes = 0, len(self._objects), list[str]()
         super().__init__()
+        self.premises.hold(("object", _object(uid)) for uid in self._objects)
 
     def stages(self) -> Generator[float]:
         """Read and compare each, wrap the changed ones, then write all."""

@@ -292,6 +292,22 @@ def test_the_role_numbers_in_files_stay_those_of_the_engine(extension_module):
     assert tuple(item[0] for item in module.WEIGHT_ITEMS) == roles.WEIGHTS
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_wrap_that_loses_an_object_says_so_and_leaves_nothing(extension_module, late):
+    job = extension_module("operators.collider_job")
+    first, second = box(name="First"), box(name="Second")
+    select(first, second)
+    before = {obj.name for obj in bpy.data.objects}
+    work = job.WrapJob(bpy.context, job.Order("carryable", 0.04, True, False))
+    while late and work.progress < 0.9:
+        work.step()
+    bpy.data.objects.remove(second)
+    with pytest.raises(Exception, match="The wrapping stopped: the object 'Second' was deleted"):
+        work.run()
+    assert {obj.name for obj in bpy.data.objects} == before - {"Second"}
+    assert not first.nsm.collider.count
+
+
 def test_a_cancelled_wrap_leaves_the_scene_unchanged(extension_module):
     job = extension_module("operators.collider_job")
     select(box(), box(name="Other"))
