@@ -360,7 +360,7 @@ def purge(_rng: random.Random) -> None:
     """All that nothing uses is deleted."""
     import bpy
 
-    bpy.data.orphans_purge(do_recursive=True)
+    bpy.data.orphans_purge()
 
 
 ATTACKS: dict[str, Callable[[random.Random], None]] = {

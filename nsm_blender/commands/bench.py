@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import UserError
-from ..evaluation import bench_geometry, bench_manifold, bench_nsm, bench_rig, bench_steps
+from ..evaluation import bench_geometry, bench_manifold, bench_nsm, bench_rig
 from ..evaluation.bench import measure_apart
 from ..files.writing import check_writable, write_whole
 from ..models.pfnn_kernels import PFNN
@@ -114,8 +114,6 @@ def run(arguments: argparse.Namespace) -> int:
         figures |= {f"bench.manifold.{name}": s for name, s in bench_manifold.measure_apart(weights_folder()).items()}
     figures |= bench_geometry.measure_apart()
     figures |= bench_rig.measure_apart(arguments.weights)
-    if not lacking and (weights_folder() / NSM_FILE).exists():
-        figures |= bench_steps.measure_apart()
     if (weights_folder() / NSM_FILE).exists():
         figures |= bench_nsm.measure_apart(weights_folder() / NSM_FILE)
     reason = why_not_in_blender()

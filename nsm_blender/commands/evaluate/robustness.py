@@ -32,9 +32,9 @@ def measure(args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
     """The figures, and what they were measured on. Raises UserError where processes cannot be limited."""
     if sys.platform == "win32":
         raise UserError("Memory and files of a process are limited on Linux and macOS only; run it there.")
-    from ...evaluation.robustness import blender, table
+    from ...evaluation.robustness import table
 
-    reason = blender.why_not()
+    reason = table.why_not_in_blender()
     if reason is not None:
         print(f"Not measured: the extension attacked in Blender, as {reason}.")
     results = table.measure(args.cases, args.seed, args.processes, args.kind)

@@ -76,6 +76,11 @@ def measure(count: int, seed: int, processes: int, only: str = "") -> list[Resul
         ]
 
 
+def why_not_in_blender() -> str | None:
+    """What is missing for attacking the extension, or None."""
+    return blender.why_not()
+
+
 def _cases(valid: dict[str, Sample], share: float, seed: int) -> Iterator[_Case]:
     """The cases that take a process each."""
     clip = valid["clip"].path
