@@ -27,7 +27,7 @@ from ..rigging.retarget import Retargeter, RigMotion
 from ..rigging.skin import Skin
 from ..shot.shot import PathFollow, Shot
 from .nsm_trials import carry_shot, pieces, sit_shot
-from .rig_skins import Body, body, posed, shells
+from .rig_skins import TRUNK, Body, body, posed, shells
 from .rigs import SIDES
 
 Figures = dict[str, float]
@@ -35,8 +35,6 @@ Log = Callable[[str], None]
 
 EVERY = 6
 """Frames from one at which the mesh is looked at to the next: 0.1 s."""
-TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "LeftUpLeg", "RightUpLeg")
-"""Joints whose shells the hands are to keep out of."""
 BARS = {"hands_cm": 1.0, "hands_share": 0.0, "sink_cm": 1.0, "float_cm": 1.0, "seat_cm": 1.0, "things_cm": 5.0}
 """Largest allowed value of each figure; upholstery gives way by 5 cm in every report."""
 _TOUCHES = 0.5

@@ -15,6 +15,8 @@ from ..rigging.joints import BoneInfo, RigInfo
 from ..rigging.skin import Skin
 from .rigs import NAMES, RECIPES, SIDES, Recipe, Rig, build
 
+TRUNK = ("Hips", "Spine", "Spine1", "Spine2", "LeftUpLeg", "RightUpLeg")
+"""Joints whose shells the hands are to keep out of."""
 _RINGS, _SEGMENTS = 15, 20
 """Rings of a shell from end to end, and vertices of a ring."""
 _SEAM = 0.05

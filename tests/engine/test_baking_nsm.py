@@ -91,13 +91,13 @@ def test_a_motion_has_the_frames_of_its_shot(fps: float) -> None:
     assert np.isfinite(motion.positions).all()
 
 
-def test_progress_only_rises() -> None:
+def test_progress_never_falls() -> None:
     one = bake(shot(KEYS[0], seconds=2.0))
     seen = [one.progress]
     while not one.done:
         one.step()
         seen.append(one.progress)
-    assert (np.diff(seen) > 0).all() and seen[-1] == 1
+    assert (np.diff(seen) >= 0).all() and seen[0] == 0 and seen[-1] == 1
 
 
 def test_a_card_that_does_not_say_how_the_character_stands_is_refused() -> None:

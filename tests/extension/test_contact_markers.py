@@ -34,7 +34,9 @@ def listed(rig):
 def edited_contacts(extension_module, rig):
     """Joint -> frames that an edit takes as contacts."""
     rig.nsm.manifold.edit.constraints.add().kind = "FEET"
-    job = extension_module("operators.manifold_job").edit_job(bpy.context, rig)
+    job = extension_module("operators.manifold_job").EditJob(bpy.context, rig)
+    while job.work is None:
+        job.step()
     motion = job.work.motion()
     return {
         name: set((np.flatnonzero(labels > 0.5) + 1).tolist())

@@ -7,8 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.rig_bodies import TRUNK
-from nsm_blender.evaluation.rig_skins import shells
+from nsm_blender.evaluation.rig_skins import TRUNK, shells
 from nsm_blender.geometry.mesh_distance import MeshDistance
 
 from . import build, rigs
