@@ -118,7 +118,8 @@ def depth_of_points(
     away = np.linalg.norm(np.maximum(gap, 0), axis=-1) + np.minimum(gap.max(axis=-1), 0)
     deep = np.reshape(radii, (-1, 1)) - away
     own = np.isin(near.owner, [near.names.index(name) for name in used])
-    deep -= np.minimum(gives(np.array(sits), np.array(handles), owners), give)[:, None] * own
+    allowed = np.minimum(gives(np.array(sits), np.array(handles), owners), give)
+    deep -= np.where(own, allowed[:, None], 0.0)  # no product: an infinite depth may be allowed
     return max(float(deep.max()), 0.0)
 
 
@@ -137,8 +138,7 @@ def gives(sits: Array, handles: Array, owners: Array = OWNERS) -> Array:
     """Depths (..., P) in meters that intended contacts allow the body's points in the collider in use.
 
     sits, handles: (...) whether the body sits on it, and whether it handles it. owners: (P,) names of the joints that
-    move the points. The depth is infinite for sitting
-    capsules and for arms that handle the collider.
+    move the points. The depth is infinite for sitting capsules and for arms that handle the collider.
     """
     sits, handles = np.asarray(sits)[..., None], np.asarray(handles)[..., None]
     sitting, arms = np.isin(owners, SITTING), np.isin(owners, _ARM_JOINTS)
