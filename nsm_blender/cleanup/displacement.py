@@ -7,9 +7,13 @@ solve takes time in proportion to the length of the motion.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..motion.rotations import Array
+from ..stepwise import Stepwise
 
 SPACING = 3
 """Frames between two knots: at 60 fps a displacement may follow a swing of 0.2 s, and no tremble above 10 Hz."""
@@ -143,3 +147,54 @@ class NormalEquations:
         short = self._curves.spans * SPACING - len(x)
         padded = np.concatenate((x, np.zeros((short, *x.shape[1:])))) if short else x
         return padded.reshape(self._curves.spans, SPACING, -1)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """How damped Gauss-Newton comes down (Levenberg and Marquardt).
+
+    steps: at most. damping: weight of a control point's change in the first step. converged: share of the cost that the
+    last step, in its whole length, takes off at most. farthest: by which a displacement changes in one step. eased,
+    hardened: factors of the damping after a step that lowers the cost, and after one that does not.
+    """
+
+    steps: int
+    damping: float
+    converged: float
+    farthest: float
+    eased: float = 0.5
+    hardened: float = 8.0
+
+
+def descend(
+    curves: Displacement,
+    own: NormalEquations,
+    squares: Callable[[Array], Stepwise[tuple[float, Array, Array]]],
+    descent: Descent,
+) -> Stepwise[Array]:
+    """Values (T, D) of the curves, whose control points are left where the sum of squares is least.
+
+    own: what displacements cost by themselves. squares: of values (T, D) the other costs, in pieces of work, with their
+    normal equations' matrices (T, D, D) and vectors (T, D).
+    """
+    damping, best, found, largest = descent.damping, np.inf, curves.control, np.zeros((1, 1))
+    equations = own
+    for _ in range(descent.steps):
+        cost, matrices, vectors = yield from squares(curves.values())
+        cost += own.cost(curves.control)
+        if best * (1 - descent.converged) < cost <= best and largest.max() <= descent.farthest:
+            found = curves.control
+            break
+        if cost < best:
+            damping, best, found = damping * descent.eased, cost, curves.control
+            equations = own.copy()
+            equations.add(matrices, vectors)
+        else:
+            damping *= descent.hardened
+        step = equations.copy()
+        step.add_control(np.full(found.shape, damping), found)
+        change = step.least() - found
+        largest = np.abs(change).max(axis=1, keepdims=True)
+        curves.control = found + change * np.minimum(1.0, descent.farthest / np.maximum(largest, descent.farthest))
+    curves.control = found
+    return curves.values()

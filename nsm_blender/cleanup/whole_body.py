@@ -18,7 +18,7 @@ from ..motion.filters import highest_around, runs
 from ..motion.foot_lock import Stances
 from ..motion.rotations import Array
 from ..stepwise import Stepwise, finished
-from .displacement import Displacement, NormalEquations
+from .displacement import Descent, Displacement, NormalEquations, descend
 from .kinematics import ENDS, HIPS, PELVIS, SIZE, SWIVELS, TRUNK, Body
 from .squares import Squares
 from .terms import BodyCollisions, HeldBetween, LimbReach, LoadCollisions, Targets, Term, Wanted
@@ -54,18 +54,9 @@ class Weights:
 WEIGHTS = Weights()
 """The weights that are used."""
 
-STEPS = 60
-"""Gauss-Newton steps at most: a carried thing that is to come out of a table by 35 cm takes 35."""
-DAMPING = 1.0
-"""Weight of a control point's change in the first step, per m^2,"""
-CONVERGED = 0.005
-"""Share of the cost that the last step, in its whole length, takes off at most."""
-FARTHEST = 0.08
-"""Meters, or radians, by which a displacement changes in one step: a longer one meets other things."""
-EASED = 0.5
-"""Factor of a control point's weight after a step that lowers the cost (Levenberg and Marquardt)."""
-HARDENED = 8.0
-"""Factor of a control point's weight after a step that does not lower the cost."""
+DESCENT = Descent(steps=60, damping=1.0, converged=0.005, farthest=0.08)
+"""A carried thing that is to come out of a table by 35 cm takes 35 steps; a displacement that changes by more than 8 cm
+in one step meets other things."""
 MARGIN = 50
 """Frames before and after a need in which the body gives way to it."""
 BODY, LOADS, REACHES, SMOOTH = SOLVER_TERMS = (
@@ -105,34 +96,17 @@ class WholeBody:
         return out
 
     def _solved(self, frames: Array) -> Stepwise[Array]:
-        curves = Displacement(len(frames), SIZE)
-        own = self._own(curves, frames)
-        damping, best, found, largest = DAMPING, np.inf, curves.control, np.zeros((1, 1))
-        for _ in range(STEPS):
-            x = curves.values()
-            squares = Squares(len(frames))
+        def squares(x: Array) -> Stepwise[tuple[float, Array, Array]]:
+            out = Squares(len(frames))
             now = self.body.at(x, frames)
             for term in self._terms:
                 yield
-                term.add(squares, x, frames, now)
+                term.add(out, x, frames, now)
             yield
-            cost = squares.cost + own.cost(curves.control)
-            if best * (1 - CONVERGED) < cost <= best and largest.max() <= FARTHEST:
-                found = curves.control
-                break
-            if cost < best:
-                damping, best, found = damping * EASED, cost, curves.control
-                equations = own.copy()
-                equations.add(squares.matrix, squares.vector)
-            else:
-                damping *= HARDENED
-            step = equations.copy()
-            step.add_control(np.full(found.shape, damping), found)
-            change = step.least() - found
-            largest = np.abs(change).max(axis=1, keepdims=True)
-            curves.control = found + change * np.minimum(1.0, FARTHEST / np.maximum(largest, FARTHEST))
-        curves.control = found
-        return curves.values()
+            return out.cost, out.matrix, out.vector
+
+        curves = Displacement(len(frames), SIZE)
+        return (yield from descend(curves, self._own(curves, frames), squares, DESCENT))
 
     def _own(self, curves: Displacement, frames: Array) -> NormalEquations:
         """What displacements cost by themselves."""

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..cleanup.displacement import Displacement, NormalEquations
+from ..cleanup.displacement import Descent, Displacement, NormalEquations, descend
 from ..motion.filters import highest_around, runs
 from ..motion.rotations import Array, conjugate, from_exponential_map, multiply, rotate
 from ..motion.viterbi import viterbi
+from ..stepwise import Stepwise, finished
 from .rest_pose import SIDES, RestPose
 from .rig_body import DIRECTIONS, RigBody
 
@@ -44,12 +45,8 @@ _MARGIN = 0.8
 """Seconds before and after a touch in which an arm gives way to it."""
 _EVERY = 0.03
 """Seconds between two frames that are looked at: a hand at 2 m/s moves its own width meanwhile."""
-_STEPS = 24
-"""Gauss-Newton steps at most."""
-_FARTHEST = 0.2
-"""Radians by which an arm turns in one step at most: a longer one meets other flesh."""
-_CONVERGED = 0.01
-"""Share of the cost that the last step takes off at most."""
+_DESCENT = Descent(steps=24, damping=_WEIGHTS.turn, converged=0.01, farthest=0.2)
+"""An arm that turns by more than 0.2 radians in one step meets other flesh."""
 _FEW = 4.0
 """Points that count in full, of all of an arm that are inside at a frame."""
 _LEADS = 0.35
@@ -62,8 +59,6 @@ _EPISODE = 0.4
 """Seconds without a touch after which an arm may leave the body on another side for nothing."""
 _WAYS = ((0.0, -1.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 """Sides on which an arm can leave the body besides outward, in the hips' frame: to the front, to the back, upward."""
-_EASED, _HARDENED = 0.5, 8.0
-"""Factors of the weight of a control point's change after a step that lowers the cost, and after one that does not."""
 
 
 class ArmClearance:
@@ -142,30 +137,12 @@ class _Arm:
         return out
 
     def _solved(self, frames: Array, goes: bool) -> Array:
+        def squares(x: Array) -> Stepwise[tuple[float, Array, Array]]:
+            yield
+            return self._squares(x, frames)
+
         curves = Displacement(len(frames), 3)
-        own = self._own(curves, frames, goes)
-        damping, best, found = _WEIGHTS.turn, np.inf, curves.control
-        equations = own
-        for _ in range(_STEPS):
-            x = curves.values()
-            cost, matrices, vectors = self._squares(x, frames)
-            cost += own.cost(curves.control)
-            if cost < best:
-                done = best * (1 - _CONVERGED) < cost
-                damping, best, found = damping * _EASED, cost, curves.control
-                if done:
-                    break
-                equations = own.copy()
-                equations.add(matrices, vectors)
-            else:
-                damping *= _HARDENED
-            step = equations.copy()
-            step.add_control(np.full(found.shape, damping), found)
-            change = step.least() - found
-            largest = np.abs(change).max(axis=1, keepdims=True)
-            curves.control = found + change * np.minimum(1.0, _FARTHEST / np.maximum(largest, _FARTHEST))
-        curves.control = found
-        return curves.values()
+        return finished(descend(curves, self._own(curves, frames, goes), squares, _DESCENT))
 
     def _own(self, curves: Displacement, frames: Array, goes: bool) -> NormalEquations:
         """What displacements cost by themselves. goes: whether the motion goes on after the frames."""
