@@ -35,8 +35,8 @@ NEAR = 1.8
 NEAR_USE = 0.5
 """Meters of way left from which a character that gets no nearer goes on to put down what it carries."""
 SIDESTEP, STEPPED = 0.4, 0.05
-"""Meters of way to where a thing is used from up to which the character steps there, backward or aside, as walking there
-takes two half turns, and meters from the place at which it has."""
+"""Meters of way to where a thing is used from up to which the character steps there, backward or aside, as to walk
+there takes two half turns, and meters from the place at which it has."""
 HOVERS = 0.7
 """Seconds without getting nearer after which a character that is nearly there counts as arrived."""
 GETS_ON = 0.1
