@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from .filters import gaussian
-from .rotations import Array, normalize, stacked
+from .rotations import Array, namespace, normalize, stacked
 from .skeleton import MODEL_SKELETON
 
 FACING_SMOOTHING = 0.2
@@ -39,20 +39,24 @@ def root_track(positions: Array, fps: float) -> Array:
 
 
 def direction(angle: Array) -> Array:
-    """Facing directions [..., 2] in the ground plane for facing angles [...]."""
-    return stacked(np.sin(angle), -np.cos(angle))
+    """Facing directions [..., 2] in the ground plane for facing angles [...], an array or a tensor."""
+    xp = namespace(angle)
+    return stacked(xp.sin(angle), -xp.cos(angle))
 
 
 def angle_of(d: Array) -> Array:
-    """Facing angles [...] of directions [..., 2] in the ground plane."""
-    return np.arctan2(d[..., 0], -d[..., 1])
+    """Facing angles [...] of directions [..., 2] in the ground plane, an array or a tensor."""
+    angle: Array = namespace(d).atan2(d[..., 0], -d[..., 1])
+    return angle
 
 
 def to_local(v: Array, angle: Array | float) -> Array:
-    """Turn ground-plane vectors [..., 2] from the world into the frame of a root facing `angle` [...]."""
+    """Turn ground-plane vectors [..., 2] from the world into the frame of a root facing `angle` [...]; arrays or
+    tensors."""
     x, y = v[..., 0], v[..., 1]
-    sine, cosine = (math.sin, math.cos) if isinstance(angle, float) else (np.sin, np.cos)
-    c, s = cosine(angle), sine(angle)
+    # Of single numbers the functions of `math` are several times as fast.
+    functions = math if isinstance(angle, float) else namespace(angle)
+    c, s = functions.cos(angle), functions.sin(angle)
     return stacked(c * x + s * y, -s * x + c * y)
 
 
