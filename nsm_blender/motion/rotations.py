@@ -34,12 +34,11 @@ def namespace(x: Any) -> Any:
     return numpy_namespace if isinstance(x, np.ndarray | np.generic | float) else array_api_compat.array_namespace(x)
 
 
-def stacked(*parts: Array) -> Array:
+def stacked(*parts: Any) -> Any:
     """Stack arrays or tensors [...] of one shape and type along a new last axis, [..., n]; four times as fast as
     np.stack for small arrays."""
     if not isinstance(parts[0], np.ndarray | np.generic):
-        tensors: Array = namespace(parts[0]).stack(parts, axis=-1)
-        return tensors
+        return namespace(parts[0]).stack(parts, axis=-1)
     out = np.empty((*parts[0].shape, len(parts)), dtype=parts[0].dtype)
     for number, part in enumerate(parts):
         out[..., number] = part
