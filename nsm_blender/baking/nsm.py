@@ -16,7 +16,7 @@ from ..errors import ShotError
 from ..geometry.colliders import Surroundings
 from ..geometry.scene_state import Scenery, blended
 from ..models.nsm import ACTIONS, FPS
-from ..models.nsm_kernels import NSM
+from ..models.nsm_predictor import Predictor
 from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
@@ -75,7 +75,7 @@ class SceneBake:
     def __init__(
         self,
         shot: Shot,
-        weights: Path | str | NSM | None = None,
+        weights: Path | str | Predictor | None = None,
         options: Options | None = None,
         again: SceneBake | None = None,
         problems: Collection[Problem] | None = None,
@@ -83,7 +83,7 @@ class SceneBake:
         shot.validate()
         if not shot.keys:
             raise ShotError("The NSM bakes action keys, and the shot has none; add one, or choose the PFNN.")
-        self._network = weights if isinstance(weights, NSM) else load(weights)
+        self._network = load(weights) if weights is None or isinstance(weights, Path | str) else weights
         refuse(shot, actions_of(self._network.card), problems)
         self.shot = shot
         self._options = options or Options()

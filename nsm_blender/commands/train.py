@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +72,13 @@ def run(args: argparse.Namespace) -> int:
     if args.epochs is not None and not sum(args.epochs):
         raise UserError("--epochs 0 trains nothing; give at least 1.")
     _check_places(args)
+    if args.system != "nsm" and "LOCAL_RANK" in os.environ:
+        raise UserError(f"torchrun is for nsm; train {args.system} with nsm-blender train {args.system}.")
     if args.system == "pfnn":
         _train_pfnn(args)
     elif args.system == "nsm":
-        train_nsm.train(args, _command(args), _device(args))
+        if not _train_nsm(args):
+            return 0
     else:
         _train_manifold(args)
     print(f"wrote {args.out} and {args.out.with_suffix('.json').name}")
@@ -95,6 +99,15 @@ def _check_places(args: argparse.Namespace) -> None:
         from ..training.loop import check_resumable
 
         check_resumable(folder)
+
+
+def _train_nsm(args: argparse.Namespace) -> bool:
+    """Train, with the other processes that torchrun started. Returns whether it was this one that wrote the weights."""
+    from ..training import distributed
+
+    with distributed.joined(_device(args)) as device:
+        train_nsm.train(args, _command(args), device)
+        return distributed.is_first()
 
 
 def _train_manifold(args: argparse.Namespace) -> None:

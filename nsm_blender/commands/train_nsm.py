@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import UserError
 from ..files.reading import read_json
 from ..models.nsm import ENCODERS
+from ..models.nsm_baselines import NETWORKS
 from ..models.weights import file_hash, read_card, read_tensors
 from ..motion.clip_file import INDEX_NAME
 from ..training.episodes.library import Tally
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 EPISODES = 3000
 """Number of episodes that are composed for a training, unless told otherwise."""
+EPISODES_FOLDER = "episodes"
+"""Folder of a run with the episodes that were composed for it."""
 SENSORS = ("interaction", "environment")
 """Inputs that a network can be trained without, as in the paper's ablations."""
 PAPER = "Starke, Zhang, Komura, Saito: Neural State Machine for Character-Scene Interactions, 2019"
@@ -33,6 +36,9 @@ _ABLE = {"sit": ["sit"], "carry": ["pick_up", "put_down"], "open": ["open"], "cl
 
 def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """What `train nsm` begins with, leaves out of the network or makes smaller; nothing of it is set by default."""
+    parser.add_argument("--network", choices=NETWORKS,
+                        help="another network on the same inputs and outputs, with as many numbers as an NSM of these "
+                        "sizes, to compare with (default nsm)")  # fmt: skip
     parser.add_argument("--without", nargs="+", choices=SENSORS, metavar="SENSOR",
                         help="leave sensors out, as in the paper's ablations: interaction, environment")  # fmt: skip
     parser.add_argument("--gating", choices=("kronecker", "concatenation"),
@@ -40,6 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
     parser.add_argument("--encoders", nargs=len(ENCODERS), type=count, metavar="N",
                         help=f"units of the encoders of {', '.join(ENCODERS)} (default 256 64 128 256)")  # fmt: skip
     parser.add_argument("--batch", type=count, metavar="N", help="frames in a step (default 1024)")
+    parser.add_argument("--lengths", nargs="+", type=count, metavar="N",
+                        help="frames of the sequences in which the network goes on from its own output, over equal "
+                        "parts of the run (default 1 8 16 32)")  # fmt: skip
+    parser.add_argument("--gradient", type=count, metavar="N",
+                        help="frames after which gradients are cut (default 8)")  # fmt: skip
+    parser.add_argument("--compile", action="store_true", help="let torch compile the network, where it can")
     parser.add_argument("--first-cycle", type=count, metavar="N",
                         help="epochs before the first warm restart; each cycle is twice as long as the one before "
                         "(default 3)")  # fmt: skip
@@ -51,27 +63,38 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
 def network_command(args: argparse.Namespace) -> list[str]:
     """The arguments of `add_arguments` that were given."""
     out: list[str] = []
-    for name in ("without", "gating", "encoders", "batch", "first_cycle", "rate"):
+    for name in ("network", "without", "gating", "encoders", "batch", "lengths", "gradient", "first_cycle", "rate"):
         value = getattr(args, name)
         if value is not None:
             out += ["--" + name.replace("_", "-"), *map(str, value if isinstance(value, list) else [value])]
+    out += ["--compile"] if args.compile else []
     return out if args.start is None else [*out, "--from", f"weights/{args.start.name}"]
 
 
 def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None:
     """Train and write weights and card. DIR holds motion captures, of which the episodes that are missing are composed
-    in the folder of the run; or composed episodes."""
-    from ..training import cards
+    in the folder of the run; or composed episodes.
+
+    Of several processes the first alone composes and writes; all read the same folders.
+    """
+    from ..training import cards, distributed
     from ..training.nsm import Trainer
     from ..training.nsm_validation import validator
 
     run: Path = args.run or Path("runs") / args.out.stem
-    composed = args.data if _parts(args.data) else _compose_for(args, run)
+    composed = args.data
+    if not _parts(args.data):
+        composed = run / EPISODES_FOLDER
+        if distributed.is_first():
+            _compose_for(args, run)
+        distributed.wait()
     folders = _parts(composed)
     sources = _sources(composed, folders)
     data = Packed.joined([Packed.load(folder) for folder in folders])
     kinds = {KINDS[int(number)] for number in set(data.kind.tolist())}
+    settings = _settings(args)
     card: dict[str, Any] = {
+        "network": settings.network,
         "standing": [round(float(value), 5) for value in standing_frame(data)],
         "actions": [
             "idle",
@@ -80,11 +103,13 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
             *(action for kind in KINDS if kind in kinds for action in _ABLE.get(kind, [])),
         ],
     }
-    settings = _settings(args)
     tensors = None if args.start is None else read_tensors(args.start)
-    trainer = Trainer(data, settings, run, device=device, resume=args.resume, tensors=tensors)
+    trainer = Trainer(data, settings, run, None, device, args.resume, tensors, args.compile)
     validate = validator(card) if args.validate else None
-    cards.save_weights(trainer.run(validate=validate, every=args.validate or 1), args.out)
+    trained = trainer.run(validate=validate, every=args.validate or 1)
+    if not distributed.is_first():
+        return
+    cards.save_weights(trained, args.out)
     more = {} if args.start is None else {"begun_with": _begun_with(args.start)}
     told = cards.training_section(
         command,
@@ -111,10 +136,13 @@ def _settings(args: argparse.Namespace) -> Settings:
     given = {
         "epochs": None if args.epochs is None else args.epochs[0],
         "hidden": args.hidden,
+        "network": args.network,
         "without": args.without,
         "gating": args.gating,
         "encoders": None if args.encoders is None else dict(zip(ENCODERS, args.encoders, strict=True)),
         "batch": args.batch,
+        "lengths": args.lengths,
+        "gradient": args.gradient,
         "first_cycle": args.first_cycle,
         "learning_rate": args.rate,
     }
@@ -128,16 +156,15 @@ def _parts(folder: Path) -> list[Path]:
     return sorted(path.parent for path in folder.glob("*/frame.npy") if not path.parent.name.endswith("_unfinished"))
 
 
-def _compose_for(args: argparse.Namespace, run: Path) -> Path:
-    """Compose what is missing for a run on motion captures; returns the folder."""
+def _compose_for(args: argparse.Namespace, run: Path) -> None:
+    """Compose what is missing for a run on motion captures."""
     library: Path = args.data
     if not library.is_dir():
         raise UserError(f"{library}: there is no such folder")
     if not (library / INDEX_NAME).exists():
         library = run / "captures"
         import_folder(args.data, library)
-    compose_all(args, library, run / "episodes", EPISODES if args.episodes is None else args.episodes)
-    return run / "episodes"
+    compose_all(args, library, run / EPISODES_FOLDER, EPISODES if args.episodes is None else args.episodes)
 
 
 def _sources(folder: Path, parts: Sequence[Path]) -> dict[str, Any]:

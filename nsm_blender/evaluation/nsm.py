@@ -19,7 +19,7 @@ import numpy as np
 
 from ..baking.nsm import SceneBake
 from ..models.nsm import ACTIONS, FPS
-from ..models.nsm_kernels import NSM
+from ..models.nsm_predictor import Predictor
 from ..models.weights import read_card
 from ..motion.root import direction
 from ..rollout.nsm_network import actions_of, load
@@ -79,7 +79,7 @@ def precision_figures(task: str, trials: Sequence[Trial], log: Log) -> Figures:
     return out
 
 
-def response(network: NSM, starts: int = STARTS, development: bool = False) -> Figures:
+def response(network: Predictor, starts: int = STARTS, development: bool = False) -> Figures:
     """Fig. 10: seconds from the command to the action's label; never is told as the share that responded."""
     out: Figures = {}
     rng = np.random.default_rng([32, int(development)])
@@ -94,7 +94,7 @@ def response(network: NSM, starts: int = STARTS, development: bool = False) -> F
     return out
 
 
-def _time_to(network: NSM, action: str, way: float) -> float:
+def _time_to(network: Predictor, action: str, way: float) -> float:
     """Seconds from standing for a second to the label, told to go 6 m in a direction."""
     end = 6 * direction(np.array(way))
     keys = [ActionKey(action, "goal", start=round(FPS))]
@@ -247,7 +247,7 @@ def _trained_jobs(folder: Path, quick: bool, development: bool) -> dict[str, _Jo
     return out
 
 
-def _trials_of(_: NSM, weights: Path, *arguments: Any) -> list[Trial]:
+def _trials_of(_: Predictor, weights: Path, *arguments: Any) -> list[Trial]:
     """`trials` of other weights than those that are measured."""
     return trials(load(weights), *arguments)
 
@@ -262,7 +262,7 @@ def _measured(job: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     return job(_network, *arguments)
 
 
-_network: NSM | None = None
+_network: Predictor | None = None
 """What a measuring process measures."""
 
 

@@ -18,7 +18,7 @@ from ..errors import UserError
 from ..geometry.colliders import Surroundings
 from ..geometry.rooms import random_room
 from ..models.nsm import FPS
-from ..models.nsm_kernels import NSM
+from ..models.nsm_predictor import Predictor
 from ..motion.motion import Motion
 from ..motion.rotations import Array
 from ..naturalness.case import DEVELOPMENT_SEEDS
@@ -98,7 +98,7 @@ def task_names(sits: int, carries: int, rooms: int) -> list[str]:
     return out + [f"{ROOM_KINDS[n % len(ROOM_KINDS)]} {n // len(ROOM_KINDS)}" for n in range(rooms)]
 
 
-def task_of(name: str, network: NSM) -> Task | None:
+def task_of(name: str, network: Predictor) -> Task | None:
     """The task of a name, on development furniture; None where the case must be refused."""
     group, _, text = name.partition(" ")
     number = int(text)
@@ -120,7 +120,7 @@ def task_of(name: str, network: NSM) -> Task | None:
     return Task(name, case.shot, [goal.collider for goal in case.shot.goals if goal.collider])
 
 
-def outcomes(network: NSM, name: str, components: Sequence[str]) -> dict[str, Figures]:
+def outcomes(network: Predictor, name: str, components: Sequence[str]) -> dict[str, Figures]:
     """Figures of a task by what is left out, "" for nothing. A task that is refused has none."""
     task = task_of(name, network)
     if task is None:
@@ -140,7 +140,7 @@ def outcomes(network: NSM, name: str, components: Sequence[str]) -> dict[str, Fi
     return out
 
 
-def _baked(task: Task, network: NSM, options: Options) -> SceneBake:
+def _baked(task: Task, network: Predictor, options: Options) -> SceneBake:
     """The bake of a task until a while after its keys are done."""
     bake = SceneBake(task.shot, network, options)
     after = 0.0

@@ -14,7 +14,7 @@ from ..geometry.colliders import Collider, Surroundings
 from ..geometry.ground_height import CLIMBABLE
 from ..geometry.rooms import Room, random_room
 from ..models.nsm import ACTIONS, FPS
-from ..models.nsm_kernels import NSM
+from ..models.nsm_predictor import Predictor
 from ..motion.filters import runs, velocity
 from ..motion.motion import Motion
 from ..motion.rotations import Array
@@ -53,7 +53,7 @@ class Wandering:
     done: int
 
 
-def wander(network: NSM, development: bool = False) -> Wandering:
+def wander(network: Predictor, development: bool = False) -> Wandering:
     """FRAMES frames of random keys in a room in which nothing else is measured."""
     seed = seeds(ROOMS + 1, development)[-1]
     shot = random_shot(random_room(seed), actions_of(network.card), np.random.default_rng([35, seed]))

@@ -14,7 +14,7 @@ from ..errors import UserError
 from ..geometry.colliders import Collider, Cuboids
 from ..geometry.roles import Carryable, Surface
 from ..models.nsm import FPS
-from ..models.nsm_kernels import NSM
+from ..models.nsm_predictor import Predictor
 from ..motion.root import angle_of, direction
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
@@ -70,14 +70,14 @@ def put_shot(number: int, development: bool = False) -> tuple[float, Shot]:
                         colliders=[*shot.colliders, block], start=shot.start)  # fmt: skip
 
 
-def puts(network: NSM, numbers: Sequence[int], development: bool = False) -> list[Put]:
+def puts(network: Predictor, numbers: Sequence[int], development: bool = False) -> list[Put]:
     """Carry out cases of these numbers; what is refused counts as not put down."""
     return [
         Put(height, *_left(network, shot)) for height, shot in (put_shot(number, development) for number in numbers)
     ]
 
 
-def _left(network: NSM, shot: Shot) -> tuple[float, float, float]:
+def _left(network: Predictor, shot: Shot) -> tuple[float, float, float]:
     try:
         meta = SceneBake(shot, network).motion().meta
     except UserError:

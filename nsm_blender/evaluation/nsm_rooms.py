@@ -13,7 +13,7 @@ from ..baking.nsm import SceneBake
 from ..geometry.colliders import Surroundings
 from ..geometry.furniture import held_out
 from ..geometry.rooms import Room, random_room
-from ..models.nsm_kernels import NSM
+from ..models.nsm_predictor import Predictor
 from ..motion.rotations import Array
 from ..naturalness.metrics import foot_slide
 from ..rollout.nsm_network import actions_of
@@ -61,7 +61,7 @@ def seeds(count: int, development: bool = False) -> list[int]:
     return [FIRST + n for n in range(5 * count) if held_out(FIRST + n)][:count]
 
 
-def tasks(network: NSM, seed: int) -> list[Task]:
+def tasks(network: Predictor, seed: int) -> list[Task]:
     """TASKS random tasks in the room of a seed. What `check` refuses (no way there, no room before the thing) is drawn
     again."""
     room, rng = random_room(seed), np.random.default_rng([33, seed])
@@ -102,7 +102,7 @@ def _share(done: Sequence[Task]) -> float:
     return sum(one.finished for one in done) / max(len(done), 1)
 
 
-def random_task(room: Room, rng: np.random.Generator, network: NSM) -> Shot:
+def random_task(room: Room, rng: np.random.Generator, network: Predictor) -> Shot:
     """A task that can be done, from a free place, looking anywhere."""
     able = actions_of(network.card)
     things = {a: [c for c in room.colliders if c.role == role and c.handles is not None] for a, role in USES.items()}

@@ -14,7 +14,7 @@ from ..geometry.colliders import Collider, Surroundings
 from ..geometry.furniture import Piece, held_out, make
 from ..geometry.roles import Carryable, Seat
 from ..models.nsm import ACTIONS, FPS
-from ..models.nsm_kernels import NSM
+from ..models.nsm_predictor import Predictor
 from ..motion.motion import Motion
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array
@@ -119,7 +119,7 @@ def _shot(name: str, seconds: float, keys: list[ActionKey], colliders: list[Coll
     return Shot(name, FPS, round(seconds * FPS), keys=keys, goals=[goal], colliders=colliders, start=start)
 
 
-def trial(shot: Shot, network: NSM, label: str, options: Options | None = None) -> tuple[Trial, Motion]:
+def trial(shot: Shot, network: Predictor, label: str, options: Options | None = None) -> tuple[Trial, Motion]:
     """Bake the shot and measure its first key."""
     motion = _until_done(shot, network, options)
     key = motion.meta["keys"][0]
@@ -145,7 +145,7 @@ def trial(shot: Shot, network: NSM, label: str, options: Options | None = None) 
     )
 
 
-def _until_done(shot: Shot, network: NSM, options: Options | None) -> Motion:
+def _until_done(shot: Shot, network: Predictor, options: Options | None) -> Motion:
     """The motion up to the moment when the keys are done, or to the end of the shot."""
     bake = SceneBake(shot, network, options)
     frames = 0
@@ -159,7 +159,7 @@ def _until_done(shot: Shot, network: NSM, options: Options | None) -> Motion:
 
 
 def trials(
-    network: NSM,
+    network: Predictor,
     task: str,
     number: int,
     starts: int,

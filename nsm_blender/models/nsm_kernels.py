@@ -98,6 +98,14 @@ class NSM:
                 _elu(h)
         return h
 
+    def begun(self) -> NSM:
+        """The network for another character: it remembers nothing of one."""
+        return self
+
+    def fork(self) -> NSM:
+        """The network for a copy of its character."""
+        return self
+
 
 def _ready(tensors: Mapping[str, Float32]) -> dict[str, Float32]:
     """All that a prediction reads, as it reads it: for inputs and outputs in natural units."""

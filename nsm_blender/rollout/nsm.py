@@ -13,7 +13,7 @@ from ..geometry.colliders import Surroundings
 from ..geometry.scene_state import Scenery
 from ..geometry.sensors import Environment
 from ..models.nsm import ACTIONS, CONTACTS, CURRENT, DT, ENVIRONMENT, FPS, FRAME, FUTURE, JOINTS, OUTPUT, SAMPLE_FRAMES
-from ..models.nsm_kernels import NSM
+from ..models.nsm_predictor import Predictor
 from ..motion.easing import smoothstep
 from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
@@ -91,7 +91,7 @@ class SceneCharacter:
 
     def __init__(
         self,
-        network: NSM,
+        network: Predictor,
         standing: Array,
         start: Array,
         scenery: Surroundings | Scenery,
@@ -99,7 +99,7 @@ class SceneCharacter:
         options: Options | None = None,
         environment: Environment | None = None,
     ) -> None:
-        self.network = network
+        self.network = network.begun()
         self.scenery = Scenery(scenery) if isinstance(scenery, Surroundings) else scenery
         self._options, self._environment = options or Options(), environment or Environment()
         self._goal = GoalInput(goal, self.scenery)
@@ -154,6 +154,7 @@ class SceneCharacter:
     def fork(self) -> SceneCharacter:
         """A copy that goes on from here on its own; what was is shared."""
         out = copy.copy(self)
+        out.network = self.network.fork()
         out.scenery = self.scenery.fork()
         out._goal = self._goal.fork(out.scenery)
         out._filters = [one.fork() for one in self._filters]

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import WeightsError
 from ..models.nsm import FRAME
-from ..models.nsm_kernels import NSM
+from ..models.nsm_predictor import Predictor
+from ..models.nsm_predictor import load as load_weights
 from ..models.weights import read_card
 from ..motion.rotations import Array
 from ..paths import weights_folder
@@ -18,12 +19,12 @@ from ..shot.goals import ACTIONS, LOCOMOTION
 FILE = "nsm.safetensors"
 
 
-def load(weights: Path | str | None = None) -> NSM:
+def load(weights: Path | str | None = None) -> Predictor:
     """The network, by default the shipped one. Raises WeightsError."""
-    return NSM.load(weights or weights_folder() / FILE)
+    return load_weights(weights or weights_folder() / FILE)
 
 
-def standing_of(network: NSM) -> Array:
+def standing_of(network: Predictor) -> Array:
     """The frame input (FRAME.size,) of a standing body, from which rollouts begin. Raises WeightsError."""
     values = np.asarray(network.card.get("standing", []), dtype=np.float32)
     if values.shape != (FRAME.size,) or not np.isfinite(values).all():

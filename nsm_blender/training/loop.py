@@ -3,6 +3,9 @@
 
 Whatever is random is drawn from generators that begin anew in each epoch, from the seed and the epoch's number. So a
 checkpoint needs no state of generators, and a resumed run ends with the weights of an unbroken one.
+
+Where several processes train together (`distributed`), all draw the same batches, and the first alone writes, logs and
+validates.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import torch
 from ..errors import UserError
 from ..files import Where, Within, make_folder, record, shown, write_whole
 from ..motion.rotations import Array
-from . import checkpoint
+from . import checkpoint, distributed
 from .loss_plot import draw
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
@@ -85,7 +88,7 @@ class Training(ABC):
         if resume:
             check_resumable(folder)
             self._load()
-        else:
+        elif distributed.is_first():
             make_folder(folder)
             (folder / BEST).unlink(missing_ok=True)
 
@@ -108,7 +111,8 @@ class Training(ABC):
 
     @abstractmethod
     def loss(self, batch: Any) -> torch.Tensor:
-        """The error () on a batch, without the L1 term."""
+        """The error () on a batch, without the L1 term; in one of several processes the error on its part of the batch,
+        times the part's share of the batch."""
 
     @abstractmethod
     def export(self) -> dict[str, Array]:
@@ -132,6 +136,8 @@ class Training(ABC):
             started = time.perf_counter()
             row: dict[str, float] = {"epoch": self.epoch + 1, "loss": self._train_epoch()}
             self.epoch += 1
+            if not distributed.is_first():
+                continue
             row |= self.figures()
             if validate is not None and (self.epoch == self.epochs or self.epoch % every == 0):
                 row |= validate(self)
@@ -141,8 +147,9 @@ class Training(ABC):
             self.history.append(row)
             self._save()
             log("  ".join(f"{name} {value:.4g}" for name, value in row.items()))
-        self._picture()
-        if self._best_score() == math.inf:
+        if distributed.is_first():
+            self._picture()
+        if self._best_score() == math.inf or not distributed.is_first():
             return self.export()
         return {name: value.numpy() for name, value in checkpoint.read(self.folder / BEST)[0].items()}
 
@@ -169,13 +176,14 @@ class Training(ABC):
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
             error = self.loss(batch)
-            cost = error + self.l1 * self.mean_absolute() if self.l1 else error
+            cost = error + self.l1 / distributed.size() * self.mean_absolute() if self.l1 else error
             self.optimizer.zero_grad(set_to_none=True)
             cost.backward()  # type: ignore[no-untyped-call]
+            error = distributed.add_up(self.parameters.values(), error)
             if self.largest_gradient is not None:
                 torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.largest_gradient)
             self.optimizer.step()
-            total += float(error.detach())
+            total += float(error)
             self._show(number + 1, len(batches))
         return total / max(len(batches), 1)
 
@@ -186,7 +194,7 @@ class Training(ABC):
 
     def _show(self, done: int, of: int) -> None:
         """A line of progress, on terminals only."""
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and distributed.is_first():
             end = "\r" if done < of else "\r\033[K"
             print(f"epoch {self.epoch + 1} of {self.epochs}, {done / of:4.0%}", end=end, file=sys.stderr, flush=True)
 

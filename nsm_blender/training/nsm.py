@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Training the NSM end to end (3.3): AdamW with warm restarts, mean squared error on normalized features."""
+"""Training the NSM end to end (3.3): AdamW with warm restarts, mean squared error on normalized features.
+
+So are the networks trained that it is compared with (7.1).
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,30 @@ from ..models.nsm import (
     CONTACTS,
     ENCODERS,
     FRAME,
-    GATING_SIZES,
     INTERACTION,
     LAYERS,
     OUTPUT,
     Gating,
+)
+from ..models.nsm_baselines import (
+    CONDITION_SIZES,
+    LSTM_LAYERS,
+    RECURRENT,
+    Condition,
+    State,
+    condition_of,
     forward,
+    sets,
+    width,
 )
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
+from . import distributed
+from .compiling import compiled
 from .loop import Training, cosine
 from .nsm_batches import INTERACTION_USED, Batches, sequence_starts, statistics
 from .nsm_data import KINDS, Packed
-from .nsm_sequences import Sequences
+from .nsm_sequences import Sequences, drawn
 
 PIECES = {
     "root_velocity": 6.0,
@@ -62,6 +76,9 @@ class Emphasis:
 
 _EMPHASIS = Emphasis()
 _CONTACT_JOINTS = MODEL_SKELETON.indices(CONTACTS)
+_OWN_OUTPUT: Mapping[str, float] = {"lstm": 0.0, "auto-lstm": 0.5}
+"""Share of the frames of training that follow from a network's own output, and not from what it should have been: all
+but in the networks that the paper trains by teacher forcing, and by probabilistic teacher forcing (7.1)."""
 _LEAST_RATE = 1e-3
 """Share of the learning rate that is left at the end of a cycle."""
 
@@ -71,6 +88,8 @@ class Settings:
     """Hyperparameters. The paper's are h = 512, K = 8 or 10, encoders 512, 128, 256, 512, batch 32, rate 1e-4, weight
     decay 2.5e-3, 70 epochs with restarts at 11 and 31 (3.3, 6)."""
 
+    network: str = "nsm"
+    """Which of `nsm_baselines.NETWORKS`; the sizes are the NSM's, from which those of the others follow."""
     experts: int = 8
     hidden: int = 256
     gating_hidden: int = 128
@@ -101,11 +120,12 @@ class Settings:
 
 
 class Trainer(Training):
-    """A training run of the NSM, see `loop.Training`.
+    """A training run of the NSM, or of a network to compare it with, see `loop.Training`.
 
     It begins with random parameters, or with the `tensors` of a weights file, whose statistics are kept, as the
-    network's numbers mean what they meant; a gating that reads something else begins anew. Raises UserError when the
-    tensors are those of a network of other sizes.
+    network's numbers mean what they meant; a gating that reads something else begins anew. compile: whether torch
+    compiles the network, where it can. Each of several processes takes its part of every batch. Raises UserError when
+    the tensors are those of a network of other sizes, or a batch is too small for the processes.
     """
 
     largest_gradient = 1.0
@@ -119,12 +139,19 @@ class Trainer(Training):
         device: str = "cpu",
         resume: bool = False,
         tensors: Mapping[str, Array] | None = None,
+        compile: bool = False,
     ) -> None:
+        if settings.batch // max(settings.lengths) < distributed.size():
+            raise UserError(
+                f"A batch of {settings.batch} frames in sequences of {max(settings.lengths)} is too small for "
+                f"{distributed.size()} processes; give a larger --batch or fewer processes."
+            )
         self.data, self.held_out, self.settings = data, held_out, settings
-        self.scaling = statistics(data, settings.gating)
+        self._gating = condition_of(settings.network, settings.gating)
+        self.scaling = statistics(data, self._gating)
         initial = _initial(settings)
         if tensors is not None:
-            known = _known(tensors, settings.gating)
+            known = _known(tensors, self._gating)
             self.scaling |= _scaling_of(known)
             _begin_with(initial, known)
         self._weights = _output_weights().to(device)
@@ -134,7 +161,8 @@ class Trainer(Training):
         parts = (("mean", 0), ("scale", 1))
         kept = {f"{name}_{part}": pair[i] for name, pair in self.scaling.items() for part, i in parts}
         super().__init__(folder, initial, asdict(settings), settings.seed, device, resume, kept)
-        self._batches = Batches(data, self.scaling, settings.gating, device)
+        self._batches = Batches(data, self.scaling, self._gating, device)
+        self._forward = compiled(forward, device) if compile else forward
 
     @property
     def epochs(self) -> int:
@@ -167,7 +195,8 @@ class Trainer(Training):
 
     def loss(self, batch: Array) -> torch.Tensor:
         """Weighted squared error of the sequences from the rows `batch` on."""
-        return self._unrolled(batch, self._length)
+        mine = distributed.part(len(batch))
+        return self._unrolled(batch, mine, self._length) * ((mine.stop - mine.start) / len(batch))
 
     def figures(self) -> dict[str, float]:
         """The error on the held-out data, where there are any."""
@@ -190,31 +219,47 @@ class Trainer(Training):
     def measured(self, data: Packed, most: int = 20000) -> float:
         """Mean squared error on normalized outputs, one frame at a time, without noise."""
         rows = np.linspace(0, len(data) - 1, min(most, len(data))).astype(int)
-        batches = Batches(data, self.scaling, self.settings.gating, self.device)
+        batches = Batches(data, self.scaling, self._gating, self.device)
         total = 0.0
         with torch.no_grad():
             for part in np.array_split(rows, max(len(rows) // 2048, 1)):
                 raw, phase, target = batches.raw(part)
                 inputs, gating = batches.normalized(raw, phase, self.settings.without, half=False)
-                error = forward(self.parameters, inputs, gating) - batches.normal("output", target)
+                predicted, _ = forward(self.settings.network, self.parameters, inputs, gating, phase)
+                error = predicted - batches.normal("output", target)
                 total += float((error**2).mean()) * len(part)
         return total / len(rows)
 
-    def _unrolled(self, rows: Array, length: int) -> torch.Tensor:
-        """Weighted squared error over `length` frames from `rows` on, in closed loop: each but the first is predicted
-        from what was predicted before."""
+    def _unrolled(self, rows: Array, part: slice, length: int) -> torch.Tensor:
+        """Weighted squared error over `length` frames from a part of `rows` on, in closed loop: each but the first is
+        predicted from what was predicted before. Noise is drawn for all rows, and so does not depend on the part."""
         settings, batches = self.settings, self._batches
         parameters = self._cast()
-        sequences = Sequences(batches, rows, self.noise, self._pose_noise(len(rows)))
+        count, rows = len(rows), rows[part]
+        pose_noise = self._pose_noise(count)[part]
+        sequences = Sequences(batches, rows, drawn(count, self.noise)[part], pose_noise)
         total = torch.zeros((), device=self.device)
+        state: State = None
         for step in range(length):
             raw, phase = sequences.inputs()
             inputs, gating = batches.normalized(raw, phase, settings.without, settings.half)
-            predicted = forward(parameters, inputs, gating).float()
-            target = sequences.advance(batches.natural("output", predicted), (step + 1) % settings.gradient != 0)
+            predicted, state = self._forward(settings.network, parameters, inputs, gating, phase, state)
+            predicted = predicted.float()
+            keep = (step + 1) % settings.gradient != 0
+            if not keep:
+                state = _detached(state)
+            own = self._own(count)[part]
+            target = sequences.advance(_fed(sequences, batches.natural("output", predicted), own), keep)
             error = (predicted - batches.normal("output", target)) ** 2
             total = total + (error * self._weights * self._importance(rows + step, target)).mean()
         return total / length
+
+    def _own(self, count: int) -> torch.Tensor:
+        """Which (count, 1) of the sequences go on with the network's own output."""
+        share = _OWN_OUTPUT.get(self.settings.network, 1.0)
+        if share == 1:
+            return torch.ones((count, 1), dtype=torch.bool, device=self.device)
+        return (torch.rand(count, 1, generator=self.noise) < share).to(self.device)
 
     def _importance(self, rows: Array, target: torch.Tensor) -> torch.Tensor:
         """Weight (N, OUTPUT.size) of the errors of outputs in natural units (N, OUTPUT.size): by how near the goal is,
@@ -234,10 +279,12 @@ class Trainer(Training):
         return out
 
     def _cast(self) -> dict[str, torch.Tensor]:
-        """The parameters as the products read them. The gating is small, and its gates want to be exact."""
+        """The parameters as the products read them. Gating networks are small, and their gates want to be exact, as do
+        the cells of an LSTM, which take the precision of its biases."""
         if not self.settings.half:
             return self.parameters
-        return {name: p if name.startswith("gating") else p.to(torch.bfloat16) for name, p in self.parameters.items()}
+        exact = ("gating", "lstm_b")
+        return {name: p if name.startswith(exact) else p.to(torch.bfloat16) for name, p in self.parameters.items()}
 
     def _pose_noise(self, count: int) -> torch.Tensor:
         """Noise (count, FRAME.size) on the poses with which sequences begin."""
@@ -264,6 +311,16 @@ class Trainer(Training):
         return out
 
 
+def _fed(sequences: Sequences, y: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    """What is fed back (N, OUTPUT.size): the output y, or where a sequence's `own` (N, 1) is not set the right one."""
+    return y if bool(own.all()) else torch.where(own, y, sequences.right())
+
+
+def _detached(state: State) -> State:
+    """A memory from which no gradients go back."""
+    return None if state is None else [(h.detach(), cell.detach()) for h, cell in state]
+
+
 def _output_weights() -> torch.Tensor:
     """Weight (OUTPUT.size,) of each number of the output, one in the mean."""
     out = torch.ones(OUTPUT.size)
@@ -272,9 +329,10 @@ def _output_weights() -> torch.Tensor:
     return out / out.mean()
 
 
-def _known(tensors: Mapping[str, Array], gating: Gating) -> dict[str, Array]:
+def _known(tensors: Mapping[str, Array], gating: Condition | None) -> dict[str, Array]:
     """What a training can go on from of a weights file: all, but for a gating that reads something else."""
-    same = tensors["gating_w0"].shape[1] == GATING_SIZES[gating]
+    first = tensors.get("gating_w0")
+    same = first is not None and gating is not None and first.shape[1] == CONDITION_SIZES[gating]
     return {name: value for name, value in tensors.items() if same or not name.startswith("gating")}
 
 
@@ -315,13 +373,22 @@ def _initial(settings: Settings) -> dict[str, torch.Tensor]:
         for layer in range(LAYERS):
             out[f"{name}_w{layer}"] = uniform(own, size if layer == 0 else own)
             out[f"{name}_b{layer}"] = torch.zeros(own)
-    own = settings.gating_hidden
-    widths = (GATING_SIZES[settings.gating], own, own, settings.experts)
-    for layer in range(LAYERS):
-        out[f"gating_w{layer}"] = uniform(widths[layer + 1], widths[layer])
-        out[f"gating_b{layer}"] = torch.zeros(widths[layer + 1])
-    h, k = settings.hidden, settings.experts
-    widths = (sum(settings.encoders.values()), h, h, OUTPUT.size)
+    own, gating = settings.gating_hidden, condition_of(settings.network, settings.gating)
+    if gating is not None:
+        widths = (CONDITION_SIZES[gating], own, own, settings.experts)
+        for layer in range(LAYERS):
+            out[f"gating_w{layer}"] = uniform(widths[layer + 1], widths[layer])
+            out[f"gating_b{layer}"] = torch.zeros(widths[layer + 1])
+    encoded, k = sum(settings.encoders.values()), sets(settings.network, settings.experts)
+    h = width(settings.network, encoded, settings.hidden, settings.experts)
+    if settings.network in RECURRENT:
+        for layer in range(LSTM_LAYERS):
+            out[f"lstm_w{layer}"], out[f"lstm_u{layer}"] = uniform(4 * h, h if layer else encoded), uniform(4 * h, h)
+            out[f"lstm_b{layer}"] = torch.zeros(4 * h)
+            # A cell that keeps nothing at first does not learn to remember.
+            out[f"lstm_b{layer}"][h : 2 * h] = 1
+        return out | {"decoder_w": uniform(OUTPUT.size, h), "decoder_b": torch.zeros(OUTPUT.size)}
+    widths = (encoded, h, h, OUTPUT.size)
     for layer in range(LAYERS):
         out[f"w{layer}"] = uniform(k, widths[layer + 1], widths[layer])
         out[f"b{layer}"] = torch.zeros(k, widths[layer + 1])

@@ -11,15 +11,13 @@ from ..models.nsm import (
     CELLS,
     ENVIRONMENT,
     FRAME,
-    GATING_SIZES,
     GOAL,
     INTERACTION,
     OCCUPANCY,
     OUTPUT,
     TO_ROOT,
-    Gating,
-    gating_input,
 )
+from ..models.nsm_baselines import CONDITION_SIZES, Condition, condition
 from ..motion.rotations import Array
 from ..rollout.nsm_features import CORNERS
 from .nsm_data import OCCUPANCY_STEPS, Packed
@@ -42,9 +40,12 @@ Raw = dict[str, torch.Tensor]
 
 
 class Batches:
-    """Rows of packed data on a device. scaling: mean and scale of each input, of the gating and of the output."""
+    """Rows of packed data on a device. scaling: mean and scale of each input, of the gating and of the output. gating:
+    what it reads; None of a network without one."""
 
-    def __init__(self, data: Packed, scaling: dict[str, tuple[Array, Array]], gating: Gating, device: str) -> None:
+    def __init__(
+        self, data: Packed, scaling: dict[str, tuple[Array, Array]], gating: Condition | None, device: str
+    ) -> None:
         self._data, self._gating, self._device = data, gating, device
         self._scaling = {
             name: (torch.from_numpy(mean).to(device), torch.from_numpy(scale).to(device))
@@ -68,14 +69,18 @@ class Batches:
     def _tensor(self, values: Array, rows: Array) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(values[rows])).to(self._device).float()
 
-    def normalized(self, raw: Raw, phase: torch.Tensor, without: list[str], half: bool) -> tuple[Raw, torch.Tensor]:
-        """Inputs of the network, in bfloat16 if `half`, and of the gating. without: encoders that get zeros."""
+    def normalized(
+        self, raw: Raw, phase: torch.Tensor, without: list[str], half: bool
+    ) -> tuple[Raw, torch.Tensor | None]:
+        """Inputs of the network, in bfloat16 if `half`, and of its gating. without: encoders that get zeros."""
         inputs = {name: self.normal(name, value) for name, value in raw.items()}
         for name in without:
             inputs[name] = torch.zeros_like(inputs[name])
         if half:
             inputs = {name: value.to(torch.bfloat16) for name, value in inputs.items()}
-        return inputs, self.normal("gating", gating_input(raw["frame"], raw["goal"], phase, self._gating))
+        if self._gating is None:
+            return inputs, None
+        return inputs, self.normal("gating", condition(self._gating, raw["frame"], raw["goal"], phase))
 
     def natural(self, name: str, value: torch.Tensor) -> torch.Tensor:
         """A normalized value in natural units."""
@@ -108,22 +113,23 @@ def sequence_starts(data: Packed, length: int) -> Array:
     return np.flatnonzero(ok)
 
 
-def statistics(data: Packed, gating: Gating) -> dict[str, tuple[Array, Array]]:
-    """Mean and scale by input, of gating and of the output; one deviation for all numbers of a piece, so that small
-    ones carry no noise."""
+def statistics(data: Packed, gating: Condition | None) -> dict[str, tuple[Array, Array]]:
+    """Mean and scale by input, of the gating, where there is one, and of the output; one deviation for all numbers of a
+    piece, so that small ones carry no noise."""
     rows = np.linspace(0, len(data) - 1, min(_STATISTICS, len(data))).astype(int)
     frame, goal = data.frame[rows].astype(np.float64), data.goal[rows].astype(np.float64)
     occupied = data.occupied[rows] / OCCUPANCY_STEPS
-    condition = gating_input(frame, goal, data.phase[rows].astype(np.float64), gating)
     interaction = Layout(occupied=(CELLS**3,), corners=(CORNERS, 3))
     values = {
         "frame": (frame, FRAME),
         "goal": (goal, GOAL),
         "interaction": (np.concatenate((occupied, data.corners[rows]), axis=1), interaction),
         "environment": (data.around[rows] / OCCUPANCY_STEPS, ENVIRONMENT),
-        "gating": (condition, Layout(condition=(GATING_SIZES[gating],))),
         "output": (data.output[rows].astype(np.float64), OUTPUT),
     }
+    if gating is not None:
+        read = condition(gating, frame, goal, data.phase[rows].astype(np.float64))
+        values["gating"] = (read, Layout(condition=(CONDITION_SIZES[gating],)))
     out = {}
     for name, (value, layout) in values.items():
         scale = np.ones(layout.size)

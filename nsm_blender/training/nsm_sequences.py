@@ -63,15 +63,15 @@ class Sequences:
     """N sequences from the rows (N,) of the packed data on: `inputs`, then `advance` with what was predicted from them,
     and so on frame by frame.
 
-    noise: draws where the sequences begin, as far from the recording as astray says. pose_noise: (N, FRAME.size) that
-    is added to the first frames.
+    drawn: (N, 4) of `drawn`, by which the sequences begin as far from the recording as astray says. pose_noise: (N,
+    FRAME.size) that is added to the first frames.
     """
 
     def __init__(
         self,
         batches: Batches,
         rows: Array,
-        noise: torch.Generator,
+        drawn: torch.Tensor,
         pose_noise: torch.Tensor,
         astray: Astray = ASTRAY,
     ) -> None:
@@ -79,18 +79,17 @@ class Sequences:
         self._raw, self._recorded_phase, self._recorded_y = batches.raw(rows)
         self._frame, self._phase = self._raw["frame"] + pose_noise, self._recorded_phase
         self._recorded = torch.zeros((len(rows), 4), device=pose_noise.device)
-        self._begin = self._root = self._beside(noise, astray)
+        self._begin = self._root = self._beside(drawn.to(pose_noise.device), astray)
         self._history: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def _beside(self, noise: torch.Generator, astray: Astray) -> torch.Tensor:
+    def _beside(self, drawn: torch.Tensor, astray: Astray) -> torch.Tensor:
         """Where the roots (N, 4) begin."""
-        count, device = len(self._recorded), self._recorded.device
         away = _shaped(self._raw["goal"], "position", GOAL)[:, -1, :2].norm(dim=1)
-        chosen = (torch.rand(count, generator=noise) < astray.share).float().to(device)
+        chosen = (drawn[:, 0] < astray.share).float()
         spread = (astray.at_goal + astray.per_meter * away).clamp(max=astray.largest) * chosen
         out = torch.zeros_like(self._recorded)
-        out[:, :2] = torch.randn(count, 2, generator=noise).to(device) * spread[:, None]
-        out[:, 3] = torch.randn(count, generator=noise).to(device) * astray.turn * chosen
+        out[:, :2] = drawn[:, 1:3] * spread[:, None]
+        out[:, 3] = drawn[:, 3] * astray.turn * chosen
         return out
 
     @property
@@ -116,8 +115,7 @@ class Sequences:
         """Feed back an output (N, OUTPUT.size) in natural units. Returns what it should have been. keep: whether
         gradients go on to the frames before."""
         raw, phase, recorded_y = self._batches.raw(self.rows + 1)
-        lift = torch.nn.functional.pad(_climbed(self._raw["frame"], raw["frame"])[:, None], (2, 1))
-        after = next_root(self._recorded_y, self._recorded) + lift
+        after, lift = self._recorded_next(raw)
         with torch.no_grad():
             target = self._target(next_root(y, self._root) + lift, after)
         self._history.append((self._root, _shaped(self._frame, "trajectory_action")[:, CURRENT]))
@@ -126,6 +124,20 @@ class Sequences:
         self._raw, self._recorded, self._recorded_phase, self._recorded_y = raw, after, phase, recorded_y
         self._frame = self._fed_frame(*fed)
         return target
+
+    def right(self) -> torch.Tensor:
+        """What should be predicted now (N, OUTPUT.size) where just that is fed back, in natural units."""
+        after, lift = self._recorded_next(self._batches.raw(self.rows + 1)[0])
+        with torch.no_grad():
+            # How the root should go on does not depend on the root after, in whose frame the rest is.
+            way = self._target(after, after)
+            return self._target(next_root(way, self._root) + lift, after)
+
+    def _recorded_next(self, raw: Raw) -> tuple[torch.Tensor, torch.Tensor]:
+        """The recorded roots (N, 4) of the next frames, whose inputs are given, and by how much (N, 4) the ground
+        rises under them."""
+        lift = torch.nn.functional.pad(_climbed(self._raw["frame"], raw["frame"])[:, None], (2, 1))
+        return next_root(self._recorded_y, self._recorded) + lift, lift
 
     def _rate(self) -> torch.Tensor:
         """Rate (N,) in 1/s at which deviations fade now."""
@@ -240,6 +252,12 @@ class Sequences:
         seen = -to_local(cells - root[:, None, :2], root[:, None, 3])
         moved = torch.cat((used * seen, corners[..., 2:]), dim=-1)
         return torch.cat((raw[:, : -3 * CORNERS], moved.flatten(1)), dim=1)
+
+
+def drawn(count: int, noise: torch.Generator) -> torch.Tensor:
+    """Random numbers (count, 4) for where sequences begin: one from 0 to 1, and three of a standard normal."""
+    parts = (torch.rand(count, 1, generator=noise), torch.randn(count, 2, generator=noise))
+    return torch.cat((*parts, torch.randn(count, 1, generator=noise)), dim=1)
 
 
 def _shaped(values: torch.Tensor, name: str, layout: Layout = FRAME) -> torch.Tensor:

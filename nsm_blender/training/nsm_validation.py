@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..evaluation.nsm_trials import trials
-from ..models.nsm_kernels import NSM
+from ..models.nsm_predictor import of_tensors
 from .loop import SCORE, Training, Validate
 
 _PIECES = 6
@@ -21,12 +21,14 @@ _TASKS = {"sit": "sit", "carry": "pick_up"}
 
 
 def validator(card: dict[str, Any]) -> Validate:
-    """The validation of networks with the card's "standing" and "actions". Its figures, by task: the share of trials
-    that were finished, and the mean error in cm before the last correction, an unfinished trial counting 50 cm; of all
-    trials this error is the score."""
+    """The validation of networks with the card's "network", "standing" and "actions".
+
+    Its figures, by task: the share of trials that were finished, and the mean error in cm before the last correction,
+    an unfinished trial counting 50 cm; of all trials this error is the score.
+    """
 
     def validate(training: Training) -> dict[str, float]:
-        network = NSM(training.export(), card)
+        network = of_tensors(training.export(), card)
         row: dict[str, float] = {}
         errors: list[float] = []
         for task in (task for task, action in _TASKS.items() if action in card["actions"]):

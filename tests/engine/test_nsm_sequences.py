@@ -47,7 +47,8 @@ def batches(data: Packed) -> Batches:
 
 def begun(batches: Batches, rows: list[int], astray: nsm_sequences.Astray, seed: int = 0) -> Sequences:
     noise = torch.Generator().manual_seed(seed)
-    return Sequences(batches, np.array(rows), noise, torch.zeros(len(rows), FRAME.size), astray)
+    drawn = nsm_sequences.drawn(len(rows), noise)
+    return Sequences(batches, np.array(rows), drawn, torch.zeros(len(rows), FRAME.size), astray)
 
 
 def pieces(values: Array, layout: Layout, name: str) -> Array:
@@ -91,15 +92,17 @@ def test_a_sequence_that_begins_astray_is_led_back_to_the_recording(batches: Bat
 
     begins = off()
     for _ in range(round(2 * FPS)):
-        sequences.advance(_right(sequences, batches.raw(sequences.rows)[2]))
+        sequences.advance(sequences.right())
     ends = off()
     for first, last in zip(begins, ends, strict=True):
         assert first.min() > 0.02 and (last < 0.25 * first + 0.02).all()
 
 
-def _right(sequences: Sequences, y: torch.Tensor) -> torch.Tensor:
-    """What the network should predict, asked of a copy of the sequences."""
-    return sequences.fork().advance(y)
+def test_what_is_right_stays_right_when_it_is_fed_back(batches: Batches) -> None:
+    sequences = begun(batches, [10, 40, 70, 140], replace(STRAIGHT, share=1.0, at_goal=0.2, turn=0.2))
+    for _ in range(FRAMES // 2):
+        right = sequences.right()
+        np.testing.assert_allclose(sequences.advance(right), right, atol=1e-5)
 
 
 def test_a_thing_keeps_its_place_beside_its_goal_where_a_sequence_begins_astray(batches: Batches) -> None:

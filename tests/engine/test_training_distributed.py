@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Training by several processes: they learn what one learns, and are gone on with after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs torch")
+
+from safetensors.numpy import load_file  # noqa: E402
+
+from nsm_blender.errors import UserError  # noqa: E402
+from nsm_blender.training import distributed  # noqa: E402
+from nsm_blender.training.loop import CHECKPOINT, HISTORY  # noqa: E402
+from nsm_blender.training.nsm import Trainer  # noqa: E402
+
+from .test_training_nsm import SETTINGS, swinging  # noqa: E402
+
+ODD = replace(SETTINGS, batch=34)
+"""Batches that two processes cannot share evenly once sequences have two frames."""
+SCRIPT = """
+import os, signal, sys
+from dataclasses import replace
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from nsm_blender.training import distributed
+from nsm_blender.training.nsm import Trainer
+from tests.engine.test_training_nsm import swinging
+from tests.engine.test_training_distributed import ODD
+folder, network, resume, killed = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "True", int(sys.argv[4])
+logged = []
+def log(line):
+    logged.append(line)
+    if len(logged) == killed:
+        os.kill(os.getpid(), signal.SIGKILL)
+def validate(training):
+    return {"score": float(training.epoch)}
+with distributed.joined("cpu"):
+    trainer = Trainer(swinging(), replace(ODD, network=network), folder, resume=resume)
+    trainer.run(log, validate)
+    assert bool(logged) == distributed.is_first()
+"""
+
+
+def train(folder: Path, processes: int, network: str = "nsm", resume: bool = False, killed: int = 0) -> int:
+    """Train in as many processes; the first is killed after the epoch `killed`, where that is not 0."""
+    script = folder / "train.py"
+    folder.mkdir(exist_ok=True)
+    script.write_text(SCRIPT)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [*command, str(script), str(folder), network, str(resume), str(killed)],
+        env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert killed or done.returncode == 0, done.stderr[-2000:]
+    return done.returncode
+
+
+def history(folder: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((folder / HISTORY).read_text())
+    return found
+
+
+def same(folder: Path, other: Path) -> None:
+    """Assert that two runs learned the same, up to the order in which numbers were added."""
+    first, second = history(folder), history(other)
+    assert [row["epoch"] for row in first] == [row["epoch"] for row in second] == list(range(1, ODD.epochs + 1))
+    np.testing.assert_allclose([r["loss"] for r in first], [r["loss"] for r in second], rtol=1e-4)
+    weights, others = load_file(folder / CHECKPOINT), load_file(other / CHECKPOINT)
+    learned = [name for name in weights if name.startswith("parameter.")]
+    assert learned
+    for name in learned:
+        np.testing.assert_allclose(weights[name], others[name], atol=2e-3, err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An unbroken run of two processes."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    train(folder, 2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, of which the first process was killed after two epochs."""
+    folder = tmp_path_factory.mktemp("runs") / "cut"
+    assert train(folder, 2, killed=2) != 0
+    assert len(history(folder)) == 2
+    return folder
+
+
+def alone(folder: Path, network: str = "nsm") -> Path:
+    """The same by one process."""
+    trainer = Trainer(swinging(), replace(ODD, network=network), folder)
+    trainer.run(lambda _: None, lambda training: {"score": float(training.epoch)})
+    return folder
+
+
+def test_two_processes_learn_what_one_learns(whole: Path, tmp_path: Path) -> None:
+    same(alone(tmp_path), whole)
+    assert [row["score"] for row in history(whole)] == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_two_processes_feed_back_the_output_of_the_same_frames(tmp_path: Path) -> None:
+    train(tmp_path / "two", 2, "auto-lstm")
+    same(alone(tmp_path / "one", "auto-lstm"), tmp_path / "two")
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_processes_that_were_killed_are_gone_on_with(processes: int, whole: Path, cut: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "resumed"
+    shutil.copytree(cut, folder)
+    train(folder, processes, resume=True)
+    same(whole, folder)
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 7])
+def test_the_parts_of_all_processes_are_the_whole(processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    things: list[int] = []
+    for number in range(processes):
+        monkeypatch.setattr(distributed, "rank", lambda number=number: number)
+        monkeypatch.setattr(distributed, "size", lambda: processes)
+        part = distributed.part(16)
+        things += range(16)[part]
+        assert part.stop - part.start in (16 // processes, 16 // processes + 1)
+    assert things == list(range(16))
+
+
+def test_a_batch_that_is_too_small_for_the_processes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distributed, "size", lambda: 40)
+    with pytest.raises(UserError, match="larger --batch or fewer processes"):
+        Trainer(swinging(), SETTINGS, tmp_path)
