@@ -26,10 +26,15 @@ from ..rollout.nsm_network import actions_of, load
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
 from .nsm_ablations import (
+    COMPARED,
+    FULL,
     LEFT_OUT,
     TRAINED,
+    as_text,
     left_out_figures,
     network_file,
+    response_figures,
+    rows,
     settings_figures,
     trained_alike,
     trained_figures,
@@ -194,9 +199,14 @@ def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] |
             out |= left_out_figures(ablation, of(ablation))
     else:
         out |= settings_figures(shared)
+        every = (*TRAINED, *COMPARED)
         for task in ABLATED:
-            rows = {name: of(f"{name} {task}") for name in TRAINED}
-            out |= trained_figures(task, rows, log) if all(rows.values()) else {}
+            found = {name: trials for name in every if (trials := of(f"{name} {task}"))}
+            out |= trained_figures(task, found, log) if FULL in found else {}
+        for name in every:
+            out |= response_figures(name, results.get(f"{name} response", {}))
+        for line in as_text(out):
+            log(line)
     return out
 
 
@@ -234,11 +244,13 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
 def _trained_jobs(folder: Path, quick: bool, development: bool) -> dict[str, _Job]:
     """The same trials for each of the networks in a folder, of what they were taught."""
     out: dict[str, _Job] = {}
-    for name, row in TRAINED.items():
-        weights = network_file(folder, name)
+    starts = 1 if quick else STARTS
+    for name, row in rows(folder).items():
+        weights = network_file(folder, row)
         able = actions_of(read_card(weights))
+        if name == row.network:
+            out[f"{name} response"] = _Job("ablations", _response_of, (weights, starts, development))
         for task, (action, things) in ABLATED.items():
-            starts = 1 if quick else STARTS
             if action not in able:
                 continue
             for n in range(1 if quick else things):
@@ -250,6 +262,11 @@ def _trained_jobs(folder: Path, quick: bool, development: bool) -> dict[str, _Jo
 def _trials_of(_: Predictor, weights: Path, *arguments: Any) -> list[Trial]:
     """`trials` of other weights than those that are measured."""
     return trials(load(weights), *arguments)
+
+
+def _response_of(_: Predictor, weights: Path, *arguments: Any) -> Figures:
+    """`response` of other weights than those that are measured."""
+    return response(load(weights), *arguments)
 
 
 def _prepare(weights: Path | None) -> None:

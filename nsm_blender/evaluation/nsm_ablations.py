@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ablations of Table 3 and Fig. 12: what each part of the NSM is worth, in networks that are trained alike.
+"""The networks of Tables 2 and 3 and Fig. 12, trained alike: others in place of the NSM, and the NSM without a part.
 
 Without such networks a part is left out of the rollout of the full one, which was never taught to do without it.
 """
@@ -7,13 +7,14 @@ Without such networks a part is left out of the rollout of the full one, which w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import UserError
+from ..models.nsm_baselines import BASELINES, NETWORKS
 from ..models.weights import card_path, file_hash, read_card
 from ..rollout.nsm import Options
 from .nsm_trials import Figures, Log, Trial
@@ -54,20 +55,46 @@ TRAINED: Mapping[str, Row] = {
 """Rows for networks that are trained alike. The last three are not the paper's: places that are told aside, with errors
 to what was told, and sensors that see nothing in a network that was taught with them. They show what the full network
 goes by, of which another may learn to do without."""
-_OWN: Mapping[str, tuple[list[str], str]] = {
-    FULL: ([], "kronecker"),
-    "no_interaction": (["interaction"], "kronecker"),
-    "no_environment": (["environment"], "kronecker"),
-    "concatenation": ([], "concatenation"),
+COMPARED: Mapping[str, Row] = {name.replace("-", "_"): Row(name.replace("-", "_")) for name in BASELINES}
+"""Rows for the networks that the paper compares with (7.1), of which a folder may hold some."""
+
+
+@dataclass(frozen=True)
+class _Own:
+    """What sets a network apart: sensors that it was trained without, its gating, and which network it is."""
+
+    without: list[str] = field(default_factory=list)
+    gating: str = "kronecker"
+    network: str = NETWORKS[0]
+
+    def __str__(self) -> str:
+        return f"{self.network} with {self.gating}, without {', '.join(self.without) or 'nothing'}"
+
+
+_OWN: Mapping[str, _Own] = {
+    FULL: _Own(),
+    "no_interaction": _Own(["interaction"]),
+    "no_environment": _Own(["environment"]),
+    "concatenation": _Own(gating="concatenation"),
+    **{name.replace("-", "_"): _Own(network=name) for name in BASELINES},
 }
-"""What sets each network apart: the sensors that it was trained without, and its gating."""
 _TOLD = ("epochs", "hidden", "experts")
 """Settings that are told among the figures, as they are not those of the shipped weights."""
 
 
-def network_file(folder: Path, ablation: str) -> Path:
-    """The weights in a folder of networks that are rolled out for a row of TRAINED."""
-    return folder / f"{TRAINED[ablation].network}.safetensors"
+def rows(folder: Path) -> dict[str, Row]:
+    """The rows for a folder of networks: those of TRAINED, and those of COMPARED that it holds."""
+    return {**TRAINED, **{name: row for name, row in COMPARED.items() if network_file(folder, row).exists()}}
+
+
+def network_file(folder: Path, row: Row) -> Path:
+    """The weights in a folder of networks that are rolled out for a row."""
+    return folder / f"{row.network}.safetensors"
+
+
+def _networks(folder: Path) -> list[str]:
+    """Names of the networks that a folder must hold, and of the others that it holds."""
+    return list(dict.fromkeys(row.network for row in rows(folder).values()))
 
 
 def trained_alike(folder: Path) -> dict[str, Any]:
@@ -76,16 +103,15 @@ def trained_alike(folder: Path) -> dict[str, Any]:
     Raises UserError when one is missing, was trained otherwise than its name says, or differs from the full one in
     anything else.
     """
-    told = {name: _training(folder / f"{name}.safetensors") for name in _OWN}
-    for name, (without, gating) in _OWN.items():
-        settings = told[name]["settings"]
-        if sorted(settings["without"]) != without or settings["gating"] != gating:
-            raise UserError(
-                f"{folder / name}.safetensors was trained without {settings['without'] or 'nothing'}, with "
-                f"{settings['gating']}; train it without {without or 'nothing'}, with {gating}."
-            )
+    told = {name: _training(folder / f"{name}.safetensors") for name in _networks(folder)}
+    for name, training in told.items():
+        settings = training["settings"]
+        # Networks from before there were others do not tell which they are.
+        found = _Own(sorted(settings["without"]), settings["gating"], settings.get("network", NETWORKS[0]))
+        if found != _OWN[name]:
+            raise UserError(f"{folder / name}.safetensors was trained as {found}; train it as {_OWN[name]}.")
     full = _shared(told[FULL])
-    for name in _OWN:
+    for name in told:
         other = _shared(told[name])
         differs = sorted(key for key in full.keys() | other.keys() if full.get(key) != other.get(key))
         if differs:
@@ -98,14 +124,15 @@ def trained_alike(folder: Path) -> dict[str, Any]:
 
 def hashes(folder: Path) -> dict[str, str]:
     """Of the weights of all networks in a folder, by name."""
-    return {name: file_hash(folder / f"{name}.safetensors") for name in _OWN}
+    return {name: file_hash(folder / f"{name}.safetensors") for name in _networks(folder)}
 
 
 def _training(weights: Path) -> dict[str, Any]:
     if not weights.exists():
+        needed = ", ".join(dict.fromkeys(row.network for row in TRAINED.values()))
         raise UserError(
-            f"{weights}: there is no such network; train {', '.join(_OWN)} with nsm-blender train nsm, with --without "
-            "and --gating."
+            f"{weights}: there is no such network; train {needed} with nsm-blender train nsm, with "
+            "--without and --gating."
         )
     found = read_card(weights).get("training", {})
     if "settings" not in found:
@@ -114,7 +141,8 @@ def _training(weights: Path) -> dict[str, Any]:
 
 
 def _shared(training: Mapping[str, Any]) -> dict[str, Any]:
-    settings = {key: value for key, value in training["settings"].items() if key not in ("without", "gating")}
+    apart = [one.name for one in fields(_Own)]
+    settings = {key: value for key, value in training["settings"].items() if key not in apart}
     done = {"frames": training.get("frames"), "epochs trained": len(training.get("history", ()))}
     return {**settings, **done}
 
@@ -149,6 +177,38 @@ def trained_figures(task: str, trials: Mapping[str, Sequence[Trial]], log: Log) 
         out[f"{row}.motion_detail_deg"] = float(np.mean([one.detail for one in found]))
         out[f"{row}.penetration_cm"] = float(np.mean([one.depth_cm for one in found]))
     return out
+
+
+def response_figures(name: str, found: Figures) -> Figures:
+    """Table 2 for one network, from what was measured of it as of any other."""
+    return {f"nsm.ablation.{name}.{figure.removeprefix('nsm.')}": value for figure, value in found.items()}
+
+
+_COLUMNS = {
+    "idle-walk s": "response_s.idle_walk.mean",
+    "idle-run s": "response_s.idle_run.mean",
+    "walk-sit s": "response_s.walk_sit.mean",
+    "run-sit s": "response_s.run_sit.mean",
+    "sit done": "finished",
+    "sit PE cm": "pe_cm",
+    "sit RE deg": "re_deg",
+    "sit slide cm/s": "foot_slide_cm_per_s",
+    "carry done": "carry.finished",
+    "carry PE cm": "carry.pe_cm",
+    "carry RE deg": "carry.re_deg",
+    "carry slide cm/s": "carry.foot_slide_cm_per_s",
+}
+"""Columns of Tables 2 and 3, and the figures of each row that stand in them."""
+
+
+def as_text(figures: Figures) -> list[str]:
+    """Tables 2 and 3 as lines, a row for each network that was measured."""
+    names = [name for name in (*COMPARED, *TRAINED) if f"nsm.ablation.{name}.finished" in figures]
+    lines = [" ".join([f"{'':18}", *(f"{column:>16}" for column in _COLUMNS)])]
+    for name in names:
+        values = [figures.get(f"nsm.ablation.{name}.{figure}") for figure in _COLUMNS.values()]
+        lines.append(" ".join([f"{name:18}", *(f"{'-' if v is None else format(v, '.2f'):>16}" for v in values)]))
+    return lines
 
 
 def _with_error(name: str, values: Sequence[float]) -> Figures:

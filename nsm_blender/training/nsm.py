@@ -383,7 +383,9 @@ def _initial(settings: Settings) -> dict[str, torch.Tensor]:
     h = width(settings.network, encoded, settings.hidden, settings.experts)
     if settings.network in RECURRENT:
         for layer in range(LSTM_LAYERS):
-            out[f"lstm_w{layer}"], out[f"lstm_u{layer}"] = uniform(4 * h, h if layer else encoded), uniform(4 * h, h)
+            # The gates are four matrices, one above the other.
+            out[f"lstm_w{layer}"] = uniform(4, h, h if layer else encoded).flatten(0, 1)
+            out[f"lstm_u{layer}"] = uniform(4, h, h).flatten(0, 1)
             out[f"lstm_b{layer}"] = torch.zeros(4 * h)
             # A cell that keeps nothing at first does not learn to remember.
             out[f"lstm_b{layer}"][h : 2 * h] = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,15 @@ import pytest
 from nsm_blender.cli import main
 from nsm_blender.errors import UserError
 from nsm_blender.evaluation.nsm import evaluate
-from nsm_blender.evaluation.nsm_ablations import TRAINED, trained_alike, trained_figures
+from nsm_blender.evaluation.nsm_ablations import (
+    TRAINED,
+    as_text,
+    hashes,
+    response_figures,
+    rows,
+    trained_alike,
+    trained_figures,
+)
 from nsm_blender.evaluation.nsm_trials import Trial, told_aside
 from nsm_blender.geometry.furniture import make
 from nsm_blender.paths import weights_folder
@@ -43,6 +52,12 @@ def folder(tmp_path: Path) -> Path:
         (tmp_path / f"{name}.safetensors").write_bytes(b"weights")
         write(tmp_path, name, card(name))
     return tmp_path
+
+
+def add_mlp(folder: Path, **settings: Any) -> None:
+    """One of the networks to compare with, trained as the others."""
+    (folder / "mlp.safetensors").write_bytes(b"weights")
+    write(folder, "mlp", card("full", **{"network": "mlp", **settings}))
 
 
 def write(folder: Path, name: str, told: dict[str, Any]) -> None:
@@ -74,7 +89,7 @@ def test_a_training_that_was_cut_short_is_refused(folder: Path) -> None:
 
 def test_a_network_that_has_the_sensor_it_is_named_to_lack_is_refused(folder: Path) -> None:
     write(folder, "no_interaction", card("full"))
-    with pytest.raises(UserError, match="train it without"):
+    with pytest.raises(UserError, match="train it as nsm with kronecker, without interaction"):
         trained_alike(folder)
 
 
@@ -82,6 +97,36 @@ def test_a_missing_network_is_named(folder: Path, capsys: pytest.CaptureFixture[
     (folder / "concatenation.safetensors").unlink()
     assert main(["evaluate", "nsm", "--tables", "ablations", "--ablations", str(folder)]) == 1
     assert "concatenation.safetensors: there is no such network" in capsys.readouterr().err
+
+
+def test_networks_to_compare_with_are_rows_where_there_are_any(folder: Path) -> None:
+    assert set(rows(folder)) == set(TRAINED)
+    add_mlp(folder)
+    assert set(rows(folder)) == {*TRAINED, "mlp"} and set(hashes(folder)) == {*NETWORKS, "mlp"}
+    assert trained_alike(folder)["epochs"] == 7
+
+
+def test_another_network_under_the_name_of_one_is_refused(folder: Path) -> None:
+    add_mlp(folder, network="lstm")
+    with pytest.raises(UserError, match="was trained as lstm with kronecker, without nothing; train it as mlp"):
+        trained_alike(folder)
+    add_mlp(folder, epochs=9)
+    with pytest.raises(UserError, match=r"mlp.safetensors .* not trained alike: epochs was 9 and 7"):
+        trained_alike(folder)
+
+
+def test_the_papers_tables_have_a_row_for_each_network() -> None:
+    found = trained_figures("sit", {name: [trial(True, 4.0)] * 2 for name in ("full", "auto_lstm")}, lambda _: None)
+    found |= response_figures("auto_lstm", {"nsm.response_s.idle_walk.mean": 1.25})
+    head, *lines = as_text(found)
+    assert [line.split()[0] for line in lines] == ["auto_lstm", "full"]
+    of_lstm, of_full = (dict(zip(_columns(head), line.split()[1:], strict=True)) for line in lines)
+    assert of_lstm["idle-walk s"] == "1.25" and of_full["idle-walk s"] == "-"
+    assert of_lstm["sit PE cm"] == of_full["sit PE cm"] == "4.00" and of_full["carry PE cm"] == "-"
+
+
+def _columns(head: str) -> list[str]:
+    return [column.strip() for column in re.split(r"\s{2,}", head) if column.strip()]
 
 
 def test_errors_are_compared_with_the_full_network_where_both_finished() -> None:
@@ -135,6 +180,7 @@ def test_all_networks_do_the_same_trials(shipped: Path) -> None:
     for figure in ("pe_cm", "finished", "foot_slide_cm_per_s"):
         assert figures[f"nsm.ablation.full.{figure}"] == figures[f"nsm.ablation.concatenation.{figure}"]
     assert figures["nsm.ablation.full.finished"] == 1.0
+    assert figures["nsm.ablation.concatenation.response_s.idle_walk.responded"] == 1.0
     assert figures["nsm.ablation.no_bidirectional.motion_detail_deg"] != figures["nsm.ablation.full.motion_detail_deg"]
     assert figures["nsm.ablation.told_aside.pe_cm"] != figures["nsm.ablation.full.pe_cm"]
     assert figures["nsm.ablation.trained.epochs"] == 7 and not any("carry" in name for name in figures)
