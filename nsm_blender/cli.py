@@ -25,7 +25,7 @@ COMMANDS = {
     "data": "import and inspect motion capture",
 }
 
-EXTRAS = {"torch": "train", "safetensors": "train", "bpy": "bpy"}
+EXTRAS = {"torch": "train", "safetensors": "train", "bpy": "bpy", "distributed": "cluster"}
 """Optional modules and the extra of this package that installs each."""
 
 

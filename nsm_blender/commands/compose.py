@@ -41,6 +41,9 @@ def add_making(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
     parser.add_argument("--walks", type=count_or_none, default=40,
                         help="walks of the PFNN that approaches are taken from (default 40)")  # fmt: skip
     parser.add_argument("--processes", type=count, default=2, help="that compose at the same time (default 2)")
+    parser.add_argument("--cluster", metavar="ADDRESS",
+                        help="compose on the workers of a Dask cluster, which find files at the same paths; the "
+                        "address of its scheduler, such as tcp://host:8786")  # fmt: skip
 
 
 def compose(args: argparse.Namespace) -> int:
@@ -50,6 +53,8 @@ def compose(args: argparse.Namespace) -> int:
     if args.kind == ALL:
         compose_all(args, args.data, args.out, args.count)
         return 0
+    if args.cluster is not None:
+        raise UserError(f"--cluster shares out --kind {ALL}; leave it out for {args.kind}.")
     library = Library(args.data, left_out, args.walks, args.seed)
     episodes = list(library.episodes(args.kind, args.count))
     if not episodes:
@@ -78,7 +83,7 @@ def compose_all(args: argparse.Namespace, library: Path, out: Path, count: int) 
         print(f"no episodes of {kind}: no performer to train on shows that in {library}")
     shares = {kind: share for kind, share in SHARES.items() if kind in shown}
     recipe = Recipe(library, count, left_out, walks=args.walks, seed=args.seed, shares=shares)
-    tally = compose_parts(recipe, out, args.processes)
+    tally = compose_parts(recipe, out, args.processes, args.cluster)
     if not tally.episodes:
         raise UserError(f"{out}: no episode came out good enough: {_reasons(tally)}.")
     _tell_sources(library, left_out, out)

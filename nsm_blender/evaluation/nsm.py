@@ -201,8 +201,8 @@ def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] |
         out |= settings_figures(shared)
         every = (*TRAINED, *COMPARED)
         for task in ABLATED:
-            found = {name: trials for name in every if (trials := of(f"{name} {task}"))}
-            out |= trained_figures(task, found, log) if FULL in found else {}
+            done = {name: trials for name in every if (trials := of(f"{name} {task}"))}
+            out |= trained_figures(task, done, log) if FULL in done else {}
         for name in every:
             out |= response_figures(name, results.get(f"{name} response", {}))
         for line in as_text(out):

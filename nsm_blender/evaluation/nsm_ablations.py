@@ -204,10 +204,10 @@ _COLUMNS = {
 def as_text(figures: Figures) -> list[str]:
     """Tables 2 and 3 as lines, a row for each network that was measured."""
     names = [name for name in (*COMPARED, *TRAINED) if f"nsm.ablation.{name}.finished" in figures]
-    lines = [" ".join([f"{'':18}", *(f"{column:>16}" for column in _COLUMNS)])]
+    lines = ["  ".join([f"{'':18}", *(f"{column:>16}" for column in _COLUMNS)])]
     for name in names:
         values = [figures.get(f"nsm.ablation.{name}.{figure}") for figure in _COLUMNS.values()]
-        lines.append(" ".join([f"{name:18}", *(f"{'-' if v is None else format(v, '.2f'):>16}" for v in values)]))
+        lines.append("  ".join([f"{name:18}", *(f"{'-' if v is None else format(v, '.2f'):>16}" for v in values)]))
     return lines
 
 

@@ -32,7 +32,11 @@ LSTM_LAYERS = 4
 Condition = Gating | Literal["feet"]
 """What a gating network reads: of the NSM X^ (eq. 5), of the MANN the velocities of the feet."""
 _FEET = MODEL_SKELETON.indices(["LeftFoot", "LeftToe", "RightFoot", "RightToe"])
-CONDITION_SIZES: Mapping[Condition, int] = {**GATING_SIZES, "feet": 3 * len(_FEET)}
+CONDITION_SIZES: Mapping[Condition, int] = {
+    "kronecker": GATING_SIZES["kronecker"],
+    "concatenation": GATING_SIZES["concatenation"],
+    "feet": 3 * len(_FEET),
+}
 """Numbers of each condition."""
 
 State = list[tuple[Any, Any]] | None

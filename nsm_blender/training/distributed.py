@@ -91,6 +91,8 @@ def add_up(parameters: Iterable[torch.Tensor], error: torch.Tensor) -> torch.Ten
     gradients = [one.grad for one in parameters if one.grad is not None]
     flat = torch.cat([*(one.flatten() for one in gradients), error.reshape(1)])
     distributed.all_reduce(flat)
-    for one, total in zip(gradients, flat.split([*(one.numel() for one in gradients), 1]), strict=False):
-        one.copy_(total.view_as(one))
+    start = 0
+    for one in gradients:
+        one.copy_(flat[start : start + one.numel()].view_as(one))
+        start += one.numel()
     return flat[-1]

@@ -167,7 +167,7 @@ def shipped(folder: Path) -> Path:
         for sensor in without:
             own[f"{sensor}_w0"] = np.zeros_like(own[f"{sensor}_w0"])
         safetensors.save_file(own, folder / f"{name}.safetensors")
-        write(folder, name, {**told, "actions": ["sit"], "training": card(name)["training"]})
+        write(folder, name, {**told, "actions": ["walk", "run", "sit"], "training": card(name)["training"]})
     return folder
 
 

@@ -144,6 +144,7 @@ COMMANDS_BELOW = {
     "files.reading",
     "files.writing",
     "models.nsm",
+    "models.nsm_baselines",
     "models.pfnn",
     "models.pfnn_kernels",
     "models.weights",

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A whole training set, written part by part by several processes; what is there already is not made again."""
+"""A whole training set, written part by part by several processes, on one machine or many; what is there already is not
+made again."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import shutil
+import threading
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
-from multiprocessing import get_context
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
 from ...files import make_folder, read_json, write_whole
 from ...motion.clip_file import CLIPS_FOLDER, INDEX_NAME
+from ...workers import each
 from ..nsm_data import pack
 from .idle_shuffle import idle_shuffle_tracks
 from .library import Library, Tally
@@ -67,12 +69,13 @@ class Recipe:
         return {"seed": self.seed, "walks": self.walks, "left_out": left_out, "data": told.hexdigest()[:16]}
 
 
-def compose(recipe: Recipe, out: Path, processes: int = 2) -> Tally:
+def compose(recipe: Recipe, out: Path, processes: int = 2, cluster: str | None = None) -> Tally:
     """Write `out`/KIND_NUMBER/ with the arrays of `nsm_data.Packed`, unless nothing came out good enough, and a tally
     for every part that is not there yet.
 
     Returns the tally of all parts, which is written to `out` too. An interrupted run is gone on with by the same call.
-    Raises UserError when there are parts that were made of something else.
+    cluster: address of a Dask scheduler whose workers compose instead of processes here, see `workers.each`. Raises
+    UserError when there are parts that were made of something else.
     """
     make_folder(out)
     _keep_to(recipe, out / RECIPE)
@@ -81,13 +84,10 @@ def compose(recipe: Recipe, out: Path, processes: int = 2) -> Tally:
         made = [*walked_tracks(recipe.walks, recipe.seed), *idle_shuffle_tracks(recipe.walks, recipe.seed)]
         save_tracks(walks, made)
     missing = [part for part in recipe.parts() if not (_folder(out, part) / TALLY).exists()]
-    if missing:
-        # Fresh processes, so that none inherits threads of ours.
-        with ProcessPoolExecutor(
-            min(processes, len(missing)), get_context("spawn"), initializer=_prepare, initargs=(recipe, out)
-        ) as pool:
-            for done in as_completed([pool.submit(_make, part) for part in missing]):
-                done.result()
+    # Workers elsewhere have another working folder.
+    work = partial(_make, replace(recipe, data=recipe.data.absolute()), out.absolute())
+    for _ in each(work, missing, processes, cluster):
+        pass
     total = Tally.joined([_folder(out, part) / TALLY for part in recipe.parts()])
     write_whole(out / TALLY, total.to_json())
     return total
@@ -110,25 +110,27 @@ def _folder(out: Path, part: tuple[str, int, int]) -> Path:
 
 
 class _Worker:
-    """What one process keeps between parts. library: made for the first of them."""
+    """What one process keeps between parts. library: of the recordings of `made_of`. lock: held while a part is made,
+    since the workers of a cluster may have several threads, and a library serves one."""
 
-    library: Library | None = None
-    recipe: Recipe
-    out: Path
-
-
-def _prepare(recipe: Recipe, out: Path) -> None:
-    _Worker.recipe, _Worker.out = recipe, out
+    library: Library
+    made_of: tuple[Recipe, Path] | None = None
+    lock = threading.Lock()
 
 
-def _make(part: tuple[str, int, int]) -> None:
-    """Make a part, under another name until it is whole."""
+def _make(recipe: Recipe, out: Path, part: tuple[str, int, int]) -> None:
+    """Make a part."""
+    with _Worker.lock:
+        if _Worker.made_of != (recipe, out):
+            walked = load_tracks(out / WALKS)
+            _Worker.library = Library(recipe.data, recipe.test_subjects, recipe.walks, recipe.seed, walked)
+            _Worker.made_of = recipe, out
+        _write(_Worker.library, recipe.seed, _folder(out, part), part)
+
+
+def _write(library: Library, seed: int, folder: Path, part: tuple[str, int, int]) -> None:
+    """Write a part, under another name until it is whole."""
     kind, number, count = part
-    recipe, folder = _Worker.recipe, _folder(_Worker.out, part)
-    if _Worker.library is None:
-        walked = load_tracks(_Worker.out / WALKS)
-        _Worker.library = Library(recipe.data, recipe.test_subjects, recipe.walks, recipe.seed, walked)
-    library = _Worker.library
     library.tally = Tally()
     unfinished = folder.with_name(folder.name + "_unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -136,6 +138,6 @@ def _make(part: tuple[str, int, int]) -> None:
     episodes = list(library.episodes(kind, count, number))
     # Where all were rejected, the tally says why.
     if episodes:
-        pack(episodes, recipe.seed + number).save(unfinished)
+        pack(episodes, seed + number).save(unfinished)
     write_whole(unfinished / TALLY, library.tally.to_json())
     unfinished.rename(folder)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Work in processes of this machine, and on a Dask cluster of two workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nsm_blender.cli import main
+from nsm_blender.errors import UserError
+from nsm_blender.workers import each
+
+from .test_nsm_cli import captures as captures
+
+
+def squared(number: int) -> tuple[int, int]:
+    """The square, and the process that knows it."""
+    if number < 0:
+        raise UserError(f"{number} is too little.")
+    return number**2, os.getpid()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """The address of a cluster with two workers on this machine."""
+    distributed: Any = pytest.importorskip("distributed", reason="needs the extra cluster")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as found:
+        yield found.scheduler_address
+
+
+@pytest.fixture(params=["processes", "cluster"])
+def address(request: pytest.FixtureRequest) -> str | None:
+    if request.param == "processes":
+        return None
+    found: str = request.getfixturevalue("cluster")
+    return found
+
+
+def test_each_item_is_worked_on_once_in_other_processes(address: str | None) -> None:
+    found = dict(each(squared, range(12), 2, address))
+    assert {number: square for number, (square, _) in found.items()} == {n: n**2 for n in range(12)}
+    working = {process for _, process in found.values()}
+    assert os.getpid() not in working and len(working) <= 2
+
+
+def test_a_mistake_of_the_user_is_told_as_it_is(address: str | None) -> None:
+    with pytest.raises(UserError, match="-1 is too little"):
+        list(each(squared, [1, -1], 2, address))
+
+
+def test_nothing_is_started_for_nothing() -> None:
+    assert list(each(squared, [], 2, "tcp://127.0.0.1:1")) == []
+
+
+def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="needs the extra cluster")
+    monkeypatch.setattr("nsm_blender.workers._ANSWERS", 0.5)
+    with pytest.raises(UserError, match=r"tcp://127\.0\.0\.1:1: no Dask scheduler answers there"):
+        list(each(squared, [1], 2, "tcp://127.0.0.1:1"))
+
+
+def test_episodes_are_the_same_on_a_cluster(
+    captures: Path, cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, more in (("processes", ["--processes", "1"]), ("cluster", ["--cluster", cluster])):
+        where = ["--data", os.path.relpath(captures), "--out", name]
+        assert main(["data", "compose", *where, "--kind", "all", "--count", "4", "--walks", "0", *more]) == 0
+    parts = sorted(path.relative_to("processes") for path in Path("processes").glob("*/*.npy"))
+    assert parts
+    for part in parts:
+        np.testing.assert_array_equal(np.load("cluster" / part), np.load("processes" / part))
+
+
+def test_a_single_kind_is_not_shared_out(captures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--data", str(captures), "--out", str(tmp_path / "out"), "--kind", "walk"]
+    assert main(["data", "compose", *where, "--cluster", "tcp://host:8786"]) == 1
+    assert "--cluster shares out --kind all" in capsys.readouterr().err
