@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -41,6 +42,15 @@ def each(
         pool.shutdown(cancel_futures=True)
 
 
+_LOCK = threading.Lock()
+"""Held while a process works: those of a cluster may have several threads, and what they keep serves one."""
+
+
+def _one_at_a_time(work: Callable[[Item], Result], item: Item) -> Result:
+    with _LOCK:
+        return work(item)
+
+
 def _on_cluster(work: Callable[[Item], Result], items: list[Item], address: str) -> Iterator[tuple[Item, Result]]:
     import distributed
 
@@ -53,6 +63,6 @@ def _on_cluster(work: Callable[[Item], Result], items: list[Item], address: str)
         ) from error
     with client:
         # Pure work would be taken from memory where it was done before, and its files are what counts.
-        waiting = {client.submit(work, item, pure=False): item for item in items}
+        waiting = {client.submit(_one_at_a_time, work, item, pure=False): item for item in items}
         for done in distributed.as_completed(list(waiting)):
             yield waiting[done], done.result()

@@ -35,6 +35,7 @@ def evaluate(
     weights: Path | str | None = None,
     count: int = CASES,
     processes: int = 2,
+    cluster: str | None = None,
     ablations: Path | str | None = None,
     cases: tuple[int, int, int] = COMPONENT_CASES,
     components: Collection[str] | None = None,
@@ -47,7 +48,8 @@ def evaluate(
     tables: of the NSM, some of its tables; of naturalness, some of its kinds of cases; of bodies, some; None: all.
     weights: others than the shipped ones, a file of the nsm or pfnn, a folder of the manifold's. count: cases of each
     kind, of naturalness. processes: that measure at the same time, of the nsm and of naturalness; more than one needs a
-    script whose work is under `if __name__ == "__main__":`, as they are started anew. ablations: of the nsm, a folder
+    script whose work is under `if __name__ == "__main__":`, as they are started anew. cluster: of the nsm, the address
+    of a Dask scheduler whose workers measure instead, and find files at the same paths. ablations: of the nsm, a folder
     of networks that were trained alike. cases: sits, carries and room tasks of the NSM's table "components", which is
     measured only where it is asked for. components: some of its rows, None: all. keep: is given the figures so far as
     they grow. log: is told each step. All tables of a system take minutes. Raises UserError for a table that there is
@@ -59,6 +61,8 @@ def evaluate(
         raise UserError(f"'{system}' is measured with the shipped weights; leave the weights out.")
     if ablations is not None and system != "nsm":
         raise UserError("Ablations are of the nsm.")
+    if cluster is not None and system != "nsm":
+        raise UserError("Only the nsm is measured on a cluster.")
     if count < 1 or processes < 1:
         raise UserError("There has to be at least 1 case of each kind, and 1 process.")
     if min(cases) < 0 or not any(cases):
@@ -66,9 +70,8 @@ def evaluate(
     path = None if weights is None else Path(weights)
     match system:
         case "nsm":
-            return _nsm(
-                tables, path, processes, None if ablations is None else Path(ablations), cases, components, keep, log
-            )
+            folder = None if ablations is None else Path(ablations)
+            return _nsm(tables, path, processes, cluster, folder, cases, components, keep, log)
         case "pfnn":
             from ..evaluation import pfnn
 
@@ -99,6 +102,7 @@ def _nsm(
     tables: Collection[str] | None,
     weights: Path | None,
     processes: int,
+    cluster: str | None,
     ablations: Path | None,
     cases: tuple[int, int, int],
     components: Collection[str] | None,
@@ -112,7 +116,15 @@ def _nsm(
         raise UserError("Ablations are for the table of that name; add 'ablations' to the tables.")
     parts = _some_of(nsm_components.component_names(), components, "component")
     return nsm.evaluate(
-        weights, log, tables=chosen, processes=processes, ablations=ablations, keep=keep, cases=cases, components=parts
+        weights,
+        log,
+        tables=chosen,
+        processes=processes,
+        cluster=cluster,
+        ablations=ablations,
+        keep=keep,
+        cases=cases,
+        components=parts,
     )
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from ..motion.root import direction
 from ..rollout.nsm_network import actions_of, load
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
+from ..workers import each
 from .nsm_ablations import (
     COMPARED,
     FULL,
@@ -136,14 +136,20 @@ def evaluate(
     keep: Keep | None = None,
     cases: tuple[int, int, int] = (0, 0, 0),
     components: Collection[str] = (),
+    cluster: str | None = None,
 ) -> Figures:
-    """All figures of `tables`; `quick` takes a tenth of the trials. processes: that measure at the same time.
+    """All figures of `tables`; `quick` takes a tenth of the trials. processes, cluster: that measure, see
+    `workers.each`.
 
     ablations: folder of networks that were trained alike, see `nsm_ablations.TRAINED`; None: parts are left out of the
     rollout of the network that is measured. cases: sits, carries and room tasks of the table of components. keep: is
     told the figures so far whenever a table is done.
     """
     network = load(weights)
+    if cluster is not None:
+        # Workers elsewhere have another working folder.
+        weights = None if weights is None else weights.absolute()
+        ablations = None if ablations is None else ablations.absolute()
     every = _jobs(actions_of(network.card), quick, development)
     shared = None if ablations is None else trained_alike(ablations)
     if ablations is not None:
@@ -153,24 +159,18 @@ def evaluate(
     jobs = {name: job for name, job in every.items() if job.table in tables}
     results: dict[str, Any] = {}
     out: Figures = {}
-    # Fresh processes, so that none inherits threads of ours.
-    pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=_prepare, initargs=(weights,))
-    try:
-        waiting = {pool.submit(_measured, job.measure, job.arguments): name for name, job in jobs.items()}
-        for number, future in enumerate(as_completed(waiting), 1):
-            results[waiting[future]] = future.result()
-            log(f"{number}/{len(jobs)} {waiting[future]}")
-            table = jobs[waiting[future]].table
-            names = [name for name, job in jobs.items() if job.table == table]
-            if results.keys() >= set(names):
-                found = _figures(table, {name: results[name] for name in names}, shared, log)
-                for key, value in found.items():
-                    log(f"{key} {value:.3f}")
-                out |= found
-                if keep is not None:
-                    keep(out)
-    finally:
-        pool.shutdown(cancel_futures=True)
+    done = each(partial(_measured, weights), jobs.items(), processes, cluster)
+    for number, ((measured, job), result) in enumerate(done, 1):
+        results[measured] = result
+        log(f"{number}/{len(jobs)} {measured}")
+        names = [name for name, other in jobs.items() if other.table == job.table]
+        if results.keys() >= set(names):
+            found = _figures(job.table, {name: results[name] for name in names}, shared, log)
+            for key, value in found.items():
+                log(f"{key} {value:.3f}")
+            out |= found
+            if keep is not None:
+                keep(out)
     return out
 
 
@@ -269,18 +269,15 @@ def _response_of(_: Predictor, weights: Path, *arguments: Any) -> Figures:
     return response(load(weights), *arguments)
 
 
-def _prepare(weights: Path | None) -> None:
-    global _network
-    _network = load(weights)
+def _measured(weights: Path | None, job: tuple[str, _Job]) -> Any:
+    """What a job finds, by its name."""
+    return job[1].measure(_loaded(weights), *job[1].arguments)
 
 
-def _measured(job: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    assert _network is not None
-    return job(_network, *arguments)
-
-
-_network: Predictor | None = None
-"""What a measuring process measures."""
+@lru_cache(maxsize=1)
+def _loaded(weights: Path | None) -> Predictor:
+    """The network that a process measures in one job after another."""
+    return load(weights)
 
 
 def _mean(values: object) -> float:

@@ -24,6 +24,7 @@ from nsm_blender.training import distributed  # noqa: E402
 from nsm_blender.training.loop import CHECKPOINT, HISTORY  # noqa: E402
 from nsm_blender.training.nsm import Trainer  # noqa: E402
 
+from .test_nsm_cli import captures as captures  # noqa: E402
 from .test_training_nsm import SETTINGS, swinging  # noqa: E402
 
 ODD = replace(SETTINGS, batch=34)
@@ -53,22 +54,27 @@ with distributed.joined("cpu"):
 """
 
 
-def train(folder: Path, processes: int, network: str = "nsm", resume: bool = False, killed: int = 0) -> int:
-    """Train in as many processes; the first is killed after the epoch `killed`, where that is not 0."""
-    script = folder / "train.py"
-    folder.mkdir(exist_ok=True)
-    script.write_text(SCRIPT)
+def torchrun(processes: int, *arguments: str, at: Path) -> subprocess.CompletedProcess[str]:
+    """Start as many processes in a folder, and wait for them."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
-    root = Path(__file__).resolve().parents[2]
-    done = subprocess.run(
-        [*command, str(script), str(folder), network, str(resume), str(killed)],
-        env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
-        cwd=root,
+    paths = {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [*command, *arguments],
+        env={**os.environ, **paths},
+        cwd=at,
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
+
+
+def train(folder: Path, processes: int, network: str = "nsm", resume: bool = False, killed: int = 0) -> int:
+    """Train in as many processes; the first is killed after the epoch `killed`, where that is not 0."""
+    script = folder / "train.py"
+    folder.mkdir(exist_ok=True)
+    script.write_text(SCRIPT)
+    done = torchrun(processes, str(script), str(folder), network, str(resume), str(killed), at=folder)
     assert killed or done.returncode == 0, done.stderr[-2000:]
     return done.returncode
 
@@ -130,6 +136,18 @@ def test_processes_that_were_killed_are_gone_on_with(processes: int, whole: Path
     shutil.copytree(cut, folder)
     train(folder, processes, resume=True)
     same(whole, folder)
+
+
+def test_torchrun_trains_from_captures_to_one_weights_file(captures: Path, tmp_path: Path) -> None:
+    """The first of two processes composes, trains with the other, and writes."""
+    small = ["--episodes", "4", "--walks", "0", "--processes", "1", "--epochs", "1", "--hidden", "16"]
+    where = ["--data", str(captures), "--out", "nsm.safetensors", "--device", "cpu", "--validate", "0"]
+    done = torchrun(2, "-m", "nsm_blender", "train", "nsm", *where, *small, at=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("wrote nsm.safetensors") == 1 and done.stdout.count("epoch 1 ") == 1
+    told = json.loads((tmp_path / "nsm.json").read_text())
+    assert len(told["training"]["history"]) == 1 and (tmp_path / "nsm.safetensors").exists()
+    assert (tmp_path / "runs" / "nsm" / CHECKPOINT).exists()
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3, 7])

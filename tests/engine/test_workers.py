@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,6 +76,16 @@ def test_episodes_are_the_same_on_a_cluster(
     assert parts
     for part in parts:
         np.testing.assert_array_equal(np.load("cluster" / part), np.load("processes" / part))
+
+
+def test_the_nsm_is_measured_alike_on_a_cluster(cluster: str, tmp_path: Path) -> None:
+    told = []
+    for name, more in (("processes", ["--processes", "1"]), ("cluster", ["--cluster", cluster])):
+        out = tmp_path / f"{name}.json"
+        asked = ["--tables", "components", "--cases", "1", "0", "0", "--components", "root_limits"]
+        assert main(["evaluate", "nsm", *asked, "--json", str(out), *more]) == 0
+        told.append({key: value for key, value in json.loads(out.read_text()).items() if key != "meta"})
+    assert told[0] and told[0] == told[1]
 
 
 def test_a_single_kind_is_not_shared_out(captures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,9 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="some of the components, by default all of the rollout and the clean-up",
     )
     add_processes(parser)
+    parser.add_argument("--cluster", metavar="ADDRESS",
+                        help="measure on the workers of a Dask cluster, which find files at the same paths; the "
+                        "address of its scheduler, such as tcp://host:8786")  # fmt: skip
     parser.add_argument("--ablations", type=Path, metavar="FOLDER",
                         help="ablations of networks in FOLDER, trained alike: full, no_interaction, no_environment, "
-                        "concatenation (.safetensors)")  # fmt: skip
+                        "concatenation, and any of mlp, pfnn, mann, lstm, auto_lstm (.safetensors)")  # fmt: skip
     parser.add_argument("--picture", type=Path, metavar="FILE.png", help="also draw the gates over the phase")
 
 
@@ -65,6 +68,7 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told]:
         args.tables,
         weights=weights,
         processes=args.processes,
+        cluster=args.cluster,
         ablations=args.ablations,
         cases=tuple(args.cases),
         components=args.components,

@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -110,26 +109,19 @@ def _folder(out: Path, part: tuple[str, int, int]) -> Path:
 
 
 class _Worker:
-    """What one process keeps between parts. library: of the recordings of `made_of`. lock: held while a part is made,
-    since the workers of a cluster may have several threads, and a library serves one."""
+    """What one process keeps between parts. library: of the recordings of `made_of`."""
 
     library: Library
     made_of: tuple[Recipe, Path] | None = None
-    lock = threading.Lock()
 
 
 def _make(recipe: Recipe, out: Path, part: tuple[str, int, int]) -> None:
-    """Make a part."""
-    with _Worker.lock:
-        if _Worker.made_of != (recipe, out):
-            walked = load_tracks(out / WALKS)
-            _Worker.library = Library(recipe.data, recipe.test_subjects, recipe.walks, recipe.seed, walked)
-            _Worker.made_of = recipe, out
-        _write(_Worker.library, recipe.seed, _folder(out, part), part)
-
-
-def _write(library: Library, seed: int, folder: Path, part: tuple[str, int, int]) -> None:
-    """Write a part, under another name until it is whole."""
+    """Make a part, under another name until it is whole."""
+    if _Worker.made_of != (recipe, out):
+        walked = load_tracks(out / WALKS)
+        _Worker.library = Library(recipe.data, recipe.test_subjects, recipe.walks, recipe.seed, walked)
+        _Worker.made_of = recipe, out
+    library, folder = _Worker.library, _folder(out, part)
     kind, number, count = part
     library.tally = Tally()
     unfinished = folder.with_name(folder.name + "_unfinished")
@@ -138,6 +130,6 @@ def _write(library: Library, seed: int, folder: Path, part: tuple[str, int, int]
     episodes = list(library.episodes(kind, count, number))
     # Where all were rejected, the tally says why.
     if episodes:
-        pack(episodes, seed + number).save(unfinished)
+        pack(episodes, recipe.seed + number).save(unfinished)
     write_whole(unfinished / TALLY, library.tally.to_json())
     unfinished.rename(folder)
