@@ -49,6 +49,11 @@ class Grounding:
         self.ankle_height = float(np.mean(heights)) if heights else pose.ankle_height
         """Height in meters of the ankles over the soles of a figure that stands."""
 
+    @property
+    def sides(self) -> frozenset[str]:
+        """The sides whose soles are known."""
+        return frozenset(self._soles)
+
     def feet(
         self,
         levels: dict[str, Array],

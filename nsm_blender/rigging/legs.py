@@ -45,9 +45,12 @@ _BESIDE = 0.02
 """Offset of a knee in leg lengths from the line between hip and ankle, from which this offset alone gives the bending
 plane."""
 _MOST_TURNED = np.radians(2.7)
-"""Turn in radians of thigh or shin from which a foot stays a little away from its place instead."""
-_LARGEST_MISS, _GIVE_ROUNDS = 0.009, 3
-"""Largest distance in leg lengths that a foot stays away from its place, and number of rounds in which it is found."""
+"""Turn in radians of thigh or shin from which a foot stays away from its place instead."""
+_GIVE_ROUNDS = 3
+"""Number of rounds in which it is found how far away."""
+_SUNK, _SITTER = 0.004, 0.009
+"""Largest distances in leg lengths that a foot stays above or below its place for that: one whose sole is known by the
+rig's mesh, and a sitter's, as its hips stay on the seat."""
 _PARTS = ("UpLeg", "Leg", "Foot")
 """Bones of a leg that are solved."""
 
@@ -140,7 +143,7 @@ class Legs:
         for seconds in _SMOOTH_HIPS:
             root = root + self._hips_shift(root, turns, ankles, standing, seconds * fps)
         root = root - self._hips_drop(root, turns, ankles, standing, fps)[:, None] * [0.0, 0.0, 1.0]
-        self._plant(root, turns, ankles, stances)
+        self._plant(root, turns, ankles, stances, sits)
         return root, turns
 
     def stances(self, root: Array, turns: Array, hips: Array, fps: float) -> dict[str, Stance]:
@@ -239,11 +242,15 @@ class Legs:
         radius = max(round(_SMOOTH_HIPS[0] * fps), 1)
         return gaussian(highest_around(np.clip(need, 0.0, _LARGEST_SHIFT * self.length), radius), radius / 2)
 
-    def _plant(self, root: Array, turns: Array, ankles: dict[str, Array], stances: dict[str, Stance]) -> None:
-        """Bend the legs in `turns` so that held feet are at their places."""
+    def _plant(
+        self, root: Array, turns: Array, ankles: dict[str, Array], stances: dict[str, Stance], sits: Array
+    ) -> None:
+        """Bend the legs in `turns` so that held feet are at their places. sits: (T,) weight of sitting."""
         places = self._part.positions(root, turns)
         for side, leg in self._legs.items():
             upper, lower, end = leg.numbers
+            most = np.full(len(turns), _SUNK) if side in self._grounding.sides else _SITTER / np.maximum(sits, 1e-3)
+            most *= self.length / _GIVE_ROUNDS
             # The foot goes as much of the way to its place as it is held.
             way = self._grounding.way(side, stances[side].held, ankles[side] - places[:, end])
             own = turns[:, [upper, lower]]
@@ -253,9 +260,9 @@ class Legs:
                 far = np.flatnonzero(turned > _MOST_TURNED)
                 if not len(far):
                     break
-                size = np.linalg.norm(way[far], axis=1)
-                given = np.minimum((1 - _MOST_TURNED / turned[far]) * size, _LARGEST_MISS * self.length / _GIVE_ROUNDS)
-                way[far] *= (1 - given / np.maximum(size, 1e-9))[:, None]
+                given = (1 - _MOST_TURNED / turned[far])[:, None] * way[far]
+                given[:, 2] = np.clip(given[:, 2], -most[far], most[far])
+                way[far] -= given
                 bent[far] = self._bent(leg, places[far], own[far], way[far])
             turns[:, [upper, lower]] = bent
 

@@ -19,7 +19,7 @@ _SLOW = 0.5
 """Speed in m/s below which an end of a foot is at rest: at rest it moves at 0.4 m/s at most, swinging at 2 and more."""
 _SHORT, _LONG = 0.06, 0.12
 """Seconds at rest: up to the first it is the turning point of a swing or a kick, and from the second on a stance."""
-_LEAVING = 0.15
+_LEAVING = 0.2
 """Time in seconds before and after a stance over which its weight rises and falls."""
 _STILL = 0.3
 """Speed in m/s up to which the heading of a foot on its ball counts for its stance, with a weight that falls with the
