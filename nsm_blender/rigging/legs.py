@@ -17,6 +17,7 @@ from ..motion.ik import Limb, solve_limb
 from ..motion.retarget import leg_length
 from ..motion.rotations import Array, between, multiply, normalize, rotate
 from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, Skeleton
+from ..stepwise import Stepwise, finished
 from .grounding import Grounding, feet_of, standing_levels
 from .rest_pose import SIDES, RestPose
 from .rig_body import RigBody
@@ -120,7 +121,20 @@ class Legs:
         sitting: Array | float = 0.0,
         steady: bool = True,
     ) -> tuple[Array, Array]:
-        """Root place (T, 3) and world rotations (T, P, 4) against the T-pose for a motion on the model.
+        """`posing` at once."""
+        return finished(self.posing(positions, turns, stances, fps, sitting, steady))
+
+    def posing(
+        self,
+        positions: Array,
+        turns: Array,
+        stances: dict[str, Stance],
+        fps: float,
+        sitting: Array | float = 0.0,
+        steady: bool = True,
+    ) -> Stepwise[tuple[Array, Array]]:
+        """Root place (T, 3) and world rotations (T, P, 4) against the T-pose for a motion on the model, in pieces of
+        work.
 
         positions: (T, 9, 3) of MODEL_LEGS. turns: (T, P, 4), the model's rotations; not modified. sitting: (T,) 0 to 1
         where the motion tells that the character sits down, sits or rises. steady: whether soles keep one level and
@@ -133,17 +147,23 @@ class Legs:
             ankles[side], turns[:, leg.numbers[2]] = self._foot(
                 side, positions, turns[:, leg.numbers[2]], stances[side]
             )
+            yield
         steadied = stances if steady else {}
         levels = standing_levels(positions, MODEL_LEGS, steadied, self.scale)
+        yield
         self._grounding.feet(levels, hips, turns, ankles, steadied)
+        yield
         sits = self._sits(hips, ankles, sitting)
         hips[:, 2] += self.ankle_lift * (1 - sits) + self._grounding.hips_lift(turns) * sits
         root = hips - self.middle(np.zeros_like(hips), turns)
+        yield
         standing = {side: (1 - sits) * stands.held for side, stands in stances.items()}
         for seconds in _SMOOTH_HIPS:
             root = root + self._hips_shift(root, turns, ankles, standing, seconds * fps)
+            yield
         root = root - self._hips_drop(root, turns, ankles, standing, fps)[:, None] * [0.0, 0.0, 1.0]
-        self._plant(root, turns, ankles, stances, sits)
+        yield
+        yield from self._planting(root, turns, ankles, stances, sits)
         return root, turns
 
     def stances(self, root: Array, turns: Array, hips: Array, fps: float) -> dict[str, Stance]:
@@ -242,9 +262,9 @@ class Legs:
         radius = max(round(_SMOOTH_HIPS[0] * fps), 1)
         return gaussian(highest_around(np.clip(need, 0.0, _LARGEST_SHIFT * self.length), radius), radius / 2)
 
-    def _plant(
+    def _planting(
         self, root: Array, turns: Array, ankles: dict[str, Array], stances: dict[str, Stance], sits: Array
-    ) -> None:
+    ) -> Stepwise[None]:
         """Bend the legs in `turns` so that held feet are at their places. sits: (T,) weight of sitting."""
         places = self._part.positions(root, turns)
         for side, leg in self._legs.items():
@@ -254,8 +274,10 @@ class Legs:
             # The foot goes as much of the way to its place as it is held.
             way = self._grounding.way(side, stances[side].held, ankles[side] - places[:, end])
             own = turns[:, [upper, lower]]
+            yield
             bent = self._bent(leg, places, own, way)
             for _ in range(_GIVE_ROUNDS):
+                yield
                 turned = _angles(own, bent).max(axis=1)
                 far = np.flatnonzero(turned > _MOST_TURNED)
                 if not len(far):
