@@ -15,10 +15,11 @@ from ..nsm_blender.motion.blending import Pose
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, from_matrix, rotate
 from ..nsm_blender.motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON
+from ..nsm_blender.stepwise import Stepwise, finished
 from . import actions, binding, bound_rig, curves, extent, model_rig, posing
 from .rig import Blends, Rig
 
-__all__ = ("Rig", "channels", "read", "shown", "standing", "world_matrices")
+__all__ = ("Rig", "channels", "keying", "read", "shown", "standing", "world_matrices")
 
 _FORWARD = np.array([0.0, -1.0, 0.0])
 """Where the model looks in its rest pose."""
@@ -71,8 +72,14 @@ def _is_driven(obj: bpy.types.Object) -> bool:
 
 
 def channels(rig: Rig, motion: Motion, world: Array, meters_per_unit: float) -> list[actions.Channel]:
-    """The motion as keys of the rig's bones. world: (T or 1, 4, 4) of the armature, in Blender units."""
-    return rig.channels(motion, world, meters_per_unit)
+    """`keying` at once."""
+    return finished(keying(rig, motion, world, meters_per_unit))
+
+
+def keying(rig: Rig, motion: Motion, world: Array, meters_per_unit: float) -> Stepwise[list[actions.Channel]]:
+    """The motion as keys of the rig's bones, in pieces of work. world: (T or 1, 4, 4) of the armature, in Blender
+    units."""
+    return rig.keying(motion, world, meters_per_unit)
 
 
 def shown(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Pose:
@@ -108,7 +115,7 @@ def _at_rest(obj: bpy.types.Object, rig: Rig, world: Array, meters: float) -> tu
 
 
 def _pose(rig: Rig, place: Array, rotations: Array) -> Pose:
-    hips, turned = rig.to_model(place[None], rotations[None], 1.0)
+    hips, turned = finished(rig.recovering(place[None], rotations[None], 1.0))
     return Pose(hips[0], turned[0])
 
 

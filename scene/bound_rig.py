@@ -19,6 +19,7 @@ from ..nsm_blender.motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON
 from ..nsm_blender.rigging.body_measure import BodyMeasure
 from ..nsm_blender.rigging.mapping import Mapping
 from ..nsm_blender.rigging.retarget import Retargeter, RigMotion
+from ..nsm_blender.stepwise import Stepwise, by_frames, finished
 from . import actions, binding, carriers, controls, locks, skins
 from .carriers import Carried, Switches
 from .rig import Rig, Values, bone_path, in_mode, orientations, rotation_attribute
@@ -94,10 +95,15 @@ class BoundRig(Rig):
         return max(super().slack, _SOLVED) if self._limbs else super().slack
 
     def to_rig(self, motion: Motion) -> RigMotion:
-        """The motion, blended, on the rig."""
+        """`going` at once."""
+        return finished(self.going(motion))
+
+    def going(self, motion: Motion) -> Stepwise[RigMotion]:
+        """The motion, blended, on the rig, in pieces of work."""
         if self._made is None or self._made[0] is not motion:
             shown = self.shown(motion)
-            self._made = (motion, self._retargeter.to_rig(shown, _held(shown)))
+            yield
+            self._made = (motion, (yield from self._retargeter.going(shown, _held(shown))))
         return self._made[1]
 
     def expected(self, motion: Motion) -> Array:
@@ -109,10 +115,10 @@ class BoundRig(Rig):
                 out[:, MODEL_SKELETON.index(joint)] = places[:, bone]
         return out
 
-    def wanted(self, motion: Motion) -> tuple[Array, Array]:
+    def wanted(self, motion: Motion, at: Array) -> tuple[Array, Array]:
         """Heads and directions of all keyed bones."""
         made = self.to_rig(motion)
-        return made.places, to_matrix(made.rotations)[..., 1]
+        return made.places[at], to_matrix(made.rotations[at])[..., 1]
 
     def joints(self, heads: Array, motion: Motion, at: Array) -> Array:
         """The mapped bones' heads; hips by how far the first bone is from where it belongs."""
@@ -127,9 +133,9 @@ class BoundRig(Rig):
         """See the base class; of the mesh that was read with the rig."""
         return self._retargeter.body_measure(self.shown(motion), at, heads, rotations)
 
-    def channels(self, motion: Motion, world: Array, meters: float) -> list[actions.Channel]:
+    def keying(self, motion: Motion, world: Array, meters: float) -> Stepwise[list[actions.Channel]]:
         """Rotations of the keyed bones, places of those that move freely, switches, and the object where it moves."""
-        targets = self._targets(motion, world, meters)
+        targets = yield from self._targets(motion, world, meters)
         out = self._switched(len(motion))
         if self.object is not None:
             world = self._over_ground(motion, world, meters) @ self.object.matrix
@@ -139,6 +145,7 @@ class BoundRig(Rig):
         poses: list[Array] = []
         places: list[Array] = []
         for bone in self._carried:
+            yield
             given, place, axes = bone.frame(poses, places)
             target = targets[bone.name]
             basis = np.broadcast_to(np.eye(3), (len(motion), 3, 3))
@@ -167,9 +174,9 @@ class BoundRig(Rig):
             turned[self._rolled] = controls.with_roll(turned[self._rolled], keyed.reshape(*self._rolled.shape, 4))
         return (world[:3, :3] @ head + world[:3, 3]) * meters, turned
 
-    def to_model(self, places: Array, rotations: Array, fps: float) -> tuple[Array, Array]:
+    def recovering(self, places: Array, rotations: Array, fps: float) -> Stepwise[tuple[Array, Array]]:
         """The engine's way back."""
-        motion = self._retargeter.from_rig(places, rotations, fps)
+        motion = yield from self._retargeter.coming_back(places, rotations, fps)
         return motion.positions[:, 0].astype(np.float64), motion.rotations.astype(np.float64)
 
     def needs_playing(self, obj: bpy.types.Object, paths: list[str]) -> bool:
@@ -215,32 +222,37 @@ class BoundRig(Rig):
                     return False
         return True
 
-    def from_keys(
+    def posing_by_keys(
         self, obj: bpy.types.Object, values: Values, world: Array, meters: float
-    ) -> tuple[Array, Array] | None:
+    ) -> Stepwise[tuple[Array, Array] | None]:
         """Carriers first; None where controls of inverse kinematics were moved away from the pose of the others."""
         poses: list[Array] = []
         places: list[Array] = []
         count = len(values)
         for bone in self._carried:
+            yield
             given, place, axes = bone.frame(poses, places)
             turned = given @ to_matrix(values.rotation(bone.name))
             if not bone.connected:
                 place = place + np.einsum("...ij,...j->...i", axes, values.vector(bone.name, "location"))
             poses.append(np.broadcast_to(turned, (count, 3, 3)))
             places.append(np.broadcast_to(place, (count, 3)))
+        yield
         index = {bone.name: i for i, bone in enumerate(self._carried)}
         if self._limbs and not self._agree(np.array(poses), np.array(places), index):
             return None
         own = world[:, :3, :3] / np.linalg.norm(world[:, :3, 0], axis=1)[:, None, None]
-        rotations = np.stack([from_matrix(own @ poses[index[name]]) for name in self.bones], axis=1)
+        rotations = np.empty((count, len(self.bones), 4))
+        for number, name in enumerate(self.bones):
+            yield
+            rotations[:, number] = from_matrix(own @ poses[index[name]])
         whole = np.broadcast_to(world, (count, 4, 4))
         head = np.einsum("tij,tj->ti", whole[:, :3, :3], places[index[self.bones[0]]]) + whole[:, :3, 3]
         return head * meters, rotations
 
-    def _targets(self, motion: Motion, world: Array, meters: float) -> dict[str, _Target]:
-        made = self.to_rig(motion)
-        turned = to_matrix(made.rotations)
+    def _targets(self, motion: Motion, world: Array, meters: float) -> Stepwise[dict[str, _Target]]:
+        made = yield from self.going(motion)
+        turned = yield from by_frames(to_matrix, made.rotations)
         targets = {bone: _Target(turned[:, i], None) for i, bone in enumerate(self.bones)}
         for bone in (self.bones[0], *self._retargeter.floating):
             i = self.bones.index(bone)
@@ -282,7 +294,7 @@ class BoundRig(Rig):
         rests = np.array([self._rests[name] for name in self.bones])
         own = world[0, :3, :3] / np.linalg.norm(world[0, :3, :3], axis=0)
         head = (world[0, :3, :3] @ rests[0, :3, 3] + world[0, :3, 3]) * meters
-        hips, turned = self.to_model(head[None], from_matrix(own @ rests[:, :3, :3])[None], 1.0)
+        hips, turned = finished(self.recovering(head[None], from_matrix(own @ rests[:, :3, :3])[None], 1.0))
         positions = MODEL_SKELETON.positions(hips, turned)
         x, y, _, angle = root_track(positions, 1.0)[0].tolist()
         here = np.array([x, y, positions[0, _FEET, 2].min() - ANKLE_HEIGHT])

@@ -18,8 +18,8 @@ from ..nsm_blender.motion.rotations import Array
 _PART = 3
 """Frames of the shortest segment."""
 _FINE = 2e-6
-"""How far a curve may be from a sample. Of a quaternion this is 8e-6 radians at most; over a chain of nine bones, a meter
-from the last, that adds up to 0.07 mm."""
+"""How far a curve may be from a sample. Of a quaternion this is 8e-6 radians at most; over a chain of nine bones, a
+meter from the last, that adds up to 0.07 mm."""
 _STEP = 2.0**-22
 """The same as a share of the largest sample, where that is more: two steps of float32, 0.1 mm at 400 m."""
 

@@ -149,10 +149,12 @@ def _share(slow: float, fast: float) -> float:
 
 def _strength(rests: list[_Rest], count: int, fps: float) -> Array:
     """Weight (T,) of being at rest at `count` frames."""
-    frames, out = np.arange(count), np.zeros(count)
+    out, reach = np.zeros(count), int(np.ceil(_LEAVING * fps)) + 1
     for rest in rests:
+        near = slice(max(rest.first - reach, 0), rest.end + reach)
+        frames = np.arange(count)[near]
         away = np.maximum(np.maximum(rest.start - frames, frames - rest.stop), 0.0) / fps
-        out = np.maximum(out, rest.sure * smoothstep(1 - away / _LEAVING))
+        out[near] = np.maximum(out[near], rest.sure * smoothstep(1 - away / _LEAVING))
     return out
 
 
