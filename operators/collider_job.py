@@ -149,10 +149,12 @@ class RefreshJob(Steps):
         """The shape of a collider, or None when it is as it was."""
         settings = colliders.of(obj)
         surface = meshes.read(bpy.context.evaluated_depsgraph_get(), obj, colliders.members(obj))
-        if not self._force and meshes.same(settings.fingerprint, colliders.signature(surface, settings.size)):
+        fingerprint, size, uid = settings.fingerprint, settings.size, obj.session_uid
+        yield
+        if not self._force and meshes.same(fingerprint, colliders.signature(surface, size)):
             return None
-        colliders.check_writable(obj)
-        return (yield from _wrapped(obj, surface, settings.size))
+        colliders.check_writable(_object(uid))
+        return (yield from _wrapped(_object(uid), surface, size))
 
 
 def _shape(obj: bpy.types.Object, others: list[bpy.types.Object], size: float) -> Stepwise[Shape]:
@@ -169,6 +171,7 @@ def _wrapped(obj: bpy.types.Object, surface: meshes.Surface, size: float) -> Ste
     mesh = surface.mesh()
     yield
     cuboids = yield from colliders.finding_cuboids(mesh, size, name)
+    yield
     return Shape(uid, mesh, cuboids, colliders.signature(surface, size))
 
 
