@@ -206,9 +206,15 @@ def _arrays(mesh: bpy.types.Mesh) -> tuple[Array, Array]:
     """Vertices (V, 3) float32 and triangles (N, 3) int32 of a mesh."""
     vertices = np.empty(len(mesh.vertices) * 3, dtype=np.float32)
     mesh.vertices.foreach_get("co", vertices)
-    mesh.calc_loop_triangles()
-    corners = np.empty(len(mesh.loop_triangles) * 3, dtype=np.int32)
-    mesh.loop_triangles.foreach_get("vertices", corners)
+    corners = np.empty(len(mesh.loops), dtype=np.int32)
+    if len(corners):
+        # Many times as fast as the same by the loops or by the triangles.
+        mesh.attributes[".corner_vert"].data.foreach_get("value", corners)
+    if len(corners) != 3 * len(mesh.polygons):
+        mesh.calc_loop_triangles()
+        cut = np.empty(len(mesh.loop_triangles) * 3, dtype=np.int32)
+        mesh.loop_triangles.foreach_get("loops", cut)
+        corners = corners[cut]
     return vertices.reshape(-1, 3), corners.reshape(-1, 3)
 
 
