@@ -127,6 +127,19 @@ class Stances:
             - going_in[:, None] * coming[gap.after]
         )
 
+    def beyond(self) -> Array:
+        """Frames (B,) before the first stance of their row, or after its last one."""
+        gap = self._gaps()
+        if gap is None:
+            return np.flatnonzero(~self.mask)
+        return np.asarray(gap.frames[~(gap.has_before & gap.has_after)])
+
+    def nearest(self, frames: Array) -> Array:
+        """Stances (B,) next to frames (B,) that are `beyond` them: of the same row, if it has any."""
+        before = self.last[frames]
+        own = (before >= 0) & (self._row[np.maximum(before, 0)] == self._frame_row[frames])
+        return np.where(own, before, np.minimum(before + 1, len(self) - 1))
+
     def swing(self, values: Array) -> Array:
         """Weight (N * T,) that is 0 in stances, and up to 1 between two stances that are _STRIDE apart in `values` (N *
         T, d)."""
@@ -282,22 +295,31 @@ def _distance(v: Array) -> Array:
 
 
 def _heights(ground: Heights | None, toe: Array, stances: Stances) -> Array:
-    """Height (M,) in meters of the ground that each foot stands on; between stances it glides from one to the next."""
-    if ground is None or not len(stances):
+    """Height (M,) in meters of the ground that each foot stands on; between stances it glides from one to the next, and
+    beyond them it is that of the ground under the foot."""
+    if ground is None:
         return np.zeros(len(toe))
+    if not len(stances):
+        return ground(toe[:, :2])
     out = stances.spread(ground(stances.mean(toe)[:, :2])[:, None])
     stances.glide(out, longest=len(out))
+    beyond = stances.beyond()
+    out[beyond, 0] = ground(toe[beyond, :2])
     return out[:, 0]
 
 
 def _own_heights(toe: Array, toe_on: Array, stances: Stances) -> Array:
-    """Height (M,) in meters of the ground, from the toe's mean height in each stance, gliding between stances."""
+    """Height (M,) in meters of the ground, from the toe's mean height in each stance, gliding between stances and level
+    beyond them."""
     out = np.zeros((len(toe), 1))
     if not len(stances):
         return out[:, 0]
     lift = _lift(toe[:, 2] - TOE_HEIGHT, toe_on, stances)
-    out = stances.spread(stances.mean(lift[:, None]))
+    means = stances.mean(lift[:, None])
+    out = stances.spread(means)
     stances.glide(out, longest=len(out))
+    beyond = stances.beyond()
+    out[beyond] = means[stances.nearest(beyond)]
     return out[:, 0]
 
 

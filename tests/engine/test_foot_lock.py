@@ -123,3 +123,23 @@ def test_toes_lie_on_the_ground_while_the_heel_rises_and_are_straight_elsewhere(
         assert tips["LeftToe"].min() > -0.002
         high = places[0, :, MODEL_SKELETON.index("LeftToe"), 2] > 0.12
         np.testing.assert_allclose(turned[0, high, foot[1]], turned[0, high, foot[0]], atol=1e-6)
+
+
+@pytest.mark.parametrize("slope", [0.5, -0.5])
+def test_the_last_step_ends_on_the_ground_of_a_long_slope(walk, slope):
+    hips, rotations, contacts = walk
+
+    def ground(places):
+        return 20 * slope + slope * -places[..., 1]
+
+    climbing = hips.copy()
+    climbing[..., 2] += ground(hips[..., :2])
+    swings = contacts.copy()
+    swings[0, -15:, :2] = 0
+    for options in ({"ground": ground}, {"own_heights": True}):
+        wanted = MODEL_SKELETON.positions(climbing[0], rotations[0])[None]
+        places = plant_feet(climbing, rotations, swings, targets=wanted, **options)[0][0]
+        toe = places[-15:, MODEL_SKELETON.index("LeftToe")]
+        assert (toe[:, 2] - wanted[0, -15:, MODEL_SKELETON.index("LeftToe"), 2]).max() < 0.3
+        if "ground" in options:
+            assert (toe[:, 2] - ground(toe[:, :2]) - TOE_HEIGHT).min() > -0.015
