@@ -233,10 +233,12 @@ class _Arm:
         gap = round(_EPISODE * self._fps / self._every)
         for rows in np.split(touched, np.flatnonzero(np.diff(touched) > gap) + 1):
             if len(rows):
+                yield
                 chosen = viterbi(costs[rows] ** 2, changes)
                 near = slice(max(every[rows[0]] - gap, 0), every[rows[-1]] + gap + 1)
                 frames = np.arange(len(self._way))[near]
-                number = chosen[np.abs(frames[:, None] - every[rows]).argmin(axis=1)]
+                between = (every[rows][1:] + every[rows][:-1]) / 2
+                number = chosen[np.searchsorted(between, frames)]
                 self._way[near] = self._ways[frames, number]
 
     def _costs(self, frames: Array) -> Array:

@@ -17,7 +17,7 @@ from ..motion.ik import Limb, solve_limb
 from ..motion.retarget import leg_length
 from ..motion.rotations import Array, between, multiply, normalize, rotate
 from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, Skeleton
-from ..stepwise import Stepwise, finished
+from ..stepwise import Stepwise, by_frames, finished
 from .grounding import Grounding, feet_of, standing_levels
 from .rest_pose import SIDES, RestPose
 from .rig_body import RigBody
@@ -52,6 +52,8 @@ _GIVE_ROUNDS = 3
 _SUNK, _SITTER = 0.004, 0.009
 """Largest distances in leg lengths that a foot stays above or below its place for that: one whose sole is known by the
 rig's mesh, and a sitter's, as its hips stay on the seat."""
+_PIECE = 250
+"""Frames of a mesh's corners in one piece of work: 40 ms."""
 _PARTS = ("UpLeg", "Leg", "Foot")
 """Bones of a leg that are solved."""
 
@@ -150,11 +152,16 @@ class Legs:
             yield
         steadied = stances if steady else {}
         levels = standing_levels(positions, MODEL_LEGS, steadied, self.scale)
-        yield
-        self._grounding.feet(levels, hips, turns, ankles, steadied)
+        for start in range(0, len(turns), _PIECE):
+            yield
+            now = slice(start, start + _PIECE)
+            level, ankle = ({side: part[now] for side, part in parts.items()} for parts in (levels, ankles))
+            held = {side: stance.held[now] for side, stance in steadied.items()}
+            self._grounding.feet(level, hips[now], turns[now], ankle, held)
+        lift = yield from by_frames(self._grounding.hips_lift, turns, size=_PIECE)
         yield
         sits = self._sits(hips, ankles, sitting)
-        hips[:, 2] += self.ankle_lift * (1 - sits) + self._grounding.hips_lift(turns) * sits
+        hips[:, 2] += self.ankle_lift * (1 - sits) + lift * sits
         root = hips - self.middle(np.zeros_like(hips), turns)
         yield
         standing = {side: (1 - sits) * stands.held for side, stands in stances.items()}
