@@ -31,7 +31,7 @@ def sit():
 def test_walking_soles_and_hands(walk, name):
     found = measured(body(name), walk)
     assert found["hands_cm"] < 1.0
-    assert found["sink_cm"] < 1.5
+    assert found["sink_cm"] < 1.0
     assert found["float_cm"] < 1.0
 
 
