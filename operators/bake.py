@@ -13,6 +13,7 @@ from bpy.props import BoolProperty
 
 from ..nsm_blender import UserError
 from ..scene import lookup, output
+from ..scene.readiness import missing_for_bake
 from .base import Operation, user_folder
 from .modal import JobOperation
 
@@ -31,6 +32,11 @@ class NSM_OT_bake(JobOperation):
 
     doing = "Baking"
 
+    @classmethod
+    def missing(cls, context: bpy.types.Context) -> str:
+        """There has to be a bound character with something to do."""
+        return missing_for_bake(context)
+
     def start(self, context: bpy.types.Context) -> "BakeJob":
         """Gather the shot."""
         from .earlier import Earlier
@@ -39,10 +45,11 @@ class NSM_OT_bake(JobOperation):
         armature = lookup.character(context)
         return BakeJob(context, armature, None if armature is None else Earlier.of(armature))
 
-    def finish(self, _context: bpy.types.Context, job: "BakeJob") -> "set[OperatorReturnItems]":
-        """Report, keep the report as a file, and the bake for the next one."""
+    def finish(self, context: bpy.types.Context, job: "BakeJob") -> "set[OperatorReturnItems]":
+        """Report, keep the report as a file, and the bake for the next one; the character's keys come into view."""
         from .earlier import Earlier
 
+        lookup.activate(context, job.character)
         Earlier.keep(job.character, job.bake)
         try:
             output.write_whole(user_folder("reports") / "report.json", job.report.to_json() + "\n")

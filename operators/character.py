@@ -10,7 +10,7 @@ from .base import Operation
 
 
 class NSM_OT_add_character(Operation, bpy.types.Operator):
-    """Add the bundled mannequin, 1.75 m tall, at the 3D cursor, ready to bake."""
+    """Add the bundled mannequin, 1.75 m tall, ready to bake, at the 3D cursor or beside what stands there"""
 
     bl_idname = "nsm.add_character"
     bl_label = "Add Mannequin"
@@ -26,6 +26,7 @@ class NSM_OT_add_character(Operation, bpy.types.Operator):
 
     def run(self, context: bpy.types.Context) -> set[str]:
         """Add it to the active collection, selected and active."""
+        from ..scene import free_place
         from ..scene.mannequin import add_mannequin
 
         collection = context.collection
@@ -34,7 +35,7 @@ class NSM_OT_add_character(Operation, bpy.types.Operator):
         layer = context.view_layer.active_layer_collection
         if layer.exclude or not layer.is_visible:
             raise UserError(f"The collection '{layer.collection.name}' is hidden; show it or choose another.")
-        rig = add_mannequin(context, context.scene.cursor.location)
+        rig = add_mannequin(context, free_place.near(context, context.scene.cursor.location))
         self.report({"INFO"}, f"Added '{rig.name}'")
         return {"FINISHED"}
 

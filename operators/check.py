@@ -55,8 +55,8 @@ class NSM_OT_check_keys(JobOperation):
         if not problems:
             self.report({"INFO"}, "All action keys can be baked")
             return {"FINISHED"}
-        kind = "the bake would be refused" if fatal else "it can be baked"
-        self.report({"WARNING"}, f"{described(armature, problems)}; {kind}")
+        kind = "The bake would be refused." if fatal else "It can be baked nevertheless."
+        self.report({"WARNING"}, f"{described(armature, problems)} {kind}")
         return {"FINISHED"}
 
 

@@ -14,7 +14,9 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 
 from ..nsm_blender import ShotError
 from ..scene import keys, lookup
+from ..scene.properties import animate_by
 from .base import Operation
+from .key_goals import goal_of_selection
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -81,10 +83,10 @@ class OnOneKey(KeyOperation):
 
 
 class NSM_OT_add_action_key(KeyOperation):
-    """Add a thing to do at the selected goal; without one, a goal is made at the 3D cursor"""
+    """Add an action at the selected goal or with the selected object; without one, at the 3D cursor"""
 
     bl_idname = "nsm.add_action_key"
-    bl_label = "Add Action Key"
+    bl_label = "Add Action"
     bl_options = {"REGISTER", "UNDO"}
 
     needs_key = False
@@ -138,6 +140,7 @@ class NSM_OT_add_action_key(KeyOperation):
         key.use_facing = self.use_facing or (given("facing") and not given("use_facing"))
         key.facing = self.facing
         armature.nsm.key_index = len(listed) - 1
+        animate_by(armature, "ACTIONS")
         self.report({"INFO"}, f"Added key {len(listed)}: {keys.label(key)}")
 
     def _goal(self, context: bpy.types.Context) -> bpy.types.Object | None:
@@ -149,11 +152,7 @@ class NSM_OT_add_action_key(KeyOperation):
             if not goals.is_goal(named):
                 raise ShotError(f"There is no goal '{self.goal}'; add it with 'Add Goal'.")
             return named
-        goal = goals.selected(context.selected_objects)
-        if goal is None and self.action != "idle":
-            goal = goals.add(context, context.scene.cursor.location, None, None)
-            goals.select(context, goal)
-        return goal
+        return goal_of_selection(context, self.action)
 
     def _route(self) -> bpy.types.Object | None:
         if not self.route:
@@ -168,7 +167,7 @@ class NSM_OT_remove_action_key(OnOneKey):
     """Remove the key from the list; its goal stays"""
 
     bl_idname = "nsm.remove_action_key"
-    bl_label = "Remove Action Key"
+    bl_label = "Remove Action"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
@@ -180,6 +179,8 @@ class NSM_OT_remove_action_key(OnOneKey):
         if not routes.is_own(listed[index].route):
             routes.forget(listed[index])
         listed.remove(index)
+        if not len(listed):
+            animate_by(armature, "UNDECIDED")
         armature.nsm.key_index = max(0, min(armature.nsm.key_index, len(listed) - 1))
 
 
@@ -187,7 +188,7 @@ class NSM_OT_move_action_key(OnOneKey):
     """Move the key up or down in the list: its action is done earlier or later"""
 
     bl_idname = "nsm.move_action_key"
-    bl_label = "Move Action Key"
+    bl_label = "Move Action"
     bl_options = {"REGISTER", "UNDO"}
 
     direction: EnumProperty(
@@ -210,7 +211,7 @@ class NSM_OT_duplicate_action_key(OnOneKey):
     """Add a copy of the key below it"""
 
     bl_idname = "nsm.duplicate_action_key"
-    bl_label = "Duplicate Action Key"
+    bl_label = "Duplicate Action"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, _context: bpy.types.Context, armature: bpy.types.Object) -> None:
@@ -226,7 +227,7 @@ class NSM_OT_go_to_action_key(OnOneKey):
     """Go to the frame at which the key sets off: its own, or where the last bake did"""
 
     bl_idname = "nsm.go_to_action_key"
-    bl_label = "Go to Action Key"
+    bl_label = "Go to Frame of Action"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
@@ -244,7 +245,7 @@ class NSM_OT_select_goal(OnOneKey):
     """Select the goal of the key"""
 
     bl_idname = "nsm.select_goal"
-    bl_label = "Select Goal"
+    bl_label = "Select Goal of Action"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:

@@ -10,6 +10,7 @@ import bpy
 
 from ..nsm_blender import Array
 from ..scene import ghosts, lookup, properties
+from ..scene.readiness import missing_for_motion
 from .base import Operation
 
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ _TICK = 0.005
 """Seconds between the timer's events."""
 _SLICE = 0.03
 """Seconds of work per event: Esc is seen at least that often."""
-_SHOWN_EVERY, _SHOWN_AFTER = 0.1, 0.5
-"""Shortest and longest time in seconds between two drawings of the progress and of the work's preview."""
-_CALM = 8
-"""Time between two drawings over the time that one takes: each drawing holds up the work, and Esc with it."""
+_SHOWN_EVERY = 0.1
+"""Shortest time in seconds between two drawings of the progress and of the work's preview."""
+_CALM = 4
+"""Time of work between two drawings over the time that one takes: each drawing holds up the work, and Esc with it, and
+so takes a fifth of the time at most."""
 
 
 class Job(Protocol):
@@ -54,20 +56,27 @@ class JobOperation(Operation):
     _job: Any = None  # not Job: Blender evaluates the annotations of operators
     _timer: Any = None
     _ghost: Any = None
-    _shown: float = 0.0
+    _shown: float = float("-inf")
+    """When the last drawing was over, in seconds."""
     _drawing: float = 0.0
+    """Seconds that it took."""
     _drawn_since: float | None = None
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be a character; everything else gets its sentence when it is tried."""
+        """There has to be a character with a bound rig; everything else gets its sentence when it is tried."""
         if lookup.baking(context):
             cls.poll_message_set("A bake is running; Esc cancels it")
             return False
-        if lookup.character(context) is None:
-            cls.poll_message_set("Select a character's armature first")
-            return False
-        return True
+        missing = cls.missing(context)
+        if missing:
+            cls.poll_message_set(missing)
+        return not missing
+
+    @classmethod
+    def missing(cls, context: bpy.types.Context) -> str:
+        """What to do before the button can be pressed; empty when it can."""
+        return missing_for_motion(lookup.character(context))
 
     def start(self, context: bpy.types.Context) -> Job:
         """Begin; raise UserError for what the user should correct."""
@@ -108,7 +117,8 @@ class JobOperation(Operation):
         job = self._job
         assert job is not None
         if self._drawn_since is not None:
-            self._drawing, self._drawn_since = time.monotonic() - self._drawn_since, None
+            self._shown = time.monotonic()
+            self._drawing, self._drawn_since = self._shown - self._drawn_since, None
         try:
             job.run(_SLICE)
             if not job.done:
@@ -129,9 +139,8 @@ class JobOperation(Operation):
     def _show(self, context: bpy.types.Context) -> None:
         """Progress and time left, in the status bar and in the panel; what there is to see, over the viewports."""
         job: Job = self._job
-        if time.monotonic() - self._shown < min(max(_SHOWN_EVERY, _CALM * self._drawing), _SHOWN_AFTER):
+        if time.monotonic() - self._shown < max(_SHOWN_EVERY, _CALM * self._drawing):
             return
-        self._shown = time.monotonic()
         state = properties.progress(context)
         state.progress = job.progress
         left = f", {job.seconds_left:.0f} s left" if job.progress > 0.05 else ""

@@ -22,7 +22,7 @@ from bpy.props import (
 from .goals import is_goal
 
 ACTION_ITEMS = (
-    ("idle", "Stand", "Stay in place, looking where the key or the goal says", "PAUSE", 0),
+    ("idle", "Wait", "Stand in place, looking where the key or the goal says", "PAUSE", 0),
     ("walk", "Walk", "Walk to the goal", "FORWARD", 1),
     ("run", "Run", "Run to the goal", "FF", 2),
     ("sit", "Sit", "Sit down on the goal's seat", "USER", 3),
@@ -116,6 +116,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
         default=0.0,
         min=0.0,
         soft_max=10.0,
+        subtype="TIME_ABSOLUTE",
         options=_FIXED,
         override=OVERRIDE,
         update=_forget_problem,

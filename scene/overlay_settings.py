@@ -6,10 +6,23 @@ Blender reads the annotations of a PropertyGroup as they are, so this file has n
 # A property's annotation is a call, which is no type:
 # mypy: disable-error-code="valid-type"
 
+from typing import Any
+
 import bpy
-from bpy.props import BoolProperty, PointerProperty
+from bpy.props import BoolProperty, FloatVectorProperty, PointerProperty
 
 _OPTIONS: set[str] = set()
+
+COLORS = {
+    "obstacle": (0.75, 0.78, 0.82),
+    "seat": (0.25, 0.75, 1.0),
+    "door": (1.0, 0.65, 0.15),
+    "carryable": (1.0, 0.9, 0.2),
+    "surface": (0.45, 0.95, 0.45),
+    "climbable": (0.8, 0.5, 1.0),
+    "ground": (0.55, 0.45, 0.35),
+}
+"""Colors of the roles, as linear RGB."""
 
 
 def _sense_again(settings: "NSM_PG_overlay", _context: bpy.types.Context) -> None:
@@ -17,8 +30,28 @@ def _sense_again(settings: "NSM_PG_overlay", _context: bpy.types.Context) -> Non
     settings.id_data.update_tag()
 
 
+def _legend(name: str, description: str, role: str) -> Any:
+    """A role's color to look at."""
+    return FloatVectorProperty(
+        name=name,
+        description=description,
+        subtype="COLOR",
+        size=3,
+        get=lambda _settings: COLORS[role],
+        options=_OPTIONS,
+    )
+
+
 class NSM_PG_overlay(bpy.types.PropertyGroup):
-    """What is shown in the viewport."""
+    """What is shown in the viewport, and in which colors."""
+
+    seat: _legend("Seats", "Color of what the character sits on", "seat")
+    door: _legend("Doors", "Color of what the character opens", "door")
+    carryable: _legend("Carryables", "Color of what the character carries", "carryable")
+    surface: _legend("Surfaces", "Color of what things are put on", "surface")
+    climbable: _legend("Steps", "Color of what the character climbs", "climbable")
+    ground: _legend("Ground", "Color of what the character walks on", "ground")
+    obstacle: _legend("Obstacles", "Color of what the character keeps off", "obstacle")
 
     show_colliders: BoolProperty(
         name="Colliders",

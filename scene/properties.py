@@ -34,8 +34,45 @@ CONTROLLER_ITEMS = (
 )
 """Networks that move a character. The numbers are stored in files: never change them."""
 
+ANIMATE_ITEMS = (
+    ("PATH", "Path", "Walk along a curve", 0),
+    ("ACTIONS", "Actions", "Carry out the list of actions, one after the other", 1),
+)
+"""What a bake carries out. The numbers are stored in files: never change them."""
+
+_UNDECIDED = -1
+"""Stands for what a bake carries out where nobody has chosen: the actions where there are any, else the path."""
+
 _FIXED: set[str] = set()
 """Options of a property that cannot be keyed: a bake reads it once."""
+
+
+def _is_armature(_settings: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
+    return obj.type == "ARMATURE"
+
+
+def _shown_choice(settings: "NSM_PG_object") -> int:
+    """The number of the item of `animate_by`."""
+    if settings.animate_choice != _UNDECIDED:
+        return int(settings.animate_choice)
+    return 1 if len(settings.keys) else 0
+
+
+def _choose(settings: "NSM_PG_object", number: int) -> None:
+    settings.animate_choice = number
+
+
+def _select_picked(settings: "NSM_PG_scene", context: bpy.types.Context) -> None:
+    """Picking a character selects it, where that does not end another mode."""
+    picked = settings.character
+    active = context.view_layer.objects.active
+    if picked is None or picked == active or context.mode != "OBJECT" or picked.name not in context.view_layer.objects:
+        return
+    if active is not None and active.type == "ARMATURE":
+        for obj in list(context.selected_objects):
+            obj.select_set(False)
+        picked.select_set(True)
+        context.view_layer.objects.active = picked
 
 
 def _is_curve(_settings: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
@@ -138,8 +175,17 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     path: PointerProperty(
         name="Path", description="Curve that the character walks along", type=bpy.types.Object, poll=_is_curve
     )
+    animate_choice: IntProperty(default=_UNDECIDED, min=_UNDECIDED, max=1, options={"HIDDEN"}, override=keys.OVERRIDE)
+    animate_by: EnumProperty(
+        name="Animate By",
+        description="What a bake carries out",
+        items=ANIMATE_ITEMS,
+        get=_shown_choice,
+        set=_choose,
+        options={"SKIP_SAVE"},
+    )
     controller: EnumProperty(
-        name="Controller",
+        name="Network",
         description="The neural network that moves the character",
         items=CONTROLLER_ITEMS,
         options=_FIXED,
@@ -213,8 +259,15 @@ class NSM_PG_action(bpy.types.PropertyGroup):
 
 
 class NSM_PG_scene(bpy.types.PropertyGroup):
-    """Which frames to bake."""
+    """The character that the sidebar is about, and which frames to bake."""
 
+    character: PointerProperty(
+        name="Character",
+        description="The armature that is animated; it stays when other things are selected",
+        type=bpy.types.Object,
+        poll=_is_armature,
+        update=_select_picked,
+    )
     use_custom_range: BoolProperty(
         name="Custom Range", description="Bake other frames than the scene's range", default=False, options=_FIXED
     )
@@ -224,10 +277,14 @@ class NSM_PG_scene(bpy.types.PropertyGroup):
 
 
 class NSM_PG_window_manager(bpy.types.PropertyGroup):
-    """The bake in progress; never saved."""
+    """The bake in progress, and what panels show grayed out where there is nothing to set; never saved."""
 
     progress: FloatProperty(min=0.0, max=1.0, options={"SKIP_SAVE"})
     text: StringProperty(options={"SKIP_SAVE"})
+    blank: PointerProperty(type=NSM_PG_object)
+    blank_key: PointerProperty(type=keys.NSM_PG_action_key)
+    blank_constraint: PointerProperty(type=manifold.NSM_PG_constraint)
+    blank_strike: PointerProperty(type=manifold.NSM_PG_strike)
 
 
 CLASSES = (
@@ -269,6 +326,22 @@ def of_action(action: bpy.types.Action) -> NSM_PG_action:
 def of_scene(context: bpy.types.Context) -> NSM_PG_scene:
     """The extension's settings of the scene."""
     return context.scene.nsm
+
+
+def blank(context: bpy.types.Context) -> NSM_PG_window_manager:
+    """Settings of nothing, which panels show grayed out so that they keep their height."""
+    return context.window_manager.nsm
+
+
+def by_actions(armature: bpy.types.Object) -> bool:
+    """Whether a bake of a character carries out its actions, not its path."""
+    return of_object(armature).animate_by == "ACTIONS"
+
+
+def animate_by(armature: bpy.types.Object, choice: str) -> None:
+    """Let a bake carry out PATH or ACTIONS; UNDECIDED leaves it to whether there are actions."""
+    numbers = {item[0]: item[3] for item in ANIMATE_ITEMS}
+    of_object(armature).animate_choice = numbers.get(choice, _UNDECIDED)
 
 
 def progress(context: bpy.types.Context) -> NSM_PG_window_manager:
