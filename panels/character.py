@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ..scene import binding, lookup
-from ..scene.properties import blank, of_scene
+from ..scene.properties import blank
 from .base import Panel, Subpanel, hint
 
 
@@ -19,7 +19,8 @@ class NSM_PT_character(Panel):
         """The picker, how to add a character, and the state of the rig with the button that mends it."""
         layout = self.layout
         armature = lookup.character(context)
-        layout.prop(of_scene(context), "character", text="")
+        name = "No character" if armature is None else armature.name
+        layout.menu("NSM_MT_characters", text=name, icon="ARMATURE_DATA")
         row = layout.row(align=True)
         row.operator("nsm.add_character", text="Add", icon="OUTLINER_OB_ARMATURE")
         row.operator("nsm.add_demo_shot", text="Demo Shot", icon="HOME")
@@ -33,10 +34,22 @@ class NSM_PT_character(Panel):
             row.operator("nsm.bind", text="Bind Again" if bound else "Bind", icon="LINKED")
 
 
+class NSM_MT_characters(bpy.types.Menu):
+    """The armatures of the scene."""
+
+    bl_label = "Characters"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """One after the other."""
+        for armature in lookup.armatures(context.scene):
+            picked = self.layout.operator("nsm.pick_character", text=armature.name, icon="ARMATURE_DATA")
+            picked.name = armature.name
+
+
 def _rig_state(armature: bpy.types.Object | None) -> tuple[str, str]:
     """Whether the rig can take a motion, in two words, and an icon."""
     if armature is None:
-        return "No character", "INFO"
+        return "Add one, or select", "INFO"
     if not armature.is_editable:
         return "Linked", "LIBRARY_DATA_DIRECT"
     if binding.is_bound(armature):
@@ -136,4 +149,4 @@ class NSM_PT_root_ik(Subpanel):
         row.prop(settings, "blend_out")
 
 
-CLASSES = (NSM_PT_character, NSM_UL_matches, NSM_PT_mapping, NSM_PT_root_ik)
+CLASSES = (NSM_MT_characters, NSM_PT_character, NSM_UL_matches, NSM_PT_mapping, NSM_PT_root_ik)

@@ -136,7 +136,7 @@ class NSM_PT_contacts(Subpanel):
         column.separator()
         column.operator("nsm.clear_contacts", text="", icon="TRASH")
         if marked:
-            hint(layout, "The markers on the timeline count.")
+            hint(layout, "The timeline's markers count.")
         else:
             hint(layout, "This list counts." if edit.contacts else "Contacts are detected.")
 

@@ -58,7 +58,7 @@ def _fill(context: bpy.types.Context, scene: bpy.types.Scene) -> bpy.types.Objec
     key = keys.of_character(rig).add()
     key.action, key.goal, key.hold = "sit", goal, _HOLD
     animate_by(rig, "ACTIONS")
-    scene.nsm.character = rig
+    scene.nsm.character = rig.name
     return rig
 
 

@@ -27,8 +27,9 @@ def remember(context: bpy.types.Context) -> None:
     if scene.library is not None or scene.override_library is not None:
         return
     found = _selected(context) or _picked(scene)
-    if scene.nsm.character != found:
-        scene.nsm.character = found
+    name = "" if found is None else found.name
+    if scene.nsm.character != name:
+        scene.nsm.character = name
 
 
 def _selected(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -52,9 +53,12 @@ def _selected(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def _picked(scene: bpy.types.Scene) -> bpy.types.Object | None:
-    """The character that was picked last, if it is still in the scene."""
-    picked = scene.nsm.character
-    return picked if picked is not None and picked.name in scene.objects else None
+    """The character that was picked last, if it is still in the scene.
+
+    It is known by its name: a pointer would keep a deleted character in the file, and a disabled one evaluated.
+    """
+    picked = scene.objects.get(scene.nsm.character) if scene.nsm.character else None
+    return picked if picked is not None and picked.type == "ARMATURE" else None
 
 
 def _only(there: list[bpy.types.Object]) -> bpy.types.Object | None:

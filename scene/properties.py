@@ -47,10 +47,6 @@ _FIXED: set[str] = set()
 """Options of a property that cannot be keyed: a bake reads it once."""
 
 
-def _is_armature(_settings: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
-    return obj.type == "ARMATURE"
-
-
 def _shown_choice(settings: "NSM_PG_object") -> int:
     """The number of the item of `animate_by`."""
     if settings.animate_choice != _UNDECIDED:
@@ -60,19 +56,6 @@ def _shown_choice(settings: "NSM_PG_object") -> int:
 
 def _choose(settings: "NSM_PG_object", number: int) -> None:
     settings.animate_choice = number
-
-
-def _select_picked(settings: "NSM_PG_scene", context: bpy.types.Context) -> None:
-    """Picking a character selects it, where that does not end another mode."""
-    picked = settings.character
-    active = context.view_layer.objects.active
-    if picked is None or picked == active or context.mode != "OBJECT" or picked.name not in context.view_layer.objects:
-        return
-    if active is not None and active.type == "ARMATURE":
-        for obj in list(context.selected_objects):
-            obj.select_set(False)
-        picked.select_set(True)
-        context.view_layer.objects.active = picked
 
 
 def _is_curve(_settings: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
@@ -261,12 +244,10 @@ class NSM_PG_action(bpy.types.PropertyGroup):
 class NSM_PG_scene(bpy.types.PropertyGroup):
     """The character that the sidebar is about, and which frames to bake."""
 
-    character: PointerProperty(
+    character: StringProperty(
         name="Character",
-        description="The armature that is animated; it stays when other things are selected",
-        type=bpy.types.Object,
-        poll=_is_armature,
-        update=_select_picked,
+        description="Name of the armature that is animated; it stays when other things are selected",
+        options=_FIXED,
     )
     use_custom_range: BoolProperty(
         name="Custom Range", description="Bake other frames than the scene's range", default=False, options=_FIXED

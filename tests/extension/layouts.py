@@ -20,6 +20,8 @@ class Layout:
         self.enabled = self.active = True
         self.use_property_split = False
         self.scale_y = 1.0
+        self.own: list[str] = []
+        """The texts of this part alone."""
         self._heights: list[float] = []
         self._below: list[Layout] = []
 
@@ -34,6 +36,7 @@ class Layout:
         self._heights.append(rows)
         if text:
             self.shown.append(text)
+            self.own.append(text)
 
     def label(self, text: str = "", icon: str = "NONE") -> None:
         self._add(text, icon=icon)
@@ -130,4 +133,4 @@ def menu(name: str) -> dict[str, bool]:
     """The entries of a menu, and whether each can be chosen now."""
     layout = Layout()
     getattr(bpy.types, name).draw(SimpleNamespace(layout=layout), bpy.context)
-    return {text: part.enabled for part in layout._below for text in [layout.shown[layout._below.index(part)]]}
+    return {text: part.enabled for part in (layout, *layout._below) for text in part.own}

@@ -183,14 +183,15 @@ def test_constraints_are_added_moved_and_removed(engine):
     select(target, rig)
     bpy.ops.nsm.add_constraint(kind="PIN")
     bpy.ops.nsm.add_constraint(kind="FEET")
-    assert [(item.name, item.kind) for item in edit.constraints] == [("Pin Joint", "PIN"), ("Planted Feet", "FEET")]
+    named = [("Pin Joint", "PIN"), ("Keep Trajectory", "TRAJECTORY"), ("Planted Feet", "FEET")]
+    assert [(item.name, item.kind) for item in edit.constraints] == named
     assert edit.constraints[0].target == target
-    assert (edit.constraints[0].frame_start, edit.constraints[0].frame_end) == (12, 12)
-    assert edit.constraint_index == 1
+    assert edit.constraint_index == 2
     bpy.ops.nsm.move_constraint(direction="UP")
-    assert [item.kind for item in edit.constraints] == ["FEET", "PIN"]
+    assert [item.kind for item in edit.constraints] == ["PIN", "FEET", "TRAJECTORY"]
     bpy.ops.nsm.remove_constraint()
-    assert [item.kind for item in edit.constraints] == ["PIN"]
+    assert [item.kind for item in edit.constraints] == ["PIN", "TRAJECTORY"]
+    bpy.ops.nsm.remove_constraint()
     bpy.ops.nsm.remove_constraint()
     assert not bpy.ops.nsm.remove_constraint.poll()
     assert not bpy.ops.nsm.move_constraint.poll()
@@ -378,7 +379,6 @@ def test_an_exception_in_an_edit_leaves_everything_as_it_was(baked, extension_mo
 
 
 def test_the_panels_of_a_character_show_what_can_be_set(engine):
-    assert drawn("NSM_PT_edit") is None
     rig, _ = build.shot(engine)
     assert "Edit Motion" in drawn("NSM_PT_edit")
     assert "Contacts are detected." in drawn("NSM_PT_contacts")

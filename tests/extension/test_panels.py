@@ -105,16 +105,13 @@ def test_the_character_stays_while_other_things_are_selected(engine, extension_m
         bpy.context.view_layer.update()
         select(thing)
         bpy.context.view_layer.update()
-        assert character(bpy.context) == bpy.context.scene.nsm.character == rig
-    bpy.context.scene.nsm.character = second
-    assert character(bpy.context) == second
-    select(first)
-    bpy.context.view_layer.update()
-    bpy.context.scene.nsm.character = second
-    assert bpy.context.object == second, "picking another character selects it"
-    bpy.data.objects.remove(second)
-    bpy.context.view_layer.update()
-    assert bpy.context.scene.nsm.character is None
+        assert character(bpy.context) == rig
+    bpy.ops.nsm.pick_character(name="Second")
+    assert bpy.context.object == character(bpy.context) == second
+    assert "Second" in drawn("NSM_PT_character")
+    assert set(menu("NSM_MT_characters")) == {"First", "Second"}
+    with pytest.raises(RuntimeError, match="no armature 'Third'"):
+        bpy.ops.nsm.pick_character(name="Third")
 
 
 def test_a_path_shows_what_can_be_keyed(engine):
