@@ -8,23 +8,27 @@ import math
 import bpy
 from mathutils import Vector
 
-from . import goals, keys, room
+from . import goals, keys, pieces, room
 from .mannequin import add_mannequin
 from .properties import animate_by
 
 NAME = "Demo Shot"
 _SEAT = "Armchair"
-_START = Vector((1.3, -2.3, 0.0))
+_START = Vector((1.6, -2.4, 0.0))
 """Meters: before the room's open side, with a free way to the seat."""
-_FACING = math.radians(165)
+_FACING = math.radians(168)
 """Towards the seat, about +Z from -Y."""
 _FPS, _FRAMES = 30, 270
 """Frame rate, and frames for the walk, the sitting down and the time in the seat."""
 _HOLD = 2.0
 """Seconds in the seat."""
-_CAMERA, _LOOKS_AT, _LENS = Vector((-2.2, -5.6, 2.5)), Vector((1.75, 0.25, 0.75)), 35.0
+_CAMERA, _LOOKS_AT, _LENS = Vector((-0.9, -6.6, 2.1)), Vector((1.9, 0.2, 0.7)), 40.0
 """Meters, meters, and millimeters: from the room's open side past the table, so that nothing hides the walk or the
 seat."""
+_FLOOR = ((-4.5, -8.5), (6.0, 3.5))
+"""Meters: two corners of the floor."""
+_GRAY = (0.30, 0.31, 0.32, 1.0)
+"""Color of the floor, as linear RGBA."""
 _SUN = (math.radians(40), 0.0, math.radians(-10))
 """Rotation of the light, through the open side."""
 
@@ -49,6 +53,7 @@ def _fill(context: bpy.types.Context, scene: bpy.types.Scene) -> bpy.types.Objec
     # The wire boxes of the colliders would hide the room.
     scene.nsm.overlay.show_colliders = scene.nsm.overlay.show_handles = False
     things = {obj.name.partition(".")[0]: obj for obj in room.add(context, Vector())}
+    _add_floor(scene)
     _add_camera(scene)
     _add_light(scene)
     rig = add_mannequin(context, _START)
@@ -67,6 +72,14 @@ def look_through_camera(screen: bpy.types.Screen) -> None:
     for area in screen.areas:
         if area.type == "VIEW_3D":
             area.spaces.active.region_3d.view_perspective = "CAMERA"
+
+
+def _add_floor(scene: bpy.types.Scene) -> None:
+    (left, front), (right, back) = _FLOOR
+    mesh = bpy.data.meshes.new("Floor")
+    mesh.from_pydata([(left, front, 0), (right, front, 0), (right, back, 0), (left, back, 0)], [], [(0, 1, 2, 3)])
+    mesh.materials.append(pieces.material(f"{NAME} Floor", _GRAY))
+    scene.collection.objects.link(bpy.data.objects.new("Floor", mesh))
 
 
 def _add_camera(scene: bpy.types.Scene) -> None:
