@@ -10,6 +10,7 @@ import pytest
 
 from . import build
 from .layouts import drawn
+from .shapes import box, chair, select
 from .snapshot import difference, snapshot
 
 
@@ -302,3 +303,49 @@ def test_the_panel_of_goals_shows_the_selected_goal():
     assert "No goal is selected" in drawn("NSM_PT_goals")
     bpy.ops.nsm.add_goal()
     assert {"Add Goal", "Name", "Uses"} <= set(drawn("NSM_PT_goals"))
+
+
+def test_an_action_uses_the_selected_thing_and_wraps_it_by_the_way(rig):
+    seat = chair()
+    seat.location = (0, -3, 0)
+    select(seat)
+    assert bpy.ops.nsm.add_action_key(action="sit") == {"FINISHED"}
+    (key,) = rig.nsm.keys
+    assert seat.nsm.collider.role == "seat"
+    assert key.goal.nsm.goal.uses == seat
+    assert bpy.context.selected_objects == [seat], "what was selected stays so"
+    goal = key.goal
+    bpy.ops.nsm.add_action_key(action="walk")
+    assert rig.nsm.keys[1].goal == goal, "a goal that was not moved serves again"
+    goal.location.x += 0.2
+    bpy.ops.nsm.add_action_key(action="sit")
+    assert rig.nsm.keys[2].goal != goal
+    assert bpy.ops.nsm.check_keys() == {"FINISHED"}
+
+
+def test_without_a_selected_thing_an_action_goes_to_the_cursor_each_time_anew(rig):
+    select(rig)
+    for x in (1, 2):
+        bpy.context.scene.cursor.location = (x, -2, 0)
+        bpy.ops.nsm.add_action_key()
+    assert [tuple(key.goal.location) for key in rig.nsm.keys] == [(1, -2, 0), (2, -2, 0)]
+    bpy.ops.nsm.add_action_key(action="idle", hold=2)
+    assert rig.nsm.keys[2].goal is None
+
+
+def test_what_is_worn_is_no_thing_to_use(rig):
+    body = box(name="Body")
+    body.parent = rig
+    select(body)
+    bpy.ops.nsm.add_action_key(action="sit")
+    assert not body.nsm.collider.count
+    assert rig.nsm.keys[0].goal.nsm.goal.uses is None
+
+
+def test_a_mere_obstacle_takes_on_the_role_that_it_is_used_in(rig):
+    seat = chair()
+    seat.location = (0, -3, 0)
+    select(seat)
+    bpy.ops.nsm.wrap_collider(role="obstacle")
+    bpy.ops.nsm.add_action_key(action="sit")
+    assert seat.nsm.collider.role == "seat"
