@@ -47,6 +47,31 @@ class Job(Protocol):
         """Stop, and take away all that was made."""
 
 
+class Pace:
+    """When progress and preview are drawn again: however long a drawing takes, most of the time is left for the work.
+
+    All times in seconds, of one clock.
+    """
+
+    def __init__(self) -> None:
+        self._due = float("-inf")
+        self._begun: float | None = None
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time to draw."""
+        return self._begun is None and now >= self._due
+
+    def draw(self, now: float) -> None:
+        """A drawing was asked for; it begins when the work pauses."""
+        self._begun = now
+
+    def drawn(self, now: float) -> None:
+        """The work goes on, so a drawing that was asked for is over."""
+        if self._begun is not None:
+            self._due = now + max(_SHOWN_EVERY, _CALM * (now - self._begun))
+            self._begun = None
+
+
 class JobOperation(Operation):
     """Base of operators that make a character move: put the work into `start`, the report into `finish`."""
 
@@ -56,11 +81,7 @@ class JobOperation(Operation):
     _job: Any = None  # not Job: Blender evaluates the annotations of operators
     _timer: Any = None
     _ghost: Any = None
-    _shown: float = float("-inf")
-    """When the last drawing was over, in seconds."""
-    _drawing: float = 0.0
-    """Seconds that it took."""
-    _drawn_since: float | None = None
+    _pace: Any = None
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -100,6 +121,7 @@ class JobOperation(Operation):
             self._job = self.start(context)
         except Exception as error:  # noqa: BLE001 - becomes a report, as in execute
             return self.failed(error)
+        self._pace = Pace()
         window_manager = context.window_manager
         self._timer = window_manager.event_timer_add(_TICK, window=context.window)
         window_manager.modal_handler_add(self)
@@ -116,9 +138,7 @@ class JobOperation(Operation):
             return {"RUNNING_MODAL"}
         job = self._job
         assert job is not None
-        if self._drawn_since is not None:
-            self._shown = time.monotonic()
-            self._drawing, self._drawn_since = self._shown - self._drawn_since, None
+        self._pace.drawn(time.monotonic())
         try:
             job.run(_SLICE)
             if not job.done:
@@ -139,7 +159,7 @@ class JobOperation(Operation):
     def _show(self, context: bpy.types.Context) -> None:
         """Progress and time left, in the status bar and in the panel; what there is to see, over the viewports."""
         job: Job = self._job
-        if time.monotonic() - self._shown < max(_SHOWN_EVERY, _CALM * self._drawing):
+        if not self._pace.is_due(time.monotonic()):
             return
         state = properties.progress(context)
         state.progress = job.progress
@@ -152,7 +172,7 @@ class JobOperation(Operation):
         if lines:
             self._ghost = self._ghost or ghosts.Ghost()
             self._ghost.show(lines)
-        self._drawn_since = time.monotonic()
+        self._pace.draw(time.monotonic())
 
     def _clear(self, context: bpy.types.Context) -> None:
         """Take away timer, status text, progress and what was drawn."""
