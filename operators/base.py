@@ -58,6 +58,11 @@ class Operation(bpy.types.Operator):
         return {"CANCELLED"}
 
 
+def counted(number: int, thing: str) -> str:
+    """A number of things in words: "1 marker", "2 markers"."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def user_folder(name: str) -> Path:
     """A folder of this extension that the user may write to, made when it is missing."""
     return Path(bpy.utils.extension_path_user(PACKAGE, path=name, create=True))

@@ -13,7 +13,7 @@ from bpy.props import EnumProperty
 
 from ..scene import lookup
 from ..scene.manifold import CONSTRAINT_ITEMS, NSM_PG_constraint, NSM_PG_edit, of_character
-from .base import Operation
+from .base import Operation, counted
 from .modal import JobOperation
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class NSM_OT_add_constraint(_OnCharacter):
     bl_idname = "nsm.add_constraint"
     bl_label = "Add Constraint"
 
-    kind: EnumProperty(name="Kind", description="What is asked of the motion", items=CONSTRAINT_ITEMS)
+    kind: EnumProperty(name="Kind", description="Kind of the constraint", items=CONSTRAINT_ITEMS)
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Add it, with what the selection and the current frame suggest."""
@@ -181,7 +181,7 @@ class NSM_OT_capture_pose(_OnConstraint):
 
 
 class NSM_OT_detect_contacts(_OnCharacter):
-    """Find when heels and toes touch the ground, and list it for correction; an edit then takes this list"""
+    """Detect when heels and toes touch the ground, and list the contacts for correction; edits then use the list"""
 
     bl_idname = "nsm.detect_contacts"
     bl_label = "Detect Contacts"
@@ -194,7 +194,7 @@ class NSM_OT_detect_contacts(_OnCharacter):
         recorded = recording.record(context, armature)
         edit = _edit(context)
         constraints.store_contacts(recorded.motion, edit, recorded.gathered.frames)
-        self.report({"INFO"}, f"Found {len(edit.contacts)} contacts")
+        self.report({"INFO"}, f"Found {counted(len(edit.contacts), 'contact')}")
         return {"FINISHED"}
 
 
@@ -237,7 +237,7 @@ class NSM_OT_remove_contact(_OnContacts):
 
 
 class NSM_OT_clear_contacts(_OnContacts):
-    """Empty the list; an edit then detects the contacts by itself"""
+    """Empty the list; edits then detect the contacts"""
 
     bl_idname = "nsm.clear_contacts"
     bl_label = "Clear Contacts"

@@ -88,7 +88,7 @@ class NSM_OT_save_report(_SaveFile):
     """Save the measurements of the last bake as a file"""
 
     bl_idname = "nsm.save_report"
-    bl_label = "Save Report"
+    bl_label = "Save Bake Report"
 
     name_end = "_report"
 

@@ -26,7 +26,7 @@ _FIGURES = (
     ("pin_error_cm", "Pins", "cm off"),
     ("pose_error_cm", "Pose keys", "cm off"),
     ("gaze_error_deg", "Gaze", "degrees off"),
-    ("path_error_cm", "Way", "cm off"),
+    ("path_error_cm", "Trajectory", "cm off"),
 )
 """Figures of an edit's report, and how they are shown."""
 _STYLES = (
@@ -171,7 +171,7 @@ class StyleJob(EditJob):
     def _lasts(self, count: int) -> None:
         """Write `count` frames, with the constraints at these; a note says that it was longer or shorter before."""
         before, first = len(self.gathered.frames), int(self.gathered.frames[0])
-        note = f"At the style's tempo the way takes {count} frames, not {before}: to frame {first + count - 1}"
+        note = f"At the style's tempo the motion takes {count} frames, not {before}: to frame {first + count - 1}"
         shot = replace(self.gathered.shot, frames=count)
         self.gathered = replace(self.gathered, shot=shot, frames=np.arange(first, first + count))
         self.report.frames = count

@@ -132,7 +132,7 @@ class JobOperation(Operation):
         """Work at each timer event. Other events stop here: the scene must not change under the work."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
-            self.report({"INFO"}, f"{self.bl_label} cancelled; the scene is as it was")
+            self.report({"INFO"}, f"{self.bl_label} was canceled; the scene is as it was")
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}

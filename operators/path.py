@@ -48,14 +48,14 @@ class NSM_OT_assign_path(Operation):
     """Let the character walk along the selected curve"""
 
     bl_idname = "nsm.assign_path"
-    bl_label = "Use Selected Curve"
+    bl_label = "Use Selected Curve as Path"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         """There has to be a character, and a selected curve."""
         if lookup.character(context) is None:
-            cls.poll_message_set("Select a character's armature and a curve")
+            cls.poll_message_set("Select a character's armature first")
         elif not any(obj.type == "CURVE" for obj in context.selected_objects):
             cls.poll_message_set("Select a curve first")
         else:

@@ -40,4 +40,4 @@ def described(armature: bpy.types.Object, problems: list[Problem]) -> str:
     listed = keys.of_character(armature)
     if not 0 <= first.key < len(listed):
         return f"{first.text}{others}"
-    return f"Key {first.key + 1}, {keys.label(listed[first.key])}: {first.text}{others}"
+    return f"Action key {first.key + 1} ({keys.label(listed[first.key])}): {first.text}{others}"

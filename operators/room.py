@@ -13,7 +13,7 @@ from bpy.props import BoolProperty
 
 from ..nsm_blender import UserError
 from ..scene import lookup
-from .base import Operation
+from .base import Operation, counted
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -28,7 +28,7 @@ class NSM_OT_add_demo_room(Operation):
 
     door_open: BoolProperty(
         name="Door Stands Open",
-        description="Leave the door open, so that the character can walk in; else an action key has to open it",
+        description="Leave the door open, so that the character can walk in; otherwise an action has to open it",
         default=True,
         options={"SKIP_SAVE"},
     )
@@ -49,7 +49,7 @@ class NSM_OT_add_demo_room(Operation):
         if collection is not None and not collection.is_editable:
             raise UserError(f"The collection '{collection.name}' is linked from another file; choose another.")
         made = room.add(context, context.scene.cursor.location, self.door_open)
-        self.report({"INFO"}, f"Added a room with {len(made)} pieces, all colliders")
+        self.report({"INFO"}, f"Added a room with {counted(len(made), 'piece')}, all colliders")
         return {"FINISHED"}
 
 

@@ -65,7 +65,7 @@ class NSM_PT_report(Subpanel):
             sentence(layout, finding.text, "ERROR" if finding.ratio > 1 else "CHECKMARK")
         for note in report.notes.splitlines():
             sentence(layout, note)
-        layout.operator("nsm.save_report", icon="FILE_TEXT")
+        layout.operator("nsm.save_report", text="Save Report", icon="FILE_TEXT")
         if bake is None:
             layout.label(text="No bake yet.", icon="INFO")
         else:

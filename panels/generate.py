@@ -37,7 +37,7 @@ class NSM_PT_synthesis(Subpanel):
         row = layout.row(align=True)
         row.scale_y = BIG
         row.operator("nsm.synthesize", icon="CURVE_PATH")
-        row.operator("nsm.live_synthesis", icon="FILE_REFRESH", depress=live.running())
+        row.operator("nsm.live_synthesis", text="Live", icon="FILE_REFRESH", depress=live.running())
         layout.use_property_split = True
         column = layout.column()
         column.enabled = lookup.character(context) is not None

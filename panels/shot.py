@@ -210,7 +210,7 @@ def _draw_actions(layout: bpy.types.UILayout, context: bpy.types.Context, armatu
         hint(layout, chosen.problem, "CANCEL" if chosen.is_fatal else "ERROR", lines=3)
     else:
         hint(layout, _result(chosen), lines=3)
-    layout.operator("nsm.check_keys", icon="CHECKMARK")
+    layout.operator("nsm.check_keys", text="Check", icon="CHECKMARK")
 
 
 def _when(key: keys.NSM_PG_action_key) -> str:

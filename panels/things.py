@@ -44,7 +44,7 @@ class NSM_PT_things(Panel):
         row = layout.row(align=True)
         row.operator("nsm.refresh_colliders", text="Refresh", icon="FILE_REFRESH")
         row.operator("nsm.remove_collider", text="Remove", icon="TRASH")
-        layout.operator_menu_enum("nsm.select_role", "role", icon="RESTRICT_SELECT_OFF")
+        layout.operator_menu_enum("nsm.select_role", "role", text="Select by Role", icon="RESTRICT_SELECT_OFF")
         layout.operator("nsm.add_demo_room", icon="HOME")
 
 
@@ -95,7 +95,7 @@ class NSM_PT_goals(Subpanel):
         layout = self.layout
         row = layout.row(align=True)
         row.operator("nsm.add_goal", icon="EMPTY_SINGLE_ARROW")
-        row.operator("nsm.mark_goal", icon="EMPTY_AXIS")
+        row.operator("nsm.mark_goal", text="Make Goal", icon="EMPTY_AXIS")
         goal = goals.selected(context.selected_objects)
         column = layout.column()
         column.use_property_split = True

@@ -28,7 +28,7 @@ GAIT_ITEMS = (
 """The engine's bakeable gaits. The numbers are stored in files and keyframes: never change them."""
 
 CONTROLLER_ITEMS = (
-    ("AUTO", "Automatic", "The Neural State Machine when a key asks for what only it can do, else the PFNN", 0),
+    ("AUTO", "Automatic", "The Neural State Machine where an action needs it, otherwise the PFNN", 0),
     ("PFNN", "PFNN", "The phase-functioned network: walks and runs along curves and to goals", 1),
     ("NSM", "NSM", "The Neural State Machine: sits, opens, carries, and goes to goals", 2),
 )
@@ -149,7 +149,7 @@ class NSM_PG_report(bpy.types.PropertyGroup):
         description="What is farthest from how recorded people move",
         override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
     )
-    notes: StringProperty(name="Notes", description="What the bake had to decide by itself", options=_FIXED)
+    notes: StringProperty(name="Notes", description="What the bake had to decide", options=_FIXED)
 
 
 class NSM_PG_object(bpy.types.PropertyGroup):
@@ -189,12 +189,16 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     key_index: IntProperty(name="Active Key", description="The key that is chosen in the list", options=_FIXED)
 
     speed: FloatProperty(
-        name="Speed", description="Meters per second along the curve; 0 stands still", default=1.4, min=0.0, max=6.0
+        name="Speed",
+        description="Meters per second along the curve; 0 is standing still",
+        default=1.4,
+        min=0.0,
+        max=6.0,
     )
     gait: EnumProperty(name="Gait", description="Kind of locomotion", items=GAIT_ITEMS, default="walk")
     facing: FloatProperty(
         name="Facing",
-        description="Angle between the way and the facing: 0 forward, 90 left of the way, 180 walks backward",
+        description="Angle between the path and the facing: 0 faces along it, 90 to its left, 180 walks backward",
         subtype="ANGLE",
         default=0.0,
         soft_min=-3.14159265,
@@ -208,7 +212,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     )
     loop: BoolProperty(
         name="Loop",
-        description="On a cyclic curve, go on after the first round",
+        description="Keep walking around a cyclic curve after the first round",
         default=True,
         options=_FIXED,
     )

@@ -211,7 +211,7 @@ def test_the_goal_of_a_key_is_selected(rig):
     bpy.ops.nsm.select_goal(index=0)
     assert [obj.name for obj in bpy.context.selected_objects] == ["A"]
     rig.nsm.keys[0].goal = None
-    with pytest.raises(RuntimeError, match="This key has no goal"):
+    with pytest.raises(RuntimeError, match="This action has no goal"):
         bpy.ops.nsm.select_goal(index=0)
 
 

@@ -576,7 +576,7 @@ def test_a_pin_holds_the_joint_where_it_is_for_half_a_second_and_keeps_the_way(b
     bpy.ops.nsm.edit_motion()
     figures = {figure.label: figure.after for figure in rig.nsm.manifold.edit.figures}
     assert figures["Pins"] < 1.0
-    assert figures["Way"] < 2.0
+    assert figures["Trajectory"] < 2.0
 
 
 def test_a_pin_takes_the_active_bone(baked):
