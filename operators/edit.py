@@ -32,7 +32,7 @@ class NSM_OT_edit_motion(JobOperation):
 
     doing = "Editing"
 
-    def start(self, context: bpy.types.Context) -> "EditJob":
+    def start(self, context: bpy.types.Context) -> "EditJob | UneditJob":
         """Read the motion and its constraints; without any, the edit is taken away."""
         from .manifold_job import EditJob, UneditJob
 

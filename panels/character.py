@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 
 from ..scene import binding, lookup
@@ -46,7 +48,7 @@ class NSM_MT_characters(bpy.types.Menu):
             picked.name = armature.name
 
 
-def _rig_state(armature: bpy.types.Object | None) -> tuple[str, str]:
+def _rig_state(armature: bpy.types.Object | None) -> tuple[str, Any]:
     """Whether the rig can take a motion, in two words, and an icon."""
     if armature is None:
         return "Add one, or select", "INFO"

@@ -96,7 +96,7 @@ def unmoved_on(context: bpy.types.Context, uses: bpy.types.Object) -> bpy.types.
     """A goal on a collider that is where it was added, for use by another key; None when there is none."""
     for goal in in_scene(context.scene):
         settings = of_goal(goal)
-        if settings.uses == uses and settings.has_home and tuple(goal.location) == tuple(settings.home):
+        if settings.uses == uses and settings.has_home and goal.location == Vector(settings.home):
             return goal
     return None
 

@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, FloatVectorProperty, PointerProperty
 
-_OPTIONS: set[str] = set()
+_OPTIONS: set[Any] = set()
 
 COLORS = {
     "obstacle": (0.75, 0.78, 0.82),
