@@ -77,11 +77,15 @@ class NSM_OT_remove_bake(Operation):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be a character."""
-        if lookup.character(context) is None:
+        """There has to be a baked character."""
+        armature = lookup.character(context)
+        if armature is None:
             cls.poll_message_set("Select the baked character's armature first")
-            return False
-        return True
+        elif lookup.baked(armature) is None:
+            cls.poll_message_set(f"'{armature.name}' has no bake to remove")
+        else:
+            return True
+        return False
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Remove the bake and forget its report."""

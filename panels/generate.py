@@ -59,14 +59,14 @@ class NSM_PT_stepping(Subpanel):
         layout.use_property_split = True
         layout.enabled = lookup.character(context) is not None
         settings = manifold(context).synthesis
-        for names in (
-            ("frequency", "duration", "phase"),
-            ("heel_phase", "toe_phase"),
-            ("heel_threshold", "toe_threshold"),
+        for group in (
+            (("frequency", "Frequency"), ("duration", "Duration"), ("phase", "First Step")),
+            (("heel_phase", "Heel Phase"), ("toe_phase", "Toe Phase")),
+            (("heel_threshold", "Heel Lift"), ("toe_threshold", "Toe Lift")),
         ):
             column = layout.column(align=True)
-            for name in names:
-                column.prop(settings, name)
+            for name, text in group:
+                column.prop(settings, name, text=text)
 
 
 class NSM_PT_crowd(Subpanel):
@@ -81,7 +81,7 @@ class NSM_PT_crowd(Subpanel):
         row = layout.row()
         row.scale_y = BIG
         row.operator("nsm.synthesize_crowd", icon="COMMUNITY")
-        hint(layout, "Select a curve for each character.")
+        hint(layout, "Select a curve for each character.", lines=2)
 
 
 class NSM_UL_strikes(bpy.types.UIList):

@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from ..scene import keys, lookup, routes
+from ..scene import goals, keys, lookup, routes
 from ..scene.properties import blank, by_actions, of_object
 from ..scene.selection import fitting_actions
 from .base import Panel, Subpanel, hint
@@ -43,7 +43,7 @@ class NSM_UL_action_keys(bpy.types.UIList):
     ) -> None:
         """The action and its goal, when it sets off, and whether it can be baked."""
         split = layout.split(factor=0.66)
-        split.label(text=keys.label(item), icon=_ICONS[item.action])
+        split.label(text=_label(item), icon=_ICONS[item.action])
         row = split.row(align=True)
         row.label(text=_when(item))
         if item.problem:
@@ -111,7 +111,7 @@ class NSM_PT_shot_advanced(Subpanel):
         column = layout.column()
         column.enabled = keys.active(armature) is not None
         column.prop(key, "gait")
-        column.prop(key, "speed")
+        column.prop(key, "speed", text="Speed (m/s)")
         column.prop(key, "use_facing")
         row = column.row()
         row.active = key.use_facing
@@ -171,7 +171,7 @@ def _draw_path(layout: bpy.types.UILayout, context: bpy.types.Context, armature:
     column = layout.column()
     column.enabled = path is not None
     settings = blank(context).blank if path is None else of_object(path)
-    column.prop(settings, "speed")
+    column.prop(settings, "speed", text="Speed (m/s)")
     column.prop(settings, "gait")
     column.prop(settings, "facing")
     column.prop(settings, "use_radius")
@@ -211,6 +211,12 @@ def _draw_actions(layout: bpy.types.UILayout, context: bpy.types.Context, armatu
     else:
         hint(layout, _result(chosen), lines=3)
     layout.operator("nsm.check_keys", text="Check", icon="CHECKMARK")
+
+
+def _label(key: keys.NSM_PG_action_key) -> str:
+    """The action and what it is about: the thing that is used tells more than the name of the goal on it."""
+    uses = goals.of_goal(key.goal).uses if key.goal is not None else None
+    return keys.label(key) if uses is None else f"{keys.ACTIONS[key.action]} {uses.name}"
 
 
 def _when(key: keys.NSM_PG_action_key) -> str:

@@ -30,12 +30,12 @@ class NSM_PT_things(Panel):
         obj = shown_collider(context)
         settings = blank(context).blank.collider if obj is None else colliders.of(obj)
         hint(layout, *_state(context, obj))
+        row = layout.row()
+        row.enabled = bool(context.selected_objects)
         if obj is None:
-            layout.operator_menu_enum("nsm.wrap_collider", "role", text="Use As", icon="MESH_CUBE")
+            row.operator_menu_enum("nsm.wrap_collider", "role", text="Use As", icon="MESH_CUBE")
         else:
-            layout.operator_menu_enum(
-                "nsm.set_role", "role", text=f"Use As: {_LABELS[settings.role]}", icon="MESH_CUBE"
-            )
+            row.operator_menu_enum("nsm.set_role", "role", text=f"Use As: {_LABELS[settings.role]}", icon="MESH_CUBE")
         column = layout.column()
         column.use_property_split = True
         column.enabled = obj is not None
@@ -69,9 +69,9 @@ class NSM_PT_handles(Subpanel):
             ("leaf_width", "door"),
             ("leaf_height", "door"),
         ):
-            row = column.row()
-            row.enabled = role == wanted
-            row.prop(settings, name)
+            part = column.column()
+            part.enabled = role == wanted
+            part.prop(settings, name)
         column = layout.column(align=True)
         column.enabled = role in KINDS
         column.operator("nsm.propose_handles", icon="VIEWZOOM")
@@ -106,7 +106,7 @@ class NSM_PT_goals(Subpanel):
         else:
             column.prop(goal, "name", text="Name")
             column.prop(goals.of_goal(goal), "uses")
-        hint(layout, "The arrow is the facing at the end; upright, it leaves that open.", lines=2)
+        hint(layout, "The arrow shows the facing at the end; upright, any facing.", lines=2)
 
 
 class NSM_PT_overlays(Subpanel):
@@ -123,6 +123,7 @@ class NSM_PT_overlays(Subpanel):
         column = layout.column(heading="Show")
         column.prop(overlay, "show_colliders")
         column.prop(overlay, "show_handles")
+        column = layout.column(heading="Sensors")
         column.prop(overlay, "show_environment")
         column.prop(overlay, "show_interaction")
         row = layout.row()

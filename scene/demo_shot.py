@@ -29,6 +29,8 @@ _FLOOR = ((-4.5, -8.5), (6.0, 3.5))
 """Meters: two corners of the floor."""
 _GRAY = (0.30, 0.31, 0.32, 1.0)
 """Color of the floor, as linear RGBA."""
+_BESIDE_SIDEBAR = (0.12, 0.0)
+"""Share of the view's size by which the camera's frame is moved to the left, as the sidebar covers the right."""
 _SUN = (math.radians(40), 0.0, math.radians(-10))
 """Rotation of the light, through the open side."""
 
@@ -71,7 +73,9 @@ def look_through_camera(screen: bpy.types.Screen) -> None:
     """Show the shot through its camera in the 3D viewports of a window."""
     for area in screen.areas:
         if area.type == "VIEW_3D":
-            area.spaces.active.region_3d.view_perspective = "CAMERA"
+            view = area.spaces.active.region_3d
+            view.view_perspective = "CAMERA"
+            view.view_camera_offset = _BESIDE_SIDEBAR
 
 
 def _add_floor(scene: bpy.types.Scene) -> None:

@@ -216,14 +216,14 @@ class NSM_PG_routes(bpy.types.PropertyGroup):
         override=OVERRIDE,
     )
     crouch: BoolProperty(
-        name="Go Under Beams",
+        name="Crouch",
         description="Let the character crouch under low beams",
         default=True,
         options=_FIXED,
         override=OVERRIDE,
     )
     sideways: BoolProperty(
-        name="Go Sideways Through Gaps",
+        name="Pass Sideways",
         description="Let the character go sideways through short gaps that are too narrow to walk through",
         default=True,
         options=_FIXED,

@@ -268,7 +268,7 @@ class NSM_PG_synthesis(bpy.types.PropertyGroup):
         options=_FIXED,
     )
     heel_threshold: FloatProperty(
-        name="Heel Threshold",
+        name="Heel Lift",
         description="Larger lets the heels touch the ground more briefly",
         default=0.0,
         soft_min=-1.0,
@@ -276,7 +276,7 @@ class NSM_PG_synthesis(bpy.types.PropertyGroup):
         options=_FIXED,
     )
     toe_threshold: FloatProperty(
-        name="Toe Threshold",
+        name="Toe Lift",
         description="Larger lets the toes touch the ground more briefly, as in a run",
         default=0.0,
         soft_min=-1.0,

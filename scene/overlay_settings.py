@@ -13,7 +13,7 @@ from bpy.props import BoolProperty, FloatVectorProperty, PointerProperty
 
 _OPTIONS: set[Any] = set()
 
-COLORS = {
+_COLORS = {
     "obstacle": (0.75, 0.78, 0.82),
     "seat": (0.25, 0.75, 1.0),
     "door": (1.0, 0.65, 0.15),
@@ -22,7 +22,7 @@ COLORS = {
     "climbable": (0.8, 0.5, 1.0),
     "ground": (0.55, 0.45, 0.35),
 }
-"""Colors of the roles, as linear RGB."""
+"""Colors of the roles at first, as linear RGB."""
 
 
 def _sense_again(settings: "NSM_PG_overlay", _context: bpy.types.Context) -> None:
@@ -30,14 +30,16 @@ def _sense_again(settings: "NSM_PG_overlay", _context: bpy.types.Context) -> Non
     settings.id_data.update_tag()
 
 
-def _legend(name: str, description: str, role: str) -> Any:
-    """A role's color to look at."""
+def _color(name: str, description: str, role: str) -> Any:
+    """The color of a role's lines, which is the legend, too."""
     return FloatVectorProperty(
         name=name,
         description=description,
         subtype="COLOR",
         size=3,
-        get=lambda _settings: COLORS[role],
+        min=0.0,
+        max=1.0,
+        default=_COLORS[role],
         options=_OPTIONS,
     )
 
@@ -45,13 +47,13 @@ def _legend(name: str, description: str, role: str) -> Any:
 class NSM_PG_overlay(bpy.types.PropertyGroup):
     """What is shown in the viewport, and in which colors."""
 
-    seat: _legend("Seats", "Color of what the character sits on", "seat")
-    door: _legend("Doors", "Color of what the character opens", "door")
-    carryable: _legend("Carryables", "Color of what the character carries", "carryable")
-    surface: _legend("Surfaces", "Color of what things are put on", "surface")
-    climbable: _legend("Steps", "Color of what the character climbs", "climbable")
-    ground: _legend("Ground", "Color of what the character walks on", "ground")
-    obstacle: _legend("Obstacles", "Color of what the character keeps off", "obstacle")
+    seat: _color("Seats", "Color of what the character sits on", "seat")
+    door: _color("Doors", "Color of what the character opens", "door")
+    carryable: _color("Carryables", "Color of what the character carries", "carryable")
+    surface: _color("Surfaces", "Color of what things are put on", "surface")
+    climbable: _color("Steps", "Color of what the character climbs", "climbable")
+    ground: _color("Ground", "Color of what the character walks on", "ground")
+    obstacle: _color("Obstacles", "Color of what the character keeps off", "obstacle")
 
     show_colliders: BoolProperty(
         name="Colliders",
@@ -60,27 +62,27 @@ class NSM_PG_overlay(bpy.types.PropertyGroup):
         options=_OPTIONS,
     )
     show_handles: BoolProperty(
-        name="Facings and Handles",
+        name="Handles",
         description="Show where seats face, doors swing and hands take hold",
         default=True,
         options=_OPTIONS,
     )
     show_environment: BoolProperty(
-        name="Environment Sensor",
+        name="Environment",
         description="Show what the character senses around itself; what is nearer to a collider is more opaque",
         default=False,
         options=_OPTIONS,
         update=_sense_again,
     )
     show_interaction: BoolProperty(
-        name="Interaction Sensor",
+        name="Interaction",
         description="Show what is sensed of the active collider when it is used",
         default=False,
         options=_OPTIONS,
         update=_sense_again,
     )
     source: PointerProperty(
-        name="Sensor Origin",
+        name="Origin",
         description="Object that senses, such as an empty to drag about; without one it is the character",
         type=bpy.types.Object,
         update=_sense_again,

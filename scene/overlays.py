@@ -18,7 +18,7 @@ from ..nsm_blender.errors import ColliderError
 from ..nsm_blender.geometry.colliders import Cuboids
 from ..nsm_blender.motion.rotations import Array
 from . import colliders, curves, handles, meshes, sketches
-from .overlay_settings import COLORS, NSM_PG_overlay
+from .overlay_settings import NSM_PG_overlay
 from .sensing import Sensed
 
 _ALPHA, _ALPHA_SELECTED, _ALPHA_OFF = 0.45, 0.95, 0.12
@@ -101,16 +101,16 @@ class Overlay:
             gpu.state.depth_test_set("NONE")
             gpu.state.depth_mask_set(True)
 
-    def _draw_colliders(self, context: bpy.types.Context, settings: NSM_PG_overlay) -> None:
+    def _draw_colliders(self, context: bpy.types.Context, overlay: NSM_PG_overlay) -> None:
         """All boxes in one go, and all handles: each call to the graphics card costs as much as hundreds of lines."""
         import gpu
 
         scale = Matrix.Scale(1 / curves.meters_per_unit(context.scene), 4)
         shown = [obj for obj in colliders.in_scene(context) if obj.visible_get()]
         places = [obj.matrix_world.copy().freeze() for obj in shown]
-        if settings.show_colliders:
+        if overlay.show_colliders:
             key = [
-                (obj.session_uid, colliders.of(obj).revision, _color(obj), place)
+                (obj.session_uid, colliders.of(obj).revision, _color(obj, overlay), place)
                 for obj, place in zip(shown, places, strict=True)
             ]
             smooth = gpu.shader.from_builtin("SMOOTH_COLOR")
@@ -124,7 +124,7 @@ class Overlay:
                 color = np.concatenate([np.zeros((0, 4), np.float32), *colors])
                 self._all_boxes = _Drawn(key, _batch(smooth, "LINES", pairs, pos=corners, color=color))
             _draw(self._all_boxes.batch, smooth)
-        if settings.show_handles:
+        if overlay.show_handles:
             key = [
                 (obj.session_uid, _told(obj), place)
                 for obj, place in zip(shown, places, strict=True)
@@ -254,7 +254,7 @@ def _draw(batch: Any, shader: Any) -> None:
         batch.draw(shader)
 
 
-def _color(obj: bpy.types.Object) -> tuple[float, float, float, float]:
+def _color(obj: bpy.types.Object, overlay: NSM_PG_overlay) -> tuple[float, float, float, float]:
     settings = colliders.of(obj)
     alpha = _ALPHA_SELECTED if obj.select_get() else _ALPHA
-    return (*COLORS[settings.role], alpha if settings.enabled else _ALPHA_OFF)
+    return (*getattr(overlay, settings.role), alpha if settings.enabled else _ALPHA_OFF)

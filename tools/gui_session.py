@@ -37,6 +37,8 @@ GROUPS = (
 """Panels that fit into the window together, for pictures of them."""
 PIECES, IN_ROW, APART = 60, 10, 2.8
 """Pieces of furniture in the hall, how many stand in a row, and meters between their middles."""
+_NOT_COPIED = ("bl_rna", "__dict__", "__weakref__")
+"""What belongs to one class alone."""
 DRAWS = 50
 """Drawings of the overlay that are timed."""
 
@@ -252,7 +254,8 @@ def show_group(number: int) -> None:
         options = {"bl_idname": copied, "bl_category": tab, "bl_options": set()}
         if parent:
             options["bl_parent_id"] = f"{parent}_{number}"
-        bpy.utils.register_class(type(copied, (panels[name],), options))
+        own = {key: value for key, value in vars(panels[name]).items() if key not in _NOT_COPIED}
+        bpy.utils.register_class(type(copied, panels[name].__bases__, own | options))
     viewport().spaces.active.show_region_ui = True
     viewport().tag_redraw()
 
@@ -276,7 +279,11 @@ def state_empty() -> None:
 
 def state_unbound() -> None:
     """A rig that is not bound, with a path, and a box selected beside it."""
-    rig = add_rig("Mixamo")
+    clear()
+    in_viewport(bpy.ops.nsm.add_character)
+    rig = bpy.context.object
+    for bone in rig.data.bones:
+        bone.name = f"mixamorig:{bone.name}"
     in_viewport(bpy.ops.nsm.add_path)
     rig.nsm.path = bpy.context.object
     in_viewport(bpy.ops.mesh.primitive_cube_add, size=0.5, location=(1, 1, 0.25))
