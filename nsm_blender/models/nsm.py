@@ -30,6 +30,8 @@ SAMPLE_FRAMES = 10
 """Frames from one sample to the next."""
 FPS = 60.0
 """Frames a second of the rollout."""
+DT = 1.0 / FPS
+"""Seconds of a frame of the rollout."""
 
 ACTIONS = ("idle", "walk", "run", "sit", "open", "carry", "climb")
 """Action labels; several may hold at once (carry and walk)."""

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .filters import gaussian
-from .rotations import Array, normalize, stacked
+from .rotations import Array, namespace, normalize, stacked
 from .skeleton import MODEL_SKELETON
 
+Numbers = TypeVar("Numbers")
+"""An array or a tensor."""
 FACING_SMOOTHING = 0.2
 """Standard deviation in seconds of the filter on the facing direction."""
 
@@ -38,24 +41,32 @@ def root_track(positions: Array, fps: float) -> Array:
     return out
 
 
-def direction(angle: Array) -> Array:
-    """Facing directions [..., 2] in the ground plane for facing angles [...]."""
-    return stacked(np.sin(angle), -np.cos(angle))
+def direction(angle: Numbers) -> Numbers:
+    """Facing directions [..., 2] in the ground plane for facing angles [...], an array or a tensor."""
+    xp = namespace(angle)
+    out: Numbers = stacked(xp.sin(angle), -xp.cos(angle))
+    return out
 
 
-def angle_of(d: Array) -> Array:
-    """Facing angles [...] of directions [..., 2] in the ground plane."""
-    return np.arctan2(d[..., 0], -d[..., 1])
+def angle_of(d: Numbers) -> Numbers:
+    """Facing angles [...] of directions [..., 2] in the ground plane, an array or a tensor."""
+    values: Any = d
+    out: Numbers = namespace(d).atan2(values[..., 0], -values[..., 1])
+    return out
 
 
-def to_local(v: Array, angle: Array | float) -> Array:
-    """Turn ground-plane vectors [..., 2] from the world into the frame of a root facing `angle` [...]."""
-    x, y = v[..., 0], v[..., 1]
-    sine, cosine = (math.sin, math.cos) if isinstance(angle, float) else (np.sin, np.cos)
-    c, s = cosine(angle), sine(angle)
-    return stacked(c * x + s * y, -s * x + c * y)
+def to_local(v: Numbers, angle: Any) -> Numbers:
+    """Turn ground-plane vectors [..., 2] from the world into the frame of a root facing `angle` [...]; arrays or
+    tensors."""
+    values: Any = v
+    x, y = values[..., 0], values[..., 1]
+    # Of single numbers the functions of `math` are several times as fast.
+    functions = math if isinstance(angle, float) else namespace(angle)
+    c, s = functions.cos(angle), functions.sin(angle)
+    out: Numbers = stacked(c * x + s * y, -s * x + c * y)
+    return out
 
 
-def to_world(v: Array, angle: Array | float) -> Array:
+def to_world(v: Numbers, angle: Any) -> Numbers:
     """Inverse of `to_local`."""
     return to_local(v, -angle)

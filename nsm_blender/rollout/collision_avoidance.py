@@ -11,11 +11,12 @@ from typing import Self
 import numpy as np
 
 from ..geometry.ground_height import CLIMBABLE
+from ..models.nsm import DT
 from ..motion.rotations import Array
 from ..planning.occupancy_grid import ANKLE, ObstacleOutlines
 from ..planning.velocity_constraints import EASE, SLACK, Vector, nearest_velocity
 from ..shot.goals import RouteOptions
-from .root_filter import DT, Proposal, RootState
+from .root_filter import Proposal, RootState
 
 
 @dataclass(frozen=True)

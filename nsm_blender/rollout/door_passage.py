@@ -10,8 +10,9 @@ from typing import Self
 import numpy as np
 
 from ..geometry.roles import Door
+from ..models.nsm import DT
 from .doorway import Doorway, doorway
-from .root_filter import DT, Proposal, RootMotion, RootState, limited
+from .root_filter import Proposal, RootMotion, RootState, limited
 
 
 @dataclass(frozen=True)

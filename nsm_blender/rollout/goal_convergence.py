@@ -7,8 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import Self
 
+from ..models.nsm import DT
 from ..motion.rotations import wrap_angle
-from .root_filter import DT, Proposal, RootState, limited, moved
+from .root_filter import Proposal, RootState, limited, moved
 
 
 @dataclass(frozen=True)

@@ -12,22 +12,24 @@ import numpy as np
 from ..geometry.colliders import Surroundings
 from ..geometry.scene_state import Scenery
 from ..geometry.sensors import Environment
-from ..models.nsm import ACTIONS, CONTACTS, CURRENT, ENVIRONMENT, FPS, FRAME, FUTURE, JOINTS, OUTPUT, SAMPLE_FRAMES
+from ..models.nsm import ACTIONS, CONTACTS, CURRENT, DT, ENVIRONMENT, FPS, FRAME, FUTURE, JOINTS, OUTPUT, SAMPLE_FRAMES
 from ..models.nsm_kernels import NSM
 from ..motion.easing import smoothstep
-from ..motion.root import angle_of, direction, to_local, to_world
+from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..stepwise import Stepwise, by_frames, finished
+from . import feedback
 from .action_label_filter import only_asked
 from .collision_avoidance import CollisionAvoidance
 from .door_passage import DoorPassage
+from .feedback import future, next_positions, next_root, piece, velocities
 from .goal_convergence import GoalConvergence
 from .goal_input import GoalInput
 from .goal_spec import GoalSpec, Reach, Samples, Stay
-from .nsm_features import WINDOW, places_from_goal, places_to_root, points_to_world, rotations_of, rotations_to_world
+from .nsm_features import WINDOW, places_to_root, points_to_world, rotations_of, rotations_to_world
 from .progress_assist import ProgressAssist
-from .root_filter import DT, Proposal, RootFilter, RootMotion, RootState
+from .root_filter import Proposal, RootFilter, RootMotion, RootState
 from .root_limits import RootLimits
 
 ROOT_FILTERS: Mapping[str, Callable[[], RootFilter]] = {
@@ -49,14 +51,10 @@ share grows within the first second of staying: at once, hands that let go of a 
 STANDS = 0.1
 """Speed of the root in m/s below which the character stands, the more the slower."""
 _PAST = -int(WINDOW[0])
-_W = np.arange(1, FUTURE + 1) / FUTURE
-"""w of lambda = w ^ (d ^ 2) (4.2): rises from now to the last sample."""
 _BELOW = 0.02
 """Meters over a top that things are put on by which what is still the top may rise."""
 _IDLE = ACTIONS.index("idle")
 _ARMS = MODEL_SKELETON.indices([side + part for side in ("Left", "Right") for part in ("Arm", "ForeArm", "Hand")])
-_POSE_SHARE = 0.5
-"""Weight of the predicted joint positions against the last ones moved by the predicted velocities."""
 
 
 @dataclass
@@ -239,21 +237,12 @@ class SceneCharacter:
         return float(self.action[_IDLE]) * max(1 - self.speed / STANDS, 0.0)
 
     def _set_pose(self, y: Array, before: Array) -> None:
-        shape = (JOINTS, 3)
-        predicted = y[OUTPUT.joint_position].reshape(shape)
-        speed = y[OUTPUT.joint_velocity].reshape(shape)
         if self._options.bidirectional:
-            ahead = y[OUTPUT.future_joint_position].reshape(shape)
-            angle = float(self._future_facing[-1] - self.root[3])
-            coming = ahead.copy()
-            coming[:, :2] = to_world(ahead[:, :2], angle)
-            coming[:, :2] += to_local(self._future_place[-1] - self.root[:2], self.root[3])
-            speed = (1 - DT) * speed + DT * (coming - predicted)
-        last = points_to_world(self._pose[FRAME.joint_position].reshape(shape), before)
-        carried = last - self.root[:3]
-        carried[:, :2] = to_local(carried[:, :2], self.root[3])
-        moved = carried + speed * DT
-        self._pose[FRAME.joint_position] = (_POSE_SHARE * predicted + (1 - _POSE_SHARE) * moved).ravel()
+            speed = velocities(y, self.root, self._future_place[-1], self._future_facing[-1])
+        else:
+            speed = piece(y, "joint_velocity")
+        last = self._pose[FRAME.joint_position].reshape(JOINTS, 3)
+        self._pose[FRAME.joint_position] = next_positions(y, speed, last, before, self.root).ravel()
         self._pose[FRAME.joint_rotation] = y[OUTPUT.joint_rotation]
         self._stayed = self._stayed + 1 if isinstance(self.goal, Stay) and not self.goal.thing else 0
         if self._stayed and HANGING_ARMS not in self._options.without:
@@ -286,25 +275,16 @@ class SceneCharacter:
 
 def predicted(y: Array, root: Array) -> Proposal:
     """Where the network itself proposes that a root (4,) goes: its output (OUTPUT.size,) is in the root's frame."""
-    new = np.array(root)
-    new[:2] += to_world(y[OUTPUT.root_velocity] * DT, root[3])
-    new[3] += float(y[OUTPUT.root_turn][0]) * DT
-    places = to_world(y[OUTPUT.trajectory_position].reshape(FUTURE, 2), new[3]) + new[:2]
-    return Proposal(new, places, angle_of(to_world(y[OUTPUT.trajectory_direction].reshape(FUTURE, 2), new[3])))
+    new = next_root(y, root)
+    return Proposal(new, *future(y, new))
 
 
 def bidirectional(y: Array, proposal: Proposal, goal: Samples) -> tuple[Proposal, Array, float]:
-    """The future trajectory blended with the one predicted in the goals' frames, by lambda = w ^ (d ^ 2) (4.2).
+    """The future trajectory blended with the one predicted in the goals' frames, see `feedback.bidirectional` (4.2).
 
-    d is the distance in meters of the goal-centric prediction from the goal. Returns the proposal, and by how much the
-    blend moves the last place, (2,) meters, and facing, radians.
+    Returns the proposal, and by how much the blend moves the last place, (2,) meters, and facing, radians.
     """
     at, facing = goal.place[-FUTURE:, :2], goal.facing[-FUTURE:]
-    places = places_from_goal(y[OUTPUT.goal_trajectory_position].reshape(FUTURE, 2), at, facing)
-    headings = to_world(y[OUTPUT.goal_trajectory_direction].reshape(FUTURE, 2), facing)
-    squared = np.sum((places - at) ** 2, axis=1)
-    blend = (_W**squared)[:, None]
-    new = (1 - blend) * proposal.places + blend * places
-    facings = angle_of((1 - blend) * direction(proposal.facings) + blend * headings)
+    places, facings = feedback.bidirectional(y, proposal.places, proposal.facings, at, facing)
     turn = float(wrap_angle(facings[-1] - proposal.facings[-1]))
-    return Proposal(proposal.root, new, facings), new[-1] - proposal.places[-1], turn
+    return Proposal(proposal.root, places, facings), places[-1] - proposal.places[-1], turn

@@ -8,10 +8,10 @@ import math
 from dataclasses import dataclass
 from typing import Self
 
-from ..models.nsm import CURRENT
+from ..models.nsm import CURRENT, DT
 from ..planning.path import GroundPath
 from .goal_spec import Steer
-from .root_filter import DT, Proposal, RootState, moved
+from .root_filter import Proposal, RootState, moved
 
 
 @dataclass(frozen=True)

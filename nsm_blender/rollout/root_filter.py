@@ -14,9 +14,6 @@ from ..models.nsm import FPS
 from ..motion.rotations import Array
 from .goal_spec import GoalSpec, Samples
 
-DT = 1.0 / FPS
-"""Seconds of a frame of the rollout."""
-
 
 @dataclass(frozen=True, eq=False)
 class RootMotion:

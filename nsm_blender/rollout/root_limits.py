@@ -9,9 +9,10 @@ from typing import Self
 
 import numpy as np
 
+from ..models.nsm import DT
 from ..motion.root import to_local, to_world
 from ..motion.rotations import Array, wrap_angle
-from .root_filter import DT, Proposal, RootMotion, RootState, limited
+from .root_filter import Proposal, RootMotion, RootState, limited
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,9 @@ from ..models.nsm import (
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from .loop import Training, cosine
-from .nsm_batches import INTERACTION_USED, Batches, Displacement, fed_back, sequence_starts, statistics
+from .nsm_batches import INTERACTION_USED, Batches, sequence_starts, statistics
 from .nsm_data import KINDS, Packed
+from .nsm_sequences import Sequences
 
 PIECES = {
     "root_velocity": 6.0,
@@ -80,7 +81,7 @@ class Settings:
     without: list[str] = field(default_factory=list)
     """Encoders whose input is left at zero: the ablations of Table 3."""
     batch: int = 1024
-    """Frames in a step, in sequences of `unroll`."""
+    """Frames in a step, in sequences of `lengths`."""
     half: bool = True
     """Whether matrix products use bfloat16, twice as fast on processors that support it."""
     learning_rate: float = 1e-3
@@ -91,12 +92,11 @@ class Settings:
     dropout: float = 0.0
     noise: float = 0.1
     """Standard deviation of noise on the normalized pose, in place of the rollout's own errors."""
-    unroll: int = 4
-    """Frames that are predicted one from the other, so that the network meets its own errors; 1 is teacher forcing."""
-    displaced: bool = True
-    """Displace goals, see `nsm_batches.Displacement`."""
-    warm_up: int = 0
-    """Epochs of teacher forcing before."""
+    lengths: list[int] = field(default_factory=lambda: [1, 8, 16, 32])
+    """Frames of the sequences in which the network meets its own errors, over equal parts of the run: they grow, as
+    what a new network makes of 32 frames teaches nothing."""
+    gradient: int = 8
+    """Frames after which gradients are cut: what was fed back longer ago counts as given."""
     seed: int = 1
 
 
@@ -129,7 +129,7 @@ class Trainer(Training):
             _begin_with(initial, known)
         self._weights = _output_weights().to(device)
         self._standoff = torch.tensor([_EMPHASIS.standoff.get(kind, 0.0) for kind in KINDS], device=device)
-        self._starts = sequence_starts(data, settings.unroll)
+        self._starts = {length: sequence_starts(data, length) for length in set(settings.lengths)}
         # Data that was added since does not change what the network's numbers mean: a resumed run keeps the scaling.
         parts = (("mean", 0), ("scale", 1))
         kept = {f"{name}_{part}": pair[i] for name, pair in self.scaling.items() for part, i in parts}
@@ -160,30 +160,32 @@ class Trainer(Training):
 
     def batches(self) -> Sequence[Array]:
         """First rows of the sequences of each batch."""
-        order = self._order(self._unroll)
-        size = max(self.settings.batch // self._unroll, 1)
+        length = self._length
+        order = self._order(length)
+        size = max(self.settings.batch // length, 1)
         return [np.sort(order[i * size : (i + 1) * size]) for i in range(len(order) // size)]
 
     def loss(self, batch: Array) -> torch.Tensor:
         """Weighted squared error of the sequences from the rows `batch` on."""
-        return self._unrolled(batch, self._unroll)
+        return self._unrolled(batch, self._length)
 
     def figures(self) -> dict[str, float]:
         """The error on the held-out data, where there are any."""
         return {} if self.held_out is None else {"held_out": self.measured(self.held_out)}
 
     @property
-    def _unroll(self) -> int:
-        """Frames that the current epoch predicts one from the other."""
-        return self.settings.unroll if self.epoch >= self.settings.warm_up else 1
+    def _length(self) -> int:
+        """Frames of the sequences of the current epoch."""
+        lengths = self.settings.lengths
+        return lengths[min(self.epoch * len(lengths) // self.settings.epochs, len(lengths) - 1)]
 
-    def _order(self, unroll: int) -> Array:
+    def _order(self, length: int) -> Array:
         """First rows of the sequences of one epoch: so many that each frame counts once, rarer kinds more often."""
-        starts = self._starts if unroll > 1 else np.arange(len(self.data))
+        starts = self._starts[length]
         kind = self.data.kind[starts]
         counts = np.bincount(self.data.kind, minlength=len(KINDS)).astype(float)
         weight = np.sqrt(counts.max() / np.maximum(counts, 1))[kind]
-        return self.rng.choice(starts, len(self.data) // unroll, p=weight / weight.sum())
+        return self.rng.choice(starts, len(self.data) // length, p=weight / weight.sum())
 
     def measured(self, data: Packed, most: int = 20000) -> float:
         """Mean squared error on normalized outputs, one frame at a time, without noise."""
@@ -198,29 +200,21 @@ class Trainer(Training):
                 total += float((error**2).mean()) * len(part)
         return total / len(rows)
 
-    def _unrolled(self, rows: Array, unroll: int) -> torch.Tensor:
-        """Weighted squared error over `unroll` frames from `rows` on, each but the first with the pose and the future
-        trajectory that were predicted for it."""
+    def _unrolled(self, rows: Array, length: int) -> torch.Tensor:
+        """Weighted squared error over `length` frames from `rows` on, in closed loop: each but the first is predicted
+        from what was predicted before."""
         settings, batches = self.settings, self._batches
         parameters = self._cast()
+        sequences = Sequences(batches, rows, self.noise, self._pose_noise(len(rows)))
         total = torch.zeros((), device=self.device)
-        predicted: torch.Tensor | None = None
-        displacement: Displacement | None = None
-        for step in range(unroll):
-            raw, phase, target = batches.raw(rows + step)
-            if settings.displaced:
-                displacement = displacement or Displacement(raw["goal"], self.noise)
-                raw["interaction"] = displacement.interaction(raw["interaction"], raw["goal"])
-                raw["goal"] = displacement.goal(raw["goal"])
-            if predicted is None:
-                raw["frame"] = raw["frame"] + self._pose_noise(raw["frame"])
-            else:
-                raw["frame"] = fed_back(raw["frame"], batches.natural("output", predicted))
+        for step in range(length):
+            raw, phase = sequences.inputs()
             inputs, gating = batches.normalized(raw, phase, settings.without, settings.half)
             predicted = forward(parameters, inputs, gating).float()
+            target = sequences.advance(batches.natural("output", predicted), (step + 1) % settings.gradient != 0)
             error = (predicted - batches.normal("output", target)) ** 2
             total = total + (error * self._weights * self._importance(rows + step, target)).mean()
-        return total / unroll
+        return total / length
 
     def _importance(self, rows: Array, target: torch.Tensor) -> torch.Tensor:
         """Weight (N, OUTPUT.size) of the errors of outputs in natural units (N, OUTPUT.size): by how near the goal is,
@@ -245,11 +239,12 @@ class Trainer(Training):
             return self.parameters
         return {name: p if name.startswith("gating") else p.to(torch.bfloat16) for name, p in self.parameters.items()}
 
-    def _pose_noise(self, frame: torch.Tensor) -> torch.Tensor:
-        out = torch.zeros_like(frame)
+    def _pose_noise(self, count: int) -> torch.Tensor:
+        """Noise (count, FRAME.size) on the poses with which sequences begin."""
+        out = torch.zeros(count, FRAME.size, device=self.device)
         for name in ("joint_position", "joint_rotation", "joint_velocity"):
             part = getattr(FRAME, name)
-            drawn = torch.randn(len(frame), part.stop - part.start, generator=self.noise).to(frame.device)
+            drawn = torch.randn(count, part.stop - part.start, generator=self.noise).to(self.device)
             out[:, part] = drawn * self._batches.scale("frame")[part] * self.settings.noise
         return out
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Batches of the NSM's training: packed frames as tensors, normalized, with the rollout's own errors in them."""
+"""Batches of the NSM's training: packed frames as tensors, normalized."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,7 +9,6 @@ import torch
 from ..models.layout import Layout
 from ..models.nsm import (
     CELLS,
-    CURRENT,
     ENVIRONMENT,
     FRAME,
     GATING_SIZES,
@@ -41,24 +38,6 @@ _STATISTICS = 20000
 """Frames, evenly taken, of which the statistics of the normalization are those of all."""
 
 
-@dataclass(frozen=True)
-class Spread:
-    """How far goals are displaced in training, about as far as a rollout strays from its recorded way."""
-
-    share: float = 0.6
-    """Share of the sequences whose goal is displaced."""
-    at_goal: float = 0.03
-    """Standard deviation in meters of a goal's place, seen from the goal itself."""
-    per_meter: float = 0.05
-    """Meters by which that deviation grows for each meter away from the goal."""
-    largest: float = 0.2
-    """Largest standard deviation in meters of a goal's place."""
-    turn: float = 0.07
-    """Standard deviation in radians of a goal's facing."""
-
-
-_SPREAD = Spread()
-
 Raw = dict[str, torch.Tensor]
 
 
@@ -73,8 +52,9 @@ class Batches:
         }
 
     def raw(self, rows: Array) -> tuple[Raw, torch.Tensor, torch.Tensor]:
-        """Inputs by encoder, phase and outputs of rows, all in natural units."""
+        """Inputs by encoder, phase and outputs of rows, all in natural units; past the end those of the last row."""
         data = self._data
+        rows = np.minimum(rows, len(data) - 1)
         raw = {
             "frame": self._tensor(data.frame, rows),
             "goal": self._tensor(data.goal, rows),
@@ -110,69 +90,6 @@ class Batches:
     def scale(self, name: str) -> torch.Tensor:
         """Natural units of one normalized unit."""
         return self._scaling[name][1]
-
-
-class Displacement:
-    """Goals that lie a little beside where the body was going, (N,) sequences.
-
-    What is predicted in the goal's frame stays as it was recorded, so that the network learns to come to the goal from
-    beside the recorded way, instead of copying how far off it is. That is what bi-directional control relies on (4.2).
-    """
-
-    def __init__(self, goal: torch.Tensor, generator: torch.Generator) -> None:
-        """goal: (N, GOAL.size) of the first frames."""
-        count, device = len(goal), goal.device
-
-        def normal(*size: int) -> torch.Tensor:
-            return torch.randn(*size, generator=generator).to(device)
-
-        away = goal[:, GOAL.position].reshape(count, *GOAL.shape("position"))[:, -1, :2].norm(dim=1)
-        chosen = (torch.rand(count, generator=generator) < _SPREAD.share).to(device).float()
-        spread = (_SPREAD.at_goal + _SPREAD.per_meter * away).clamp(max=_SPREAD.largest) * chosen
-        self._shift = normal(count, 2) * spread[:, None]
-        angle = normal(count) * _SPREAD.turn * chosen
-        self._cos, self._sin = torch.cos(angle)[:, None], torch.sin(angle)[:, None]
-
-    def goal(self, goal: torch.Tensor) -> torch.Tensor:
-        """A goal input (N, GOAL.size), displaced."""
-        out = goal.clone()
-        place = out[:, GOAL.position].reshape(len(goal), *GOAL.shape("position")).clone()
-        facing = out[:, GOAL.direction].reshape(len(goal), *GOAL.shape("direction"))
-        place[..., :2] += self._shift[:, None]
-        out[:, GOAL.position] = place.flatten(1)
-        out[:, GOAL.direction] = self._turned(facing).flatten(1)
-        return out
-
-    def interaction(self, interaction: torch.Tensor, goal: torch.Tensor) -> torch.Tensor:
-        """What training reads of an interaction input, displaced with the goal input (N, GOAL.size) given as it was."""
-        out = interaction.clone()
-        corners = out[:, -3 * CORNERS :].reshape(len(goal), CORNERS, 3).clone()
-        middle = goal[:, GOAL.position].reshape(len(goal), *GOAL.shape("position"))[:, -1:, :2]
-        # The vectors lead from the cells to the root; where no thing is used they are all zero, and stay so.
-        used = (corners.abs().sum(dim=(1, 2), keepdim=True) > 0).float()
-        moved = -(self._turned(-corners[..., :2] - middle) + middle + self._shift[:, None])
-        corners[..., :2] = used * moved
-        out[:, -3 * CORNERS :] = corners.flatten(1)
-        return out
-
-    def _turned(self, vectors: torch.Tensor) -> torch.Tensor:
-        x, y = vectors[..., 0], vectors[..., 1]
-        return torch.stack((self._cos * x - self._sin * y, self._sin * x + self._cos * y), dim=-1)
-
-
-def fed_back(frame: torch.Tensor, predicted: torch.Tensor) -> torch.Tensor:
-    """A frame input (N, FRAME.size) whose pose and future trajectory are those of the output (N, OUTPUT.size) before
-    it, as in a rollout. The root is taken to be where it was recorded."""
-    out = frame.clone()
-    for name in ("joint_position", "joint_rotation", "joint_velocity"):
-        out[:, getattr(FRAME, name)] = predicted[:, getattr(OUTPUT, name)]
-    for name, first in (("trajectory_position", 1), ("trajectory_direction", 1), ("trajectory_action", 0)):
-        samples = FRAME.shape(name)
-        part = out[:, getattr(FRAME, name)].reshape(-1, *samples)
-        values = predicted[:, getattr(OUTPUT, name)].reshape(-1, *OUTPUT.shape(name))
-        known = part[:, : CURRENT + first]
-        out[:, getattr(FRAME, name)] = torch.cat((known, values), dim=1).flatten(1)
-    return out
 
 
 def sequence_starts(data: Packed, length: int) -> Array:

@@ -27,7 +27,7 @@ from ..models.nsm import (
     SAMPLES,
 )
 from ..motion.filters import velocity
-from ..motion.root import direction, to_local
+from ..motion.root import angle_of, direction, to_local, to_world
 from ..motion.rotations import Array
 from ..rollout.nsm_features import (
     CORNERS,
@@ -135,7 +135,7 @@ def features(episode: Episode, rng: np.random.Generator, environment: Environmen
         corner_vectors(interaction).reshape(len(frames), CORNERS * 3).astype(np.float32),
         _bytes(np.array(sensed).reshape(len(frames), -1)),
         (phase[frames] % (2 * np.pi)).astype(np.float32),
-        _outputs(episode, positions, speeds, root, actions, phase, goal[1:], frames).astype(np.float16),
+        _outputs(episode, positions, speeds, root, actions, phase, goal, frames).astype(np.float16),
         np.full(len(frames), KINDS.index(episode.kind), dtype=np.uint8),
         track.recorded[frames],
     )
@@ -151,7 +151,8 @@ def _outputs(
     goal: Array,
     frames: Array,
 ) -> Array:
-    """Y of the frames after `frames`."""
+    """Y of the frames after `frames`. goal: (N + 1, GOAL.size) at those and at the frame after the last. What is
+    predicted in goal frames is in those of the goals that the network is given, as the rollout understands it."""
     after = frames + 1
     here = root[after]
     out = np.empty((len(frames), OUTPUT.size), dtype=np.float32)
@@ -164,11 +165,13 @@ def _outputs(
     _put(out, OUTPUT, "trajectory_position", place)
     _put(out, OUTPUT, "trajectory_direction", facing)
     _put(out, OUTPUT, "trajectory_action", actions[after[:, None] + WINDOW[CURRENT:]])
-    samples = goal.reshape(len(frames), -1)
-    goal_place = samples[:, GOAL.position].reshape(-1, *GOAL.shape("position"))[:, -FUTURE:, :2]
-    goal_facing = samples[:, GOAL.direction].reshape(-1, *GOAL.shape("direction"))[:, -FUTURE:]
-    angle = np.arctan2(goal_facing[..., 0], -goal_facing[..., 1])
-    _put(out, OUTPUT, "goal_trajectory_position", places_to_goal(place, goal_place, angle))
+    before, samples = root[frames], goal[1:]
+    seen = goal[:-1, GOAL.position].reshape(-1, *GOAL.shape("position"))[:, -FUTURE:, :2]
+    headings = goal[:-1, GOAL.direction].reshape(-1, *GOAL.shape("direction"))[:, -FUTURE:]
+    # The goals are in the frames of the roots before, the future is in those of the roots after.
+    aims = places_to_root(to_world(seen, before[:, None, 3]) + before[:, None, :2], here)
+    angle = angle_of(headings) + (before[:, 3] - here[:, 3])[:, None]
+    _put(out, OUTPUT, "goal_trajectory_position", places_to_goal(place, aims, angle))
     _put(out, OUTPUT, "goal_trajectory_direction", to_local(facing, angle))
     for name in ("position", "direction", "action"):
         out[:, getattr(OUTPUT, f"goal_{name}")] = samples[:, getattr(GOAL, name)]

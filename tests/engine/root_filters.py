@@ -10,11 +10,11 @@ import numpy as np
 
 from nsm_blender.geometry.colliders import Collider, Surroundings
 from nsm_blender.geometry.scene_state import Scenery
-from nsm_blender.models.nsm import FPS, FUTURE
+from nsm_blender.models.nsm import DT, FPS, FUTURE
 from nsm_blender.motion.rotations import Array
 from nsm_blender.rollout.goal_input import GoalInput
 from nsm_blender.rollout.goal_spec import GoalSpec
-from nsm_blender.rollout.root_filter import DT, Proposal, RootFilter, RootMotion, RootState
+from nsm_blender.rollout.root_filter import Proposal, RootFilter, RootMotion, RootState
 
 AHEAD = np.arange(1, FUTURE + 1)[:, None] / FUTURE
 """Seconds (6, 1) from now to each future sample."""

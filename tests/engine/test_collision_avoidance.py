@@ -12,13 +12,12 @@ import pytest
 from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.geometry.body import depth
 from nsm_blender.geometry.colliders import Collider, Surroundings
-from nsm_blender.models.nsm import FPS
+from nsm_blender.models.nsm import DT, FPS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
 from nsm_blender.planning.occupancy_grid import ObstacleOutlines
 from nsm_blender.rollout.collision_avoidance import AVOIDANCE, CollisionAvoidance
 from nsm_blender.rollout.goal_spec import GoalSpec, Reach, Stay, Steer
-from nsm_blender.rollout.root_filter import DT
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
 

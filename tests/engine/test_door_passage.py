@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from nsm_blender.geometry.colliders import Collider
+from nsm_blender.models.nsm import DT
 from nsm_blender.planning.path_search import Route
 from nsm_blender.planning.speed_profile import Walker
 from nsm_blender.rollout.door_passage import PASSAGE, DoorPassage
 from nsm_blender.rollout.goal_spec import GoalSpec, Reach, Stay, Steer
-from nsm_blender.rollout.root_filter import DT
 from nsm_blender.rollout.root_limits import RootLimits
 
 from .obstacles import wall

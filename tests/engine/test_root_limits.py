@@ -11,12 +11,12 @@ import pytest
 
 from nsm_blender.geometry.colliders import Surroundings
 from nsm_blender.geometry.scene_state import Scenery
-from nsm_blender.models.nsm import FPS, FUTURE
+from nsm_blender.models.nsm import DT, FPS, FUTURE
 from nsm_blender.motion.rotations import Array, wrap_angle
 from nsm_blender.rollout.goal_input import GoalInput
 from nsm_blender.rollout.goal_spec import RUNNING_SPEED, WALKING_SPEED, GoalSpec, Reach, Stay, Steer
 from nsm_blender.rollout.nsm import ROOT_FILTERS
-from nsm_blender.rollout.root_filter import DT, RootMotion
+from nsm_blender.rollout.root_filter import RootMotion
 from nsm_blender.rollout.root_limits import LIMITS, RootLimits, root_within
 
 from .obstacles import box

@@ -44,7 +44,7 @@ def one_thread() -> None:
 
 
 def make_nsm(folder: Path, resume: bool) -> Training:
-    """With dropout's like: noise on the pose, displaced goals, sequences in random order."""
+    """With dropout's like: noise on the pose, sequences that begin astray and in random order."""
     return nsm.Trainer(swinging(), NSM_SETTINGS, folder, resume=resume)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Training the NSM: it learns, it can be gone on with, and displaced goals stay whole."""
+"""Training the NSM: it learns, and it can be gone on with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nsm_blender.models.nsm_kernels import NSM  # noqa: E402
 from nsm_blender.models.weights import check_shapes  # noqa: E402
 from nsm_blender.motion.rotations import Array  # noqa: E402
 from nsm_blender.training.nsm import Settings, Trainer  # noqa: E402
-from nsm_blender.training.nsm_batches import Displacement, sequence_starts  # noqa: E402
+from nsm_blender.training.nsm_batches import sequence_starts  # noqa: E402
 from nsm_blender.training.nsm_data import Packed  # noqa: E402
 
 SETTINGS = Settings(
@@ -29,7 +29,8 @@ SETTINGS = Settings(
     half=False,
     first_cycle=2,
     epochs=4,
-    unroll=2,
+    lengths=[1, 2],
+    gradient=1,
 )
 EPISODE = 60
 
@@ -109,34 +110,3 @@ def test_weights_of_another_size_are_not_gone_on_from(data: Packed, tmp_path: Pa
     tensors = Trainer(data, SETTINGS, tmp_path).export()
     with pytest.raises(UserError, match="--hidden"):
         Trainer(data, replace(SETTINGS, hidden=24), tmp_path, tensors=tensors)
-
-
-def test_a_displaced_goal_keeps_its_thing_about_it() -> None:
-    rng = np.random.default_rng(1)
-    goal = torch.zeros(8, GOAL.size)
-    place = torch.from_numpy(rng.uniform(-1, 1, (8, 1, 3)).astype(np.float32)).repeat(1, 13, 1)
-    angle = rng.uniform(-3, 3, 8)
-    facing = np.stack((np.sin(angle), -np.cos(angle)), axis=1).astype(np.float32)
-    goal[:, GOAL.position] = place.flatten(1)
-    goal[:, GOAL.direction] = torch.from_numpy(np.tile(facing, (1, 13)))
-    cells = place[:, :1] + torch.from_numpy(rng.uniform(-0.5, 0.5, (8, 4, 3)).astype(np.float32))
-    interaction = torch.cat((torch.zeros(8, 512), -cells.flatten(1)), dim=1)
-    displacement = Displacement(goal, torch.Generator().manual_seed(3))
-    moved, volume = displacement.goal(goal), displacement.interaction(interaction, goal)
-    assert (moved != goal).any(dim=1).sum() >= 3
-
-    def seen(goal: Array, interaction: Array) -> Array:
-        """The cells from the goal, in its own frame."""
-        at = goal[:, GOAL.position].reshape(8, 13, 3)[:, -1:]
-        ahead = goal[:, GOAL.direction].reshape(8, 13, 2)[:, -1]
-        out = -interaction[:, 512:].reshape(8, 4, 3) - at
-        x, y = ahead[:, None, 0], ahead[:, None, 1]
-        return np.stack((out[..., 0] * x + out[..., 1] * y, out[..., 1] * x - out[..., 0] * y, out[..., 2]), axis=-1)
-
-    assert np.allclose(seen(goal.numpy(), interaction.numpy()), seen(moved.numpy(), volume.numpy()), atol=1e-5)
-
-
-def test_where_no_thing_is_used_none_appears() -> None:
-    goal = torch.ones(64, GOAL.size)
-    displacement = Displacement(goal, torch.Generator().manual_seed(3))
-    assert not displacement.interaction(torch.zeros(64, 524), goal).any()

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sequences in closed loop: training meets the network's own root, pose, trajectory, labels and phase, as in a bake.
+
+All that the rollout feeds back is fed back, by the same functions (`rollout.feedback`). A state that has strayed from
+the recording is led back to it: what is to be predicted is the recording, displaced by a deviation that fades. That is
+what the paper's augmentation blends (NSM 5.2), for every state that the network brings about.
+
+A sequence has a world of its own, in which the recorded root begins at the origin and faces -Y.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+
+import torch
+
+from ..models.layout import Layout
+from ..models.nsm import CURRENT, DT, FRAME, GOAL, OUTPUT, SAMPLE_FRAMES
+from ..motion.root import angle_of, direction, to_local, to_world
+from ..motion.rotations import Array
+from ..rollout.feedback import bidirectional, future, next_positions, next_root, piece, velocities
+from ..rollout.nsm_features import CORNERS, WINDOW
+from .nsm_batches import Batches, Raw
+
+
+@dataclass(frozen=True)
+class Astray:
+    """How far beside its recording a sequence begins, about as far as a rollout strays: where its goal and the thing
+    that is used are then differs from where they were recorded."""
+
+    share: float = 0.6
+    """Share of the sequences that begin beside it."""
+    at_goal: float = 0.03
+    """Standard deviation in meters of the root's place at the goal."""
+    per_meter: float = 0.05
+    """Meters by which that deviation grows for each meter away from the goal."""
+    largest: float = 0.2
+    """Largest standard deviation in meters of the root's place."""
+    turn: float = 0.07
+    """Standard deviation in radians of the root's facing."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How a state that has strayed is led back to the recording."""
+
+    rate: float = 2.0
+    """Rate in 1/s at which the deviation fades: after a second an eighth of it is left."""
+    planted: float = 0.25
+    """Share of that rate while both feet are planted: they would slide as fast as the root is led."""
+
+
+ASTRAY, RECOVERY = Astray(), Recovery()
+_AHEAD = torch.arange(1, OUTPUT.shape("trajectory_position")[0] + 1) * (SAMPLE_FRAMES * DT)
+"""Seconds from a frame to each of its future samples."""
+_STEP = 0.02
+"""Meters of a change of the root's height in a frame from which it is one, and no rounding of stored numbers."""
+
+
+class Sequences:
+    """N sequences from the rows (N,) of the packed data on: `inputs`, then `advance` with what was predicted from them,
+    and so on frame by frame.
+
+    noise: draws where the sequences begin, as far from the recording as astray says. pose_noise: (N, FRAME.size) that
+    is added to the first frames.
+    """
+
+    def __init__(
+        self,
+        batches: Batches,
+        rows: Array,
+        noise: torch.Generator,
+        pose_noise: torch.Tensor,
+        astray: Astray = ASTRAY,
+    ) -> None:
+        self._batches, self._rows, self._step = batches, rows, 0
+        self._raw, self._recorded_phase, self._recorded_y = batches.raw(rows)
+        self._frame, self._phase = self._raw["frame"] + pose_noise, self._recorded_phase
+        self._recorded = torch.zeros((len(rows), 4), device=pose_noise.device)
+        self._begin = self._root = self._beside(noise, astray)
+        self._history: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def _beside(self, noise: torch.Generator, astray: Astray) -> torch.Tensor:
+        """Where the roots (N, 4) begin."""
+        count, device = len(self._recorded), self._recorded.device
+        away = _shaped(self._raw["goal"], "position", GOAL)[:, -1, :2].norm(dim=1)
+        chosen = (torch.rand(count, generator=noise) < astray.share).float().to(device)
+        spread = (astray.at_goal + astray.per_meter * away).clamp(max=astray.largest) * chosen
+        out = torch.zeros_like(self._recorded)
+        out[:, :2] = torch.randn(count, 2, generator=noise).to(device) * spread[:, None]
+        out[:, 3] = torch.randn(count, generator=noise).to(device) * astray.turn * chosen
+        return out
+
+    @property
+    def rows(self) -> Array:
+        """Rows (N,) of the packed data with the recording of the present frames."""
+        return self._rows + self._step
+
+    def fork(self) -> Sequences:
+        """A copy that goes on from here on its own."""
+        out = copy.copy(self)
+        out._history = list(self._history)
+        return out
+
+    def inputs(self) -> tuple[Raw, torch.Tensor]:
+        """What the network is given, in natural units, and the phase (N,)."""
+        raw = dict(self._raw)
+        raw["frame"] = self._frame
+        raw["goal"] = self._goal_from_here()
+        raw["interaction"] = self._interaction_from_here()
+        return raw, self._phase
+
+    def advance(self, y: torch.Tensor, keep: bool = True) -> torch.Tensor:
+        """Feed back an output (N, OUTPUT.size) in natural units. Returns what it should have been. keep: whether
+        gradients go on to the frames before."""
+        raw, phase, recorded_y = self._batches.raw(self.rows + 1)
+        lift = torch.nn.functional.pad(_climbed(self._raw["frame"], raw["frame"])[:, None], (2, 1))
+        after = next_root(self._recorded_y, self._recorded) + lift
+        with torch.no_grad():
+            target = self._target(next_root(y, self._root) + lift, after)
+        self._history.append((self._root, _shaped(self._frame, "trajectory_action")[:, CURRENT]))
+        fed = self._fed_back(y if keep else y.detach(), lift)
+        self._step += 1
+        self._raw, self._recorded, self._recorded_phase, self._recorded_y = raw, after, phase, recorded_y
+        self._frame = self._fed_frame(*fed)
+        return target
+
+    def _rate(self) -> torch.Tensor:
+        """Rate (N,) in 1/s at which deviations fade now."""
+        feet = piece(self._recorded_y, "contact")[:, :2].clamp(0, 1).amin(dim=1)
+        return RECOVERY.rate * (1 - (1 - RECOVERY.planted) * feet)
+
+    def _target(self, root: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
+        """What should be predicted (N, OUTPUT.size), in frames of the new roots (N, 4). after: the recorded ones."""
+        out, here, rate = self._recorded_y.clone(), self._root, self._rate()
+        fades = torch.exp(-rate * DT)
+        place = after[:, :2] + fades[:, None] * (here[:, :2] - self._recorded[:, :2])
+        angle = after[:, 3] + fades * _wrapped(here[:, 3] - self._recorded[:, 3])
+        _put(out, "root_velocity", to_local(place - here[:, :2], here[:, 3]) / DT)
+        _put(out, "root_turn", (angle - here[:, 3])[:, None] / DT)
+
+        fades = torch.exp(-rate[:, None] * _AHEAD.to(rate.device))
+        places, facings = future(self._recorded_y, after)
+        places = places + fades[..., None] * (root[:, :2] - after[:, :2])[:, None]
+        facings = facings + fades * _wrapped(root[:, 3] - after[:, 3])[:, None]
+        _put(out, "trajectory_position", to_local(places - root[:, None, :2], root[:, None, 3]))
+        _put(out, "trajectory_direction", direction(facings - root[:, None, 3]))
+
+        goal, heading = _in_world(self._raw["goal"], GOAL, "", self._recorded)
+        aims, toward = goal[:, -len(_AHEAD) :, :2], angle_of(heading)[:, -len(_AHEAD) :]
+        _put(out, "goal_trajectory_position", to_local(places - aims, toward))
+        _put(out, "goal_trajectory_direction", direction(facings - toward))
+        seen, turned = _seen_from(*_in_world(self._recorded_y, OUTPUT, "goal_", after), root)
+        _put(out, "goal_position", seen)
+        _put(out, "goal_direction", turned)
+
+        lag = _wrapped(self._recorded_phase - self._phase)
+        _put(out, "phase_change", (piece(out, "phase_change") + (RECOVERY.rate * lag)[:, None]).clamp(min=0))
+        return out
+
+    def _fed_back(self, y: torch.Tensor, lift: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Move root and phase on by an output, as `rollout.nsm.SceneCharacter` does. Returns the pose's positions,
+        rotations and velocities, the future's places (N, FUTURE, 2) and facings (N, FUTURE) in the world, and the
+        labels (N, FUTURE + 1, actions) from now on. lift: (N, 4) by which the ground under the root rises."""
+        before = self._root
+        root = next_root(y, before) + lift
+        places, facings = future(y, root)
+        goal, heading = _in_world(self._raw["goal"], GOAL, "", self._recorded)
+        ahead = slice(goal.shape[1] - places.shape[1], None)
+        places, facings = bidirectional(y, places, facings, goal[:, ahead, :2], angle_of(heading[:, ahead]))
+        speed = velocities(y, root, places[:, -1], facings[:, -1])
+        positions = next_positions(y, speed, _shaped(self._frame, "joint_position"), before, root)
+        self._root = root
+        self._phase = (self._phase + piece(y, "phase_change")[:, 0].clamp(min=0) * DT) % (2 * math.pi)
+        labels = piece(y, "trajectory_action").clamp(0, 1)
+        return positions, piece(y, "joint_rotation"), speed, places, facings, labels
+
+    def _fed_frame(
+        self,
+        positions: torch.Tensor,
+        rotations: torch.Tensor,
+        speed: torch.Tensor,
+        places: torch.Tensor,
+        facings: torch.Tensor,
+        labels: torch.Tensor,
+    ) -> torch.Tensor:
+        """The frame input (N, FRAME.size) after what was fed back, see `_fed_back`."""
+        root, (past, past_facings, past_labels) = self._root, self._past()
+        place = torch.cat((past, root[:, None, :2], places), dim=1)
+        facing = torch.cat((past_facings, root[:, None, 3], facings), dim=1)
+        parts = {
+            "joint_position": positions,
+            "joint_rotation": rotations,
+            "joint_velocity": speed,
+            "trajectory_position": to_local(place - root[:, None, :2], root[:, None, 3]),
+            "trajectory_direction": direction(facing - root[:, None, 3]),
+            "trajectory_action": torch.cat((past_labels, labels), dim=1),
+        }
+        return torch.cat([parts[name].flatten(1) for name in FRAME.shapes], dim=1)
+
+    def _past(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Places (N, CURRENT, 2), facings (N, CURRENT) in the world and labels of the past samples: of what was rolled
+        out, and before that of the recording, beside which the sequence began."""
+        recorded, begin = self._recorded, self._begin
+        frame = self._raw["frame"]
+        way = _shaped(frame, "trajectory_position")[:, :CURRENT]
+        looks = angle_of(_shaped(frame, "trajectory_direction")[:, :CURRENT])
+        places = to_world(way, recorded[:, None, 3]) + recorded[:, None, :2]
+        places = to_world(places, begin[:, None, 3]) + begin[:, None, :2]
+        facings = looks + recorded[:, None, 3] + begin[:, None, 3]
+        labels = _shaped(frame, "trajectory_action")[:, :CURRENT]
+        columns = []
+        for i, offset in enumerate(WINDOW[:CURRENT].tolist()):
+            at = self._step + int(offset)
+            if at < 0:
+                columns.append((places[:, i], facings[:, i], labels[:, i]))
+            else:
+                root, label = self._history[at]
+                columns.append((root[:, :2], root[:, 3], label))
+        first, second, third = (torch.stack(column, dim=1) for column in zip(*columns, strict=True))
+        return first, second, third
+
+    def _goal_from_here(self) -> torch.Tensor:
+        """The goal input (N, GOAL.size) as the rolled out roots see it."""
+        raw = self._raw["goal"]
+        position, heading = _seen_from(*_in_world(raw, GOAL, "", self._recorded), self._root)
+        parts = {"position": position, "direction": heading, "action": _shaped(raw, "action", GOAL)}
+        return torch.cat([parts[name].flatten(1) for name in GOAL.shapes], dim=1)
+
+    def _interaction_from_here(self) -> torch.Tensor:
+        """What training reads of the interaction input, as the rolled out roots see it."""
+        raw = self._raw["interaction"]
+        corners = raw[:, -3 * CORNERS :].reshape(len(raw), CORNERS, 3)
+        # The vectors lead from the cells to the root; where no thing is used they are all zero, and stay so.
+        used = (corners.abs().sum(dim=(1, 2), keepdim=True) > 0).float()
+        recorded, root = self._recorded, self._root
+        cells = to_world(-corners[..., :2], recorded[:, None, 3]) + recorded[:, None, :2]
+        seen = -to_local(cells - root[:, None, :2], root[:, None, 3])
+        moved = torch.cat((used * seen, corners[..., 2:]), dim=-1)
+        return torch.cat((raw[:, : -3 * CORNERS], moved.flatten(1)), dim=1)
+
+
+def _shaped(values: torch.Tensor, name: str, layout: Layout = FRAME) -> torch.Tensor:
+    """A piece of (N, layout.size) in its shape (N, *shape)."""
+    return values[:, getattr(layout, name)].reshape(len(values), *layout.shape(name))
+
+
+def _put(out: torch.Tensor, name: str, values: torch.Tensor) -> None:
+    out[:, getattr(OUTPUT, name)] = values.flatten(1)
+
+
+def _wrapped(angle: torch.Tensor) -> torch.Tensor:
+    """Angles from -pi to pi."""
+    return torch.remainder(angle + math.pi, 2 * math.pi) - math.pi
+
+
+def _in_world(
+    values: torch.Tensor, layout: Layout, prefix: str, root: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Goal places (N, SAMPLES, 3) and directions (N, SAMPLES, 2) in the world, from the frames of roots (N, 4). While
+    one goal takes the place of another, directions are between both and not of length 1."""
+    place, heading = _shaped(values, prefix + "position", layout), _shaped(values, prefix + "direction", layout)
+    flat = to_world(place[..., :2], root[:, None, 3]) + root[:, None, :2]
+    return torch.cat((flat, place[..., 2:]), dim=-1), to_world(heading, root[:, None, 3])
+
+
+def _seen_from(place: torch.Tensor, heading: torch.Tensor, root: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Places and directions in the world from the frames of roots (N, 4); heights are over the root already."""
+    flat = to_local(place[..., :2] - root[:, None, :2], root[:, None, 3])
+    return torch.cat((flat, place[..., 2:]), dim=-1), to_local(heading, root[:, None, 3])
+
+
+def _climbed(before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
+    """Meters (N,) by which the root was lifted between two recorded frame inputs: by so much all joints came down in
+    its frame, beyond their own velocity."""
+    fallen = _shaped(before, "joint_position")[..., 2] + _shaped(after, "joint_velocity")[..., 2] * DT
+    step = (fallen - _shaped(after, "joint_position")[..., 2]).median(dim=1).values
+    return torch.where(step.abs() > _STEP, step, torch.zeros_like(step))

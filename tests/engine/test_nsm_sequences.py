@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Closed loop in training: what is predicted is fed back as in a bake, and a state that strayed is led back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from nsm_blender.geometry.colliders import Collider, Cuboids  # noqa: E402
+from nsm_blender.models.layout import Layout  # noqa: E402
+from nsm_blender.models.nsm import FPS, FRAME, GOAL, OUTPUT  # noqa: E402
+from nsm_blender.motion.rotations import Array  # noqa: E402
+from nsm_blender.training import nsm_sequences  # noqa: E402
+from nsm_blender.training.episodes.episode import Episode, Goals  # noqa: E402
+from nsm_blender.training.episodes.track import from_clip  # noqa: E402
+from nsm_blender.training.nsm_batches import Batches, statistics  # noqa: E402
+from nsm_blender.training.nsm_data import Packed, features  # noqa: E402
+from nsm_blender.training.nsm_sequences import Sequences  # noqa: E402
+
+from .synthetic import perform  # noqa: E402
+
+FRAMES = 70
+"""Frames of the sequences: past samples of the last ones are all rolled out."""
+STRAIGHT = nsm_sequences.Astray(share=0.0)
+
+
+@pytest.fixture(scope="module")
+def data() -> Packed:
+    """A walk in a bend past a box on the floor that it is told to use, and up a step of 20 cm."""
+    track = from_clip(perform(1.0, 6.0, turn=0.4).clip)
+    goals = Goals.steered(len(track)).wanting(slice(120, None), np.array([1.5, -4.0, 0.3]), 0.7, "carry", 0)
+    box = Collider("box", Cuboids(np.array([[1.5, -4.0, 0.3]]), np.array([[0.2, 0.1, 0.3]])))
+    middle = track.hips[200, :2]
+    step = Collider("step", Cuboids(np.array([[*middle, 0.1]]), np.array([[0.3, 0.3, 0.1]])), role="climbable")
+    episode = Episode("", "carry", (), track, (), goals, np.zeros((len(track), 3)), [box, step])
+    return features(episode, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def batches(data: Packed) -> Batches:
+    return Batches(data, statistics(data, "kronecker"), "kronecker", "cpu")
+
+
+def begun(batches: Batches, rows: list[int], astray: nsm_sequences.Astray, seed: int = 0) -> Sequences:
+    noise = torch.Generator().manual_seed(seed)
+    return Sequences(batches, np.array(rows), noise, torch.zeros(len(rows), FRAME.size), astray)
+
+
+def pieces(values: Array, layout: Layout, name: str) -> Array:
+    return np.asarray(values)[:, getattr(layout, name)]
+
+
+def test_predicted_rightly_the_network_is_given_what_was_recorded(data: Packed, batches: Batches) -> None:
+    """Up to what the rollout mixes in: half of each pose is the last one, moved by velocities that look ahead."""
+    rows = [0, 60, 130]
+    sequences = begun(batches, rows, STRAIGHT)
+    for step in range(FRAMES):
+        raw, phase = sequences.inputs()
+        now = np.array(rows) + step
+        recorded, _, output = batches.raw(now)
+        for name, tolerance in (
+            ("joint_position", 0.02),
+            ("joint_rotation", 0.01),
+            ("joint_velocity", 0.15),
+            ("trajectory_position", 0.02),
+            ("trajectory_direction", 0.02),
+            ("trajectory_action", 0.01),
+        ):
+            was, given = pieces(recorded["frame"], FRAME, name), pieces(raw["frame"], FRAME, name)
+            np.testing.assert_allclose(given, was, atol=tolerance, err_msg=f"{name} at {step}")
+        np.testing.assert_allclose(raw["goal"], recorded["goal"], atol=0.02)
+        np.testing.assert_allclose(raw["interaction"], recorded["interaction"], atol=0.02)
+        np.testing.assert_allclose(np.cos(phase), np.cos(data.phase[now]), atol=0.02)
+        target = sequences.advance(output)
+        np.testing.assert_allclose(target, output, atol=0.06)
+
+
+def test_a_sequence_that_begins_astray_is_led_back_to_the_recording(batches: Batches) -> None:
+    sequences = begun(batches, [10, 40, 70, 140], replace(STRAIGHT, share=1.0, at_goal=0.2, turn=0.2))
+
+    def off() -> tuple[Array, Array]:
+        """Meters and radians from the goal's place in the root's frame to where it was recorded."""
+        raw, _ = sequences.inputs()
+        recorded = batches.raw(sequences.rows)[0]["goal"]
+        difference = [np.asarray(raw["goal"] - recorded)[:, getattr(GOAL, name)] for name in ("position", "direction")]
+        return np.abs(difference[0]).max(1), np.abs(difference[1]).max(1)
+
+    begins = off()
+    for _ in range(round(2 * FPS)):
+        sequences.advance(_right(sequences, batches.raw(sequences.rows)[2]))
+    ends = off()
+    for first, last in zip(begins, ends, strict=True):
+        assert first.min() > 0.02 and (last < 0.25 * first + 0.02).all()
+
+
+def _right(sequences: Sequences, y: torch.Tensor) -> torch.Tensor:
+    """What the network should predict, asked of a copy of the sequences."""
+    return sequences.fork().advance(y)
+
+
+def test_a_thing_keeps_its_place_beside_its_goal_where_a_sequence_begins_astray(batches: Batches) -> None:
+    rows = [130, 140, 150, 160]
+    recorded = batches.raw(np.array(rows))[0]
+    given, _ = begun(batches, rows, nsm_sequences.Astray(share=1.0)).inputs()
+
+    def seen(raw: dict[str, torch.Tensor]) -> Array:
+        """Cells from the goal, in its own frame."""
+        at = raw["goal"][:, GOAL.position].reshape(len(rows), 13, 3)[:, -1:]
+        ahead = raw["goal"][:, GOAL.direction].reshape(len(rows), 13, 2)[:, -1]
+        out = -raw["interaction"][:, 512:].reshape(len(rows), 4, 3) - at
+        x, y = ahead[:, None, 0], ahead[:, None, 1]
+        return np.stack((out[..., 0] * x + out[..., 1] * y, out[..., 1] * x - out[..., 0] * y, out[..., 2]), axis=-1)
+
+    assert not np.allclose(given["goal"], recorded["goal"], atol=0.01)
+    np.testing.assert_allclose(seen(given), seen(recorded), atol=2e-3)
+
+
+def test_where_no_thing_is_used_none_appears(batches: Batches) -> None:
+    given, _ = begun(batches, [0, 10], nsm_sequences.Astray(share=1.0)).inputs()
+    assert not given["interaction"].any()
+
+
+def test_gradients_reach_back_over_frames_until_they_are_cut(batches: Batches) -> None:
+    for keep in (True, False):
+        sequences = begun(batches, [20, 60], STRAIGHT)
+        y = batches.raw(np.array([20, 60]))[2].requires_grad_()
+        sequences.advance(y, keep)
+        sequences.advance(batches.raw(np.array([21, 61]))[2])
+        fed = sequences.inputs()[0]["frame"]
+        assert fed.requires_grad is keep
+        if keep:
+            fed[:, FRAME.joint_position].sum().backward()
+            assert y.grad is not None and y.grad[:, OUTPUT.joint_velocity].abs().sum() > 0
