@@ -38,7 +38,8 @@ class NSM_OT_add_character(Operation):
         if collection is not None and not collection.is_editable:
             raise UserError(f"The collection '{collection.name}' is linked from another file; choose another.")
         layer = context.view_layer.active_layer_collection
-        if layer.exclude or not layer.is_visible:
+        # The scene's own collection is always shown, whatever a new scene says of it.
+        if layer != context.view_layer.layer_collection and (layer.exclude or not layer.is_visible):
             raise UserError(f"The collection '{layer.collection.name}' is hidden; show it or choose another.")
         rig = add_mannequin(context, free_place.near(context, context.scene.cursor.location))
         self.report({"INFO"}, f"Added '{rig.name}'")

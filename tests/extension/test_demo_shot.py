@@ -48,3 +48,10 @@ def test_the_character_of_the_demo_shot_sits_in_view_of_the_camera():
     hit, place, *_ = scene.ray_cast(graph, eye, (head - eye).normalized())
     assert hit
     assert (place - Vector(head)).length < 0.3, "nothing stands before the seated character"
+
+
+def test_another_character_can_be_added_to_the_demo_shot():
+    bpy.ops.nsm.add_demo_shot()
+    first = bpy.context.object
+    assert bpy.ops.nsm.add_character() == {"FINISHED"}
+    assert bpy.context.object != first
