@@ -15,6 +15,8 @@ _FAR_CM = 5.0
 """Centimeters off a goal beyond which a bake wants a look."""
 _SLIDING = 2.0
 """Centimeters a second of a planted foot beyond which a bake wants a look."""
+_HINT = 3
+"""Lines below the button."""
 _NONE = "-"
 """Stands for a figure that does not apply."""
 
@@ -39,10 +41,10 @@ class NSM_PT_bake(Panel):
         if lookup.baking(context):
             state = progress(context)
             row.progress(factor=state.progress, text=state.text)
-            hint(layout, "Esc cancels and leaves the scene as it was.", lines=2)
+            hint(layout, "Esc cancels and leaves the scene as it was.", lines=_HINT)
         else:
             row.operator("nsm.bake", icon="REC")
-            hint(layout, *_news(context), lines=2)
+            hint(layout, *_news(context), lines=_HINT)
         row = layout.row(align=True)
         row.operator("nsm.remove_bake", text="Remove", icon="TRASH")
         row.operator("nsm.export_fbx", icon="EXPORT")

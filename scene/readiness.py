@@ -19,8 +19,8 @@ def missing_for_bake(context: bpy.types.Context) -> str:
     if reason or armature is None:
         return reason
     if by_actions(armature):
-        return "" if len(of_object(armature).keys) else "Add an action in the Shot panel first"
-    return "" if of_object(armature).path is not None else "Choose or add a path in the Shot panel first"
+        return "" if len(of_object(armature).keys) else "Add an action to the shot first"
+    return "" if of_object(armature).path is not None else "Choose or add a path first"
 
 
 def missing_for_motion(armature: bpy.types.Object | None) -> str:
@@ -28,7 +28,7 @@ def missing_for_motion(armature: bpy.types.Object | None) -> str:
     if armature is None:
         return "Select a character's armature first, or add one"
     if armature.library is not None:
-        return f"'{armature.name}' is linked from another file; make a library override of it first"
+        return f"'{armature.name}' is linked from another file; make a library override first"
     if not binding.is_ready(armature):
-        return f"'{armature.name}' is not bound yet; press Bind in the Character panel first"
+        return f"'{armature.name}' is not bound yet; press Bind above first"
     return ""

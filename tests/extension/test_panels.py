@@ -86,7 +86,7 @@ def test_a_rig_that_is_not_bound_has_bind_beside_it_and_no_bake(engine):
     assert "Rig is ready" in drawn("NSM_PT_character")
     rig.data.bones["LeftLeg"].name = "Shin"
     assert {"Not bound yet", "Bind"} <= set(drawn("NSM_PT_character"))
-    assert "'Rig' is not bound yet; press" in drawn("NSM_PT_bake")
+    assert "'Rig' is not bound yet; press Bind" in " ".join(drawn("NSM_PT_bake"))
     with pytest.raises(RuntimeError, match="'Rig' is not bound yet; press Bind"):
         bpy.ops.nsm.bake()
     with pytest.raises(RuntimeError, match="'Rig' is not bound yet; press Bind"):
