@@ -43,14 +43,6 @@ class NSM_OT_live_synthesis(Operation):
     bl_label = "Live Synthesis"
     bl_options = {"REGISTER"}
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be a character, unless it is on already."""
-        if not running() and not lookup.armatures(context.scene):
-            cls.poll_message_set("Add a character first")
-            return False
-        return True
-
     def run(self, _context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Switch it on or off."""
         if running():
