@@ -15,8 +15,8 @@ from ..scene import lookup
 from ..scene.manifold import NSM_PG_manifold, of_character
 from ..scene.properties import blank
 
-TAB = "Animate"
-"""Name of the sidebar's tab."""
+TAB = "Acting"
+"""Name of the sidebar's tab; Blender 5 has one named Animation."""
 _LINE = 33
 """Letters in a line of the sidebar at its usual width, beside an icon."""
 BIG = 1.6

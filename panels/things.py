@@ -62,16 +62,16 @@ class NSM_PT_handles(Subpanel):
         role = settings.role if obj is not None else ""
         column = layout.column()
         column.use_property_split = True
-        for name, wanted in (
-            ("approaches", "seat"),
-            ("weight", "carryable"),
-            ("angle", "door"),
-            ("leaf_width", "door"),
-            ("leaf_height", "door"),
+        for name, text, wanted in (
+            ("approaches", "Approach", "seat"),
+            ("weight", "Weight", "carryable"),
+            ("angle", "Opening", "door"),
+            ("leaf_width", "Leaf Width", "door"),
+            ("leaf_height", "Height", "door"),
         ):
             part = column.column()
             part.enabled = role == wanted
-            part.prop(settings, name)
+            part.prop(settings, name, text=text)
         column = layout.column(align=True)
         column.enabled = role in KINDS
         column.operator("nsm.propose_handles", icon="VIEWZOOM")

@@ -22,7 +22,7 @@ import bpy
 
 FOLDER = Path(__file__).resolve().parent
 PACKAGE = "bl_ext.user_default.nsm_blender"
-TAB = "Animate"
+TAB = "Acting"
 BAKE = "NSM_OT_bake"
 TICK = 0.005
 GROUPS = (

@@ -131,7 +131,7 @@ def bake_the_demo() -> None:
     time.sleep(PATIENCE)
     command("open_tab")  # the first click
     began = time.time()
-    wait("our tab", 20, lambda now: now["tab"] == "Animate")
+    wait("our tab", 20, lambda now: now["tab"] == "Acting")
     time.sleep(PATIENCE)
     screenshot("0-empty")
     scanning = time.time()
@@ -198,7 +198,7 @@ def bake_a_shot() -> tuple[int, int]:
     command("make_scene")
     time.sleep(PATIENCE)
     command("open_tab")
-    wait("our tab", 20, lambda now: now["tab"] == "Animate")
+    wait("our tab", 20, lambda now: now["tab"] == "Acting")
     time.sleep(PATIENCE)
     screenshot("1-before")
     button = find_button("bpy.ops.nsm.bake(")

@@ -17,7 +17,7 @@ TOP = ("Character", "Shot", "Bake", "Scene Objects", "Refine", "Generate")
 
 def test_the_sidebar_has_six_panels_in_one_tab_and_the_rest_below_them_closed():
     assert {panel.bl_label for panel in panels(top=True)} == set(TOP)
-    assert {panel.bl_category for panel in panels()} == {"Animate"}
+    assert {panel.bl_category for panel in panels()} == {"Acting"}
     assert all("DEFAULT_CLOSED" in panel.bl_options for panel in panels(top=False))
 
 
