@@ -322,7 +322,10 @@ def add_rig(name: str) -> bpy.types.Object:
     """An empty scene with one of the test rigs, looked at from the front."""
     clear()
     # The clone's engine is not here, but the installed extension's is.
-    sys.modules.setdefault("nsm_blender", importlib.import_module(f"{PACKAGE}.nsm_blender"))
+    engine = importlib.import_module(f"{PACKAGE}.nsm_blender")
+    if "nsm_blender" not in sys.modules:
+        sys.modules["nsm_blender"] = engine
+        engine.__path__.append(str(FOLDER / "engine"))
     sys.path.insert(0, str(FOLDER))
     area = viewport()
     region = next(region for region in area.regions if region.type == "WINDOW")

@@ -40,19 +40,18 @@ def _said(tree: ast.AST) -> list[ast.AST]:
 
 
 def _docstrings(tree: ast.AST, *, with_classes: bool) -> set[int]:
-    """The ids of the docstrings that Blender does not show: it shows those of the operators' classes."""
-    kinds = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef)
+    """The ids of the sentences that are comments: docstrings, and those below constants.
+
+    with_classes: whether the docstrings of operators' classes are none of them, as Blender shows these.
+    """
     hidden = set()
     for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if not isinstance(body, list):
+            continue
         shown = with_classes and isinstance(node, ast.ClassDef) and node.name.startswith("NSM_OT_")
-        if isinstance(node, (*kinds, ast.ClassDef)) and node.body and not shown:
-            first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                hidden.add(id(first.value))
-        # The sentences below constants, as in this file.
-        for statement in getattr(node, "body", []) if isinstance(getattr(node, "body", None), list) else []:
-            lone = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-            if lone and not (shown and statement is node.body[0]):
+        for number, statement in enumerate(body):
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and (number or not shown):
                 hidden.add(id(statement.value))
     return hidden
 
