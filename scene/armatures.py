@@ -23,6 +23,7 @@ __all__ = ("Rig", "channels", "keying", "read", "shown", "standing", "world_matr
 
 _FORWARD = np.array([0.0, -1.0, 0.0])
 """Where the model looks in its rest pose."""
+_JOINTS = MODEL_SKELETON.names
 _FEET = ("LeftFoot", "RightFoot")
 
 
@@ -88,6 +89,14 @@ def shown(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Pose:
     return _pose(rig, *rig.posed(evaluated, curves.meters_per_unit(context.scene)))
 
 
+def joint_of(obj: bpy.types.Object, bone: str) -> str | None:
+    """The model's joint that a bone of `obj` is; None for other bones."""
+    if binding.is_bound(obj):
+        matches = binding.mapping(obj).matches
+        return next((joint for joint, match in matches.items() if match.bone == bone and joint in _JOINTS), None)
+    return bone if bone in _JOINTS else None
+
+
 def standing(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frame: int) -> list[float]:
     """Where a bake begins, at the model's size: x, y, z in meters and facing angle.
 
@@ -136,7 +145,9 @@ def _blends(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Blen
 def _pose_of(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, action: bpy.types.Action | None) -> Pose:
     """The pose of an action's first frame."""
     if action is None:
-        raise ShotError("No pose to end in is chosen; choose an action in the Binding panel, or let it end as it ends.")
+        raise ShotError(
+            "No pose to end in is chosen; choose an action in the Root and IK panel, or let it end as it ends."
+        )
     with posing.kept(context, obj):
         obj.pose.apply_pose_from_action(action, evaluation_time=action.frame_range[0])
         obj.update_tag(refresh={"DATA"})

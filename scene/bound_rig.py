@@ -56,7 +56,8 @@ class _Object:
 
 
 class BoundRig(Rig):
-    """An armature with a binding. Made by `read`."""
+    """An armature with a binding. Made by `read`. limbs: those whose controls of inverse kinematics get keys, too.
+    inverse: those of them that these controls move."""
 
     def __init__(
         self,
@@ -65,17 +66,19 @@ class BoundRig(Rig):
         mapping: Mapping,
         carried: list[Carried],
         limbs: list[controls.Limb],
+        inverse: list[controls.Limb],
         switches: Switches,
     ) -> None:
         bones = tuple(retargeter.bones)
         super().__init__(obj.name, retargeter.scale, bones, tuple(controls.moved_by(obj, bone) for bone in bones))
         self.body_radii = retargeter.body_radii
-        self._retargeter, self._carried, self._limbs, self._switches = retargeter, carried, limbs, switches
+        self._retargeter, self._carried, self._switches = retargeter, carried, switches
+        self._limbs, self._inverse_limbs = limbs, inverse
         self._joint_of = {joint: bones.index(match.bone) for joint, match in mapping.matches.items()}
         self._rests = {bone.name: np.array(bone.matrix_local, dtype=np.float64) for bone in obj.data.bones}
         self._locks = {bone.name: locks.of(obj.pose.bones[bone.name]) for bone in carried}
         self._offsets = _offsets(obj, carried)
-        self._stiff = controls.stretched(obj, limbs)
+        self._stiff = controls.stretched(obj, inverse)
         both = controls.limbs(obj, bones, legs=True, arms=True)
         self._rolled = np.array([[bones.index(name) for name in limb.bones[:3]] for limb in both], dtype=int)
         self._free = carriers.is_free(obj, bones)
@@ -92,7 +95,7 @@ class BoundRig(Rig):
     @property
     def slack(self) -> float:
         """More where inverse kinematics moves limbs."""
-        return max(super().slack, _SOLVED) if self._limbs else super().slack
+        return max(super().slack, _SOLVED) if self._inverse_limbs else super().slack
 
     def to_rig(self, motion: Motion) -> RigMotion:
         """`going` at once."""
@@ -212,7 +215,7 @@ class BoundRig(Rig):
         numbers = [index[name] for name in self.bones]
         turned = poses[numbers].swapaxes(0, 1)
         made = RigMotion(self.bones, np.empty(0), places[numbers].swapaxes(0, 1), 1.0)
-        for limb in self._limbs:
+        for limb in self._inverse_limbs:
             length = float(np.linalg.norm(np.subtract(*(self._rests[limb.bones[i]][:3, 3] for i in (0, 2)))))
             for name, target in self._inverse(limb, made, turned, 1.0).items():
                 i = index[name]
@@ -239,7 +242,7 @@ class BoundRig(Rig):
             places.append(np.broadcast_to(place, (count, 3)))
         yield
         index = {bone.name: i for i, bone in enumerate(self._carried)}
-        if self._limbs and not self._agree(np.array(poses), np.array(places), index):
+        if self._inverse_limbs and not self._agree(np.array(poses), np.array(places), index):
             return None
         own = world[:, :3, :3] / np.linalg.norm(world[:, :3, 0], axis=1)[:, None, None]
         rotations = np.empty((count, len(self.bones), 4))
@@ -326,13 +329,15 @@ def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
     """Describe a bound armature. Raises RigError with the reason when it cannot be animated."""
     settings, mapping = binding.of(obj), binding.mapping(obj)
     retargeter = Retargeter(binding.rig_info(context, obj), mapping, skins.read(context, obj))
-    limbs = controls.limbs(obj, retargeter.bones, legs=settings.ik_legs, arms=settings.ik_arms)
-    switches = controls.switches(obj, limbs)
+    inverse = controls.limbs(obj, retargeter.bones, legs=settings.ik_legs, arms=settings.ik_arms)
+    others = [limb for limb in controls.limbs(obj, retargeter.bones, legs=True, arms=True) if limb not in inverse]
+    limbs = inverse + [limb for limb in others if _is_free(obj, limb)]
+    switches = controls.switches(obj, inverse)
     root = _root_bone(obj, retargeter.bones) if settings.root_motion == "ROOT" else None
     names = _keyed(retargeter.bones, limbs, root)
     _check_bones(obj, names, (retargeter.bones[0], *retargeter.floating))
-    carried = carriers.find(context, obj, names, switches | controls.stretching(obj, limbs))
-    rig = BoundRig(obj, retargeter, mapping, carried, limbs, switches)
+    carried = carriers.find(context, obj, names, switches | controls.stretching(obj, inverse))
+    rig = BoundRig(obj, retargeter, mapping, carried, limbs, inverse, switches)
     rig.root = root
     rig.object = _object(obj) if settings.root_motion == "OBJECT" else None
     rig.notes = _notes(obj, carried)
@@ -340,15 +345,29 @@ def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
 
 
 def _keyed(bones: tuple[str, ...], limbs: list[controls.Limb], root: str | None) -> list[str]:
-    """The bones that get keys. A limb of inverse kinematics gets them on both kinds of its controls: the animator
-    can switch from one kind to the other at any frame, and the roll of its bones, which the one kind cannot hold, is
-    not lost.
+    """The bones that get keys. A limb with inverse kinematics gets them on both kinds of its controls, whichever moves
+    it: the animator can switch from one kind to the other at any frame, no control is left behind where the rig stands,
+    and the roll of the bones, which the one kind cannot hold, is not lost.
     """
     out = [*bones] if root is None else [root, *bones]
     for limb in limbs:
-        toes = [limb.toe] if limb.toe is not None and limb.bones[3] in bones else []
-        out += [limb.end, *toes, limb.pole]
+        out += _controls_of(limb, bones)
     return out
+
+
+def _controls_of(limb: controls.Limb, bones: tuple[str, ...]) -> list[str]:
+    """The controls of a limb's inverse kinematics that get keys."""
+    toes = [limb.toe] if limb.toe is not None and limb.bones[3] in bones else []
+    return [limb.end, *toes, limb.pole]
+
+
+def _is_free(obj: bpy.types.Object, limb: controls.Limb) -> bool:
+    """Whether the controls of a limb's inverse kinematics can be keyed; where they do not move the limb, what stands
+    in their way is no reason to refuse the rig."""
+    names = _controls_of(limb, limb.bones)
+    if any(name not in obj.pose.bones or carriers.driver_of(obj, name) is not None for name in names):
+        return False
+    return not any(any(obj.pose.bones[name].lock_location) or locks.of(obj.pose.bones[name]).any for name in names)
 
 
 def _root_bone(obj: bpy.types.Object, bones: tuple[str, ...]) -> str:
