@@ -36,15 +36,15 @@ class NSM_OT_apply_motion(JobOperation):
     filter_glob: StringProperty(default="*.bvh;*.fbx;*.glb;*.gltf;*.vrm;*.amc;*.npz", options={"HIDDEN"})
     place: EnumProperty(
         name="Start",
-        description="Where the motion begins",
+        description="Place and facing at which the motion begins",
         items=(
-            ("HERE", "Current Location", "Where the character stands, facing as it does"),
-            ("FILE", "As in File", "Where the file says"),
+            ("HERE", "Current Location", "Begin where the character stands, with its facing"),
+            ("FILE", "As in File", "Begin at the place and facing of the file"),
         ),
         default="HERE",
     )
     frame_start: IntProperty(
-        name="First Frame", description="Frame of the motion's beginning; the scene's first when not set"
+        name="First Frame", description="First frame of the motion; the scene's first frame when it is not set"
     )
 
     _asks = False

@@ -13,7 +13,8 @@ from bpy.props import BoolProperty
 
 from ..nsm_blender import UserError
 from ..scene import lookup, output
-from .base import Operation, user_folder
+from ..scene.readiness import missing_for_bake
+from .base import Operation, counted, user_folder
 from .modal import JobOperation
 
 if TYPE_CHECKING:
@@ -23,13 +24,18 @@ if TYPE_CHECKING:
 
 
 class NSM_OT_bake(JobOperation):
-    """Carry out the action keys, or walk along the curve when there are none, as keyframes of a new action"""
+    """Write the walk along the path, or the actions, as keyframes of a new action"""
 
     bl_idname = "nsm.bake"
     bl_label = "Bake"
     bl_options = {"REGISTER", "UNDO"}
 
     doing = "Baking"
+
+    @classmethod
+    def missing(cls, context: bpy.types.Context) -> str:
+        """There has to be a bound character with something to do."""
+        return missing_for_bake(context)
 
     def start(self, context: bpy.types.Context) -> "BakeJob":
         """Gather the shot."""
@@ -39,10 +45,11 @@ class NSM_OT_bake(JobOperation):
         armature = lookup.character(context)
         return BakeJob(context, armature, None if armature is None else Earlier.of(armature))
 
-    def finish(self, _context: bpy.types.Context, job: "BakeJob") -> "set[OperatorReturnItems]":
-        """Report, keep the report as a file, and the bake for the next one."""
+    def finish(self, context: bpy.types.Context, job: "BakeJob") -> "set[OperatorReturnItems]":
+        """Report, keep the report as a file, and the bake for the next one; the character's keys come into view."""
         from .earlier import Earlier
 
+        lookup.activate(context, job.character)
         Earlier.keep(job.character, job.bake)
         try:
             output.write_whole(user_folder("reports") / "report.json", job.report.to_json() + "\n")
@@ -62,7 +69,7 @@ class NSM_OT_bake(JobOperation):
 
 
 class NSM_OT_remove_bake(Operation):
-    """Take away the baked action, and the keys of what it moved, and assign again what was assigned before"""
+    """Remove the baked action, and the keys of the objects that it moved, and assign the earlier action again"""
 
     bl_idname = "nsm.remove_bake"
     bl_label = "Remove Bake"
@@ -70,11 +77,15 @@ class NSM_OT_remove_bake(Operation):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be a character."""
-        if lookup.character(context) is None:
+        """There has to be a baked character."""
+        armature = lookup.character(context)
+        if armature is None:
             cls.poll_message_set("Select the baked character's armature first")
-            return False
-        return True
+        elif lookup.baked(armature) is None:
+            cls.poll_message_set(f"'{armature.name}' has no bake to remove")
+        else:
+            return True
+        return False
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Remove the bake and forget its report."""
@@ -90,13 +101,15 @@ class NSM_OT_remove_bake(Operation):
 
 
 class NSM_OT_purge_bakes(Operation):
-    """Delete the bakes of all characters that move nothing now; those with keys made by hand, or in use, stay"""
+    """Delete the bakes of all characters that are not assigned; bakes that are in use or have keys made by hand stay"""
 
     bl_idname = "nsm.purge_bakes"
     bl_label = "Delete Unused Bakes"
     bl_options = {"REGISTER", "UNDO"}
 
-    kept: BoolProperty(name="Kept Ones Too", description="Also delete the bakes that are to be kept", default=False)
+    kept: BoolProperty(
+        name="Include Kept", description="Also delete the bakes that are marked to be kept", default=False
+    )
 
     def run(self, _context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Delete them and tell how many they were."""
@@ -104,9 +117,9 @@ class NSM_OT_purge_bakes(Operation):
 
         count = layers.purge(kept=self.kept)
         if not count:
-            self.report({"INFO"}, "No bake can be deleted: each is shown, kept, or used")
+            self.report({"INFO"}, "No bake can be deleted: each is assigned, kept, or used")
             return {"CANCELLED"}
-        self.report({"INFO"}, f"Deleted {count} bake{'s' if count > 1 else ''}")
+        self.report({"INFO"}, f"Deleted {counted(count, 'bake')}")
         return {"FINISHED"}
 
 

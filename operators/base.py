@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import tomllib
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,9 +53,14 @@ class Operation(bpy.types.Operator):
         except (UserError, OSError, ValueError):  # Blender's own folders may be missing or full
             place = "that the system console shows"
         else:
-            place = str(path)
-        self.report({"ERROR"}, f"Unexpected error: {error}. Please send us the bug report {place}")
+            place = f"in {path}"
+        self.report({"ERROR"}, f"Unexpected error: {error}. Please report it at {_address()} with the text {place}")
         return {"CANCELLED"}
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things in words: "1 marker", "2 markers"."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def user_folder(name: str) -> Path:
@@ -74,6 +80,12 @@ def bug_report(error: BaseException) -> str:
         *traceback.format_exception(error),
     ]
     return "\n".join(lines)
+
+
+def _address() -> str:
+    """Where bugs are reported: the website that the extension's manifest names."""
+    manifest = Path(__file__).resolve().parents[1] / "blender_manifest.toml"
+    return str(tomllib.loads(manifest.read_text(encoding="utf-8"))["website"])
 
 
 def _version() -> str:

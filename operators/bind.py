@@ -14,7 +14,7 @@ from bpy.props import BoolProperty, StringProperty
 
 from ..nsm_blender import RigError, UserError
 from ..scene import binding, lookup
-from .base import Operation
+from .base import Operation, counted
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -49,12 +49,12 @@ class NSM_OT_bind(_OnCharacter):
     Rows that were chosen by hand stay"""
 
     bl_idname = "nsm.bind"
-    bl_label = "Bind"
+    bl_label = "Bind Rig"
     bl_options = {"REGISTER", "UNDO"}
 
     manual: BoolProperty(
         name="Map Manually",
-        description="Propose nothing: list the joints, to choose their bones by hand",
+        description="List the joints without proposals, to choose their bones by hand",
         default=False,
         options={"SKIP_SAVE"},
     )
@@ -85,7 +85,10 @@ class NSM_OT_bind(_OnCharacter):
             self.report({"WARNING"}, sentence)
         refused = _look_at(self, context, armature)
         done = "Listed" if refused else "Bound"
-        self.report({"INFO"}, f"{done} {len(found.matches)} joints of '{armature.name}'{_remarks(found, len(chosen))}")
+        self.report(
+            {"INFO"},
+            f"{done} {counted(len(found.matches), 'joint')} of '{armature.name}'{_remarks(found, len(chosen))}",
+        )
         return {"FINISHED"}
 
 
@@ -112,10 +115,10 @@ def _remarks(found: "Mapping", chosen: int) -> str:
 
 
 class NSM_OT_unbind(_OnCharacter):
-    """Take the binding off the armature"""
+    """Remove the binding from the armature"""
 
     bl_idname = "nsm.unbind"
-    bl_label = "Unbind"
+    bl_label = "Unbind Rig"
     bl_options = {"REGISTER", "UNDO"}
 
     needs_binding = True
@@ -129,7 +132,7 @@ class NSM_OT_unbind(_OnCharacter):
 
 
 class NSM_OT_check_binding(_OnCharacter):
-    """Say whether the armature can be animated by its binding, and what it lacks"""
+    """Check whether the armature can be animated by its binding, and report what it lacks"""
 
     bl_idname = "nsm.check_binding"
     bl_label = "Check Binding"
@@ -173,7 +176,7 @@ class NSM_OT_save_mapping(_MappingFile):
     """Save which bones are which joints, for other characters on the same rig"""
 
     bl_idname = "nsm.save_mapping"
-    bl_label = "Save Mapping"
+    bl_label = "Save Bone Mapping"
 
     check_existing: BoolProperty(default=True, options={"HIDDEN"})
 
@@ -193,7 +196,7 @@ class NSM_OT_load_mapping(_MappingFile):
     """Load which bones are which joints from a file"""
 
     bl_idname = "nsm.load_mapping"
-    bl_label = "Load Mapping"
+    bl_label = "Load Bone Mapping"
     bl_options = {"REGISTER", "UNDO"}
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
@@ -205,7 +208,7 @@ class NSM_OT_load_mapping(_MappingFile):
         found = Mapping.load(self.path())
         found.check(binding.rig_info(context, armature))
         binding.store(armature, found)
-        self.report({"INFO"}, f"Bound {len(found.matches)} joints of '{armature.name}'")
+        self.report({"INFO"}, f"Bound {counted(len(found.matches), 'joint')} of '{armature.name}'")
         return {"FINISHED"}
 
 

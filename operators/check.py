@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class NSM_OT_check_keys(JobOperation):
-    """See whether the action keys can be baked; what is wrong with a key is shown in the list"""
+    """Check whether the actions can be baked; problems are shown in the list"""
 
     bl_idname = "nsm.check_keys"
-    bl_label = "Check"
+    bl_label = "Check Actions"
     bl_options = {"REGISTER", "UNDO"}
 
     doing = "Checking"
@@ -35,7 +35,7 @@ class NSM_OT_check_keys(JobOperation):
             cls.poll_message_set("The character is linked from another file; make a library override of it first")
             return False
         if armature is not None and not keys.of_character(armature):
-            cls.poll_message_set("Add an action key first")
+            cls.poll_message_set("Add an action first")
             return False
         return super().poll(context)
 
@@ -53,10 +53,10 @@ class NSM_OT_check_keys(JobOperation):
         store(armature, problems)
         fatal = sum(problem.fatal for problem in problems)
         if not problems:
-            self.report({"INFO"}, "All action keys can be baked")
+            self.report({"INFO"}, "All actions can be baked")
             return {"FINISHED"}
-        kind = "the bake would be refused" if fatal else "it can be baked"
-        self.report({"WARNING"}, f"{described(armature, problems)}; {kind}")
+        kind = "The bake would be refused." if fatal else "It can be baked nevertheless."
+        self.report({"WARNING"}, f"{described(armature, problems)} {kind}")
         return {"FINISHED"}
 
 

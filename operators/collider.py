@@ -12,7 +12,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ..scene import colliders, handles, lookup
-from .base import Operation
+from .base import Operation, counted
 from .modal import JobOperation
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class NSM_OT_wrap_collider(_ColliderJob):
 
     role: EnumProperty(
         name="Role",
-        description="What the objects are for",
+        description="What the character uses the objects for",
         items=(_AUTO, *colliders.ROLE_ITEMS),
         default="AUTO",
     )
@@ -70,11 +70,13 @@ class NSM_OT_wrap_collider(_ColliderJob):
         precision=3,
     )
     use_children: BoolProperty(
-        name="With Children", description="Objects below a selected one, not selected, belong to it", default=True
+        name="With Children",
+        description="Wrap the children of a selected object with it, unless they are selected too",
+        default=True,
     )
     as_one: BoolProperty(
         name="As One",
-        description="All selected objects become one collider, that of the active object",
+        description="Wrap all selected objects as one collider, that of the active object",
         default=False,
     )
 
@@ -86,7 +88,7 @@ class NSM_OT_wrap_collider(_ColliderJob):
 
     def finish(self, _context: bpy.types.Context, job: "WrapJob") -> "set[OperatorReturnItems]":
         """Report."""
-        self.tell(f"Wrapped {_count(job.wrapped)} in {job.cuboids} cuboids", job.notes)
+        self.tell(f"Wrapped {_count(job.wrapped)} in {counted(job.cuboids, 'cuboid')}", job.notes)
         return {"FINISHED"}
 
 
@@ -97,7 +99,7 @@ class NSM_OT_refresh_colliders(_ColliderJob):
     bl_label = "Refresh Colliders"
     bl_options = {"REGISTER", "UNDO"}
 
-    force: BoolProperty(name="All", description="Those too that have not changed", default=False)
+    force: BoolProperty(name="All", description="Also wrap the colliders that have not changed", default=False)
 
     def start(self, context: bpy.types.Context) -> "RefreshJob":
         """Choose those of the view layer."""
@@ -124,7 +126,7 @@ class _OnColliders(Operation):
 
 
 class NSM_OT_remove_collider(_OnColliders):
-    """Make ordinary objects of the selected colliders; the objects themselves stay as they are"""
+    """Make the selected colliders ordinary objects again; their meshes stay as they are"""
 
     bl_idname = "nsm.remove_collider"
     bl_label = "Remove Collider"
@@ -146,11 +148,11 @@ class NSM_OT_select_role(Operation):
     """Select all colliders of a role"""
 
     bl_idname = "nsm.select_role"
-    bl_label = "Select by Role"
+    bl_label = "Select Colliders by Role"
     bl_options = {"REGISTER", "UNDO"}
 
-    role: EnumProperty(name="Role", description="Which colliders", items=colliders.ROLE_ITEMS)
-    extend: BoolProperty(name="Extend", description="Keep what is selected", default=False)
+    role: EnumProperty(name="Role", description="Role of the colliders to select", items=colliders.ROLE_ITEMS)
+    extend: BoolProperty(name="Extend", description="Keep the present selection", default=False)
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -186,7 +188,7 @@ def chosen(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 def _count(number: int) -> str:
     """A number of colliders in words."""
-    return f"{number} collider" if number == 1 else f"{number} colliders"
+    return counted(number, "collider")
 
 
 CLASSES = (NSM_OT_wrap_collider, NSM_OT_refresh_colliders, NSM_OT_remove_collider, NSM_OT_select_role)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -41,13 +41,16 @@ class Shape:
 
 
 class WrapJob(Steps):
-    """Wraps the selected objects. An object that cannot be wrapped is left out with a note; alone, it is an error."""
+    """Wraps `objects`, without any the selected ones. An object that cannot be wrapped is left out with a note; alone,
+    it is an error."""
 
     doing = "wrapping"
 
-    def __init__(self, context: bpy.types.Context, order: Order) -> None:
+    def __init__(
+        self, context: bpy.types.Context, order: Order, objects: Sequence[bpy.types.Object] | None = None
+    ) -> None:
         self._order = order
-        self._groups = _chosen(context, order)
+        self._groups = _chosen(context, order, context.selected_objects if objects is None else objects)
         self.wrapped, self.cuboids, self.notes = 0, 0, list[str]()
         super().__init__()
         everyone = [uid for owner, others in self._groups.items() for uid in (owner, *others)]
@@ -149,10 +152,12 @@ class RefreshJob(Steps):
         """The shape of a collider, or None when it is as it was."""
         settings = colliders.of(obj)
         surface = meshes.read(bpy.context.evaluated_depsgraph_get(), obj, colliders.members(obj))
-        if not self._force and meshes.same(settings.fingerprint, colliders.signature(surface, settings.size)):
+        fingerprint, size, uid = settings.fingerprint, settings.size, obj.session_uid
+        yield
+        if not self._force and meshes.same(fingerprint, colliders.signature(surface, size)):
             return None
-        colliders.check_writable(obj)
-        return (yield from _wrapped(obj, surface, settings.size))
+        colliders.check_writable(_object(uid))
+        return (yield from _wrapped(_object(uid), surface, size))
 
 
 def _shape(obj: bpy.types.Object, others: list[bpy.types.Object], size: float) -> Stepwise[Shape]:
@@ -169,6 +174,7 @@ def _wrapped(obj: bpy.types.Object, surface: meshes.Surface, size: float) -> Ste
     mesh = surface.mesh()
     yield
     cuboids = yield from colliders.finding_cuboids(mesh, size, name)
+    yield
     return Shape(uid, mesh, cuboids, colliders.signature(surface, size))
 
 
@@ -178,9 +184,9 @@ def _collider(shape: Shape) -> Collider:
     return Collider(colliders.name_of(obj), shape.cuboids, proposing.pose_of(bpy.context, obj)[None])
 
 
-def _chosen(context: bpy.types.Context, order: Order) -> dict[int, list[int]]:
+def _chosen(context: bpy.types.Context, order: Order, objects: Sequence[bpy.types.Object]) -> dict[int, list[int]]:
     """Which objects become colliders, and which others belong to each, by their numbers. Raises ColliderError."""
-    selected = [obj for obj in context.selected_objects if not handles.is_handle(obj)]
+    selected = [obj for obj in objects if not handles.is_handle(obj)]
     if not selected:
         raise ColliderError("No object is selected; select the objects to wrap.")
     if order.as_one:

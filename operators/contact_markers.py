@@ -9,15 +9,15 @@ import bpy
 
 from ..scene import contact_markers, lookup
 from ..scene.manifold import of_character
-from .base import Operation
+from .base import Operation, counted
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 
 class NSM_OT_create_contact_markers(Operation):
-    """Put the contacts of the list, or those that are detected, on the timeline as markers to drag; while they are
-    there, an edit takes the contacts from them"""
+    """Show the contacts of the list, or the detected ones, as markers on the timeline; while the markers are there,
+    edits use them"""
 
     bl_idname = "nsm.create_contact_markers"
     bl_label = "Create Contact Markers"
@@ -42,7 +42,7 @@ class NSM_OT_create_contact_markers(Operation):
             for item in of_character(armature).edit.contacts
         ]
         count = contact_markers.show(context.scene, armature, listed)
-        self.report({"INFO"}, f"Created {count} markers; drag them on the timeline")
+        self.report({"INFO"}, f"Created {counted(count, 'marker')}; drag them on the timeline")
         return {"FINISHED"}
 
     @staticmethod
@@ -84,7 +84,7 @@ class NSM_OT_read_contact_markers(Operation):
             item.joint, item.frame_start, item.frame_end = contact.joint, contact.start, contact.end
         edit.contact_index = 0
         contact_markers.clear(context.scene, armature)
-        self.report({"INFO"}, f"Read {len(found)} contacts from the markers")
+        self.report({"INFO"}, f"Read {counted(len(found), 'contact')} from the markers")
         return {"FINISHED"}
 
 

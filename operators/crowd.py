@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..scene import lookup
+from .base import counted
 from .modal import JobOperation
 
 if TYPE_CHECKING:
@@ -48,11 +49,14 @@ class NSM_OT_synthesize_crowd(JobOperation):
         """Report."""
         worst = max(report.rig_error_mm_max for report in job.reports)
         closest = f", closest pass {job.passes.closest:.2f} m" if len(job.reports) > 1 else ""
-        self.report({"INFO"}, f"Synthesized {len(job.reports)} characters; rig error {worst:.2f} mm{closest}")
+        self.report(
+            {"INFO"}, f"Synthesized {counted(len(job.reports), 'character')}; rig error {worst:.2f} mm{closest}"
+        )
         if job.passes.under:
             self.report(
                 {"WARNING"},
-                f"{job.passes.under} times two characters are nearer than 40 cm; let their curves begin farther apart",
+                f"Characters come nearer than 40 cm to each other {counted(job.passes.under, 'time')}; "
+                "move their curves apart",
             )
         return {"FINISHED"}
 

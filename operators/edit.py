@@ -13,17 +13,18 @@ from bpy.props import EnumProperty
 
 from ..scene import lookup
 from ..scene.manifold import CONSTRAINT_ITEMS, NSM_PG_constraint, NSM_PG_edit, of_character
-from .base import Operation
+from .base import Operation, counted
 from .modal import JobOperation
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-    from .manifold_job import EditJob
+    from .manifold_job import EditJob, UneditJob
 
 
 class NSM_OT_edit_motion(JobOperation):
-    """Change the character's motion as its constraints say, and write it as keys of a new action"""
+    """Change the character's motion as its constraints say, as a new action; the next edit begins with the same motion
+    again"""
 
     bl_idname = "nsm.edit_motion"
     bl_label = "Edit Motion"
@@ -31,14 +32,20 @@ class NSM_OT_edit_motion(JobOperation):
 
     doing = "Editing"
 
-    def start(self, context: bpy.types.Context) -> "EditJob":
-        """Read the motion and its constraints."""
-        from .manifold_job import EditJob
+    def start(self, context: bpy.types.Context) -> "EditJob | UneditJob":
+        """Read the motion and its constraints; without any, the edit is taken away."""
+        from .manifold_job import EditJob, UneditJob
 
-        return EditJob(context, lookup.character(context))
+        armature = lookup.character(context)
+        return UneditJob(armature) if UneditJob.is_meant(armature) else EditJob(context, armature)
 
-    def finish(self, _context: bpy.types.Context, job: "EditJob") -> "set[OperatorReturnItems]":
+    def finish(self, _context: bpy.types.Context, job: "EditJob | UneditJob") -> "set[OperatorReturnItems]":
         """Report, and tell what does not hold."""
+        from .manifold_job import UneditJob
+
+        if isinstance(job, UneditJob):
+            self.report({"INFO"}, f"No constraint is enabled: the motion is that of '{job.source}' again")
+            return {"FINISHED"}
         self.report({"INFO"}, f"Edited {job.report.frames} frames; {job.summary()}")
         for warning in job.work.warnings:
             self.report({"WARNING"}, warning)
@@ -66,12 +73,13 @@ class _OnCharacter(Operation):
 
 
 class NSM_OT_add_constraint(_OnCharacter):
-    """Add a constraint; a pin or a gaze takes the other selected object as its target"""
+    """Add a constraint. A pin holds a joint where it is now, for half a second about the current frame, and keeps the
+    character on its trajectory; a pin or a gaze takes the other selected object as its target"""
 
     bl_idname = "nsm.add_constraint"
     bl_label = "Add Constraint"
 
-    kind: EnumProperty(name="Kind", description="What is asked of the motion", items=CONSTRAINT_ITEMS)
+    kind: EnumProperty(name="Kind", description="Kind of the constraint", items=CONSTRAINT_ITEMS)
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Add it, with what the selection and the current frame suggest."""
@@ -79,19 +87,26 @@ class NSM_OT_add_constraint(_OnCharacter):
 
         armature = lookup.character(context)
         assert armature is not None
-        rig = armatures.read(context, armature) if self.kind == "POSE" else None
+        rig = armatures.read(context, armature) if self.kind in ("PIN", "POSE") else None
         edit = of_character(armature).edit
         item = edit.constraints.add()
         item.kind = self.kind
-        item.name = next(entry[1] for entry in CONSTRAINT_ITEMS if entry[0] == self.kind)
+        item.name = constraints.LABELS[self.kind]
         item.frame_start = item.frame_end = context.scene.frame_current
         item.place = context.scene.cursor.location
         if self.kind in ("PIN", "LOOK"):
             item.target = lookup.target(context, armature)
         if rig is not None:
             item.use_range = True
+        if rig is not None and self.kind == "POSE":
             constraints.capture_pose(context, armature, rig, item)
-        edit.constraint_index = len(edit.constraints) - 1
+        elif rig is not None:
+            constraints.pin_as_shown(context, armature, rig, item)
+        shown = len(edit.constraints) - 1
+        if self.kind == "PIN" and all(other.kind != "TRAJECTORY" for other in edit.constraints):
+            kept = edit.constraints.add()
+            kept.kind, kept.name = "TRAJECTORY", constraints.LABELS["TRAJECTORY"]
+        edit.constraint_index = shown
         return {"FINISHED"}
 
 
@@ -166,7 +181,7 @@ class NSM_OT_capture_pose(_OnConstraint):
 
 
 class NSM_OT_detect_contacts(_OnCharacter):
-    """Find when heels and toes touch the ground, and list it for correction; an edit then takes this list"""
+    """Detect when heels and toes touch the ground, and list the contacts for correction; edits then use the list"""
 
     bl_idname = "nsm.detect_contacts"
     bl_label = "Detect Contacts"
@@ -179,7 +194,7 @@ class NSM_OT_detect_contacts(_OnCharacter):
         recorded = recording.record(context, armature)
         edit = _edit(context)
         constraints.store_contacts(recorded.motion, edit, recorded.gathered.frames)
-        self.report({"INFO"}, f"Found {len(edit.contacts)} contacts")
+        self.report({"INFO"}, f"Found {counted(len(edit.contacts), 'contact')}")
         return {"FINISHED"}
 
 
@@ -222,7 +237,7 @@ class NSM_OT_remove_contact(_OnContacts):
 
 
 class NSM_OT_clear_contacts(_OnContacts):
-    """Empty the list; an edit then detects the contacts by itself"""
+    """Empty the list; edits then detect the contacts"""
 
     bl_idname = "nsm.clear_contacts"
     bl_label = "Clear Contacts"

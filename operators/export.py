@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class NSM_OT_export_fbx(Operation, bpy.types.Operator):
-    """Write the character, the meshes that it moves and its current action to an FBX file."""
+    """Write the character, the meshes that it moves and its current action to an FBX file"""
 
     bl_idname = "nsm.export_fbx"
     bl_label = "Export FBX"
@@ -73,7 +73,8 @@ class NSM_OT_export_fbx(Operation, bpy.types.Operator):
         if path.suffix.lower() != ".fbx":
             path = path.with_name(f"{path.name}.fbx")
         done = export_fbx(context, rig, path, self.preset)
-        self.report({"INFO"}, f"Wrote frames {done.first} to {done.last} and {done.meshes} mesh(es) to {path.name}")
+        meshes = "1 mesh" if done.meshes == 1 else f"{done.meshes} meshes"
+        self.report({"INFO"}, f"Wrote frames {done.first} to {done.last} and {meshes} to {path.name}")
         return {"FINISHED"}
 
 

@@ -88,16 +88,25 @@ class NSM_OT_save_report(_SaveFile):
     """Save the measurements of the last bake as a file"""
 
     bl_idname = "nsm.save_report"
-    bl_label = "Save Report"
+    bl_label = "Save Bake Report"
 
     name_end = "_report"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """There has to be a bake that was measured."""
+        if not super().poll(context):
+            return False
+        armature = lookup.character(context)
+        if not of_object(armature).report.frames:
+            cls.poll_message_set(f"'{armature.name}' has no report; bake first")
+            return False
+        return True
 
     def text(self, _context: bpy.types.Context, armature: bpy.types.Object) -> str:
         """The report that the last bake left on the armature."""
         from ..scene.measure import Report
 
-        if not of_object(armature).report.frames:
-            raise ShotError(f"'{armature.name}' has no report; bake first.")
         return Report.stored(armature).to_json()
 
 

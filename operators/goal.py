@@ -13,7 +13,7 @@ import bpy
 from bpy.props import BoolProperty, FloatProperty, FloatVectorProperty, StringProperty
 
 from ..nsm_blender import ShotError
-from .base import Operation
+from .base import Operation, counted
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -40,11 +40,11 @@ class NSM_OT_add_goal(Operation):
         options={"SKIP_SAVE"},
     )
     use_facing: BoolProperty(
-        name="Facing", description="Say where to look at the end", default=True, options={"SKIP_SAVE"}
+        name="Facing", description="Set the facing at the end", default=True, options={"SKIP_SAVE"}
     )
     facing: FloatProperty(
         name="Angle",
-        description="Where to look at the end: 0 along -Y, counter-clockwise as seen from above",
+        description="Facing at the end: 0 along -Y, counter-clockwise as seen from above",
         subtype="ANGLE",
         soft_min=-math.pi,
         soft_max=math.pi,
@@ -102,7 +102,7 @@ class NSM_OT_mark_goal(Operation):
     """Make the selected empties goals"""
 
     bl_idname = "nsm.mark_goal"
-    bl_label = "Make Goal"
+    bl_label = "Make Goals"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -122,7 +122,7 @@ class NSM_OT_mark_goal(Operation):
             raise ShotError("The selected empties are handles of a collider; select others.")
         for obj in empties:
             goals.mark(obj)
-        self.report({"INFO"}, f"{len(empties)} goals")
+        self.report({"INFO"}, f"Made {counted(len(empties), 'goal')}")
         return {"FINISHED"}
 
 

@@ -59,13 +59,13 @@ class _OnHandles(Operation):
 
 
 class NSM_OT_set_role(_OnHandles):
-    """Say what the selected colliders are for, and propose the handles of that role"""
+    """Set what the character uses the selected colliders for, and propose the handles of that role"""
 
     bl_idname = "nsm.set_role"
-    bl_label = "Set Role"
+    bl_label = "Set Collider Role"
     bl_options = {"REGISTER", "UNDO"}
 
-    role: EnumProperty(name="Role", description="What it is for", items=colliders.ROLE_ITEMS)
+    role: EnumProperty(name="Role", description="What the character uses the objects for", items=colliders.ROLE_ITEMS)
 
     def use(self, context: bpy.types.Context, obj: bpy.types.Object) -> "Use":
         """Role and handles."""
@@ -110,7 +110,7 @@ class NSM_OT_turn_facing(_OnHandles):
     """Turn the facing of the selected colliders' handles, about where they are"""
 
     bl_idname = "nsm.turn_facing"
-    bl_label = "Turn Facing"
+    bl_label = "Turn Handles"
     bl_options = {"REGISTER", "UNDO"}
 
     angle: FloatProperty(
@@ -130,7 +130,7 @@ class NSM_OT_turn_facing(_OnHandles):
 
 
 class NSM_OT_check_handles(_OnHandles):
-    """Look whether the handles of the selected colliders can be used as they are now"""
+    """Check whether the handles of the selected colliders can be used as they are now"""
 
     bl_idname = "nsm.check_handles"
     bl_label = "Check Handles"

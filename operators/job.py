@@ -223,7 +223,9 @@ class MotionJob(Steps):
         start = time.perf_counter()
         world = armatures.world_matrices(bpy.context, self._armature(), frames)
         yield 0.0
-        channels = armatures.channels(rig, motion, world, curves.meters_per_unit(bpy.context.scene))
+        channels = yield from paced(
+            armatures.keying(rig, motion, world, curves.meters_per_unit(bpy.context.scene)), 0.0
+        )
         self.report.seconds_retarget = time.perf_counter() - start
         yield 0.0
         together = max(_VALUES // (4 * len(frames)), 1)

@@ -14,7 +14,9 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 
 from ..nsm_blender import ShotError
 from ..scene import keys, lookup
+from ..scene.properties import animate_by
 from .base import Operation
+from .key_goals import goal_of_selection
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -40,7 +42,7 @@ class KeyOperation(Operation):
             cls.poll_message_set("The character is linked from another file; make a library override of it first")
             return False
         if cls.needs_key and not keys.of_character(armature):
-            cls.poll_message_set("Add an action key first")
+            cls.poll_message_set("Add an action first")
             return False
         return True
 
@@ -65,7 +67,7 @@ class OnOneKey(KeyOperation):
 
     index: IntProperty(
         name="Index",
-        description="Which key, from 0; -1 is the one that is chosen in the list",
+        description="Number of the action key, from 0; -1 is the active one",
         default=-1,
         min=-1,
         options={"SKIP_SAVE"},
@@ -81,41 +83,43 @@ class OnOneKey(KeyOperation):
 
 
 class NSM_OT_add_action_key(KeyOperation):
-    """Add a thing to do at the selected goal; without one, a goal is made at the 3D cursor"""
+    """Add an action at the selected goal or with the selected object; without one, at the 3D cursor"""
 
     bl_idname = "nsm.add_action_key"
-    bl_label = "Add Action Key"
+    bl_label = "Add Action"
     bl_options = {"REGISTER", "UNDO"}
 
     needs_key = False
 
-    action: EnumProperty(name="Action", description="What to do", items=keys.ACTION_ITEMS, default="walk")
+    action: EnumProperty(name="Action", description="Action to carry out", items=keys.ACTION_ITEMS, default="walk")
     goal: StringProperty(
         name="Goal", description="Name of the goal; the selected one when it is not given", options={"SKIP_SAVE"}
     )
-    start: EnumProperty(name="Start", description="When to set off", items=keys.START_ITEMS)
+    start: EnumProperty(name="Start", description="When the action starts", items=keys.START_ITEMS)
     frame: IntProperty(
         name="Frame",
-        description="Frame at which to set off; the current one when it is not given",
+        description="Frame at which the action starts; the current frame when it is not given",
         options={"SKIP_SAVE"},
     )
-    hold: FloatProperty(name="Hold", description="Seconds to stay when it is done", min=0.0, options={"SKIP_SAVE"})
-    gait: EnumProperty(name="Gait", description="How to move on the way", items=keys.GAIT_ITEMS, options={"SKIP_SAVE"})
+    hold: FloatProperty(name="Hold", description="Seconds to stay after the action", min=0.0, options={"SKIP_SAVE"})
+    gait: EnumProperty(
+        name="Gait", description="Gait on the path to the goal", items=keys.GAIT_ITEMS, options={"SKIP_SAVE"}
+    )
     speed: FloatProperty(
         name="Speed",
-        description="Meters per second on the way; 0 is the usual speed of the gait",
+        description="Meters per second on the path; 0 is the usual speed of the gait",
         min=0.0,
         max=6.0,
         options={"SKIP_SAVE"},
     )
     use_facing: BoolProperty(
         name="Override Facing",
-        description="Look in another direction at the end than the goal's arrow says",
+        description="Set another facing at the end than the goal's arrow",
         options={"SKIP_SAVE"},
     )
     facing: FloatProperty(
         name="Facing",
-        description="Where to look at the end: 0 along -Y, counter-clockwise as seen from above",
+        description="Facing at the end: 0 along -Y, counter-clockwise as seen from above",
         subtype="ANGLE",
         soft_min=-math.pi,
         soft_max=math.pi,
@@ -138,7 +142,8 @@ class NSM_OT_add_action_key(KeyOperation):
         key.use_facing = self.use_facing or (given("facing") and not given("use_facing"))
         key.facing = self.facing
         armature.nsm.key_index = len(listed) - 1
-        self.report({"INFO"}, f"Added key {len(listed)}: {keys.label(key)}")
+        animate_by(armature, "ACTIONS")
+        self.report({"INFO"}, f"Added action {len(listed)}: {keys.label(key)}")
 
     def _goal(self, context: bpy.types.Context) -> bpy.types.Object | None:
         """The goal that is meant; made when there is none and the action needs one. Raises ShotError."""
@@ -149,11 +154,7 @@ class NSM_OT_add_action_key(KeyOperation):
             if not goals.is_goal(named):
                 raise ShotError(f"There is no goal '{self.goal}'; add it with 'Add Goal'.")
             return named
-        goal = goals.selected(context.selected_objects)
-        if goal is None and self.action != "idle":
-            goal = goals.add(context, context.scene.cursor.location, None, None)
-            goals.select(context, goal)
-        return goal
+        return goal_of_selection(context, self.action)
 
     def _route(self) -> bpy.types.Object | None:
         if not self.route:
@@ -165,10 +166,10 @@ class NSM_OT_add_action_key(KeyOperation):
 
 
 class NSM_OT_remove_action_key(OnOneKey):
-    """Remove the key from the list; its goal stays"""
+    """Remove the active action from the list; its goal stays"""
 
     bl_idname = "nsm.remove_action_key"
-    bl_label = "Remove Action Key"
+    bl_label = "Remove Action"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
@@ -180,19 +181,21 @@ class NSM_OT_remove_action_key(OnOneKey):
         if not routes.is_own(listed[index].route):
             routes.forget(listed[index])
         listed.remove(index)
+        if not len(listed):
+            animate_by(armature, "UNDECIDED")
         armature.nsm.key_index = max(0, min(armature.nsm.key_index, len(listed) - 1))
 
 
 class NSM_OT_move_action_key(OnOneKey):
-    """Move the key up or down in the list: its action is done earlier or later"""
+    """Move the active action up or down in the list, to be done earlier or later"""
 
     bl_idname = "nsm.move_action_key"
-    bl_label = "Move Action Key"
+    bl_label = "Move Action"
     bl_options = {"REGISTER", "UNDO"}
 
     direction: EnumProperty(
         name="Direction",
-        description="Where to move it in the list",
+        description="Direction in the list",
         items=(("UP", "Up", "Do it earlier", 0), ("DOWN", "Down", "Do it later", 1)),
     )
 
@@ -207,10 +210,10 @@ class NSM_OT_move_action_key(OnOneKey):
 
 
 class NSM_OT_duplicate_action_key(OnOneKey):
-    """Add a copy of the key below it"""
+    """Add a copy of the active action below it"""
 
     bl_idname = "nsm.duplicate_action_key"
-    bl_label = "Duplicate Action Key"
+    bl_label = "Duplicate Action"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, _context: bpy.types.Context, armature: bpy.types.Object) -> None:
@@ -223,10 +226,10 @@ class NSM_OT_duplicate_action_key(OnOneKey):
 
 
 class NSM_OT_go_to_action_key(OnOneKey):
-    """Go to the frame at which the key sets off: its own, or where the last bake did"""
+    """Go to the frame at which the active action starts: its own, or that of the last bake"""
 
     bl_idname = "nsm.go_to_action_key"
-    bl_label = "Go to Action Key"
+    bl_label = "Go to Frame of Action"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
@@ -236,15 +239,15 @@ class NSM_OT_go_to_action_key(OnOneKey):
             context.scene.frame_set(key.frame)
             return
         if not key.was_baked:
-            raise ShotError("This key sets off when the previous one is done; bake once to know when that is.")
+            raise ShotError("This action starts when the previous one is done; bake once to know when that is.")
         context.scene.frame_set(key.set_off)
 
 
 class NSM_OT_select_goal(OnOneKey):
-    """Select the goal of the key"""
+    """Select the goal of the active action"""
 
     bl_idname = "nsm.select_goal"
-    bl_label = "Select Goal"
+    bl_label = "Select Goal of Action"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
@@ -253,7 +256,7 @@ class NSM_OT_select_goal(OnOneKey):
 
         goal = keys.of_character(armature)[self.found(armature)].goal
         if goal is None:
-            raise ShotError("This key has no goal; choose one.")
+            raise ShotError("This action has no goal; choose one.")
         if goal.name not in context.view_layer.objects:
             raise ShotError(f"The goal '{goal.name}' is not in this scene, or its collection is excluded.")
         goals.select(context, goal)

@@ -40,7 +40,7 @@ class NSM_OT_live_synthesis(Operation):
     """Synthesize again whenever the curve or the ground of a synthesized character changes; press again to stop"""
 
     bl_idname = "nsm.live_synthesis"
-    bl_label = "Live"
+    bl_label = "Live Synthesis"
     bl_options = {"REGISTER"}
 
     def run(self, _context: bpy.types.Context) -> set[OperatorReturnItems]:

@@ -10,11 +10,12 @@ import bpy
 import numpy as np
 
 from ..nsm_blender import Array, Edit, EditError, Motion, begin_edit, retimed
-from ..scene import constraints, contact_markers, recording
+from ..scene import constraints, contact_markers, layers, measure, recording, sources
+from ..scene.lookup import find
 from ..scene.manifold import of_character
 from ..scene.properties import of_action
 from . import styles
-from .job import MotionJob, paced
+from .job import MotionJob, Steps, paced
 
 _READING = 0.01
 """Progress that is shown while the motion is read."""
@@ -25,7 +26,7 @@ _FIGURES = (
     ("pin_error_cm", "Pins", "cm off"),
     ("pose_error_cm", "Pose keys", "cm off"),
     ("gaze_error_deg", "Gaze", "degrees off"),
-    ("path_error_cm", "Way", "cm off"),
+    ("path_error_cm", "Trajectory", "cm off"),
 )
 """Figures of an edit's report, and how they are shown."""
 _STYLES = (
@@ -43,13 +44,20 @@ class EditJob(MotionJob):
     """
 
     doing = "edit"
+    kind: sources.Kind = "EDIT"
 
     def __init__(self, context: bpy.types.Context, armature: bpy.types.Object | None) -> None:
-        gathered = recording.begin(context, armature)
-        assert armature is not None
-        self._constraints = constraints.gather(context, of_character(armature).edit, gathered.rig, gathered.frames)
-        self._edit: Edit | None = None
-        super().__init__(gathered, armature, None, self.name(context, armature))
+        self._step = None if armature is None else sources.step_back(armature, self.kind)
+        try:
+            gathered = recording.begin(context, armature)
+            assert armature is not None
+            self._constraints = constraints.gather(context, of_character(armature).edit, gathered.rig, gathered.frames)
+            self._edit: Edit | None = None
+            super().__init__(gathered, armature, None, self.name(context, armature))
+        except BaseException:
+            if armature is not None and self._step is not None:
+                sources.step_forward(armature, self._step)
+            raise
 
     def name(self, _context: bpy.types.Context, armature: bpy.types.Object) -> str:
         """Of the new action. Raises EditError when nothing is to be done."""
@@ -82,8 +90,19 @@ class EditJob(MotionJob):
             figure.label, figure.unit, figure.before, figure.after = label, unit, before, after
 
     def settle(self) -> None:
-        """Leave the motion that was edited, and let the next bake leave this one."""
+        """Leave the motion that was edited, let the next bake leave this one, and let this one come in place of the
+        last edit."""
+        sources.mark(self.action(), self.kind)
         of_action(self.action()).keep = True
+        if self._step is not None:
+            layers.supersede(self._step.replaced)
+
+    def undo(self) -> None:
+        """Take away what was made; the last edit is shown again."""
+        super().undo()
+        armature = find(bpy.data.objects, self.character)
+        if armature is not None and self._step is not None:
+            sources.step_forward(armature, self._step)
 
     def figures(self) -> list[tuple[str, str, float, float]]:
         """Label, unit, before and after of what the edit was about."""
@@ -104,8 +123,37 @@ class EditJob(MotionJob):
         )
 
 
+class UneditJob(Steps):
+    """Takes the edit of a character's motion away, as no constraint is enabled any more."""
+
+    doing = "edit"
+
+    def __init__(self, armature: bpy.types.Object) -> None:
+        super().__init__()
+        self._character = armature.session_uid
+        source = sources.shown(armature)
+        self.source = "" if source is None else source.name
+
+    @staticmethod
+    def is_meant(armature: bpy.types.Object | None) -> bool:
+        """Whether the character shows an edit, and no constraint that would make another one is enabled."""
+        if armature is None or not sources.is_edited(armature):
+            return False
+        return not any(item.enabled and item.weight > 0 for item in of_character(armature).edit.constraints)
+
+    def stages(self) -> Generator[float]:
+        """Assign what was edited."""
+        armature = find(bpy.data.objects, self._character)
+        layers.remove(armature)
+        measure.forget(armature)
+        of_character(armature).edit.figures.clear()
+        yield 1.0
+
+
 class StyleJob(EditJob):
     """The character's motion in another style, under its constraints too. Raises UserError on construction."""
+
+    kind = "STYLE"
 
     def name(self, context: bpy.types.Context, armature: bpy.types.Object) -> str:
         """Of the new action."""
@@ -123,7 +171,7 @@ class StyleJob(EditJob):
     def _lasts(self, count: int) -> None:
         """Write `count` frames, with the constraints at these; a note says that it was longer or shorter before."""
         before, first = len(self.gathered.frames), int(self.gathered.frames[0])
-        note = f"At the style's tempo the way takes {count} frames, not {before}: to frame {first + count - 1}"
+        note = f"At the style's tempo the motion takes {count} frames, not {before}: to frame {first + count - 1}"
         shot = replace(self.gathered.shot, frames=count)
         self.gathered = replace(self.gathered, shot=shot, frames=np.arange(first, first + count))
         self.report.frames = count

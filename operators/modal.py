@@ -10,6 +10,7 @@ import bpy
 
 from ..nsm_blender import Array
 from ..scene import ghosts, lookup, properties
+from ..scene.readiness import missing_for_motion
 from .base import Operation
 
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ _TICK = 0.005
 """Seconds between the timer's events."""
 _SLICE = 0.03
 """Seconds of work per event: Esc is seen at least that often."""
-_SHOWN_EVERY, _SHOWN_AFTER = 0.1, 0.5
-"""Shortest and longest time in seconds between two drawings of the progress and of the work's preview."""
-_CALM = 8
-"""Time between two drawings over the time that one takes: each drawing holds up the work, and Esc with it."""
+_SHOWN_EVERY = 0.1
+"""Shortest time in seconds between two drawings of the progress and of the work's preview."""
+_CALM = 4
+"""Time of work between two drawings over the time that one takes: each drawing holds up the work, and Esc with it, and
+so takes a fifth of the time at most."""
 
 
 class Job(Protocol):
@@ -45,6 +47,31 @@ class Job(Protocol):
         """Stop, and take away all that was made."""
 
 
+class Pace:
+    """When progress and preview are drawn again: however long a drawing takes, most of the time is left for the work.
+
+    All times in seconds, of one clock.
+    """
+
+    def __init__(self) -> None:
+        self._due = float("-inf")
+        self._begun: float | None = None
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time to draw."""
+        return self._begun is None and now >= self._due
+
+    def draw(self, now: float) -> None:
+        """A drawing was asked for; it begins when the work pauses."""
+        self._begun = now
+
+    def drawn(self, now: float) -> None:
+        """The work goes on, so a drawing that was asked for is over."""
+        if self._begun is not None:
+            self._due = now + max(_SHOWN_EVERY, _CALM * (now - self._begun))
+            self._begun = None
+
+
 class JobOperation(Operation):
     """Base of operators that make a character move: put the work into `start`, the report into `finish`."""
 
@@ -54,20 +81,23 @@ class JobOperation(Operation):
     _job: Any = None  # not Job: Blender evaluates the annotations of operators
     _timer: Any = None
     _ghost: Any = None
-    _shown: float = 0.0
-    _drawing: float = 0.0
-    _drawn_since: float | None = None
+    _pace: Any = None
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be a character; everything else gets its sentence when it is tried."""
+        """There has to be a character with a bound rig; everything else gets its sentence when it is tried."""
         if lookup.baking(context):
             cls.poll_message_set("A bake is running; Esc cancels it")
             return False
-        if lookup.character(context) is None:
-            cls.poll_message_set("Select a character's armature first")
-            return False
-        return True
+        missing = cls.missing(context)
+        if missing:
+            cls.poll_message_set(missing)
+        return not missing
+
+    @classmethod
+    def missing(cls, context: bpy.types.Context) -> str:
+        """What to do before the button can be pressed; empty when it can."""
+        return missing_for_motion(lookup.character(context))
 
     def start(self, context: bpy.types.Context) -> Job:
         """Begin; raise UserError for what the user should correct."""
@@ -91,6 +121,7 @@ class JobOperation(Operation):
             self._job = self.start(context)
         except Exception as error:  # noqa: BLE001 - becomes a report, as in execute
             return self.failed(error)
+        self._pace = Pace()
         window_manager = context.window_manager
         self._timer = window_manager.event_timer_add(_TICK, window=context.window)
         window_manager.modal_handler_add(self)
@@ -101,14 +132,13 @@ class JobOperation(Operation):
         """Work at each timer event. Other events stop here: the scene must not change under the work."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
-            self.report({"INFO"}, f"{self.bl_label} cancelled; the scene is as it was")
+            self.report({"INFO"}, f"{self.bl_label} was canceled; the scene is as it was")
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
         job = self._job
         assert job is not None
-        if self._drawn_since is not None:
-            self._drawing, self._drawn_since = time.monotonic() - self._drawn_since, None
+        self._pace.drawn(time.monotonic())
         try:
             job.run(_SLICE)
             if not job.done:
@@ -129,9 +159,8 @@ class JobOperation(Operation):
     def _show(self, context: bpy.types.Context) -> None:
         """Progress and time left, in the status bar and in the panel; what there is to see, over the viewports."""
         job: Job = self._job
-        if time.monotonic() - self._shown < min(max(_SHOWN_EVERY, _CALM * self._drawing), _SHOWN_AFTER):
+        if not self._pace.is_due(time.monotonic()):
             return
-        self._shown = time.monotonic()
         state = properties.progress(context)
         state.progress = job.progress
         left = f", {job.seconds_left:.0f} s left" if job.progress > 0.05 else ""
@@ -143,7 +172,7 @@ class JobOperation(Operation):
         if lines:
             self._ghost = self._ghost or ghosts.Ghost()
             self._ghost.show(lines)
-        self._drawn_since = time.monotonic()
+        self._pace.draw(time.monotonic())
 
     def _clear(self, context: bpy.types.Context) -> None:
         """Take away timer, status text, progress and what was drawn."""

@@ -9,7 +9,7 @@ import bpy
 
 from ..nsm_blender import ShotError
 from ..scene import lookup
-from ..scene.properties import of_object
+from ..scene.properties import animate_by, of_object
 from .base import Operation
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NSM_OT_add_path(Operation):
-    """Add a curve at the 3D cursor and let the character walk along it"""
+    """Add a curve that begins where the character stands, and let it walk along it; without one, at the 3D cursor"""
 
     bl_idname = "nsm.add_path"
     bl_label = "Add Path"
@@ -36,9 +36,11 @@ class NSM_OT_add_path(Operation):
         from ..scene import curves
 
         armature = lookup.character(context)
-        curve = curves.add_path(context)
+        context.view_layer.update()
+        start = context.scene.cursor.location if armature is None else armature.matrix_world.translation
+        curve = curves.add_path(context, start)
         if armature is not None:
-            of_object(armature).path = curve
+            _give(armature, curve)
         return {"FINISHED"}
 
 
@@ -46,16 +48,19 @@ class NSM_OT_assign_path(Operation):
     """Let the character walk along the selected curve"""
 
     bl_idname = "nsm.assign_path"
-    bl_label = "Use Selected Curve"
+    bl_label = "Use Selected Curve as Path"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """There has to be a character."""
+        """There has to be a character, and a selected curve."""
         if lookup.character(context) is None:
-            cls.poll_message_set("Select a character's armature and a curve")
-            return False
-        return True
+            cls.poll_message_set("Select a character's armature first")
+        elif not any(obj.type == "CURVE" for obj in context.selected_objects):
+            cls.poll_message_set("Select a curve first")
+        else:
+            return True
+        return False
 
     def run(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Assign the one selected curve."""
@@ -64,8 +69,14 @@ class NSM_OT_assign_path(Operation):
             raise ShotError(f"{len(selected)} curves are selected; select one, together with the armature.")
         armature = lookup.character(context)
         assert armature is not None
-        of_object(armature).path = selected[0]
+        _give(armature, selected[0])
         return {"FINISHED"}
+
+
+def _give(armature: bpy.types.Object, curve: bpy.types.Object) -> None:
+    """Let a character walk along a curve, and the next bake too."""
+    of_object(armature).path = curve
+    animate_by(armature, "PATH")
 
 
 CLASSES = (NSM_OT_add_path, NSM_OT_assign_path)

@@ -35,8 +35,9 @@ def store(armature: bpy.types.Object, problems: list[Problem]) -> None:
 def described(armature: bpy.types.Object, problems: list[Problem]) -> str:
     """The worst problem as a sentence that names its key, and how many others there are."""
     first = next((problem for problem in problems if problem.fatal), problems[0])
-    others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    more = len(problems) - 1
+    others = f" {more} more problem{' is' if more == 1 else 's are'} in the list." if more else ""
     listed = keys.of_character(armature)
     if not 0 <= first.key < len(listed):
         return f"{first.text}{others}"
-    return f"Key {first.key + 1}, {keys.label(listed[first.key])}: {first.text}{others}"
+    return f"Action key {first.key + 1} ({keys.label(listed[first.key])}): {first.text}{others}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Add the furnished demo room.
+"""Add the furnished demo room, and the demo shot in it.
 
 Blender reads the annotations of an operator as they are, so this file has no postponed annotations.
 """
@@ -12,7 +12,8 @@ import bpy
 from bpy.props import BoolProperty
 
 from ..nsm_blender import UserError
-from .base import Operation
+from ..scene import lookup
+from .base import Operation, counted
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -27,7 +28,7 @@ class NSM_OT_add_demo_room(Operation):
 
     door_open: BoolProperty(
         name="Door Stands Open",
-        description="Leave the door open, so that the character can walk in; else an action key has to open it",
+        description="Leave the door open, so that the character can walk in; otherwise an action has to open it",
         default=True,
         options={"SKIP_SAVE"},
     )
@@ -48,8 +49,38 @@ class NSM_OT_add_demo_room(Operation):
         if collection is not None and not collection.is_editable:
             raise UserError(f"The collection '{collection.name}' is linked from another file; choose another.")
         made = room.add(context, context.scene.cursor.location, self.door_open)
-        self.report({"INFO"}, f"Added a room with {len(made)} pieces, all colliders")
+        self.report({"INFO"}, f"Added a room with {counted(len(made), 'piece')}, all colliders")
         return {"FINISHED"}
 
 
-CLASSES = (NSM_OT_add_demo_room,)
+class NSM_OT_add_demo_shot(Operation):
+    """Make a scene with a furnished room, a character that is to sit down, and a camera: press Bake next"""
+
+    bl_idname = "nsm.add_demo_shot"
+    bl_label = "Add Demo Shot"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """A scene is left in object mode, and not while it is baked in."""
+        if lookup.baking(context):
+            cls.poll_message_set("A bake is running; Esc cancels it")
+        elif context.mode != "OBJECT":
+            cls.poll_message_set("Go to object mode first")
+        elif context.window is None:
+            cls.poll_message_set("The demo shot is a new scene, which needs a window")
+        else:
+            return True
+        return False
+
+    def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Make it; the scene that was shown stays as it is."""
+        from ..scene import demo_shot
+
+        rig = demo_shot.add(context)
+        demo_shot.look_through_camera(context.window.screen)
+        self.report({"INFO"}, f"'{rig.name}' is to sit down; press Bake")
+        return {"FINISHED"}
+
+
+CLASSES = (NSM_OT_add_demo_room, NSM_OT_add_demo_shot)

@@ -7,6 +7,7 @@ import bpy
 
 from ..nsm_blender import RouteError, ShotError
 from ..scene import keys
+from .base import counted
 from .key import KeyOperation, OnOneKey
 
 
@@ -27,7 +28,7 @@ class NSM_OT_show_routes(KeyOperation):
         listed = list(zip(keys.of_character(armature), foresee(gathered.shot), strict=True))
         for number, (key, seen) in enumerate(listed, start=1):
             if seen.trouble:
-                raise RouteError(f"Key {number}, {keys.label(key)}: {seen.trouble}")
+                raise RouteError(f"Action key {number} ({keys.label(key)}): {seen.trouble}")
         shown = own = 0
         narrow = []
         for number, (key, seen) in enumerate(listed, start=1):
@@ -41,13 +42,17 @@ class NSM_OT_show_routes(KeyOperation):
                 shown += 1
             if seen.leg is not None:
                 ways = (("crouches", seen.leg.route.crouch), ("goes sideways", seen.leg.route.sideways))
-                narrow += [f"; key {number} {does}" for does, where in ways if where.any() and not where.all()]
-        kept = f"; {own} of your own stay" if own else ""
-        self.report({"INFO"}, f"{shown} routes{kept}{''.join(narrow)}")
+                narrow += [
+                    f"; action key {number}: the character {does}"
+                    for does, where in ways
+                    if where.any() and not where.all()
+                ]
+        kept = f"; {counted(own, 'edited route')} kept" if own else ""
+        self.report({"INFO"}, f"Drew {counted(shown, 'route')}{kept}{''.join(narrow)}")
 
 
 class NSM_OT_forget_route(OnOneKey):
-    """Let the path to the goal be found again, instead of following the curve"""
+    """Find the path to the goal again instead of following the curve"""
 
     bl_idname = "nsm.forget_route"
     bl_label = "Forget Route"
@@ -59,7 +64,7 @@ class NSM_OT_forget_route(OnOneKey):
 
         key = keys.of_character(armature)[self.found(armature)]
         if key.route is None:
-            raise ShotError("This key has no route of its own.")
+            raise ShotError("This action has no route of its own.")
         routes.forget(key)
 
 

@@ -25,7 +25,7 @@ class NSM_OT_synthesize_strike(JobOperation):
     bl_label = "Synthesize Strikes"
     bl_options = {"REGISTER", "UNDO"}
 
-    doing = "Striking"
+    doing = "Synthesizing the strikes"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -46,7 +46,10 @@ class NSM_OT_synthesize_strike(JobOperation):
 
     def finish(self, _context: bpy.types.Context, job: StrikeJob) -> set[OperatorReturnItems]:
         """Report."""
-        self.report({"INFO"}, f"Made {job.report.frames} frames; the targets are missed by {job.missed_cm():.1f} cm")
+        self.report(
+            {"INFO"},
+            f"Synthesized {job.report.frames} frames; the targets are missed by at most {job.missed_cm():.1f} cm",
+        )
         return {"FINISHED"}
 
 
@@ -83,7 +86,7 @@ class NSM_OT_add_strike(_OnCharacter):
 
 
 class NSM_OT_remove_strike(_OnCharacter):
-    """Remove the strike that is chosen"""
+    """Remove the active strike"""
 
     bl_idname = "nsm.remove_strike"
     bl_label = "Remove Strike"

@@ -27,13 +27,14 @@ _SUFFIX = ".npz"
 
 
 class NSM_OT_apply_style(JobOperation):
-    """Move as the character does, in the style of the reference, and write it as keys of a new action"""
+    """Restyle the character's motion as the reference moves, as a new action; the next style begins with the same
+    motion again"""
 
     bl_idname = "nsm.apply_style"
     bl_label = "Apply Style"
     bl_options = {"REGISTER", "UNDO"}
 
-    doing = "Styling"
+    doing = "Restyling"
 
     def start(self, context: bpy.types.Context) -> "EditJob":
         """Read the motion and the style."""
@@ -43,7 +44,7 @@ class NSM_OT_apply_style(JobOperation):
 
     def finish(self, _context: bpy.types.Context, job: "EditJob") -> "set[OperatorReturnItems]":
         """Report, and tell what does not hold."""
-        self.report({"INFO"}, f"Styled {job.report.frames} frames; {job.summary()}")
+        self.report({"INFO"}, f"Restyled {job.report.frames} frames; {job.summary()}")
         for warning in job.work.warnings:
             self.report({"WARNING"}, warning)
         return {"FINISHED"}
@@ -111,7 +112,7 @@ class NSM_OT_save_style(_StyleFile):
 
 
 class NSM_OT_load_style(_StyleFile):
-    """Take the style of a file as the reference"""
+    """Use the style of a file as the reference"""
 
     bl_idname = "nsm.load_style"
     bl_label = "Load Style"

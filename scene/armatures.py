@@ -15,13 +15,15 @@ from ..nsm_blender.motion.blending import Pose
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, from_matrix, rotate
 from ..nsm_blender.motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON
+from ..nsm_blender.stepwise import Stepwise, finished
 from . import actions, binding, bound_rig, curves, extent, model_rig, posing
 from .rig import Blends, Rig
 
-__all__ = ("Rig", "channels", "read", "shown", "standing", "world_matrices")
+__all__ = ("Rig", "channels", "keying", "read", "shown", "standing", "world_matrices")
 
 _FORWARD = np.array([0.0, -1.0, 0.0])
 """Where the model looks in its rest pose."""
+_JOINTS = MODEL_SKELETON.names
 _FEET = ("LeftFoot", "RightFoot")
 
 
@@ -71,14 +73,28 @@ def _is_driven(obj: bpy.types.Object) -> bool:
 
 
 def channels(rig: Rig, motion: Motion, world: Array, meters_per_unit: float) -> list[actions.Channel]:
-    """The motion as keys of the rig's bones. world: (T or 1, 4, 4) of the armature, in Blender units."""
-    return rig.channels(motion, world, meters_per_unit)
+    """`keying` at once."""
+    return finished(keying(rig, motion, world, meters_per_unit))
+
+
+def keying(rig: Rig, motion: Motion, world: Array, meters_per_unit: float) -> Stepwise[list[actions.Channel]]:
+    """The motion as keys of the rig's bones, in pieces of work. world: (T or 1, 4, 4) of the armature, in Blender
+    units."""
+    return rig.keying(motion, world, meters_per_unit)
 
 
 def shown(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Pose:
     """The pose that `obj` shows now, keyed or not, at the model's size."""
     evaluated = obj.evaluated_get(context.evaluated_depsgraph_get())
     return _pose(rig, *rig.posed(evaluated, curves.meters_per_unit(context.scene)))
+
+
+def joint_of(obj: bpy.types.Object, bone: str) -> str | None:
+    """The model's joint that a bone of `obj` is; None for other bones."""
+    if binding.is_bound(obj):
+        matches = binding.mapping(obj).matches
+        return next((joint for joint, match in matches.items() if match.bone == bone and joint in _JOINTS), None)
+    return bone if bone in _JOINTS else None
 
 
 def standing(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frame: int) -> list[float]:
@@ -108,7 +124,7 @@ def _at_rest(obj: bpy.types.Object, rig: Rig, world: Array, meters: float) -> tu
 
 
 def _pose(rig: Rig, place: Array, rotations: Array) -> Pose:
-    hips, turned = rig.to_model(place[None], rotations[None], 1.0)
+    hips, turned = finished(rig.recovering(place[None], rotations[None], 1.0))
     return Pose(hips[0], turned[0])
 
 
@@ -129,7 +145,9 @@ def _blends(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Blen
 def _pose_of(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, action: bpy.types.Action | None) -> Pose:
     """The pose of an action's first frame."""
     if action is None:
-        raise ShotError("No pose to end in is chosen; choose an action in the Binding panel, or let it end as it ends.")
+        raise ShotError(
+            "No pose to end in is chosen; choose an action in the Root and IK panel, or let it end as it ends."
+        )
     with posing.kept(context, obj):
         obj.pose.apply_pose_from_action(action, evaluation_time=action.frame_range[0])
         obj.update_tag(refresh={"DATA"})

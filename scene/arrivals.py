@@ -54,7 +54,7 @@ def troubles(motion: Motion) -> list[str]:
     """Why keys did not come to their goals, a sentence each."""
     told: list[dict[str, Any]] = motion.meta.get("keys", [])
     return [
-        f"Key {number}, {keys.ACTIONS[key['action']]} {key['goal']}: {key['trouble']}"
+        f"Action key {number} ({keys.ACTIONS[key['action']]} {key['goal']}): {key['trouble']}"
         for number, key in enumerate(told, start=1)
         if key.get("trouble")
     ]

@@ -21,6 +21,7 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..nsm_blender.motion.skeleton import MODEL_SKELETON
 from ..nsm_blender.rigging.joints import BoneInfo, RigInfo
 from ..nsm_blender.rigging.mapping import JOINTS, Mapping, Match
 from ..nsm_blender.rigging.mapping import without as _without
@@ -143,6 +144,12 @@ def of(obj: bpy.types.Object) -> NSM_PG_binding:
 def is_bound(obj: bpy.types.Object) -> bool:
     """Whether bones were bound to joints."""
     return len(of(obj).matches) > 0
+
+
+def is_ready(obj: bpy.types.Object) -> bool:
+    """Whether the bones are known: by a binding, or as those of the bundled character by their names."""
+    bones = obj.data.bones
+    return is_bound(obj) or all(name in bones for name in MODEL_SKELETON.names)
 
 
 def mapping(obj: bpy.types.Object) -> Mapping:

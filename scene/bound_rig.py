@@ -19,6 +19,7 @@ from ..nsm_blender.motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON
 from ..nsm_blender.rigging.body_measure import BodyMeasure
 from ..nsm_blender.rigging.mapping import Mapping
 from ..nsm_blender.rigging.retarget import Retargeter, RigMotion
+from ..nsm_blender.stepwise import Stepwise, by_frames, finished
 from . import actions, binding, carriers, controls, locks, skins
 from .carriers import Carried, Switches
 from .rig import Rig, Values, bone_path, in_mode, orientations, rotation_attribute
@@ -55,7 +56,8 @@ class _Object:
 
 
 class BoundRig(Rig):
-    """An armature with a binding. Made by `read`."""
+    """An armature with a binding. Made by `read`. limbs: those whose controls of inverse kinematics get keys, too.
+    inverse: those of them that these controls move."""
 
     def __init__(
         self,
@@ -64,17 +66,19 @@ class BoundRig(Rig):
         mapping: Mapping,
         carried: list[Carried],
         limbs: list[controls.Limb],
+        inverse: list[controls.Limb],
         switches: Switches,
     ) -> None:
         bones = tuple(retargeter.bones)
         super().__init__(obj.name, retargeter.scale, bones, tuple(controls.moved_by(obj, bone) for bone in bones))
         self.body_radii = retargeter.body_radii
-        self._retargeter, self._carried, self._limbs, self._switches = retargeter, carried, limbs, switches
+        self._retargeter, self._carried, self._switches = retargeter, carried, switches
+        self._limbs, self._inverse_limbs = limbs, inverse
         self._joint_of = {joint: bones.index(match.bone) for joint, match in mapping.matches.items()}
         self._rests = {bone.name: np.array(bone.matrix_local, dtype=np.float64) for bone in obj.data.bones}
         self._locks = {bone.name: locks.of(obj.pose.bones[bone.name]) for bone in carried}
         self._offsets = _offsets(obj, carried)
-        self._stiff = controls.stretched(obj, limbs)
+        self._stiff = controls.stretched(obj, inverse)
         both = controls.limbs(obj, bones, legs=True, arms=True)
         self._rolled = np.array([[bones.index(name) for name in limb.bones[:3]] for limb in both], dtype=int)
         self._free = carriers.is_free(obj, bones)
@@ -91,13 +95,18 @@ class BoundRig(Rig):
     @property
     def slack(self) -> float:
         """More where inverse kinematics moves limbs."""
-        return max(super().slack, _SOLVED) if self._limbs else super().slack
+        return max(super().slack, _SOLVED) if self._inverse_limbs else super().slack
 
     def to_rig(self, motion: Motion) -> RigMotion:
-        """The motion, blended, on the rig."""
+        """`going` at once."""
+        return finished(self.going(motion))
+
+    def going(self, motion: Motion) -> Stepwise[RigMotion]:
+        """The motion, blended, on the rig, in pieces of work."""
         if self._made is None or self._made[0] is not motion:
             shown = self.shown(motion)
-            self._made = (motion, self._retargeter.to_rig(shown, _held(shown)))
+            yield
+            self._made = (motion, (yield from self._retargeter.going(shown, _held(shown))))
         return self._made[1]
 
     def expected(self, motion: Motion) -> Array:
@@ -109,10 +118,10 @@ class BoundRig(Rig):
                 out[:, MODEL_SKELETON.index(joint)] = places[:, bone]
         return out
 
-    def wanted(self, motion: Motion) -> tuple[Array, Array]:
+    def wanted(self, motion: Motion, at: Array) -> tuple[Array, Array]:
         """Heads and directions of all keyed bones."""
         made = self.to_rig(motion)
-        return made.places, to_matrix(made.rotations)[..., 1]
+        return made.places[at], to_matrix(made.rotations[at])[..., 1]
 
     def joints(self, heads: Array, motion: Motion, at: Array) -> Array:
         """The mapped bones' heads; hips by how far the first bone is from where it belongs."""
@@ -127,9 +136,9 @@ class BoundRig(Rig):
         """See the base class; of the mesh that was read with the rig."""
         return self._retargeter.body_measure(self.shown(motion), at, heads, rotations)
 
-    def channels(self, motion: Motion, world: Array, meters: float) -> list[actions.Channel]:
+    def keying(self, motion: Motion, world: Array, meters: float) -> Stepwise[list[actions.Channel]]:
         """Rotations of the keyed bones, places of those that move freely, switches, and the object where it moves."""
-        targets = self._targets(motion, world, meters)
+        targets = yield from self._targets(motion, world, meters)
         out = self._switched(len(motion))
         if self.object is not None:
             world = self._over_ground(motion, world, meters) @ self.object.matrix
@@ -139,6 +148,7 @@ class BoundRig(Rig):
         poses: list[Array] = []
         places: list[Array] = []
         for bone in self._carried:
+            yield
             given, place, axes = bone.frame(poses, places)
             target = targets[bone.name]
             basis = np.broadcast_to(np.eye(3), (len(motion), 3, 3))
@@ -167,9 +177,9 @@ class BoundRig(Rig):
             turned[self._rolled] = controls.with_roll(turned[self._rolled], keyed.reshape(*self._rolled.shape, 4))
         return (world[:3, :3] @ head + world[:3, 3]) * meters, turned
 
-    def to_model(self, places: Array, rotations: Array, fps: float) -> tuple[Array, Array]:
+    def recovering(self, places: Array, rotations: Array, fps: float) -> Stepwise[tuple[Array, Array]]:
         """The engine's way back."""
-        motion = self._retargeter.from_rig(places, rotations, fps)
+        motion = yield from self._retargeter.coming_back(places, rotations, fps)
         return motion.positions[:, 0].astype(np.float64), motion.rotations.astype(np.float64)
 
     def needs_playing(self, obj: bpy.types.Object, paths: list[str]) -> bool:
@@ -205,7 +215,7 @@ class BoundRig(Rig):
         numbers = [index[name] for name in self.bones]
         turned = poses[numbers].swapaxes(0, 1)
         made = RigMotion(self.bones, np.empty(0), places[numbers].swapaxes(0, 1), 1.0)
-        for limb in self._limbs:
+        for limb in self._inverse_limbs:
             length = float(np.linalg.norm(np.subtract(*(self._rests[limb.bones[i]][:3, 3] for i in (0, 2)))))
             for name, target in self._inverse(limb, made, turned, 1.0).items():
                 i = index[name]
@@ -215,32 +225,37 @@ class BoundRig(Rig):
                     return False
         return True
 
-    def from_keys(
+    def posing_by_keys(
         self, obj: bpy.types.Object, values: Values, world: Array, meters: float
-    ) -> tuple[Array, Array] | None:
+    ) -> Stepwise[tuple[Array, Array] | None]:
         """Carriers first; None where controls of inverse kinematics were moved away from the pose of the others."""
         poses: list[Array] = []
         places: list[Array] = []
         count = len(values)
         for bone in self._carried:
+            yield
             given, place, axes = bone.frame(poses, places)
             turned = given @ to_matrix(values.rotation(bone.name))
             if not bone.connected:
                 place = place + np.einsum("...ij,...j->...i", axes, values.vector(bone.name, "location"))
             poses.append(np.broadcast_to(turned, (count, 3, 3)))
             places.append(np.broadcast_to(place, (count, 3)))
+        yield
         index = {bone.name: i for i, bone in enumerate(self._carried)}
-        if self._limbs and not self._agree(np.array(poses), np.array(places), index):
+        if self._inverse_limbs and not self._agree(np.array(poses), np.array(places), index):
             return None
         own = world[:, :3, :3] / np.linalg.norm(world[:, :3, 0], axis=1)[:, None, None]
-        rotations = np.stack([from_matrix(own @ poses[index[name]]) for name in self.bones], axis=1)
+        rotations = np.empty((count, len(self.bones), 4))
+        for number, name in enumerate(self.bones):
+            yield
+            rotations[:, number] = from_matrix(own @ poses[index[name]])
         whole = np.broadcast_to(world, (count, 4, 4))
         head = np.einsum("tij,tj->ti", whole[:, :3, :3], places[index[self.bones[0]]]) + whole[:, :3, 3]
         return head * meters, rotations
 
-    def _targets(self, motion: Motion, world: Array, meters: float) -> dict[str, _Target]:
-        made = self.to_rig(motion)
-        turned = to_matrix(made.rotations)
+    def _targets(self, motion: Motion, world: Array, meters: float) -> Stepwise[dict[str, _Target]]:
+        made = yield from self.going(motion)
+        turned = yield from by_frames(to_matrix, made.rotations)
         targets = {bone: _Target(turned[:, i], None) for i, bone in enumerate(self.bones)}
         for bone in (self.bones[0], *self._retargeter.floating):
             i = self.bones.index(bone)
@@ -282,7 +297,7 @@ class BoundRig(Rig):
         rests = np.array([self._rests[name] for name in self.bones])
         own = world[0, :3, :3] / np.linalg.norm(world[0, :3, :3], axis=0)
         head = (world[0, :3, :3] @ rests[0, :3, 3] + world[0, :3, 3]) * meters
-        hips, turned = self.to_model(head[None], from_matrix(own @ rests[:, :3, :3])[None], 1.0)
+        hips, turned = finished(self.recovering(head[None], from_matrix(own @ rests[:, :3, :3])[None], 1.0))
         positions = MODEL_SKELETON.positions(hips, turned)
         x, y, _, angle = root_track(positions, 1.0)[0].tolist()
         here = np.array([x, y, positions[0, _FEET, 2].min() - ANKLE_HEIGHT])
@@ -314,13 +329,15 @@ def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
     """Describe a bound armature. Raises RigError with the reason when it cannot be animated."""
     settings, mapping = binding.of(obj), binding.mapping(obj)
     retargeter = Retargeter(binding.rig_info(context, obj), mapping, skins.read(context, obj))
-    limbs = controls.limbs(obj, retargeter.bones, legs=settings.ik_legs, arms=settings.ik_arms)
-    switches = controls.switches(obj, limbs)
+    inverse = controls.limbs(obj, retargeter.bones, legs=settings.ik_legs, arms=settings.ik_arms)
+    others = [limb for limb in controls.limbs(obj, retargeter.bones, legs=True, arms=True) if limb not in inverse]
+    limbs = inverse + [limb for limb in others if _is_free(obj, limb)]
+    switches = controls.switches(obj, inverse)
     root = _root_bone(obj, retargeter.bones) if settings.root_motion == "ROOT" else None
     names = _keyed(retargeter.bones, limbs, root)
     _check_bones(obj, names, (retargeter.bones[0], *retargeter.floating))
-    carried = carriers.find(context, obj, names, switches | controls.stretching(obj, limbs))
-    rig = BoundRig(obj, retargeter, mapping, carried, limbs, switches)
+    carried = carriers.find(context, obj, names, switches | controls.stretching(obj, inverse))
+    rig = BoundRig(obj, retargeter, mapping, carried, limbs, inverse, switches)
     rig.root = root
     rig.object = _object(obj) if settings.root_motion == "OBJECT" else None
     rig.notes = _notes(obj, carried)
@@ -328,15 +345,29 @@ def read(context: bpy.types.Context, obj: bpy.types.Object) -> BoundRig:
 
 
 def _keyed(bones: tuple[str, ...], limbs: list[controls.Limb], root: str | None) -> list[str]:
-    """The bones that get keys. A limb of inverse kinematics gets them on both kinds of its controls: the animator
-    can switch from one kind to the other at any frame, and the roll of its bones, which the one kind cannot hold, is
-    not lost.
+    """The bones that get keys. A limb with inverse kinematics gets them on both kinds of its controls, whichever moves
+    it: the animator can switch from one kind to the other at any frame, no control is left behind where the rig stands,
+    and the roll of the bones, which the one kind cannot hold, is not lost.
     """
     out = [*bones] if root is None else [root, *bones]
     for limb in limbs:
-        toes = [limb.toe] if limb.toe is not None and limb.bones[3] in bones else []
-        out += [limb.end, *toes, limb.pole]
+        out += _controls_of(limb, bones)
     return out
+
+
+def _controls_of(limb: controls.Limb, bones: tuple[str, ...]) -> list[str]:
+    """The controls of a limb's inverse kinematics that get keys."""
+    toes = [limb.toe] if limb.toe is not None and limb.bones[3] in bones else []
+    return [limb.end, *toes, limb.pole]
+
+
+def _is_free(obj: bpy.types.Object, limb: controls.Limb) -> bool:
+    """Whether the controls of a limb's inverse kinematics can be keyed; where they do not move the limb, what stands
+    in their way is no reason to refuse the rig."""
+    names = _controls_of(limb, limb.bones)
+    if any(name not in obj.pose.bones or carriers.driver_of(obj, name) is not None for name in names):
+        return False
+    return not any(any(obj.pose.bones[name].lock_location) or locks.of(obj.pose.bones[name]).any for name in names)
 
 
 def _root_bone(obj: bpy.types.Object, bones: tuple[str, ...]) -> str:

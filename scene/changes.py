@@ -8,7 +8,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ..nsm_blender.errors import ColliderError
-from . import colliders, handles, hierarchy, meshes, sensing
+from . import colliders, handles, hierarchy, lookup, meshes, sensing
 from .overlays import Overlay
 
 _QUICK = 200_000
@@ -35,6 +35,7 @@ def changed(scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
     context = bpy.context
     if graph.mode != "VIEWPORT" or context.scene != scene or context.view_layer is None:
         return
+    lookup.remember(context)
     shaped, moved = set(), set()
     for update in graph.updates:
         block = update.id

@@ -42,7 +42,7 @@ ROLE_ITEMS = (
     ("door", "Door", "A leaf to open", "TRIA_RIGHT_BAR", 2),
     ("carryable", "Carryable", "Something to carry between two hands", "PACKAGE", 3),
     ("surface", "Surface", "Something to put things on", "SNAP_FACE", 4),
-    ("climbable", "Climbable", "Something to climb onto", "SORT_DESC", 5),
+    ("climbable", "Steps", "Something to climb onto", "SORT_DESC", 5),
     ("ground", "Ground", "Something to walk on", "VIEW_PERSPECTIVE", 6),
 )
 """The engine's roles. The numbers are stored in files: never change them."""

@@ -16,13 +16,18 @@ from ..nsm_blender.motion.filters import runs
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.root import root_track
 from ..nsm_blender.motion.rotations import Array
+from ..nsm_blender.motion.skeleton import MODEL_SKELETON
 from . import armatures, curves, recording
 from .manifold import CONSTRAINT_ITEMS, NSM_PG_constraint, NSM_PG_edit
 
 POSE = "nsm_pose"
 """Custom property of a pose key: the joints' places around the root, row by row, in meters of the model."""
 
-_LABELS = {item[0]: item[1] for item in CONSTRAINT_ITEMS}
+LABELS = {item[0]: item[1] for item in CONSTRAINT_ITEMS}
+"""Names of the kinds of constraints."""
+_PINNED = 0.25
+"""Seconds before and after the current frame that a new pin holds: long enough to touch a thing, short enough that the
+body is free before and after."""
 
 
 def gather(context: bpy.types.Context, edit: NSM_PG_edit, rig: armatures.Rig, frames: Array) -> list[engine.Constraint]:
@@ -88,9 +93,25 @@ def capture_pose(
     item[POSE] = around_root(positions, root_track(positions, 1.0)).ravel().tolist()
 
 
+def pin_as_shown(
+    context: bpy.types.Context, obj: bpy.types.Object, rig: armatures.Rig, item: NSM_PG_constraint
+) -> None:
+    """Let a pin hold its joint, that of the active bone where this is one, where it is now, about the current frame."""
+    pose = armatures.shown(context, obj, rig)
+    active = obj.data.bones.active if obj.mode == "POSE" else None
+    joint = armatures.joint_of(obj, active.name) if active is not None else None
+    if joint is not None:
+        item.joint = joint
+    place = pose.positions[MODEL_SKELETON.index(item.joint)]
+    item.place = (place * rig.scale / curves.meters_per_unit(context.scene)).tolist()
+    scene = context.scene
+    around = round(_PINNED * scene.render.fps / scene.render.fps_base)
+    item.frame_start, item.frame_end = scene.frame_current - around, scene.frame_current + around
+
+
 def label(item: NSM_PG_constraint) -> str:
     """What a constraint is called in the list and in messages."""
-    return str(item.name or _LABELS[item.kind])
+    return str(item.name or LABELS[item.kind])
 
 
 def _constraint(item: NSM_PG_constraint, frames: Array, tracks: dict[str, Array], size: float) -> engine.Constraint:

@@ -11,6 +11,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Vector
 from numpy.typing import NDArray
 
 from ..nsm_blender.errors import ShotError
@@ -182,10 +183,10 @@ def _parameters(spline: bpy.types.Spline, count: int) -> Array:
     return np.clip((means - first) / (last - first), 0, 1)
 
 
-def add_path(context: bpy.types.Context) -> bpy.types.Object:
-    """Add a curve of about 8 m at the 3D cursor, slower in its bends, and make it the active object.
+def add_path(context: bpy.types.Context, start: Vector) -> bpy.types.Object:
+    """Add a curve of about 8 m, slower in its bends, and make it the active object.
 
-    It begins at the cursor and leads to -Y, where a character in its rest pose looks.
+    It begins at `start`, in Blender units, and leads to -Y, where a character in its rest pose looks.
     """
     size = 1 / meters_per_unit(context.scene)
     data = bpy.data.curves.new("Path", "CURVE")
@@ -198,7 +199,7 @@ def add_path(context: bpy.types.Context) -> bpy.types.Object:
         point.handle_left_type = point.handle_right_type = "AUTO"
         point.radius = radius
     curve = bpy.data.objects.new("Path", data)
-    curve.location = context.scene.cursor.location
+    curve.location = start
     (context.collection or context.scene.collection).objects.link(curve)
     for selected in list(context.selected_objects):
         selected.select_set(False)

@@ -30,16 +30,17 @@ from . import (
 )
 from . import gather as path_gather
 from .gather import FASTEST, Gathered, frame_range
+from .properties import by_actions
 
 
 def gather_shot(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gathered:
-    """Describe what a bake of `armature` does now: its action keys, or without any its path.
+    """Describe what a bake of `armature` does now: its action keys or its path, as was chosen.
 
     The scene is left as it is. Raises RigError and ShotError.
     """
     if armature is None:
         return path_gather.gather(context, armature)
-    if keys.of_character(armature):
+    if by_actions(armature):
         return gather(context, armature)
     with layers.without(context, armature) as freed:
         gathered = path_gather.gather(context, armature)
@@ -101,7 +102,7 @@ def used(armature: bpy.types.Object) -> list[tuple[str, bpy.types.Object | None]
     """What a bake of `armature` is about besides it, each with what it is: its curve, or the goals of its keys with
     what these use and the curves of their routes."""
     listed = keys.of_character(armature)
-    if not listed:
+    if not by_actions(armature):
         return [("curve", armature.nsm.path)]
     aims = [key.goal for key in listed if key.goal is not None]
     return [

@@ -92,6 +92,15 @@ def add_on(context: bpy.types.Context, uses: bpy.types.Object) -> bpy.types.Obje
     return add(context, *_before(uses, _STEP / meters_per_unit(context.scene)), uses)
 
 
+def unmoved_on(context: bpy.types.Context, uses: bpy.types.Object) -> bpy.types.Object | None:
+    """A goal on a collider that is where it was added, for use by another key; None when there is none."""
+    for goal in in_scene(context.scene):
+        settings = of_goal(goal)
+        if settings.uses == uses and settings.has_home and goal.location == Vector(settings.home):
+            return goal
+    return None
+
+
 def select(context: bpy.types.Context, goal: bpy.types.Object) -> None:
     """Select a goal alone; an armature stays the active object, so that its keys stay in view."""
     for selected_object in list(context.selected_objects):

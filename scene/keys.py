@@ -22,7 +22,7 @@ from bpy.props import (
 from .goals import is_goal
 
 ACTION_ITEMS = (
-    ("idle", "Stand", "Stay in place, looking where the key or the goal says", "PAUSE", 0),
+    ("idle", "Wait", "Stand in place, with the facing of the key or of the goal", "PAUSE", 0),
     ("walk", "Walk", "Walk to the goal", "FORWARD", 1),
     ("run", "Run", "Run to the goal", "FF", 2),
     ("sit", "Sit", "Sit down on the goal's seat", "USER", 3),
@@ -34,15 +34,15 @@ ACTION_ITEMS = (
 """The engine's actions, in its order. The numbers are stored in files and keyframes: never change them."""
 
 GAIT_ITEMS = (
-    ("walk", "Walk", "Walk on the way", 0),
-    ("jog", "Jog", "Jog or run on the way, depending on the speed", 1),
+    ("walk", "Walk", "Walk to the goal", 0),
+    ("jog", "Jog", "Jog or run to the goal, depending on the speed", 1),
     ("crouch", "Crouch", "Walk with bent knees", 2),
 )
 """Gaits on the way. The numbers are stored in files: never change them."""
 
 START_ITEMS = (
-    ("ARRIVAL", "After Previous", "Set off when the previous key is done; the first one at the first frame", 0),
-    ("FRAME", "At Frame", "Set off at a frame, which has a marker on the timeline", 1),
+    ("ARRIVAL", "After Previous", "Start when the previous action is done; the first action at the first frame", 0),
+    ("FRAME", "At Frame", "Start at a frame, which has a marker on the timeline", 1),
 )
 """When to set off. The numbers are stored in files: never change them."""
 
@@ -79,7 +79,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
 
     action: EnumProperty(
         name="Action",
-        description="What to do",
+        description="Action to carry out",
         items=ACTION_ITEMS,
         default="walk",
         options=_FIXED,
@@ -96,7 +96,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     start: EnumProperty(
         name="Start",
-        description="When to set off",
+        description="When the action starts",
         items=START_ITEMS,
         options=_FIXED,
         override=OVERRIDE,
@@ -104,7 +104,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     frame: IntProperty(
         name="Frame",
-        description="Frame of the scene at which to set off; its marker on the timeline can be moved as well",
+        description="Frame at which the action starts; its marker on the timeline can be moved as well",
         default=1,
         options=_FIXED,
         override=OVERRIDE,
@@ -112,10 +112,11 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     hold: FloatProperty(
         name="Hold",
-        description="Seconds to stay when it is done",
+        description="Seconds to stay after the action",
         default=0.0,
         min=0.0,
         soft_max=10.0,
+        subtype="TIME_ABSOLUTE",
         options=_FIXED,
         override=OVERRIDE,
         update=_forget_problem,
@@ -130,7 +131,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     gait: EnumProperty(
         name="Gait",
-        description="How to move on the way",
+        description="Gait on the path to the goal",
         items=GAIT_ITEMS,
         options=_FIXED,
         override=OVERRIDE,
@@ -138,7 +139,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     speed: FloatProperty(
         name="Speed",
-        description="Meters per second on the way; 0 is the usual speed of the gait",
+        description="Meters per second on the path; 0 is the usual speed of the gait",
         default=0.0,
         min=0.0,
         max=6.0,
@@ -148,7 +149,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     use_facing: BoolProperty(
         name="Override Facing",
-        description="Look in this direction at the end, whatever the goal's arrow says",
+        description="Face this direction at the end, whatever the goal's arrow says",
         default=False,
         options=_FIXED,
         override=OVERRIDE,
@@ -156,7 +157,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     facing: FloatProperty(
         name="Facing",
-        description="Direction to look in at the end: 0 along -Y, counter-clockwise as seen from above",
+        description="Facing at the end: 0 along -Y, counter-clockwise as seen from above",
         subtype="ANGLE",
         default=0.0,
         soft_min=-math.pi,
@@ -167,7 +168,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     route: PointerProperty(
         name="Route",
-        description="Curve to follow, once you have edited it or chosen it yourself; otherwise a path is found",
+        description="Curve to follow when it was edited or chosen by hand; otherwise a path is found",
         type=bpy.types.Object,
         poll=_is_curve,
         override=OVERRIDE,
@@ -215,14 +216,14 @@ class NSM_PG_routes(bpy.types.PropertyGroup):
         override=OVERRIDE,
     )
     crouch: BoolProperty(
-        name="Go Under Beams",
+        name="Crouch",
         description="Let the character crouch under low beams",
         default=True,
         options=_FIXED,
         override=OVERRIDE,
     )
     sideways: BoolProperty(
-        name="Go Sideways Through Gaps",
+        name="Pass Sideways",
         description="Let the character go sideways through short gaps that are too narrow to walk through",
         default=True,
         options=_FIXED,

@@ -9,7 +9,7 @@ was built on that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ import bpy
 
 from . import actions, bake_notes
 from .bake_notes import PREVIOUS
-from .lookup import MARK, baked
+from .lookup import MARK, baked, find
 from .properties import of_action
 
 WITH = "nsm_moved_with"
@@ -55,6 +55,16 @@ def replace_previous(bake: bpy.types.Action) -> None:
         if any(_is_kept(action, [*things, *successors]) for action in things):
             return
         for action in things:
+            _dissolve(action)
+
+
+def supersede(numbers: Iterable[int]) -> None:
+    """Delete the actions with these numbers, in whose place another one came; those that something else uses stay, and
+    those with keys made by hand."""
+    for number in numbers:
+        action = find(bpy.data.actions, number)
+        known = [one for one in bpy.data.actions if any(one.get(link) == action for link in _LINKS)]
+        if action is not None and not _is_kept(action, known, ask=False):
             _dissolve(action)
 
 

@@ -16,26 +16,65 @@ MARK = "nsm_bake"
 
 
 def character(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The armature that is meant: the active one, else that of the active mesh, curve or goal, else the only one."""
+    """The armature that is meant: the active one, else that of the active mesh, curve or goal, else the one that was
+    picked last, else the only one."""
+    return _selected(context) or _picked(context.scene) or _only(armatures(context.scene))
+
+
+def remember(context: bpy.types.Context) -> None:
+    """Pick the character that the selection means, so that it stays when other things are selected."""
+    scene = context.scene
+    if scene.library is not None or scene.override_library is not None:
+        return
+    found = _selected(context) or _picked(scene)
+    name = "" if found is None else found.name
+    if scene.nsm.character != name:
+        scene.nsm.character = name
+
+
+def _selected(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The armature that the active object means, or None."""
     active = context.active_object
+    if active is None:
+        return None
+    if active.type == "ARMATURE":
+        return active
+    if active.type == "MESH":
+        return active.find_armature()
     there = armatures(context.scene)
-    if active is not None:
-        if active.type == "ARMATURE":
-            return active
-        if active.type == "MESH":
-            deformer = active.find_armature()
-            if deformer is not None:
-                return deformer
-        if active.type == "CURVE":
-            followers = [obj for obj in there if of_object(obj).path == active]
-            followers += [obj for obj in there if any(key.route == active for key in of_object(obj).keys)]
-            if followers:
-                return followers[0]
-        if active.type == "EMPTY":
-            sent = [obj for obj in there if any(key.goal == active for key in of_object(obj).keys)]
-            if sent:
-                return sent[0]
+    found: list[bpy.types.Object] = []
+    if active.type == "CURVE":
+        found = [obj for obj in there if of_object(obj).path == active]
+        found += [obj for obj in there if any(key.route == active for key in of_object(obj).keys)]
+    elif active.type == "EMPTY":
+        found = [obj for obj in there if any(key.goal == active for key in of_object(obj).keys)]
+    picked = _picked(context.scene)
+    return picked if picked in found else next(iter(found), None)
+
+
+def _picked(scene: bpy.types.Scene) -> bpy.types.Object | None:
+    """The character that was picked last, if it is still in the scene.
+
+    It is known by its name: a pointer would keep a deleted character in the file, and a disabled one evaluated.
+    """
+    picked = scene.objects.get(scene.nsm.character) if scene.nsm.character else None
+    return picked if picked is not None and picked.type == "ARMATURE" else None
+
+
+def _only(there: list[bpy.types.Object]) -> bpy.types.Object | None:
     return there[0] if len(there) == 1 else None
+
+
+def activate(context: bpy.types.Context, uid: int) -> None:
+    """Make the object with this number the selected and active one, in object mode, so that the timeline shows its
+    keys. In other modes the selection stays."""
+    obj = find(context.view_layer.objects, uid)
+    if context.mode != "OBJECT" or obj is None or obj == context.view_layer.objects.active:
+        return
+    for other in list(context.selected_objects):
+        other.select_set(False)
+    obj.select_set(True)
+    context.view_layer.objects.active = obj
 
 
 def armatures(scene: bpy.types.Scene) -> list[bpy.types.Object]:

@@ -51,9 +51,9 @@ JOINT_ITEMS = tuple((name, label, f"The joint {name}", number) for number, (name
 CONTACT_ITEMS = tuple(item for item in JOINT_ITEMS if item[0] in ("LeftFoot", "LeftToe", "RightFoot", "RightToe"))
 
 CONSTRAINT_ITEMS = (
-    ("PIN", "Pin Joint", "A joint is at a place", "PINNED", 0),
-    ("FEET", "Planted Feet", "Heels and toes stand still while they touch the ground", "SNAP_FACE", 1),
-    ("TRAJECTORY", "Keep Trajectory", "The character keeps its way and its facing", "CURVE_PATH", 2),
+    ("PIN", "Pin Joint", "A joint is held at a place", "PINNED", 0),
+    ("FEET", "Planted Feet", "Heels and toes do not slide while they touch the ground", "SNAP_FACE", 1),
+    ("TRAJECTORY", "Keep Trajectory", "The character keeps its trajectory and its facing", "CURVE_PATH", 2),
     ("FLOOR", "Floor Height", "Planted feet stand on a floor, the others stay above it", "SNAP_FACE_CENTER", 3),
     ("LOOK", "Look At", "The head looks at a place", "HIDE_OFF", 4),
     ("POSE", "Pose Key", "The captured pose is matched", "ARMATURE_DATA", 5),
@@ -64,7 +64,7 @@ CONSTRAINT_ITEMS = (
 class NSM_PG_constraint(bpy.types.PropertyGroup):
     """One constraint of an edit."""
 
-    kind: EnumProperty(name="Kind", description="What is asked of the motion", items=CONSTRAINT_ITEMS, options=_FIXED)
+    kind: EnumProperty(name="Kind", description="Kind of the constraint", items=CONSTRAINT_ITEMS, options=_FIXED)
     enabled: BoolProperty(name="Enabled", description="Take part in the edit", default=True, options=_FIXED)
     weight: FloatProperty(
         name="Weight",
@@ -215,8 +215,8 @@ class NSM_PG_style(bpy.types.PropertyGroup):
     )
     timing: FloatProperty(
         name="Timing",
-        description="0 keeps the motion's own speed and steps, 1 takes the style's; the way stays the same, so that "
-        "a slower style takes longer for it",
+        description="0 keeps the motion's own speed and steps, 1 takes the style's; the trajectory stays the same, so "
+        "that a slower style takes longer for it",
         default=0.0,
         min=0.0,
         max=1.0,
@@ -268,7 +268,7 @@ class NSM_PG_synthesis(bpy.types.PropertyGroup):
         options=_FIXED,
     )
     heel_threshold: FloatProperty(
-        name="Heel Threshold",
+        name="Heel Lift",
         description="Larger lets the heels touch the ground more briefly",
         default=0.0,
         soft_min=-1.0,
@@ -276,7 +276,7 @@ class NSM_PG_synthesis(bpy.types.PropertyGroup):
         options=_FIXED,
     )
     toe_threshold: FloatProperty(
-        name="Toe Threshold",
+        name="Toe Lift",
         description="Larger lets the toes touch the ground more briefly, as in a run",
         default=0.0,
         soft_min=-1.0,
@@ -285,7 +285,7 @@ class NSM_PG_synthesis(bpy.types.PropertyGroup):
     )
     frequency: FloatProperty(
         name="Step Frequency",
-        description="Factor on the number of steps per second",
+        description="Number of steps per second, as a factor",
         default=1.0,
         min=0.1,
         soft_min=0.5,
@@ -294,7 +294,7 @@ class NSM_PG_synthesis(bpy.types.PropertyGroup):
     )
     duration: FloatProperty(
         name="Contact Duration",
-        description="Factor on the time that a foot is on the ground",
+        description="Time that a foot is on the ground, as a factor",
         default=1.0,
         min=0.1,
         soft_min=0.5,

@@ -54,6 +54,8 @@ def _build_bones(context: bpy.types.Context, rig: bpy.types.Object, rest: list[B
                 made = rig.data.edit_bones.new(bone.name)
                 made.head, made.tail = Vector(bone.head.tolist()) * unit, Vector(bone.tail.tolist()) * unit
                 made.align_roll(Vector(bone.front))
+                # The timeline shows the keys of selected bones alone.
+                made.select = made.select_head = made.select_tail = True
                 if bone.parent is not None:
                     made.parent = rig.data.edit_bones[bone.parent]
                     made.use_connect = (made.parent.tail - made.head).length < 1e-6 * unit

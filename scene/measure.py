@@ -17,8 +17,9 @@ from ..nsm_blender.geometry.colliders import Surroundings
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from ..nsm_blender.naturalness.findings import Finding, findings
+from ..nsm_blender.naturalness.findings import Finding, finding_out
 from ..nsm_blender.rigging.body_measure import BodyMeasure
+from ..nsm_blender.stepwise import Stepwise
 from . import arrivals, curves, isolation
 from .gather import Gathered
 from .properties import of_object
@@ -152,10 +153,16 @@ def measure(
         places.update(_evaluate(context, armature, gathered, waiting))
         spent += time.perf_counter() - start
         yield 0.8 * len(places) / len(motion)
-    _fill_in(gathered, motion, places, report)
+    for _ in _filling_in(gathered, motion, places, report):
+        yield 0.8
     for share in _measure_depth(gathered, motion, places, report):
         yield 0.8 + 0.2 * share
-    report.findings = findings(motion, report.penetration_cm_max)
+    for _ in _finding_out(motion, report):
+        yield 1.0
+
+
+def _finding_out(motion: Motion, report: Report) -> Stepwise[None]:
+    report.findings = yield from finding_out(motion, report.penetration_cm_max)
 
 
 def measure_together(
@@ -175,16 +182,21 @@ def measure_together(
                 found[index] = _shown(armature.evaluated_get(graph), gathered.rig.measured, meters)
         yield done / len(indices)
     for (_, gathered, motion, report), found in zip(baked, places, strict=True):
-        _fill_in(gathered, motion, found, report)
+        for _ in _filling_in(gathered, motion, found, report):
+            yield 1.0
 
 
-def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, Shown], report: Report) -> None:
-    """The figures from what is shown at some of the frames."""
+def _filling_in(gathered: Gathered, motion: Motion, places: dict[int, Shown], report: Report) -> Stepwise[None]:
+    """The figures from what is shown at some of the frames, in pieces of work."""
     at = np.array(sorted(places))
     heads, tips, turned = (np.stack([places[i][part] for i in at.tolist()]) for part in range(3))
+    yield
     errors = _errors(gathered, motion, at, heads, tips)
+    yield
     body = gathered.rig.body_measure(motion, at, heads, turned)
+    yield
     heads = gathered.rig.joints(heads, motion, at)
+    yield
     report.frames_measured = len(at)
     report.rig_error_mm_max = float(errors.max()) * 1000
     _judge(gathered, report, int(gathered.frames[at[errors.max(axis=1).argmax()]]))
@@ -196,6 +208,7 @@ def _fill_in(gathered: Gathered, motion: Motion, places: dict[int, Shown], repor
     report.path_error_cm = _path_error(gathered, heads[:, 0])
     report.goal_error_cm = _goal_error(gathered, heads[-1, 0])
     if gathered.shot.keys:
+        yield
         report.goals = arrivals.measured(gathered, motion, at, heads)
         report.notes += arrivals.troubles(motion)
         report.goal_error_cm = max((a.error_cm for a in report.goals if a.error_cm is not None), default=None)
@@ -319,7 +332,7 @@ def _errors(gathered: Gathered, motion: Motion, at: Array, heads: Array, tips: A
 
     The heads say nothing of a last bone's rotation, such as that of a hand.
     """
-    places, directions = (wanted[at] for wanted in gathered.rig.wanted(motion))
+    places, directions = gathered.rig.wanted(motion, at)
     bones = tips - heads
     lengths = np.linalg.norm(bones, axis=-1, keepdims=True)
     return np.linalg.norm(np.concatenate((heads - places, bones - directions * lengths), axis=1), axis=-1)

@@ -25,6 +25,7 @@ from ..nsm_blender.motion.rotations import (
     to_matrix,
 )
 from ..nsm_blender.motion.skeleton import MODEL_SKELETON, Skeleton
+from ..nsm_blender.stepwise import Stepwise, by_frames
 from . import actions, curves
 from .rig import Rig, Values, bone_path, in_mode, orientations, rotation_attribute
 
@@ -76,10 +77,10 @@ class ModelRig(Rig):
             return motion.positions
         return self.skeleton.positions(motion.positions[:, 0] * self.scale, motion.rotations)
 
-    def wanted(self, motion: Motion) -> tuple[Array, Array]:
+    def wanted(self, motion: Motion, at: Array) -> tuple[Array, Array]:
         """The bones' heads are the joints."""
-        rotations = self.shown(motion).rotations.astype(np.float64)
-        return self.expected(motion), rotate(
+        rotations = self.shown(motion).rotations[at].astype(np.float64)
+        return self.expected(motion)[at], rotate(
             rotations, np.broadcast_to(self._rests[:, :, 1], (*rotations.shape[:2], 3))
         )
 
@@ -87,7 +88,7 @@ class ModelRig(Rig):
         """The bones' heads are the joints."""
         return heads
 
-    def channels(self, motion: Motion, world: Array, meters: float) -> list[actions.Channel]:
+    def keying(self, motion: Motion, world: Array, meters: float) -> Stepwise[list[actions.Channel]]:
         """The location of Hips and the rotation of every mapped bone.
 
         In the armature's space a bone has the rotation P = A^-1 R C M: A the armature's world rotation, R the
@@ -97,13 +98,16 @@ class ModelRig(Rig):
         motion = self.shown(motion)
         size = np.linalg.norm(world[:, :3, 0], axis=1)
         own_inverse = (world[:, :3, :3] / size[:, None, None]).transpose(0, 2, 1)
-        rotations = to_matrix(normalize(motion.rotations.astype(np.float64)))
+        rotations = yield from by_frames(
+            lambda turned: to_matrix(normalize(turned.astype(np.float64))), motion.rotations
+        )
         hips = motion.positions[:, 0].astype(np.float64) * (self.scale / meters) - world[:, :3, 3]
         hips = np.einsum("tij,tj->ti", own_inverse, hips) / size[:, None]
         out: list[actions.Channel] = []
         poses: list[Array] = []
         places: list[Array] = []
         for bone in self.chain:
+            yield
             given, place, axes = self._from_parent(bone, poses, places)
             if bone.joint < 0:
                 poses.append(given @ bone.basis[:3, :3])
@@ -131,24 +135,29 @@ class ModelRig(Rig):
         hips = np.array(evaluated.pose.bones["Hips"].head, dtype=np.float64)
         return (world[:3, :3] @ hips + world[:3, 3]) * meters, orientations(evaluated, self.bones)
 
-    def to_model(self, places: Array, rotations: Array, _fps: float) -> tuple[Array, Array]:
+    def recovering(self, places: Array, rotations: Array, _fps: float) -> Stepwise[tuple[Array, Array]]:
         """Each joint turned as its bone is against the rest pose."""
-        return places / self.scale, multiply(rotations, conjugate(from_matrix(self._rests)))
+        back = conjugate(from_matrix(self._rests))
+        return places / self.scale, (yield from by_frames(lambda turned: multiply(turned, back), rotations))
 
     def needs_playing(self, _obj: bpy.types.Object, _paths: list[str]) -> bool:
         """Constraints and drivers were refused."""
         return False
 
-    def from_keys(self, obj: bpy.types.Object, values: Values, world: Array, meters: float) -> tuple[Array, Array]:
+    def posing_by_keys(
+        self, obj: bpy.types.Object, values: Values, world: Array, meters: float
+    ) -> Stepwise[tuple[Array, Array]]:
         """Down the chain of bones."""
         poses: list[Array] = []
         places: list[Array] = []
         rotations: list[Array] = [np.empty(0)] * len(MODEL_SKELETON)
         own = world[:, :3, :3] / np.linalg.norm(world[:, :3, 0], axis=1)[:, None, None]
+        connected = {bone.name for bone in obj.data.bones if bone.use_connect}
         for bone in self.chain:
+            yield
             given, place, axes = self._from_parent(bone, poses, places)
             turned = given @ to_matrix(values.rotation(bone.name))
-            if not obj.data.bones[bone.name].use_connect:
+            if bone.name not in connected:
                 place = place + np.einsum("...ij,...j->...i", axes, values.vector(bone.name, "location"))
             poses.append(turned)
             places.append(place)

@@ -21,16 +21,6 @@ from . import colliders, curves, handles, meshes, sketches
 from .overlay_settings import NSM_PG_overlay
 from .sensing import Sensed
 
-_COLORS = {
-    "obstacle": (0.75, 0.78, 0.82),
-    "seat": (0.25, 0.75, 1.0),
-    "door": (1.0, 0.65, 0.15),
-    "carryable": (1.0, 0.9, 0.2),
-    "surface": (0.45, 0.95, 0.45),
-    "climbable": (0.8, 0.5, 1.0),
-    "ground": (0.55, 0.45, 0.35),
-}
-"""Colors of the roles, as linear RGB."""
 _ALPHA, _ALPHA_SELECTED, _ALPHA_OFF = 0.45, 0.95, 0.12
 """Opacity of a collider's lines: enabled, selected, disabled."""
 _HANDLES = (1.0, 0.35, 0.55, 1.0)
@@ -39,6 +29,10 @@ _SENSED = {True: (1.0, 0.45, 0.1), False: (0.2, 0.6, 1.0)}
 """Colors of the environment's spheres and of the interaction's cells."""
 _OPAQUE = 0.5
 """Opacity of a sensor's cell whose value is 1."""
+_DOT = 2.0
+"""Pixels of such a dot."""
+_POINT_SHADERS = (4, 5, 0)
+"""The first version of Blender with shaders for points; later ones warn of points in those for lines."""
 _FAINT = (1.0, 1.0, 1.0, 0.12)
 """Color of the dots in a sensor's cells that sense nothing, as linear RGBA."""
 
@@ -107,16 +101,16 @@ class Overlay:
             gpu.state.depth_test_set("NONE")
             gpu.state.depth_mask_set(True)
 
-    def _draw_colliders(self, context: bpy.types.Context, settings: NSM_PG_overlay) -> None:
+    def _draw_colliders(self, context: bpy.types.Context, overlay: NSM_PG_overlay) -> None:
         """All boxes in one go, and all handles: each call to the graphics card costs as much as hundreds of lines."""
         import gpu
 
         scale = Matrix.Scale(1 / curves.meters_per_unit(context.scene), 4)
         shown = [obj for obj in colliders.in_scene(context) if obj.visible_get()]
         places = [obj.matrix_world.copy().freeze() for obj in shown]
-        if settings.show_colliders:
+        if overlay.show_colliders:
             key = [
-                (obj.session_uid, colliders.of(obj).revision, _color(obj), place)
+                (obj.session_uid, colliders.of(obj).revision, _color(obj, overlay), place)
                 for obj, place in zip(shown, places, strict=True)
             ]
             smooth = gpu.shader.from_builtin("SMOOTH_COLOR")
@@ -130,7 +124,7 @@ class Overlay:
                 color = np.concatenate([np.zeros((0, 4), np.float32), *colors])
                 self._all_boxes = _Drawn(key, _batch(smooth, "LINES", pairs, pos=corners, color=color))
             _draw(self._all_boxes.batch, smooth)
-        if settings.show_handles:
+        if overlay.show_handles:
             key = [
                 (obj.session_uid, _told(obj), place)
                 for obj, place in zip(shown, places, strict=True)
@@ -179,7 +173,9 @@ class Overlay:
     def _draw_cells(self) -> None:
         import gpu
 
-        flat, smooth = gpu.shader.from_builtin("UNIFORM_COLOR"), gpu.shader.from_builtin("SMOOTH_COLOR")
+        pointed = bpy.app.version >= _POINT_SHADERS
+        flat = gpu.shader.from_builtin("POINT_UNIFORM_COLOR" if pointed else "UNIFORM_COLOR")
+        smooth = gpu.shader.from_builtin("SMOOTH_COLOR")
         if [drawn.key for drawn in self._cells] != self.sensed:
             self._cells = []
             for sensed in self.sensed:
@@ -190,11 +186,14 @@ class Overlay:
                 free = sensed.places[sensed.values <= 0].astype(np.float32)
                 dots = _batch(flat, "POINTS", pos=free)
                 self._cells.append(_Drawn(sensed, (solid, dots)))
-        gpu.state.point_size_set(2.0)
+        if not pointed:
+            gpu.state.point_size_set(_DOT)
         for drawn in self._cells:
             solid, dots = drawn.batch
             flat.bind()
             flat.uniform_float("color", _FAINT)
+            if pointed:
+                flat.uniform_float("size", _DOT)
             _draw(dots, flat)
             _draw(solid, smooth)
 
@@ -255,7 +254,7 @@ def _draw(batch: Any, shader: Any) -> None:
         batch.draw(shader)
 
 
-def _color(obj: bpy.types.Object) -> tuple[float, float, float, float]:
+def _color(obj: bpy.types.Object, overlay: NSM_PG_overlay) -> tuple[float, float, float, float]:
     settings = colliders.of(obj)
     alpha = _ALPHA_SELECTED if obj.select_get() else _ALPHA
-    return (*_COLORS[settings.role], alpha if settings.enabled else _ALPHA_OFF)
+    return (*getattr(overlay, settings.role), alpha if settings.enabled else _ALPHA_OFF)

@@ -28,14 +28,34 @@ GAIT_ITEMS = (
 """The engine's bakeable gaits. The numbers are stored in files and keyframes: never change them."""
 
 CONTROLLER_ITEMS = (
-    ("AUTO", "Automatic", "The Neural State Machine when a key asks for what only it can do, else the PFNN", 0),
+    ("AUTO", "Automatic", "The Neural State Machine where an action needs it, otherwise the PFNN", 0),
     ("PFNN", "PFNN", "The phase-functioned network: walks and runs along curves and to goals", 1),
     ("NSM", "NSM", "The Neural State Machine: sits, opens, carries, and goes to goals", 2),
 )
 """Networks that move a character. The numbers are stored in files: never change them."""
 
+ANIMATE_ITEMS = (
+    ("PATH", "Path", "Walk along a curve", 0),
+    ("ACTIONS", "Actions", "Carry out the list of actions, one after the other", 1),
+)
+"""What a bake carries out. The numbers are stored in files: never change them."""
+
+_UNDECIDED = -1
+"""Stands for what a bake carries out where nobody has chosen: the actions where there are any, else the path."""
+
 _FIXED: set[str] = set()
 """Options of a property that cannot be keyed: a bake reads it once."""
+
+
+def _shown_choice(settings: "NSM_PG_object") -> int:
+    """The number of the item of `animate_by`."""
+    if settings.animate_choice != _UNDECIDED:
+        return int(settings.animate_choice)
+    return 1 if len(settings.keys) else 0
+
+
+def _choose(settings: "NSM_PG_object", number: int) -> None:
+    settings.animate_choice = number
 
 
 def _is_curve(_settings: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
@@ -129,7 +149,7 @@ class NSM_PG_report(bpy.types.PropertyGroup):
         description="What is farthest from how recorded people move",
         override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
     )
-    notes: StringProperty(name="Notes", description="What the bake had to decide by itself", options=_FIXED)
+    notes: StringProperty(name="Notes", description="What the bake had to decide", options=_FIXED)
 
 
 class NSM_PG_object(bpy.types.PropertyGroup):
@@ -138,8 +158,17 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     path: PointerProperty(
         name="Path", description="Curve that the character walks along", type=bpy.types.Object, poll=_is_curve
     )
+    animate_choice: IntProperty(default=_UNDECIDED, min=_UNDECIDED, max=1, options={"HIDDEN"}, override=keys.OVERRIDE)
+    animate_by: EnumProperty(
+        name="Animate By",
+        description="What a bake carries out",
+        items=ANIMATE_ITEMS,
+        get=_shown_choice,
+        set=_choose,
+        options={"SKIP_SAVE"},
+    )
     controller: EnumProperty(
-        name="Controller",
+        name="Network",
         description="The neural network that moves the character",
         items=CONTROLLER_ITEMS,
         options=_FIXED,
@@ -160,12 +189,16 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     key_index: IntProperty(name="Active Key", description="The key that is chosen in the list", options=_FIXED)
 
     speed: FloatProperty(
-        name="Speed", description="Meters per second along the curve; 0 stands still", default=1.4, min=0.0, max=6.0
+        name="Speed",
+        description="Meters per second along the curve; 0 is standing still",
+        default=1.4,
+        min=0.0,
+        max=6.0,
     )
     gait: EnumProperty(name="Gait", description="Kind of locomotion", items=GAIT_ITEMS, default="walk")
     facing: FloatProperty(
         name="Facing",
-        description="Angle between the way and the facing: 0 forward, 90 left of the way, 180 walks backward",
+        description="Angle between the path and the facing: 0 faces along it, 90 to its left, 180 walks backward",
         subtype="ANGLE",
         default=0.0,
         soft_min=-3.14159265,
@@ -179,7 +212,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     )
     loop: BoolProperty(
         name="Loop",
-        description="On a cyclic curve, go on after the first round",
+        description="Keep walking around a cyclic curve after the first round",
         default=True,
         options=_FIXED,
     )
@@ -213,8 +246,13 @@ class NSM_PG_action(bpy.types.PropertyGroup):
 
 
 class NSM_PG_scene(bpy.types.PropertyGroup):
-    """Which frames to bake."""
+    """The character that the sidebar is about, and which frames to bake."""
 
+    character: StringProperty(
+        name="Character",
+        description="Name of the armature that is animated; it stays when other things are selected",
+        options=_FIXED,
+    )
     use_custom_range: BoolProperty(
         name="Custom Range", description="Bake other frames than the scene's range", default=False, options=_FIXED
     )
@@ -224,10 +262,14 @@ class NSM_PG_scene(bpy.types.PropertyGroup):
 
 
 class NSM_PG_window_manager(bpy.types.PropertyGroup):
-    """The bake in progress; never saved."""
+    """The bake in progress, and what panels show grayed out where there is nothing to set; never saved."""
 
     progress: FloatProperty(min=0.0, max=1.0, options={"SKIP_SAVE"})
     text: StringProperty(options={"SKIP_SAVE"})
+    blank: PointerProperty(type=NSM_PG_object)
+    blank_key: PointerProperty(type=keys.NSM_PG_action_key)
+    blank_constraint: PointerProperty(type=manifold.NSM_PG_constraint)
+    blank_strike: PointerProperty(type=manifold.NSM_PG_strike)
 
 
 CLASSES = (
@@ -269,6 +311,22 @@ def of_action(action: bpy.types.Action) -> NSM_PG_action:
 def of_scene(context: bpy.types.Context) -> NSM_PG_scene:
     """The extension's settings of the scene."""
     return context.scene.nsm
+
+
+def blank(context: bpy.types.Context) -> NSM_PG_window_manager:
+    """Settings of nothing, which panels show grayed out so that they keep their height."""
+    return context.window_manager.nsm
+
+
+def by_actions(armature: bpy.types.Object) -> bool:
+    """Whether a bake of a character carries out its actions, not its path."""
+    return of_object(armature).animate_by == "ACTIONS"
+
+
+def animate_by(armature: bpy.types.Object, choice: str) -> None:
+    """Let a bake carry out PATH or ACTIONS; UNDECIDED leaves it to whether there are actions."""
+    numbers = {item[0]: item[3] for item in ANIMATE_ITEMS}
+    of_object(armature).animate_choice = numbers.get(choice, _UNDECIDED)
 
 
 def progress(context: bpy.types.Context) -> NSM_PG_window_manager:

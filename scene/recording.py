@@ -15,7 +15,7 @@ import numpy as np
 
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.motion.motion import Motion
-from ..nsm_blender.motion.recorded import recorded
+from ..nsm_blender.motion.recorded import recording
 from ..nsm_blender.motion.rotations import Array, from_axis_angle, normalize
 from ..nsm_blender.shot.shot import Shot
 from ..nsm_blender.stepwise import Stepwise, finished
@@ -25,6 +25,8 @@ from .properties import of_scene
 from .rig import Rig, Values
 
 _OBJECT_CHANNELS = ("location", "rotation", "scale", "delta_")
+_CHANNELS = ("location", "rotation_quaternion", "rotation_axis_angle", "rotation_euler")
+"""Properties of a bone that tell its pose."""
 _SLICE = 0.03
 """Seconds of reading at a time."""
 
@@ -69,9 +71,9 @@ def reading(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames:
     fps, name = _fps(context), obj.name
     posed = yield from _posed(context, obj, rig, frames)
     yield
-    hips, rotations = rig.to_model(*posed, fps)
+    hips, rotations = yield from rig.recovering(*posed, fps)
     yield
-    return recorded(hips, rotations, fps, name)
+    return (yield from recording(hips, rotations, fps, name))
 
 
 def track(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: Array) -> Array:
@@ -121,7 +123,8 @@ def _posed(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, frames: 
         world = armatures.world_matrices(context, obj, frames)
         samples = yield from _samples(uid, frames)
         obj = _found(uid)
-        told = rig.from_keys(obj, _Channels(obj, frames, samples), world, curves.meters_per_unit(bpy.context.scene))
+        values, meters = _Channels(obj, frames, samples), curves.meters_per_unit(bpy.context.scene)
+        told = yield from rig.posing_by_keys(obj, values, world, meters)
     if told is None:
         told = yield from _played(uid, rig, frames)
     return told
@@ -197,17 +200,23 @@ def _curves(obj: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
 
 
 class _Channels(Values):
-    """The channels from the samples (F,) of the assigned action, else as the bone is posed."""
+    """The channels from the samples (F,) of the assigned action, else as the bone is posed now."""
 
     def __init__(self, obj: bpy.types.Object, frames: Array, samples: dict[tuple[str, int], Array]) -> None:
-        self._obj, self._frames, self._samples = obj, frames, samples
+        self._frames, self._samples = frames, samples
+        self._modes = {bone.name: bone.rotation_mode for bone in obj.pose.bones}
+        self._posed = {
+            (bone.name, attribute): np.array(getattr(bone, attribute), dtype=np.float64)
+            for bone in obj.pose.bones
+            for attribute in _CHANNELS
+        }
 
     def __len__(self) -> int:
         return len(self._frames)
 
     def vector(self, bone: str, attribute: str) -> Array:
         """A property of a bone, (F, components), or (1, components) when it is not animated."""
-        static = np.array(getattr(self._obj.pose.bones[bone], attribute), dtype=np.float64)
+        static = self._posed[bone, attribute]
         path = f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{attribute}'
         animated = [self._samples.get((path, i)) for i in range(len(static))]
         if all(values is None for values in animated):
@@ -220,7 +229,7 @@ class _Channels(Values):
 
     def rotation(self, bone: str) -> Array:
         """The bone's own rotation (F or 1, 4) as unit quaternions."""
-        mode = self._obj.pose.bones[bone].rotation_mode
+        mode = self._modes[bone]
         if mode == "QUATERNION":
             return normalize(self.vector(bone, "rotation_quaternion"))
         if mode == "AXIS_ANGLE":

@@ -12,6 +12,7 @@ from ..nsm_blender.motion.blending import Pose, blended
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, from_matrix
 from ..nsm_blender.rigging.body_measure import BodyMeasure
+from ..nsm_blender.stepwise import Stepwise
 from . import actions, euler
 
 _EXACT = 0.001
@@ -66,8 +67,9 @@ class Rig:
         """Places (T, J, 3) in world meters at which the model's joints are to be."""
         raise NotImplementedError
 
-    def wanted(self, motion: Motion) -> tuple[Array, Array]:
-        """Places (T, M, 3) in world meters of the heads of the measured bones, and their directions (T, M, 3)."""
+    def wanted(self, motion: Motion, at: Array) -> tuple[Array, Array]:
+        """Places (N, M, 3) in world meters of the heads of the measured bones at frames (N,), and their directions
+        (N, M, 3)."""
         raise NotImplementedError
 
     def joints(self, heads: Array, motion: Motion, at: Array) -> Array:
@@ -82,26 +84,29 @@ class Rig:
         orientations (N, M, 4); None where no mesh is known."""
         return None
 
-    def channels(self, motion: Motion, world: Array, meters: float) -> list[actions.Channel]:
-        """The motion as keys. world: (T or 1, 4, 4) of the armature in Blender units, of which one is `meters` long."""
+    def keying(self, motion: Motion, world: Array, meters: float) -> Stepwise[list[actions.Channel]]:
+        """The motion as keys, in pieces of work. world: (T or 1, 4, 4) of the armature in Blender units, of which one
+        is `meters` long."""
         raise NotImplementedError
 
     def posed(self, evaluated: bpy.types.Object, meters: float) -> tuple[Array, Array]:
         """Place of the first bone (3,) in world meters and orientations (B, 4) of all, as Blender shows them now."""
         raise NotImplementedError
 
-    def to_model(self, places: Array, rotations: Array, fps: float) -> tuple[Array, Array]:
-        """Hips (F, 3) and rotations (F, J, 4) of the model, at its size, from what `posed` returned."""
+    def recovering(self, places: Array, rotations: Array, fps: float) -> Stepwise[tuple[Array, Array]]:
+        """Hips (F, 3) and rotations (F, J, 4) of the model, at its size, from what `posed` returned, in pieces of
+        work."""
         raise NotImplementedError
 
     def needs_playing(self, obj: bpy.types.Object, paths: list[str]) -> bool:
         """Whether keys of the properties `paths` do not tell by themselves how the bones move."""
         raise NotImplementedError
 
-    def from_keys(
+    def posing_by_keys(
         self, obj: bpy.types.Object, values: Values, world: Array, meters: float
-    ) -> tuple[Array, Array] | None:
-        """As `posed` for all frames, (F, 3) and (F, B, 4), from the keys alone; None where they do not tell."""
+    ) -> Stepwise[tuple[Array, Array] | None]:
+        """As `posed` for all frames, (F, 3) and (F, B, 4), from the keys alone; None where they do not tell. In pieces
+        of work, of which only the first touches `obj`."""
         raise NotImplementedError
 
 

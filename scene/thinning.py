@@ -18,8 +18,10 @@ from ..nsm_blender.motion.rotations import Array
 _PART = 3
 """Frames of the shortest segment."""
 _FINE = 2e-6
-"""How far a curve may be from a sample, as a share of the largest one, at least 1: twenty steps of float32. Of a
-quaternion this is 8e-6 radians at most; over a chain of nine bones, a meter from the last, that adds up to 0.07 mm."""
+"""How far a curve may be from a sample. Of a quaternion this is 8e-6 radians at most; over a chain of nine bones, a
+meter from the last, that adds up to 0.07 mm."""
+_STEP = 2.0**-22
+"""The same as a share of the largest sample, where that is more: two steps of float32, 0.1 mm at 400 m."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,7 @@ def thinned(values: Array) -> Keys:
     """Keys of the curves that go through samples (F, C), one a frame."""
     values = np.asarray(values, dtype=np.float64)
     count, parts = len(values), (len(values) - 1) // _PART
-    tolerance = _FINE * max(1.0, float(np.abs(values).max(initial=0.0)))
+    tolerance = max(_FINE, _STEP * float(np.abs(values).max(initial=0.0)))
     first, second = (np.zeros((parts, values.shape[1])) for _ in range(2))
     length = np.ones(parts, dtype=int)
     starts = np.arange(parts)

@@ -238,7 +238,7 @@ def pin_to_rail(character: bpy.types.Object) -> bpy.types.Object:
     for curve in importlib.import_module(f"{PACKAGE}.scene.actions").of(place):
         for key in curve.keyframe_points:
             key.interpolation = "LINEAR"
-    for kind in ("PIN", "FEET", "TRAJECTORY"):
+    for kind in ("PIN", "FEET"):  # a pin keeps the trajectory by itself
         bpy.ops.nsm.add_constraint(kind=kind)
     pin = character.nsm.manifold.edit.constraints[0]
     pin.joint, pin.target = "RightHand", place

@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,23 @@ import bpy
 
 FOLDER = Path(__file__).resolve().parent
 PACKAGE = "bl_ext.user_default.nsm_blender"
-TAB = "NSM"
+TAB = "Acting"
 BAKE = "NSM_OT_bake"
 TICK = 0.005
+GROUPS = (
+    ("NSM_PT_character", "NSM_PT_mapping", "NSM_PT_root_ik"),
+    ("NSM_PT_shot", "NSM_PT_shot_advanced", "NSM_PT_navigation", "NSM_PT_shot_file"),
+    ("NSM_PT_bake", "NSM_PT_report", "NSM_PT_network"),
+    ("NSM_PT_things", "NSM_PT_handles", "NSM_PT_goals", "NSM_PT_overlays"),
+    ("NSM_PT_refine", "NSM_PT_edit", "NSM_PT_contacts"),
+    ("NSM_PT_refine", "NSM_PT_style", "NSM_PT_style_search"),
+    ("NSM_PT_generate", "NSM_PT_synthesis", "NSM_PT_stepping", "NSM_PT_crowd", "NSM_PT_strike", "NSM_PT_motion_files"),
+)
+"""Panels that fit into the window together, for pictures of them."""
 PIECES, IN_ROW, APART = 60, 10, 2.8
 """Pieces of furniture in the hall, how many stand in a row, and meters between their middles."""
+_NOT_COPIED = ("bl_rna", "__dict__", "__weakref__")
+"""What belongs to one class alone."""
 DRAWS = 50
 """Drawings of the overlay that are timed."""
 
@@ -228,16 +241,67 @@ def time_overlay() -> None:
     (FOLDER / "overlay.json").write_text(json.dumps(figures))
 
 
-def open_binding() -> None:
-    """Have all panels closed but the binding's. Only before they were drawn once."""
+def show_group(number: int) -> None:
+    """Show some of the panels, all open, in a tab of their own: Blender keeps a panel that it has drawn as it is."""
     classes = importlib.import_module(f"{PACKAGE}.panels").CLASSES
-    panels = [cls for cls in classes if issubclass(cls, bpy.types.Panel)]
-    for cls in reversed(panels):
-        bpy.utils.unregister_class(cls)
-    for cls in panels:
-        cls.bl_options = set() if "binding" in cls.__name__ else {"DEFAULT_CLOSED"}
-        bpy.utils.register_class(cls)
+    panels = {cls.__name__: cls for cls in classes if issubclass(cls, bpy.types.Panel)}
+    tab = f"Group {number}"
+    for name in GROUPS[number]:
+        copied = f"{name}_{number}"
+        if hasattr(bpy.types, copied):
+            continue
+        parent = getattr(panels[name], "bl_parent_id", "")
+        options = {"bl_idname": copied, "bl_category": tab, "bl_options": set()}
+        if parent:
+            options["bl_parent_id"] = f"{parent}_{number}"
+        own = {key: value for key, value in vars(panels[name]).items() if key not in _NOT_COPIED}
+        bpy.utils.register_class(type(copied, panels[name].__bases__, own | options))
     viewport().spaces.active.show_region_ui = True
+    viewport().tag_redraw()
+
+
+def open_group(number: int) -> None:
+    """Open the tab of a group, which exists only after the sidebar was drawn once."""
+    sidebar().active_panel_category = f"Group {number}"
+    viewport().tag_redraw()
+
+
+def wide() -> None:
+    """Make the sidebar wider, as with the mouse: zooming out shows more of it."""
+    bpy.context.preferences.view.ui_scale = 0.8
+
+
+def state_empty() -> None:
+    """An empty scene."""
+    clear()
+    viewport().spaces.active.show_region_ui = True
+
+
+def state_unbound() -> None:
+    """A rig that is not bound, with a path, and a box selected beside it."""
+    clear()
+    in_viewport(bpy.ops.nsm.add_character)
+    rig = bpy.context.object
+    for bone in rig.data.bones:
+        bone.name = f"mixamorig:{bone.name}"
+    in_viewport(bpy.ops.nsm.add_path)
+    rig.nsm.path = bpy.context.object
+    in_viewport(bpy.ops.mesh.primitive_cube_add, size=0.5, location=(1, 1, 0.25))
+
+
+def state_baked() -> None:
+    """The demo shot, baked and edited, with its seat selected."""
+    in_viewport(bpy.ops.nsm.add_demo_shot)
+    rig = bpy.context.object
+    in_viewport(bpy.ops.nsm.bake)
+    bpy.context.scene.frame_set(bpy.context.scene.frame_end)
+    in_viewport(bpy.ops.nsm.add_constraint, kind="PIN")
+    in_viewport(bpy.ops.nsm.detect_contacts)
+    in_viewport(bpy.ops.nsm.add_strike)
+    in_viewport(bpy.ops.nsm.bind)
+    rig.nsm.binding.index = 3
+    bpy.context.scene.nsm.overlay.show_colliders = True
+    with_active(bpy.data.objects["Armchair"])
 
 
 def add_mixamo() -> None:
@@ -258,7 +322,10 @@ def add_rig(name: str) -> bpy.types.Object:
     """An empty scene with one of the test rigs, looked at from the front."""
     clear()
     # The clone's engine is not here, but the installed extension's is.
-    sys.modules.setdefault("nsm_blender", importlib.import_module(f"{PACKAGE}.nsm_blender"))
+    engine = importlib.import_module(f"{PACKAGE}.nsm_blender")
+    if "nsm_blender" not in sys.modules:
+        sys.modules["nsm_blender"] = engine
+        engine.__path__.append(str(FOLDER / "engine"))
     sys.path.insert(0, str(FOLDER))
     area = viewport()
     region = next(region for region in area.regions if region.type == "WINDOW")
@@ -313,7 +380,10 @@ COMMANDS = {
         furnish_hall,
         look_near,
         time_overlay,
-        open_binding,
+        wide,
+        state_empty,
+        state_unbound,
+        state_baked,
         add_mixamo,
         add_rigify,
         bind,
@@ -322,6 +392,9 @@ COMMANDS = {
         leave,
     )
 }
+for _number in range(len(GROUPS)):
+    COMMANDS[f"show_group_{_number}"] = partial(show_group, _number)
+    COMMANDS[f"open_group_{_number}"] = partial(open_group, _number)
 
 
 def data_blocks() -> dict[str, list[str]]:

@@ -24,7 +24,7 @@ COMMAND_LIMIT = 400
 """Seconds that one of the session's commands may take: wrapping a hall on a busy machine is the longest."""
 OVERLAY_LIMIT = 4.0
 """Milliseconds that the overlay's drawing may take."""
-PARTS = os.environ.get("PARTS", "").split() or ["rigs", "bake", "rooms"]
+PARTS = os.environ.get("PARTS", "").split() or ["demo", "panels", "rigs", "bake", "rooms"]
 """What is done."""
 PATIENCE = float(os.environ.get("PATIENCE") or 1)
 """Factor on all waiting: what a busy machine needs more."""
@@ -80,6 +80,10 @@ def screenshot(name: str) -> None:
     subprocess.run(["import", "-window", "root", str(FOLDER / f"{name}.png")], check=True)
 
 
+_ACROSS = (0.3, 0.65)
+"""Where in the sidebar's width buttons are looked for."""
+
+
 def point_at(x: int, y: int) -> None:
     """Move the mouse in two steps, as Blender notices what it moves over, not where it appears."""
     xdotool("mousemove", x - 3, y - 2, "mousemove", x, y)
@@ -94,10 +98,9 @@ def find_button(operator: str) -> tuple[int, int]:
     """
     left, bottom, width, height = state()["sidebar"]
     top = state()["window"][1] - bottom - height
-    # The tabs take a strip at the right edge.
-    x = left + width // 2 - 20
+    # The tabs take a strip at the right edge; a row may have two buttons.
     seen = set()
-    for y in range(top + 10, top + height - 4, 8):
+    for x, y in ((left + round(share * width), y) for y in range(top + 10, top + height - 4, 8) for share in _ACROSS):
         point_at(x, y)
         xdotool("key", "ctrl+c")
         time.sleep(0.1 * PATIENCE)
@@ -122,14 +125,61 @@ def click(place: tuple[int, int]) -> None:
     xdotool("mouseup", 1)
 
 
+def bake_the_demo() -> None:
+    """What a new user does: open the tab, press Demo Shot, press Bake. The clicks, and the seconds from the first."""
+    command("state_empty")
+    time.sleep(PATIENCE)
+    command("open_tab")  # the first click
+    began = time.time()
+    wait("our tab", 20, lambda now: now["tab"] == "Acting")
+    time.sleep(PATIENCE)
+    screenshot("0-empty")
+    scanning = time.time()
+    button = find_button("bpy.ops.nsm.add_demo_shot(")
+    scanned = time.time() - scanning
+    click(button)
+    wait("the demo shot", 30, lambda now: "Armchair" in now["data"]["objects"])
+    time.sleep(PATIENCE)
+    screenshot("0-demo")
+    scanning = time.time()
+    button = find_button("bpy.ops.nsm.bake(")
+    scanned += time.time() - scanning
+    click(button)
+    wait("the demo's bake to end", 300, lambda now: not now["baking"] and "Mannequin" in now["keyed"])
+    # A person sees the buttons; the run has to feel for them.
+    report({"gui.demo.clicks": 3, "gui.demo.seconds": time.time() - began - scanned})
+    time.sleep(PATIENCE)
+    screenshot("0-baked")
+
+
+def show_panels() -> None:
+    """Pictures of all panels, open, in three states and at two widths."""
+    for state_name in ("empty", "unbound", "baked"):
+        command(f"state_{state_name}")
+        for number in range(7):
+            show(number, f"8-{state_name}-{number}")
+    command("wide")
+    for number in range(7):
+        show(number, f"8-wide-{number}")
+
+
+def show(number: int, name: str) -> None:
+    """A picture of one group of panels."""
+    command(f"show_group_{number}")
+    time.sleep(0.6 * PATIENCE)
+    command(f"open_group_{number}")
+    time.sleep(0.6 * PATIENCE)
+    screenshot(name)
+
+
 def bind_rigs() -> None:
     """Bind two rigs, see what the list tells, and let them walk."""
-    command("open_binding")
     for name in ("mixamo", "rigify"):
         command(f"add_{name}")
         time.sleep(PATIENCE)
-        command("open_tab")
-        wait("our tab", 20, lambda now: now["tab"] == "NSM")
+        command("show_group_0")
+        time.sleep(PATIENCE)
+        command("open_group_0")
         time.sleep(PATIENCE)
         command("bind")
         time.sleep(PATIENCE)
@@ -148,7 +198,7 @@ def bake_a_shot() -> tuple[int, int]:
     command("make_scene")
     time.sleep(PATIENCE)
     command("open_tab")
-    wait("our tab", 20, lambda now: now["tab"] == "NSM")
+    wait("our tab", 20, lambda now: now["tab"] == "Acting")
     time.sleep(PATIENCE)
     screenshot("1-before")
     button = find_button("bpy.ops.nsm.bake(")
@@ -262,8 +312,8 @@ def start_blender(name: str) -> subprocess.Popen[bytes]:
 def main() -> int:
     """Run it all. Returns the exit code."""
     server = start_display()
-    # The rigs' window has its panels closed, so it is one of its own.
-    codes = [in_window(part) for part in (("rigs",), ("bake", "rooms")) if set(part) & set(PARTS)]
+    # A new user has a new window.
+    codes = [in_window(part) for part in (("demo", "panels"), ("rigs",), ("bake", "rooms")) if set(part) & set(PARTS)]
     server.terminate()
     try:
         check_logs()
@@ -280,6 +330,10 @@ def in_window(parts: tuple[str, ...]) -> int:
     try:
         print("Blender", wait("Blender's window", 120, lambda now: True)["version"], flush=True)
         command("install")
+        if "demo" in parts and "demo" in PARTS:
+            bake_the_demo()
+        if "panels" in parts and "panels" in PARTS:
+            show_panels()
         if "rigs" in parts:
             bind_rigs()
         if "bake" in parts and "bake" in PARTS:

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..motion.rotations import Array
-from ..stepwise import Stepwise
+from ..stepwise import Stepwise, finished
 
 SPACING = 3
 """Frames between two knots: at 60 fps a displacement may follow a swing of 0.2 s, and no tremble above 10 Hz."""
 _ORDER = 4
 _GROUP = _ORDER - 1
+_PIECE = 1000
+"""Groups of control points that are eliminated in one piece of work: 30 ms."""
 
 
 def _basis() -> tuple[Array, Array, Array]:
@@ -98,7 +100,12 @@ class NormalEquations:
         return float(np.vdot(control, product))
 
     def least(self) -> Array:
-        """Control points (M, D) at the least of the sum, by block elimination from the first to the last."""
+        """`solving` at once."""
+        return finished(self.solving())
+
+    def solving(self) -> Stepwise[Array]:
+        """Control points (M, D) at the least of the sum, by block elimination from the first to the last, in pieces of
+        work."""
         count, size = self._right.shape
         groups = -(-count // _GROUP)
         wide = _GROUP * size
@@ -106,6 +113,7 @@ class NormalEquations:
         right = np.zeros((groups * _GROUP, size))
         right[:count] = self._right
         for offset, band in enumerate(self._bands):
+            yield
             for m in range(count - offset):
                 group, row = divmod(m, _GROUP)
                 rows = slice(row * size, (row + 1) * size)
@@ -122,11 +130,14 @@ class NormalEquations:
         known = right.reshape(groups, wide)
         carried = np.zeros((groups, wide, wide + 1))
         for group in range(groups):
+            if group % _PIECE == 0:
+                yield
             if group:
                 middle[group] -= upper[group - 1].T @ carried[group - 1, :, :-1]
                 known[group] -= upper[group - 1].T @ carried[group - 1, :, -1]
             both = np.concatenate((upper[group], known[group, :, None]), axis=1)
             carried[group] = np.linalg.solve(middle[group], both)
+        yield
         out = np.zeros((groups, wide))
         for group in reversed(range(groups)):
             out[group] = carried[group, :, -1]
@@ -193,7 +204,7 @@ def descend(
             damping *= descent.hardened
         step = equations.copy()
         step.add_control(np.full(found.shape, damping), found)
-        change = step.least() - found
+        change = (yield from step.solving()) - found
         largest = np.abs(change).max(axis=1, keepdims=True)
         curves.control = found + change * np.minimum(1.0, descent.farthest / np.maximum(largest, descent.farthest))
     curves.control = found

@@ -63,6 +63,8 @@ MEANINGS = {
     "bench.steps.strikes_ms": ("ms", "  14 punches in 60 s"),
     "bench.steps.edit_ms": ("ms", "  edit of 300 s"),
     "bench.steps.style_ms": ("ms", "  style of 300 s"),
+    "bench.steps.body_ms": ("ms", "  300 s onto a rig with a mesh"),
+    "bench.steps.back_ms": ("ms", "  300 s read back from a rig"),
     "bench.steps.cuboids_ms": ("ms", "  1,000,000 triangles to cuboids"),
     "bench.steps.role_ms": ("ms", "  and the guess of their role"),
     "bench.keys.per_second": ("keys/s", "keys written into an action"),

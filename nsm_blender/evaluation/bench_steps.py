@@ -36,8 +36,11 @@ from ..tasks.validation import checking
 from .bench import ONE_THREAD
 from .bench_manifold import Figures, usual, walk
 from .nsm_endurance import random_shot
+from .rig_bodies import retargeter
+from .rig_skins import body
 
-SECONDS = {"pfnn": 600.0, "nsm": 120.0, "synthesis": 300.0, "strikes": 60.0, "edit": 300.0, "style": 300.0}
+SECONDS = {"pfnn": 600.0, "nsm": 120.0, "synthesis": 300.0, "strikes": 60.0, "edit": 300.0, "style": 300.0,
+           "body": 300.0, "back": 300.0}  # fmt: skip
 """Length of the shot that each kind of work is measured on: several times what animators ask for."""
 _KEYS, _ROOM = 40, 100_001
 """Keys of the NSM's shot, and the seed of its room."""
@@ -104,6 +107,19 @@ def _style() -> Iterator[None]:
     return _stepped(Edit(Synthesis(walk(SECONDS["style"])).motion(), style=style))
 
 
+def _onto_a_body() -> Iterator[None]:
+    """A motion onto a rig whose arms have to keep out of its hips."""
+    made = body("broad hips")
+    return _each(retargeter(made, made.skin).going(Synthesis(walk(SECONDS["body"])).motion()))
+
+
+def _back_from_a_rig() -> Iterator[None]:
+    """A motion read back from a rig of other proportions."""
+    target = retargeter(body("child"))
+    there = target.to_rig(Synthesis(walk(SECONDS["back"])).motion())
+    return _each(target.coming_back(there.hips, there.rotations, there.fps))
+
+
 def _scan() -> TriangleMesh:
     x, y = np.meshgrid(np.linspace(-2, 2, _SCAN), np.linspace(-2, 2, _SCAN))
     places = np.stack([x, y, 0.5 + 0.2 * np.sin(3 * x) * np.cos(4 * y)], axis=-1).reshape(-1, 3)
@@ -121,6 +137,8 @@ _WORK: dict[str, Callable[[], Iterator[None]]] = {
     "strikes": lambda: _stepped(StrikeSynthesis(_strikes())),
     "edit": _edit,
     "style": _style,
+    "body": _onto_a_body,
+    "back": _back_from_a_rig,
     "cuboids": lambda: _each(finding_cuboids(_scan())),
     "role": lambda: _each(guessing_role(_scan())),
 }

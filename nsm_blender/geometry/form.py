@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -60,6 +61,10 @@ class Level:
     def extent(self) -> Array:
         """Extent (2,) in meters along X and Y."""
         return self.high - self.low
+
+
+STEP_ROOM, SEAT_ROOM, TOP_ROOM = 0.6, 0.5, 0.2
+"""Free space in meters above the tops that are trodden on, sat on, and put things on."""
 
 
 class Form:
@@ -122,23 +127,39 @@ class Form:
         at = np.floor((places - self.voxels.origin) / self.voxels.size).astype(int)
         return np.clip(at, 0, np.array(self.voxels.filled.shape) - 1)
 
+    @cached_property
+    def cells(self) -> Array:
+        """The cells (P, 3) of the points."""
+        return self.index(self.points)
+
+    @cached_property
+    def highest(self) -> Array:
+        """Index (X, Y) of the highest filled cell of each column; that of the topmost where none is."""
+        filled = self.voxels.filled
+        return np.asarray(filled.shape[2] - 1 - np.argmax(filled[:, :, ::-1], axis=2))
+
     def levels(self, clearance: float, area: float) -> list[Level]:
         """Level tops of at least `area` m2, and of _SMALLEST, with `clearance` meters of the thing's own free space
         above them.
 
         A top is a connected set of columns whose heights differ by little.
         """
-        if clearance not in self._levels:
-            self._levels[clearance] = self._found_levels(clearance)
+        finished(self.finding_levels(clearance))
         return [level for level in self._levels[clearance] if level.area >= area]
 
-    def _found_levels(self, clearance: float) -> list[Level]:
+    def finding_levels(self, clearance: float) -> Stepwise[None]:
+        """Find the tops that `levels` tells, in pieces of work."""
+        if clearance not in self._levels:
+            self._levels[clearance] = yield from self._found_levels(clearance)
+
+    def _found_levels(self, clearance: float) -> Stepwise[list[Level]]:
         filled, size = self.voxels.filled, self.voxels.size
         tops = filled & (_free_above(filled) >= clearance / size)
         left = np.concatenate([tops, np.zeros((*tops.shape[:2], 1), dtype=bool)], axis=2)
         out: list[Level] = []
         window = max(round(_WINDOW / size), 1)
         while True:
+            yield
             count = np.convolve(left.sum(axis=(0, 1)), np.ones(2 * window + 1), mode="same")
             k = int(np.argmax(count))
             if count[k] * size**2 < _SMALLEST:
@@ -154,7 +175,7 @@ class Form:
 
     def _level(self, mask: Array, tops: Array, near: slice) -> Level:
         size, origin = self.voxels.size, self.voxels.origin
-        cell = self.index(self.points)
+        cell = self.cells
         inside = mask[cell[:, 0], cell[:, 1]] & (cell[:, 2] >= near.start) & (cell[:, 2] < near.stop)
         inside &= tops[cell[:, 0], cell[:, 1], cell[:, 2]]
         columns = tops[:, :, near] & mask[:, :, None]

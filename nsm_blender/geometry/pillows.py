@@ -23,10 +23,8 @@ def with_hidden(form: Form, level: Level) -> Level:
 
     The surface continues below a pillow, which is a loose part that lies on it; below an arm or a back it does not.
     """
-    size, origin, filled = form.voxels.size, form.voxels.origin, form.voxels.filled
-    top = filled.shape[2] - 1 - np.argmax(filled[:, :, ::-1], axis=2)
-    rise = origin[2] + size * (top + 1) - level.height
-    cell = form.index(form.points)
+    rise = form.voxels.origin[2] + form.voxels.size * (form.highest + 1) - level.height
+    cell = form.cells
     on = np.abs(form.points[:, 2] - level.height) < _SAME
     hidden = np.zeros_like(level.mask)
     hidden[cell[on, 0], cell[on, 1]] = True

@@ -12,7 +12,7 @@ from ..motion.rotations import Array, to_matrix
 from ..stepwise import Stepwise, finished
 from .colliders import STILL, Placed
 from .doors import check_door, propose_door
-from .form import Form
+from .form import SEAT_ROOM, STEP_ROOM, TOP_ROOM, Form
 from .grasps import check_grasp, is_portable, propose_grasp
 from .mesh import TriangleMesh
 from .reach import CLIMB_HEIGHTS, SIT_HEIGHTS
@@ -33,6 +33,8 @@ _PROPOSE = {
     "climbable": propose_climb,
 }
 """The function that proposes the handles of each role."""
+_ROOM = {"seat": SEAT_ROOM, "surface": TOP_ROOM, "climbable": STEP_ROOM}
+"""Free space in meters above the tops that are looked at for each role."""
 
 
 def propose(
@@ -63,6 +65,8 @@ def proposing(
     if role not in KINDS:
         return Proposal(None, [], 1.0)
     form = yield from Form.forming(mesh, pose)
+    if role in _ROOM:
+        yield from form.finding_levels(_ROOM[role])
     yield
     found = _PROPOSE[role](form, surroundings)
     if found.handles is None:
@@ -111,6 +115,7 @@ def guessing_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> Stepwise[str]:
     door = propose_door(form, None).handles
     if isinstance(door, Door) and 1.7 <= size[2] <= 2.6 and 0.5 <= door.width <= 1.5 and size[:2].min() < 0.25:
         return "door"
+    yield from form.finding_levels(STEP_ROOM)
     yield
     steps = flight(form)
     yield
@@ -120,8 +125,10 @@ def guessing_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> Stepwise[str]:
         return "obstacle"
     if is_portable(form):
         return "carryable"
+    yield from form.finding_levels(SEAT_ROOM)
     yield
     found = propose_seat(form, None)
+    yield from form.finding_levels(TOP_ROOM)
     yield
     seat = found.handles
     if not isinstance(seat, Seat) or not is_open(seat, form):

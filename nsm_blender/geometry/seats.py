@@ -9,7 +9,7 @@ from ..motion.rotations import Array
 from .arm_rests import arm_rest
 from .clearance import distance, standing_room
 from .colliders import Placed
-from .form import SIDES, Form, Level, largest_rectangle
+from .form import SEAT_ROOM, SIDES, Form, Level, largest_rectangle
 from .pillows import with_hidden
 from .reach import SIT_HEIGHTS, STANDING
 from .roles import Handles, Proposal, Seat, moved
@@ -177,7 +177,7 @@ def check_seat(seat: Seat, form: Form | None, floor: float, around: Placed | Non
 def _sitting_level(form: Form) -> Level | None:
     """The level on which people most likely sit; parts hidden by pillows belong to it where too little is free."""
     best, most = None, 0.0
-    for free in form.levels(clearance=0.5, area=0.035):
+    for free in form.levels(SEAT_ROOM, area=0.035):
         level = with_hidden(form, free)
         height = level.height - form.floor
         likely = 0.02 + np.exp(-(((height - _USUAL) / 0.25) ** 2))

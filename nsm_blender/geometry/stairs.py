@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..motion.rotations import Array
-from .form import SIDES, Form, Level
+from .form import SIDES, STEP_ROOM, Form, Level
 from .reach import CLIMB_HEIGHTS, LANDING
 from .roles import Climbable
 
@@ -46,7 +46,7 @@ class Flight:
 
 def flight(form: Form) -> Flight | None:
     """The longest flight of two or more steps of a thing; None where there is none."""
-    levels = [level for level in form.levels(clearance=0.6, area=0.03) if level.extent.min() > 0.5 * RUNS[0]]
+    levels = [level for level in form.levels(STEP_ROOM, area=0.03) if level.extent.min() > 0.5 * RUNS[0]]
     levels.sort(key=lambda level: level.height)
     found = [_from(level, levels, side, form.floor) for side in range(4) for level in levels]
     best = max((stairs for stairs in found if stairs is not None), key=lambda stairs: len(stairs.treads), default=None)

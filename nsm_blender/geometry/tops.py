@@ -8,7 +8,7 @@ import numpy as np
 from ..motion.rotations import Array
 from .clearance import distance, standing_room
 from .colliders import Placed
-from .form import SIDES, Form, Level, largest_rectangle
+from .form import SIDES, STEP_ROOM, TOP_ROOM, Form, Level, largest_rectangle
 from .reach import CLIMB_HEIGHTS, LANDING, PUT_DEPTH, PUT_HEIGHTS, STANDING
 from .roles import Climbable, Handles, Proposal, Surface
 from .stairs import flight, is_flight, stairs_text
@@ -18,8 +18,6 @@ _EASY_HEIGHT = 0.9
 _NARROWEST, _OTHER = 0.12, 0.2
 """Least width and depth in meters of the free area of a thing's best surface, and of its other surfaces."""
 _UP = np.array([0.0, 0.0, 1.0])
-_ROOM_ABOVE = 0.2
-"""Free height in meters that a thing needs where it is put down."""
 
 
 def propose_surface(form: Form, around: Placed | None) -> Proposal:
@@ -28,7 +26,7 @@ def propose_surface(form: Form, around: Placed | None) -> Proposal:
     The other areas, such as a shelf's other boards, are the proposal's `also`.
     """
     areas = []
-    for level in form.levels(clearance=_ROOM_ABOVE, area=0.03):
+    for level in form.levels(TOP_ROOM, area=0.03):
         low, high = _free_area(form, level)
         if (high - low).min() < _NARROWEST:
             continue
@@ -77,7 +75,7 @@ def check_surface(surface: Surface, form: Form | None, floor: float, around: Pla
         out.append(
             f"The free area is only {100 * surface.width:.0f} x {100 * surface.depth:.0f} cm: few things fit on it."
         )
-    above = place + np.array([0.0, 0.0, 1.0]) * np.arange(0.06, _ROOM_ABOVE + 0.05, 0.05)[:, None]
+    above = place + np.array([0.0, 0.0, 1.0]) * np.arange(0.06, TOP_ROOM + 0.05, 0.05)[:, None]
     if distance(around, above).min() < 0.02:
         out.append("Something stands on the place where things go down: clear it, or move the handle.")
     stand = place + facing * (surface.depth / 2 + 0.3)
@@ -104,7 +102,7 @@ def propose_climb(form: Form, around: Placed | None) -> Proposal:
     steps = flight(form)
     if steps is not None and steps.treads[-1].height - form.floor > CLIMB_HEIGHTS[1]:
         return Proposal(steps.climb(), [], 0.9)
-    levels = form.levels(clearance=0.6, area=0.05)
+    levels = form.levels(STEP_ROOM, area=0.05)
     tops = [level for level in levels if level.extent.min() >= 0.18]
     if not tops:
         return Proposal(None, ["No level top to stand on was found: give the object another role."])
@@ -167,7 +165,7 @@ def _user_side(form: Form, level: Level, low: Array, high: Array, around: Placed
     first, last = (np.round((corner - origin) / form.voxels.size).astype(int) for corner in (low, high))
     area = np.zeros_like(level.mask)
     area[first[0] : last[0], first[1] : last[1]] = True
-    walls = form.walls(form.part(level, area), above=0.04, reach=_ROOM_ABOVE)
+    walls = form.walls(form.part(level, area), above=0.04, reach=TOP_ROOM)
     ways = []
     for side in range(4):
         along = 1 if side % 2 == 0 else 0

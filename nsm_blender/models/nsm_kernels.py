@@ -272,6 +272,6 @@ class _Volume:
 def _elu(x: Float32) -> None:
     """elu(x), in place, as the larger of x and exp(min(x, 0)) - 1."""
     below = np.minimum(x, _ZERO)
-    np.exp(below, below)
-    np.subtract(below, _ONE, below)
-    np.maximum(x, below, x)
+    np.exp(below, out=below)
+    np.subtract(below, _ONE, out=below)
+    np.maximum(x, below, out=x)

@@ -93,8 +93,10 @@ def firming_contacts(labels: Array, positions: Array, fps: float) -> Stepwise[Ar
     yield
     by_side = out.reshape(-1, 2, 2)
     for number in (0, 1):
-        standing = by_side.any(axis=2)
-        by_side[_stepping(standing[:, number], round(_STEP * fps)), number] = 0
+        standing = by_side[:, number].any(axis=1)
+        standing &= ~_stepping(standing, round(_STEP * fps))
+        # What two widened steps leave between them may be no contact any more.
+        by_side[~without_short_runs(standing, 1, shortest), number] = 0
     return out
 
 

@@ -15,7 +15,7 @@ from ..stepwise import Stepwise, by_frames, finished
 from .easing import smoothstep
 from .filters import gaussian, highest_around
 from .ik import LEFT_LEG, REACH, RIGHT_LEG, Limb, solve_limb
-from .rotations import Array, between, from_exponential_map, multiply, rotate, to_exponential_map
+from .rotations import Array, between, from_axis_angle, from_exponential_map, multiply, rotate, to_exponential_map
 from .skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
 Heights = Callable[[Array], Array]
@@ -50,6 +50,12 @@ _LARGEST_DROP = 0.12
 """Largest drop in meters of the hips for feet out of reach."""
 _DROP_SPREAD = 0.3
 """Time in seconds to both sides, about half a step, over which the hips sink for a foot that is out of reach."""
+_TOES = 0.075
+"""Length in meters from the ball of a foot to the tip of its toes."""
+_MOST_BENT = math.radians(60)
+"""Largest angle in radians by which toes bend up on the ground."""
+_STEEPEST = 0.7
+"""Slope from the ball of a foot to the ground under its toes from which that is another step."""
 _SIDES = {"Left": LEFT_LEG, "Right": RIGHT_LEG}
 
 
@@ -121,6 +127,19 @@ class Stances:
             - going_in[:, None] * coming[gap.after]
         )
 
+    def beyond(self) -> Array:
+        """Frames (B,) before the first stance of their row, or after its last one."""
+        gap = self._gaps()
+        if gap is None:
+            return np.flatnonzero(~self.mask)
+        return np.asarray(gap.frames[~(gap.has_before & gap.has_after)])
+
+    def nearest(self, frames: Array) -> Array:
+        """Stances (B,) next to frames (B,) that are `beyond` them: of the same row, if it has any."""
+        before = self.last[frames]
+        own = (before >= 0) & (self._row[np.maximum(before, 0)] == self._frame_row[frames])
+        return np.where(own, before, np.minimum(before + 1, len(self) - 1))
+
     def swing(self, values: Array) -> Array:
         """Weight (N * T,) that is 0 in stances, and up to 1 between two stances that are _STRIDE apart in `values` (N *
         T, d)."""
@@ -174,7 +193,7 @@ def plant_feet(
     targets: Array | None = None,
     own_heights: bool = False,
 ) -> tuple[Array, Array]:
-    """Pose characters so that feet in contact stand still on the ground.
+    """Pose characters so that feet in contact stand still on the ground, with the toes on it when the heel rises.
 
     hips: (N, T, 3) world places of joint 0. rotations: (N, T, J, 4) world. contacts: (N, T, 4), above 0 in contact, of
     CONTACT_JOINTS. ground: heights of the terrain; 0 without. targets: (N, T, J, 3) joint places that the toes should
@@ -200,6 +219,7 @@ def planting_feet(
     stances: dict[str, Stances] = {}
     flat: dict[str, Array] = {}
     longest: dict[str, Array] = {}
+    floors: dict[str, Array] = {}
     for side, limb in _SIDES.items():
         upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
         heel_on, toe_on = (contacts[..., CONTACT_JOINTS.index(side + part)] > 0 for part in ("Foot", "Toe"))
@@ -220,6 +240,7 @@ def planting_feet(
         on_toe = toe_on.reshape(-1)
         flat[side] = heel_on.reshape(-1)
         height = _own_heights(place, on_toe, standing) if own_heights else _heights(ground, place, standing)
+        floors[side] = height
         yield
         moved = ankle + _offset(ankle, place, flat[side], on_toe, standing, height)
         lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
@@ -247,6 +268,10 @@ def planting_feet(
         out[:, upper], out[:, middle] = thigh.reshape(-1, 4), shin.reshape(-1, 4)
     yield
     places = yield from by_frames(MODEL_SKELETON.positions, flat_hips, out)
+    for side in _SIDES:
+        yield
+        toe = MODEL_SKELETON.index(side + "Toe")
+        out[:, toe] = _toes_bent(out[:, toe], places[:, toe], floors[side], ground)
     return places.reshape(*shape, -1, 3), out.reshape(rotations.shape)
 
 
@@ -270,22 +295,31 @@ def _distance(v: Array) -> Array:
 
 
 def _heights(ground: Heights | None, toe: Array, stances: Stances) -> Array:
-    """Height (M,) in meters of the ground that each foot stands on; between stances it glides from one to the next."""
-    if ground is None or not len(stances):
+    """Height (M,) in meters of the ground that each foot stands on; between stances it glides from one to the next, and
+    beyond them it is that of the ground under the foot."""
+    if ground is None:
         return np.zeros(len(toe))
+    if not len(stances):
+        return ground(toe[:, :2])
     out = stances.spread(ground(stances.mean(toe)[:, :2])[:, None])
     stances.glide(out, longest=len(out))
+    beyond = stances.beyond()
+    out[beyond, 0] = ground(toe[beyond, :2])
     return out[:, 0]
 
 
 def _own_heights(toe: Array, toe_on: Array, stances: Stances) -> Array:
-    """Height (M,) in meters of the ground, from the toe's mean height in each stance, gliding between stances."""
+    """Height (M,) in meters of the ground, from the toe's mean height in each stance, gliding between stances and level
+    beyond them."""
     out = np.zeros((len(toe), 1))
     if not len(stances):
         return out[:, 0]
     lift = _lift(toe[:, 2] - TOE_HEIGHT, toe_on, stances)
-    out = stances.spread(stances.mean(lift[:, None]))
+    means = stances.mean(lift[:, None])
+    out = stances.spread(means)
     stances.glide(out, longest=len(out))
+    beyond = stances.beyond()
+    out[beyond] = means[stances.nearest(beyond)]
     return out[:, 0]
 
 
@@ -348,6 +382,25 @@ def _lowest_ankle(
         under_heel = np.minimum(ground(ankle[:, :2]), height + 0.3)
     clear = _CLEARANCE * stances.swing((ankle + bone)[:, :2])
     return np.maximum(under_toe + TOE_HEIGHT - 0.005 + clear - bone[:, 2], under_heel + ANKLE_HEIGHT - 0.015)
+
+
+def _toes_bent(rotation: Array, ball: Array, height: Array, ground: Heights | None) -> Array:
+    """Rotations (M, 4) of toes, bent up from `rotation` (M, 4) as far as their tips would be in the ground.
+
+    ball: (M, 3) their joints. height: (M,) in meters of the ground under these.
+    """
+    ahead, up = (rotate(rotation, np.broadcast_to(axis, ball.shape)) for axis in ([0.0, -1.0, 0.0], [0.0, 0.0, 1.0]))
+    floor = height
+    if ground is not None:
+        tip = ball + _TOES * ahead
+        under = ball[:, 2] - TOE_HEIGHT
+        floor = np.minimum(ground(tip[:, :2]), np.maximum(height, under) + _STEEPEST * _TOES)
+    # The sole's tip is `_TOES` ahead of the ball and TOE_HEIGHT below, and turns about the ball on a circle.
+    level = np.arctan2(_TOES * ahead[:, 2] - TOE_HEIGHT * up[:, 2], _TOES * up[:, 2] + TOE_HEIGHT * ahead[:, 2])
+    radius = math.hypot(_TOES, TOE_HEIGHT)
+    angle = np.arcsin(np.clip((floor - ball[:, 2]) / radius, -1, 1)) - level
+    left = rotate(rotation, np.broadcast_to([-1.0, 0.0, 0.0], ball.shape))
+    return multiply(from_axis_angle(left, np.clip(angle, 0, _MOST_BENT)), rotation)
 
 
 def _smooth_maximum(x: Array, lowest: Array, smoothing: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..stepwise import Stepwise, by_frames, finished
 from .contacts import foot_contacts
 from .motion import Motion
 from .root import root_track
@@ -16,16 +17,24 @@ FLAT = 0.05
 
 
 def recorded(hips: Array, rotations: Array, fps: float, name: str) -> Motion:
-    """A motion of the model from the place of Hips (F, 3) in meters and world rotations (F, J, 4).
+    """`recording` at once."""
+    return finished(recording(hips, rotations, fps, name))
+
+
+def recording(hips: Array, rotations: Array, fps: float, name: str) -> Stepwise[Motion]:
+    """A motion of the model from the place of Hips (F, 3) in meters and world rotations (F, J, 4), in pieces of work.
 
     Contacts are detected, on the floor that the feet tell.
     """
+    yield
     rotations = make_continuous(rotations)
-    positions = MODEL_SKELETON.positions(hips, rotations)
+    positions = yield from by_frames(MODEL_SKELETON.positions, hips, rotations)
+    yield
     floor = floor_of(positions)
     root = root_track(positions, fps)
     root[:, 2] = floor
     count = len(positions)
+    yield
     return Motion(
         names=MODEL_SKELETON.names,
         parents=MODEL_SKELETON.parents,

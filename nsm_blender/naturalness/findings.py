@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..motion.motion import Motion
-from .measures import Measured, measure
+from ..stepwise import Stepwise, finished
+from .measures import Measured, measuring
 from .recorded import Table, recorded
 from .track import PARTS
 
@@ -60,12 +61,18 @@ class Finding:
 
 
 def findings(motion: Motion, depth_cm: float | None = None) -> list[Finding]:
-    """The `FINDINGS` figures of a motion that are farthest from people's, the farthest first.
+    """`finding_out` at once."""
+    return finished(finding_out(motion, depth_cm))
+
+
+def finding_out(motion: Motion, depth_cm: float | None = None) -> Stepwise[list[Finding]]:
+    """In pieces of work, the `FINDINGS` figures of a motion that are farthest from people's, the farthest first.
 
     depth_cm: depth of the body in things, None without things around. A motion shorter than half a second has none of
     the figures that are taken from segments.
     """
-    measured, people = measure(motion), recorded()
+    measured = yield from measuring(motion)
+    people = recorded()
     found = [*_of_actions(measured, people), *_of_whole(measured, people)]
     if depth_cm is not None:
         found.append(Finding("depth_cm", depth_cm, depth_cm / DEPTH_LIMIT, f"Deepest in a thing {depth_cm:.1f} cm"))

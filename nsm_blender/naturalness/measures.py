@@ -15,6 +15,7 @@ import numpy as np
 
 from ..motion.motion import Motion
 from ..motion.rotations import Array, wrap_angle
+from ..stepwise import Stepwise, finished
 from .case import Case
 from .segments import Segment, Use, pieces, segments, uses_of
 from .track import FPS, Track, derivative, smooth, track_of, turning_points
@@ -64,13 +65,20 @@ class Measured:
 
 
 def measure(motion: Motion, case: Case | None = None, action: str = "") -> Measured:
-    """Measure a bake; with a case also its required turning and its contacts with things.
+    """`measuring` at once."""
+    return finished(measuring(motion, case, action))
+
+
+def measuring(motion: Motion, case: Case | None = None, action: str = "") -> Stepwise[Measured]:
+    """Measure a bake, in pieces of work; with a case also its required turning and its contacts with things.
 
     action: of the whole motion, such as "strike"; "" to find segments.
     """
     track = track_of(motion)
+    yield
     keys = motion.meta.get("keys", [])
-    found = measure_track(track, uses_of(motion), action, any(key["action"] == "sit" for key in keys))
+    found = yield from _measuring_track(track, uses_of(motion), action, any(key["action"] == "sit" for key in keys))
+    yield
     required = None if case is None else case.turning
     found.whole["excess_turning_deg"] = excess_turning(track, _legs(motion), required)
     if case is not None:
@@ -81,10 +89,21 @@ def measure(motion: Motion, case: Case | None = None, action: str = "") -> Measu
 def measure_track(track: Track, uses: Sequence[Use] = (), action: str = "", sits: bool = True) -> Measured:
     """Measure what needs the joints alone. action: of the whole track, "" to find segments. sits: whether seats may be
     used."""
+    out = finished(_measuring_track(track, uses, action, sits))
+    out.whole["excess_turning_deg"] = excess_turning(track, [(0, len(track) - 1)])
+    return out
+
+
+def _measuring_track(track: Track, uses: Sequence[Use], action: str, sits: bool) -> Stepwise[Measured]:
+    """`measure_track` in pieces of work, without the turning."""
     found = pieces(action, [(0, len(track))]) if action else segments(track, uses, sits)
+    yield
     curves = _Curves.of(track)
-    parts = [(segment, _of_segment(track, curves, segment)) for segment in found]
-    whole = {"excess_turning_deg": excess_turning(track, [(0, len(track) - 1)])}
+    parts = []
+    for segment in found:
+        yield
+        parts.append((segment, _of_segment(track, curves, segment)))
+    whole: Figures = {}
     slow = track.planted.all(axis=1) & (track.height > _UPRIGHT) & (curves.yaw_speed < _SLOW_TURN)
     twist = track.twist[slow]
     twist = twist[np.isfinite(twist)]

@@ -16,7 +16,7 @@ from ..cleanup.displacement import Descent, Displacement, NormalEquations, desce
 from ..motion.filters import highest_around, runs
 from ..motion.rotations import Array, conjugate, from_exponential_map, multiply, rotate
 from ..motion.viterbi import viterbi
-from ..stepwise import Stepwise, finished
+from ..stepwise import Stepwise, by_frames
 from .rest_pose import SIDES, RestPose
 from .rig_body import DIRECTIONS, RigBody
 
@@ -57,6 +57,8 @@ _CHANGE = 0.1
 """Cost, in m^2 of a way out at one frame that is looked at, of leaving the body on another side than before."""
 _EPISODE = 0.4
 """Seconds without a touch after which an arm may leave the body on another side for nothing."""
+_PIECE = 400
+"""Frames that are looked at in one piece of work: of all corners of an arm, in all flesh, 30 ms."""
 _WAYS = ((0.0, -1.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 """Sides on which an arm can leave the body besides outward, in the hips' frame: to the front, to the back, upward."""
 
@@ -72,9 +74,9 @@ class ArmClearance:
             if side in body.arms
         }
 
-    def keep_clear(self, root: Array, turns: Array, fps: float, held: Array | None) -> None:
-        """Turn the arms in `turns` (T, B, 4), in place, so that they are not in the body. root: (T, 3) of the first
-        bone. held: (T, 2) 0 to 1, whether the left and the right hand hold something."""
+    def keeping_clear(self, root: Array, turns: Array, fps: float, held: Array | None) -> Stepwise[None]:
+        """Turn the arms in `turns` (T, B, 4), in place, so that they are not in the body, in pieces of work. root:
+        (T, 3) of the first bone. held: (T, 2) 0 to 1, whether the left and the right hand hold something."""
         if not self._body.trunk:
             return
         places = self._pose.skeleton.positions(root, turns)
@@ -84,7 +86,10 @@ class ArmClearance:
             grip = np.zeros(len(turns)) if held is None else np.clip(held[:, number], 0.0, 1.0)
             hips, upper = (self._pose.bone_of[joint] for joint in ("Hips", side + "Arm"))
             shoulder, ways = places[:, upper], np.stack(([sign, 0.0, 0.0], *_WAYS))
-            away = (self._body.arms[side].posed(places, turns) - shoulder[:, None]) / self._scale
+            yield
+            posed = yield from by_frames(self._body.arms[side].posed, places, turns, size=_PIECE)
+            away = (posed - shoulder[:, None]) / self._scale
+            yield
             trunk = [
                 _Placed(
                     (places[:, flesh.bone] - shoulder) / self._scale, turns[:, flesh.bone], flesh.heights / self._scale
@@ -92,7 +97,10 @@ class ArmClearance:
                 for flesh in self._body.trunk
             ]
             turned = rotate(np.broadcast_to(turns[:, hips, None], (len(turns), len(ways), 4)), ways[None])
-            turn = from_exponential_map(_Arm(away, trunk, turned, grip, fps).displacements())
+            yield
+            arm = _Arm(away, trunk, turned, grip, fps)
+            yield from arm.choosing_ways()
+            turn = from_exponential_map((yield from arm.displacing()))
             for bone in self._chains[side]:
                 turns[:, bone] = multiply(turn, turns[:, bone])
 
@@ -125,24 +133,30 @@ class _Arm:
         self._close = _WEIGHTS.turn * (1 + _WEIGHTS.held * grip)
         self._way = ways[:, 0].copy()
         self._touched = np.arange(0, len(away), self._every)
-        self._choose_ways()
 
-    def displacements(self) -> Array:
-        """Rotation vectors (T, 3) in the world by which the arm turns; 0 where nothing is near."""
+    def displacing(self) -> Stepwise[Array]:
+        """Rotation vectors (T, 3) in the world by which the arm turns; 0 where nothing is near. In pieces of work."""
         count = len(self._away)
         out, needs = np.zeros((count, 3)), np.zeros(count, dtype=bool)
         needs[self._touched] = True
         for start, stop in runs(highest_around(needs, round(_MARGIN * self._fps))):
-            out[start:stop] = self._solved(np.arange(start, stop), stop < count)
+            out[start:stop] = yield from self._solving(np.arange(start, stop), stop < count)
         return out
 
-    def _solved(self, frames: Array, goes: bool) -> Array:
+    def _solving(self, frames: Array, goes: bool) -> Stepwise[Array]:
+        size = _PIECE * self._every
+
         def squares(x: Array) -> Stepwise[tuple[float, Array, Array]]:
-            yield
-            return self._squares(x, frames)
+            parts = []
+            for start in range(0, len(frames), size):
+                yield
+                parts.append(self._squares(x[start : start + size], frames[start : start + size]))
+            costs, matrices, vectors = zip(*parts, strict=True)
+            return sum(costs), np.concatenate(matrices), np.concatenate(vectors)
 
         curves = Displacement(len(frames), 3)
-        return finished(descend(curves, self._own(curves, frames, goes), squares, _DESCENT))
+        yield
+        return (yield from descend(curves, self._own(curves, frames, goes), squares, _DESCENT))
 
     def _own(self, curves: Displacement, frames: Array, goes: bool) -> NormalEquations:
         """What displacements cost by themselves. goes: whether the motion goes on after the frames."""
@@ -207,24 +221,32 @@ class _Arm:
         """Whether (F, K) planes of flesh that is turned by (F, 4) lead out along ways (F, 3)."""
         return np.asarray(rotate(conjugate(turn), way) @ DIRECTIONS.T > _LEADS)
 
-    def _choose_ways(self) -> None:
+    def choosing_ways(self) -> Stepwise[None]:
         """Choose for each frame the side on which the arm leaves the body: the cheapest over the frames that follow
-        each other, so that an arm that swings past the hips does not leave them behind and then before."""
+        each other, so that an arm that swings past the hips does not leave them behind and then before. In pieces of
+        work, before `displacing`."""
         every = self._touched
-        costs = np.zeros((len(every), self._ways.shape[1]))
-        for (moment, _, room), flesh in zip(self._rooms(self._away[every], every), self._trunk, strict=True):
-            for number in range(costs.shape[1]):
-                leads = self._leads(flesh.turn[every], self._ways[every, number])
-                out = np.where(leads[moment], room, np.inf).min(axis=1)
-                np.maximum.at(costs[:, number], moment, np.minimum(out, _FAR))
+        costs = yield from by_frames(self._costs, every, size=_PIECE)
         touched = np.flatnonzero(costs.any(axis=1))
         self._touched = every[touched]
         changes = _CHANGE * (1 - np.eye(costs.shape[1]))
         gap = round(_EPISODE * self._fps / self._every)
         for rows in np.split(touched, np.flatnonzero(np.diff(touched) > gap) + 1):
             if len(rows):
+                yield
                 chosen = viterbi(costs[rows] ** 2, changes)
                 near = slice(max(every[rows[0]] - gap, 0), every[rows[-1]] + gap + 1)
                 frames = np.arange(len(self._way))[near]
-                number = chosen[np.abs(frames[:, None] - every[rows]).argmin(axis=1)]
+                between = (every[rows][1:] + every[rows][:-1]) / 2
+                number = chosen[np.searchsorted(between, frames)]
                 self._way[near] = self._ways[frames, number]
+
+    def _costs(self, frames: Array) -> Array:
+        """Meters (F, W) out of the body along each way at frames (F,)."""
+        costs = np.zeros((len(frames), self._ways.shape[1]))
+        for (moment, _, room), flesh in zip(self._rooms(self._away[frames], frames), self._trunk, strict=True):
+            for number in range(costs.shape[1]):
+                leads = self._leads(flesh.turn[frames], self._ways[frames, number])
+                out = np.where(leads[moment], room, np.inf).min(axis=1)
+                np.maximum.at(costs[:, number], moment, np.minimum(out, _FAR))
+        return costs

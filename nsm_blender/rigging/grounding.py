@@ -49,28 +49,34 @@ class Grounding:
         self.ankle_height = float(np.mean(heights)) if heights else pose.ankle_height
         """Height in meters of the ankles over the soles of a figure that stands."""
 
+    @property
+    def sides(self) -> frozenset[str]:
+        """The sides whose soles are known."""
+        return frozenset(self._soles)
+
     def feet(
         self,
         levels: dict[str, Array],
         root: Array,
         turns: Array,
         ankles: dict[str, Array],
-        stances: dict[str, Stance],
+        held: dict[str, Array],
     ) -> None:
         """Raise or lower ankles (T, 3), in place, so that the soles are at levels (T,); bend the toes in `turns`
-        (T, P, 4), in place, where they are lower than the rest of a foot with a stance. root: (T, 3), any."""
+        (T, P, 4), in place, where they are lower than the rest of a foot that is held (T,). root: (T, 3), any. Each
+        frame is treated alone."""
         for side, points in self._soles.items():
-            if side in stances:
-                self._bend_toes(side, points, root, turns, stances[side].held)
+            if side in held:
+                self._bend_toes(side, points, root, turns, held[side])
             places = self._part.positions(root, turns)
             low = points.posed(places, turns)[..., 2].min(axis=1)
             ankles[side][:, 2] = levels[side] + places[:, self._ankle[side], 2] - low
 
-    def hips_lift(self, turns: Array) -> Array | float:
+    def hips_lift(self, turns: Array) -> Array:
         """Meters (T,) by which the underside of hips and thighs is lower under the hip joints than the model's, at the
         rig's size, for turns (T, P, 4)."""
         if self._seat is None:
-            return 0.0
+            return np.zeros(len(turns))
         places = self._part.positions(np.zeros((len(turns), 3)), turns)
         low = self._seat.posed(places, turns)[..., 2].min(axis=1)
         deep = places[:, self._uplegs, 2].mean(axis=1) - low
@@ -98,7 +104,7 @@ class Grounding:
         level = posed[:, ~own, 2].min(axis=1) - places[:, toes, 2].mean(axis=1)
         onward, up = np.einsum("tpi,ti->tp", away, ahead), away[..., 2]
         far = np.hypot(onward, up)
-        counts = onward > _AHEAD_OF_BALL * far.max()
+        counts = onward > _AHEAD_OF_BALL * far.max(axis=1, keepdims=True)
         needed = np.arcsin(np.clip(level[:, None] / np.maximum(far, 1e-9), -1, 1)) - np.arctan2(up, onward)
         bend = held * np.clip(np.where(counts, needed, 0.0).max(axis=1), 0.0, _BEND)
         # A turn about the axis to the left of `ahead` that is reversed lifts what lies ahead.

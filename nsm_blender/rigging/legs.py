@@ -17,6 +17,7 @@ from ..motion.ik import Limb, solve_limb
 from ..motion.retarget import leg_length
 from ..motion.rotations import Array, between, multiply, normalize, rotate
 from ..motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON, Skeleton
+from ..stepwise import Stepwise, by_frames, finished
 from .grounding import Grounding, feet_of, standing_levels
 from .rest_pose import SIDES, RestPose
 from .rig_body import RigBody
@@ -45,9 +46,14 @@ _BESIDE = 0.02
 """Offset of a knee in leg lengths from the line between hip and ankle, from which this offset alone gives the bending
 plane."""
 _MOST_TURNED = np.radians(2.7)
-"""Turn in radians of thigh or shin from which a foot stays a little away from its place instead."""
-_LARGEST_MISS, _GIVE_ROUNDS = 0.009, 3
-"""Largest distance in leg lengths that a foot stays away from its place, and number of rounds in which it is found."""
+"""Turn in radians of thigh or shin from which a foot stays away from its place instead."""
+_GIVE_ROUNDS = 3
+"""Number of rounds in which it is found how far away."""
+_SUNK, _SITTER = 0.004, 0.009
+"""Largest distances in leg lengths that a foot stays above or below its place for that: one whose sole is known by the
+rig's mesh, and a sitter's, as its hips stay on the seat."""
+_PIECE = 250
+"""Frames of a mesh's corners in one piece of work: 40 ms."""
 _PARTS = ("UpLeg", "Leg", "Foot")
 """Bones of a leg that are solved."""
 
@@ -117,7 +123,20 @@ class Legs:
         sitting: Array | float = 0.0,
         steady: bool = True,
     ) -> tuple[Array, Array]:
-        """Root place (T, 3) and world rotations (T, P, 4) against the T-pose for a motion on the model.
+        """`posing` at once."""
+        return finished(self.posing(positions, turns, stances, fps, sitting, steady))
+
+    def posing(
+        self,
+        positions: Array,
+        turns: Array,
+        stances: dict[str, Stance],
+        fps: float,
+        sitting: Array | float = 0.0,
+        steady: bool = True,
+    ) -> Stepwise[tuple[Array, Array]]:
+        """Root place (T, 3) and world rotations (T, P, 4) against the T-pose for a motion on the model, in pieces of
+        work.
 
         positions: (T, 9, 3) of MODEL_LEGS. turns: (T, P, 4), the model's rotations; not modified. sitting: (T,) 0 to 1
         where the motion tells that the character sits down, sits or rises. steady: whether soles keep one level and
@@ -130,17 +149,28 @@ class Legs:
             ankles[side], turns[:, leg.numbers[2]] = self._foot(
                 side, positions, turns[:, leg.numbers[2]], stances[side]
             )
+            yield
         steadied = stances if steady else {}
         levels = standing_levels(positions, MODEL_LEGS, steadied, self.scale)
-        self._grounding.feet(levels, hips, turns, ankles, steadied)
+        for start in range(0, len(turns), _PIECE):
+            yield
+            now = slice(start, start + _PIECE)
+            level, ankle = ({side: part[now] for side, part in parts.items()} for parts in (levels, ankles))
+            held = {side: stance.held[now] for side, stance in steadied.items()}
+            self._grounding.feet(level, hips[now], turns[now], ankle, held)
+        lift = yield from by_frames(self._grounding.hips_lift, turns, size=_PIECE)
+        yield
         sits = self._sits(hips, ankles, sitting)
-        hips[:, 2] += self.ankle_lift * (1 - sits) + self._grounding.hips_lift(turns) * sits
+        hips[:, 2] += self.ankle_lift * (1 - sits) + lift * sits
         root = hips - self.middle(np.zeros_like(hips), turns)
+        yield
         standing = {side: (1 - sits) * stands.held for side, stands in stances.items()}
         for seconds in _SMOOTH_HIPS:
             root = root + self._hips_shift(root, turns, ankles, standing, seconds * fps)
+            yield
         root = root - self._hips_drop(root, turns, ankles, standing, fps)[:, None] * [0.0, 0.0, 1.0]
-        self._plant(root, turns, ankles, stances)
+        yield
+        yield from self._planting(root, turns, ankles, stances, sits)
         return root, turns
 
     def stances(self, root: Array, turns: Array, hips: Array, fps: float) -> dict[str, Stance]:
@@ -239,23 +269,29 @@ class Legs:
         radius = max(round(_SMOOTH_HIPS[0] * fps), 1)
         return gaussian(highest_around(np.clip(need, 0.0, _LARGEST_SHIFT * self.length), radius), radius / 2)
 
-    def _plant(self, root: Array, turns: Array, ankles: dict[str, Array], stances: dict[str, Stance]) -> None:
-        """Bend the legs in `turns` so that held feet are at their places."""
+    def _planting(
+        self, root: Array, turns: Array, ankles: dict[str, Array], stances: dict[str, Stance], sits: Array
+    ) -> Stepwise[None]:
+        """Bend the legs in `turns` so that held feet are at their places. sits: (T,) weight of sitting."""
         places = self._part.positions(root, turns)
         for side, leg in self._legs.items():
             upper, lower, end = leg.numbers
+            most = np.full(len(turns), _SUNK) if side in self._grounding.sides else _SITTER / np.maximum(sits, 1e-3)
+            most *= self.length / _GIVE_ROUNDS
             # The foot goes as much of the way to its place as it is held.
             way = self._grounding.way(side, stances[side].held, ankles[side] - places[:, end])
             own = turns[:, [upper, lower]]
+            yield
             bent = self._bent(leg, places, own, way)
             for _ in range(_GIVE_ROUNDS):
+                yield
                 turned = _angles(own, bent).max(axis=1)
                 far = np.flatnonzero(turned > _MOST_TURNED)
                 if not len(far):
                     break
-                size = np.linalg.norm(way[far], axis=1)
-                given = np.minimum((1 - _MOST_TURNED / turned[far]) * size, _LARGEST_MISS * self.length / _GIVE_ROUNDS)
-                way[far] *= (1 - given / np.maximum(size, 1e-9))[:, None]
+                given = (1 - _MOST_TURNED / turned[far])[:, None] * way[far]
+                given[:, 2] = np.clip(given[:, 2], -most[far], most[far])
+                way[far] -= given
                 bent[far] = self._bent(leg, places[far], own[far], way[far])
             turns[:, [upper, lower]] = bent
 

@@ -16,9 +16,10 @@ from ..errors import RigError
 from ..motion.filters import gaussian
 from ..motion.ik import Limb, solve_limb
 from ..motion.motion import Motion
-from ..motion.recorded import recorded
+from ..motion.recorded import recording
 from ..motion.rotations import Array, conjugate, make_continuous, multiply, normalize, slerp
 from ..motion.skeleton import MODEL_SKELETON
+from ..stepwise import Stepwise, by_frames, finished
 from .arm_clearance import ArmClearance
 from .body_measure import BodyMeasure, measured
 from .grounding import standing_levels
@@ -90,7 +91,11 @@ class Retargeter:
         self.scale, self.ankle_lift = self._legs.scale, self._legs.ankle_lift
 
     def to_rig(self, motion: Motion, hands: Array | None = None) -> RigMotion:
-        """Retarget the motion to the rig.
+        """`going` at once."""
+        return finished(self.going(motion, hands))
+
+    def going(self, motion: Motion, hands: Array | None = None) -> Stepwise[RigMotion]:
+        """Retarget the motion to the rig, in pieces of work.
 
         hands: (T, 2) weight, 0 to 1, with which the left and the right hand must be at their scaled places (while they
         hold something); None lets the arms keep the model's directions. Raises RigError when the motion is not the
@@ -100,31 +105,46 @@ class Retargeter:
             raise RigError("The motion is not on the model's skeleton; import it first.")
         joints = normalize(motion.rotations.astype(np.float64))
         positions = motion.positions.astype(np.float64)
-        turns = self._shared(joints)
-        root, turns[:, self._legs.bones] = self._legs.posed(
+        yield
+        turns = yield from by_frames(self._shared, joints)
+        stances = self._stances(motion)
+        yield
+        root, turns[:, self._legs.bones] = yield from self._legs.posing(
             positions[:, MODEL_NUMBERS],
             turns[:, self._legs.bones],
-            self._stances(motion),
+            stances,
             motion.fps,
             _sitting(motion),
             steady=_is_predicted(motion),
         )
-        self._arms.keep_clear(root, turns, motion.fps, hands)
+        yield from self._arms.keeping_clear(root, turns, motion.fps, hands)
         if hands is not None:
+            yield
             self._reach(root, turns, positions, np.asarray(hands, dtype=np.float64))
-        rotations = make_continuous(multiply(turns, np.broadcast_to(self._pose.axes, turns.shape)))
-        return RigMotion(self.bones, rotations, self._pose.skeleton.positions(root, turns), motion.fps)
+        axes = self._pose.axes
+        rotations = yield from by_frames(lambda turned: multiply(turned, np.broadcast_to(axes, turned.shape)), turns)
+        yield
+        rotations = make_continuous(rotations)
+        places = yield from by_frames(self._pose.skeleton.positions, root, turns)
+        return RigMotion(self.bones, rotations, places, motion.fps)
 
     def from_rig(self, hips: Array, rotations: Array, fps: float) -> Motion:
-        """Retarget the rig's motion to the model skeleton, at the model's size: the inverse of `to_rig`.
+        """`coming_back` at once."""
+        return finished(self.coming_back(hips, rotations, fps))
+
+    def coming_back(self, hips: Array, rotations: Array, fps: float) -> Stepwise[Motion]:
+        """Retarget the rig's motion to the model skeleton, at the model's size: the inverse of `to_rig`, in pieces of
+        work.
 
         hips: (T, 3) world meters, head of the first of `bones`. rotations: (T, B, 4) world orientations of `bones`.
         Joints that the rig lacks follow their neighbors. Contacts are detected; there are no phase and actions.
         """
-        turns = multiply(normalize(np.asarray(rotations, dtype=np.float64)), conjugate(self._pose.axes))
-        joints = self._joints(turns)
-        root, joints[:, MODEL_NUMBERS] = self._back(hips, turns, joints[:, MODEL_NUMBERS], fps)
-        return recorded(root, joints, fps, self._rig_name)
+        back = conjugate(self._pose.axes)
+        rotations = np.asarray(rotations, dtype=np.float64)
+        turns = yield from by_frames(lambda turned: multiply(normalize(turned), back), rotations)
+        joints = yield from by_frames(self._joints, turns)
+        root, joints[:, MODEL_NUMBERS] = yield from self._back(hips, turns, joints[:, MODEL_NUMBERS], fps)
+        return (yield from recording(root, joints, fps, self._rig_name))
 
     def body_measure(self, motion: Motion, at: Array, places: Array, rotations: Array) -> BodyMeasure | None:
         """Measure the mesh at frames (N,) of a motion, where the rig's bones are at places (N, B, 3) with world
@@ -173,14 +193,16 @@ class Retargeter:
 
     # From the rig
 
-    def _back(self, hips: Array, turns: Array, joints: Array, fps: float) -> tuple[Array, Array]:
+    def _back(self, hips: Array, turns: Array, joints: Array, fps: float) -> Stepwise[tuple[Array, Array]]:
         """Root (T, 3) and rotations (T, 9, 4) of MODEL_LEGS for the rig's place (T, 3) and turns (T, B, 4).
 
         joints: (T, 9, 4) the initial rotations, from the bones alone.
         """
         legs, turns = self._legs, turns[:, self._legs.bones]
         middle = legs.middle(hips, turns)
+        yield
         stances = legs.stances(hips, turns, joints[:, 0], fps)
+        yield
         root = (middle - [0.0, 0.0, self.ankle_lift]) / self.scale
         root = root - MODEL_LEGS.positions(np.zeros_like(root), joints)[:, _UPLEGS].mean(1)
         bones = legs.solved()
@@ -196,7 +218,9 @@ class Retargeter:
                     steps = _Steps(fps)
             there = turns.copy()
             there[:, bones] = joints[:, _LEG_JOINTS]
-            there_root, made = legs.posed(positions, there, stances, fps, steady=False)
+            yield
+            there_root, made = yield from legs.posing(positions, there, stances, fps, steady=False)
+            yield
             short = (middle - legs.middle(there_root, made)) / self.scale
             wrong = multiply(turns[:, bones], conjugate(made[:, bones]))
             error = np.linalg.norm(short, axis=1) + np.linalg.norm(wrong[..., 1:], axis=-1).max(axis=1)
@@ -204,7 +228,9 @@ class Retargeter:
             least[better], best[better], best_root[better] = error[better], joints[better], root[better]
             if error.max() < _NEAR and done >= _STANCE_ROUNDS:
                 break
+            yield
             way, turn = steps.after(short, wrong)
+            yield
             root = root + way
             joints[:, _LEG_JOINTS] = normalize(multiply(turn, joints[:, _LEG_JOINTS]))
         return best_root, best

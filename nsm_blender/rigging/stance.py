@@ -19,7 +19,7 @@ _SLOW = 0.5
 """Speed in m/s below which an end of a foot is at rest: at rest it moves at 0.4 m/s at most, swinging at 2 and more."""
 _SHORT, _LONG = 0.06, 0.12
 """Seconds at rest: up to the first it is the turning point of a swing or a kick, and from the second on a stance."""
-_LEAVING = 0.15
+_LEAVING = 0.2
 """Time in seconds before and after a stance over which its weight rises and falls."""
 _STILL = 0.3
 """Speed in m/s up to which the heading of a foot on its ball counts for its stance, with a weight that falls with the
@@ -149,10 +149,12 @@ def _share(slow: float, fast: float) -> float:
 
 def _strength(rests: list[_Rest], count: int, fps: float) -> Array:
     """Weight (T,) of being at rest at `count` frames."""
-    frames, out = np.arange(count), np.zeros(count)
+    out, reach = np.zeros(count), int(np.ceil(_LEAVING * fps)) + 1
     for rest in rests:
+        near = slice(max(rest.first - reach, 0), rest.end + reach)
+        frames = np.arange(count)[near]
         away = np.maximum(np.maximum(rest.start - frames, frames - rest.stop), 0.0) / fps
-        out = np.maximum(out, rest.sure * smoothstep(1 - away / _LEAVING))
+        out[near] = np.maximum(out[near], rest.sure * smoothstep(1 - away / _LEAVING))
     return out
 
 

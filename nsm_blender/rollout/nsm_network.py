@@ -28,7 +28,7 @@ def standing_of(network: Predictor) -> Array:
     """The frame input (FRAME.size,) of a standing body, from which rollouts begin. Raises WeightsError."""
     values = np.asarray(network.card.get("standing", []), dtype=np.float32)
     if values.shape != (FRAME.size,) or not np.isfinite(values).all():
-        raise WeightsError("The NSM's model card does not say how one stands; install the extension again.")
+        raise WeightsError("The NSM's model card does not say how the character stands; install the extension again.")
     return values
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.motion.foot_lock import Stances, plant_feet
-from nsm_blender.motion.rotations import from_axis_angle, multiply
+from nsm_blender.motion.rotations import from_axis_angle, multiply, rotate
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 
 from .synthetic import perform
@@ -103,3 +103,43 @@ def test_feet_meet_wanted_places_at_their_own_heights(walk):
     off = np.linalg.norm(places[0][:, toes] - wanted[0][:, toes], axis=-1)[standing]
     assert off.max() < 0.03
     assert np.abs(np.diff(places[0][:, toes, 2], axis=0)[standing[1:] & standing[:-1]]).max() < 1e-6
+
+
+def test_toes_lie_on_the_ground_while_the_heel_rises_and_are_straight_elsewhere(walk):
+    hips, rotations, contacts = walk
+    rolled = rotations.copy()
+    foot = MODEL_SKELETON.indices(["LeftFoot", "LeftToe"])
+    heel_up = np.flatnonzero((contacts[0, :, TOE] > 0) & (contacts[0, :, HEEL] == 0))
+    steep = from_axis_angle(np.array([1.0, 0.0, 0.0]), np.array(0.5))
+    rolled[0, heel_up[:, None], foot] = multiply(np.broadcast_to(steep, (2, 4)), rolled[0, heel_up[:, None], foot])
+    for ground in (None, lambda at: np.zeros(at.shape[:-1])):
+        places, turned = plant_feet(hips, rolled, contacts, ground)
+        tips = {}
+        for joint in ("LeftFoot", "LeftToe"):
+            turn = turned[0, :, MODEL_SKELETON.index(joint)]
+            away = rotate(turn, np.broadcast_to([0.0, -0.07, -TOE_HEIGHT], (len(turn), 3)))
+            tips[joint] = (places[0, :, MODEL_SKELETON.index("LeftToe")] + away)[:, 2]
+        assert tips["LeftFoot"].min() < -0.02, "unbent, the toes would be in the ground"
+        assert tips["LeftToe"].min() > -0.002
+        high = places[0, :, MODEL_SKELETON.index("LeftToe"), 2] > 0.12
+        np.testing.assert_allclose(turned[0, high, foot[1]], turned[0, high, foot[0]], atol=1e-6)
+
+
+@pytest.mark.parametrize("slope", [0.5, -0.5])
+def test_the_last_step_ends_on_the_ground_of_a_long_slope(walk, slope):
+    hips, rotations, contacts = walk
+
+    def ground(places):
+        return 20 * slope + slope * -places[..., 1]
+
+    climbing = hips.copy()
+    climbing[..., 2] += ground(hips[..., :2])
+    swings = contacts.copy()
+    swings[0, -15:, :2] = 0
+    for options in ({"ground": ground}, {"own_heights": True}):
+        wanted = MODEL_SKELETON.positions(climbing[0], rotations[0])[None]
+        places = plant_feet(climbing, rotations, swings, targets=wanted, **options)[0][0]
+        toe = places[-15:, MODEL_SKELETON.index("LeftToe")]
+        assert (toe[:, 2] - wanted[0, -15:, MODEL_SKELETON.index("LeftToe"), 2]).max() < 0.3
+        if "ground" in options:
+            assert (toe[:, 2] - ground(toe[:, :2]) - TOE_HEIGHT).min() > -0.015

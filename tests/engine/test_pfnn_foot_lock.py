@@ -11,7 +11,7 @@ import pytest
 from nsm_blender.cleanup.pfnn_foot_lock import contacts_of, lock_feet
 from nsm_blender.models.pfnn import OUTPUT
 from nsm_blender.motion.contacts import firm_contacts
-from nsm_blender.motion.filters import gaussian
+from nsm_blender.motion.filters import gaussian, runs
 from nsm_blender.motion.rotations import Array, from_yaw, rotate
 from nsm_blender.motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from nsm_blender.naturalness.metrics import bone_length_error, hinge_angles
@@ -188,6 +188,15 @@ def test_a_foot_that_is_moved_is_not_firm_whatever_its_label() -> None:
     firm = firm_contacts(np.ones((60, 4)), places, FPS)
     assert not firm[27:37, :2].any()
     assert firm[:, 2:].all() and firm[:24].all() and firm[40:].all()
+
+
+def test_two_steps_that_follow_each_other_leave_no_contact_of_a_frame_between_them() -> None:
+    labels = np.ones((60, 4))
+    labels[20:24, :2] = labels[33:37, :2] = 0
+    stands = firm_contacts(labels, standing_feet(), FPS)[:, :2].any(axis=1)
+    lengths = [stop - start for start, stop in runs(stands)]
+    assert len(lengths) >= 2 and not stands[20:37].all()
+    assert min(lengths) >= 3
 
 
 def test_a_foot_that_turns_in_its_contact_pivots_on_its_ball() -> None:

@@ -102,7 +102,7 @@ def test_cancelling_a_bake_leaves_everything_as_it_was(engine, job, state, progr
     ("module", "place"),
     [
         ("nsm_blender.baking.bake", "Bake.step"),
-        ("operators.job", "armatures.channels"),
+        ("operators.job", "armatures.keying"),
         ("scene.actions", "_enum"),
         ("scene.measure", "_evaluate"),
         ("scene.measure", "Report.store"),

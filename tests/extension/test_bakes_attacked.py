@@ -376,6 +376,18 @@ def test_a_third_of_the_keys_shows_every_frame_of_the_motion(engine, extension_m
         assert np.linalg.norm(heads - wanted[frame - 1], axis=1).max() < 1e-4
 
 
+def test_keys_far_from_the_origin_show_every_frame(engine, extension_module):
+    """A walk of five minutes ends 400 m away."""
+    rig, _ = build.shot(engine)
+    actions, frames = extension_module("scene.actions"), np.arange(1, 901)
+    t = frames / 30
+    way = np.stack([360 + 1.3 * t + 0.02 * np.sin(9 * t), 0.03 * np.sin(11 * t), 0.9 + 0.03 * np.cos(18 * t)], axis=1)
+    made = actions.begin(rig, "Far")
+    actions.write(rig, made, frames, [actions.Channel("location", way, "Rig")])
+    shown = np.array([[curve.evaluate(frame) for curve in actions.of(rig)] for frame in frames.tolist()])
+    assert np.abs(shown - way).max() < 1e-4
+
+
 def test_between_frames_the_curves_stay_between_their_neighbors(engine, extension_module):
     """Motion blur looks there."""
     rig, _ = build.shot(engine, 120)

@@ -208,7 +208,7 @@ def test_a_cancelled_crowd_leaves_everything_as_it_was(crowd_scene, extension_mo
 
 def test_an_exception_in_a_crowd_leaves_everything_as_it_was(crowd_scene, extension_module, monkeypatch, capfd):
     before = snapshot()
-    monkeypatch.setattr(extension_module("scene.measure"), "_fill_in", lambda *_: 1 / 0)
+    monkeypatch.setattr(extension_module("scene.measure"), "_filling_in", lambda *_: 1 / 0)
     with pytest.raises(RuntimeError, match="division by zero"):
         bpy.ops.nsm.synthesize_crowd()
     assert difference(before, snapshot()) == {}

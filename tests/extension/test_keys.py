@@ -10,6 +10,7 @@ import pytest
 
 from . import build
 from .layouts import drawn
+from .shapes import box, chair, select
 from .snapshot import difference, snapshot
 
 
@@ -210,7 +211,7 @@ def test_the_goal_of_a_key_is_selected(rig):
     bpy.ops.nsm.select_goal(index=0)
     assert [obj.name for obj in bpy.context.selected_objects] == ["A"]
     rig.nsm.keys[0].goal = None
-    with pytest.raises(RuntimeError, match="This key has no goal"):
+    with pytest.raises(RuntimeError, match="This action has no goal"):
         bpy.ops.nsm.select_goal(index=0)
 
 
@@ -277,27 +278,74 @@ def test_a_linked_character_has_no_list_to_edit(rig, tmp_path):
 
 
 def test_the_panel_shows_the_list_and_what_is_wrong_with_the_chosen_key(rig):
-    assert "+ adds a walk to the selected goal." in drawn("NSM_PT_action_keys")
+    rig.nsm.animate_by = "ACTIONS"
+    assert "+ adds an action" in " ".join(drawn("NSM_PT_shot"))
     bpy.ops.nsm.add_action_key(goal="A", frame=10)
     bpy.ops.nsm.add_action_key(action="sit", goal="B")
-    assert {"Walk A", "10", "Sit B", "After Previous", "Check", "Show Routes"} <= set(drawn("NSM_PT_action_keys"))
+    assert {"Walk A", "10", "Sit B", "Next", "Check"} <= set(drawn("NSM_PT_shot"))
     rig.nsm.keys[1].problem = "There is no seat at this goal, so sitting down there is impossible; choose another."
-    shown = " ".join(drawn("NSM_PT_action_keys"))
+    shown = " ".join(drawn("NSM_PT_shot"))
     assert rig.nsm.keys[1].problem in shown
-    assert "Bakes 2 action keys." in drawn("NSM_PT_bake")
-    assert drawn("NSM_PT_path") == ["The action keys are baked instead."]
+    assert "Ready to bake 2 actions." in drawn("NSM_PT_bake")
 
 
 def test_the_panel_tells_how_the_last_bake_carried_a_key_out(rig):
     bpy.ops.nsm.add_action_key(goal="A")
     key = rig.nsm.keys[0]
     key.was_baked, key.set_off, key.arrived, key.error_cm, key.error_deg = True, 15, 190, 1.42, 0.6
-    assert {"~15", "Frames 15 to 190, 1.4 cm, 0.6° off."} <= set(drawn("NSM_PT_action_keys"))
+    assert "~15" in drawn("NSM_PT_shot")
+    assert "Frames 15 to 190, 1.4 cm, 0.6° off." in " ".join(drawn("NSM_PT_shot"))
     key.arrived = -(2**31)
-    assert "Set off at frame 15, but did not" in drawn("NSM_PT_action_keys")
+    assert "Set off at frame 15, but did not arrive." in " ".join(drawn("NSM_PT_shot"))
 
 
-def test_the_panel_of_goals_offers_a_room_first_and_the_selected_goal_later():
-    assert drawn("NSM_PT_goals") == ["Add Goal", "Add Demo Room"]
+def test_the_panel_of_goals_shows_the_selected_goal():
+    assert "No goal is selected" in drawn("NSM_PT_goals")
     bpy.ops.nsm.add_goal()
-    assert {"Add Goal", "Goal", "Uses"} <= set(drawn("NSM_PT_goals"))
+    assert {"Add Goal", "Name", "Uses"} <= set(drawn("NSM_PT_goals"))
+
+
+def test_an_action_uses_the_selected_thing_and_wraps_it_by_the_way(rig):
+    seat = chair()
+    seat.location = (0, -3, 0)
+    select(seat)
+    assert bpy.ops.nsm.add_action_key(action="sit") == {"FINISHED"}
+    (key,) = rig.nsm.keys
+    assert seat.nsm.collider.role == "seat"
+    assert key.goal.nsm.goal.uses == seat
+    assert bpy.context.selected_objects == [seat], "what was selected stays so"
+    goal = key.goal
+    bpy.ops.nsm.add_action_key(action="walk")
+    assert rig.nsm.keys[1].goal == goal, "a goal that was not moved serves again"
+    goal.location.x += 0.2
+    bpy.ops.nsm.add_action_key(action="sit")
+    assert rig.nsm.keys[2].goal != goal
+    assert bpy.ops.nsm.check_keys() == {"FINISHED"}
+
+
+def test_without_a_selected_thing_an_action_goes_to_the_cursor_each_time_anew(rig):
+    select(rig)
+    for x in (1, 2):
+        bpy.context.scene.cursor.location = (x, -2, 0)
+        bpy.ops.nsm.add_action_key()
+    assert [tuple(key.goal.location) for key in rig.nsm.keys] == [(1, -2, 0), (2, -2, 0)]
+    bpy.ops.nsm.add_action_key(action="idle", hold=2)
+    assert rig.nsm.keys[2].goal is None
+
+
+def test_what_is_worn_is_no_thing_to_use(rig):
+    body = box(name="Body")
+    body.parent = rig
+    select(body)
+    bpy.ops.nsm.add_action_key(action="sit")
+    assert not body.nsm.collider.count
+    assert rig.nsm.keys[0].goal.nsm.goal.uses is None
+
+
+def test_a_mere_obstacle_takes_on_the_role_that_it_is_used_in(rig):
+    seat = chair()
+    seat.location = (0, -3, 0)
+    select(seat)
+    bpy.ops.nsm.wrap_collider(role="obstacle")
+    bpy.ops.nsm.add_action_key(action="sit")
+    assert seat.nsm.collider.role == "seat"

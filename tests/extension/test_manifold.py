@@ -183,14 +183,15 @@ def test_constraints_are_added_moved_and_removed(engine):
     select(target, rig)
     bpy.ops.nsm.add_constraint(kind="PIN")
     bpy.ops.nsm.add_constraint(kind="FEET")
-    assert [(item.name, item.kind) for item in edit.constraints] == [("Pin Joint", "PIN"), ("Planted Feet", "FEET")]
+    named = [("Pin Joint", "PIN"), ("Keep Trajectory", "TRAJECTORY"), ("Planted Feet", "FEET")]
+    assert [(item.name, item.kind) for item in edit.constraints] == named
     assert edit.constraints[0].target == target
-    assert (edit.constraints[0].frame_start, edit.constraints[0].frame_end) == (12, 12)
-    assert edit.constraint_index == 1
+    assert edit.constraint_index == 2
     bpy.ops.nsm.move_constraint(direction="UP")
-    assert [item.kind for item in edit.constraints] == ["FEET", "PIN"]
+    assert [item.kind for item in edit.constraints] == ["PIN", "FEET", "TRAJECTORY"]
     bpy.ops.nsm.remove_constraint()
-    assert [item.kind for item in edit.constraints] == ["PIN"]
+    assert [item.kind for item in edit.constraints] == ["PIN", "TRAJECTORY"]
+    bpy.ops.nsm.remove_constraint()
     bpy.ops.nsm.remove_constraint()
     assert not bpy.ops.nsm.remove_constraint.poll()
     assert not bpy.ops.nsm.move_constraint.poll()
@@ -378,7 +379,6 @@ def test_an_exception_in_an_edit_leaves_everything_as_it_was(baked, extension_mo
 
 
 def test_the_panels_of_a_character_show_what_can_be_set(engine):
-    assert drawn("NSM_PT_edit") is None
     rig, _ = build.shot(engine)
     assert "Edit Motion" in drawn("NSM_PT_edit")
     assert "Contacts are detected." in drawn("NSM_PT_contacts")
@@ -479,3 +479,109 @@ def test_a_file_that_is_no_style_is_refused(baked, tmp_path):
     with pytest.raises(RuntimeError, match="cannot be written"):
         bpy.ops.nsm.save_style(filepath=str(tmp_path / "missing" / "style.npz"))
     assert rig.nsm.manifold.style.source.kind == "BUNDLED"
+
+
+def bytes_of(rig, extension_module):
+    """All keys of a character's action, as bytes."""
+    out = b""
+    for curve in extension_module("scene.actions").of(rig):
+        points = np.empty(2 * len(curve.keyframe_points), np.float32)
+        curve.keyframe_points.foreach_get("co", points)
+        out += f"{curve.data_path}[{curve.array_index}]".encode() + points.tobytes()
+    return out
+
+
+def test_an_edit_is_made_from_its_source_each_time(baked, extension_module):
+    rig, _ = baked(frames=60)
+    source = rig.animation_data.action
+    untouched = bytes_of(rig, extension_module)
+    bpy.context.scene.frame_set(20)
+    bpy.ops.nsm.add_constraint(kind="PIN")
+    pin = rig.nsm.manifold.edit.constraints[0]
+    pin.place[2] += 0.15
+    assert bpy.ops.nsm.edit_motion() == {"FINISHED"}
+    once = bytes_of(rig, extension_module)
+    assert once != untouched
+    assert bpy.ops.nsm.edit_motion() == {"FINISHED"}
+    assert bytes_of(rig, extension_module) == once, "an edit of an edit would be another motion"
+    assert len(bpy.data.actions) == 2, "the second edit came in place of the first"
+    for item in rig.nsm.manifold.edit.constraints:
+        item.enabled = False
+    assert bpy.ops.nsm.edit_motion() == {"FINISHED"}
+    assert rig.animation_data.action == source
+    assert bytes_of(rig, extension_module) == untouched
+    for item in rig.nsm.manifold.edit.constraints:
+        item.enabled = True
+    assert bpy.ops.nsm.edit_motion() == {"FINISHED"}
+    assert bytes_of(rig, extension_module) == once
+
+
+def test_a_style_is_made_from_what_lies_below_all_edits_and_styles(baked, extension_module):
+    rig, _ = baked(frames=60)
+    source = rig.animation_data.action
+    assert bpy.ops.nsm.apply_style() == {"FINISHED"}
+    once = bytes_of(rig, extension_module)
+    assert bpy.ops.nsm.apply_style() == {"FINISHED"}
+    assert bytes_of(rig, extension_module) == once
+    styled = rig.animation_data.action
+    bpy.ops.nsm.add_constraint(kind="TRAJECTORY")
+    assert bpy.ops.nsm.edit_motion() == {"FINISHED"}
+    assert set(bpy.data.actions) == {source, styled, rig.animation_data.action}, "the edit leaves the style"
+    assert f"Source: {styled.name}" in drawn("NSM_PT_refine")
+
+
+def test_a_failed_edit_of_an_edit_shows_the_edit_again(baked, extension_module, monkeypatch):
+    rig, _ = baked(frames=60)
+    bpy.ops.nsm.add_constraint(kind="TRAJECTORY")
+    bpy.ops.nsm.edit_motion()
+    before = snapshot()
+
+    def fail(*_args, **_options):
+        raise RuntimeError("the disk caught fire")
+
+    monkeypatch.setenv("NSM_BLENDER_RAISE", "1")
+    monkeypatch.setattr(extension_module("scene.measure"), "measure", fail)
+    with pytest.raises(RuntimeError, match="the disk caught fire"):
+        bpy.ops.nsm.edit_motion()
+    assert difference(before, snapshot()) == {}
+    rig.nsm.manifold.edit.constraints[0].use_range = True
+    rig.nsm.manifold.edit.constraints[0].frame_start = rig.nsm.manifold.edit.constraints[0].frame_end = 900
+    before = snapshot()
+    with pytest.raises(RuntimeError, match="correct its range"):
+        bpy.ops.nsm.edit_motion()
+    assert difference(before, snapshot()) == {}
+
+
+def test_an_edit_with_keys_made_by_hand_stays_in_the_file(baked):
+    rig, _ = baked(frames=60)
+    bpy.ops.nsm.add_constraint(kind="TRAJECTORY")
+    bpy.ops.nsm.edit_motion()
+    edited = rig.animation_data.action
+    rig.pose.bones["Head"].scale = (1.5, 1.5, 1.5)
+    rig.pose.bones["Head"].keyframe_insert("scale", frame=10)
+    bpy.ops.nsm.edit_motion()
+    assert edited.name in bpy.data.actions
+    assert rig.animation_data.action != edited
+
+
+def test_a_pin_holds_the_joint_where_it_is_for_half_a_second_and_keeps_the_way(baked):
+    rig, _ = baked(frames=60)
+    bpy.context.scene.frame_set(30)
+    shown = np.array(rig.matrix_world @ rig.pose.bones["RightHand"].head)
+    bpy.ops.nsm.add_constraint(kind="PIN")
+    pin, way = rig.nsm.manifold.edit.constraints
+    assert np.linalg.norm(shown - pin.place) < 1e-3
+    assert (pin.joint, pin.use_range, pin.frame_start, pin.frame_end) == ("RightHand", True, 22, 38)
+    assert way.kind == "TRAJECTORY"
+    bpy.ops.nsm.edit_motion()
+    figures = {figure.label: figure.after for figure in rig.nsm.manifold.edit.figures}
+    assert figures["Pins"] < 1.0
+    assert figures["Trajectory"] < 2.0
+
+
+def test_a_pin_takes_the_active_bone(baked):
+    rig, _ = baked(frames=60)
+    bpy.ops.object.mode_set(mode="POSE")
+    rig.data.bones.active = rig.data.bones["LeftHand"]
+    bpy.ops.nsm.add_constraint(kind="PIN")
+    assert rig.nsm.manifold.edit.constraints[0].joint == "LeftHand"

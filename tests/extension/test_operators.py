@@ -282,15 +282,15 @@ def _tiny(rig, way):
 
 
 REFUSED = [
-    (_no_path, "No curve is chosen"),
-    (_deleted_path, "No curve is chosen"),
+    (_no_path, "Choose or add a path"),
+    (_deleted_path, "Choose or add a path"),
     (_no_points, "'Way' has no points"),
     (_no_length, "'Way' has no length"),
     (_scaled_to_nothing, "'Way' has no length"),
     (_short, "cm long"),
     (_disabled_path, "'Way' is disabled"),
     (_disabled_rig, "'Rig' is disabled"),
-    (_missing_bones, "lacks the bones LeftLeg"),
+    (_missing_bones, "'Rig' is not bound yet; press Bind"),
     (_wrong_parent, "'Head' of 'Rig' is not below 'Neck'"),
     (_edit_mode, "in edit mode"),
     (_rest_position, "rest position"),
@@ -348,14 +348,15 @@ def test_without_a_character_the_bake_cannot_be_started():
 
 def test_a_new_path_can_be_baked_at_once(engine):
     rig = build.armature(engine)
-    bpy.context.scene.cursor.location = (2, 3, 0)
+    rig.location = (2, 3, 0)
     bpy.context.scene.frame_end = 10
     assert bpy.ops.nsm.add_path() == {"FINISHED"}
     way = bpy.context.active_object
     assert (way.type, rig.nsm.path, tuple(way.location)) == ("CURVE", way, (2, 3, 0))
     assert bpy.ops.nsm.bake() == {"FINISHED"}
     bpy.context.scene.frame_set(1)
-    assert np.allclose(np.array(rig.pose.bones["Hips"].head)[:2], (2, 3), atol=0.15)
+    hips = rig.matrix_world @ rig.pose.bones["Hips"].head
+    assert np.allclose(np.array(hips)[:2], (2, 3), atol=0.15)
 
 
 def test_the_bundled_character_is_baked_exactly():
@@ -371,7 +372,7 @@ def test_the_selected_curve_becomes_the_path(engine):
     rig, way = build.shot(engine)
     rig.nsm.path = None
     bpy.context.view_layer.objects.active = rig
-    with pytest.raises(RuntimeError, match="0 curves are selected"):
+    with pytest.raises(RuntimeError, match="Select a curve first"):
         bpy.ops.nsm.assign_path()
     way.select_set(True)
     bpy.ops.nsm.assign_path()
@@ -389,6 +390,7 @@ def test_the_character_is_found_from_its_mesh_and_from_its_curve(engine, extensi
         bpy.context.view_layer.objects.active = active
         assert lookup.character(bpy.context) == rig
         assert lookup.path(bpy.context) == way
+    bpy.context.scene.nsm.character = ""
     bpy.context.view_layer.objects.active = None
     assert lookup.character(bpy.context) is None
 

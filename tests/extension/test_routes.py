@@ -54,7 +54,10 @@ def test_a_route_leads_round_the_wall_as_a_curve(rig, polyline):
 
 @pytest.mark.parametrize(
     ("location", "scale", "told"),
-    [((-5.25, -2, 1), (8, 0.2, 2), "key 1 goes sideways"), ((-4.8, -2, 1.9), (8, 0.2, 1), "key 1 crouches")],
+    [
+        ((-5.25, -2, 1), (8, 0.2, 2), "key 1: the character goes sideways"),
+        ((-4.8, -2, 1.9), (8, 0.2, 1), "key 1: the character crouches"),
+    ],
 )
 def test_where_the_character_crouches_or_goes_sideways_is_told(rig, capfd, location, scale, told):
     """The only way past the wall leads through a gap, or under a beam."""
@@ -154,7 +157,7 @@ def test_the_route_of_a_removed_key_goes_with_it(rig):
 
 def test_a_goal_in_the_wall_has_no_route_and_the_reason_names_the_wall(rig):
     bpy.data.objects["A"].location = (0.4, -2, 0)
-    with pytest.raises(RuntimeError, match=r"Key 1, Walk A: .*Wall"):
+    with pytest.raises(RuntimeError, match=r"Action key 1 .Walk A.: .*Wall"):
         bpy.ops.nsm.show_routes()
     assert not [obj for obj in bpy.data.objects if obj.type == "CURVE"]
 

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from . import build
+from .layouts import drawn
 from .snapshot import difference, snapshot
-from .test_panels import drawn
 from .test_things import add_box, frame_of
 
 FRAMES = 300
@@ -195,7 +195,7 @@ def test_the_network_can_be_chosen_and_what_it_cannot_do_is_refused(puppet, rig,
 @pytest.mark.parametrize("there", [False, True])
 def test_a_network_that_is_not_installed_is_not_offered(rig, extension_module, monkeypatch, tmp_path, there):
     monkeypatch.setattr(extension_module("scene.lookup"), "has_scene_network", lambda: there)
-    assert ("NSM" in drawn("Bake")) == there
+    assert ("NSM" in drawn("NSM_PT_network")) == there
     if there:
         return
     monkeypatch.setattr(extension_module("nsm_blender.api.baking"), "weights_folder", lambda: tmp_path)

@@ -133,7 +133,7 @@ def _sits(rig):
         (_uses_no_collider, "uses 'Rig', which is not a collider"),
         (_too_small, "so small"),
         (_in_the_crate, "Crate"),
-        (_sits, "Key 1, Sit A"),
+        (_sits, "Action key 1 .Sit A.:"),
     ],
 )
 def test_what_cannot_be_baked_is_refused_with_the_reason_and_nothing_is_written(rig, change, sentence):

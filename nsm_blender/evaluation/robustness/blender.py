@@ -49,7 +49,7 @@ def attack(extension: Path, numbers: range, seed: int) -> list[tuple[str, str, O
     out: list[tuple[str, str, Outcome]] = []
     while len(out) < len(numbers):
         first = numbers.start + len(out)
-        tool = [sys.executable, "-P", str(_TOOLS / "attack_blender.py"), str(extension)]
+        tool = [sys.executable, str(_TOOLS / "attack_blender.py"), str(extension)]
         arguments = [str(first), str(numbers.stop - first), str(seed)]
         try:
             done = subprocess.run(

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The goal of a new action key from what is selected; a mesh that an action uses becomes a collider by the way."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..nsm_blender import ShotError, finished
+from ..scene import colliders, goals, selection
+
+
+def goal_of_selection(context: bpy.types.Context, action: str) -> bpy.types.Object | None:
+    """The selected goal, else one on the selected thing, else one at the 3D cursor; None for a wait without a goal.
+
+    Raises ShotError and ColliderError, and then nothing has changed.
+    """
+    goal = goals.selected(context.selected_objects)
+    if goal is not None or action == "idle":
+        return goal
+    thing = selection.used_thing(context)
+    role = selection.ROLES.get(action)
+    if thing is not None and role is not None:
+        _give_role(context, thing, role)
+    if thing is None or not colliders.is_collider(thing):
+        return goals.add(context, context.scene.cursor.location, None, None)
+    return goals.unmoved_on(context, thing) or goals.add_on(context, thing)
+
+
+def _give_role(context: bpy.types.Context, thing: bpy.types.Object, role: str) -> None:
+    """Wrap a thing that is no collider yet; give a mere obstacle the role that it is used in."""
+    from . import proposing
+    from .collider_job import Order, WrapJob
+
+    if not colliders.is_collider(thing):
+        if context.mode != "OBJECT":
+            raise ShotError("Go to object mode first: the selected object becomes a collider.")
+        WrapJob(context, Order(role, colliders.VOXEL, use_children=True, as_one=False), [thing]).run()
+    elif colliders.of(thing).role == "obstacle":
+        colliders.check_writable(thing)
+        use = finished(proposing.propose(context, thing, role, proposing.mesh_of(context, thing)))
+        proposing.put(context, thing, use)
