@@ -13,6 +13,10 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 import torch
+
+# Its functions keep the group that there is when they are first imported, which an optimizer does otherwise: a group
+# that outlives its end aborts the process at its exit, as its threads then ask a Python that is gone.
+import torch.distributed.nn
 from torch import distributed
 
 from ..errors import UserError
