@@ -27,6 +27,7 @@ from nsm_blender.evaluation.nsm_ablations import (
 )
 from nsm_blender.evaluation.nsm_trials import Trial, told_aside
 from nsm_blender.geometry.furniture import make
+from nsm_blender.models.nsm_baselines import shapes
 from nsm_blender.paths import weights_folder
 from nsm_blender.rollout.nsm_network import FILE, load
 
@@ -168,6 +169,15 @@ def shipped(folder: Path) -> Path:
             own[f"{sensor}_w0"] = np.zeros_like(own[f"{sensor}_w0"])
         safetensors.save_file(own, folder / f"{name}.safetensors")
         write(folder, name, {**told, "actions": ["walk", "run", "sit"], "training": card(name)["training"]})
+    # An LSTM that knows nothing but how things are on average.
+    small: dict[str, Any] = {}
+    for name, shape in shapes("lstm").items():
+        own = tuple({"4 h": 8, "h": 2, "n": 16}.get(n, 4) if isinstance(n, str) else n for n in shape)
+        small[name] = np.full(own, float(name.endswith("_scale")), dtype=np.float32)
+    small["output_mean"] = tensors["output_mean"].astype(np.float32)
+    safetensors.save_file(small, folder / "lstm.safetensors")
+    training = card("full", network="lstm")["training"]
+    write(folder, "lstm", {**told, "network": "lstm", "actions": ["walk", "run", "sit"], "training": training})
     return folder
 
 
@@ -175,11 +185,14 @@ def test_all_networks_do_the_same_trials(shipped: Path) -> None:
     assert "sit" in load(shipped / "full.safetensors").card["actions"]
     figures = evaluate(None, quick=True, development=True, tables=["ablations"], ablations=shipped, processes=1)
     rows = {name.split(".")[2] for name in figures}
-    assert rows == {*TRAINED, "trained"}
+    assert rows == {*TRAINED, "lstm", "trained"}
     # The same weights from the same start.
     for figure in ("pe_cm", "finished", "foot_slide_cm_per_s"):
         assert figures[f"nsm.ablation.full.{figure}"] == figures[f"nsm.ablation.concatenation.{figure}"]
     assert figures["nsm.ablation.full.finished"] == 1.0
+    assert (
+        figures["nsm.ablation.lstm.finished"] == 0.0 and figures["nsm.ablation.lstm.response_s.walk_sit.responded"] == 0
+    )
     assert figures["nsm.ablation.concatenation.response_s.idle_walk.responded"] == 1.0
     assert figures["nsm.ablation.no_bidirectional.motion_detail_deg"] != figures["nsm.ablation.full.motion_detail_deg"]
     assert figures["nsm.ablation.told_aside.pe_cm"] != figures["nsm.ablation.full.pe_cm"]
