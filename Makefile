@@ -16,7 +16,7 @@ setup: .venv/.installed .venvs/bpy-5.0/.installed .venvs/bpy-4.2/.installed
 
 .venv/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install $(PIP_FLAGS) --editable '.[bpy,train,dev]'
+	$(BIN)/pip install $(PIP_FLAGS) --editable '.[bpy,train,cluster,dev]'
 	touch $@
 
 # The other Blender versions that the extension is tested with. They have no torch: a bake needs none.
