@@ -231,7 +231,7 @@ def store(obj: bpy.types.Object, cuboids: Cuboids, fingerprint: str) -> None:
     settings = of(obj)
     settings.boxes = encode(cuboids)
     settings.revision = zlib.crc32(settings.boxes.encode()) & 0x7FFFFFFF
-    settings.count = len(cuboids.centre)
+    settings.count = len(cuboids.center)
     settings.fingerprint = fingerprint
     settings.scale = meshes.scale_of(obj)
     settings.stale = False
@@ -255,11 +255,11 @@ def forget(obj: bpy.types.Object) -> None:
 
 
 def encode(cuboids: Cuboids) -> str:
-    """Cuboids as text: centre and half edges as little-endian float32, compressed, in base 64.
+    """Cuboids as text: center and half edges as little-endian float32, compressed, in base 64.
 
     A text is what a property keeps in every version of Blender, through undo, copy, append and link.
     """
-    values = np.concatenate([cuboids.centre, cuboids.half], axis=1).astype("<f4")
+    values = np.concatenate([cuboids.center, cuboids.half], axis=1).astype("<f4")
     return base64.b64encode(zlib.compress(values.tobytes())).decode()
 
 

@@ -17,7 +17,7 @@ _SEAT = "Armchair"
 _START = Vector((1.6, -2.4, 0.0))
 """Meters: before the room's open side, with a free way to the seat."""
 _FACING = math.radians(168)
-"""Towards the seat, about +Z from -Y."""
+"""Toward the seat, about +Z from -Y."""
 _FPS, _FRAMES = 30, 270
 """Frame rate, and frames for the walk, the sitting down and the time in the seat."""
 _HOLD = 2.0

@@ -404,7 +404,7 @@ def _depth(frame: Array) -> float:
 
 
 def _grasp_facing(frames: dict[str, Array], up: Array) -> list[float]:
-    """Towards the carrier: level, and with the hands on its left and right."""
+    """Toward the carrier: level, and with the hands on its left and right."""
     facing = np.cross(up, frames["left"][:3, 3] - frames["right"][:3, 3])
     return _unit(facing).tolist() if np.linalg.norm(facing) > 1e-6 else _facing(frames["left"])
 

@@ -26,7 +26,7 @@ def mesh_of(name: str, shape: TriangleMesh, unit: float) -> bpy.types.Mesh:
 
 def mesh_of_cuboids(name: str, cuboids: Cuboids, unit: float) -> bpy.types.Mesh:
     """A mesh of boxes. unit: Blender units in a meter."""
-    corners = cuboids.centre[:, None] + cuboids.half[:, None] * _CORNERS
+    corners = cuboids.center[:, None] + cuboids.half[:, None] * _CORNERS
     first = len(_CORNERS) * np.arange(len(corners))
     return _mesh(name, corners.reshape(-1, 3) * unit, (first[:, None, None] + _SIDES).reshape(-1, 4))
 

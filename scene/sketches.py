@@ -24,8 +24,8 @@ _ARC = 16
 
 def boxes(cuboids: Cuboids) -> tuple[Array, Array]:
     """Corners (8 N, 3) float32 and edges (12 N, 2) int32 into them."""
-    corners = (cuboids.centre[:, None] + _SIGNS * cuboids.half[:, None]).reshape(-1, 3)
-    edges = (8 * np.arange(len(cuboids.centre))[:, None, None] + _EDGES).reshape(-1, 2)
+    corners = (cuboids.center[:, None] + _SIGNS * cuboids.half[:, None]).reshape(-1, 3)
+    edges = (8 * np.arange(len(cuboids.center))[:, None, None] + _EDGES).reshape(-1, 2)
     return corners.astype(np.float32), edges.astype(np.int32)
 
 

@@ -256,11 +256,11 @@ def draw_rail() -> bpy.types.Object:
     boxes += [((x, y, height), (0.6 * half, 0.6 * half, height)) for y in (first - 0.1, middle, last + 0.1)]
     vertices: list[list[float]] = []
     faces: list[list[int]] = []
-    for centre, size in boxes:
+    for center, size in boxes:
         start = len(vertices)
         for corner in range(8):
             signs = [1 if corner >> axis & 1 else -1 for axis in range(3)]
-            vertices.append([c + sign * h for c, sign, h in zip(centre, signs, size, strict=True)])
+            vertices.append([c + sign * h for c, sign, h in zip(center, signs, size, strict=True)])
         sides = ((0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5))
         faces += [[start + corner for corner in side] for side in sides]
     mesh = bpy.data.meshes.new("Rail")

@@ -80,11 +80,11 @@ class NormalEquations:
         """The sum over frames of squared accelerations per frame^2, with weights (T, D)."""
         self._add_diagonal(_BEND, weights)
 
-    def add_control(self, weights: Array, towards: Array) -> None:
+    def add_control(self, weights: Array, toward: Array) -> None:
         """The sum over control points of squared differences from others (M, D), with weights (M, D)."""
         diagonal = np.arange(self._curves.size)
         self._bands[0][:, diagonal, diagonal] += weights
-        self._right += weights * towards
+        self._right += weights * toward
 
     def copy(self) -> NormalEquations:
         """The same sum, to which others are added."""

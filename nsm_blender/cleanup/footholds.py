@@ -87,7 +87,7 @@ def _soles(side: str, places: Array) -> Array:
 def _foothold(sole: Array, placed: Placed, floor: float) -> Array:
     """By how much (3,) a sole (3, 3) moves to stand on the floor or on a tread, whichever is nearer."""
     best, least = np.zeros(3), np.inf
-    tops = placed.centre[:, 2] + placed.half[:, 2]
+    tops = placed.center[:, 2] + placed.half[:, 2]
     ways = [_onto(placed, number, sole[1, :2]) for number in range(len(placed))]
     if min(float(np.linalg.norm(way)) for way in ways) > CLOSE:
         return best
@@ -103,7 +103,7 @@ def _foothold(sole: Array, placed: Placed, floor: float) -> Array:
 def _onto(placed: Placed, number: int, place: Array) -> Array:
     """The shortest way (2,) from a place (2,) to where a cuboid carries the ball of a foot."""
     turn, half = placed.rotation[number][:2, :2], placed.half[number, :2]
-    local = (place - placed.centre[number, :2]) @ turn
+    local = (place - placed.center[number, :2]) @ turn
     room = np.maximum(half - ON, 0)
     out: Array = turn @ (np.clip(local, -room, room) - local)
     return out
@@ -112,11 +112,11 @@ def _onto(placed: Placed, number: int, place: Array) -> Array:
 def _beside(placed: Placed, sole: Array, level: float) -> Array:
     """The shortest way (2,) of a sole (3, 2) that stands at a level out of what rises from there."""
     out = np.zeros(2)
-    for rotation, centre, half in zip(placed.rotation, placed.centre, placed.half, strict=True):
-        if centre[2] + half[2] - level < RISE:
+    for rotation, center, half in zip(placed.rotation, placed.center, placed.half, strict=True):
+        if center[2] + half[2] - level < RISE:
             continue
         turn = rotation[:2, :2]
-        local = (sole + out - centre[:2]) @ turn
+        local = (sole + out - center[:2]) @ turn
         # Meters to go to be out over the low and over the high side of each axis.
         past = np.stack((local.max(axis=0) + half[:2], half[:2] - local.min(axis=0))) + BEFORE
         if past.min() > 0:

@@ -83,11 +83,11 @@ def carrying(
 def surface(cuboids: Cuboids) -> Array:
     """Points (N, 3) on the outer faces of a thing made of cuboids, about SPACING apart on each."""
     out = []
-    for middle, half in zip(cuboids.centre, cuboids.half, strict=True):
+    for middle, half in zip(cuboids.center, cuboids.half, strict=True):
         ticks = [np.linspace(-h, h, max(2, int(np.ceil(2 * h / SPACING)) + 1)) for h in half]
         grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 3)
         outward = np.sign(grid) * (np.abs(np.abs(grid) - half) < 1e-9)
-        beyond = (middle + grid + OUTSIDE * outward)[:, None] - cuboids.centre
+        beyond = (middle + grid + OUTSIDE * outward)[:, None] - cuboids.center
         hidden = (np.abs(beyond) < cuboids.half).all(axis=2).any(axis=1)
         out.append((middle + grid)[outward.any(axis=1) & ~hidden])
     return np.concatenate(out) if out else np.zeros((0, 3))

@@ -126,10 +126,10 @@ def hall() -> Surroundings:
     """A walled hall in which as many pieces as in the sensors' room stand about at random, but for the corners."""
     rng = np.random.default_rng(0)
     out, low = HALL / 2 + WALL / 2, WALL_HEIGHT / 2
-    centre = np.array([[out, 0.0, low], [-out, 0.0, low], [0.0, out, low], [0.0, -out, low]])
-    half = np.where(np.abs(centre) < out, HALL / 2 + WALL, WALL / 2)
+    center = np.array([[out, 0.0, low], [-out, 0.0, low], [0.0, out, low], [0.0, -out, low]])
+    half = np.where(np.abs(center) < out, HALL / 2 + WALL, WALL / 2)
     half[:, 2] = low
-    colliders = [Collider("Walls", Cuboids(centre, half))]
+    colliders = [Collider("Walls", Cuboids(center, half))]
     for number in range(OBJECTS):
         piece = make(KINDS[number % len(KINDS)], number)
         place = np.append(rng.uniform(2 - HALL / 2, HALL / 2 - 2, 2), 0.0)

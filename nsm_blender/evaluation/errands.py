@@ -256,8 +256,8 @@ def _outlines(placed: Placed) -> list[tuple[Array, float, float]]:
     """Each cuboid's outline from above, corners (K, 2) counter-clockwise, and the heights of its bottom and top."""
     signs = np.array([(a, b, c) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)])
     out = []
-    for rotation, centre, half in zip(placed.rotation, placed.centre, placed.half, strict=True):
-        corners = centre + (signs * half) @ rotation.T
+    for rotation, center, half in zip(placed.rotation, placed.center, placed.half, strict=True):
+        corners = center + (signs * half) @ rotation.T
         out.append((_hull(corners[:, :2]), float(corners[:, 2].min()), float(corners[:, 2].max())))
     return out
 

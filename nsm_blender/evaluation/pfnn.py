@@ -152,7 +152,7 @@ def _starts(weights: Path, speed: float, gait: str, bias: tuple[float, float]) -
 
 
 def _around(speed: float, radius: float) -> Callable[[float], tuple[float, float]]:
-    """Velocity over time on a circle, starting towards -Y and turning left."""
+    """Velocity over time on a circle, starting toward -Y and turning left."""
     return lambda t: (speed * math.sin(speed * t / radius), -speed * math.cos(speed * t / radius))
 
 

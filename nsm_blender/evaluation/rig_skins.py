@@ -238,7 +238,7 @@ def _form(part: str, f: Flesh) -> Form:
 
 
 def _above(joint: str, places: dict[str, Array]) -> str:
-    """The next joint of the rig towards the hips; the hips' is their own."""
+    """The next joint of the rig toward the hips; the hips' is their own."""
     parent = MODEL_SKELETON.parents[NAMES.index(joint)]
     while parent >= 0 and NAMES[parent] not in places:
         parent = MODEL_SKELETON.parents[parent]

@@ -113,7 +113,7 @@ def depth_of_points(
     near = surroundings.near(frame, middle, _REACH)
     if not len(near):
         return 0.0
-    off = np.einsum("pni,nij->pnj", points[:, None] - near.centre, near.rotation)
+    off = np.einsum("pni,nij->pnj", points[:, None] - near.center, near.rotation)
     gap = np.abs(off) - near.half
     away = np.linalg.norm(np.maximum(gap, 0), axis=-1) + np.minimum(gap.max(axis=-1), 0)
     deep = np.reshape(radii, (-1, 1)) - away

@@ -17,7 +17,7 @@ _STANDING = np.array([0.3, 0.7, 1.1, 1.5])
 
 def distance(around: Placed | None, places: Array) -> Array:
     """Distances (N,) in meters from places (N, 3) to the nearest collider, at most FAR; FAR without any colliders."""
-    if around is None or len(around.centre) == 0:
+    if around is None or len(around.center) == 0:
         return np.full(len(places), FAR)
     return np.minimum(around.distance(places), FAR)
 

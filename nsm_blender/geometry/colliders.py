@@ -45,9 +45,9 @@ STILL = np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
 
 @dataclass(frozen=True, eq=False)
 class Cuboids:
-    """N cuboids along the axes of one frame. centre, half: (N, 3) float64 meters, half being half the edge lengths."""
+    """N cuboids along the axes of one frame. center, half: (N, 3) float64 meters, half being half the edge lengths."""
 
-    centre: Array
+    center: Array
     half: Array
 
 
@@ -72,7 +72,7 @@ class Collider:
         """The collider as plain JSON data."""
         return {
             "name": self.name,
-            "centre": np.asarray(self.cuboids.centre).tolist(),
+            "centre": np.asarray(self.cuboids.center).tolist(),
             "half": np.asarray(self.cuboids.half).tolist(),
             "poses": np.asarray(self.poses).tolist(),
             "role": self.role,
@@ -101,7 +101,7 @@ class Collider:
 
 @dataclass
 class _Told:
-    """A collider as JSON tells it."""
+    """A collider as JSON tells it; `centre` as in the files of all versions."""
 
     name: str
     centre: Annotated[list[Spot], Count(0, MOST_CUBOIDS)]
@@ -120,18 +120,18 @@ def _rows(values: list[list[float]], width: int) -> Array:
 class Placed:
     """N cuboids in the world at one moment.
 
-    rotation: (N, 3, 3), its columns being the cuboid's axes in the world. centre, half: (N, 3) meters. owner: (N,)
+    rotation: (N, 3, 3), its columns being the cuboid's axes in the world. center, half: (N, 3) meters. owner: (N,)
     numbers of the colliders that they belong to, counted as in `names`.
     """
 
     rotation: Array
-    centre: Array
+    center: Array
     half: Array
     owner: Array
     names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.centre)
+        return len(self.center)
 
     @cached_property
     def bound(self) -> Array:
@@ -143,7 +143,7 @@ class Placed:
         """The values (8, N) of cuboids that stand upright on any of their sides, and which (N,) do so, or None for
         all."""
         rows = np.empty((UP + 1, len(self)))
-        rows[MIDDLE], rows[EDGE], rows[AROUND.start :] = self.centre.T, self.rotation[:, :2, 0].T, self.half.T
+        rows[MIDDLE], rows[EDGE], rows[AROUND.start :] = self.center.T, self.rotation[:, :2, 0].T, self.half.T
         level = np.abs(self.rotation[:, 2]) < _UPRIGHT
         others = np.flatnonzero(~(level[:, 0] & level[:, 1]))
         if not len(others):
@@ -171,20 +171,20 @@ class Placed:
         starts = np.flatnonzero(np.diff(self.owner, prepend=-1))
         for start, end in zip(starts, np.append(starts, len(self))[1:], strict=True):
             local = np.ascontiguousarray((points @ self.rotation[start]).T)
-            centre = self.centre[start:end] @ self.rotation[start]
-            for middle, half in zip(centre, self.half[start:end], strict=True):
+            center = self.center[start:end] @ self.rotation[start]
+            for middle, half in zip(center, self.half[start:end], strict=True):
                 gap = np.maximum(np.abs(local - middle[:, None]) - half[:, None], 0.0)
                 np.minimum(nearest, np.einsum("ij,ij->j", gap, gap), out=nearest)
         return nearest
 
     def below(self, name: str, height: float) -> Placed:
         """The cuboids without those of collider `name` that rise above a height in meters."""
-        up = self.centre[:, 2] + np.einsum("ij,ij->i", np.abs(self.rotation[:, 2]), self.half)
+        up = self.center[:, 2] + np.einsum("ij,ij->i", np.abs(self.rotation[:, 2]), self.half)
         return self._only(~((self.owner == self.names.index(name)) & (up > height)))
 
     def near(self, place: Array, reach: float) -> Placed:
         """The cuboids that may be within `reach` meters of a place (3,): all that are, and a few more."""
-        away = self.centre - place
+        away = self.center - place
         return self._only(np.einsum("ij,ij->i", away, away) <= (self.bound + reach) ** 2)
 
     def of(self, owners: Iterable[int | str]) -> Placed:
@@ -207,7 +207,7 @@ class Placed:
         return out[self.owner]
 
     def _only(self, chosen: Array) -> Placed:
-        return Placed(self.rotation[chosen], self.centre[chosen], self.half[chosen], self.owner[chosen], self.names)
+        return Placed(self.rotation[chosen], self.center[chosen], self.half[chosen], self.owner[chosen], self.names)
 
 
 class Surroundings:
@@ -219,9 +219,9 @@ class Surroundings:
             _check(collider)
         self.colliders = colliders
         self.names = tuple(collider.name for collider in colliders)
-        self._owner = np.repeat(np.arange(len(colliders)), [len(c.cuboids.centre) for c in colliders])
+        self._owner = np.repeat(np.arange(len(colliders)), [len(c.cuboids.center) for c in colliders])
         self._half = _joined([collider.cuboids.half for collider in colliders])
-        self._centre = _joined([collider.cuboids.centre for collider in colliders])
+        self._center = _joined([collider.cuboids.center for collider in colliders])
         self._ball, self._radius = _balls(colliders)
         # Only moving colliders have a pose for each frame.
         self._moving = np.flatnonzero([len(collider.poses) > 1 for collider in colliders])
@@ -259,7 +259,7 @@ class Surroundings:
         if self._still is None:
             return self._placed(rotation, places, chosen)
         still = self._still
-        return Placed(still.rotation[chosen], still.centre[chosen], self._half[chosen], self._owner[chosen], self.names)
+        return Placed(still.rotation[chosen], still.center[chosen], self._half[chosen], self._owner[chosen], self.names)
 
     def _balls_at(self, rotation: Array, places: Array) -> Array:
         """Middles (M, 3) in the world of the colliders' bounding spheres."""
@@ -287,17 +287,17 @@ class Surroundings:
         """The chosen cuboids in the world, with the colliders' frames at these rotations and places."""
         owner = self._owner[chosen]
         turned = rotation[owner]
-        centre = np.einsum("nij,nj->ni", turned, self._centre[chosen]) + places[owner]
-        return Placed(turned, centre, self._half[chosen], owner, self.names)
+        center = np.einsum("nij,nj->ni", turned, self._center[chosen]) + places[owner]
+        return Placed(turned, center, self._half[chosen], owner, self.names)
 
 
 def _balls(colliders: list[Collider]) -> tuple[Array, Array]:
     """Bounding spheres of the colliders: middles (M, 3) in their frames, radii (M,) in meters."""
     middle, radius = np.zeros((len(colliders), 3)), np.zeros(len(colliders))
     for number, collider in enumerate(colliders):
-        centre, half = collider.cuboids.centre, collider.cuboids.half
-        if len(centre):
-            low, high = (centre - half).min(0), (centre + half).max(0)
+        center, half = collider.cuboids.center, collider.cuboids.half
+        if len(center):
+            low, high = (center - half).min(0), (center + half).max(0)
             middle[number], radius[number] = (low + high) / 2, np.linalg.norm(high - low) / 2
     return middle, radius
 
@@ -318,8 +318,8 @@ def _joined(parts: list[Array]) -> Array:
 
 
 def _check(collider: Collider) -> None:
-    poses, centre, half = (
-        np.asarray(part) for part in (collider.poses, collider.cuboids.centre, collider.cuboids.half)
+    poses, center, half = (
+        np.asarray(part) for part in (collider.poses, collider.cuboids.center, collider.cuboids.half)
     )
     if poses.ndim != 2 or poses.shape[1] != 7 or len(poses) == 0 or not np.isfinite(poses).all():
         raise ColliderError(
@@ -327,9 +327,9 @@ def _check(collider: Collider) -> None:
         )
     if (np.abs(poses[:, QUATERNION]).max(axis=1) < _NO_ROTATION).any():
         raise ColliderError(f"Collider '{collider.name}': a rotation is zero. Refresh the collider.")
-    if centre.shape != half.shape or centre.ndim != 2 or centre.shape[1] != 3:
+    if center.shape != half.shape or center.ndim != 2 or center.shape[1] != 3:
         raise ColliderError(f"Collider '{collider.name}': its cuboids are damaged. Refresh the collider.")
-    if not (np.isfinite(centre).all() and np.isfinite(half).all() and (half >= 0).all()):
+    if not (np.isfinite(center).all() and np.isfinite(half).all() and (half >= 0).all()):
         raise ColliderError(
             f"Collider '{collider.name}': the sizes of its cuboids are not usable. Refresh the collider."
         )

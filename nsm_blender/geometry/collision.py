@@ -90,7 +90,7 @@ class Obstacles:
             if not len(thing.middle):
                 continue
             now = thing.at(moments)
-            away = np.maximum(np.maximum(low - now.centre, now.centre - high), 0)
+            away = np.maximum(np.maximum(low - now.center, now.center - high), 0)
             close = (np.einsum("fi,fi->f", away, away) <= now.bound**2) & self._there[moments, index]
             if close.any():
                 on = np.flatnonzero(close)
@@ -118,7 +118,7 @@ class _Thing:
 
     @staticmethod
     def of(collider: Collider, poses: Array) -> _Thing:
-        middle, half = np.asarray(collider.cuboids.centre, dtype=float), np.asarray(collider.cuboids.half, dtype=float)
+        middle, half = np.asarray(collider.cuboids.center, dtype=float), np.asarray(collider.cuboids.half, dtype=float)
         return _Thing(middle, half, to_matrix(normalize(poses[:, QUATERNION])), poses[:, PLACE])
 
     def at(self, moments: Array) -> _Thing:
@@ -128,7 +128,7 @@ class _Thing:
         return _Thing(self.middle, self.half, self.rotation[moments], self.place[moments])
 
     @property
-    def centre(self) -> Array:
+    def center(self) -> Array:
         """Its middle (1 or F, 3) in the world."""
         middle = ((self.middle - self.half).min(axis=0) + (self.middle + self.half).max(axis=0)) / 2
         return np.asarray(self.rotation @ middle + self.place)

@@ -31,8 +31,8 @@ def finding_cuboids(mesh: TriangleMesh, size: float = SIZE) -> Stepwise[Cuboids]
     used = np.asarray(mesh.vertices, dtype=float)[np.asarray(mesh.triangles).reshape(-1)]
     yield
     least, most = (np.array([extreme(used[:, axis]) for axis in range(3)]) for extreme in (np.min, np.max))
-    low = np.clip(cuboids.centre - cuboids.half, least, most)
-    high = np.clip(cuboids.centre + cuboids.half, least, most)
+    low = np.clip(cuboids.center - cuboids.half, least, most)
+    high = np.clip(cuboids.center + cuboids.half, least, most)
     return Cuboids((low + high) / 2, (high - low) / 2)
 
 

@@ -24,7 +24,7 @@ SIZE = 0.02
 
 SIDES = np.array([[0.0, -1.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
 """The four sides (4, 2) of an aligned thing, counter-clockwise from above: side i + 1 is on the left of a viewer that
-looks towards side i."""
+looks toward side i."""
 
 _CELLS = 160
 """Largest number of voxels along an edge of a thing."""

@@ -32,16 +32,16 @@ def ground_under(climbable: Placed, places: Array, floor: float = 0.0) -> Array:
     """
     places = np.asarray(places)
     low, high = places.min(0, initial=np.inf) - RADIUS, places.max(0, initial=-np.inf) + RADIUS
-    bound, middle = climbable.bound[:, None], climbable.centre[:, :2]
+    bound, middle = climbable.bound[:, None], climbable.center[:, :2]
     near = ((middle + bound >= low) & (middle - bound <= high)).all(1).nonzero()[0]
     if not len(near):
         return np.full(len(places), floor)
     points = (places[:, None] + _AROUND).reshape(-1, 2)
     height = np.full(len(points), floor)
     for number in near.tolist():
-        centre, half = climbable.centre[number], climbable.half[number]
-        local = (points - centre[:2]) @ climbable.rotation[number, :2, :2]
+        center, half = climbable.center[number], climbable.half[number]
+        local = (points - center[:2]) @ climbable.rotation[number, :2, :2]
         on = (np.abs(local) <= half[:2]).all(1)
-        height[on] = np.maximum(height[on], centre[2] + half[2])
+        height[on] = np.maximum(height[on], center[2] + half[2])
     out: Array = height.reshape(-1, _POINTS).mean(1)
     return out

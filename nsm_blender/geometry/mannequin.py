@@ -358,7 +358,7 @@ def _hermite(table: Array, t: Array) -> Array:
 
 
 def _ball(
-    centre: Sequence[float] | Array,
+    center: Sequence[float] | Array,
     radii: tuple[float, float, float],
     slot: int,
     bone: str,
@@ -366,7 +366,7 @@ def _ball(
     rings: int = 8,
 ) -> Piece:
     """An ellipsoid that follows one bone."""
-    x, y, z = (float(c) for c in centre)
+    x, y, z = (float(c) for c in center)
     angle = np.linspace(-np.pi / 2, np.pi / 2, rings + 1)[1:-1]
     turn = np.linspace(0, 2 * np.pi, segments, endpoint=False)
     ring = np.stack(

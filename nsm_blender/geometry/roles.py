@@ -75,7 +75,7 @@ class Carryable:
     """A thing carried between two hands.
 
     left, right: middles of the two opposite faces where the palms lie, as seen by the carrier. facing: unit vector from
-    the thing's middle towards the carrier. weight: one of WEIGHTS.
+    the thing's middle toward the carrier. weight: one of WEIGHTS.
     """
 
     left: Spot
@@ -88,7 +88,7 @@ class Carryable:
 class Surface:
     """A surface on which a thing is put down.
 
-    place: the middle of the free area. facing: unit vector towards the character that puts a thing there. width, depth:
+    place: the middle of the free area. facing: unit vector toward the character that puts a thing there. width, depth:
     meters of the area across and along the facing. spot: place in the area that the thing is put as near to as it fits;
     empty for near the front edge.
     """

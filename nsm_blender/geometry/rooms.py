@@ -244,10 +244,10 @@ def footprint_distance(item: Furnishing, places: Array) -> Array:
     c, s = np.cos(item.angle), np.sin(item.angle)
     local = (places - item.place[:2]) @ np.array([[c, -s], [s, c]])
     out = np.full(places.shape[:-1], np.inf)
-    for centre, half in zip(item.piece.boxes.centre, item.piece.boxes.half, strict=True):
-        z = item.place[2] + centre[2]
+    for center, half in zip(item.piece.boxes.center, item.piece.boxes.half, strict=True):
+        z = item.place[2] + center[2]
         if z + half[2] > BODY_HEIGHTS[0] and z - half[2] < BODY_HEIGHTS[1]:
-            beyond = np.maximum(np.abs(local - centre[:2]) - half[:2], 0.0)
+            beyond = np.maximum(np.abs(local - center[:2]) - half[:2], 0.0)
             out = np.minimum(out, np.sqrt(np.einsum("...i,...i->...", beyond, beyond)))
     return out
 
@@ -325,7 +325,7 @@ def _hung(name: str, leaf: Piece, place: Array) -> list[Furnishing]:
 
 
 def demo_room(door_open: bool = True) -> list[Furnishing]:
-    """The furnished room of the demo scene, 7 x 6 m, open towards -Y where the camera is; the door is open or shut.
+    """The furnished room of the demo scene, 7 x 6 m, open toward -Y where the camera is; the door is open or shut.
 
     Each call makes the same pieces: walls, the door's leaf and frame, a table with a box on it, a chair, a desk with a
     stool half under it, a shelf, an armchair behind a low beam, and a step.

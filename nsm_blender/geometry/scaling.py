@@ -23,7 +23,7 @@ def scaled(collider: Collider, factor: float) -> Collider:
         return collider
     poses = np.array(collider.poses, dtype=np.float64)
     poses[:, POSE_PLACE] *= factor
-    cuboids = Cuboids(np.asarray(collider.cuboids.centre) * factor, np.asarray(collider.cuboids.half) * factor)
+    cuboids = Cuboids(np.asarray(collider.cuboids.center) * factor, np.asarray(collider.cuboids.half) * factor)
     handles = None if collider.handles is None else scaled_handles(collider.handles, factor)
     also = [scaled_handles(part, factor) for part in collider.also]
     return replace(collider, cuboids=cuboids, poses=poses, handles=handles, also=also)

@@ -65,7 +65,7 @@ class Scenery:
         parts.insert(0, placed)
         return Placed(
             np.concatenate([part.rotation for part in parts]),
-            np.concatenate([part.centre for part in parts]),
+            np.concatenate([part.center for part in parts]),
             np.concatenate([part.half for part in parts]),
             np.concatenate([part.owner for part in parts]),
             placed.names,
@@ -102,11 +102,11 @@ class Scenery:
         pose = self.pose(name, frame) if pose is None else pose
         cuboids = self._colliders[name].cuboids
         turn = to_matrix(np.asarray(pose[QUATERNION], dtype=float))
-        centre = cuboids.centre @ turn.T + pose[PLACE]
-        count = len(centre)
+        center = cuboids.center @ turn.T + pose[PLACE]
+        count = len(center)
         number = self.surroundings.names.index(name)
         return Placed(
-            np.broadcast_to(turn, (count, 3, 3)), centre, cuboids.half, np.full(count, number), self.surroundings.names
+            np.broadcast_to(turn, (count, 3, 3)), center, cuboids.half, np.full(count, number), self.surroundings.names
         )
 
 
@@ -115,7 +115,7 @@ def _extent(collider: Collider) -> tuple[float, float, float, float]:
     if len(collider.poses) > 1:
         return -math.inf, -math.inf, math.inf, math.inf
     placed = Surroundings([collider]).at(0)
-    middle, reach = placed.centre[:, :2], placed.bound[:, None] + RADIUS
+    middle, reach = placed.center[:, :2], placed.bound[:, None] + RADIUS
     low, high = (middle - reach).min(0, initial=math.inf), (middle + reach).max(0, initial=-math.inf)
     return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
@@ -133,8 +133,8 @@ class _Where:
     @staticmethod
     def of(number: int, pose: Array, placed: Placed) -> _Where:
         """The place of a moved collider, with the bounding sphere of its cuboids."""
-        middle = placed.centre.mean(0) if len(placed) else pose[PLACE]
-        away = np.linalg.norm(placed.centre - middle, axis=1) + placed.bound
+        middle = placed.center.mean(0) if len(placed) else pose[PLACE]
+        away = np.linalg.norm(placed.center - middle, axis=1) + placed.bound
         return _Where(number, pose, placed, tuple(middle.tolist()), float(away.max(initial=0.0)))
 
 
@@ -169,7 +169,7 @@ def to_world(points: Array, pose: Array) -> Array:
 def corners(collider: Collider, pose: Array) -> Array:
     """Corners (P, 3) in the world of the cuboids of a collider at a pose (7,)."""
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
-    local = collider.cuboids.centre[:, None] + signs * collider.cuboids.half[:, None]
+    local = collider.cuboids.center[:, None] + signs * collider.cuboids.half[:, None]
     return to_world(local.reshape(-1, 3), pose)
 
 

@@ -44,7 +44,7 @@ def chair(rng: np.random.Generator) -> Seating:
     solids = _foot(rng, width, low, high, height - rng.uniform(0.03, 0.07))
     solids.append(block((-width / 2, low, height - 0.06), (width / 2, high, height)))
     solids += _back(rng, width, high - back, high, height, top, lean)
-    return Seating(_centred(solids, back / 2), _seat(width, depth, height, -back / 2))
+    return Seating(_centered(solids, back / 2), _seat(width, depth, height, -back / 2))
 
 
 def armchair(rng: np.random.Generator) -> Seating:
@@ -89,7 +89,7 @@ def bench(rng: np.random.Generator) -> Seating:
         return Seating(solids, seat, turned(seat, [np.pi]))
     back = rng.uniform(0.03, 0.06)
     solids += _back(rng, width, depth / 2, depth / 2 + back, height - 0.05, height + rng.uniform(0.30, 0.45), 0.06)
-    return Seating(_centred(solids, back / 2), _seat(width, depth, height, -back / 2))
+    return Seating(_centered(solids, back / 2), _seat(width, depth, height, -back / 2))
 
 
 def office_chair(rng: np.random.Generator) -> Seating:
@@ -149,7 +149,7 @@ def slatted_bench(rng: np.random.Generator) -> Seating:
         solids.append(block((x, low, height - 0.09), (x + 0.06, -low, height - 0.03)))
     for z in height + np.array([0.12, 0.24, 0.36]):
         solids.append(block((-width / 2, -low - 0.025, z), (width / 2, -low, z + 0.07)))
-    return Seating(_centred(solids, 0.03), _seat(width, depth - 0.025, height, -0.0425))
+    return Seating(_centered(solids, 0.03), _seat(width, depth - 0.025, height, -0.0425))
 
 
 def _with_arms(rng: np.random.Generator, width: float, depth: float, height: float, arms: tuple[bool, bool]) -> Seating:
@@ -175,7 +175,7 @@ def _with_arms(rng: np.random.Generator, width: float, depth: float, height: flo
             seat.arm_rests.append([side * (width + arm) / 2, -back / 2, float(rest)])
     # The sitter looks along -Y, so that the left hand is at +X.
     seat.approaches = ["front"] + [name for name, present in zip(("right", "left"), arms, strict=True) if not present]
-    return Seating(_centred(solids, back / 2), seat)
+    return Seating(_centered(solids, back / 2), seat)
 
 
 def _seat(
@@ -186,12 +186,12 @@ def _seat(
     )
 
 
-def _centred(solids: list[Solid], shift: float) -> list[Solid]:
+def _centered(solids: list[Solid], shift: float) -> list[Solid]:
     """The solids moved by -`shift` meters along Y, so that seat and back together are centered."""
     move = np.eye(4)
     move[1, 3] = -shift
     return [
-        Solid(s.mesh.transformed(move), replace(s.boxes, centre=s.boxes.centre + np.array([0.0, -shift, 0.0])))
+        Solid(s.mesh.transformed(move), replace(s.boxes, center=s.boxes.center + np.array([0.0, -shift, 0.0])))
         for s in solids
     ]
 

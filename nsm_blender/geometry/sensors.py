@@ -88,9 +88,9 @@ class Interaction:
         if not len(placed):
             return Interaction(), np.array([0.0, 0.0, 0.0, facing])
         turn = _turn(facing)
-        centre = placed.centre @ turn
+        center = placed.center @ turn
         half = np.einsum("nij,nj->ni", np.abs(turn.T @ placed.rotation), placed.half)
-        low, high = (centre - half).min(0), (centre + half).max(0)
+        low, high = (center - half).min(0), (center + half).max(0)
         edge = max(float((high - low).max()), _SMALLEST)
         return Interaction((edge, edge, edge)), np.append(turn @ ((low + high) / 2), facing)
 
@@ -253,13 +253,13 @@ class _Cells:
 
     def _lean(self, squared: Array, touched: Array, placed: Placed, chosen: Array, frame: Array, turn: Array) -> None:
         """Lower `squared` and set `touched` by the chosen cuboids, which stand at any angle."""
-        centre, half = placed.centre[chosen] - frame[PLACE], placed.half[chosen]
+        center, half = placed.center[chosen] - frame[PLACE], placed.half[chosen]
         axes = placed.rotation[chosen].transpose(0, 2, 1)
         columns = self.columns @ turn[:2, :2].T
-        away = columns[:, None] - centre[:, :2]
+        away = columns[:, None] - center[:, :2]
         bound = np.sqrt((half**2).sum(1)) + self.reach
         column, box = np.nonzero((away**2).sum(2) < bound**2)
-        start = np.concatenate((away[column, box], -centre[box, 2:]), axis=1)
+        start = np.concatenate((away[column, box], -center[box, 2:]), axis=1)
         local = (axes[box] @ start[:, :, None]) + axes[box, :, 2:] * self.heights
         gap = np.maximum(np.abs(local) - half[box, :, None], 0)
         np.minimum.at(squared, column, np.einsum("pal,pal->pl", gap, gap).astype(np.float32))

@@ -35,7 +35,7 @@ class Solid:
 def joined_boxes(solids: list[Solid]) -> Cuboids:
     """The cuboids of all solids together."""
     return Cuboids(
-        np.concatenate([solid.boxes.centre for solid in solids]), np.concatenate([solid.boxes.half for solid in solids])
+        np.concatenate([solid.boxes.center for solid in solids]), np.concatenate([solid.boxes.half for solid in solids])
     )
 
 
@@ -52,27 +52,27 @@ def leaning(low: tuple[float, float, float], high: tuple[float, float, float], l
     vertices[:, 1] += lean * corner[:, 2]
     steps = 1 if lean == 0 else max(1, int(np.ceil(abs(lean) / (0.5 * SLICE))))
     middle = (np.arange(steps) + 0.5) / steps
-    centre = np.tile(ends.mean(axis=0), (steps, 1))
-    centre[:, 1] += lean * middle
-    centre[:, 2] = low[2] + (high[2] - low[2]) * middle
+    center = np.tile(ends.mean(axis=0), (steps, 1))
+    center[:, 1] += lean * middle
+    center[:, 2] = low[2] + (high[2] - low[2]) * middle
     half = np.tile((ends[1] - ends[0]) / 2, (steps, 1))
     half[:, 2] /= steps
-    return Solid(TriangleMesh(vertices, _BOX_FACES), Cuboids(centre, half))
+    return Solid(TriangleMesh(vertices, _BOX_FACES), Cuboids(center, half))
 
 
-def drum(centre: tuple[float, float], radius: float, low: float, high: float, sides: int = 24) -> Solid:
+def drum(center: tuple[float, float], radius: float, low: float, high: float, sides: int = 24) -> Solid:
     """An upright cylinder."""
-    return pillow((*centre, (low + high) / 2), (radius, radius, (high - low) / 2), power=None, sides=sides)
+    return pillow((*center, (low + high) / 2), (radius, radius, (high - low) / 2), power=None, sides=sides)
 
 
 def pillow(
-    centre: tuple[float, float, float], half: tuple[float, float, float], power: float | None = 3.0, sides: int = 24
+    center: tuple[float, float, float], half: tuple[float, float, float], power: float | None = 3.0, sides: int = 24
 ) -> Solid:
     """A round body with an elliptic outline from above.
 
     power: how full its sides bulge, |z|^power + |r|^power = 1 (2 is an ellipsoid); None: upright sides.
     """
-    at, size = np.array(centre), np.array(half)
+    at, size = np.array(center), np.array(half)
     if power is None:
         rings = np.array([[1.0, -1.0], [1.0, 1.0]])
     else:
@@ -106,21 +106,21 @@ def spoke(
     side = (corner[:, 1:2] - 0.5) * thickness
     vertices = a + corner[:, :1] * (b - a) + side * across + (corner[:, 2:] - 0.5) * tall
     count = max(1, int(np.ceil(np.linalg.norm(b - a) / SLICE)))
-    centre = a + (np.arange(count)[:, None] + 0.5) / count * (b - a)
+    center = a + (np.arange(count)[:, None] + 0.5) / count * (b - a)
     half = np.abs(b - a) / (2 * count) + np.abs(across) * thickness / 2 + tall / 2
-    return Solid(TriangleMesh(vertices, _BOX_FACES), Cuboids(centre, np.tile(half, (count, 1))))
+    return Solid(TriangleMesh(vertices, _BOX_FACES), Cuboids(center, np.tile(half, (count, 1))))
 
 
 def _round_boxes(at: Array, size: Array, power: float | None) -> Cuboids:
     """Layers along Z of strips along X: each as wide as the body in the strip's middle."""
     layers = 1 if power is None else max(2, int(np.ceil(2 * size[2] / SLICE)))
     z = (np.arange(layers) + 0.5) * 2 / layers - 1
-    centre, half = [], []
+    center, half = [], []
     for level in z:
         radius = 1.0 if power is None else (1 - abs(level) ** power) ** (1 / power)
         strips = max(2, int(np.ceil(2 * radius * size[1] / SLICE)))
         y = ((np.arange(strips) + 0.5) * 2 / strips - 1) * radius
         reach = np.sqrt(radius**2 - y**2)
-        centre.append(np.stack([np.zeros(strips), y, np.full(strips, level)], axis=-1) * size + at)
+        center.append(np.stack([np.zeros(strips), y, np.full(strips, level)], axis=-1) * size + at)
         half.append(np.stack([reach, np.full(strips, radius / strips), np.full(strips, 1 / layers)], axis=-1) * size)
-    return Cuboids(np.concatenate(centre), np.concatenate(half))
+    return Cuboids(np.concatenate(center), np.concatenate(half))

@@ -77,7 +77,7 @@ def other_seats(seat: Seat, up: Array) -> list[Seat]:
 def _on_surface(cuboids: Cuboids, middle: Array, along: Array) -> tuple[float, float] | None:
     """Lowest and highest coordinate in meters along a direction (3,) of the cuboids on the line through `middle`
     (3,)."""
-    away = cuboids.centre - middle
+    away = cuboids.center - middle
     beside: Array = away - (away @ along)[:, None] * along
     on_line = (np.abs(beside) - cuboids.half < _PALM).all(axis=1)
     if not on_line.any():
@@ -93,7 +93,7 @@ def _from_side(
     closed."""
     place = np.array(surface.place, dtype=float)
     aside = np.cross(up, side)
-    away, half = cuboids.centre - place, cuboids.half
+    away, half = cuboids.center - place, cuboids.half
     out, reach = away @ side, half @ np.abs(side)
     beside = np.abs(away @ aside) - half @ np.abs(aside)
     top, bottom = away @ up + half @ np.abs(up), away @ up - half @ np.abs(up)

@@ -8,7 +8,7 @@ single convolution between frames, half the work of decoding and back.
 
 The edited motion keeps what the manifold cannot express: edits are added to its frames. A decoder cannot express every
 part of what the constraints need, such as a bone that flutters or a foot that stops within a frame, and conjugate
-gradients converge slowly towards it. So a change may leave the manifold a little: D D^T is joined by a narrow kernel in
+gradients converge slowly toward it. So a change may leave the manifold a little: D D^T is joined by a narrow kernel in
 time, as if each feature had a little freedom of its own.
 """
 

@@ -52,7 +52,7 @@ _LEAN_WIDTH = 14.0
 _NEAR_ENOUGH = 0.0005
 """Distance in meters by which the final hit may be off."""
 _FARTHEST_LEAN = 0.3
-"""Largest shift in meters of the hips towards a target."""
+"""Largest shift in meters of the hips toward a target."""
 _GLIDE = 0.1
 """Least speed in m/s of every stride to a hit, so that even a stride that the network leaves out can be scaled."""
 _PASSING = 18

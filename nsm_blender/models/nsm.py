@@ -59,7 +59,7 @@ GOAL = Layout(position=(SAMPLES, 3), direction=(SAMPLES, 2), action=(SAMPLES, le
 """G_i: where to be and what to do there, in the previous root frame."""
 
 INTERACTION = Layout(cell=(CELLS**3, 4))
-"""I_i: of each cell the vector from its centre to the body's root, in the root frame, and its occupancy. The paper
+"""I_i: of each cell the vector from its center to the body's root, in the root frame, and its occupancy. The paper
 calls it 512-dimensional and each cell a vector of four; all 2048 numbers are fed."""
 TO_ROOT, OCCUPANCY = slice(0, 3), 3
 """Places, in a cell's vector, of the vector to the root and of the occupancy."""

@@ -43,13 +43,13 @@ def blended(
     parents' frames, so that bones keep their lengths.
     """
     if start is not None and frames_in > 0:
-        motion = _towards(motion, start, 1 - smoothstep(np.arange(len(motion)) / frames_in))
+        motion = _toward(motion, start, 1 - smoothstep(np.arange(len(motion)) / frames_in))
     if end is not None and frames_out > 0:
-        motion = _towards(motion, end, 1 - smoothstep(np.arange(len(motion))[::-1] / frames_out))
+        motion = _toward(motion, end, 1 - smoothstep(np.arange(len(motion))[::-1] / frames_out))
     return motion
 
 
-def _towards(motion: Motion, pose: Pose, weights: Array) -> Motion:
+def _toward(motion: Motion, pose: Pose, weights: Array) -> Motion:
     """Mix the motion with a pose that moves with the root; weights: (T,), 1 is the pose."""
     at = np.flatnonzero(weights > 0)
     x, y, _, angle = pose.root

@@ -30,7 +30,7 @@ bending plane, and from the second on it stays."""
 class Limb:
     """Joint names of a two-bone limb, and the direction in which its middle joint bends.
 
-    pole: the direction in the upper bone's frame towards which the knee (elbow) points.
+    pole: the direction in the upper bone's frame toward which the knee (elbow) points.
     """
 
     upper: str

@@ -101,10 +101,10 @@ def gaps_on(things: ObstacleOutlines, points: Array, tight: Array, radius: float
     edges = np.flatnonzero(np.diff(tight, prepend=False, append=False))
     for first, last in reversed(edges.reshape(-1, 2).tolist()):
         at = first + int(things.distance(points[first:last]).argmin())
-        towards = points[min(last, len(points) - 1)] - points[max(first - 1, 0)]
+        toward = points[min(last, len(points) - 1)] - points[max(first - 1, 0)]
         # Of a gap in which the way begins or ends, the rest does not matter.
         inside = (points[0] if first == 0 else None, points[-1] if last == len(points) else None)
-        gap = gap_at(things, points[at], towards, radius, inside)
+        gap = gap_at(things, points[at], toward, radius, inside)
         # Elsewhere the way only cuts a corner.
         if gap is not None and gap.width < 2 * (radius + _FITS):
             out.append((first, last, gap))
@@ -114,17 +114,17 @@ def gaps_on(things: ObstacleOutlines, points: Array, tight: Array, radius: float
 def gap_at(
     things: ObstacleOutlines,
     place: Array,
-    towards: Array,
+    toward: Array,
     radius: float,
     inside: tuple[Array | None, Array | None] = (None, None),
 ) -> Gap | None:
-    """The gap in which a body of `radius` meters is at a place (2,) on the way along a vector `towards` (2,); None
+    """The gap in which a body of `radius` meters is at a place (2,) on the way along a vector `toward` (2,); None
     where there are not things to both sides. inside: where the way begins, and ends (2,), as far as it does in the gap.
     """
     pair = _middle(things, place)
     if pair is None:
         return None
-    first = _straight(things, pair, pair.along, towards, radius, inside)
+    first = _straight(things, pair, pair.along, toward, radius, inside)
     # Jagged outlines turn the line between two points of them: straight is what leads through the middle all along.
     reach = np.clip(first.reach, -LONGEST, LONGEST)
     along = np.linspace(reach[0], reach[1], _PLACES + 2)[1:-1]
@@ -136,7 +136,7 @@ def gap_at(
     centered = _middle(things, middles.mean(axis=0), rounds=1)
     if centered is None or abs(line @ first.along) < _ALIKE:
         return first
-    return max(first, _straight(things, centered, line, towards, radius, inside), key=lambda gap: gap.width)
+    return max(first, _straight(things, centered, line, toward, radius, inside), key=lambda gap: gap.width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,12 +165,12 @@ def _straight(
     things: ObstacleOutlines,
     pair: _Pair,
     along: Array,
-    towards: Array,
+    toward: Array,
     radius: float,
     inside: tuple[Array | None, Array | None],
 ) -> Gap:
     """The gap through whose middle, that of a pair, a line leads along a unit vector (2,)."""
-    place, along = pair.middle, along if along @ towards >= 0 else -along
+    place, along = pair.middle, along if along @ toward >= 0 else -along
     apart, across = float(np.hypot(*(pair.b - pair.a))), np.array([along[1], -along[0]])
     t = np.arange(-LONGEST, LONGEST + _STEP, _STEP)
     whole = things.bare

@@ -34,11 +34,11 @@ BLOCKED = 1e5
 
 @dataclass(frozen=True, eq=False)
 class ObstacleOutlines:
-    """N cuboids from above, as rectangles: centre, half (N, 2) meters, axis (N, 2) unit vector of the first edge;
+    """N cuboids from above, as rectangles: center, half (N, 2) meters, axis (N, 2) unit vector of the first edge;
     low, high (N,) height of their undersides and tops; owner (N,) collider; spare (N,) meters by which each counts as
     farther away than it is, as a narrower part of the body meets it."""
 
-    centre: Array
+    center: Array
     half: Array
     axis: Array
     low: Array
@@ -57,8 +57,8 @@ class ObstacleOutlines:
         side = np.stack((-axis[:, 1], axis[:, 0]), axis=1)
         half = np.stack([np.abs((across * v[:, :, None]).sum(1)).sum(1) for v in (axis, side)], axis=1)
         rise = np.abs(placed.rotation[:, 2, :] * placed.half).sum(1)
-        z = placed.centre[:, 2]
-        return ObstacleOutlines(placed.centre[:, :2], half, axis, z - rise, z + rise, placed.owner)
+        z = placed.center[:, 2]
+        return ObstacleOutlines(placed.center[:, :2], half, axis, z - rise, z + rise, placed.owner)
 
     @staticmethod
     def none() -> ObstacleOutlines:
@@ -69,7 +69,7 @@ class ObstacleOutlines:
     def __getitem__(self, chosen: Array) -> ObstacleOutlines:
         """Those that `chosen`, a mask or indices, names."""
         return ObstacleOutlines(
-            self.centre[chosen],
+            self.center[chosen],
             self.half[chosen],
             self.axis[chosen],
             self.low[chosen],
@@ -97,11 +97,11 @@ class ObstacleOutlines:
         """Lowest and highest x, y (N, 2) of each."""
         side = np.stack((-self.axis[:, 1], self.axis[:, 0]), axis=1)
         reach = np.abs(self.axis) * self.half[:, :1] + np.abs(side) * self.half[:, 1:]
-        return self.centre - reach, self.centre + reach
+        return self.center - reach, self.center + reach
 
     def distances(self, points: Array) -> Array:
         """Meters (P, N) from points (P, 2) to each rectangle, 0 inside."""
-        v = points[:, None] - self.centre
+        v = points[:, None] - self.center
         u = np.abs(v[..., 0] * self.axis[:, 0] + v[..., 1] * self.axis[:, 1]) - self.half[:, 0]
         w = np.abs(v[..., 1] * self.axis[:, 0] - v[..., 0] * self.axis[:, 1]) - self.half[:, 1]
         out: Array = np.hypot(np.maximum(u, 0), np.maximum(w, 0))
@@ -113,7 +113,7 @@ class ObstacleOutlines:
 
     def outward(self, point: Array) -> Array:
         """Vectors (N, 2) in meters from each rectangle's nearest point to a point (2,), zero from those it is in."""
-        v = point - self.centre
+        v = point - self.center
         side = np.stack((-self.axis[:, 1], self.axis[:, 0]), axis=1)
         along, aside = (v * self.axis).sum(1), (v * side).sum(1)
         along -= np.clip(along, -self.half[:, 0], self.half[:, 0])
@@ -250,7 +250,7 @@ class OccupancyGrid:
         straight = np.abs(things.axis).max(axis=1) > 1 - 1e-9
         for n in range(len(things.half)):
             window = slice(first[n, 0], last[n, 0]), slice(first[n, 1], last[n, 1])
-            dx, dy = x[window[0]] - things.centre[n, 0], y[window[1]] - things.centre[n, 1]
+            dx, dy = x[window[0]] - things.center[n, 0], y[window[1]] - things.center[n, 1]
             (ax, ay), (u, w) = things.axis[n], things.half[n]
             if straight[n]:
                 (u, w) = (u, w) if abs(ax) > abs(ay) else (w, u)

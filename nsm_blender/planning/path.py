@@ -74,8 +74,8 @@ class GroundPath:
         """
         step = float(self._s[1])
         reach = int(_SEARCH / step)
-        centre = round(near / step)
-        candidates = np.arange(centre - reach, centre + reach + 1)
+        center = round(near / step)
+        candidates = np.arange(center - reach, center + reach + 1)
         if self.closed:
             index = candidates % (len(self._s) - 1)
         else:

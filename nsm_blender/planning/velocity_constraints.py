@@ -39,15 +39,15 @@ class Berth:
         self._all = (things, low)
         self._radius, self._slim = radius - SLACK, SLIM * radius - SLACK - HIPS_BACK
         self._room = 0.0
-        self._centre = np.full(2, np.inf)
+        self._center = np.full(2, np.inf)
         self._near: tuple[ObstacleOutlines, ...] = self._all
 
     def allowed(self, x: float, y: float, velocity: Vector, crouching: bool, sideways: bool = False) -> Vector:
         """The velocity nearest to the one asked for (m/s) that brings the root at x, y (meters) no nearer to a thing
         than the body's radius, or than its smaller half width when it goes sideways."""
         place = np.array([x, y])
-        if not np.abs(place - self._centre).max() < _MOVED:
-            self._centre = place
+        if not np.abs(place - self._center).max() < _MOVED:
+            self._center = place
             self._near = tuple(each[each.distances(place[None])[0] < _AROUND] for each in self._all)
         things = self._near[crouching]
         away = things.outward(place)

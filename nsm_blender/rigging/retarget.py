@@ -298,7 +298,7 @@ def _is_predicted(motion: Motion) -> bool:
 
 
 def _found_below(joint: str, found: dict[str, Array]) -> str | None:
-    """The next joint of the trunk, towards the head, that the rig has."""
+    """The next joint of the trunk, toward the head, that the rig has."""
     if joint not in _TRUNK:
         return None
     return next((other for other in _TRUNK[_TRUNK.index(joint) + 1 :] if other in found), None)

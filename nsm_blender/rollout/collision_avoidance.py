@@ -23,7 +23,7 @@ from .root_filter import Proposal, RootState
 class Avoidance:
     """How the root keeps off things."""
 
-    towards_goal: float = 0.5
+    toward_goal: float = 0.5
     """Share of the distance to a place where the root is to be by which the clearance may exceed the one there."""
 
     braking: float = 12.0
@@ -70,7 +70,7 @@ class CollisionAvoidance:
             return Proposal(self._held(before, root, (float(step[0]), float(step[1]))), places, proposal.facings)
         free = away[1 + len(ahead) :, meets] - SLACK
         far = np.hypot(*(way - before[:2]).T)
-        room = np.minimum(most, (free + AVOIDANCE.towards_goal * far[:, None]).min(0, initial=np.inf))
+        room = np.minimum(most, (free + AVOIDANCE.toward_goal * far[:, None]).min(0, initial=np.inf))
         met = _Met(things[meets], room)
         here: Vector = (float(before[0]), float(before[1]))
         allowed = met.step(here, (float(step[0]), float(step[1])), EASE * DT)
@@ -114,7 +114,7 @@ class _Met:
     """Things in the way of a root. room: (N,) meters that it keeps off each."""
 
     def __init__(self, things: ObstacleOutlines, room: Array) -> None:
-        self._things = np.concatenate((things.centre, things.half, things.axis, room[:, None]), axis=1).tolist()
+        self._things = np.concatenate((things.center, things.half, things.axis, room[:, None]), axis=1).tolist()
 
     def step(self, place: Vector, step: Vector, ease: float) -> Vector:
         """The step in meters from a place that is nearest to the one asked for and allowed. ease: share of what is left

@@ -49,7 +49,7 @@ class Doorway:
     turned: float
 
     def flat(self, points: Array) -> Array:
-        """Points (..., 2) of the ground in meters from the hinge along the shut leaf and towards where it opens."""
+        """Points (..., 2) of the ground in meters from the hinge along the shut leaf and toward where it opens."""
         out: Array = (points - self.hinge) @ np.stack((self.along, self.swings), axis=1)
         return out
 
@@ -59,7 +59,7 @@ class Doorway:
         return out
 
     def room(self, points: Array, radii: Array) -> float:
-        """Radians that the leaf may turn on before it is LEAVES from what it swings towards: points (P, 2) of the
+        """Radians that the leaf may turn on before it is LEAVES from what it swings toward: points (P, 2) of the
         ground with radii (P,). Infinite where there is nothing."""
         angle, half = self._seen(points, radii + LEAVES)
         free = np.where((angle > 0) & (half > 0), angle - half, np.inf)
@@ -104,7 +104,7 @@ class Doorway:
         return self.world(np.stack((lack, np.zeros_like(lack)), axis=-1))
 
     def round_leaf(self, points: Array, room: float = np.inf) -> Array:
-        """How far (N, 2) places (N, 2) of the root are to be moved that are too near the leaf: those towards which it
+        """How far (N, 2) places (N, 2) of the root are to be moved that are too near the leaf: those toward which it
         swings out of its reach round the free edge, the others straight off it. room: meters along the shut leaf up to
         which there is any; where that ends, one steps back."""
         flat = self.flat(points)
@@ -148,7 +148,7 @@ def doorway(door: Collider, pose: Array) -> Doorway:
     hinge, handle = np.array(handles.hinge), np.array(handles.handle)
     along, across = handle - hinge, np.cross(np.array(handles.axis), handle - hinge) * np.sign(handles.angle)
     first = normalize(rotate(shut[QUATERNION], along)[:2])
-    towards = normalize(rotate(shut[QUATERNION], across)[:2])
+    toward = normalize(rotate(shut[QUATERNION], across)[:2])
     now = normalize(rotate(pose[QUATERNION], along)[:2])
-    turned = float(np.arctan2(now @ towards, now @ first))
-    return Doorway(to_world(hinge, pose)[:2], first, towards, handles.width, turned)
+    turned = float(np.arctan2(now @ toward, now @ first))
+    return Doorway(to_world(hinge, pose)[:2], first, toward, handles.width, turned)

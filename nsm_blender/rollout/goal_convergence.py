@@ -49,7 +49,7 @@ class GoalConvergence:
     """Moves the root by what the goal-centric prediction moves its future by."""
 
     def apply(self, state: RootState, proposal: Proposal) -> Proposal:
-        """The proposal, moved towards the goal."""
+        """The proposal, moved toward the goal."""
         near, c = state.goal.nearness(proposal.places[-1]), CONVERGENCE
         # On a way the prediction lags behind: it would hold the root back in bends.
         rate = 1 + (c.rate - 1) * near if state.goal.is_place else 0.0

@@ -104,7 +104,7 @@ class _Use:
     """Meters over which the pull to the goal rises."""
 
     braking: float = 0.4
-    """Deceleration in m/s^2 towards the goal: 1.8 m before it the character may still jog."""
+    """Deceleration in m/s^2 toward the goal: 1.8 m before it the character may still jog."""
 
     approach: float = 1.3
     """Distance in meters from the goal down to which the body faces its way."""

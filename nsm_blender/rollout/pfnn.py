@@ -98,7 +98,7 @@ class Locomotion:
         return State(self.x, self.y, self.angle, self.frame * _DT, self._velocity)
 
     def step(self, future: Future) -> None:
-        """Advance one frame towards the trajectory asked for."""
+        """Advance one frame toward the trajectory asked for."""
         self._fill_input(future)
         y = self.network.predict(self._input, self.phase)
         self._record(y)

@@ -151,7 +151,7 @@ _NECK, _HEAD, _CHEST = MODEL_SKELETON.indices(["Neck", "Head", "Spine2"])
 
 
 def look_at(places: Array, rotations: Array, targets: Array, weight: Array) -> Array:
-    """World rotations (T, J, 4) with the face turned towards targets (T, 3), as much as weight (T,) says.
+    """World rotations (T, J, 4) with the face turned toward targets (T, 3), as much as weight (T,) says.
 
     places: (T, J, 3) joints. Neck and head share the turn; the face stays within GAZE_LIMIT of where the chest points.
     """

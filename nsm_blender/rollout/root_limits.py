@@ -32,7 +32,7 @@ class Limits:
     """Change of the turning in rad/s^2 with which it ends at the facing that is asked for."""
 
     asked_turn: float = 1.8
-    """Turning in rad/s towards the facing that is asked for: the recorded 95th percentile is 1.4 to 2.3."""
+    """Turning in rad/s toward the facing that is asked for: the recorded 95th percentile is 1.4 to 2.3."""
 
     turn_gain: float = 1.5
     """Rate in 1/s at which the facing comes to the one that is asked for."""
@@ -55,8 +55,8 @@ class RootLimits:
 
     def apply(self, state: RootState, proposal: Proposal) -> Proposal:
         """A proposal that goes no faster than the goal allows and turns to no side that is not asked for."""
-        band, towards = asked_turns(state)
-        root = root_within(state.motion, state.root, proposal.root, state.goal.speed_limit(state.root), band, towards)
+        band, toward = asked_turns(state)
+        root = root_within(state.motion, state.root, proposal.root, state.goal.speed_limit(state.root), band, toward)
         local = to_local(proposal.places - proposal.root[:2], float(proposal.root[3]))
         ahead = np.asarray(wrap_angle(proposal.facings - proposal.root[3]))
         ahead = np.clip(ahead, band[0] - LIMITS.overshoot, band[1] + LIMITS.overshoot)
@@ -68,18 +68,18 @@ class RootLimits:
 
 
 def root_within(
-    motion: RootMotion, before: Array, root: Array, top: float, band: tuple[float, float], towards: float
+    motion: RootMotion, before: Array, root: Array, top: float, band: tuple[float, float], toward: float
 ) -> Array:
     """Where a root (4,) comes that moved like this until `before` (4,) and is to go to `root` (4,) in a frame.
 
     top: greatest speed in m/s. band: radians, none above and none below 0, from the present facing to the farthest of
-    those that are asked for to the right and to the left. towards: radians to the one that is asked for now.
+    those that are asked for to the right and to the left. toward: radians to the one that is asked for now.
     """
     wanted = RootMotion.between(before, root)
     change = limited(limited(wanted.velocity, top) - motion.velocity, LIMITS.acceleration * DT)
     turn = wanted.turn
-    asked = math.copysign(min(LIMITS.turn_gain * abs(towards), LIMITS.asked_turn), towards)
-    if (asked - turn) * towards > 0:
+    asked = math.copysign(min(LIMITS.turn_gain * abs(toward), LIMITS.asked_turn), toward)
+    if (asked - turn) * toward > 0:
         turn += LIMITS.follow * (asked - turn)
     turn = min(max(turn, -_allowed_turn(-band[0])), _allowed_turn(band[1]))
     most = LIMITS.turn_acceleration * DT

@@ -317,8 +317,8 @@ def _check_collider(collider: Collider) -> None:
     if collider.role not in ROLES:
         raise ShotError(f"The collider '{collider.name}' has an unknown role '{collider.role}'.")
     cuboids, poses = collider.cuboids, collider.poses
-    _numbers(cuboids.centre, f"cuboids of '{collider.name}'")
-    if not len(cuboids.half) or len(cuboids.half) != len(cuboids.centre):
+    _numbers(cuboids.center, f"cuboids of '{collider.name}'")
+    if not len(cuboids.half) or len(cuboids.half) != len(cuboids.center):
         raise ShotError(f"The collider '{collider.name}' has no cuboids; refresh it.")
     if _numbers(cuboids.half, f"cuboids of '{collider.name}'").min() < 0:
         raise ShotError(f"The collider '{collider.name}' has a cuboid of less than no size; refresh it.")
@@ -328,7 +328,7 @@ def _check_collider(collider: Collider) -> None:
 
 def _check_amount(colliders: Sequence[Collider]) -> None:
     """All colliders together can be held in memory."""
-    if sum(len(collider.cuboids.centre) for collider in colliders) > MOST_CUBOIDS:
+    if sum(len(collider.cuboids.center) for collider in colliders) > MOST_CUBOIDS:
         raise ShotError(f"The colliders have more than {MOST_CUBOIDS:,} cuboids; wrap them more coarsely.")
     moving = [len(collider.poses) for collider in colliders if len(collider.poses) > 1]
     if len(moving) * max(moving, default=0) > MOST_POSES:

@@ -21,7 +21,7 @@ from .protocol import SETTLED, Prospect
 from .registry import task_of
 
 BEGINNING = 0.3
-"""Seconds until a character that stands begins to turn towards its way."""
+"""Seconds until a character that stands begins to turn toward its way."""
 SETTLING = 1.1
 """Seconds from the end of the way until the character has come to rest there and stood still for a while."""
 TURNING, TURNING_RATE = 0.6, 1.6

@@ -105,6 +105,6 @@ def _lower_steps(collider: Collider) -> float:
     assert isinstance(handles, Climbable)
     back = -normalize(np.array(handles.facing))
     left = np.cross(back, UP)
-    away, half = collider.cuboids.centre - np.array(handles.edge), collider.cuboids.half
+    away, half = collider.cuboids.center - np.array(handles.edge), collider.cuboids.half
     before = np.abs(away @ left) - half @ np.abs(left) < 0.5 * handles.width - BEFORE
     return float((away @ back + half @ np.abs(back))[before].max(initial=0.0))

@@ -12,14 +12,14 @@ from .protocol import Task
 
 
 class Idle(Task):
-    """Stay, and turn as the key or its goal says, or towards its goal."""
+    """Stay, and turn as the key or its goal says, or toward its goal."""
 
     name, doing = "idle", "standing still"
     goes = False
     training = ("standing",)
 
     def facing(self, planner: Planner, key: ActionKey, place: Array, frame: float) -> float | None:
-        """The key's, its goal's, or towards its goal."""
+        """The key's, its goal's, or toward its goal."""
         goal = planner.goal(key, frame)
         if key.facing is not None or goal is None:
             return key.facing

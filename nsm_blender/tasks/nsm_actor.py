@@ -31,7 +31,7 @@ TURNED = math.radians(6)
 """Radians of a turn on the spot that count as made."""
 UP = 0.15
 """Meters above the floor from which the character first goes down the way that it came."""
-AWAY, TOWARDS = math.radians(50), math.radians(25)
+AWAY, TOWARD = math.radians(50), math.radians(25)
 """Radians from its way at which a character that is up on something, or carries something, turns on the spot before it
 goes, and up to which it does: else it walks its bend over the edge, or backs off."""
 BEGINNING = 0.3
@@ -109,7 +109,7 @@ class NsmActor(Actor):
 
     def has_turned(self, leg: Leg) -> bool:
         """Whether it looks along the leg as far as it needs to set off."""
-        return abs(self._away(leg)) <= TOWARDS
+        return abs(self._away(leg)) <= TOWARD
 
     def _away(self, leg: Leg) -> float:
         """Radians from where the character looks to the beginning of a leg."""

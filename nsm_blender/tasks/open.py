@@ -36,7 +36,7 @@ BEHIND = 0.8
 BEFORE = 0.3
 """Meters before a door up to which the way first leads to its middle."""
 ASIDE = 0.06
-"""Meters of the way from the doorway's middle towards the handle, away from a leaf that stands open there."""
+"""Meters of the way from the doorway's middle toward the handle, away from a leaf that stands open there."""
 _OPENS = ACTIONS.index("open")
 
 

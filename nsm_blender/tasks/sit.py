@@ -168,7 +168,7 @@ class Sit(ThingTask):
     ) -> Reach:
         """The hips on the seat."""
         assert isinstance(handles, Seat)
-        out = seat_aim(thing, pose, seat_towards(handles, pose, root[:2]) if from_stand else handles)
+        out = seat_aim(thing, pose, seat_toward(handles, pose, root[:2]) if from_stand else handles)
         return out if key.facing is None else replace(out, facing=key.facing)
 
     def begin(self, number: int, aim: Reach, frame: int) -> Completion:
@@ -231,7 +231,7 @@ def seat_aim(collider: Collider, pose: Array, seat: Seat | None = None) -> Reach
     return Reach(place, facing_of(used.facing, pose), "sit", collider.name, seat=used, standoff=0.0, speed=AT_SEAT)
 
 
-def seat_towards(seat: Seat, pose: Array, place: Array) -> Seat:
+def seat_toward(seat: Seat, pose: Array, place: Array) -> Seat:
     """The seat as it is sat on from a place (2,) in the world: one that is open on all sides, looking back to there.
     pose: (7,) of the thing, in whose frame the seat is."""
     away = place - to_world(np.array(seat.place), pose)[:2]
@@ -286,7 +286,7 @@ def _open_sides(seat: Seat, collider: Collider, up: Array) -> list[str]:
     """The SIDES of a seat at which no part of the thing rises that is in the way of sitting down."""
     front, place = normalize(np.array(seat.facing)), np.array(seat.place)
     left = np.cross(up, front)
-    away, half = collider.cuboids.centre - place, collider.cuboids.half
+    away, half = collider.cuboids.center - place, collider.cuboids.half
     rises = away @ up + half @ np.abs(up) > RISES
     along, aside = (np.abs(away @ way) - half @ np.abs(way) for way in (front, left))
     out = []

@@ -51,11 +51,11 @@ def phase_blocks(phase: Array, weights: Array, rng: np.random.Generator) -> Iter
     order = index[np.argsort((phase[index] + rng.normal(0, 0.02, len(index))) % (2 * np.pi), kind="stable")]
     blocks = order[: len(order) // BLOCK_SIZE * BLOCK_SIZE].reshape(-1, BLOCK_SIZE)
     angles = np.exp(1j * phase[blocks]).mean(1)
-    centres = np.angle(angles) % (2 * np.pi)
+    centers = np.angle(angles) % (2 * np.pi)
     shuffled = rng.permutation(len(blocks))
     for start in range(0, len(shuffled) - BLOCKS + 1, BLOCKS):
         chosen = shuffled[start : start + BLOCKS]
-        yield blocks[chosen], centres[chosen]
+        yield blocks[chosen], centers[chosen]
 
 
 class Trainer(Training):

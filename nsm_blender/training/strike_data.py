@@ -39,7 +39,7 @@ _JITTER = 0.1
 _JITTER_FRAMES = 9.0
 """Frames: standard deviation of the window around the hit in which the limb follows its moved target."""
 _STEP = 0.15
-"""Standard deviation in meters by which the whole body goes farther towards a moved target, in the ground plane."""
+"""Standard deviation in meters by which the whole body goes farther toward a moved target, in the ground plane."""
 _STEP_FRAMES = (40, 4)
 """Frames before the hit between which that step is made."""
 

@@ -102,7 +102,7 @@ class StrikeTraining(FeedForwardTraining):
         return super().loss(batch) + self._aimed(self._aims(TARGETS))
 
     def constants(self) -> Mapping[str, Array]:
-        """Normalisation, the ways of hands and feet and their usual targets."""
+        """Normalization, the ways of hands and feet and their usual targets."""
         return {**super().constants(), **self._tables}
 
     def _recording(self, fight: Fight, strike: Strike) -> Array:

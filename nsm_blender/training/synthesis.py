@@ -174,7 +174,7 @@ class FootstepTraining(StepTraining):
         return (footsteps(self.parameters, x) - y).abs().mean()
 
     def constants(self) -> Mapping[str, Array]:
-        """Normalisation."""
+        """Normalization."""
         return {
             "x_mean": self._x[0],
             "x_scale": self._x[1],
@@ -230,7 +230,7 @@ class FeedForwardTraining(StepTraining):
         return error
 
     def constants(self) -> Mapping[str, Array]:
-        """Normalisation."""
+        """Normalization."""
         return {"x_mean": self._x[0], "x_scale": self._x[1]}
 
 

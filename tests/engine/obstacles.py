@@ -13,10 +13,10 @@ from nsm_blender.motion.rotations import Array
 
 
 def box(
-    name: str, centre: tuple[float, float, float], size: tuple[float, float, float], angle: float = 0.0, **more: Any
+    name: str, center: tuple[float, float, float], size: tuple[float, float, float], angle: float = 0.0, **more: Any
 ) -> Collider:
-    """An upright box of edge lengths `size`, its middle at `centre`, turned about +Z."""
-    pose = [*centre, math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2)]
+    """An upright box of edge lengths `size`, its middle at `center`, turned about +Z."""
+    pose = [*center, math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2)]
     return Collider(name, Cuboids(np.zeros((1, 3)), 0.5 * np.array([size])), np.array([pose]), **more)
 
 

@@ -149,7 +149,7 @@ def box_in(poses: Array, thing: Collider) -> Array:
     """Meters (T,) by which the carried box at poses (T, 7), not turned, would have to move to be out of a thing of one
     cuboid that stands still."""
     assert np.abs(poses[:, 4:]).max() < 0.02
-    apart = np.abs(poses[:, :3] - np.asarray(thing.poses)[0, :3] - thing.cuboids.centre[0])
+    apart = np.abs(poses[:, :3] - np.asarray(thing.poses)[0, :3] - thing.cuboids.center[0])
     out: Array = np.maximum((thing.cuboids.half[0] + WIDE - apart).min(axis=1), 0)
     return out
 

@@ -57,13 +57,13 @@ def box(half: Array, steps: int = 12) -> TriangleMesh:
 
 
 def cuboid(half: tuple[float, float, float] = (0.45, 0.3, 0.6), middle: Array | None = None) -> Solid:
-    edges, centre = np.array(half), np.zeros(3) if middle is None else middle
+    edges, center = np.array(half), np.zeros(3) if middle is None else middle
 
     def depth(points: Array) -> Array:
-        gap = np.abs(points - centre) - edges
+        gap = np.abs(points - center) - edges
         return np.linalg.norm(np.maximum(gap, 0), axis=1) + np.minimum(gap.max(1), 0)
 
-    return Solid(box(edges).transformed(moved(centre)), depth)
+    return Solid(box(edges).transformed(moved(center)), depth)
 
 
 def ball() -> Solid:

@@ -201,7 +201,7 @@ def _pose(root: Array, height: float, feet: list[tuple[Array, Array]]) -> Clip:
 
 
 def _leg(to_ankle: Array, forward: Array) -> tuple[Array, Array]:
-    """World rotations (T, 4) of thigh and shin: a hinge that bends the knee towards `forward` (T, 2)."""
+    """World rotations (T, 4) of thigh and shin: a hinge that bends the knee toward `forward` (T, 2)."""
     distance = np.linalg.norm(to_ankle, axis=1, keepdims=True)
     along = to_ankle / distance
     side = normalize(np.cross(np.append(forward, np.zeros((len(forward), 1)), axis=1), along))

@@ -37,7 +37,7 @@ def test_a_seat_that_is_walked_up_to_straight_asks_for_half_a_turn() -> None:
     assert isinstance(seat, Seat)
     ahead = np.array(seat.facing[:2]) / np.linalg.norm(seat.facing[:2])
     place = np.array(seat.place[:2]) + 2.5 * ahead
-    towards = math.atan2(-ahead[0], ahead[1])
+    toward = math.atan2(-ahead[0], ahead[1])
     shot = Shot(
         "approach",
         30.0,
@@ -45,7 +45,7 @@ def test_a_seat_that_is_walked_up_to_straight_asks_for_half_a_turn() -> None:
         keys=[ActionKey("sit", "seat")],
         goals=[Goal("seat", [0.0, 0.0, 0.0], None, "chair")],
         colliders=[Collider("chair", chair.boxes, role="seat", handles=seat)],
-        start=[*place.tolist(), 0.0, towards],
+        start=[*place.tolist(), 0.0, toward],
     )
     turning = required_turning(shot)
     assert turning is not None and turning == pytest.approx(math.pi, abs=0.2)

@@ -128,8 +128,8 @@ def test_a_box_is_lifted_when_and_where_it_is_told(tmp_path: Path, pool: Pool) -
     episode = next(e for e in made if isinstance(e, Episode) and e.touching[0, 0] == 0)
     held = np.flatnonzero(episode.touching[:, 0])
     box = episode.colliders[0]
-    size = (box.cuboids.centre + box.cuboids.half).max(0) - (box.cuboids.centre - box.cuboids.half).min(0)
-    low = box.poses[0, :3] + [0.0, 0.0, float((box.cuboids.centre - box.cuboids.half)[:, 2].min())]
+    size = (box.cuboids.center + box.cuboids.half).max(0) - (box.cuboids.center - box.cuboids.half).min(0)
+    low = box.poses[0, :3] + [0.0, 0.0, float((box.cuboids.center - box.cuboids.half)[:, 2].min())]
     told = {
         "kind": "box",
         "position": low.tolist(),
@@ -164,7 +164,7 @@ def test_a_door_opens_as_far_as_the_recorded_hand_took_it(tmp_path: Path, pool: 
     touched = np.flatnonzero(episode.touching[:, :2].max(1))
     poses = np.unwrap(2 * np.arctan2(leaf.poses[:, 6], leaf.poses[:, 3]))
     angle = np.abs(poses - poses[0])
-    low, high = (leaf.cuboids.centre - leaf.cuboids.half).min(0), (leaf.cuboids.centre + leaf.cuboids.half).max(0)
+    low, high = (leaf.cuboids.center - leaf.cuboids.half).min(0), (leaf.cuboids.center + leaf.cuboids.half).max(0)
     hinge = rotate(leaf.poses[0, 3:], np.array(door.hinge))[0]  # type: ignore[union-attr]
     turns_left = np.sign(poses[-1] - poses[0])
     told = {
@@ -198,7 +198,7 @@ def test_told_steps_take_the_place_of_fitted_ones(tmp_path: Path) -> None:
     np.testing.assert_allclose(2 * treads.half, [[1.2, 3.0, 0.31]])
     higher = found.scaled(2.0).mirrored()
     assert higher.steps is not None
-    np.testing.assert_allclose(higher.steps.centre[0], treads.centre[0] * [-1.0, 1.0, 2.0])
+    np.testing.assert_allclose(higher.steps.center[0], treads.center[0] * [-1.0, 1.0, 2.0])
     labels = labeled(tmp_path, "climbs")
     assert labels["scene"]["actions"]["climb"] == [[a, b - 1] for a, b in found.climbing]
     labels["contacts"]["LeftToe"] = labels["contacts"]["LeftToe"][:-1]
@@ -291,7 +291,7 @@ def test_objects_beside_a_recording_are_imported_with_it(tmp_path: Path) -> None
         ({"kind": "sofa"}, "kind is 'sofa', one of seat, box, door, climbable is needed"),
         ({"kind": "seat"}, "the seat needs a 'position' or a 'mesh'"),
         ({"kind": "seat", "position": [0, 1]}, "position has 2 entries, 3 are needed"),
-        ({"kind": "seat", "position": [0, 0, 0.4], "colour": "red"}, "colour means nothing here"),
+        ({"kind": "seat", "position": [0, 0, 0.4], "color": "red"}, "color means nothing here"),
         ({"kind": "box", "position": [0, 0, 0], "size": [1, 1, 1]}, "taken ('from') or left ('to')"),
         ({"kind": "box", "position": [0, 0, 0], "from": 1}, "the box needs a 'size' or a 'mesh'"),
         ({"kind": "climbable", "position": [0, 0, 0], "size": [1, 0, 1]}, "size must be above zero"),

@@ -34,7 +34,7 @@ def test_a_door_swings_with_its_frames_and_between_them() -> None:
 @pytest.mark.parametrize(("frame", "same"), [(-3, 0), (25, 10), (1e9, 10)])
 def test_before_the_first_and_after_the_last_frame_all_is_still(frame: float, same: float) -> None:
     surroundings = Surroundings([swinging_door()])
-    assert np.array_equal(surroundings.at(frame).centre, surroundings.at(same).centre)
+    assert np.array_equal(surroundings.at(frame).center, surroundings.at(same).center)
 
 
 def test_the_shorter_way_is_taken_between_frames() -> None:
@@ -58,8 +58,8 @@ def test_distance_is_to_the_nearest_point_of_any_cuboid() -> None:
     for collider in colliders:
         place, inverse = collider.poses[0, :3], collider.poses[0, 3:] * [1, -1, -1, -1]
         local = rotate(np.broadcast_to(inverse, (len(points), 4)), points - place)
-        for centre, half in zip(collider.cuboids.centre, collider.cuboids.half, strict=True):
-            nearest = np.clip(local, centre - half, centre + half)
+        for center, half in zip(collider.cuboids.center, collider.cuboids.half, strict=True):
+            nearest = np.clip(local, center - half, center + half)
             expected = np.minimum(expected, np.linalg.norm(local - nearest, axis=1))
     placed = Surroundings(colliders).at(0)
     assert placed.distance(points) == pytest.approx(expected, abs=1e-9)
@@ -96,8 +96,8 @@ def test_without_colliders_everything_is_infinitely_far() -> None:
     assert np.isinf(placed.distance(np.zeros((2, 3)))).all()
 
 
-def broken(poses: Array = STILL, centre: Any = ((0, 0, 0),), half: Any = ((1, 1, 1),)) -> Collider:
-    return Collider("lamp", Cuboids(np.array(centre, dtype=float), np.array(half, dtype=float)), poses)
+def broken(poses: Array = STILL, center: Any = ((0, 0, 0),), half: Any = ((1, 1, 1),)) -> Collider:
+    return Collider("lamp", Cuboids(np.array(center, dtype=float), np.array(half, dtype=float)), poses)
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def broken(poses: Array = STILL, centre: Any = ((0, 0, 0),), half: Any = ((1, 1,
         broken(np.zeros((1, 6))),
         broken(STILL * np.nan),
         broken(STILL * 0),
-        broken(centre=((0, 0, np.inf),)),
+        broken(center=((0, 0, np.inf),)),
         broken(half=((1, -1, 1),)),
         broken(half=((1, 1, 1), (1, 1, 1))),
-        broken(centre=((0, 0),), half=((1, 1),)),
+        broken(center=((0, 0),), half=((1, 1),)),
     ],
 )
 def test_damaged_colliders_are_refused_by_name(collider: Collider) -> None:

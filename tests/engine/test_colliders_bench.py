@@ -40,7 +40,7 @@ def test_the_sensors_room_has_sixty_things_that_move() -> None:
     room = bench_geometry.room()
     assert len(room) == 60
     assert len(room.at(0)) >= 300
-    assert (np.abs(room.at(0).centre - room.at(60).centre).max(1) > 1e-3).all()
+    assert (np.abs(room.at(0).center - room.at(60).center).max(1) > 1e-3).all()
 
 
 def test_the_scan_is_taken_for_a_room() -> None:

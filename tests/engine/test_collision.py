@@ -33,15 +33,15 @@ def contacts(
 
 def heap(rng: np.random.Generator, turned: bool) -> Collider:
     """Five cuboids that overlap, at a place and turned."""
-    centre, half = rng.uniform(-0.15, 0.15, (5, 3)), rng.uniform(0.1, 0.3, (5, 3))
+    center, half = rng.uniform(-0.15, 0.15, (5, 3)), rng.uniform(0.1, 0.3, (5, 3))
     axis = rng.normal(size=3)
     turn = from_axis_angle(axis / np.linalg.norm(axis), np.array(rng.uniform(-3, 3) if turned else 0.0))
-    return Collider("heap", Cuboids(centre, half), np.concatenate((rng.uniform(-1, 1, 3), turn))[None])
+    return Collider("heap", Cuboids(center, half), np.concatenate((rng.uniform(-1, 1, 3), turn))[None])
 
 
 def inflated(thing: Collider, local: Array, radius: float) -> Array:
     """Whether cubes of half edge `radius` around points (N, 3) of its frame touch a thing."""
-    off = np.abs(local[:, None] - thing.cuboids.centre) - thing.cuboids.half
+    off = np.abs(local[:, None] - thing.cuboids.center) - thing.cuboids.half
     return np.asarray((off.max(axis=2) < radius - 1e-9).any(axis=1))
 
 

@@ -20,7 +20,7 @@ ORIGIN = np.array([0.3, -1.0, 2.0])
 def covered(cuboids: Cuboids, voxels: Voxels) -> Array:
     """How many cuboids each cell is in; all cuboids must end at the borders of cells."""
     out = np.zeros(voxels.filled.shape, dtype=int)
-    ends = [(cuboids.centre + sign * cuboids.half - voxels.origin) / voxels.size for sign in (-1, 1)]
+    ends = [(cuboids.center + sign * cuboids.half - voxels.origin) / voxels.size for sign in (-1, 1)]
     low, high = (np.round(end).astype(int) for end in ends)
     assert np.abs(ends[0] - low).max() < 1e-6
     assert np.abs(ends[1] - high).max() < 1e-6
@@ -82,13 +82,13 @@ def test_no_random_order_of_merging_is_much_better(name: str) -> None:
     filled = EXAMPLES[name].filled
     rng = np.random.default_rng(1)
     best = min(merged_at_random(filled, rng) for _ in range(10))
-    assert len(merge(EXAMPLES[name]).centre) <= 1.5 * best
+    assert len(merge(EXAMPLES[name]).center) <= 1.5 * best
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_no_two_cuboids_that_remain_make_a_cuboid(name: str) -> None:
     cuboids = merge(EXAMPLES[name])
-    low, high = cuboids.centre - cuboids.half, cuboids.centre + cuboids.half
+    low, high = cuboids.center - cuboids.half, cuboids.center + cuboids.half
     for axis in range(3):
         b, c = (a for a in range(3) if a != axis)
         sections = np.round(np.column_stack((low[:, [b, c]], high[:, [b, c]])) / SIZE, 3)
@@ -98,12 +98,12 @@ def test_no_two_cuboids_that_remain_make_a_cuboid(name: str) -> None:
 
 
 def test_no_voxels_give_no_cuboids() -> None:
-    assert len(merge(Voxels(ORIGIN, SIZE, np.zeros((3, 4, 5), dtype=bool))).centre) == 0
+    assert len(merge(Voxels(ORIGIN, SIZE, np.zeros((3, 4, 5), dtype=bool))).center) == 0
 
 
 def test_a_mesh_of_one_box_is_one_cuboid() -> None:
     cuboids = cuboids_of(SOLIDS["cuboid"]().mesh, 0.05)
-    assert cuboids.centre == pytest.approx(np.zeros((1, 3)), abs=1e-9)
+    assert cuboids.center == pytest.approx(np.zeros((1, 3)), abs=1e-9)
     assert cuboids.half == pytest.approx(np.array([[0.45, 0.3, 0.6]]))
 
 
@@ -111,5 +111,5 @@ def test_a_mesh_of_one_box_is_one_cuboid() -> None:
 def test_cuboids_end_where_the_mesh_ends(name: str) -> None:
     mesh = turned(SOLIDS[name](), 3).mesh
     cuboids = cuboids_of(mesh, SIZE)
-    np.testing.assert_allclose((cuboids.centre - cuboids.half).min(axis=0), mesh.vertices.min(axis=0), atol=1e-9)
-    np.testing.assert_allclose((cuboids.centre + cuboids.half).max(axis=0), mesh.vertices.max(axis=0), atol=1e-9)
+    np.testing.assert_allclose((cuboids.center - cuboids.half).min(axis=0), mesh.vertices.min(axis=0), atol=1e-9)
+    np.testing.assert_allclose((cuboids.center + cuboids.half).max(axis=0), mesh.vertices.max(axis=0), atol=1e-9)

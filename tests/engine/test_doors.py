@@ -29,7 +29,7 @@ def doorway(*walls: Collider) -> list[Collider]:
     piece = make("door", SEED)
     assert piece.fixture is not None and isinstance(piece.handles, Door)
     frame = piece.fixture.boxes
-    edge = float((frame.centre + frame.half)[:, 0].max())
+    edge = float((frame.center + frame.half)[:, 0].max())
     sides = [wall("left", (-3.0, -0.05), (-edge, 0.05)), wall("right", (edge, -0.05), (3.0, 0.05))]
     leaf = Collider("leaf", piece.boxes, role="door", handles=piece.handles)
     return [leaf, Collider("frame", frame), *sides, *walls]
@@ -57,7 +57,7 @@ def test_a_character_beside_a_closet_opens_it_from_before_its_door(side: float) 
         wall("closet right", (1.1, min(0, 1.6 * side)), (1.2, max(0, 1.6 * side))),
     ]
     leaf, frame, *_ = doorway()
-    edge = float((frame.cuboids.centre + frame.cuboids.half)[:, 0].max())
+    edge = float((frame.cuboids.center + frame.cuboids.half)[:, 0].max())
     front = [wall("left", (-1.2, -0.05), (-edge, 0.05)), wall("right", (edge, -0.05), (1.2, 0.05))]
     things = [leaf, frame, *front, *walls]
     motion = opened([2.2, 1.2 * side, 0.0, 0.0], things)
@@ -74,7 +74,7 @@ def test_a_character_that_pulls_a_door_open_in_a_corner_stays_out_of_the_wall_be
     assert isinstance(handles, Door)
     strikes = float(np.sign(handles.handle[0] - handles.hinge[0]))
     swings = strikes * float(np.sign(handles.angle))
-    edge = float((frame.cuboids.centre + frame.cuboids.half)[:, 0].max()) + 0.2
+    edge = float((frame.cuboids.center + frame.cuboids.half)[:, 0].max()) + 0.2
     x, y = sorted((strikes * edge, strikes * (edge + 0.1))), sorted((0.0, swings * 3.0))
     things = [leaf, frame, *walls, wall("corner", (x[0], y[0]), (x[1], y[1]))]
     motion = opened([-0.5 * strikes, 2.2 * swings, 0.0, 0.0], things)

@@ -16,7 +16,7 @@ WIDTH, RADIUS = 0.8, 0.1
 
 
 def leaf(angle: float) -> Collider:
-    """Its hinge is at -X of the doorway's middle; it swings towards +Y where the angle is positive."""
+    """Its hinge is at -X of the doorway's middle; it swings toward +Y where the angle is positive."""
     handles = Door([-0.4, 0.0, 0.0], [0.0, 0.0, 1.0], [0.3, 0.0, 1.0], WIDTH, 2.0, angle)
     return Collider("leaf", Cuboids(np.array([[0.0, 0.0, 1.0]]), np.array([[0.4, 0.02, 1.0]])), handles=handles)
 

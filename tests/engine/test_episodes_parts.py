@@ -45,7 +45,7 @@ def test_low_openings_are_gone_under() -> None:
     made = (avoid_episode(np.random.default_rng(seed), "avoid") for seed in (2, 3, 8))
     episode = next(found for found in made if isinstance(found, Episode) and "opening" in found.colliders[0].name)
     opening = episode.colliders[0]
-    lintel = opening.cuboids.centre[:, 2] - opening.cuboids.half[:, 2]
+    lintel = opening.cuboids.center[:, 2] - opening.cuboids.half[:, 2]
     under = float(lintel.max())
     away = np.linalg.norm(episode.track.hips[:, :2] - opening.poses[0, :2], axis=1)
     places = episode.track.positions()

@@ -41,8 +41,8 @@ def test_the_boxes_are_the_solid_to_within_two_steps(kind):
     middles = voxels.origin + 0.03 * (np.argwhere(voxels.filled) + 0.5)
     assert boxes.distance(middles).max() < 0.08
     low, high = piece.mesh.vertices.min(axis=0), piece.mesh.vertices.max(axis=0)
-    assert (piece.boxes.centre - piece.boxes.half > low - 0.03).all()
-    assert (piece.boxes.centre + piece.boxes.half < high + 0.03).all()
+    assert (piece.boxes.center - piece.boxes.half > low - 0.03).all()
+    assert (piece.boxes.center + piece.boxes.half < high + 0.03).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)

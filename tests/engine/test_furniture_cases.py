@@ -40,9 +40,9 @@ def test_a_case_is_a_valid_shot_with_the_true_mesh_of_every_collider(kind: str) 
             low, high = _bounds(case, collider.name)
             boxes = collider.cuboids
             # Voxels hold the mesh and end at most one voxel beyond it.
-            assert ((boxes.centre - boxes.half).min(0) <= low + 0.005).all()
-            assert ((boxes.centre + boxes.half).max(0) >= high - 0.005).all()
-            assert ((boxes.centre - boxes.half).min(0) >= low - 0.045).all()
+            assert ((boxes.center - boxes.half).min(0) <= low + 0.005).all()
+            assert ((boxes.center + boxes.half).max(0) >= high - 0.005).all()
+            assert ((boxes.center - boxes.half).min(0) >= low - 0.045).all()
 
 
 def test_used_things_have_handles_and_nothing_starts_in_them() -> None:

@@ -33,7 +33,7 @@ def test_a_thing_is_used_from_a_stand_before_it_and_a_seat_from_its_own_place() 
 
 
 @pytest.mark.parametrize("goal", [BOX, SEAT], ids=["box", "seat"])
-def test_the_root_may_walk_far_from_a_thing_and_slows_down_towards_it(goal: Reach) -> None:
+def test_the_root_may_walk_far_from_a_thing_and_slows_down_toward_it(goal: Reach) -> None:
     back = np.linspace(0, 5, 60)
     speeds = [goal.speed_limit(root_at(goal.stand - away * direction(np.array(goal.facing)))) for away in back]
     assert speeds[0] == pytest.approx(goal.speed, abs=1e-6) and speeds[-1] == WALKING_SPEED

@@ -220,7 +220,7 @@ def test_constraints_survive_a_file() -> None:
         ("[", "not JSON"),
         ("{}", "not a list"),
         ('[{"kind": "magnet"}]', r"constraints\[0\]\.kind is 'magnet', one of pin, foot_skate"),
-        ('[{"kind": "pin", "colour": 1}]', r"constraints\[0\]\.colour means nothing here"),
+        ('[{"kind": "pin", "color": 1}]', r"constraints\[0\]\.color means nothing here"),
         ('[{"kind": "pin", "places": "up"}]', r"constraints\[0\]\.places is 'up', a list is needed"),
     ],
 )

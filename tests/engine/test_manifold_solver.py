@@ -101,16 +101,16 @@ def test_a_guess_that_holds_already_ends_the_solve() -> None:
 
 
 def test_bounded_minimum_of_a_badly_scaled_bowl() -> None:
-    centre = np.linspace(-2, 3, 200, dtype=np.float32)
+    center = np.linspace(-2, 3, 200, dtype=np.float32)
     scale = np.logspace(0, 2, 200).astype(np.float32)
 
     def bowl(x):
         yield
-        off = x - centre
+        off = x - center
         return float(np.vdot(scale * off, off)), 2 * scale * off
 
     search = Lbfgs(bowl, np.full(200, 5.0, dtype=np.float32), lower=0.0)
     while not search.done:
         search.step()
-    np.testing.assert_allclose(search.x, np.maximum(centre, 0), atol=0.05)
+    np.testing.assert_allclose(search.x, np.maximum(center, 0), atol=0.05)
     assert (search.x >= 0).all()

@@ -99,7 +99,7 @@ def test_a_knee_stays_in_front_while_the_ankle_passes_the_hip() -> None:
     assert np.linalg.norm(np.diff(knee, axis=0), axis=-1).max() < 0.05
 
 
-def test_a_target_out_of_reach_straightens_the_leg_towards_it() -> None:
+def test_a_target_out_of_reach_straightens_the_leg_toward_it() -> None:
     origin = np.zeros((1, 3))
     target = np.array([[0.3, -0.2, -2.0]])
     pose = np.tile(IDENTITY, (1, 1))

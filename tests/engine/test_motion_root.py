@@ -44,7 +44,7 @@ def test_the_facing_angle_counts_whole_turns() -> None:
     walk = perform(0.8, 20.0, turn=0.7)
     found = root_track(walk.clip.world()[0], FPS)
     assert walk.root[-1, 3] > 2 * np.pi
-    inside = slice(60, -60)  # the ends are smoothed towards the held first and last frame
+    inside = slice(60, -60)  # the ends are smoothed toward the held first and last frame
     np.testing.assert_allclose(found[inside, 3], walk.root[inside, 3], atol=1e-6)
 
 

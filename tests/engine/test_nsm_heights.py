@@ -17,7 +17,7 @@ def test_blocks_stand_at_all_heights_and_shots_are_sound() -> None:
         height, shot = put_shot(number, development=True)
         shot.validate()
         block = next(collider for collider in shot.colliders if collider.name == "block")
-        top = float((block.cuboids.centre + block.cuboids.half)[:, 2].max())
+        top = float((block.cuboids.center + block.cuboids.half)[:, 2].max())
         assert top == pytest.approx(height)
         assert not [problem for problem in check(shot, ["pick_up", "put_down", "walk"]) if problem.key == 0]
         heights.append(height)

@@ -54,9 +54,9 @@ def one_frame(seed: int) -> dict[str, Array]:
     x = {name: rng.standard_normal(layout.size).astype(np.float32) for name, layout in ENCODERS.items()}
     x["environment"] = np.maximum(x["environment"], 0)
     edges = np.linalg.qr(rng.standard_normal((3, 3)))[0] * rng.uniform(0.05, 0.3, (3, 1))
-    centre = np.indices((CELLS,) * 3).reshape(3, -1).T @ edges
+    center = np.indices((CELLS,) * 3).reshape(3, -1).T @ edges
     cells = np.empty(INTERACTION.shape("cell"), dtype=np.float32)
-    cells[:, TO_ROOT] = rng.standard_normal(3) - centre
+    cells[:, TO_ROOT] = rng.standard_normal(3) - center
     cells[:, OCCUPANCY] = np.maximum(rng.standard_normal(len(cells)), 0)
     x["interaction"] = cells.ravel()
     return x

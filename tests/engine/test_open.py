@@ -16,7 +16,7 @@ LEAF = Collider(
     role="door",
     handles=Door([-0.4, 0.0, 0.0], [0.0, 0.0, 1.0], [0.3, 0.0, 1.0], 0.8, 2.0, 1.5),
 )
-"""It swings towards +Y."""
+"""It swings toward +Y."""
 
 
 @pytest.mark.parametrize(("y", "pushed"), [(-1.0, True), (1.0, False)])

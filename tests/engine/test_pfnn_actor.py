@@ -145,7 +145,7 @@ def test_a_turn_on_the_spot_stays_on_the_spot_and_does_not_spin() -> None:
     assert turned < math.radians(190 + 20)  # from +90 to -100 degrees
 
 
-def test_an_idle_key_looks_towards_its_goal() -> None:
+def test_an_idle_key_looks_toward_its_goal() -> None:
     motion = Bake(shot([ActionKey("idle", "g")], [Goal("g", [-2.0, 3.0, 1.0])], [], 4)).motion()
     _, radians = off(motion, len(motion) - 1, motion.root[-1, :2], math.pi)
     assert radians < math.radians(5)

@@ -26,8 +26,8 @@ from nsm_blender.motion.rotations import from_euler, from_yaw, to_matrix
 
 def wall(x=0.0, y=0.0, half=(2.0, 0.05, 1.25)):
     """A wall whose middle stands at x, y."""
-    centre = np.array([[x, y, half[2]]])
-    return Surroundings([Collider("Wall", Cuboids(centre, np.array([half])))]).at(0)
+    center = np.array([[x, y, half[2]]])
+    return Surroundings([Collider("Wall", Cuboids(center, np.array([half])))]).at(0)
 
 
 def right(found, piece):

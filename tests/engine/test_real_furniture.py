@@ -21,7 +21,7 @@ def test_a_seed_gives_the_same_piece_again() -> None:
     for kind in KINDS:
         first, second = make(kind, SEED), make(kind, SEED)
         assert np.array_equal(first.mesh.vertices, second.mesh.vertices)
-        assert np.array_equal(first.boxes.centre, second.boxes.centre)
+        assert np.array_equal(first.boxes.center, second.boxes.center)
         assert first.handles == second.handles
 
 
@@ -35,7 +35,7 @@ def test_a_model_is_as_detailed_as_real_ones_and_of_several_loose_parts(kind: st
     # A cardboard box or a stool has few faces, a corner sofa many.
     assert 300 <= len(piece.mesh.triangles) <= 25_000
     assert len(piece.parts) >= 2
-    assert len(piece.boxes.centre) >= 1
+    assert len(piece.boxes.center) >= 1
 
 
 @pytest.mark.parametrize("kind", SEATS)

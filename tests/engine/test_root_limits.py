@@ -38,11 +38,11 @@ SEAT = box("seat", (30.0, 0.0, 0.2), (0.4, 0.4, 0.4))
 """Far off: what is in the way may hold the root back faster."""
 
 
-def rolled(step: Array, frames: int, top: float, band: tuple[float, float], towards: float = 0.0) -> Array:
+def rolled(step: Array, frames: int, top: float, band: tuple[float, float], toward: float = 0.0) -> Array:
     """Roots (frames + 1, 4) of a root that is to go by `step` (4,) in each frame."""
     motion, roots = RootMotion(np.zeros(2)), [np.zeros(4)]
     for _ in range(frames):
-        roots.append(root_within(motion, roots[-1], roots[-1] + step, top, band, towards))
+        roots.append(root_within(motion, roots[-1], roots[-1] + step, top, band, toward))
         motion = RootMotion.between(roots[-2], roots[-1])
     return np.array(roots)
 

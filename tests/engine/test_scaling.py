@@ -15,7 +15,7 @@ def test_a_collider_twice_as_large_is_twice_as_far_away_and_turned_alike():
     chair = Collider("Chair", Cuboids(np.array([[0.1, 0, 0.4]]), np.array([[0.2, 0.3, 0.4]])), np.array([pose]))
     large = scaled(chair, 2.0)
     assert large.poses.tolist() == [[2.0, 4.0, 1.0, 0.6, 0.0, 0.8, 0.0]]
-    assert large.cuboids.centre.tolist() == [[0.2, 0, 0.8]]
+    assert large.cuboids.center.tolist() == [[0.2, 0, 0.8]]
     assert large.cuboids.half.tolist() == [[0.4, 0.6, 0.8]]
     assert chair.poses.tolist() == [pose], "the original stays"
 

@@ -26,7 +26,7 @@ def pose(x: float, y: float, z: float = 0.2) -> Array:
 
 def middles(scenery: Scenery, place: tuple[float, float, float]) -> list[list[float]]:
     """Middles of the cuboids within half a meter of a place."""
-    return scenery.near(0, np.array(place), 0.5).centre.round(6).tolist()
+    return scenery.near(0, np.array(place), 0.5).center.round(6).tolist()
 
 
 def test_what_is_moved_is_where_it_was_moved_to_last() -> None:

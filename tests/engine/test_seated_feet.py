@@ -43,9 +43,9 @@ def sitting() -> SceneRecord:
 
 def seat(behind: float) -> Collider:
     """A seat with a backrest, `behind` meters behind the middle of the hips."""
-    centre = np.array([[0.0, 0.0, HEIGHT / 2], [0.0, behind + 0.05, 0.8]])
+    center = np.array([[0.0, 0.0, HEIGHT / 2], [0.0, behind + 0.05, 0.8]])
     half = np.array([[0.4, 0.25, HEIGHT / 2], [0.4, 0.05, 0.4]])
-    return Collider("seat", Cuboids(centre, half), role="seat", handles=Seat([0, 0, HEIGHT], [0, -1, 0], 0.4, 0.4))
+    return Collider("seat", Cuboids(center, half), role="seat", handles=Seat([0, 0, HEIGHT], [0, -1, 0], 0.4, 0.4))
 
 
 def sits(behind: float, seating: Seating = SEATING) -> Posed:
@@ -112,7 +112,7 @@ def test_a_body_that_sits_upright_comes_out_of_a_backrest_at_any_angle(degrees: 
     board = Cuboids(np.zeros((1, 3)), np.array([[0.4, 0.03, 0.4]]))
     back = Collider("back", board, np.array([[0.0, behind, 0.9, *slant]]))
     whole = seat(0.0)
-    plate = replace(whole, cuboids=Cuboids(whole.cuboids.centre[:1], whole.cuboids.half[:1]))
+    plate = replace(whole, cuboids=Cuboids(whole.cuboids.center[:1], whole.cuboids.half[:1]))
     body = posed(sitting(), [replace(SEATING, lean=False)], empty_hands(plate, back), [plate, back])
     sat = body.places[SETTLED + 30 : LEFT - 30]
     assert deepest(sat, back, 5) < 0.01

@@ -36,20 +36,20 @@ def clutter(seed: int, things: int = 8) -> Placed:
 
 def distances(placed: Placed, points: Array) -> Array:
     """Meters (P,) to the nearest cuboid, as the definition says: all cuboids, all points."""
-    local = np.einsum("pni,nij->pnj", points[:, None] - placed.centre, placed.rotation)
+    local = np.einsum("pni,nij->pnj", points[:, None] - placed.center, placed.rotation)
     gaps = np.maximum(np.abs(local) - placed.half, 0)
     return np.linalg.norm(gaps, axis=2).min(1)
 
 
-def touching(placed: Placed, centre: Array, rotation: Array, half: Array) -> Array:
+def touching(placed: Placed, center: Array, rotation: Array, half: Array) -> Array:
     """Which boxes of one kind (P, 3) touch any cuboid: by the fifteen axes that may separate two boxes."""
-    out = np.zeros(len(centre), dtype=bool)
-    for other, axes, edges in zip(placed.centre, placed.rotation, placed.half, strict=True):
+    out = np.zeros(len(center), dtype=bool)
+    for other, axes, edges in zip(placed.center, placed.rotation, placed.half, strict=True):
         crossed = [np.cross(a, b) for a, b in itertools.product(rotation.T, axes.T)]
-        apart = np.zeros(len(centre), dtype=bool)
+        apart = np.zeros(len(center), dtype=bool)
         for axis in (*rotation.T, *axes.T, *(c for c in crossed if np.linalg.norm(c) > 1e-6)):
             width = np.abs(axis @ rotation) @ half + np.abs(axis @ axes) @ edges
-            apart |= np.abs((centre - other) @ axis) > width
+            apart |= np.abs((center - other) @ axis) > width
         out |= ~apart
     return out
 
@@ -130,7 +130,7 @@ def test_the_covering_sensor_holds_the_whole_thing(seed: int) -> None:
     placed = clutter(seed, 2)
     sensor, frame = Interaction.covering(placed, facing=0.6)
     signs = np.array(list(itertools.product((-1, 1), repeat=3)))
-    corners = (placed.centre[:, None] + np.einsum("nij,cj,nj->nci", placed.rotation, signs, placed.half)).reshape(-1, 3)
+    corners = (placed.center[:, None] + np.einsum("nij,cj,nj->nci", placed.rotation, signs, placed.half)).reshape(-1, 3)
     c, s = np.cos(0.6), np.sin(0.6)
     local = (corners - frame[:3]) @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
     reach = np.abs(local).max(0)

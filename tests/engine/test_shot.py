@@ -247,7 +247,7 @@ def test_action_keys_and_colliders_come_back_from_disk_to_the_bit(tmp_path: Path
     back = Shot.load(tmp_path / "shot.json")
     assert (back.keys, back.goals, back.route_options) == (shot.keys, shot.goals, shot.route_options)
     (chair,) = back.colliders
-    np.testing.assert_array_equal(chair.cuboids.centre, shot.colliders[0].cuboids.centre)
+    np.testing.assert_array_equal(chair.cuboids.center, shot.colliders[0].cuboids.center)
     np.testing.assert_array_equal(chair.poses, shot.colliders[0].poses)
     assert chair.handles == shot.colliders[0].handles
     assert back.to_json() == shot.to_json()
@@ -281,7 +281,7 @@ def test_shots_that_differ_have_different_hashes() -> None:
         ('{"name": "a"}', r"a\.json: fps is missing"),
         ('{"name": "a", "name": "b"}', r"a\.json: not a shot, .*the key 'name' is there twice"),
         ('{"name": "a", "fps": NaN, "frames": 10}', r"a\.json: not a shot, .*NaN is no number"),
-        ('{"name": "a", "fps": 24, "frames": 10, "colour": "red"}', r"a\.json: colour means nothing here"),
+        ('{"name": "a", "fps": 24, "frames": 10, "color": "red"}', r"a\.json: color means nothing here"),
         ('{"name": "a", "fps": 24, "frames": 10, "path": {"points": []}}', r"a\.json: path\.speeds is missing"),
         ('{"name": "a", "fps": 24, "frames": 10, "path": 3}', r"a\.json: path is 3, an object is needed"),
         ('{"name": "a", "fps": 24, "frames": 10, "keys": [{"goal": "b"}]}', r"a\.json: keys\[0\]\.action is missing"),

@@ -16,7 +16,7 @@ from nsm_blender.models.nsm import ACTIONS, CONTACTS, FPS
 from nsm_blender.motion.rotations import Array, from_yaw
 from nsm_blender.motion.skeleton import MODEL_SKELETON
 from nsm_blender.rollout.goal_spec import Reach
-from nsm_blender.tasks.sit import SIT, before_edge, seat_aim, seat_towards
+from nsm_blender.tasks.sit import SIT, before_edge, seat_aim, seat_toward
 
 REST = MODEL_SKELETON.rest_positions() + np.array([0.0, 0.0, 0.55])
 SEAT = sitting_place(REST[0], REST[HIP_JOINTS])
@@ -77,17 +77,17 @@ def seat(approaches: list[str], width: float = 0.4) -> Seat:
     [((0.6, 0.0), (0, -1, 0)), ((-0.6, 0.0), (0, 1, 0)), ((0.0, 0.6), (1, 0, 0)), ((0.1, -0.6), (-1, 0, 0))],
 )
 def test_an_open_stool_is_sat_on_looking_back(away: tuple[float, float], facing: object) -> None:
-    used = seat_towards(seat(list(SIDES)), TURNED, np.array([2.0, 1.0]) + away)
+    used = seat_toward(seat(list(SIDES)), TURNED, np.array([2.0, 1.0]) + away)
     assert used.facing == pytest.approx(facing)
 
 
 def test_a_chair_keeps_its_front() -> None:
     chair = seat(["front", "left", "right"])
-    assert seat_towards(chair, TURNED, np.array([1.4, 1.0])) is chair
+    assert seat_toward(chair, TURNED, np.array([1.4, 1.0])) is chair
 
 
 def test_a_bench_is_not_sat_on_along_its_length() -> None:
-    used = seat_towards(seat(list(SIDES), width=1.4), TURNED, np.array([1.9, 2.0]))
+    used = seat_toward(seat(list(SIDES), width=1.4), TURNED, np.array([1.9, 2.0]))
     assert used.facing == pytest.approx((0, 1, 0))
 
 

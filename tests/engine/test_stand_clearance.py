@@ -111,7 +111,7 @@ def test_things_are_not_put_on_a_shelf_through_its_back_or_sides() -> None:
     up = np.array([0.0, 0.0, 1.0])
     assert other_surfaces(Surface([0.0, 0.0, 0.75], [0.0, -1.0, 0.0], 0.8, 0.4), shelf, up) == []
     # Without its back it is open there.
-    open_ = Cuboids(shelf.centre[:3], shelf.half[:3])
+    open_ = Cuboids(shelf.center[:3], shelf.half[:3])
     found = other_surfaces(Surface([0.0, 0.0, 0.75], [0.0, -1.0, 0.0], 0.8, 0.4), open_, up)
     assert [np.round(one.facing).tolist() for one in found] == [[0, 1, 0]]
 

@@ -63,7 +63,7 @@ def joint(name: str) -> int:
 
 
 def middle(values: Array) -> Array:
-    """Without the ends, whose facing is smoothed towards the clip's first and last frame."""
+    """Without the ends, whose facing is smoothed toward the clip's first and last frame."""
     return values[20:-20]
 
 

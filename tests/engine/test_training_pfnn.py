@@ -159,13 +159,13 @@ def phase() -> Array:
 
 def test_phase_blocks_are_narrow_and_their_phase_is_their_samples(phase: Array) -> None:
     batches = list(phase_blocks(phase, np.ones(len(phase)), np.random.default_rng(0)))
-    for samples, centres in batches:
+    for samples, centers in batches:
         assert samples.shape == (BLOCKS, BLOCK_SIZE)
-        away = np.angle(np.exp(1j * (phase[samples] - centres[:, None])))
+        away = np.angle(np.exp(1j * (phase[samples] - centers[:, None])))
         assert np.abs(away).mean() < 0.03
         assert np.abs(away).max() < 0.2
-        assert centres.min() >= 0
-        assert centres.max() < TAU
+        assert centers.min() >= 0
+        assert centers.max() < TAU
 
 
 def test_an_epoch_sees_nearly_every_sample_once(phase: Array) -> None:

@@ -101,7 +101,7 @@ def changes(before):
 def corners(collider):
     """The world's bounds of a collider at its first pose, (3,) each."""
     place, turn = collider.poses[0, :3], np.array(Quaternion(collider.poses[0, 3:].tolist()).to_matrix())
-    centre, half = collider.cuboids.centre, collider.cuboids.half
+    center, half = collider.cuboids.center, collider.cuboids.half
     signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    points = (centre[:, None] + signs * half[:, None]).reshape(-1, 3) @ turn.T + place
+    points = (center[:, None] + signs * half[:, None]).reshape(-1, 3) @ turn.T + place
     return points.min(axis=0), points.max(axis=0)

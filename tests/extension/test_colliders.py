@@ -62,7 +62,7 @@ def test_several_objects_become_one_collider_of_the_active_one(gather):
     other.location.x = 8
     bpy.context.view_layer.update()
     assert one.nsm.collider.stale
-    assert gather()["One"].cuboids.centre[:, 0].max() == pytest.approx(8, abs=0.05)
+    assert gather()["One"].cuboids.center[:, 0].max() == pytest.approx(8, abs=0.05)
 
 
 def test_children_belong_to_their_parent_unless_they_are_colliders_of_their_own(gather):
@@ -222,7 +222,7 @@ def test_a_copy_is_a_collider_of_its_own(gather):
     found = gather()
     assert set(found) == {"Thing", "Thing.001"}
     assert found["Thing.001"].poses[0, 0] == 9
-    assert np.array_equal(found["Thing"].cuboids.centre, found["Thing.001"].cuboids.centre)
+    assert np.array_equal(found["Thing"].cuboids.center, found["Thing.001"].cuboids.center)
 
 
 @pytest.fixture

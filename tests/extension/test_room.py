@@ -42,7 +42,7 @@ def test_its_colliders_are_the_shapes_themselves_at_the_cursor_and_in_any_unit(e
     bpy.ops.nsm.add_demo_room()
     for item in importlib.import_module(f"{engine.__name__}.geometry.rooms").demo_room():
         truth, found = item.collider(), gathered()[item.name]
-        assert np.allclose(found.cuboids.centre, truth.cuboids.centre, atol=1e-5)
+        assert np.allclose(found.cuboids.center, truth.cuboids.center, atol=1e-5)
         assert np.allclose(found.cuboids.half, truth.cuboids.half, atol=1e-5)
         assert np.allclose(found.poses[0, :3], truth.poses[0, :3] + (2, 0, 0), atol=1e-5)
         mesh = bpy.data.objects[item.name]

@@ -77,7 +77,7 @@ def test_a_character_half_as_large_has_a_world_twice_as_large(rig, gathered):
     assert shot.keys[0].speed == pytest.approx(1.2)
     assert shot.keys[0].route[1] == pytest.approx([2, -2, 0])
     assert shot.colliders[0].poses[0, :3] == pytest.approx([0, -2.2, 0.5])
-    assert np.abs(shot.colliders[0].cuboids.centre).max() + shot.colliders[0].cuboids.half.max() > 0.4
+    assert np.abs(shot.colliders[0].cuboids.center).max() + shot.colliders[0].cuboids.half.max() > 0.4
     assert shot.route_options.radius == pytest.approx(0.6)
 
 
@@ -227,7 +227,7 @@ def test_a_loaded_shot_is_the_saved_one_again(rig, gathered, tmp_path):
         assert np.allclose(one.route, other.route, atol=1e-5)
     for one, other in zip(loaded.colliders, saved.colliders, strict=True):
         assert (one.name, one.role, one.handles) == (other.name, other.role, other.handles)
-        assert np.allclose(one.cuboids.centre, other.cuboids.centre, atol=1e-5)
+        assert np.allclose(one.cuboids.center, other.cuboids.center, atol=1e-5)
         assert np.allclose(one.poses, other.poses, atol=1e-5)
 
 

@@ -100,7 +100,7 @@ def _furniture_seed(seed: int, number: int) -> int:
 def _shot(action: str, colliders: list[Collider], name: str, rng: np.random.Generator) -> Shot | None:
     """A shot with the character anywhere around the thing, facing anywhere; None where something is in the way."""
     scenery = Scenery(Surroundings(colliders))
-    middle = scenery.placed(name, 0).centre.mean(0)[:2]
+    middle = scenery.placed(name, 0).center.mean(0)[:2]
     place = middle + rng.uniform(NEAREST, FARTHEST) * direction(np.array(rng.uniform(-math.pi, math.pi)))
     facing, jogs = float(rng.uniform(-math.pi, math.pi)), bool(rng.random() < JOGS)
     body = np.array([[*place, height] for height in _HEIGHTS])

@@ -38,7 +38,7 @@ CUSHION = 0.05
 way."""
 SOLE = 0.02
 """Depth in meters that a foot's capsule may have in what the foot stands on: the toe joint is lower than its radius."""
-TOWARDS = 0.5
+TOWARD = 0.5
 """Cosine of the largest angle between the way out of a surface and up (or ahead) at which it counts as a seat's top (or
 as a backrest's front)."""
 WRIST = 0.65
@@ -171,8 +171,8 @@ def _things(case: Case, motion: Motion) -> list[_Thing]:
 def _blocks(cuboids: Cuboids) -> list[TriangleMesh]:
     """Cuboids as meshes, for a thing without a known mesh."""
     return [
-        block(tuple(centre - half), tuple(centre + half)).mesh
-        for centre, half in zip(cuboids.centre, cuboids.half, strict=True)
+        block(tuple(center - half), tuple(center + half)).mesh
+        for center, half in zip(cuboids.center, cuboids.half, strict=True)
     ]
 
 
@@ -199,12 +199,12 @@ def _body(case: Case, motion: Motion, things: list[_Thing], frames: Array) -> tu
         out = thing.turned(found.outward(local)[deep], at[deep])
         give = np.zeros(len(deep))
         if thing.name in sat_on:
-            below = (out[:, 2] > TOWARDS) & (np.isin(bone[deep], _SITTING) | np.char.endswith(bone[deep], "Arm"))
-            behind = (np.einsum("ni,ni->n", out, ahead[deep]) > TOWARDS) & np.isin(bone[deep], _TRUNK)
+            below = (out[:, 2] > TOWARD) & (np.isin(bone[deep], _SITTING) | np.char.endswith(bone[deep], "Arm"))
+            behind = (np.einsum("ni,ni->n", out, ahead[deep]) > TOWARD) & np.isin(bone[deep], _TRUNK)
             give[below | behind] = CUSHION
         if thing.name in opened or (thing.role == "carryable" and thing.moves):
             give[np.char.endswith(bone[deep], "ForeArm") & (share[deep] >= WRIST)] = CUSHION
-        give[is_foot[deep] & (out[:, 2] > TOWARDS)] = SOLE
+        give[is_foot[deep] & (out[:, 2] > TOWARD)] = SOLE
         depth[deep] = np.maximum(depth[deep] - give, 0)
         by_frame = depth.reshape(len(frames), count)
         feet = np.maximum(feet, np.where(is_foot.reshape(by_frame.shape), by_frame, 0).max(axis=1))

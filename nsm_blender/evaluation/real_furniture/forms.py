@@ -58,7 +58,7 @@ def cushion(low: Point, high: Point, bevel: float, crown: float, lean: float = 0
 
 
 def throw_pillow(size: float, thickness: float) -> TriangleMesh:
-    """A square pillow about the origin in the XZ plane, thick in the middle, thin towards its seams."""
+    """A square pillow about the origin in the XZ plane, thick in the middle, thin toward its seams."""
     steps = np.linspace(-1, 1, 15)
     x, z = np.meshgrid(steps, steps, indexing="ij")
     # The seams are drawn in between the corners.

@@ -230,7 +230,7 @@ def wall_with_door(rng: np.random.Generator, leaf: Piece, middle: Array, front: 
     high = float(vertices[:, 2].max()) - 0.04
     thick = rng.uniform(0.09, 0.11)
     # In the wall's frame, X runs along it and the front is -Y.
-    centre = np.array([middle[:2] @ side, -(middle[:2] @ out)])
+    center = np.array([middle[:2] @ side, -(middle[:2] @ out)])
     parts = []
     for name, low, upper, bottom in (
         ("Wall Left", -half - rng.uniform(1.2, 2.0), -half, 0.0),
@@ -238,8 +238,8 @@ def wall_with_door(rng: np.random.Generator, leaf: Piece, middle: Array, front: 
         ("Wall Over", -half, half, high),
     ):
         parts.append(
-            wall(name, (centre[0] + low, centre[1] - thick / 2, bottom),
-                 (centre[0] + upper, centre[1] + thick / 2, WALL_HEIGHT), front)
+            wall(name, (center[0] + low, center[1] - thick / 2, bottom),
+                 (center[0] + upper, center[1] + thick / 2, WALL_HEIGHT), front)
         )  # fmt: skip
     return [door, frame, *parts]
 

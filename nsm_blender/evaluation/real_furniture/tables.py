@@ -291,7 +291,7 @@ def _legs(
 
 
 def _bow_handle(x: float, y: float, z: float) -> TriangleMesh:
-    """A bar handle that stands out of a front towards -Y."""
+    """A bar handle that stands out of a front toward -Y."""
     return forms.rod([(x - 0.06, y, z), (x - 0.06, y - 0.028, z), (x + 0.06, y - 0.028, z), (x + 0.06, y, z)], 0.005, 8)
 
 

@@ -82,7 +82,7 @@ def _json(data: bytes, rng: random.Random) -> bytes:
         case 0:
             del holder[key]
         case 1 if isinstance(holder, dict):
-            holder[rng.choice(("colour", "", "__class__", "self"))] = holder.pop(key)
+            holder[rng.choice(("color", "", "__class__", "self"))] = holder.pop(key)
         case 2:
             holder[key] = json.loads(nested)
         case 3 if isinstance(holder[key], list):

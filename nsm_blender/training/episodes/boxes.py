@@ -37,7 +37,7 @@ class Box:
     """A thing to carry.
 
     cuboids: its frame's origin is the middle between the palms, the carrier is at +Y. width: meters between the
-    palms. bottom: meters from the palms down to its underside. near: from the palms towards the carrier to its
+    palms. bottom: meters from the palms down to its underside. near: from the palms toward the carrier to its
     nearest point. handles: how it is held, in its frame.
     """
 
@@ -51,7 +51,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """What a box stands on. top: meters of height, edge: y of its edge towards the carrier."""
+    """What a box stands on. top: meters of height, edge: y of its edge toward the carrier."""
 
     collider: Collider
     top: float
@@ -93,19 +93,19 @@ def random_support(rng: np.random.Generator, box: Box) -> Support | None:
 
 def _whole_top(piece: Piece) -> Surface:
     """The top of a block that is there for something else."""
-    low, high = (piece.boxes.centre - piece.boxes.half).min(0), (piece.boxes.centre + piece.boxes.half).max(0)
+    low, high = (piece.boxes.center - piece.boxes.half).min(0), (piece.boxes.center + piece.boxes.half).max(0)
     width, depth, _ = (high - low).tolist()
     return Surface([*((low + high) / 2)[:2].tolist(), float(high[2])], [0.0, -1.0, 0.0], width, depth)
 
 
 def _fits(piece: Piece, top: Surface, box: Box) -> bool:
     """Whether the box finds room on the top, under whatever is above it, with hands beside it."""
-    size = (box.cuboids.centre + box.cuboids.half).max(0) - (box.cuboids.centre - box.cuboids.half).min(0)
+    size = (box.cuboids.center + box.cuboids.half).max(0) - (box.cuboids.center - box.cuboids.half).min(0)
     if top.width < box.width + 2 * _HAND_ROOM or top.depth < size[1] - _BACK[1]:
         return False
-    low, high = piece.boxes.centre - piece.boxes.half, piece.boxes.centre + piece.boxes.half
+    low, high = piece.boxes.center - piece.boxes.half, piece.boxes.center + piece.boxes.half
     above = low[:, 2] > top.place[2] + 0.01
-    over = (np.abs(piece.boxes.centre[:, 0] - top.place[0]) < piece.boxes.half[:, 0] + size[0] / 2) & above
+    over = (np.abs(piece.boxes.center[:, 0] - top.place[0]) < piece.boxes.half[:, 0] + size[0] / 2) & above
     in_front = high[:, 1] > top.place[1] - top.depth / 2 - 0.6
     return not (over & in_front & (low[:, 2] < top.place[2] + size[2] + _ABOVE)).any()
 
@@ -123,9 +123,9 @@ def _in_palm_frame(piece: Piece, way: Carryable, width: float, name: str) -> Box
     turn = np.pi - float(angle_of(np.array(way.facing[:2])))
     turns = round(turn / (np.pi / 2))
     yaw = from_yaw(np.array(turns * np.pi / 2))
-    centre = rotate(np.broadcast_to(yaw, (len(piece.boxes.centre), 4)), piece.boxes.centre - middle)
+    center = rotate(np.broadcast_to(yaw, (len(piece.boxes.center), 4)), piece.boxes.center - middle)
     half = piece.boxes.half[:, [1, 0, 2]] if turns % 2 else piece.boxes.half
-    low = (centre - half).min(0)
-    high = (centre + half).max(0)
+    low = (center - half).min(0)
+    high = (center + half).max(0)
     handles = Carryable([width / 2, 0.0, 0.0], [-width / 2, 0.0, 0.0], [0.0, 1.0, 0.0], way.weight)
-    return Box(f"{name} {piece.kind}", Cuboids(centre, half), width, float(-low[2]), float(high[1]), handles)
+    return Box(f"{name} {piece.kind}", Cuboids(center, half), width, float(-low[2]), float(high[1]), handles)

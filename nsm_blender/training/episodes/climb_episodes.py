@@ -76,19 +76,19 @@ def _along_the_top(
     floor = replace(core, hips=core.hips - top)
     departure, _ = pool.after(floor, seconds, rng, far=_ON_TOP, along=np.array([0.0, -1.0]))
     places = departure.positions()[:, _TOES, :2].reshape(-1, 2)
-    centre, half = treads.centre.copy(), treads.half.copy()
-    low, high = centre[-1] - half[-1], centre[-1] + half[-1]
+    center, half = treads.center.copy(), treads.half.copy()
+    low, high = center[-1] - half[-1], center[-1] + half[-1]
     low[:2] = np.minimum(low[:2], places.min(0) - _BESIDE[0])
     # The near edge stays where the feet came up.
     high[0] = max(high[0], places[:, 0].max() + _BESIDE[0])
-    centre[-1], half[-1] = (low + high) / 2, (high - low) / 2
-    return replace(departure, hips=departure.hips + top), Cuboids(centre, half)
+    center[-1], half[-1] = (low + high) / 2, (high - low) / 2
+    return replace(departure, hips=departure.hips + top), Cuboids(center, half)
 
 
 def _handles(treads: Cuboids) -> Climbable:
     """The last edge, climbed along -Y."""
-    centre, half = treads.centre[-1], treads.half[-1]
-    edge = np.array([centre[0], centre[1] + half[1], centre[2] + half[2]])
+    center, half = treads.center[-1], treads.half[-1]
+    edge = np.array([center[0], center[1] + half[1], center[2] + half[2]])
     landing = edge - np.array([0.0, min(_LANDING, half[1]), 0.0])
     return Climbable(edge.tolist(), [0.0, -1.0, 0.0], landing.tolist(), float(2 * half[0]))
 

@@ -120,7 +120,7 @@ class Flight:
 
     def _stretched(self, factors: Array) -> Cuboids | None:
         steps = self.steps
-        return None if steps is None else Cuboids(steps.centre * factors, steps.half * np.abs(factors))
+        return None if steps is None else Cuboids(steps.center * factors, steps.half * np.abs(factors))
 
     def _change(self, side: str, by_level: Array) -> Array:
         """Meters (T,) that a foot is moved up: by its tread's change while it stands, between them in between."""
@@ -145,12 +145,12 @@ class Flight:
         low_x = min(stance.ball[0] for stance in on) - beside[1]
         high_x = max(stance.ball[0] for stance in on) + beside[0]
         end = max(-stance.ball[1] for stance in self.stances) + beyond
-        centre, half = [], []
+        center, half = [], []
         for level in range(1, len(self.heights)):
             near, far = self._edges(level, end)
-            centre.append([(low_x + high_x) / 2, -(near + far) / 2, self.heights[level] / 2])
+            center.append([(low_x + high_x) / 2, -(near + far) / 2, self.heights[level] / 2])
             half.append([(high_x - low_x) / 2, (far - near) / 2, self.heights[level] / 2])
-        return Cuboids(np.array(centre), np.array(half))
+        return Cuboids(np.array(center), np.array(half))
 
     def _edges(self, level: int, end: float) -> tuple[float, float]:
         """Where a tread and what is on it begin and end, along the climb."""
@@ -236,7 +236,7 @@ def flight_of(track: Track, name: str, subject: str, props: Sequence[Prop] = (),
 def _told_levels(props: Sequence[Prop], stood: Array, name: str) -> Array:
     """Heights of the told treads on which feet stand, the floor's first. stood: heights of all stances."""
     solids = [prop.solid(0.0) for prop in props]
-    tops = np.concatenate([[0.0], *(solid.centre[:, 2] + solid.half[:, 2] for solid in solids)])
+    tops = np.concatenate([[0.0], *(solid.center[:, 2] + solid.half[:, 2] for solid in solids)])
     nearest = np.abs(stood[:, None] - tops).argmin(1)
     off = np.abs(stood - tops[nearest])
     if (worst := float(off.max())) > _OFF_TREAD:
@@ -248,11 +248,11 @@ def _told_levels(props: Sequence[Prop], stood: Array, name: str) -> Array:
 
 def _in_order(solids: Sequence[Cuboids], heights: Array) -> Cuboids:
     """All cuboids as one set, the largest one of the highest tread last."""
-    centre = np.concatenate([solid.centre for solid in solids])
+    center = np.concatenate([solid.center for solid in solids])
     half = np.concatenate([solid.half for solid in solids])
-    highest = np.abs(centre[:, 2] + half[:, 2] - heights[-1]) < _SAME_LEVEL
+    highest = np.abs(center[:, 2] + half[:, 2] - heights[-1]) < _SAME_LEVEL
     order = np.argsort(np.where(highest, half[:, 0] * half[:, 1], 0.0), kind="stable")
-    return Cuboids(centre[order], half[order])
+    return Cuboids(center[order], half[order])
 
 
 def _levels(heights: Array) -> Array:

@@ -49,7 +49,7 @@ def clutter(track: Track, taken: list[Collider], rng: np.random.Generator) -> li
                 continue
             others = Surroundings([*taken, *found]).at(0)
             corners = (
-                placed.centre[:, None] + np.einsum("nij,nkj->nki", placed.rotation, _CORNERS * placed.half[:, None])
+                placed.center[:, None] + np.einsum("nij,nkj->nki", placed.rotation, _CORNERS * placed.half[:, None])
             ).reshape(-1, 3)
             if len(others) and others.distance(corners).min() < 0.02:
                 continue

@@ -115,7 +115,7 @@ def random_doorway(rng: np.random.Generator, name: str) -> Doorway:
 
 def wall_round(frame: Cuboids, thick: float, lengths: Array) -> Cuboids:
     """A wall in the plane y = 0 round a frame. lengths: (2,) meters to the left and right of it as it is drawn."""
-    low, high = (frame.centre - frame.half).min(0), (frame.centre + frame.half).max(0)
+    low, high = (frame.center - frame.half).min(0), (frame.center + frame.half).max(0)
     left, right = lengths
     boxes = [
         ((low[0] - left, -thick / 2, 0.0), (low[0], thick / 2, _WALL_HEIGHT)),

@@ -146,7 +146,7 @@ def inner_points(cuboids: Cuboids, inset: float) -> Array:
     """Points (P, 3) inside cuboids, `inset` meters under their faces, where they are as thick as that."""
     grid = np.array([[x, y, z] for x in (-1, -0.5, 0, 0.5, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)], dtype=float)
     half = np.maximum(cuboids.half - inset, 0.0)
-    points: Array = (cuboids.centre[:, None] + grid * half[:, None]).reshape(-1, 3)
+    points: Array = (cuboids.center[:, None] + grid * half[:, None]).reshape(-1, 3)
     return points
 
 
@@ -254,7 +254,7 @@ def _on_faces(track: Track, place: Array, half: Array, weight: Array) -> dict[st
 
 
 def _straightened(track: Track, weight: Array) -> Track:
-    """The trunk turned towards upright by `weight` (T,)."""
+    """The trunk turned toward upright by `weight` (T,)."""
     upright = from_yaw(track.root()[:, 3])
     trunk, chest = MODEL_SKELETON.indices(_TRUNK), MODEL_SKELETON.index("Spine2")
     rotations = track.rotations.copy()

@@ -84,7 +84,7 @@ class Lift:
         """As seen in a mirror."""
         box = self.box
         if box is not None:
-            box = replace(box, cuboids=Cuboids(box.cuboids.centre * np.array([-1.0, 1.0, 1.0]), box.cuboids.half))
+            box = replace(box, cuboids=Cuboids(box.cuboids.center * np.array([-1.0, 1.0, 1.0]), box.cuboids.half))
         return replace(self, name=self.name + "_mirrored", track=self.track.mirrored(), box=box)
 
     def moved_back(self, by: float) -> Lift:
@@ -150,13 +150,13 @@ def _lifts_of_box(capture: Capture, prop: Prop) -> list[Lift]:
     ]
     first = next(second for _, second, _ in ends if second is not None)
     # The carrier comes from where the box faces; where no facing is told, the box faces the carrier.
-    towards = _from_side(prop) if prop.facing is not None else float(facing[min(round(first * FPS), len(track) - 1)])
+    toward = _from_side(prop) if prop.facing is not None else float(facing[min(round(first * FPS), len(track) - 1)])
     found = []
     for way, second, place in ends:
         if second is None:
             continue
         grasp, span = _grasp(capture.name, prop, scene, way, round(second * FPS), len(track))
-        box = _box_of(prop, towards)
+        box = _box_of(prop, toward)
         middle = (palm(track, "Left")[grasp] + palm(track, "Right")[grasp]) / 2
         away = float(np.linalg.norm(middle - place - [0.0, 0.0, box.bottom]))
         if away > _OFF_BOX + box.width / 2:
@@ -168,7 +168,7 @@ def _lifts_of_box(capture: Capture, prop: Prop) -> list[Lift]:
         width = float(np.linalg.norm(wrists["Left"][grasp] - wrists["Right"][grasp]))
         lift = Lift(capture.name, capture.subject, way, track, span, grasp, float(height[grasp]), width)
         lift = replace(lift, box=box, lying=float(place[2]) + box.bottom)
-        comes = towards if way == "up" or prop.put is None else float(facing[grasp])
+        comes = toward if way == "up" or prop.put is None else float(facing[grasp])
         found.append(_in_box_frame(lift, place[:2], comes))
     return found
 
@@ -192,14 +192,14 @@ def _from_side(prop: Prop) -> float:
     return prop.facing + np.pi
 
 
-def _box_of(prop: Prop, towards: float) -> Box:
-    """A told box in the frame of its palms, for a carrier that faces the angle `towards`."""
-    cuboids = prop.solid(towards)
-    low, high = (cuboids.centre - cuboids.half).min(0), (cuboids.centre + cuboids.half).max(0)
+def _box_of(prop: Prop, toward: float) -> Box:
+    """A told box in the frame of its palms, for a carrier that faces the angle `toward`."""
+    cuboids = prop.solid(toward)
+    low, high = (cuboids.center - cuboids.half).min(0), (cuboids.center + cuboids.half).max(0)
     middle = (low + high) / 2
     width = float(high[0] - low[0])
     handles = Carryable([width / 2, 0.0, 0.0], [-width / 2, 0.0, 0.0], [0.0, 1.0, 0.0])
-    centered = Cuboids(cuboids.centre - middle, cuboids.half)
+    centered = Cuboids(cuboids.center - middle, cuboids.half)
     return Box(prop.name, centered, width, float(middle[2] - low[2]), float(high[1] - middle[1]), handles)
 
 

@@ -41,7 +41,7 @@ _PULL_AWAY = (0.5, 0.6)
 _PULL_SECONDS = (0.9, 1.2)
 """Seconds that pulling the leaf open takes, from the least to the most."""
 _FACING_IN = (0.1, 0.5)
-"""Radians by which a pulling character is turned towards the opening, from the least to the most."""
+"""Radians by which a pulling character is turned toward the opening, from the least to the most."""
 _HAND_BLEND = 0.55
 """Seconds in which the hand comes to the handle and leaves it."""
 _BEFORE = 2.5

@@ -49,7 +49,7 @@ class Opening:
     def mirrored(self) -> Opening:
         """As seen in a mirror."""
         door = self.doorway
-        leaf = Cuboids(door.leaf.cuboids.centre * _FLIP, door.leaf.cuboids.half)
+        leaf = Cuboids(door.leaf.cuboids.center * _FLIP, door.leaf.cuboids.half)
         handles = replace(
             door.door,
             hinge=(_FLIP * door.door.hinge).tolist(),
@@ -96,7 +96,7 @@ def _opening(capture: Capture, prop: Prop) -> Opening:
     palms = {side: palm(track, side) for side in _OTHER}
     side = min(palms, key=lambda one: abs(float(palms[one][touch, 1])))
     leaf = prop.solid(through)
-    half = float((leaf.centre + leaf.half)[:, 0].max())
+    half = float((leaf.center + leaf.half)[:, 0].max())
     at = palms[side][touch]
     if abs(at[1]) > _OFF_LEAF or abs(at[0]) > half + _OFF_LEAF:
         raise FileFormatError(
@@ -105,7 +105,7 @@ def _opening(capture: Capture, prop: Prop) -> Opening:
     left = prop.hinge == "left"
     turn = np.pi / 2 * (1 if left == (prop.opens == "push") else -1)
     hinge = half if left else -half
-    height = float((leaf.centre + leaf.half)[:, 2].max())
+    height = float((leaf.center + leaf.half)[:, 2].max())
     door = Door([hinge, 0.0, 0.0], [0.0, 0.0, 1.0], [float(at[0]), 0.0, float(at[2])], 2 * half, height, turn)
     doorway = _doorway(leaf, door, prop.opens == "push")
     return Opening(capture.name, capture.subject, track, doorway, _swing(doorway, palms[side], touch, release), side)

@@ -101,10 +101,10 @@ class Prop:
             return cuboids_of(mesh, _VOXEL if self.kind == "box" else 2 * _VOXEL)
         assert self.size is not None
         low = self.place[2] - (self.size[2] if self.kind == "seat" else 0.0)
-        centre = np.array([0.0, 0.0, low + self.size[2] / 2])
+        center = np.array([0.0, 0.0, low + self.size[2] / 2])
         if about is not None:
-            centre[:2] = rotate(from_yaw(np.array(-facing)), np.append(self.place[:2] - about, 0.0))[:2]
-        return Cuboids(centre[None], self.size[None] / 2)
+            center[:2] = rotate(from_yaw(np.array(-facing)), np.append(self.place[:2] - about, 0.0))[:2]
+        return Cuboids(center[None], self.size[None] / 2)
 
     def seat(self, facing: float, about: Array | None = None) -> Seat:
         """How it is sat on, in the frame of `solid`: over the origin, looking along -Y."""

@@ -100,10 +100,10 @@ def _bend_arm(rotations: Array, side: str, target: Target) -> None:
     rotations[:, upper], rotations[:, middle] = new_upper, new_middle
 
 
-def held(rotations: Array, towards: Array, weight: Array) -> Array:
-    """Rotations (T, ..., 4) blended to `towards` by `weight` (T,)."""
+def held(rotations: Array, toward: Array, weight: Array) -> Array:
+    """Rotations (T, ..., 4) blended to `toward` by `weight` (T,)."""
     share = np.broadcast_to(weight.reshape(-1, *(1,) * (rotations.ndim - 2)), rotations.shape[:-1])
-    return slerp(rotations, np.broadcast_to(towards, rotations.shape).astype(rotations.dtype), share)
+    return slerp(rotations, np.broadcast_to(toward, rotations.shape).astype(rotations.dtype), share)
 
 
 def hand_places(track: Track) -> dict[str, Array]:

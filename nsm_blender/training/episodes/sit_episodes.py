@@ -165,7 +165,7 @@ def _stretched(piece: Piece, height: float) -> Piece:
     handles = replace(
         seat, place=(share * seat.place).tolist(), arm_rests=[(share * rest).tolist() for rest in seat.arm_rests]
     )
-    return replace(piece, boxes=Cuboids(piece.boxes.centre * share, piece.boxes.half * share), handles=handles)
+    return replace(piece, boxes=Cuboids(piece.boxes.center * share, piece.boxes.half * share), handles=handles)
 
 
 def _shins(sit: Sit, first: int, last: int) -> Array:

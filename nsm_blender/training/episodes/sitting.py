@@ -53,7 +53,7 @@ class SeatShape:
         """As seen in a mirror."""
         flip = np.array([-1.0, 1.0, 1.0])
         rests = [(flip * rest).tolist() for rest in self.seat.arm_rests]
-        return SeatShape(Cuboids(self.cuboids.centre * flip, self.cuboids.half), replace(self.seat, arm_rests=rests))
+        return SeatShape(Cuboids(self.cuboids.center * flip, self.cuboids.half), replace(self.seat, arm_rests=rests))
 
     def collider(self, name: str) -> Collider:
         """As it stood."""

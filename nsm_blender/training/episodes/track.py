@@ -85,8 +85,8 @@ class Track:
     def moved(self, turn: float, about: Array, shift: Array) -> Track:
         """Turned by `turn` radians about the vertical through `about` (2,), then shifted by `shift` (2,)."""
         yaw = from_yaw(np.array(turn))
-        centre, step = np.append(about, 0.0), np.append(shift, 0.0)
-        hips = rotate(np.broadcast_to(yaw, (len(self), 4)), self.hips - centre) + centre + step
+        center, step = np.append(about, 0.0), np.append(shift, 0.0)
+        hips = rotate(np.broadcast_to(yaw, (len(self), 4)), self.hips - center) + center + step
         rotations = multiply(np.broadcast_to(yaw, self.rotations.shape), self.rotations)
         return replace(self, hips=hips, rotations=make_continuous(rotations))
 
