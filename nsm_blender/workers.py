@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib import import_module
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
@@ -52,10 +53,10 @@ def _one_at_a_time(work: Callable[[Item], Result], item: Item) -> Result:
 
 
 def _on_cluster(work: Callable[[Item], Result], items: list[Item], address: str) -> Iterator[tuple[Item, Result]]:
-    import distributed
-
+    # Dask's own types come and go with its installation, which is optional.
+    distributed: Any = import_module("distributed")
     try:
-        client: Any = distributed.Client(address, timeout=_ANSWERS)
+        client = distributed.Client(address, timeout=_ANSWERS)
     except (OSError, ValueError) as error:
         raise UserError(
             f"{address}: no Dask scheduler answers there; start one with dask scheduler, and workers with "

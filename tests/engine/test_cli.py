@@ -45,7 +45,17 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
 
 
 OWN_OPTIONS = {
-    "nsm": {"--weights", "--card", "--tables", "--cases", "--components", "--processes", "--ablations", "--picture"},
+    "nsm": {
+        "--weights",
+        "--card",
+        "--tables",
+        "--cases",
+        "--components",
+        "--processes",
+        "--ablations",
+        "--cluster",
+        "--picture",
+    },
     "pfnn": {"--weights", "--card"},
     "manifold": {"--weights", "--card", "--data", "--test-subjects", "--compare", "--filters"},
     "errands": set(),
