@@ -14,7 +14,7 @@ from ..geometry.sensors import Interaction
 from ..models.nsm import FPS, GOAL, INTERACTION, OCCUPANCY
 from ..motion.root import direction
 from ..motion.rotations import Array
-from .goal_spec import GoalSpec, Reach, Samples
+from .goal_spec import GoalSpec, Samples
 from .nsm_features import WINDOW, points_to_root
 
 RAMP = 0.35
@@ -55,15 +55,9 @@ class GoalInput:
         self._sides = {one: self._sides[one] for one, _ in self._goals if one in self._sides}
 
     def samples(self, root: Array, frame: int) -> Samples:
-        """The goal in the world, in whose frames what the network predicts is understood.
-
-        On a way it is the one that the network is given, between two goals while the newer one comes in: understood in
-        the new one's frame at once, a prediction that still follows the old one would drag the body there (at up to
-        3 m/s). The goal to use a thing counts in full at once: with the ramp sits began 0.7 s later, and ended 0.7 cm
-        farther off (18 sits on development furniture).
-        """
-        if isinstance(self.goal, Reach):
-            return self._asked(root, frame)[-1][1]
+        """The goal in the world, in whose frames what the network predicts is understood: the one that it is given,
+        between two goals while the newer one comes in (8). Understood in the new one's frame at once, a prediction that
+        still follows the old one moves the future by meters in a frame, and the body jumps."""
         (_, first, share), *newer = self._asked(root, frame)
         if not newer:
             return first

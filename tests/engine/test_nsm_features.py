@@ -13,6 +13,7 @@ from nsm_blender.models.nsm import CURRENT, FPS, GOAL, GOAL_ACTIONS, INTERACTION
 from nsm_blender.motion.root import direction
 from nsm_blender.motion.rotations import Array, from_axis_angle, normalize
 from nsm_blender.rollout.goal_input import RAMP, GoalInput, Reach
+from nsm_blender.rollout.goal_spec import Stay
 from nsm_blender.rollout.nsm_features import (
     axes_of,
     corner_vectors,
@@ -94,6 +95,20 @@ def test_a_new_goal_takes_over_smoothly() -> None:
     end, volume = goals.values(root, 60)
     np.testing.assert_allclose(end[GOAL.position].reshape(-1, 3)[CURRENT], [3, 0, 0.5], atol=1e-6)
     assert volume.any()
+
+
+def test_a_thing_to_use_takes_the_place_of_another_goal_without_a_jump() -> None:
+    """Predictions are understood in the frames of `samples`: they would jump with them."""
+    first, second = Stay(np.array([0.0, -2.0, 0.0]), 0.5), Reach(np.array([3.0, 0.0, 0.5]), 1.3, "sit", "seat")
+    goals = GoalInput(first, seat())
+    goals.change(second, 10)
+    frames = [goals.samples(np.zeros(4), frame) for frame in range(10, 60)]
+    places = np.array([samples.place[-1] for samples in frames])
+    facings = np.array([samples.facing[-1] for samples in frames])
+    each = 1.01 / (RAMP * FPS)
+    assert np.linalg.norm(np.diff(places, axis=0), axis=1).max() < each * np.linalg.norm(second.place - first.place)
+    assert np.abs(np.diff(facings)).max() < each * 0.8
+    np.testing.assert_allclose(places[-1], second.place)
 
 
 def test_the_volume_is_the_sensors_own() -> None:
