@@ -12,8 +12,8 @@ from nsm_blender.geometry.sensors import Interaction
 from nsm_blender.models.nsm import CURRENT, FPS, GOAL, GOAL_ACTIONS, INTERACTION, TO_ROOT
 from nsm_blender.motion.root import direction
 from nsm_blender.motion.rotations import Array, from_axis_angle, normalize
-from nsm_blender.rollout.goal_input import RAMP, GoalInput, Reach
-from nsm_blender.rollout.goal_spec import Stay
+from nsm_blender.rollout.goal_input import RAMP, GoalInput
+from nsm_blender.rollout.goal_spec import Reach, Stay
 from nsm_blender.rollout.nsm_features import (
     axes_of,
     corner_vectors,
@@ -101,8 +101,9 @@ def test_a_thing_to_use_takes_the_place_of_another_goal_without_a_jump() -> None
     """Predictions are understood in the frames of `samples`: they would jump with them."""
     first, second = Stay(np.array([0.0, -2.0, 0.0]), 0.5), Reach(np.array([3.0, 0.0, 0.5]), 1.3, "sit", "seat")
     goals = GoalInput(first, seat())
+    frames = [goals.samples(np.zeros(4), 9)]
     goals.change(second, 10)
-    frames = [goals.samples(np.zeros(4), frame) for frame in range(10, 60)]
+    frames += [goals.samples(np.zeros(4), frame) for frame in range(10, 60)]
     places = np.array([samples.place[-1] for samples in frames])
     facings = np.array([samples.facing[-1] for samples in frames])
     each = 1.01 / (RAMP * FPS)
