@@ -24,7 +24,7 @@ setup: .venv/.installed .venvs/bpy-5.0/.installed .venvs/bpy-4.2/.installed
 .venvs/bpy-4.2/.installed: BPY := 4.2.23
 .venvs/bpy-%/.installed: Makefile
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	$(@D)/bin/pip install $(PIP_FLAGS) bpy==$(BPY) numpy==1.26.4 pytest==9.2.0
+	$(@D)/bin/pip install $(PIP_FLAGS) bpy==$(BPY) numpy==1.26.4 array-api-compat==1.16.0 pytest==9.2.0
 	touch $@
 
 demo: .venv/.installed

@@ -16,7 +16,7 @@ from nsm_blender.geometry.roles import Door, Seat
 from nsm_blender.models.nsm import ACTIONS, CONTACTS
 from nsm_blender.motion.rotations import from_yaw, multiply
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
-from nsm_blender.rollout.goal_input import Reach
+from nsm_blender.rollout.goal_spec import Reach
 from nsm_blender.rollout.held_objects import Grip
 
 from .rollouts import COUNT, SAT, at, block, empty_hands, hands_with, holding, record, rising
