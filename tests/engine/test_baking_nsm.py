@@ -103,7 +103,7 @@ def test_progress_never_falls() -> None:
 def test_a_card_that_does_not_say_how_the_character_stands_is_refused() -> None:
     puppet = Puppet()
     del puppet.card["standing"]
-    with pytest.raises(WeightsError, match="how one stands"):
+    with pytest.raises(WeightsError, match="how the character stands"):
         SceneBake(shot(*KEYS), puppet)
 
 
