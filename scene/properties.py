@@ -41,7 +41,7 @@ ANIMATE_ITEMS = (
 """What a bake carries out. The numbers are stored in files: never change them."""
 
 _UNDECIDED = -1
-"""Stands for what a bake carries out where nobody has chosen: the actions where there are any, else the path."""
+"""Stands for what a bake carries out until the animator has chosen: the actions where there are any, else the path."""
 
 _FIXED: set[str] = set()
 """Options of a property that cannot be keyed: a bake reads it once."""
