@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fewer keys for the same curve: cubic Bezier segments through samples that have one value a frame.
+"""Fewer keys for the same curves: cubic Bezier segments through samples that have one value a frame.
 
-A cubic has two handles between its keys, and so goes exactly through two samples: three frames need no more than one
-key. Neighboring segments become one as long as a cubic goes through all their samples. Handles stand at a third and at
-two thirds of a segment, so that a curve's time runs evenly; as lengths are multiples of three, these are whole frames,
-which float32 holds exactly.
+Between two keys stand two handles, each with a time and a value: four numbers, with which a segment can go through the
+four samples that lie inside five frames. Whether it can, and with which handles, is a small least squares problem for
+each start and length (variable projection: Golub and Pereyra 1973, with Kaufman's derivative); which segments to take
+is the shortest path along the frames. Handles stand at times that float32 holds exactly.
 """
 
 from __future__ import annotations
@@ -14,72 +14,277 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..nsm_blender.motion.rotations import Array
+from ..nsm_blender.stepwise import Stepwise, finished
 
-_PART = 3
-"""Frames of the shortest segment."""
-_FINE = 2e-6
-"""How far a curve may be from a sample. Of a quaternion this is 8e-6 radians at most; over a chain of nine bones, a
-meter from the last, that adds up to 0.07 mm."""
+_FINE = 2e-5
+"""How far a curve may be from a sample, in meters or as part of a unit quaternion, where it is 0.002 degrees at most.
+Most segments are exact, so that errors of a chain of bones hardly meet."""
 _STEP = 2.0**-22
 """The same as a share of the largest sample, where that is more: two steps of float32, 0.1 mm at 400 m."""
+_LONGEST = 24
+"""Frames of the longest segment; keys a second apart are few enough."""
+_FREE = 3
+"""Frames of the segment that goes through all samples whatever they are. Shorter ones are straight lines."""
+_EXACT = 5
+"""Frames of the longest segment whose handles have as many numbers as there are samples inside: one search tells
+whether a longer one fits."""
+_BLOCK = 4096
+"""Samples that are thinned in one piece of work, which takes 0.05 s; between pieces there is a key."""
+_NEAREST, _FARTHEST = 0.08, 0.92
+"""Where the times of handles may be, as shares of a segment: at its ends the curve would jump between two frames."""
+_TICK = 2.0**-10
+"""Frames between the times that a handle may have. Finer ones make Blender's solver of the cubic lose digits."""
+_EVEN, _CROSSED = (1 / 3, 2 / 3), (0.6, 0.4)
+"""Times of handles with which a curve's time runs evenly, and with which it runs fast in the middle."""
+_SEARCHES = ((_EVEN, 3), (None, 4), (_CROSSED, 3), (None, 4))
+"""From where the best times of handles are searched, or on from where the last search came to, and in how many steps of
+the least squares. Each search is for the segments that do not fit yet; further ones make 1 % fewer keys."""
+_DAMPING = 1e-3
+"""Levenberg's damping at first, as a share of the diagonal."""
+_REACH = 0.15
+"""Share of a segment by which a handle's time may move in one step."""
+_STEEP = 0.05
+"""Least slope of a segment's time over its parameter that is reckoned with; less is divided by as this."""
+_TINY = 1e-30
+"""Added to what is divided by, so that curves without any bend stay as they are."""
 
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """K keys of a channel with C components.
+    """K keys of one curve.
 
-    at: (K,) indices of the samples. left, right: (K, C) values of the handles. reach: (K,) frames from a key to its
-    right handle; 0 where a straight line leads to the next key.
+    at: (K,) indices of the samples. left, right: (K, 2) of the handles, frames from the key and value. curved: (K,)
+    whether a Bezier segment, and no straight line, leads to the next key.
     """
 
     at: Array
     left: Array
     right: Array
-    reach: Array
+    curved: Array
 
 
-def thinned(values: Array) -> Keys:
-    """Keys of the curves that go through samples (F, C), one a frame."""
+@dataclass(frozen=True, eq=False)
+class _Segments:
+    """N segments of one length. times, values: (2, N) of their handles, times in shares of the length. fits: (N,)."""
+
+    times: Array
+    values: Array
+    fits: Array
+
+
+def thinned(values: Array, last_frame: float) -> list[Keys]:
+    """`thinning` at once."""
+    return finished(thinning(values, last_frame))
+
+
+def thinning(values: Array, last_frame: float) -> Stepwise[list[Keys]]:
+    """Keys of the C curves that go through samples (F, C), one a frame, in pieces of work.
+
+    last_frame: the largest number of a frame, which limits the times that float32 holds.
+    """
     values = np.asarray(values, dtype=np.float64)
-    count, parts = len(values), (len(values) - 1) // _PART
-    tolerance = max(_FINE, _STEP * float(np.abs(values).max(initial=0.0)))
-    first, second = (np.zeros((parts, values.shape[1])) for _ in range(2))
-    length = np.ones(parts, dtype=int)
-    starts = np.arange(parts)
-    size = 1
-    while len(starts):
-        fits, one, two = _fitted(values, starts * _PART, size * _PART, tolerance)
-        kept = starts[fits]
-        first[kept], second[kept], length[kept] = one[fits], two[fits], size
-        # Only two halves of which both fit may become one segment.
-        pairs = kept[kept % (2 * size) == 0]
-        starts = pairs[np.isin(pairs + size, kept)]
-        size *= 2
-    chosen = _chain(length)
-    tail = np.arange(parts * _PART, count)
-    at = np.concatenate([chosen * _PART, tail])
-    left, right, reach = values[at], values[at], np.zeros(len(at), dtype=int)
-    right[: len(chosen)] = first[chosen]
-    left[1 : len(chosen) + 1] = second[chosen]
-    reach[: len(chosen)] = length[chosen]
-    return Keys(at, left, right, reach)
+    count, columns = values.shape
+    tick = max(_TICK, float(np.spacing(np.float32(abs(last_frame)))))
+    tolerance = np.maximum(_FINE, _STEP * np.abs(values).max(axis=0, initial=0.0))
+    block = max(_BLOCK // max(columns, 1), 2 * _LONGEST)
+    parts: list[list[Keys]] = [[] for _ in range(columns)]
+    for first in range(0, max(count - 1, 1), block):
+        piece = values[first : first + block + 1]
+        for column, keys in enumerate(_block(piece, tolerance, tick)):
+            parts[column].append(Keys(keys.at + first, keys.left, keys.right, keys.curved))
+        yield
+    return [_joined(keys) for keys in parts]
 
 
-def _fitted(values: Array, starts: Array, frames: int, tolerance: float) -> tuple[Array, Array, Array]:
-    """Whether a cubic goes through all samples of each segment (N,), and its handles (N, C)."""
-    u = np.arange(1, frames) / frames
-    between = values[starts[:, None] + np.arange(1, frames)]
-    ends = np.stack([(1 - u) ** 3, u**3], axis=1) @ values[np.stack([starts, starts + frames], axis=1)]
-    basis = np.stack([3 * u * (1 - u) ** 2, 3 * u**2 * (1 - u)], axis=1)
-    handles = np.linalg.pinv(basis) @ (between - ends)
-    off = np.abs(basis @ handles + ends - between).max(axis=(1, 2))
-    return (off <= tolerance) | (frames == _PART), handles[:, 0], handles[:, 1]
+def _block(values: Array, tolerance: Array, tick: float) -> list[Keys]:
+    """Keys of the curves through samples (F, C), each within its tolerance (C,)."""
+    count, columns = values.shape
+    still = np.ptp(values, axis=0) <= 2 * tolerance
+    out: list[Keys | None] = [_ends(values[:, column]) if still[column] else None for column in range(columns)]
+    moving = np.flatnonzero(~still)
+    if len(moving):
+        samples = np.ascontiguousarray(values[:, moving].T)
+        lengths = _lengths(samples, tolerance[moving], tick)
+        chosen = _shortest(lengths, count, len(moving))
+        for row, column in enumerate(moving.tolist()):
+            out[column] = _keys(samples[row], chosen[row], lengths, row)
+    return [keys for keys in out if keys is not None]
 
 
-def _chain(length: Array) -> Array:
-    """The starts of the segments from the first on, where `length` (P,) says how many parts each is long."""
-    out, at = [], 0
-    while at < len(length):
-        out.append(at)
-        at += int(length[at])
-    return np.array(out, dtype=int)
+def _ends(samples: Array) -> Keys:
+    """A straight line from the first of (F,) samples that hardly differ to the last."""
+    at = np.unique([0, len(samples) - 1])
+    beside = np.stack([np.zeros(len(at)), samples[at]], axis=1)
+    return Keys(at, beside, beside.copy(), np.zeros(len(at), dtype=bool))
+
+
+def _lengths(samples: Array, tolerance: Array, tick: float) -> dict[int, _Segments]:
+    """By their length the segments from every start of samples (C, F), (C, F - length) of each, as long as any fits."""
+    rows, count = samples.shape
+    out: dict[int, _Segments] = {}
+    for length in range(_FREE, min(_LONGEST, count - 1) + 1):
+        starts = count - length
+        asked = np.ones((rows, starts), dtype=bool)
+        if length > _FREE + 1:
+            # A part of a segment that fits is nearly always one as well.
+            shorter = out[length - 1].fits
+            asked = shorter[:, :-1] & shorter[:, 1:]
+            if not asked.any():
+                break
+        row, start = np.nonzero(asked)
+        through = samples[row, start + np.arange(length + 1)[:, None]]
+        fitted = _fitted(through, tolerance[row], tick)
+        times, values = (np.zeros((2, rows, starts)) for _ in range(2))
+        fits = np.zeros((rows, starts), dtype=bool)
+        times[:, row, start], values[:, row, start], fits[row, start] = fitted.times, fitted.values, fitted.fits
+        out[length] = _Segments(times, values, fits)
+    return out
+
+
+# Below, runs of M samples between the ends of N segments are arrays (M, N), which NumPy sums fastest.
+
+
+def _fitted(through: Array, tolerance: Array, tick: float) -> _Segments:
+    """The segments nearest to N runs of samples (L + 1, N), from the first to the last of each."""
+    length = len(through) - 1
+    # Relative to the straight line, so that no digits are lost far from 0.
+    slope = through[-1] - through[0]
+    between = (through[1:-1] - through[0] - slope * _shares(length)).astype(np.float32)
+    times = np.repeat(np.reshape(_EVEN, (2, 1)), len(slope), axis=1).astype(np.float32)
+    fitted = _rounded(between, times, tolerance, tick)
+    for guess, iterations in _SEARCHES[: None if length <= _EXACT else 1]:
+        poor = np.flatnonzero(~fitted.fits)
+        if not len(poor):
+            break
+        if guess is not None:
+            times[:, poor] = np.reshape(guess, (2, 1))
+        times[:, poor] = _best_times(between[:, poor], times[:, poor], iterations)
+        again = _rounded(between[:, poor], times[:, poor], tolerance[poor], tick)
+        fitted.times[:, poor], fitted.values[:, poor], fitted.fits[poor] = again.times, again.values, again.fits
+    return _Segments(fitted.times, fitted.values + through[0] + slope * fitted.times, fitted.fits)
+
+
+def _shares(length: int) -> Array:
+    """Times (L - 1, 1) of the samples inside a segment, as shares of its length."""
+    return (np.arange(1, length)[:, None] / length).astype(np.float32)
+
+
+def _rounded(between: Array, times: Array, tolerance: Array, tick: float) -> _Segments:
+    """Curves from 0 to 0 nearest to samples (L - 1, N), with handles at the whole ticks next to `times` (2, N)."""
+    length = len(between) + 1
+    times = np.round(times * (length / tick)) * (tick / length)
+    u = _parameters(np.broadcast_to(_shares(length), between.shape), times, _shares(length), 8)
+    off, values = _projected(between, *_basis(u))
+    return _Segments(times, values, (np.abs(off).max(axis=0) <= tolerance) | (length <= _FREE))
+
+
+def _best_times(between: Array, times: Array, iterations: int) -> Array:
+    """Times (2, N) of handles with which a curve from 0 to 0 is nearest to samples (M, N), searched from `times` on."""
+    x = _shares(len(between) + 1)
+    u = _parameters(np.broadcast_to(x, between.shape), times, x, 4)
+    off, values = _projected(between, *_basis(u))
+    cost = np.sum(off * off, axis=0)
+    damping = np.full(len(cost), _DAMPING, dtype=np.float32)
+    for _ in range(iterations):
+        first, second = _basis(u)
+        pull = _slope(u, values, 0.0) / np.maximum(_slope(u, times, 1.0), _STEEP)
+        one, two = (_projected(pull * part, first, second)[0] for part in (first, second))
+        step = _solved(one, two, -off, damping)
+        tried = np.clip(times + np.clip(step, -_REACH, _REACH), _NEAREST, _FARTHEST)
+        moved = _parameters(u, tried, x, 3)
+        left, held = _projected(between, *_basis(moved))
+        less = np.sum(left * left, axis=0)
+        better = less < cost
+        times, values, u = np.where(better, tried, times), np.where(better, held, values), np.where(better, moved, u)
+        off, cost = np.where(better, left, off), np.where(better, less, cost)
+        damping *= np.where(better, 0.3, 5.0)
+    return times
+
+
+def _basis(u: Array) -> tuple[Array, Array]:
+    """What the first and the second handle count for at parameters u."""
+    v = 1 - u
+    both = 3 * u * v
+    return both * v, both * u
+
+
+def _slope(u: Array, handles: Array, end: float) -> Array:
+    """Derivative at parameters (M, N) of a cubic from 0 over two handles (2, N) to `end`."""
+    v, (one, two) = 1 - u, handles
+    return 3 * (v * v * one + 2 * u * v * (two - one) + u * u * (end - two))
+
+
+def _parameters(u: Array, times: Array, x: Array, steps: int) -> Array:
+    """Parameters (M, N) at which cubics with handles at times (2, N) are at x (M, 1): Newton's steps from u (M, N)."""
+    one, two = times
+    c, b, a = 3 * one, 3 * (two - 2 * one), 1 + 3 * (one - two)
+    for _ in range(steps):
+        away = ((a * u + b) * u + c) * u - x
+        u = np.clip(u - away / np.maximum((3 * a * u + 2 * b) * u + c, _STEEP), 0.0, 1.0)
+    return u
+
+
+def _projected(vectors: Array, first: Array, second: Array) -> tuple[Array, Array]:
+    """What is left of vectors (M, N) beside the nearest sum of two others, and the factors (2, N) of that sum."""
+    factors = _solved(first, second, vectors, 0.0)
+    return vectors - first * factors[0] - second * factors[1], factors
+
+
+def _solved(one: Array, two: Array, wanted: Array, damping: Array | float) -> Array:
+    """Factors (2, N) of two vectors (M, N) whose sum comes nearest to a wanted one (M, N)."""
+    a, b, c = (np.einsum("mn,mn->n", p, q) for p, q in ((one, one), (one, two), (two, two)))
+    a, c = a * (1 + damping) + _TINY, c * (1 + damping) + _TINY
+    f, g = (np.einsum("mn,mn->n", part, wanted) for part in (one, two))
+    scale = a * c - b * b
+    scale = np.where(scale > 1e-12 * a * c, scale, np.inf)
+    return np.stack([c * f - b * g, a * g - b * f]) / scale
+
+
+def _shortest(lengths: dict[int, _Segments], count: int, rows: int) -> list[Array]:
+    """For each of the rows the samples at which the fewest segments that fit begin and end."""
+    longest = max(lengths, default=1)
+    price = np.full((count, longest, rows), np.inf)
+    price[1:, 0] = 1.0
+    for length, segments in lengths.items():
+        price[length:, length - 1] = np.where(segments.fits, 1.0, np.inf).T
+    # Of lengths that are as good the shortest: the longer ones leave odd ends.
+    spent = np.full((count + longest, rows), np.inf)
+    spent[longest] = 0.0
+    back = np.zeros((count, rows), dtype=int)
+    for at in range(1, count):
+        way = spent[at : at + longest][::-1] + price[at]
+        back[at] = way.argmin(axis=0)
+        spent[at + longest] = way.min(axis=0)
+    out = []
+    for row in range(rows):
+        at, steps = [count - 1], back[:, row].tolist()
+        while at[-1] > 0:
+            at.append(at[-1] - steps[at[-1]] - 1)
+        out.append(np.array(at[::-1], dtype=int))
+    return out
+
+
+def _keys(samples: Array, at: Array, lengths: dict[int, _Segments], row: int) -> Keys:
+    """Keys at the samples `at` (K,) of a curve (F,)."""
+    sides = np.stack([np.zeros(len(at)), samples[at]], axis=1)
+    left, right, curved = sides.copy(), sides.copy(), np.zeros(len(at), dtype=bool)
+    for key, (start, end) in enumerate(zip(at[:-1].tolist(), at[1:].tolist(), strict=True)):
+        length = end - start
+        if length < _FREE:
+            continue
+        times, values = (part[:, row, start].tolist() for part in (lengths[length].times, lengths[length].values))
+        right[key] = times[0] * length, values[0]
+        left[key + 1] = (times[1] - 1) * length, values[1]
+        curved[key] = True
+    return Keys(at, left, right, curved)
+
+
+def _joined(parts: list[Keys]) -> Keys:
+    """One curve of parts that share their ends."""
+    at, left, right, curved = parts[0].at, parts[0].left, parts[0].right, parts[0].curved
+    for part in parts[1:]:
+        right = np.concatenate([right[:-1], part.right])
+        left = np.concatenate([left, part.left[1:]])
+        curved = np.concatenate([curved[:-1], part.curved])
+        at = np.concatenate([at, part.at[1:]])
+    return Keys(at, left, right, curved)
