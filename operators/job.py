@@ -227,9 +227,10 @@ class MotionJob(Steps):
         self.report.seconds_retarget = time.perf_counter() - start
         yield 0.0
         for number, channel in enumerate(channels):
-            keys = yield from self._thinned(channel, number / len(channels))
+            found = yield from self._thinned(channel, number / len(channels))
             start = time.perf_counter()
-            self._count(frames, channel, actions.write_thinned(self._armature(), self.action(), frames, [(channel, keys)]))
+            armature, thinned = self._armature(), [(channel, found)]
+            self._count(frames, channel, actions.write_thinned(armature, self.action(), frames, thinned))
             self.report.seconds_write += time.perf_counter() - start
         actions.mark(self.action(), self._gait_changes() or self._moments(motion))
         for thing in self.gathered.things:
@@ -246,8 +247,8 @@ class MotionJob(Steps):
             try:
                 next(work)
             except StopIteration as end:
-                keys: list[actions.Keys] = end.value
-                return keys
+                found: list[actions.Keys] = end.value
+                return found
             finally:
                 self.report.seconds_write += time.perf_counter() - start
             yield share
@@ -278,8 +279,8 @@ class MotionJob(Steps):
             made = layers.begin(obj, self.action(), self._armature())
             self._moved.append((one.uid, made.session_uid))
             self.premises.hold_assigned(made, obj)
-            for channel, keys in thinned:
-                self._count(frames, channel, actions.write_thinned(obj, made, frames, [(channel, keys)]))
+            for channel, found in thinned:
+                self._count(frames, channel, actions.write_thinned(obj, made, frames, [(channel, found)]))
             self.report.seconds_write += time.perf_counter() - start
             yield 1.0
 

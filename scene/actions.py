@@ -33,13 +33,14 @@ OURS = "nsm_"
 class Channel:
     """Keys of one property: `path` from the object, `values` (frames, components), the `group` they are shown in.
 
-    components: those that are keyed; none given are all.
+    components: those that are keyed; none given are all. fine: how far the curves may be from the values.
     """
 
     path: str
     values: Array
     group: str
     components: tuple[int, ...] = ()
+    fine: float = thinning.FINE
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,13 +145,15 @@ def write(obj: bpy.types.Object, action: bpy.types.Action, frames: Array, channe
 
     frames: (F,) frame numbers, one after the other. What the channels were before is noted in the action.
     """
-    return write_thinned(obj, action, frames, [(channel, finished(thinning_of(frames, channel))) for channel in channels])
+    return write_thinned(
+        obj, action, frames, [(channel, finished(thinning_of(frames, channel))) for channel in channels]
+    )
 
 
 def thinning_of(frames: Array, channel: Channel) -> Stepwise[list[Keys]]:
     """The keys of a channel's components at frame numbers (F,), one after the other, in pieces of work."""
     values = channel.values[:, list(channel.components)] if channel.components else channel.values
-    return thinning.thinning(values, float(np.abs(frames).max(initial=0)))
+    return thinning.thinning(values, float(np.abs(frames).max(initial=0)), channel.fine)
 
 
 def write_thinned(

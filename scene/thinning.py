@@ -16,11 +16,13 @@ import numpy as np
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.stepwise import Stepwise, finished
 
-_FINE = 2e-5
-"""How far a curve may be from a sample, in meters or as part of a unit quaternion, where it is 0.002 degrees at most.
-Most segments are exact, so that errors of a chain of bones hardly meet."""
-_STEP = 2.0**-22
-"""The same as a share of the largest sample, where that is more: two steps of float32, 0.1 mm at 400 m."""
+FINE = 2e-5
+"""How far a curve may be from a sample: in meters, or as part of a unit quaternion of a bone on which the whole body
+hangs. There it is 0.005 degrees or 0.08 mm a meter away at most; as most segments are nearly exact and errors of
+different bones have nothing to do with each other, what a chain of bones makes of it is less."""
+_STEP = 2.0**-23
+"""The same as a share of the largest sample, where that is more: one step of float32, 0.05 mm at 400 m. The rounding of
+keys and handles comes on top of it."""
 _LONGEST = 24
 """Frames of the longest segment; keys a second apart are few enough."""
 _FREE = 3
@@ -28,7 +30,7 @@ _FREE = 3
 _EXACT = 5
 """Frames of the longest segment whose handles have as many numbers as there are samples inside: one search tells
 whether a longer one fits."""
-_BLOCK = 4096
+_BLOCK = 3072
 """Samples that are thinned in one piece of work, which takes 0.05 s; between pieces there is a key."""
 _NEAREST, _FARTHEST = 0.08, 0.92
 """Where the times of handles may be, as shares of a segment: at its ends the curve would jump between two frames."""
@@ -45,6 +47,8 @@ _REACH = 0.15
 """Share of a segment by which a handle's time may move in one step."""
 _STEEP = 0.05
 """Least slope of a segment's time over its parameter that is reckoned with; less is divided by as this."""
+_SINGULAR = 1e-6
+"""Share of the product of a matrix's diagonal below which its determinant is none: float32's ten last bits."""
 _TINY = 1e-30
 """Added to what is divided by, so that curves without any bend stay as they are."""
 
@@ -72,20 +76,21 @@ class _Segments:
     fits: Array
 
 
-def thinned(values: Array, last_frame: float) -> list[Keys]:
+def thinned(values: Array, last_frame: float, fine: float = FINE) -> list[Keys]:
     """`thinning` at once."""
-    return finished(thinning(values, last_frame))
+    return finished(thinning(values, last_frame, fine))
 
 
-def thinning(values: Array, last_frame: float) -> Stepwise[list[Keys]]:
+def thinning(values: Array, last_frame: float, fine: float = FINE) -> Stepwise[list[Keys]]:
     """Keys of the C curves that go through samples (F, C), one a frame, in pieces of work.
 
-    last_frame: the largest number of a frame, which limits the times that float32 holds.
+    last_frame: the largest number of a frame, which limits the times that float32 holds. fine: how far a curve may be
+    from a sample.
     """
     values = np.asarray(values, dtype=np.float64)
     count, columns = values.shape
     tick = max(_TICK, float(np.spacing(np.float32(abs(last_frame)))))
-    tolerance = np.maximum(_FINE, _STEP * np.abs(values).max(axis=0, initial=0.0))
+    tolerance = np.maximum(fine, _STEP * np.abs(values).max(axis=0, initial=0.0))
     block = max(_BLOCK // max(columns, 1), 2 * _LONGEST)
     parts: list[list[Keys]] = [[] for _ in range(columns)]
     for first in range(0, max(count - 1, 1), block):
@@ -151,17 +156,19 @@ def _fitted(through: Array, tolerance: Array, tick: float) -> _Segments:
     slope = through[-1] - through[0]
     between = (through[1:-1] - through[0] - slope * _shares(length)).astype(np.float32)
     times = np.repeat(np.reshape(_EVEN, (2, 1)), len(slope), axis=1).astype(np.float32)
-    fitted = _rounded(between, times, tolerance, tick)
-    for guess, iterations in _SEARCHES[: None if length <= _EXACT else 1]:
-        poor = np.flatnonzero(~fitted.fits)
-        if not len(poor):
-            break
-        if guess is not None:
-            times[:, poor] = np.reshape(guess, (2, 1))
-        times[:, poor] = _best_times(between[:, poor], times[:, poor], iterations)
-        again = _rounded(between[:, poor], times[:, poor], tolerance[poor], tick)
-        fitted.times[:, poor], fitted.values[:, poor], fitted.fits[poor] = again.times, again.values, again.fits
-    return _Segments(fitted.times, fitted.values + through[0] + slope * fitted.times, fitted.fits)
+    if length > _FREE:
+        poor = np.arange(len(slope))
+        for guess, iterations in _SEARCHES[: None if length <= _EXACT else 1]:
+            if guess is not None:
+                times[:, poor] = np.reshape(guess, (2, 1))
+            times[:, poor], off = _best_times(between[:, poor], times[:, poor], iterations)
+            poor = poor[off > tolerance[poor]]
+            if not len(poor):
+                break
+    times = np.round(times * np.float32(length / tick)) * np.float32(tick / length)
+    off, values = _Basis(_parameters(_shares(length), times, _shares(length), 6)).nearest(between)
+    fits = (np.abs(off).max(axis=0) <= tolerance) | (length <= _FREE)
+    return _Segments(times, values + through[0] + slope * times, fits)
 
 
 def _shares(length: int) -> Array:
@@ -169,43 +176,65 @@ def _shares(length: int) -> Array:
     return (np.arange(1, length)[:, None] / length).astype(np.float32)
 
 
-def _rounded(between: Array, times: Array, tolerance: Array, tick: float) -> _Segments:
-    """Curves from 0 to 0 nearest to samples (L - 1, N), with handles at the whole ticks next to `times` (2, N)."""
-    length = len(between) + 1
-    times = np.round(times * (length / tick)) * (tick / length)
-    u = _parameters(np.broadcast_to(_shares(length), between.shape), times, _shares(length), 8)
-    off, values = _projected(between, *_basis(u))
-    return _Segments(times, values, (np.abs(off).max(axis=0) <= tolerance) | (length <= _FREE))
+def _best_times(between: Array, times: Array, iterations: int) -> tuple[Array, Array]:
+    """Times (2, N) of handles with which a curve from 0 to 0 is nearest to samples (M, N), and how far it is, (N,).
 
-
-def _best_times(between: Array, times: Array, iterations: int) -> Array:
-    """Times (2, N) of handles with which a curve from 0 to 0 is nearest to samples (M, N), searched from `times` on."""
+    times: (2, N) from which they are searched.
+    """
     x = _shares(len(between) + 1)
-    u = _parameters(np.broadcast_to(x, between.shape), times, x, 4)
-    off, values = _projected(between, *_basis(u))
-    cost = np.sum(off * off, axis=0)
+    u = _parameters(x, times, x, 4)
+    basis = _Basis(u)
+    off, values = basis.nearest(between)
+    cost = _dot(off, off)
     damping = np.full(len(cost), _DAMPING, dtype=np.float32)
     for _ in range(iterations):
-        first, second = _basis(u)
         pull = _slope(u, values, 0.0) / np.maximum(_slope(u, times, 1.0), _STEEP)
-        one, two = (_projected(pull * part, first, second)[0] for part in (first, second))
-        step = _solved(one, two, -off, damping)
+        one, two = (basis.nearest(pull * part)[0] for part in (basis.first, basis.second))
+        a, b, c = _dot(one, one) * (1 + damping) + _TINY, _dot(one, two), _dot(two, two) * (1 + damping) + _TINY
+        step = -_inverted(a, b, c, _dot(one, off), _dot(two, off))
         tried = np.clip(times + np.clip(step, -_REACH, _REACH), _NEAREST, _FARTHEST)
-        moved = _parameters(u, tried, x, 3)
-        left, held = _projected(between, *_basis(moved))
-        less = np.sum(left * left, axis=0)
+        moved = _parameters(u, tried, x, 2)
+        there = _Basis(moved)
+        left, held = there.nearest(between)
+        less = _dot(left, left)
         better = less < cost
         times, values, u = np.where(better, tried, times), np.where(better, held, values), np.where(better, moved, u)
         off, cost = np.where(better, left, off), np.where(better, less, cost)
-        damping *= np.where(better, 0.3, 5.0)
-    return times
+        damping *= np.where(better, np.float32(0.3), np.float32(5.0))
+        basis = _Basis(u)
+    return times, np.abs(off).max(axis=0)
 
 
-def _basis(u: Array) -> tuple[Array, Array]:
-    """What the first and the second handle count for at parameters u."""
-    v = 1 - u
-    both = 3 * u * v
-    return both * v, both * u
+class _Basis:
+    """What the two handles of N segments count for at parameters (M, N): first, second."""
+
+    def __init__(self, u: Array) -> None:
+        v = 1 - u
+        both = 3 * u * v
+        self.first, self.second = both * v, both * u
+        self._squares = (
+            _dot(self.first, self.first) + _TINY,
+            _dot(self.first, self.second),
+            _dot(self.second, self.second) + _TINY,
+        )
+
+    def nearest(self, vectors: Array) -> tuple[Array, Array]:
+        """What is left of vectors (M, N) beside the nearest that the handles make, and the values (2, N) of these."""
+        values = _inverted(*self._squares, _dot(self.first, vectors), _dot(self.second, vectors))
+        return vectors - self.first * values[0] - self.second * values[1], values
+
+
+def _dot(one: Array, other: Array) -> Array:
+    """Products (N,) of vectors (M, N)."""
+    out: Array = np.einsum("mn,mn->n", one, other)
+    return out
+
+
+def _inverted(a: Array, b: Array, c: Array, f: Array, g: Array) -> Array:
+    """Solutions (2, N) of the symmetric equations a p + b q = f, b p + c q = g; 0 where they have none."""
+    scale = a * c - b * b
+    scale = np.where(scale > _SINGULAR * a * c, scale, np.inf)
+    return np.stack([c * f - b * g, a * g - b * f]) / scale
 
 
 def _slope(u: Array, handles: Array, end: float) -> Array:
@@ -215,29 +244,16 @@ def _slope(u: Array, handles: Array, end: float) -> Array:
 
 
 def _parameters(u: Array, times: Array, x: Array, steps: int) -> Array:
-    """Parameters (M, N) at which cubics with handles at times (2, N) are at x (M, 1): Newton's steps from u (M, N)."""
+    """Parameters (M, N) at which cubics with handles at times (2, N) are at x (M, 1).
+
+    u: (M, N or 1) from which Newton's steps are made.
+    """
     one, two = times
     c, b, a = 3 * one, 3 * (two - 2 * one), 1 + 3 * (one - two)
     for _ in range(steps):
         away = ((a * u + b) * u + c) * u - x
         u = np.clip(u - away / np.maximum((3 * a * u + 2 * b) * u + c, _STEEP), 0.0, 1.0)
     return u
-
-
-def _projected(vectors: Array, first: Array, second: Array) -> tuple[Array, Array]:
-    """What is left of vectors (M, N) beside the nearest sum of two others, and the factors (2, N) of that sum."""
-    factors = _solved(first, second, vectors, 0.0)
-    return vectors - first * factors[0] - second * factors[1], factors
-
-
-def _solved(one: Array, two: Array, wanted: Array, damping: Array | float) -> Array:
-    """Factors (2, N) of two vectors (M, N) whose sum comes nearest to a wanted one (M, N)."""
-    a, b, c = (np.einsum("mn,mn->n", p, q) for p, q in ((one, one), (one, two), (two, two)))
-    a, c = a * (1 + damping) + _TINY, c * (1 + damping) + _TINY
-    f, g = (np.einsum("mn,mn->n", part, wanted) for part in (one, two))
-    scale = a * c - b * b
-    scale = np.where(scale > 1e-12 * a * c, scale, np.inf)
-    return np.stack([c * f - b * g, a * g - b * f]) / scale
 
 
 def _shortest(lengths: dict[int, _Segments], count: int, rows: int) -> list[Array]:
