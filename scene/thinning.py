@@ -232,14 +232,15 @@ def _dot(one: Array, other: Array) -> Array:
 
 def _inverted(a: Array, b: Array, c: Array, f: Array, g: Array) -> Array:
     """Solutions (2, N) of the symmetric equations a p + b q = f, b p + c q = g; 0 where they have none."""
-    scale = a * c - b * b
-    scale = np.where(scale > _SINGULAR * a * c, scale, np.inf)
-    return np.stack([c * f - b * g, a * g - b * f]) / scale
+    determinant = a * c - b * b
+    safe: Array = np.where(determinant > _SINGULAR * a * c, determinant, np.inf)
+    return np.stack([c * f - b * g, a * g - b * f]) / safe
 
 
 def _slope(u: Array, handles: Array, end: float) -> Array:
     """Derivative at parameters (M, N) of a cubic from 0 over two handles (2, N) to `end`."""
-    v, (one, two) = 1 - u, handles
+    v = 1 - u
+    one, two = handles[0], handles[1]
     return 3 * (v * v * one + 2 * u * v * (two - one) + u * u * (end - two))
 
 
@@ -267,16 +268,18 @@ def _shortest(lengths: dict[int, _Segments], count: int, rows: int) -> list[Arra
     spent = np.full((count + longest, rows), np.inf)
     spent[longest] = 0.0
     back = np.zeros((count, rows), dtype=int)
-    for at in range(1, count):
-        way = spent[at : at + longest][::-1] + price[at]
-        back[at] = way.argmin(axis=0)
-        spent[at + longest] = way.min(axis=0)
+    for end in range(1, count):
+        way = spent[end : end + longest][::-1] + price[end]
+        back[end] = way.argmin(axis=0)
+        spent[end + longest] = way.min(axis=0)
     out = []
     for row in range(rows):
-        at, steps = [count - 1], back[:, row].tolist()
-        while at[-1] > 0:
-            at.append(at[-1] - steps[at[-1]] - 1)
-        out.append(np.array(at[::-1], dtype=int))
+        key, steps = count - 1, back[:, row].tolist()
+        keys = [key]
+        while key > 0:
+            key -= steps[key] + 1
+            keys.append(key)
+        out.append(np.array(keys[::-1], dtype=int))
     return out
 
 
