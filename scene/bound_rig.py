@@ -75,7 +75,8 @@ class BoundRig(Rig):
         self._retargeter, self._carried, self._switches = retargeter, carried, switches
         self._limbs, self._inverse_limbs = limbs, inverse
         self._joint_of = {joint: bones.index(match.bone) for joint, match in mapping.matches.items()}
-        self._fine = {match.bone: fineness(j) for j, match in mapping.matches.items() if j in MODEL_SKELETON.names}
+        joints = [(joint, match.bone) for joint, match in mapping.matches.items() if joint in MODEL_SKELETON.names]
+        self._fine = {bone: fineness(joint, retargeter.scale) for joint, bone in joints}
         self._rests = {bone.name: np.array(bone.matrix_local, dtype=np.float64) for bone in obj.data.bones}
         self._locks = {bone.name: locks.of(obj.pose.bones[bone.name]) for bone in carried}
         self._offsets = _offsets(obj, carried)

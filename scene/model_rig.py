@@ -125,7 +125,7 @@ class ModelRig(Rig):
                 out.append(actions.Channel(f"{path}.scale", np.ones((len(motion), 3)), bone.name))
             local = from_matrix(np.swapaxes(given, -1, -2) @ pose)
             values = in_mode(make_continuous(local), bone.mode)
-            fine = fineness(MODEL_SKELETON.names[bone.joint])
+            fine = fineness(MODEL_SKELETON.names[bone.joint], self.scale)
             out.append(actions.Channel(f"{path}.{rotation_attribute(bone.mode)}", values, bone.name, fine=fine))
             poses.append(pose)
             places.append(place)

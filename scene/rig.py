@@ -136,9 +136,10 @@ def orientations(evaluated: bpy.types.Object, names: tuple[str, ...]) -> Array:
     return from_matrix(turned / np.linalg.norm(turned, axis=-2, keepdims=True))
 
 
-def fineness(joint: str) -> float:
+def fineness(joint: str, scale: float) -> float:
     """How far the curves of a joint's rotation may be from its values: the less hangs on it, the farther.
 
+    scale: of the rig; on a larger one the same angle moves what hangs on it farther.
     It is reckoned on the model, whose rest pose is as near as the bound needs for every figure.
     """
     places = MODEL_SKELETON.rest_positions()
@@ -149,7 +150,7 @@ def fineness(joint: str) -> float:
             reach[above] = max(reach[above], float(np.linalg.norm(places[index] - places[above])))
             above = MODEL_SKELETON.parents[above]
     own = reach[MODEL_SKELETON.index(joint)] + _BEYOND
-    return thinning.FINE * float(reach[0] + _BEYOND) / float(own)
+    return thinning.FINE * float(reach[0] + _BEYOND) / (float(own) * max(scale, 1.0))
 
 
 def bone_path(name: str) -> str:

@@ -16,10 +16,10 @@ import numpy as np
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.stepwise import Stepwise, finished
 
-FINE = 2e-5
+FINE = 1.2e-5
 """How far a curve may be from a sample: in meters, or as part of a unit quaternion of a bone on which the whole body
-hangs. There it is 0.005 degrees or 0.08 mm a meter away at most; as most segments are nearly exact and errors of
-different bones have nothing to do with each other, what a chain of bones makes of it is less."""
+hangs. There it is 0.003 degrees or 0.05 mm a meter away at most; as most segments are nearly exact and errors of
+different bones have nothing to do with each other, a chain of bones makes less than 0.1 mm of it."""
 _STEP = 2.0**-23
 """The same as a share of the largest sample, where that is more: one step of float32, 0.05 mm at 400 m. The rounding of
 keys and handles comes on top of it."""
