@@ -139,8 +139,8 @@ def orientations(evaluated: bpy.types.Object, names: tuple[str, ...]) -> Array:
 def fineness(joint: str, scale: float) -> float:
     """How far the curves of a joint's rotation may be from its values: the less hangs on it, the farther.
 
-    scale: of the rig; on a larger one the same angle moves what hangs on it farther.
-    It is reckoned on the model, whose rest pose is as near as the bound needs for every figure.
+    It is reckoned on the model, whose rest pose is as near as the bound needs for every figure. scale: of the rig; on a
+    larger one the same angle moves what hangs on a joint farther.
     """
     places = MODEL_SKELETON.rest_positions()
     reach = np.zeros(len(places))

@@ -16,9 +16,9 @@ import numpy as np
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.stepwise import Stepwise, finished
 
-FINE = 1.2e-5
+FINE = 1.6e-5
 """How far a curve may be from a sample: in meters, or as part of a unit quaternion of a bone on which the whole body
-hangs. There it is 0.003 degrees or 0.05 mm a meter away at most; as most segments are nearly exact and errors of
+hangs. There it is 0.004 degrees or 0.07 mm a meter away at most; as most segments are nearly exact and errors of
 different bones have nothing to do with each other, a chain of bones makes less than 0.1 mm of it."""
 _STEP = 2.0**-23
 """The same as a share of the largest sample, where that is more: one step of float32, 0.05 mm at 400 m. The rounding of
@@ -32,7 +32,7 @@ _EXACT = 5
 whether a longer one fits."""
 _BLOCK = 3072
 """Samples that are thinned in one piece of work, which takes 0.05 s; between pieces there is a key."""
-_NEAREST, _FARTHEST = 0.08, 0.92
+_NEAREST, _FARTHEST = 0.04, 0.96
 """Where the times of handles may be, as shares of a segment: at its ends the curve would jump between two frames."""
 _TICK = 2.0**-10
 """Frames between the times that a handle may have. Finer ones make Blender's solver of the cubic lose digits."""
