@@ -32,7 +32,7 @@ _EXACT = 5
 whether a longer one fits."""
 _BLOCK = 3072
 """Samples that are thinned in one piece of work, which takes 0.05 s; between pieces there is a key."""
-_NEAREST, _FARTHEST = 0.04, 0.96
+_NEAREST, _FARTHEST = 0.08, 0.92
 """Where the times of handles may be, as shares of a segment: at its ends the curve would jump between two frames."""
 _TICK = 2.0**-10
 """Frames between the times that a handle may have. Finer ones make Blender's solver of the cubic lose digits."""
