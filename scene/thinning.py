@@ -41,6 +41,9 @@ _EVEN, _CROSSED = (1 / 3, 2 / 3), (0.6, 0.4)
 _SEARCHES = ((_EVEN, 3), (_CROSSED, 3))
 """From where the best times of handles are searched and in how many steps of the least squares, each time for the
 segments that do not fit yet. Twice as many steps make 1 % fewer keys and take a fifth longer."""
+_SAG = 0.45
+"""How far a curve may be, halfway between two frames, from the mean of their values, as a share of the sharpest bend of
+the curve: motion blur looks there."""
 _DAMPING = 1e-3
 """Levenberg's damping at first, as a share of the diagonal."""
 _REACH = 0.15
@@ -126,6 +129,7 @@ def _ends(samples: Array) -> Keys:
 def _lengths(samples: Array, tolerance: Array, tick: float) -> dict[int, _Segments]:
     """By their length the segments from every start of samples (C, F), (C, F - length) of each, as long as any fits."""
     rows, count = samples.shape
+    sag = _SAG * np.abs(np.diff(samples, 2, axis=1)).max(axis=1, initial=0.0)
     out: dict[int, _Segments] = {}
     for length in range(_FREE, min(_LONGEST, count - 1) + 1):
         starts = count - length
@@ -138,7 +142,7 @@ def _lengths(samples: Array, tolerance: Array, tick: float) -> dict[int, _Segmen
                 break
         row, start = np.nonzero(asked)
         through = samples[row, start + np.arange(length + 1)[:, None]]
-        fitted = _fitted(through, tolerance[row], tick)
+        fitted = _fitted(through, tolerance[row], sag[row], tick)
         times, values = (np.zeros((2, rows, starts)) for _ in range(2))
         fits = np.zeros((rows, starts), dtype=bool)
         times[:, row, start], values[:, row, start], fits[row, start] = fitted.times, fitted.values, fitted.fits
@@ -149,8 +153,11 @@ def _lengths(samples: Array, tolerance: Array, tick: float) -> dict[int, _Segmen
 # Below, runs of M samples between the ends of N segments are arrays (M, N), which NumPy sums fastest.
 
 
-def _fitted(through: Array, tolerance: Array, tick: float) -> _Segments:
-    """The segments nearest to N runs of samples (L + 1, N), from the first to the last of each."""
+def _fitted(through: Array, tolerance: Array, sag: Array, tick: float) -> _Segments:
+    """The segments nearest to N runs of samples (L + 1, N), from the first to the last of each.
+
+    tolerance, sag: (N,) how far the curve may be from the samples, and halfway between two from their mean.
+    """
     length = len(through) - 1
     # Relative to the straight line, so that no digits are lost far from 0.
     slope = through[-1] - through[0]
@@ -167,6 +174,11 @@ def _fitted(through: Array, tolerance: Array, tick: float) -> _Segments:
     times = np.round(times * np.float32(length / tick)) * np.float32(tick / length)
     off, values = _Basis(_parameters(_shares(length), times, _shares(length), 6)).nearest(between)
     fits = (np.abs(off).max(axis=0) <= tolerance) | (length <= _FREE)
+    half = ((np.arange(length)[:, None] + 0.5) / length).astype(np.float32)
+    basis = _Basis(_parameters(half, times, half, 6))
+    corners = np.pad(between, ((1, 1), (0, 0)))
+    away = basis.first * values[0] + basis.second * values[1] - (corners[1:] + corners[:-1]) / 2
+    fits &= (np.abs(away).max(axis=0) <= sag) | (length <= _FREE)
     return _Segments(times, values + through[0] + slope * times, fits)
 
 
