@@ -60,11 +60,11 @@ gui: package
 
 # The documents as a website in out/docs; every warning, such as a broken link, fails.
 docs: .venvs/docs/.installed
-	.venvs/docs/bin/mkdocs build --quiet --strict
+	.venvs/docs/bin/sphinx-build --quiet --fail-on-warning --doctree-dir out/cache/docs docs out/docs
 
 .venvs/docs/.installed: Makefile
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	$(@D)/bin/pip install $(PIP_FLAGS) mkdocs==1.6.1 mkdocs-material==9.8.1
+	$(@D)/bin/pip install $(PIP_FLAGS) sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19
 	touch $@
 
 # The pictures in the documents, taken anew in a real window; needs root, as `make gui`.
