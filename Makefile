@@ -12,7 +12,7 @@ export GOMP_SPINCOUNT ?= 0
 .PHONY: setup demo test lint bench rigs package gui docs pictures clean
 .DELETE_ON_ERROR:
 
-setup: .venv/.installed .venvs/bpy-5.0/.installed .venvs/bpy-4.2/.installed
+setup: .venv/.installed .venvs/bpy-5.0/.installed .venvs/bpy-4.2/.installed .venvs/docs/.installed
 
 .venv/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

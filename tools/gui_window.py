@@ -157,7 +157,9 @@ def picture(name: str) -> None:
     point_at(WIDTH // 3, HEIGHT - 40)
     time.sleep(PATIENCE)
     file = FOLDER / f"tutorial-{name}.png"
-    subprocess.run(["import", "-window", "root", "-resize", "1000x", "-colors", "128", str(file)], check=True)
+    subprocess.run(
+        ["import", "-window", "root", "-resize", "1000x", "-dither", "None", "-colors", "128", str(file)], check=True
+    )
 
 
 def show_tutorial() -> None:
