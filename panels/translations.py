@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import bpy
 
@@ -26,7 +27,7 @@ def stop() -> None:
     bpy.app.translations.unregister(__package__)
 
 
-def tables() -> dict[str, dict[tuple[str, str], str]]:
+def tables() -> dict[str, Any]:  # Any: the stubs leave out the contexts
     """For each language the translations of texts in a context."""
     return {path.stem: _contexts(path) for path in sorted(_FOLDER.glob("*.json"))}
 

@@ -16,6 +16,7 @@ from mathutils import Matrix
 from ..nsm_blender.errors import RigError
 from ..nsm_blender.motion.filters import gaussian
 from ..nsm_blender.motion.root import FACING_SMOOTHING
+from ..nsm_blender.motion.rotations import Array
 from . import actions
 
 ITEMS = (
@@ -87,7 +88,7 @@ def moved_to(
 
 
 def _sampled(
-    scene: bpy.types.Scene, armature: bpy.types.Object, frames: np.ndarray
+    scene: bpy.types.Scene, armature: bpy.types.Object, frames: Array
 ) -> tuple[list[Matrix], list[dict[str, Matrix]]]:
     """The armature's matrix in the world, and those of its bones in the armature, in each frame."""
     scene.collection.objects.link(armature)
@@ -178,7 +179,7 @@ def _add_root(context: bpy.types.Context, scene: bpy.types.Scene, copy: bpy.type
 
 def _key(
     copy: bpy.types.Object,
-    frames: np.ndarray,
+    frames: Array,
     worlds: list[Matrix],
     poses: list[dict[str, Matrix]],
     ground: list[Matrix],
@@ -222,8 +223,8 @@ def _key(
     return action
 
 
-def _continuous(turns: np.ndarray) -> np.ndarray:
+def _continuous(turns: Array) -> Array:
     """Quaternions (T, 4) of which each is the nearer of two to the one before."""
     flips = np.where(np.sum(turns[1:] * turns[:-1], axis=1) < 0, -1.0, 1.0)
-    out: np.ndarray = turns * np.concatenate(([1.0], np.cumprod(flips)))[:, None]
+    out: Array = turns * np.concatenate(([1.0], np.cumprod(flips)))[:, None]
     return out
