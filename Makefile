@@ -60,7 +60,7 @@ gui: package
 
 # The documents as a website in out/docs; every warning, such as a broken link, fails.
 docs: .venvs/docs/.installed
-	.venvs/docs/bin/sphinx-build --quiet --fail-on-warning --doctree-dir out/cache/docs docs out/docs
+	.venvs/docs/bin/sphinx-build --quiet --fail-on-warning --fresh-env --write-all --doctree-dir out/cache/docs docs out/docs
 
 .venvs/docs/.installed: Makefile
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
