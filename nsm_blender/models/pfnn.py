@@ -16,6 +16,7 @@ from typing import Any
 import array_api_compat
 
 from ..motion.gait import GAITS
+from ..motion.proportions import PROPORTIONS
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from .layout import Layout
 
@@ -45,6 +46,9 @@ INPUT = Layout(
     joint_velocity=(JOINTS, 3),
 )
 """x_i of 4.3; the joints are those of the previous frame in the previous root frame."""
+
+CHARACTER_INPUT = Layout(**INPUT.shapes, character=(len(PROPORTIONS),))
+"""The inputs of weights that know several performers: those of `INPUT`, in their places, and the character value."""
 
 OUTPUT = Layout(
     trajectory_position=(FUTURE, 2),
@@ -121,17 +125,27 @@ def forward(weights: Mapping[str, Any], x: Any, phase: Any, drop: Callable[[Any]
     return h
 
 
-SHAPES: Mapping[str, tuple[int | str, ...]] = {
-    "w0": (CONTROL_POINTS, "h", INPUT.size),
-    "b0": (CONTROL_POINTS, "h"),
-    "w1": (CONTROL_POINTS, "h", "h"),
-    "b1": (CONTROL_POINTS, "h"),
-    "w2": (CONTROL_POINTS, OUTPUT.size, "h"),
-    "b2": (CONTROL_POINTS, OUTPUT.size),
-    "x_mean": (INPUT.size,),
-    "x_scale": (INPUT.size,),
-    "y_mean": (OUTPUT.size,),
-    "y_scale": (OUTPUT.size,),
-    "rotation_reference": (JOINTS, 4),
-}
-"""Tensors of a weights file: control points, normalization, mean joint rotations."""
+def shapes(layout: Layout) -> dict[str, tuple[int | str, ...]]:
+    """Tensors of a weights file whose inputs are `layout`: control points, normalization, mean joint rotations."""
+    return {
+        "w0": (CONTROL_POINTS, "h", layout.size),
+        "b0": (CONTROL_POINTS, "h"),
+        "w1": (CONTROL_POINTS, "h", "h"),
+        "b1": (CONTROL_POINTS, "h"),
+        "w2": (CONTROL_POINTS, OUTPUT.size, "h"),
+        "b2": (CONTROL_POINTS, OUTPUT.size),
+        "x_mean": (layout.size,),
+        "x_scale": (layout.size,),
+        "y_mean": (OUTPUT.size,),
+        "y_scale": (OUTPUT.size,),
+        "rotation_reference": (JOINTS, 4),
+    }
+
+
+SHAPES: Mapping[str, tuple[int | str, ...]] = shapes(INPUT)
+"""Tensors of a weights file of one performer."""
+
+
+def input_layout(inputs: int) -> Layout:
+    """The layout of weights with so many inputs; `INPUT` where the number fits none, for the shapes to be refused."""
+    return CHARACTER_INPUT if inputs == CHARACTER_INPUT.size else INPUT

@@ -14,7 +14,7 @@ from ..errors import WeightsError
 from ..motion.skeleton import MODEL_SKELETON
 from .layout import Layout
 from .matmul import Float32, IntArray, Rows, matmul
-from .pfnn import CONTROL_POINTS, INPUT, JOINTS, OUTPUT, SHAPES, catmull_rom
+from .pfnn import CONTROL_POINTS, INPUT, JOINTS, OUTPUT, catmull_rom, input_layout, shapes
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
 Mode = Literal["cubic", "linear", "constant"]
@@ -83,7 +83,7 @@ class PFNN:
     def load(path: Path | str, mode: Mode = "cubic") -> PFNN:
         """Read a weights file and the card beside it. Raises WeightsError."""
         tensors = read_tensors(path)
-        check_shapes(tensors, SHAPES, path)
+        check_shapes(tensors, shapes(input_layout(tensors["x_mean"].size if "x_mean" in tensors else 0)), path)
         for name in ("x_scale", "y_scale"):
             if not (tensors[name] > 0).all():
                 raise WeightsError(f"{path}: the tensor '{name}' holds a scale that is not positive.")
@@ -98,6 +98,12 @@ class PFNN:
     def memory_per_frame(self) -> int:
         """Bytes of the tables that one frame reads."""
         return sum(tables[: _TOGETHER[self.mode]].nbytes for tables in self._tables)
+
+    def uses(self, inputs: slice) -> bool:
+        """Whether any weight listens to these inputs; to the terrain, say."""
+        if self._used is None:
+            return inputs.start < self.input_size
+        return bool(((self._used >= inputs.start) & (self._used < inputs.stop)).any())
 
     def predict(self, x: Float32, phase: float, out: Float32 | None = None) -> Float32:
         """One frame: features x (n,) as in `INPUT`, phase in radians -> features (m,) as in `OUTPUT`.
@@ -196,7 +202,8 @@ def _representatives(layout: Layout) -> IntArray:
 
 def _without_twins(tensors: Mapping[str, Float32]) -> dict[str, Float32]:
     """The tensors with the first layer's weights of coinciding joints gathered at one of them, the others' zero."""
-    w0, b0 = np.zeros_like(tensors["w0"]), tensors["b0"].copy()
+    w0, b0 = tensors["w0"].copy(), tensors["b0"].copy()
+    w0[:, :, : INPUT.size] = 0
     mean, scale = tensors["x_mean"], tensors["x_scale"]
     for i, representative in enumerate(_representatives(INPUT)):
         column = tensors["w0"][:, :, i] / scale[i]

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import ShotError
 from ..files import Sizes, Where, Within, parse_json, read_text, record, write_whole
 from ..geometry.colliders import MOST_CUBOIDS, Collider
+from ..geometry.ground import GroundMesh
 from ..geometry.roles import ROLES
 from ..motion.rotations import Array
 from .goals import ACTIONS, ActionKey, Corners, Goal, Move, RouteOptions
@@ -92,6 +93,7 @@ class Shot:
     keys: what to do, in order of time. goals: the places that the keys name. colliders: the things around.
     body_radii: meters of the capsules `geometry.body.CAPSULES` of the body that keeps out of things; none takes the
     model's.
+    ground: meshes to walk on, over a level floor at z = 0; none is a level floor at the height of the start.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Shot:
     colliders: Annotated[list[Collider], Distinct] = field(default_factory=list)
     route_options: RouteOptions = field(default_factory=RouteOptions)
     body_radii: BodyRadii = field(default_factory=list)
+    ground: Annotated[list[GroundMesh], Distinct] = field(default_factory=list)
 
     def validate(self) -> None:
         """Raise ShotError, with the sentence the user should read, when the shot cannot be baked."""
@@ -213,6 +216,8 @@ class Shot:
                     f"The goal '{goal.name}' is on '{goal.collider}', which is not a collider of the shot; "
                     "make it one, or free the goal."
                 )
+        for mesh in self.ground:
+            mesh.validate()
         for collider in self.colliders:
             _check_collider(collider)
         _check_amount(self.colliders)
@@ -276,10 +281,11 @@ class Shot:
 
 
 def _plain(thing: Any) -> dict[str, Any]:
-    """A part of a shot as JSON's plain data, without a body that is the model's."""
+    """A part of a shot as JSON's plain data, without a body that is the model's, and without ground where there is
+    none."""
     if isinstance(thing, Collider):
         return thing.to_data()
-    return {name: value for name, value in vars(thing).items() if name != "body_radii" or value}
+    return {name: value for name, value in vars(thing).items() if name not in ("body_radii", "ground") or value}
 
 
 def _condensed(thing: Any) -> dict[str, Any]:
