@@ -68,10 +68,10 @@ class GroundMesh:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """Surfaces over a grid, and a level floor that stretches on for ever around and below them.
+    """Surfaces over a grid, and a level floor that stretches on for ever around and below them, but for pits.
 
     corner: x, y in meters of the grid's first node. cell: meters between nodes. levels: (K, ny, nx) heights of the
-    surfaces in meters, lowest first, infinite where a stack is shorter; every stack holds at least the floor.
+    surfaces in meters, lowest first, infinite where a stack is shorter; no stack is empty.
     headroom: (K, ny, nx) meters up to the next surface. floor: height in meters beyond the grid.
     """
 
@@ -204,10 +204,13 @@ def _rasterized(mesh: TriangleMesh, corner: Array, cell: float, shape: tuple[int
 
 
 def _stacked(node: Array, height: Array, shape: tuple[int, ...], floor: float) -> tuple[Array, Array]:
-    """Levels and headroom (K, ny, nx) of surfaces at nodes, over the floor."""
+    """Levels and headroom (K, ny, nx) of surfaces at nodes, over the floor; a surface below the floor is a pit in it."""
     cells = shape[0] * shape[1]
-    node = np.concatenate((np.arange(cells), node))
-    height = np.concatenate((np.full(cells, floor), height))
+    lowest = np.full(cells, np.inf)
+    np.minimum.at(lowest, node, height)
+    level_floor = np.flatnonzero(lowest >= floor)
+    node = np.concatenate((level_floor, node))
+    height = np.concatenate((np.full(len(level_floor), floor), height))
     order = np.lexsort((height, node))
     node, height = node[order], height[order]
     # The topmost of surfaces that lie together stands for them.

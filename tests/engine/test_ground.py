@@ -74,6 +74,12 @@ def test_a_low_beam_is_headroom_and_a_thin_slab_is_no_place_to_stand_in() -> Non
     assert float(beam.height(place, 1.3)) == pytest.approx(1.5)
 
 
+def test_a_pit_lies_below_the_floor() -> None:
+    pit = Ground.of([quad((0, 0, -0.5), (1, 0, -0.5), (1, 1, -0.5), (0, 1, -0.5))])
+    assert at(pit, 0.5, 0.5) == pytest.approx(-0.5)
+    assert at(pit, 2.0, 0.5) == 0.0
+
+
 def test_turned_over_triangles_make_the_same_ground() -> None:
     mesh = box((0.0, 0.0, 0.0), (1.0, 1.0, 0.4))
     over = TriangleMesh(mesh.vertices, mesh.triangles[:, ::-1])
