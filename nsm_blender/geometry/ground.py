@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The ground that a character walks on: height and headroom of meshes from above, on several levels.
 
-Meshes are rasterized once into stacks of heights on a grid; after that a frame's samples cost some microseconds, however
-many triangles there are. A stack holds every surface that a person can stand on below the next one, so that a bridge, a
+Meshes are rasterized once into stacks of heights on a grid; after that a frame's samples cost some microseconds,
+however many triangles there are. A stack holds every surface that a person can stand on below the next one, so that a bridge, a
 gallery or the underside of stairs keep what lies below them.
 """
 
@@ -47,7 +47,7 @@ Corner = Annotated[int, Within(0, 3 * MOST_TRIANGLES)]
 
 @dataclass
 class GroundMesh:
-    """A mesh to walk on, as it stands in a shot: world vertices (V, 3) in meters, triangles (N, 3) of vertex numbers."""
+    """A mesh to walk on, as a shot holds it: world vertices (V, 3) in meters, triangles (N, 3) of vertex numbers."""
 
     name: str
     vertices: Annotated[list[Vertex], Count(3, 3 * MOST_TRIANGLES)]
@@ -204,7 +204,7 @@ def _rasterized(mesh: TriangleMesh, corner: Array, cell: float, shape: tuple[int
 
 
 def _stacked(node: Array, height: Array, shape: tuple[int, ...], floor: float) -> tuple[Array, Array]:
-    """Levels and headroom (K, ny, nx) of surfaces at nodes, over the floor; a surface below the floor is a pit in it."""
+    """Levels and headroom (K, ny, nx) of surfaces at nodes, over the floor; a surface below it is a pit."""
     cells = shape[0] * shape[1]
     lowest = np.full(cells, np.inf)
     np.minimum.at(lowest, node, height)

@@ -100,7 +100,8 @@ def test_a_frames_samples_take_microseconds_whatever_the_mesh() -> None:
     x, y = np.meshgrid(np.linspace(0, 20, n), np.linspace(0, 20, n))
     vertices = np.stack((x.ravel(), y.ravel(), rng.uniform(0, 0.3, n * n)), axis=1)
     i = (np.arange(n - 1)[:, None] * n + np.arange(n - 1)).ravel()
-    ground = Ground.of([TriangleMesh(vertices, np.concatenate([np.stack((i, i + 1, i + n), 1), np.stack((i + 1, i + n + 1, i + n), 1)]))])  # fmt: skip
+    halves = np.stack((i, i + 1, i + n), 1), np.stack((i + 1, i + n + 1, i + n), 1)
+    ground = Ground.of([TriangleMesh(vertices, np.concatenate(halves))])
     places: Array = rng.uniform(0, 20, (36, 2))
     best = np.inf
     for _ in range(20):
