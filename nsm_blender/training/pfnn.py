@@ -75,7 +75,7 @@ class Trainer(Training):
         self._x = torch.from_numpy((data.train.x - data.x_mean) / data.x_scale).float().to(device)
         self._y = torch.from_numpy((data.train.y - data.y_mean) / data.y_scale).float().to(device)
         self._shares = balance(data.train.kind)
-        super().__init__(folder, _initial(settings), asdict(settings), settings.seed, device, resume)
+        super().__init__(folder, _initial(settings, data.train.x.shape[1]), asdict(settings), settings.seed, device, resume)
 
     @property
     def epochs(self) -> int:
@@ -140,10 +140,10 @@ class Trainer(Training):
         return out
 
 
-def _initial(settings: Settings) -> dict[str, torch.Tensor]:
+def _initial(settings: Settings, inputs: int) -> dict[str, torch.Tensor]:
     """Random control points by fan-in and fan-out, named as in `models.pfnn.SHAPES`."""
     generator = torch.Generator().manual_seed(settings.seed)
-    sizes = (INPUT.size, settings.hidden, settings.hidden, OUTPUT.size)
+    sizes = (inputs, settings.hidden, settings.hidden, OUTPUT.size)
     out = {}
     for layer, (fan_in, fan_out) in enumerate(pairwise(sizes)):
         bound = (6.0 / (fan_in + fan_out)) ** 0.5

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -138,7 +138,7 @@ def fit_cycle(feet: Feet, start: int, stop: int, library: Library, best: int = B
 
 
 def fitting_error(h: Array, f: Array, contact: Array, jump: Array) -> Array:
-    """E_fit (P,) of eq. 1: ground heights h (P, N) under joints at heights f (N,), in contact, in a jump (N,) or not."""
+    """E_fit (P,) of eq. 1: grounds h (P, N) under joints at heights f (N,) in meters, in contact, in a jump (N,) or not."""
     above = h - f
     lifted = ~contact
     down = np.sum(above[:, contact] ** 2, axis=1)
@@ -182,6 +182,3 @@ def _spline(anchors: Array, residuals: Array) -> Array:
     out: Array = np.linalg.lstsq(system, np.append(residuals, 0.0), rcond=None)[0]
     return out
 
-
-Ground = Callable[[Array], Array]
-"""Heights (...) in meters at places (..., 2)."""
