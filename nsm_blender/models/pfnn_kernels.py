@@ -14,7 +14,7 @@ from ..errors import WeightsError
 from ..motion.skeleton import MODEL_SKELETON
 from .layout import Layout
 from .matmul import Float32, IntArray, Rows, matmul
-from .pfnn import CONTROL_POINTS, INPUT, JOINTS, OUTPUT, catmull_rom, input_layout, shapes
+from .pfnn import CHARACTER_INPUT, CONTROL_POINTS, INPUT, JOINTS, OUTPUT, catmull_rom, input_layout, shapes
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
 Mode = Literal["cubic", "linear", "constant"]
@@ -40,7 +40,7 @@ class PFNN:
 
     rotation_reference: (J, 4) float32 quaternions, the mean rotation of each joint in the root frame, to
     which the predicted joint_rotation is relative. y_mean: (m,) the mean output. card: the model card.
-    hash: of the weights file.
+    hash: of the weights file. character: (7,) the mean character value of the performers, None of weights without.
     """
 
     def __init__(
@@ -62,6 +62,8 @@ class PFNN:
         self.y_mean = tensors["y_mean"]
         self.input_size = len(tensors["x_mean"])
         self.output_size = len(tensors["y_mean"])
+        several = self.input_size == CHARACTER_INPUT.size
+        self.character = tensors["x_mean"][CHARACTER_INPUT.character] if several else None
 
         used = np.flatnonzero(np.any(tensors["w0"] != 0, axis=(0, 1)))
         self._used = None if len(used) == self.input_size else used

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The character value of a performer: the proportions of the body, measured on its bones.
 
-A network that learns from many performers must know whose motion it sees, or it learns their mean. A code of one number
-a performer would keep them apart as well, but says nothing about a performer that was held out, has nothing between two
-performers, and cannot be read off an animator's own rig. Proportions can do all three: they are measured in the same way
-on recordings and rigs, a blend of two bodies is a body, and they are what makes a stride long or an arm swing wide. What
-they cannot do is tell two performers of the same build apart, nor the clips of those sources that put everybody on the
-same bones.
+A network that learns from many performers must know whose motion it sees, or it learns their mean. A code of one
+number a performer would keep them apart as well, but says nothing about a performer that was held out, has nothing
+between two performers, and cannot be read off an animator's own rig. Proportions can do all three: they are measured
+in the same way on recordings and rigs, a blend of two bodies is a body, and they are what makes a stride long or an
+arm swing wide. What they cannot do is tell two performers of the same build apart, nor the clips of those sources
+that put everybody on the same bones.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def fit_cycle(feet: Feet, start: int, stop: int, library: Library, best: int = B
 
 
 def fitting_error(h: Array, f: Array, contact: Array, jump: Array) -> Array:
-    """E_fit (P,) of eq. 1: grounds h (P, N) under joints at heights f (N,) in meters, in contact, in a jump (N,) or not."""
+    """E_fit (P,) of eq. 1: grounds h (P, N) under joints at f (N,) in meters, in contact (N,), in a jump (N,)."""
     above = h - f
     lifted = ~contact
     down = np.sum(above[:, contact] ** 2, axis=1)
@@ -181,4 +181,3 @@ def _spline(anchors: Array, residuals: Array) -> Array:
     system[count, :count] = system[:count, count] = 1
     out: Array = np.linalg.lstsq(system, np.append(residuals, 0.0), rcond=None)[0]
     return out
-
