@@ -32,6 +32,11 @@ FPS = 60.0
 """Frames a second of the rollout."""
 FUTURE = SAMPLES - CURRENT
 """Samples from the current frame on; the output predicts these only, as the past is known."""
+ASIDE = 0.25
+"""Meters to the right and left of the trajectory at which the ground is felt, too (4.1)."""
+LEVEL = slice(CURRENT - 2, CURRENT + 3)
+"""Samples whose mean height of the ground is the root's: a third of a second back and on, about a step, so that the
+root glides up a flight of stairs instead of jumping from tread to tread."""
 CONTROL_POINTS = 4
 """Sets of weights that the spline over the phase goes through (eq. 7)."""
 LAYERS = 3
@@ -40,7 +45,7 @@ LAYERS = 3
 INPUT = Layout(
     trajectory_position=(SAMPLES, 2),
     trajectory_direction=(SAMPLES, 2),
-    terrain_height=(SAMPLES, 3),  # right, center, left; 25 cm apart, relative to the root
+    terrain_height=(SAMPLES, 3),  # right, center, left; ASIDE apart, relative to the root
     gait=(SAMPLES, len(GAITS)),
     joint_position=(JOINTS, 3),
     joint_velocity=(JOINTS, 3),

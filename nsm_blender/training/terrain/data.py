@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import FileFormatError
-from ...geometry.trajectory_heights import root_height, trajectory_heights
-from ...models.pfnn import CHARACTER_INPUT, CURRENT, FPS, INPUT, OUTPUT, SAMPLE_FRAMES, SAMPLES
+from ...models.pfnn import ASIDE, CHARACTER_INPUT, CURRENT, FPS, INPUT, LEVEL, OUTPUT, SAMPLE_FRAMES, SAMPLES
 from ...motion.clip import Clip
 from ...motion.clip_file import LibraryEntry, load_clip, load_library
 from ...motion.contacts import SPEED_LIMIT
@@ -21,7 +20,7 @@ from ...motion.labels import Labels
 from ...motion.phase import phase_track
 from ...motion.proportions import proportions
 from ...motion.retarget import to_model_skeleton
-from ...motion.root import direction, root_track
+from ...motion.root import root_track
 from ...motion.rotations import Array
 from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..pfnn_data import (
@@ -167,6 +166,12 @@ def ground_track(positions: Array, contacts: Array) -> Array:
     return gaussian(track, _GROUND_SMOOTHING * FPS)
 
 
+def under_trajectory(root: Array) -> Array:
+    """Places (T, 3, 2) on the ground under a root (T, 4): ASIDE to its right, below it, and to its left."""
+    left = np.stack((np.cos(root[:, 3]), np.sin(root[:, 3])), axis=1)
+    return np.asarray(root[:, None, :2] + np.array([-ASIDE, 0.0, ASIDE])[:, None] * left[:, None])
+
+
 def with_ground(prepared: PreparedClip, character: Array, library: Library) -> tuple[GroundFeatures, list[Errors]]:
     """Features of a clip with fitted ground, and the errors of all fits of its cycles."""
     base = extract(prepared, jumps=True)
@@ -177,7 +182,7 @@ def with_ground(prepared: PreparedClip, character: Array, library: Library) -> t
     frames = whole_frames(len(labels.root))
     heights = np.zeros((len(frames), BEST, SAMPLES * 3), dtype=STORED)
     datum = np.zeros((len(frames), BEST), dtype=np.float32)
-    facing = direction(labels.root[:, 3])
+    places = under_trajectory(labels.root)
     errors: list[Errors] = []
     for start, stop in feet.cycles():
         inside = np.flatnonzero((frames >= start) & (frames < stop))
@@ -185,17 +190,17 @@ def with_ground(prepared: PreparedClip, character: Array, library: Library) -> t
             continue
         for number, (fit, error) in enumerate(fit_cycle(feet, start, stop, library)):
             errors.append(error)
-            heights[inside, number], datum[inside, number] = _felt(fit, labels.root, facing, frames[inside])
+            heights[inside, number], datum[inside, number] = _felt(fit, places, frames[inside])
     return GroundFeatures(base, heights, datum), errors
 
 
-def _felt(fit: Fit, root: Array, facing: Array, frames: Array) -> tuple[Array, Array]:
-    """Terrain inputs (F, 36) and datum (F,) of frames on a fitted ground; root: (T, 4), facing: (T, 2)."""
-    around = slice(max(frames[0] - MARGIN, 0), frames[-1] + MARGIN)
-    ground = trajectory_heights(fit.heights, root[around, :2], facing[around])
+def _felt(fit: Fit, places: Array, frames: Array) -> tuple[Array, Array]:
+    """Terrain inputs (F, 36) and datum (F,) of frames on a fitted ground; places: (T, 3, 2) under the trajectory."""
+    first, last = max(frames[0] - MARGIN, 0), frames[-1] + MARGIN
+    ground = fit.heights(places[first:last])
     window = (np.arange(SAMPLES) - CURRENT) * SAMPLE_FRAMES
-    felt = ground[frames[:, None] - around.start + window]
-    datum = root_height(felt)
+    felt = ground[frames[:, None] - first + window]
+    datum = felt[:, LEVEL, 1].mean(axis=1)
     return (felt - datum[:, None, None]).reshape(len(frames), -1), datum
 
 
