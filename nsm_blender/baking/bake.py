@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..cleanup.pfnn_foot_lock import contacts_of, locking_feet
+from ..geometry.ground import Ground
 from ..models.pfnn import FPS
 from ..models.pfnn_kernels import PFNN
 from ..motion.gait import GAITS
@@ -27,6 +28,7 @@ from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot, VelocityFollow
 from ..tasks.pfnn_actor import PfnnActor
 from ..tasks.validation import Problem, refuse
+from .ground_feet import planting_on_ground
 
 FRAMES_PER_STEP = 12
 """Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
@@ -72,7 +74,10 @@ class Bake:
         if shot.start is not None:
             start = (shot.start[0], shot.start[1], shot.start[2], shot.start[3])
         self._frames = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
-        self._character = Locomotion(self._network, start, self._frames, shot.bias_velocity, shot.bias_direction)
+        self._ground = Ground.of([mesh.mesh() for mesh in shot.ground]) if shot.ground else None
+        self._character = Locomotion(
+            self._network, start, self._frames, shot.bias_velocity, shot.bias_direction, self._ground
+        )
         self._stand, self._unsettled = standing(self._character.state), SETTLING
         self._motion: Motion | None = None
         self._finishing = self._finish()
@@ -129,8 +134,12 @@ class Bake:
     def _finish(self) -> Iterator[None]:
         record = self._character.record()
         commands = self._commands
-        above = commands.undersides(record.root[:, :2]) if isinstance(commands, PfnnActor) else None
-        locked = yield from locking_feet(record, self._network.rotation_reference, self._character.height, above)
+        reference = self._network.rotation_reference
+        if self._ground is not None:
+            locked = yield from planting_on_ground(record, reference, self._ground)
+        else:
+            above = commands.undersides(record.root[:, :2]) if isinstance(commands, PfnnActor) else None
+            locked = yield from locking_feet(record, reference, self._character.height, above)
         yield
         motion = self._as_motion(record, *locked)
         yield

@@ -2,8 +2,8 @@
 """The ground that a character walks on: height and headroom of meshes from above, on several levels.
 
 Meshes are rasterized once into stacks of heights on a grid; after that a frame's samples cost some microseconds,
-however many triangles there are. A stack holds every surface that a person can stand on below the next one, so that a bridge, a
-gallery or the underside of stairs keep what lies below them.
+however many triangles there are. A stack holds every surface that a person can stand on below the next one, so that a
+bridge, a gallery or the underside of stairs keep what lies below them.
 """
 
 from __future__ import annotations

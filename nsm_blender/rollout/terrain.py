@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ground that a PFNN rollout feels under its trajectory (PFNN 4.3, 6): heights, the root's height, low ceilings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..geometry.ground import Ground
+from ..geometry.trajectory_heights import places_beside, root_height
+from ..models.pfnn import CURRENT, SAMPLES
+from ..motion.rotations import Array
+
+UPRIGHT = 1.8
+"""Meters of free height in which the model skeleton, 1.75 m tall, walks upright; below, it crouches (PFNN 6)."""
+
+
+class Terrain:
+    """What is felt of a ground, frame after frame.
+
+    On several levels the one counts that can be reached from the sample before, starting at the root: a flight of
+    stairs is higher a second ahead than a foot steps, but from tread to tread it is not.
+    """
+
+    def __init__(self, ground: Ground, place: tuple[float, float], near: float) -> None:
+        """place: x, y of the root in meters, which stands near a height."""
+        self._ground = ground
+        self._has_levels = len(ground.levels) > 1
+        self._here = float(ground.height(np.array(place), near))
+        self.height = self._here
+        """Height of the root in meters: the mean of the ground's along the trajectory, as in training."""
+        self.is_low = False
+        """Whether something hangs low over the character or over its way."""
+
+    def feel(self, positions: Array, directions: Array) -> Array:
+        """World heights (SAMPLES, 3) at the right of, under and at the left of the trajectory.
+
+        positions: (SAMPLES, 2) in the world. directions: (SAMPLES, 2) unit facings. Sets `height` and `is_low`.
+        """
+        places = places_beside(positions, directions)
+        near = self._near(places) if self._has_levels else np.full(SAMPLES, np.inf)
+        heights = self._ground.height(places, near[:, None])
+        self._here = float(heights[CURRENT, 1])
+        self.height = float(root_height(heights))
+        ahead = slice(CURRENT - 1, SAMPLES)
+        self.is_low = bool((self._ground.clearance(positions[ahead], near[ahead]) < UPRIGHT).any())
+        return heights
+
+    def _near(self, places: Array) -> Array:
+        """Heights (SAMPLES,) near which the ground lies at each sample: that of its neighbor nearer to the root."""
+        near = np.empty(SAMPLES)
+        for samples in (range(CURRENT, SAMPLES), range(CURRENT - 1, -1, -1)):
+            height = self._here
+            for sample in samples:
+                near[sample] = height
+                height = float(self._ground.height(places[sample, 1], height))
+        return near
