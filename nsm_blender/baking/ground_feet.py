@@ -21,7 +21,8 @@ _TOGETHER = 256
 def planting_on_ground(
     record: Record, rotation_reference: Array, ground: Ground
 ) -> Stepwise[tuple[Array, Array, Array]]:
-    """Pose a rollout with planted feet, in pieces: joint places (T, J, 3), world rotations (T, J, 4), contacts (T, 4)."""
+    """Pose a rollout with planted feet, in pieces: joint places (T, J, 3), world rotations (T, J, 4) and contacts
+    (T, 4)."""
     hips, rotations, _ = yield from decoding(record, rotation_reference)
     rotations = yield from by_frames(limit_elbows, rotations)
     yield
