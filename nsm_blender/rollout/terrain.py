@@ -6,12 +6,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..geometry.ground import Ground
-from ..geometry.trajectory_heights import places_beside, root_height
-from ..models.pfnn import CURRENT, SAMPLES
+from ..models.pfnn import ASIDE, CURRENT, LEVEL, SAMPLES
 from ..motion.rotations import Array
 
 UPRIGHT = 1.8
 """Meters of free height in which the model skeleton, 1.75 m tall, walks upright; below, it crouches (PFNN 6)."""
+_SIDES = np.array([-ASIDE, 0.0, ASIDE])
+"""Offsets in meters toward the character's left: right, center, left."""
 
 
 class Terrain:
@@ -27,7 +28,7 @@ class Terrain:
         self._has_levels = len(ground.levels) > 1
         self._here = float(ground.height(np.array(place), near))
         self.height = self._here
-        """Height of the root in meters: the mean of the ground's along the trajectory, as in training."""
+        """Height of the root in meters: the mean of the ground's over LEVEL, as in training."""
         self.is_low = False
         """Whether something hangs low over the character or over its way."""
 
@@ -36,11 +37,13 @@ class Terrain:
 
         positions: (SAMPLES, 2) in the world. directions: (SAMPLES, 2) unit facings. Sets `height` and `is_low`.
         """
-        places = places_beside(positions, directions)
+        # Facing -y, the left is +x: a quarter turn counter-clockwise.
+        left = np.stack((-directions[:, 1], directions[:, 0]), axis=1)
+        places = positions[:, None] + _SIDES[:, None] * left[:, None]
         near = self._near(places) if self._has_levels else np.full(SAMPLES, np.inf)
         heights = self._ground.height(places, near[:, None])
         self._here = float(heights[CURRENT, 1])
-        self.height = float(root_height(heights))
+        self.height = float(heights[LEVEL, 1].mean())
         ahead = slice(CURRENT - 1, SAMPLES)
         self.is_low = bool((self._ground.clearance(positions[ahead], near[ahead]) < UPRIGHT).any())
         return heights

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rollout feels of the ground: which side is which, a root that rises evenly, levels, low ceilings."""
+"""What a rollout feels of the ground: which side is which, a root that glides, levels, low ceilings."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from nsm_blender.geometry.ground import Ground
-from nsm_blender.models.pfnn import CURRENT, SAMPLES
+from nsm_blender.models.pfnn import ASIDE, CURRENT, SAMPLES
+from nsm_blender.motion.root import direction
 from nsm_blender.motion.rotations import Array
 from nsm_blender.rollout.terrain import UPRIGHT, Terrain
 
-from .test_ground import box
+from .test_ground import box, quad
 
 AHEAD = np.tile([0.0, -1.0], (SAMPLES, 1))
 """Facing -y at every sample."""
@@ -29,13 +30,21 @@ def flight(treads: int = 12, rise: float = 0.17, depth: float = 0.3) -> Ground:
     return Ground.of([box((-1.0, end, 0.0), (1.0, -depth * i, rise * (i + 1))) for i in range(treads)])
 
 
-def test_the_root_rises_evenly_over_stairs_and_reaches_the_top() -> None:
+@pytest.mark.parametrize(("angle", "right_to_left"), [(0.0, (-1, 0, 1)), (np.pi, (1, 0, -1)), (np.pi / 2, (0, 0, 0))])
+def test_left_and_right_are_the_characters(angle: float, right_to_left: tuple[int, ...]) -> None:
+    ramp = Ground.of([quad((-5, -5, 0), (5, -5, 5), (5, 5, 5), (-5, 5, 0))])
+    terrain = Terrain(ramp, (0.0, 0.0), 2.5)
+    felt = terrain.feel(np.zeros((SAMPLES, 2)), np.tile(direction(np.array(angle)), (SAMPLES, 1)))
+    np.testing.assert_allclose(felt - 2.5, np.tile(0.5 * ASIDE * np.array(right_to_left), (SAMPLES, 1)), atol=1e-5)
+
+
+def test_the_root_glides_up_stairs_in_less_than_half_treads() -> None:
     terrain = Terrain(flight(), (0.0, 2.0), 0.0)
     heights = []
     for place in np.arange(-2.0, 7.0, 0.02):
         terrain.feel(along(place), AHEAD)
         heights.append(terrain.height)
-    assert np.diff(heights).max() < 0.05
+    assert np.diff(heights).max() < 0.5 * 0.17
     assert np.diff(heights).min() > -1e-6
     assert heights[0] == 0.0
     assert heights[-1] == pytest.approx(12 * 0.17, abs=1e-5)
