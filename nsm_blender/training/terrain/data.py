@@ -240,8 +240,7 @@ def build(
         held = entry.subject in held_out
         character = proportions(clip.skeleton)
         for number, version in enumerate([clip] if held else augmented(clip, warps)):
-            prepared = prepare_uneven(version) if is_uneven(entry) else prepare(version)
-            features, found = with_ground(prepared, character, library)
+            features, found = with_ground(_prepared(entry, version), character, library)
             if len(features.base.x):
                 parts[held].append(features)
             if number == 0:
@@ -263,6 +262,22 @@ def build(
     grounds.base.y[:, OUTPUT.joint_rotation] = drawn.train.y[:, OUTPUT.joint_rotation]
     figures = {name: summary(found) for name, found in errors.items() if found}
     return GroundSet(drawn, grounds, figures, sorted({e.subject for e in entries if e.subject in held_out}))
+
+
+def fit_errors(data: Path, patches: int, seed: int) -> dict[str, dict[str, float]]:
+    """Errors of the grounds that are fitted to all locomotion clips of a folder, see `summary`, on even and uneven
+    ground."""
+    library = Library(patches, seed)
+    found: dict[str, list[Errors]] = {"even": [], "uneven": []}
+    for entry in choose(data, (), (), ()):
+        clip = load_clip(entry.path)
+        _, errors = with_ground(_prepared(entry, clip), proportions(clip.skeleton), library)
+        found["uneven" if is_uneven(entry) else "even"] += errors
+    return {name: summary(errors) for name, errors in found.items() if errors}
+
+
+def _prepared(entry: LibraryEntry, clip: Clip) -> PreparedClip:
+    return prepare_uneven(clip) if is_uneven(entry) else prepare(clip)
 
 
 def summary(errors: Sequence[Errors]) -> dict[str, float]:
