@@ -229,6 +229,8 @@ def test_held_out_performers_are_never_trained_on(folder: Path) -> None:
     found = build(folder, [], ["b"], ["?"], [], 40, 1, log=lambda _: None)
     assert found.data.clips == ["walk", "platform_level"]
     assert found.held_out == ["b"]
+    assert list(found.performers) == ["a"]
+    np.testing.assert_allclose(found.performers["a"], MODEL_PROPORTIONS, atol=1e-4)
     assert len(found.data.train.x) == 4 * len(found.data.held_out.x)  # two clips and their mirror images
     assert set(found.errors) == {"even", "uneven"}
     with pytest.raises(FileFormatError, match="held-out performers"):

@@ -209,13 +209,15 @@ class GroundSet:
     """A data set whose ground is drawn anew each epoch, and how well the grounds fit.
 
     data: with one draw of grounds. grounds: those of data.train. errors: of all fits of the recorded (not augmented)
-    clips, of even and of uneven ones.
+    clips, of even and of uneven ones. held_out: performers. performers: character value (7,) of those trained on, by
+    name: the mean over their clips, as some sources scale the same bones a little differently from clip to clip.
     """
 
     data: DataSet
     grounds: GroundFeatures
     errors: dict[str, dict[str, float]]
     held_out: list[str]
+    performers: dict[str, list[float]]
 
 
 def build(
@@ -234,11 +236,14 @@ def build(
     parts: dict[bool, list[GroundFeatures]] = {False: [], True: []}
     errors: dict[str, list[Errors]] = {"even": [], "uneven": []}
     minutes = dict.fromkeys(KINDS, 0.0)
+    values: dict[str, list[Array]] = {}
     entries = choose(data, subjects, held_out, unsure)
     for count, entry in enumerate(entries, 1):
         clip = load_clip(entry.path)
         held = entry.subject in held_out
         character = proportions(clip.skeleton)
+        if not held:
+            values.setdefault(entry.subject, []).append(character)
         for number, version in enumerate([clip] if held else augmented(clip, warps)):
             features, found = with_ground(_prepared(entry, version), character, library)
             if len(features.base.x):
@@ -261,7 +266,8 @@ def build(
     # The rotations of the drawn features are written in place, those of the base in the same way.
     grounds.base.y[:, OUTPUT.joint_rotation] = drawn.train.y[:, OUTPUT.joint_rotation]
     figures = {name: summary(found) for name, found in errors.items() if found}
-    return GroundSet(drawn, grounds, figures, sorted({e.subject for e in entries if e.subject in held_out}))
+    performers = {name: [round(float(v), 4) for v in np.mean(own, axis=0)] for name, own in values.items() if name}
+    return GroundSet(drawn, grounds, figures, sorted({e.subject for e in entries if e.subject in held_out}), performers)
 
 
 def fit_errors(data: Path, patches: int, seed: int) -> dict[str, dict[str, float]]:
