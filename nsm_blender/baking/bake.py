@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..cleanup.pfnn_foot_lock import contacts_of, locking_feet
+from ..errors import ShotError
 from ..geometry.ground import Ground
 from ..models.pfnn import FPS
 from ..models.pfnn_kernels import PFNN
@@ -76,7 +77,13 @@ class Bake:
         self._frames = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
         self._ground = Ground.of([mesh.mesh() for mesh in shot.ground]) if shot.ground else None
         self._character = Locomotion(
-            self._network, start, self._frames, shot.bias_velocity, shot.bias_direction, self._ground
+            self._network,
+            start,
+            self._frames,
+            shot.bias_velocity,
+            shot.bias_direction,
+            self._ground,
+            performer_of(self._network, shot.performer),
         )
         self._stand, self._unsettled = standing(self._character.state), SETTLING
         self._motion: Motion | None = None
@@ -172,6 +179,20 @@ class Bake:
                 "name": self.shot.name,
             },
         )
+
+
+def performer_of(network: PFNN, name: str) -> Array | None:
+    """The character value of a performer whom the weights' card lists; None, their mean, without a name.
+
+    Raises ShotError when the card lists no such performer.
+    """
+    if not name:
+        return None
+    known = network.card.get("performers", {}) if network.character is not None else {}
+    if name not in known:
+        choice = f"choose one of {', '.join(sorted(known))}" if known else "they know one alone; leave it out"
+        raise ShotError(f"The weights know no performer '{name}': {choice}.")
+    return np.asarray(known[name], dtype=np.float32)
 
 
 def standing(state: State) -> Future:

@@ -72,9 +72,9 @@ class Course:
 class Crossing:
     """How a course was crossed.
 
-    depth: meters of the feet's joints in the ground. height: meters above it of feet in contact, each of its lower joint
-    there, as a foot overhangs the edge of a tread. done: the end was reached, no foot went through an edge or missed
-    what it was to stand on, and each tread was stood on where each is to be.
+    depth: meters of the joints of feet in the ground. height: meters above it of feet in contact, each of its lower
+    joint that is, as a foot overhangs the edge of a tread. done: the end was reached, no foot went through an edge or
+    missed what it was to stand on, and each tread was stood on where each is to be.
     """
 
     depth: Array

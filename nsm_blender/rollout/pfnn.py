@@ -139,9 +139,8 @@ class Locomotion:
         now = self.frame - _PAST[0]
         self._history[now] = self.x, self.y
         self._facing[now] = math.sin(self.angle), -math.cos(self.angle)
-        self._future_gait += GAIT_SMOOTHING * (future.gait - self._future_gait)
-        if self._terrain is not None and self._terrain.is_low:
-            self._future_gait += GAIT_SMOOTHING * (_CROUCHING - self._future_gait)
+        is_low = self._terrain is not None and self._terrain.is_low
+        self._future_gait += GAIT_SMOOTHING * ((_CROUCHING if is_low else future.gait) - self._future_gait)
         self._gaits[now] = self._future_gait[0]
         past = now + _PAST
 

@@ -42,6 +42,9 @@ FASTEST = 6.0
 WAY_GAITS = ("walk", "jog", "crouch")
 """Gaits that an action key may ask for on the way."""
 
+_UNTOLD = ("body_radii", "performer", "ground")
+"""Fields that are left out of a shot's file and hash while they are empty, as older files are without them."""
+
 SHOT_VERSION = 2
 """2 added action keys, goals and colliders; files of version 1 are read as shots without any."""
 
@@ -93,6 +96,7 @@ class Shot:
     keys: what to do, in order of time. goals: the places that the keys name. colliders: the things around.
     body_radii: meters of the capsules `geometry.body.CAPSULES` of the body that keeps out of things; none takes the
     model's.
+    performer: whose manner of moving it is, of those that the card of the weights lists; none is their mean.
     ground: meshes to walk on, over a level floor at z = 0; none is a level floor at the height of the start.
     """
 
@@ -111,6 +115,7 @@ class Shot:
     colliders: Annotated[list[Collider], Distinct] = field(default_factory=list)
     route_options: RouteOptions = field(default_factory=RouteOptions)
     body_radii: BodyRadii = field(default_factory=list)
+    performer: str = ""
     ground: Annotated[list[GroundMesh], Distinct] = field(default_factory=list)
 
     def validate(self) -> None:
@@ -281,11 +286,10 @@ class Shot:
 
 
 def _plain(thing: Any) -> dict[str, Any]:
-    """A part of a shot as JSON's plain data, without a body that is the model's, and without ground where there is
-    none."""
+    """A part of a shot as JSON's plain data, without what is left as it was before a shot could tell it."""
     if isinstance(thing, Collider):
         return thing.to_data()
-    return {name: value for name, value in vars(thing).items() if name not in ("body_radii", "ground") or value}
+    return {name: value for name, value in vars(thing).items() if name not in _UNTOLD or value}
 
 
 def _condensed(thing: Any) -> dict[str, Any]:
