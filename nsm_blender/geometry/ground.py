@@ -71,14 +71,14 @@ class Ground:
     """Surfaces over a grid, and a level floor that stretches on for ever around and below them, but for pits.
 
     corner: x, y in meters of the grid's first node. cell: meters between nodes. levels: (K, ny, nx) heights of the
-    surfaces in meters, lowest first, infinite where a stack is shorter; no stack is empty.
+    surfaces in meters, lowest first, infinite where a stack is shorter; no stack is empty, ny and nx are 2 or more.
     headroom: (K, ny, nx) meters up to the next surface. floor: height in meters beyond the grid.
     """
 
     corner: tuple[float, float] = (0.0, 0.0)
     cell: float = CELL
-    levels: Array = field(default_factory=lambda: np.zeros((1, 1, 1), dtype=np.float32))
-    headroom: Array = field(default_factory=lambda: np.full((1, 1, 1), np.inf, dtype=np.float32))
+    levels: Array = field(default_factory=lambda: np.zeros((1, 2, 2), dtype=np.float32))
+    headroom: Array = field(default_factory=lambda: np.full((1, 2, 2), np.inf, dtype=np.float32))
     floor: float = 0.0
 
     @staticmethod
@@ -90,7 +90,7 @@ class Ground:
                 f"The ground has {len(mesh.triangles):,} triangles; {MOST_TRIANGLES:,} are the most. Simplify it."
             )
         if not len(mesh.triangles):
-            return Ground(floor=floor, levels=np.full((1, 1, 1), floor, dtype=np.float32))
+            return Ground(floor=floor, levels=np.full((1, 2, 2), floor, dtype=np.float32))
         low, high = mesh.vertices[:, :2].min(0), mesh.vertices[:, :2].max(0)
         cell = max(CELL, math.sqrt(float(np.prod(high - low + 2 * CELL)) / MOST_CELLS))
         # A node beyond each border is floor, so that nothing beyond the grid needs a case of its own.
@@ -113,17 +113,23 @@ class Ground:
         """Whether there is nothing but the floor, with nothing above it."""
         return bool((self.levels == self.floor).all() and np.isinf(self.headroom).all())
 
+    @cached_property
+    def has_ceilings(self) -> bool:
+        """Whether anything hangs over anything."""
+        return bool((self.headroom[np.isfinite(self.levels)] < np.inf).any())
+
     def height(self, places: Array, near: Array | float = np.inf) -> Array:
         """Height (...) in meters of the ground under places (..., 2), linear between the nodes.
 
         near: (...) heights of the feet there. Of several levels the highest counts that a foot from there comes onto,
         not more than STEP above; the topmost one without.
         """
-        out: Array = self._between(self.levels, places, near)
-        return out
+        return self._between(places, near)
 
     def clearance(self, places: Array, near: Array | float = np.inf) -> Array:
         """Free height (...) in meters above the ground at places (..., 2), of the nearest node; see `height`."""
+        if not self.has_ceilings:
+            return np.full(np.shape(places)[:-1], np.inf)
         row, column, inside = self._nodes(places)
         level = self._level(row, column, near)
         found = self.headroom[level, row, column]
@@ -152,23 +158,21 @@ class Ground:
         stacks = self.levels[:, row, column]
         return np.maximum((np.isfinite(stacks) & (stacks <= np.asarray(near) + STEP)).sum(0) - 1, 0)
 
-    def _between(self, values: Array, places: Array, near: Array | float) -> Array:
-        """Values (K, ny, nx) at places, bilinear, each of the four nodes on its own level."""
-        _, rows, columns = values.shape
-        at = (np.asarray(places, dtype=np.float64) - self.corner) / self.cell
-        at = np.clip(at, 0.0, (columns - 1, rows - 1))
-        column = np.minimum(at[..., 0].astype(np.int64), max(columns - 2, 0))
-        row = np.minimum(at[..., 1].astype(np.int64), max(rows - 2, 0))
-        u, v = at[..., 0] - column, at[..., 1] - row
-        right, above = np.minimum(column + 1, columns - 1), np.minimum(row + 1, rows - 1)
-
-        def node(r: Array, c: Array) -> Array:
-            out: Array = values[self._level(r, c, near), r, c]
-            return out
-
-        low = node(row, column) * (1 - u) + node(row, right) * u
-        high = node(above, column) * (1 - u) + node(above, right) * u
-        out: Array = low * (1 - v) + high * v
+    def _between(self, places: Array, near: Array | float) -> Array:
+        """Heights at places, bilinear, each of the four nodes on its own level."""
+        count, rows, columns = self.levels.shape
+        at = (np.asarray(places, dtype=np.float64) - self.corner) * (1 / self.cell)
+        np.clip(at, 0.0, (columns - 1, rows - 1), out=at)
+        first = np.minimum(at.astype(np.int64), (columns - 2, rows - 2))
+        at -= first
+        u, v = at[..., 0], at[..., 1]
+        nodes = (first[..., 1] * columns + first[..., 0])[..., None] + np.array([0, 1, columns, columns + 1])
+        if count > 1:
+            nodes += rows * columns * self._level(*np.divmod(nodes, columns), np.asarray(near)[..., None])
+        heights = self.levels.reshape(-1)[nodes]
+        low = heights[..., 0] + u * (heights[..., 1] - heights[..., 0])
+        high = heights[..., 2] + u * (heights[..., 3] - heights[..., 2])
+        out: Array = low + v * (high - low)
         return out
 
 
@@ -179,7 +183,7 @@ def _rasterized(mesh: TriangleMesh, corner: Array, cell: float, shape: tuple[int
     first = np.ceil(flat.min(1) - 1e-6).astype(np.int64)
     size = np.maximum(np.floor(flat.max(1) + 1e-6).astype(np.int64) - first + 1, 0)
     a, b, c = flat[:, 0], flat[:, 1], flat[:, 2]
-    area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
+    area: Array = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
     # Upright triangles have no area from above.
     count = np.where(np.abs(area) > 1e-9, size.prod(1), 0)
     nodes, heights = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]

@@ -45,7 +45,9 @@ class Terrain:
         self._here = float(heights[CURRENT, 1])
         self.height = float(heights[LEVEL, 1].mean())
         ahead = slice(CURRENT - 1, SAMPLES)
-        self.is_low = bool((self._ground.clearance(positions[ahead], near[ahead]) < UPRIGHT).any())
+        self.is_low = self._ground.has_ceilings and bool(
+            (self._ground.clearance(positions[ahead], near[ahead]) < UPRIGHT).any()
+        )
         return heights
 
     def _near(self, places: Array) -> Array:
