@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from ..shot.shot import Shot, VelocityFollow
 from ..tasks.pfnn_actor import PfnnActor
 from ..tasks.validation import Problem, refuse
 from .ground_feet import planting_on_ground
+from .kept import unkept
 
 FRAMES_PER_STEP = 12
 """Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
@@ -150,7 +151,9 @@ class Bake:
         yield
         motion = self._as_motion(record, *locked)
         yield
-        self._motion = yield from motion.resampling(self.shot.fps, self.shot.frames)
+        baked = yield from motion.resampling(self.shot.fps, self.shot.frames)
+        notes = unkept(self.shot, baked, self.path)
+        self._motion = replace(baked, meta=baked.meta | {"notes": notes}) if notes else baked
 
     def _outcomes(self) -> dict[str, Any]:
         """What became of the action keys, for the report; nothing for a shot without."""

@@ -42,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{out}: {len(motion)} frames at {motion.fps:g} fps")
     for number, key in enumerate(motion.meta.get("keys", []), start=1):
         print(f"key {number} ({key['action']}): {_outcome(key)}")
+    for note in motion.meta.get("notes", []):
+        print(note)
     return 0
 
 
