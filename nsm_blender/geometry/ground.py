@@ -36,6 +36,8 @@ _TOGETHER = 0.01
 """Meters within which surfaces in one cell are the same one, such as those of two triangles with a common edge."""
 _CHUNK = 2_000_000
 """Pairs of a triangle and a cell that are rasterized at once, which bounds memory to some 200 MB."""
+_HIGHEST = 1e9
+"""Meters above any surface, below the infinity that stands for none."""
 _FARTHEST = 10_000.0
 """Meters from the world's origin to the farthest vertex along an axis, as for every place of a shot."""
 
@@ -167,9 +169,13 @@ class Ground:
         at -= first
         u, v = at[..., 0], at[..., 1]
         nodes = (first[..., 1] * columns + first[..., 0])[..., None] + np.array([0, 1, columns, columns + 1])
-        if count > 1:
-            nodes += rows * columns * self._level(*np.divmod(nodes, columns), np.asarray(near)[..., None])
-        heights = self.levels.reshape(-1)[nodes]
+        heights = self.levels.reshape(count, -1)[:, nodes]
+        if count == 1:
+            heights = heights[0]
+        else:
+            # The lowest counts where all lie too high. A stack's missing levels are infinite, and so above any reach.
+            reach = np.minimum(np.asarray(near)[..., None] + STEP, _HIGHEST)
+            heights = np.maximum(np.where(heights <= reach, heights, -np.inf).max(axis=0), heights[0])
         low = heights[..., 0] + u * (heights[..., 1] - heights[..., 0])
         high = heights[..., 2] + u * (heights[..., 3] - heights[..., 2])
         out: Array = low + v * (high - low)

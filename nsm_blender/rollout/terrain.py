@@ -11,6 +11,8 @@ from ..motion.rotations import Array
 
 UPRIGHT = 1.8
 """Meters of free height in which the model skeleton, 1.75 m tall, walks upright; below, it crouches (PFNN 6)."""
+_SAME = 0.1
+"""Meters within which a height tells the same level, as storeys and what is stepped onto are farther apart."""
 _SIDES = np.array([-ASIDE, 0.0, ASIDE])
 """Offsets in meters toward the character's left: right, center, left."""
 
@@ -27,6 +29,7 @@ class Terrain:
         self._ground = ground
         self._has_levels = len(ground.levels) > 1
         self._here = float(ground.height(np.array(place), near))
+        self._chain = np.full(SAMPLES, self._here)
         self.height = self._here
         """Height of the root in meters: the mean of the ground's over LEVEL, as in training."""
         self.is_low = False
@@ -40,7 +43,7 @@ class Terrain:
         # Facing -y, the left is +x: a quarter turn counter-clockwise.
         left = np.stack((-directions[:, 1], directions[:, 0]), axis=1)
         places = positions[:, None] + _SIDES[:, None] * left[:, None]
-        near = self._near(places) if self._has_levels else np.full(SAMPLES, np.inf)
+        near = self._near(positions) if self._has_levels else np.full(SAMPLES, np.inf)
         heights = self._ground.height(places, near[:, None])
         self._here = float(heights[CURRENT, 1])
         self.height = float(heights[LEVEL, 1].mean())
@@ -50,12 +53,16 @@ class Terrain:
         )
         return heights
 
-    def _near(self, places: Array) -> Array:
-        """Heights (SAMPLES,) near which the ground lies at each sample: that of its neighbor nearer to the root."""
-        near = np.empty(SAMPLES)
-        for samples in (range(CURRENT, SAMPLES), range(CURRENT - 1, -1, -1)):
-            height = self._here
-            for sample in samples:
-                near[sample] = height
-                height = float(self._ground.height(places[sample, 1], height))
+    def _near(self, middle: Array) -> Array:
+        """Heights (SAMPLES,) near which the ground lies at samples (SAMPLES, 2): that of each one's neighbor nearer to
+        the root."""
+        near = self._chain
+        # Each round settles at least one sample more on either side. Begun with those of the frame before, all are
+        # settled after the first, as the heights have changed by less than what tells levels apart.
+        for _ in range(CURRENT + 1):
+            heights = self._ground.height(middle, near)
+            near, before = np.concatenate((heights[1 : CURRENT + 1], [self._here], heights[CURRENT:-1])), near
+            if np.abs(near - before).max() < _SAME:
+                break
+        self._chain = near
         return near
