@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from nsm_blender.errors import FileFormatError
 from nsm_blender.models.pfnn import ASIDE, CHARACTER_INPUT, CURRENT, INPUT, LEVEL, OUTPUT, SAMPLES
 from nsm_blender.motion.clip import Clip
 from nsm_blender.motion.clip_file import update_library
+from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.proportions import MODEL_PROPORTIONS, PROPORTIONS, proportions
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, Skeleton
@@ -186,6 +188,22 @@ def test_the_network_is_told_a_ground_on_which_its_feet_stand(library: Library) 
     error = place[below, 2] - 0.02 - ground[below]
     assert np.median(np.abs(error)) < 0.02
     assert np.ptp(terrain[:, CURRENT].astype(float)) > 0.02
+
+
+def test_only_a_clip_of_jumps_teaches_the_gait_of_a_jump(library: Library) -> None:
+    prepared = prepare(perform(1.2, 6.0).clip)
+    gait = prepared.labels.gait.copy()
+    gait[150:190] = GAITS.index("jump")
+    flying = replace(prepared, labels=replace(prepared.labels, gait=gait))
+
+    def taught(jumps: bool) -> Array:
+        found, _ = with_ground(flying, MODEL_PROPORTIONS, library, jumps)
+        out: Array = found.base.x[:, INPUT.gait].reshape(-1, SAMPLES, len(GAITS)).max((0, 1))
+        return out
+
+    assert taught(True)[GAITS.index("jump")] > 0.9
+    assert taught(False)[GAITS.index("jump")] == 0
+    assert taught(False)[GAITS.index("jog")] > 0.9
 
 
 def test_the_character_value_is_the_builds_and_not_the_poses() -> None:

@@ -172,13 +172,19 @@ def under_trajectory(root: Array) -> Array:
     return np.asarray(root[:, None, :2] + np.array([-ASIDE, 0.0, ASIDE])[:, None] * left[:, None])
 
 
-def with_ground(prepared: PreparedClip, character: Array, library: Library) -> tuple[GroundFeatures, list[Errors]]:
-    """Features of a clip with fitted ground, and the errors of all fits of its cycles."""
-    base = extract(prepared, jumps=True)
+def with_ground(
+    prepared: PreparedClip, character: Array, library: Library, jumps: bool = False
+) -> tuple[GroundFeatures, list[Errors]]:
+    """Features of a clip with fitted ground, and the errors of all fits of its cycles.
+
+    jumps: whether the clip shows any; a long flight in a run is none.
+    """
+    base = extract(prepared, jumps=jumps)
     value = np.broadcast_to(character, (len(base.x), len(character)))
     base = replace(base, x=np.concatenate((base.x, value), axis=1))
     labels = prepared.labels
-    feet = Feet.of(prepared.positions, labels.contacts, labels.gait == GAITS.index("jump"), labels.phase)
+    jumping = (labels.gait == GAITS.index("jump")) & jumps
+    feet = Feet.of(prepared.positions, labels.contacts, jumping, labels.phase)
     frames = whole_frames(len(labels.root))
     heights = np.zeros((len(frames), BEST, SAMPLES * 3), dtype=STORED)
     datum = np.zeros((len(frames), BEST), dtype=np.float32)
@@ -245,7 +251,7 @@ def build(
         if not held:
             values.setdefault(entry.subject, []).append(character)
         for number, version in enumerate([clip] if held else augmented(clip, warps)):
-            features, found = with_ground(_prepared(entry, version), character, library)
+            features, found = _grounded(entry, version, character, library)
             if len(features.base.x):
                 parts[held].append(features)
             if number == 0:
@@ -277,13 +283,17 @@ def fit_errors(data: Path, patches: int, seed: int) -> dict[str, dict[str, float
     found: dict[str, list[Errors]] = {"even": [], "uneven": []}
     for entry in choose(data, (), (), ()):
         clip = load_clip(entry.path)
-        _, errors = with_ground(_prepared(entry, clip), proportions(clip.skeleton), library)
+        _, errors = _grounded(entry, clip, proportions(clip.skeleton), library)
         found["uneven" if is_uneven(entry) else "even"] += errors
     return {name: summary(errors) for name, errors in found.items() if errors}
 
 
-def _prepared(entry: LibraryEntry, clip: Clip) -> PreparedClip:
-    return prepare_uneven(clip) if is_uneven(entry) else prepare(clip)
+def _grounded(
+    entry: LibraryEntry, clip: Clip, character: Array, library: Library
+) -> tuple[GroundFeatures, list[Errors]]:
+    """`with_ground` of a clip, or a version of it, as its tags have it."""
+    prepared = prepare_uneven(clip) if is_uneven(entry) else prepare(clip)
+    return with_ground(prepared, character, library, jumps="jump" in entry.tags)
 
 
 def summary(errors: Sequence[Errors]) -> dict[str, float]:
