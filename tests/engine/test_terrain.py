@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import FileFormatError
+from nsm_blender.geometry.ground import Ground
+from nsm_blender.geometry.mesh import TriangleMesh
 from nsm_blender.models.pfnn import ASIDE, CHARACTER_INPUT, CURRENT, INPUT, LEVEL, OUTPUT, SAMPLES
 from nsm_blender.motion.clip import Clip
 from nsm_blender.motion.clip_file import update_library
@@ -28,8 +31,9 @@ from nsm_blender.training.terrain.data import (
     under_trajectory,
     with_ground,
 )
-from nsm_blender.training.terrain.fitting import BEST, JUMP_REACH, Feet, fit_cycle, fitting_error
+from nsm_blender.training.terrain.fitting import BEST, JUMP_REACH, RECORDED, Feet, fit_cycle, fitting_error
 from nsm_blender.training.terrain.patches import SHARES, Library, Patches
+from nsm_blender.training.terrain.recorded import recorded_ground
 
 from .synthetic import perform
 
@@ -259,3 +263,35 @@ def test_fit_errors_are_told_of_even_and_uneven_ground(folder: Path) -> None:
     errors = fit_errors(folder, 40, 1)
     assert errors["even"]["stand_cm.p95"] < 1.5
     assert errors["uneven"]["fits"] >= BEST
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("ending", [".objects.json", ".ground.json"])
+def test_ground_that_was_recorded_lies_under_the_model_as_it_lay_under_the_performer(
+    mirrored: bool, ending: str, tmp_path: Path
+) -> None:
+    block = {"kind": "climbable", "position": [1.0, -2.0, 0.0], "facing": [1.0, 0.0, 0.0], "size": [2.0, 0.6, 0.5]}
+    (tmp_path / f"clip{ending}").write_text(json.dumps([block]))
+    larger = Skeleton(MODEL_SKELETON.names, MODEL_SKELETON.parents, 2 * MODEL_SKELETON.offsets)
+    ground = recorded_ground(tmp_path / "clip.npz", larger, mirrored)
+    assert ground is not None
+    side = -1 if mirrored else 1
+    on, beside = (
+        np.array([[0.5 * side, -1.45], [0.6 * side, -0.6]]),
+        np.array([[0.8 * side, -1.0], [-0.5 * side, -1.0]]),
+    )
+    np.testing.assert_allclose(ground.height(on), 0.25, atol=1e-6)
+    np.testing.assert_allclose(ground.height(beside), 0, atol=1e-6)
+    assert recorded_ground(tmp_path / "other.npz", larger) is None
+
+
+def test_a_recorded_ground_is_taken_in_place_of_patches_and_bent_to_the_feet(library: Library) -> None:
+    prepared = prepare_uneven(raised(0.52))
+    box = TriangleMesh(
+        np.array([[-9.0, -20, 0.5], [9, -20, 0.5], [9, 9, 0.5], [-9, 9, 0.5]]), np.array([[0, 1, 2], [0, 2, 3]])
+    )
+    found, errors = with_ground(prepared, MODEL_PROPORTIONS, library, recorded=Ground.of([box]))
+    assert {error.number for error in errors} == {RECORDED}
+    assert max(error.fit for error in errors) > 0.01
+    assert max(error.stand for error in errors) < 0.005
+    np.testing.assert_allclose(found.datum, 0.52, atol=0.01)

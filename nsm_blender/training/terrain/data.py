@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import FileFormatError
+from ...geometry.ground import Ground
 from ...models.pfnn import ASIDE, CHARACTER_INPUT, CURRENT, FPS, INPUT, LEVEL, OUTPUT, SAMPLE_FRAMES, SAMPLES
 from ...motion.clip import Clip
 from ...motion.clip_file import LibraryEntry, load_clip, load_library
@@ -36,8 +37,9 @@ from ..pfnn_data import (
     prepare,
     whole_frames,
 )
-from .fitting import BEST, MARGIN, Errors, Feet, Fit, fit_cycle
+from .fitting import BEST, MARGIN, Errors, Feet, Fit, fit_cycle, refine_recorded
 from .patches import Library
+from .recorded import recorded_ground
 
 UNEVEN_TAGS = frozenset({"step_up", "step_down", "stairs", "slope", "uneven", "climb"})
 """Tags of clips in which feet stand at several heights."""
@@ -173,11 +175,16 @@ def under_trajectory(root: Array) -> Array:
 
 
 def with_ground(
-    prepared: PreparedClip, character: Array, library: Library, jumps: bool = False
+    prepared: PreparedClip,
+    character: Array,
+    library: Library,
+    jumps: bool = False,
+    recorded: Ground | None = None,
 ) -> tuple[GroundFeatures, list[Errors]]:
     """Features of a clip with fitted ground, and the errors of all fits of its cycles.
 
-    jumps: whether the clip shows any; a long flight in a run is none.
+    jumps: whether the clip shows any; a long flight in a run is none. recorded: its own ground, which is taken in place
+    of patches.
     """
     base = extract(prepared, jumps=jumps)
     value = np.broadcast_to(character, (len(base.x), len(character)))
@@ -194,9 +201,15 @@ def with_ground(
         inside = np.flatnonzero((frames >= start) & (frames < stop))
         if not len(inside):
             continue
-        for number, (fit, error) in enumerate(fit_cycle(feet, start, stop, library)):
+        if recorded is None:
+            for number, (fit, error) in enumerate(fit_cycle(feet, start, stop, library)):
+                errors.append(error)
+                heights[inside, number], datum[inside, number] = _felt(fit, places, frames[inside])
+        else:
+            fit, error = refine_recorded(feet, start, stop, recorded.height)
             errors.append(error)
-            heights[inside, number], datum[inside, number] = _felt(fit, places, frames[inside])
+            felt, height = _felt(fit, places, frames[inside])
+            heights[inside], datum[inside] = felt[:, None], height[:, None]
     return GroundFeatures(base, heights, datum), errors
 
 
@@ -293,7 +306,8 @@ def _grounded(
 ) -> tuple[GroundFeatures, list[Errors]]:
     """`with_ground` of a clip, or a version of it, as its tags have it."""
     prepared = prepare_uneven(clip) if is_uneven(entry) else prepare(clip)
-    return with_ground(prepared, character, library, jumps="jump" in entry.tags)
+    recorded = recorded_ground(entry.path, clip.skeleton, bool(clip.meta.get("mirrored", False)))
+    return with_ground(prepared, character, library, "jump" in entry.tags, recorded)
 
 
 def summary(errors: Sequence[Errors]) -> dict[str, float]:

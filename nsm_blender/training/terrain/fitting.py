@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -22,6 +23,10 @@ LONGEST_CYCLE = 180
 """Frames at most that are fitted at once, as a performer who stands has a cycle without end."""
 MARGIN = 60
 """Frames before and after a cycle whose contacts refine its ground: those whose heights the network's inputs hold."""
+RECORDED = -1
+"""Number in `Errors` of a ground that is no patch of the library, but was recorded with the motion."""
+Heights = Callable[[Array], Array]
+"""Heights (...) in meters of a ground at places (..., 2)."""
 _SOLES = np.array([ANKLE_HEIGHT if name.endswith("Foot") else TOE_HEIGHT for name in CONTACT_JOINTS])
 """Heights in meters of the contact joints above the ground they stand on."""
 
@@ -71,9 +76,9 @@ class Feet:
 class Errors:
     """How well a fitted ground carries the feet: meters.
 
-    number: of the patch. fit: root of the mean E_fit over the joints' frames before the refinement. stand: the same of
-    the distance between feet in contact and the ground after it. inside: how deep the deepest of the lifted feet is in
-    the ground after it.
+    number: of the patch, or RECORDED. fit: root of the mean E_fit over the joints' frames before the refinement. stand:
+    the same of the distance between feet in contact and the ground after it. inside: how deep the deepest of the lifted
+    feet is in the ground after it.
     """
 
     number: int
@@ -84,21 +89,17 @@ class Errors:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A patch as it lies under a cycle, with its refinement."""
+    """A ground under a cycle, `bare` as it was found, with its refinement."""
 
-    library: Library
-    number: int
-    middle: Array
-    lift: float
+    bare: Heights
     anchors: Array
     weights: Array
 
     def heights(self, places: Array) -> Array:
         """Heights (...) in meters of the ground at places (..., 2)."""
         flat = places.reshape(-1, 2)
-        out = self.library.chosen(self.number, flat - self.middle) + self.lift
-        out += _kernel(flat, self.anchors) @ self.weights[:-1] + self.weights[-1]
-        return out.reshape(places.shape[:-1])
+        out = self.bare(flat) + _kernel(flat, self.anchors) @ self.weights[:-1] + self.weights[-1]
+        return np.asarray(out).reshape(places.shape[:-1])
 
 
 def fit_cycle(feet: Feet, start: int, stop: int, library: Library, best: int = BEST) -> list[tuple[Fit, Errors]]:
@@ -124,17 +125,36 @@ def fit_cycle(feet: Feet, start: int, stop: int, library: Library, best: int = B
     h += lift[:, None]
     error = fitting_error(h, z, down, jumping)
     order = np.argsort(error, kind="stable")[:best]
-    seen = max(start - MARGIN, 0), min(stop + MARGIN, len(feet.contacts))
-    anchors, stood = _apart(*feet.stances(*seen))
     out = []
     for number in order.tolist():
-        bare = library.chosen(number, anchors - middle) + lift[number]
-        fit = Fit(library, number, middle, float(lift[number]), anchors, _spline(anchors, stood - bare))
-        after = fit.heights(xy)
-        stand = float(np.sqrt(np.mean((after - z)[down] ** 2)))
-        inside = float(np.max((after - z)[~down], initial=0.0))
-        out.append((fit, Errors(number, float(np.sqrt(error[number] / len(z))), stand, inside)))
+        bare = partial(_lying, library, number, middle, float(lift[number]))
+        out.append(_refined(feet, start, stop, bare, number, float(error[number])))
     return out
+
+
+def refine_recorded(feet: Feet, start: int, stop: int, ground: Heights) -> tuple[Fit, Errors]:
+    """The ground that was recorded with a motion, refined for frames start..stop-1 as a patch is, with its errors."""
+    places = feet.places[start:stop]
+    h = ground(places[..., :2].reshape(-1, 2))[None]
+    jumping = np.repeat(feet.jumps[start:stop], places.shape[1])
+    error = fitting_error(h, places[..., 2].reshape(-1), feet.contacts[start:stop].reshape(-1), jumping)
+    return _refined(feet, start, stop, ground, RECORDED, float(error[0]))
+
+
+def _lying(library: Library, number: int, middle: Array, lift: float, places: Array) -> Array:
+    """Heights (N,) of a patch with its middle at `middle` (2,), lifted."""
+    return library.chosen(number, places - middle) + lift
+
+
+def _refined(feet: Feet, start: int, stop: int, bare: Heights, number: int, error: float) -> tuple[Fit, Errors]:
+    """A ground bent to the feet that stand in frames start..stop-1 and MARGIN around; error: E_fit before."""
+    anchors, stood = _apart(*feet.stances(max(start - MARGIN, 0), min(stop + MARGIN, len(feet.contacts))))
+    fit = Fit(bare, anchors, _spline(anchors, stood - bare(anchors)))
+    places, down = feet.places[start:stop].reshape(-1, 3), feet.contacts[start:stop].reshape(-1)
+    above = fit.heights(places[:, :2]) - places[:, 2]
+    stand = float(np.sqrt(np.mean(above[down] ** 2))) if down.any() else 0.0
+    inside = float(np.max(above[~down], initial=0.0))
+    return fit, Errors(number, float(np.sqrt(error / len(places))), stand, inside)
 
 
 def fitting_error(h: Array, f: Array, contact: Array, jump: Array) -> Array:
