@@ -295,3 +295,9 @@ def test_a_recorded_ground_is_taken_in_place_of_patches_and_bent_to_the_feet(lib
     assert max(error.fit for error in errors) > 0.01
     assert max(error.stand for error in errors) < 0.005
     np.testing.assert_allclose(found.datum, 0.52, atol=0.01)
+
+
+def test_cycles_in_which_feet_hang_above_the_recorded_ground_teach_nothing(library: Library) -> None:
+    found, errors = with_ground(prepare_uneven(raised(0.6)), MODEL_PROPORTIONS, library, recorded=Ground())
+    assert len(found.base.x) == len(found.heights) == len(found.datum) == 0
+    assert errors == []

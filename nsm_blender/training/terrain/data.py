@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +53,9 @@ LEVELED = "_level"
 """End of the name of a clip that replaces the one named without it, as its floor was found to be crooked."""
 _STANDS = 0.1
 """Shortest contact in seconds where no floor tells how low a foot is: a foot that swings is slow for less."""
+HANGING = 0.3
+"""Meters of the fit of a recorded ground from which feet that are still do not stand on it: the performer sits on a box
+or climbs with hands and knees."""
 _GROUND_SMOOTHING = 0.25
 """Seconds of the filter on the height of the ground under a performer, about half a step."""
 STORED = np.float16
@@ -184,7 +187,7 @@ def with_ground(
     """Features of a clip with fitted ground, and the errors of all fits of its cycles.
 
     jumps: whether the clip shows any; a long flight in a run is none. recorded: its own ground, which is taken in place
-    of patches.
+    of patches; cycles in which feet hang above it are left out.
     """
     base = extract(prepared, jumps=jumps)
     value = np.broadcast_to(character, (len(base.x), len(character)))
@@ -196,6 +199,7 @@ def with_ground(
     heights = np.zeros((len(frames), BEST, SAMPLES * 3), dtype=STORED)
     datum = np.zeros((len(frames), BEST), dtype=np.float32)
     places = under_trajectory(labels.root)
+    kept = np.ones(len(frames), dtype=bool)
     errors: list[Errors] = []
     for start, stop in feet.cycles():
         inside = np.flatnonzero((frames >= start) & (frames < stop))
@@ -207,10 +211,14 @@ def with_ground(
                 heights[inside, number], datum[inside, number] = _felt(fit, places, frames[inside])
         else:
             fit, error = refine_recorded(feet, start, stop, recorded.height)
+            if error.fit > HANGING:
+                kept[inside] = False
+                continue
             errors.append(error)
             felt, height = _felt(fit, places, frames[inside])
             heights[inside], datum[inside] = felt[:, None], height[:, None]
-    return GroundFeatures(base, heights, datum), errors
+    rows = {f.name: getattr(base, f.name)[kept] for f in fields(Features)}
+    return GroundFeatures(Features(**rows), heights[kept], datum[kept]), errors
 
 
 def _felt(fit: Fit, places: Array, frames: Array) -> tuple[Array, Array]:
