@@ -60,6 +60,7 @@ class Bake:
     ) -> None:
         shot.validate()
         if shot.keys:
+            refuse_ground(shot)
             refuse(shot, LOCOMOTION, problems)
         self.shot = shot
         self._network = PFNN.load(weights or weights_folder() / "pfnn.safetensors")
@@ -181,6 +182,15 @@ class Bake:
                 "seed": self.shot.seed,
                 "name": self.shot.name,
             },
+        )
+
+
+def refuse_ground(shot: Shot) -> None:
+    """Raise ShotError for a shot with action keys on ground, over which no routes are found."""
+    if shot.ground:
+        raise ShotError(
+            "The ways of action keys are found on level floor alone, and the shot has ground "
+            f"('{shot.ground[0].name}'); draw a path over it, or take the ground out of the shot."
         )
 
 
