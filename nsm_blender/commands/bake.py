@@ -108,10 +108,10 @@ def _baked(shot: Shot, network: _Network, show: bool = False) -> Motion:
 
 
 def _told(out: Path, motion: Motion) -> str:
-    """What was written, and what became of each action key."""
+    """What was written, what became of each action key, and what was not kept."""
     keys = enumerate(motion.meta.get("keys", []), start=1)
     lines = [f"key {number} ({key['action']}): {_outcome(key)}" for number, key in keys]
-    return "\n".join([f"{out}: {len(motion)} frames at {motion.fps:g} fps", *lines])
+    return "\n".join([f"{out}: {len(motion)} frames at {motion.fps:g} fps", *lines, *motion.meta.get("notes", [])])
 
 
 def _outcome(key: dict[str, Any]) -> str:
