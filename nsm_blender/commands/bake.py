@@ -9,9 +9,10 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .. import Motion, Shot, UserError, bake, synthesize
+from ..baking.nsm import Model
 from ..files.reading import is_folder
 from ..files.writing import check_folder, check_writable, make_folder
 from ..workers import each
@@ -28,7 +29,7 @@ _MOTION = ".npz"
 class _Network:
     """What bakes. model: as of the command's option. weights: a file in place of the shipped one."""
 
-    model: str
+    model: Model | Literal["manifold"]
     weights: Path | None
 
 
