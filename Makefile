@@ -9,10 +9,10 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export GOMP_SPINCOUNT ?= 0
 
-.PHONY: setup demo test lint bench rigs package gui clean
+.PHONY: setup demo test lint bench rigs package gui docs pictures clean
 .DELETE_ON_ERROR:
 
-setup: .venv/.installed .venvs/bpy-5.0/.installed .venvs/bpy-4.2/.installed
+setup: .venv/.installed .venvs/bpy-5.0/.installed .venvs/bpy-4.2/.installed .venvs/docs/.installed
 
 .venv/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -57,6 +57,20 @@ $(BIN)/python:
 # A real window, in a Debian chroot; needs root. CHROOT=folder keeps it elsewhere, SUITE=sid takes the newest Blender.
 gui: package
 	tools/gui.sh
+
+# The documents as a website in out/docs; every warning, such as a broken link, fails.
+docs: .venvs/docs/.installed
+	.venvs/docs/bin/sphinx-build --quiet --fail-on-warning --fresh-env --write-all --doctree-dir out/cache/docs docs out/docs
+
+.venvs/docs/.installed: Makefile
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install $(PIP_FLAGS) sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19
+	touch $@
+
+# The pictures in the documents, taken anew in a real window; needs root, as `make gui`.
+pictures: package
+	PARTS=tutorial tools/gui.sh
+	cp out/gui/tutorial-*.png docs/images/
 
 clean:
 	rm -rf out dist build *.egg-info

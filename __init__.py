@@ -7,6 +7,7 @@ import bpy
 
 from . import operators, panels
 from .operators import live, watch
+from .panels import translations
 from .scene import changes, overlays, properties
 
 _CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES)
@@ -17,6 +18,7 @@ def register() -> None:
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
     properties.attach()
+    translations.start()
     watch.start()
     changes.start()
     overlays.start()
@@ -28,6 +30,7 @@ def unregister() -> None:
     changes.stop()
     watch.stop()
     live.stop()
+    translations.stop()
     properties.detach()
     for cls in reversed(_CLASSES):
         bpy.utils.unregister_class(cls)

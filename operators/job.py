@@ -191,6 +191,7 @@ class MotionJob(Steps):
         start = time.perf_counter()
         motion = work.motion()
         self.report.seconds_rollout += time.perf_counter() - start
+        self.report.notes += motion.meta.get("notes", [])
         check_time(bpy.context.scene, self.gathered.frames)
         # Blender's context and objects are looked up anew after each pause: the user may have changed the scene.
         made = actions.begin(self._armature(), self._name)

@@ -56,7 +56,6 @@ class MotionFileJob(MotionJob):
         motion = yield from self._read()
         if not 2 <= len(motion) <= _LONGEST:
             raise FileFormatError(f"{self._path}: {len(motion)} frames; a motion of 2 to {_LONGEST} frames is needed.")
-        notes = motion.meta.get("notes", [])
         motion = yield from paced(motion.resampling(gathered.shot.fps), _READING)
         first = self._first
         if self._here:
@@ -64,7 +63,6 @@ class MotionFileJob(MotionJob):
         shot = replace(gathered.shot, frames=len(motion))
         self.gathered = Gathered(shot, gathered.rig, None, np.arange(first, first + len(motion)))
         self.report.frames = len(motion)
-        self.report.notes += notes
         self.work = _Finished(motion)
         yield from super().stages()
 

@@ -47,7 +47,7 @@ class NSM_PT_bake(Panel):
             hint(layout, *_news(context), lines=_HINT)
         row = layout.row(align=True)
         row.operator("nsm.remove_bake", text="Remove", icon="TRASH")
-        row.operator("nsm.export_fbx", icon="EXPORT")
+        row.menu("NSM_MT_export", icon="EXPORT")
 
 
 class NSM_PT_report(Subpanel):

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""FBX export of one character with its current action, set up for the program that will read it.
-
-The export runs in a scene of its own that holds only the character, so its frame range is the
-action's and neither selection, mode, frame nor anything else of the user's scene is touched.
-"""
+"""FBX export of one character with its current action, set up for the program that will read it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,8 +12,9 @@ from typing import Any
 import bpy
 from mathutils import Matrix, Vector
 
-from ..nsm_blender.errors import RigError, UserError
-from . import deform_rig
+from ..nsm_blender.errors import UserError
+from . import root_motion
+from .export_stage import Exported, Names, Stage, staged
 
 UNREAL_ROOT = "root"
 """Unreal makes a bone of the armature object; its own skeletons call that bone so."""
@@ -50,6 +46,11 @@ PRESETS = {
         {"apply_scale_options": "FBX_SCALE_NONE", "mesh_smooth_type": "FACE"},
         centimeters=True,
     ),
+    "GODOT": Preset(
+        "Godot",
+        "Meters in the file's unit, for Godot 4.3 and newer",
+        {"apply_scale_options": "FBX_SCALE_ALL"},
+    ),
     "BLENDER": Preset(
         "Blender and others",
         "The exporter's own scale and axes",
@@ -58,68 +59,28 @@ PRESETS = {
 }
 
 
-@dataclass(frozen=True)
-class Exported:
-    """What an export wrote: the first and last frame, and the number of meshes."""
-
-    first: int
-    last: int
-    meshes: int
-
-
-def export_fbx(context: bpy.types.Context, rig: bpy.types.Object, path: Path, preset: str) -> Exported:
+def export_fbx(
+    context: bpy.types.Context, rig: bpy.types.Object, path: Path, preset: str, root: str = "KEEP"
+) -> Exported:
     """Write `rig`, the visible meshes that it moves and its current action to `path`.
 
-    Raises RigError when the rig has no action, UserError when the file cannot be written; nothing is
-    left behind in either case.
+    root: where the motion over the ground goes, one of `root_motion.ITEMS`. Raises RigError when the rig has no action,
+    UserError when the file cannot be written; nothing is left behind in either case.
     """
-    action = current_action(rig)
-    if action is None:
-        raise RigError(f"'{rig.name}' has no action to export; bake one first.")
-    if not path.parent.is_dir():
-        raise UserError(f"The folder {path.parent} does not exist.")
     chosen = PRESETS[preset]
-    first, last = math.floor(action.frame_range[0]), math.ceil(action.frame_range[1])
-    meshes = skinned_meshes(context, rig)
-    with (
-        _pose_kept(context.scene, rig),
-        _scene_of_its_own(context, action.name, first, last) as scene,
-        _names() as names,
-        deform_rig.lean(context, scene, rig, meshes) as (bones, skins),
-    ):
-        for copy, original in zip([bones, *skins], [rig, *meshes], strict=True):
-            if copy != original:
-                names.give(copy, original.name)
+    if chosen.centimeters and root == "BONE":
+        root = "OBJECT"  # the armature is the root bone there
+    with staged(context, rig, path, root) as stage:
         if chosen.centimeters:
-            with _centimeter_copies(scene, bones, skins) as copies:
-                _write(scene, copies, path, chosen)
+            with _centimeter_copies(stage) as copies:
+                _write(stage, copies, path, chosen)
         else:
-            _write(scene, [bones, *skins], path, chosen)
-    return Exported(first, last, len(meshes))
+            _write(stage, [stage.armature, *stage.meshes], path, chosen)
+        return stage.result()
 
 
-def current_action(rig: bpy.types.Object) -> bpy.types.Action | None:
-    """The action that moves the rig now, or None."""
-    return rig.animation_data.action if rig.animation_data else None
-
-
-def skinned_meshes(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Visible meshes that the rig deforms or carries."""
-    return [
-        obj
-        for obj in context.view_layer.objects
-        if obj.type == "MESH"
-        and obj.visible_get()
-        and (obj.parent == rig or any(m.type == "ARMATURE" and m.object == rig for m in obj.modifiers))
-    ]
-
-
-def _write(scene: bpy.types.Scene, objects: list[bpy.types.Object], path: Path, preset: Preset) -> None:
-    for obj in objects:
-        scene.collection.objects.link(obj)
-    layer = scene.view_layers[0]
-    layer.update()
-    with bpy.context.temp_override(scene=scene, view_layer=layer):
+def _write(stage: Stage, objects: list[bpy.types.Object], path: Path, preset: Preset) -> None:
+    with stage.lit(objects):
         try:
             bpy.ops.export_scene.fbx(
                 filepath=str(path),
@@ -140,44 +101,8 @@ def _write(scene: bpy.types.Scene, objects: list[bpy.types.Object], path: Path, 
             raise UserError(f"{path} could not be written: {str(error).strip()}") from error
 
 
-_CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
-
-
 @contextmanager
-def _pose_kept(user: bpy.types.Scene | None, rig: bpy.types.Object) -> Iterator[None]:
-    """Stepping through frames in another scene writes animated values into the originals: undo that."""
-    assert user is not None
-    owners = [rig, *rig.pose.bones]
-    kept = [[tuple(getattr(owner, channel)) for channel in _CHANNELS] for owner in owners]
-    try:
-        yield
-    finally:
-        user.frame_set(user.frame_current, subframe=user.frame_subframe)
-        for owner, values in zip(owners, kept, strict=True):
-            for channel, value in zip(_CHANNELS, values, strict=True):
-                setattr(owner, channel, value)
-
-
-@contextmanager
-def _scene_of_its_own(context: bpy.types.Context, name: str, first: int, last: int) -> Iterator[bpy.types.Scene]:
-    """An empty scene with the user's frame rate and units. The exporter names the take after it."""
-    user = context.scene
-    scene = bpy.data.scenes.new(name)
-    try:
-        scene.render.fps, scene.render.fps_base = user.render.fps, user.render.fps_base
-        scene.unit_settings.system = user.unit_settings.system
-        scene.unit_settings.scale_length = user.unit_settings.scale_length
-        scene.frame_start, scene.frame_end = first, last
-        scene.frame_set(first)
-        yield scene
-    finally:
-        bpy.data.scenes.remove(scene)
-
-
-@contextmanager
-def _centimeter_copies(
-    scene: bpy.types.Scene, rig: bpy.types.Object, meshes: list[bpy.types.Object]
-) -> Iterator[list[bpy.types.Object]]:
+def _centimeter_copies(stage: Stage) -> Iterator[list[bpy.types.Object]]:
     """Copies with data a hundred times larger below objects a hundred times smaller.
 
     They look the same here; the exporter scales objects by 100 for Unreal's centimeters, which makes
@@ -185,16 +110,19 @@ def _centimeter_copies(
     """
     from .curves import meters_per_unit  # brings NumPy, which enabling the extension should not wait for
 
+    scene, rig = stage.scene, stage.armature
     shrink = 0.01 / meters_per_unit(scene)
     copies: list[bpy.types.Object] = []
-    names = _Names()
+    names = Names()
     try:
         copy = _shrunk_copy(scene, rig, shrink)
         copies.append(copy)
         for bone in copy.pose.bones:
             _follow(bone, rig, bone.name)
+        if root_motion.moves_object(rig):
+            _follow(copy, rig)
         names.give(copy, UNREAL_ROOT)
-        for mesh in meshes:
+        for mesh in stage.meshes:
             twin = _shrunk_copy(scene, mesh, shrink)
             copies.append(twin)
             if mesh.parent_type == "BONE":
@@ -270,33 +198,3 @@ def _follow(copy: bpy.types.PoseBone | bpy.types.Object, original: bpy.types.Obj
     assert isinstance(turn, bpy.types.CopyRotationConstraint)
     place.target = turn.target = original
     place.subtarget = turn.subtarget = bone
-
-
-@contextmanager
-def _names() -> Iterator[_Names]:
-    """Names to lend; they are back with their owners in the end, when the copies are gone."""
-    names = _Names()
-    try:
-        yield names
-    finally:
-        names.restore()
-
-
-class _Names:
-    """Lends copies the names that the file shall show, and gives them back to their owners."""
-
-    def __init__(self) -> None:
-        self._owners: list[tuple[bpy.types.ID, str]] = []
-
-    def give(self, copy: bpy.types.ID | None, name: str) -> None:
-        assert copy is not None
-        owners = bpy.data.objects if isinstance(copy, bpy.types.Object) else bpy.data.meshes
-        owner: bpy.types.ID | None = owners.get((name, None))  # local, of no library
-        if owner is not None and owner != copy:
-            self._owners.append((owner, name))
-            owner.name = f"{name[:40]} (during export)"
-        copy.name = name
-
-    def restore(self) -> None:
-        for owner, name in self._owners:
-            owner.name = name

@@ -362,6 +362,22 @@ def walk() -> None:
     frame_character()
 
 
+def add_demo() -> None:
+    """The demo shot."""
+    in_viewport(bpy.ops.nsm.add_demo_shot)
+
+
+def bake_demo() -> None:
+    """Bake what the sidebar's character is to do, and go to the end of it."""
+    in_viewport(bpy.ops.nsm.bake)
+    bpy.context.scene.frame_set(bpy.context.scene.frame_end)
+
+
+def look_at_all() -> None:
+    """Show everything in the viewport."""
+    in_viewport(bpy.ops.view3d.view_all)
+
+
 def leave() -> None:
     """Quit without asking."""
     bpy.ops.wm.quit_blender()
@@ -389,6 +405,9 @@ COMMANDS = {
         bind,
         read_row,
         walk,
+        add_demo,
+        bake_demo,
+        look_at_all,
         leave,
     )
 }

@@ -152,6 +152,36 @@ def bake_the_demo() -> None:
     screenshot("0-baked")
 
 
+def picture(name: str) -> None:
+    """A picture for the documents: half as large a file as a screenshot, with the mouse out of the way."""
+    point_at(WIDTH // 3, HEIGHT - 40)
+    time.sleep(PATIENCE)
+    file = FOLDER / f"tutorial-{name}.png"
+    subprocess.run(
+        ["import", "-window", "root", "-resize", "1000x", "-dither", "None", "-colors", "128", str(file)], check=True
+    )
+
+
+def show_tutorial() -> None:
+    """The pictures of the tutorial, in its order."""
+    command("state_empty")
+    time.sleep(PATIENCE)
+    command("open_tab")
+    picture("empty")
+    command("add_demo")
+    picture("demo")
+    command("bake_demo")
+    picture("baked")
+    command("make_scene")
+    command("look_at_all")
+    picture("path")
+    command("bake_demo")
+    command("frame_character")
+    picture("walk")
+    command("furnish_room")
+    picture("room")
+
+
 def show_panels() -> None:
     """Pictures of all panels, open, in three states and at two widths."""
     for state_name in ("empty", "unbound", "baked"):
@@ -313,7 +343,8 @@ def main() -> int:
     """Run it all. Returns the exit code."""
     server = start_display()
     # A new user has a new window.
-    codes = [in_window(part) for part in (("demo", "panels"), ("rigs",), ("bake", "rooms")) if set(part) & set(PARTS)]
+    windows = (("demo", "panels"), ("rigs",), ("bake", "rooms"), ("tutorial",))
+    codes = [in_window(part) for part in windows if set(part) & set(PARTS)]
     server.terminate()
     try:
         check_logs()
@@ -336,6 +367,8 @@ def in_window(parts: tuple[str, ...]) -> int:
             show_panels()
         if "rigs" in parts:
             bind_rigs()
+        if "tutorial" in parts:
+            show_tutorial()
         if "bake" in parts and "bake" in PARTS:
             cancel_bakes(bake_a_shot())
         if "rooms" in parts and "rooms" in PARTS:

@@ -35,6 +35,7 @@ check "extension bpy 4.2" 1700 .venvs/bpy-4.2/bin/python "${pytest[@]}" tests/ex
 check "ruff" 360 .venv/bin/ruff check .
 check "ruff format" 360 .venv/bin/ruff format --check .
 check "mypy" 900 tools/typecheck.sh
+check "docs" 360 make docs
 wait
 
 for name in "${names[@]}"; do

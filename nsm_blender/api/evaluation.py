@@ -45,17 +45,17 @@ def evaluate(
     """Measure a system by its protocol. Returns figures by name, as `nsm-blender evaluate SYSTEM --json` writes them:
     `<system>.<table>.<row>.<column>`, the last of which ends in the unit.
 
-    tables: of the NSM, some of its tables; of naturalness, some of its kinds of cases; of bodies, some; None: all.
-    weights: others than the shipped ones, a file of the nsm or pfnn, a folder of the manifold's. count: cases of each
-    kind, of naturalness. processes: that measure at the same time, of the nsm and of naturalness; more than one needs a
-    script whose work is under `if __name__ == "__main__":`, as they are started anew. cluster: of the nsm, the address
-    of a Dask scheduler whose workers measure instead, and find files at the same paths. ablations: of the nsm, a folder
-    of networks that were trained alike. cases: sits, carries and room tasks of the NSM's table "components", which is
-    measured only where it is asked for. components: some of its rows, None: all. keep: is given the figures so far as
-    they grow. log: is told each step. All tables of a system take minutes. Raises UserError for a table that there is
-    not, and WeightsError.
+    tables: of the NSM or the PFNN, some of its tables; of naturalness, some of its kinds of cases; of bodies, some;
+    None: all. weights: others than the shipped ones, a file of the nsm or pfnn, a folder of the manifold's. count:
+    cases of each kind, of naturalness. processes: that measure at the same time, of the nsm and of naturalness; more
+    than one needs a script whose work is under `if __name__ == "__main__":`, as they are started anew. cluster: of the
+    nsm, the address of a Dask scheduler whose workers measure instead, and find files at the same paths. ablations: of
+    the nsm, a folder of networks that were trained alike. cases: sits, carries and room tasks of the NSM's table
+    "components", which is measured only where it is asked for. components: some of its rows, None: all. keep: is given
+    the figures so far as they grow. log: is told each step. All tables of a system take minutes. Raises UserError for a
+    table that there is not, and WeightsError.
     """
-    if tables is not None and system not in ("nsm", "naturalness", "bodies"):
+    if tables is not None and system not in ("nsm", "pfnn", "naturalness", "bodies"):
         raise UserError(f"The tables of '{system}' come together; leave them out.")
     if weights is not None and system not in ("nsm", "pfnn", "manifold"):
         raise UserError(f"'{system}' is measured with the shipped weights; leave the weights out.")
@@ -75,7 +75,7 @@ def evaluate(
         case "pfnn":
             from ..evaluation import pfnn
 
-            return pfnn.evaluate(path, log)
+            return pfnn.evaluate(path, log, tables=_some_of(pfnn.TABLES, tables, "table of the PFNN's"))
         case "manifold":
             from ..evaluation import manifold
 

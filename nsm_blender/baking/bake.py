@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..cleanup.pfnn_foot_lock import contacts_of, locking_feet
+from ..errors import ShotError
+from ..geometry.ground import Ground
 from ..models.pfnn import FPS
 from ..models.pfnn_kernels import PFNN
 from ..motion.gait import GAITS
@@ -27,6 +29,8 @@ from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot, VelocityFollow
 from ..tasks.pfnn_actor import PfnnActor
 from ..tasks.validation import Problem, refuse
+from .ground_feet import planting_on_ground
+from .kept import unkept
 
 FRAMES_PER_STEP = 12
 """Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
@@ -56,6 +60,7 @@ class Bake:
     ) -> None:
         shot.validate()
         if shot.keys:
+            refuse_ground(shot)
             refuse(shot, LOCOMOTION, problems)
         self.shot = shot
         self._network = PFNN.load(weights or weights_folder() / "pfnn.safetensors")
@@ -72,7 +77,16 @@ class Bake:
         if shot.start is not None:
             start = (shot.start[0], shot.start[1], shot.start[2], shot.start[3])
         self._frames = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
-        self._character = Locomotion(self._network, start, self._frames, shot.bias_velocity, shot.bias_direction)
+        self._ground = Ground.of([mesh.mesh() for mesh in shot.ground]) if shot.ground else None
+        self._character = Locomotion(
+            self._network,
+            start,
+            self._frames,
+            shot.bias_velocity,
+            shot.bias_direction,
+            self._ground,
+            performer_of(self._network, shot.performer),
+        )
         self._stand, self._unsettled = standing(self._character.state), SETTLING
         self._motion: Motion | None = None
         self._finishing = self._finish()
@@ -129,12 +143,18 @@ class Bake:
     def _finish(self) -> Iterator[None]:
         record = self._character.record()
         commands = self._commands
-        above = commands.undersides(record.root[:, :2]) if isinstance(commands, PfnnActor) else None
-        locked = yield from locking_feet(record, self._network.rotation_reference, self._character.height, above)
+        reference = self._network.rotation_reference
+        if self._ground is not None:
+            locked = yield from planting_on_ground(record, reference, self._ground)
+        else:
+            above = commands.undersides(record.root[:, :2]) if isinstance(commands, PfnnActor) else None
+            locked = yield from locking_feet(record, reference, self._character.height, above)
         yield
         motion = self._as_motion(record, *locked)
         yield
-        self._motion = yield from motion.resampling(self.shot.fps, self.shot.frames)
+        baked = yield from motion.resampling(self.shot.fps, self.shot.frames)
+        notes = unkept(self.shot, baked, self.path)
+        self._motion = replace(baked, meta=baked.meta | {"notes": notes}) if notes else baked
 
     def _outcomes(self) -> dict[str, Any]:
         """What became of the action keys, for the report; nothing for a shot without."""
@@ -163,6 +183,29 @@ class Bake:
                 "name": self.shot.name,
             },
         )
+
+
+def refuse_ground(shot: Shot) -> None:
+    """Raise ShotError for a shot with action keys on ground, over which no routes are found."""
+    if shot.ground:
+        raise ShotError(
+            "The ways of action keys are found on level floor alone, and the shot has ground "
+            f"('{shot.ground[0].name}'); draw a path over it, or take the ground out of the shot."
+        )
+
+
+def performer_of(network: PFNN, name: str) -> Array | None:
+    """The character value of a performer whom the weights' card lists; None, their mean, without a name.
+
+    Raises ShotError when the card lists no such performer.
+    """
+    if not name:
+        return None
+    known = network.card.get("performers", {}) if network.character is not None else {}
+    if name not in known:
+        choice = f"choose one of {', '.join(sorted(known))}" if known else "they know one alone; leave it out"
+        raise ShotError(f"The weights know no performer '{name}': {choice}.")
+    return np.asarray(known[name], dtype=np.float32)
 
 
 def standing(state: State) -> Future:

@@ -30,7 +30,7 @@ from ..stepwise import Stepwise, finished
 from ..tasks.machine import TaskMachine
 from ..tasks.nsm_actor import NsmActor
 from ..tasks.validation import Problem, refuse
-from .bake import Bake, Now
+from .bake import Bake, Now, refuse_ground
 
 FRAMES_PER_STEP = 6
 """Frames of the rollout in one `SceneBake.step`: about 20 ms, so that a key press is noticed at once."""
@@ -83,6 +83,7 @@ class SceneBake:
         shot.validate()
         if not shot.keys:
             raise ShotError("The NSM bakes action keys, and the shot has none; add one, or choose the PFNN.")
+        refuse_ground(shot)
         self._network = load(weights) if weights is None or isinstance(weights, Path | str) else weights
         refuse(shot, actions_of(self._network.card), problems)
         self.shot = shot

@@ -42,6 +42,15 @@ def positive(text: str) -> float:
     return value
 
 
+def add_workers(parser: argparse.ArgumentParser | argparse._ArgumentGroup, verb: str) -> None:
+    """Let many things be done at once, on this machine or on a cluster. verb: what is done, such as "bake"."""
+    parser.add_argument("--processes", type=count, default=2, metavar="N",
+                        help=f"that {verb} at the same time (default 2)")  # fmt: skip
+    parser.add_argument("--cluster", metavar="ADDRESS",
+                        help=f"{verb} on the workers of a Dask cluster, which find files at the same paths; the "
+                        "address of its scheduler, such as tcp://host:8786")  # fmt: skip
+
+
 def _whole(text: str) -> int:
     try:
         value = int(text)

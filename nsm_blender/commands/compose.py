@@ -14,7 +14,7 @@ from ..training.episodes.library import Library, Tally, kinds_shown, used_clips
 from ..training.episodes.parts import SHARES, TALLY, Recipe
 from ..training.episodes.parts import compose as compose_parts
 from ..training.nsm_data import KINDS, pack
-from . import count, count_or_none
+from . import add_workers, count, count_or_none
 
 DATA = "data.json"
 """File of a folder of composed episodes that names the recordings that they are made of."""
@@ -40,10 +40,7 @@ def add_making(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
     """How episodes are composed, for `data compose` and `train nsm`."""
     parser.add_argument("--walks", type=count_or_none, default=40,
                         help="walks of the PFNN that approaches are taken from (default 40)")  # fmt: skip
-    parser.add_argument("--processes", type=count, default=2, help="that compose at the same time (default 2)")
-    parser.add_argument("--cluster", metavar="ADDRESS",
-                        help="compose on the workers of a Dask cluster, which find files at the same paths; the "
-                        "address of its scheduler, such as tcp://host:8786")  # fmt: skip
+    add_workers(parser, "compose")
 
 
 def compose(args: argparse.Namespace) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`nsm-blender data import | inspect | label | compose`."""
+"""`nsm-blender data import | inspect | label | terrain | compose`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ..motion.data_report import SHORTEST, doubt_lines, report, table
 from ..motion.load import DEFAULTS, ImportOptions, load_motion
 from ..training.episodes.marks import load_marks, save_marks
 from ..training.episodes.scene_labels import labels_of
-from . import compose, positive
+from ..training.terrain.data import fit_errors
+from . import compose, count, count_or_none, positive
 from .importing import read, write
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ MOTION_SUFFIXES = (".bvh", ".amc", ".npz")
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Add `data` and its three commands to the parser of `nsm-blender`."""
+    """Add `data` and its commands to the parser of `nsm-blender`."""
     data = subparsers.add_parser("data", help="import and inspect motion capture")
     actions = data.add_subparsers(dest="action", metavar="ACTION", required=True)
 
@@ -56,6 +57,13 @@ def add_parser(subparsers: Subparsers) -> None:
     target.add_argument("--read", type=Path, metavar="FILE.json", help="check corrected labels")
     _add_reading(parser)
     parser.set_defaults(handler=_label)
+
+    parser = actions.add_parser("terrain", help="fit ground to locomotion, and tell how well it fits")
+    parser.add_argument("data", type=Path, metavar="DIR", help="folder with index.json and clips/")
+    parser.add_argument("--patches", type=count, default=1500, metavar="N", help="patches to choose from (1500)")
+    parser.add_argument("--seed", type=count_or_none, default=1)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.set_defaults(handler=_terrain)
 
     compose.add_arguments(actions.add_parser("compose", help="compose episodes from recordings, to train the NSM on"))
 
@@ -104,6 +112,26 @@ def _inspect(arguments: argparse.Namespace) -> int:
         if r.doubts:
             print("\n".join([f"\n{r.name}, doubtful:", *doubt_lines(r.doubts)]))
     return 0
+
+
+def _terrain(arguments: argparse.Namespace) -> int:
+    errors = fit_errors(arguments.data, arguments.patches, arguments.seed)
+    if arguments.json:
+        print(json.dumps(errors, indent=1))
+        return 0
+    for name, figures in errors.items():
+        print(f"{name} ground, {figures['fits']:.0f} fits; cm, median and 95th percentile:")
+        for row, meaning in _FIT_ROWS.items():
+            print(f"  {meaning:34s}{figures[f'{row}_cm.median']:8.2f}{figures[f'{row}_cm.p95']:8.2f}")
+    return 0
+
+
+_FIT_ROWS = {
+    "fit": "error of the patch before refining",
+    "stand": "feet in contact from the ground",
+    "inside": "deepest lifted foot in the ground",
+}
+"""What `data terrain` tells of fits, see `training.terrain.fitting.Errors`."""
 
 
 def _motion_files(path: Path) -> list[Path]:

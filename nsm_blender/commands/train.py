@@ -50,6 +50,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     pfnn = parser.add_argument_group("pfnn")
     pfnn.add_argument("--subjects", nargs="*", default=[], help="use only these performers' clips")
     pfnn.add_argument("--warps", nargs="*", type=positive, default=[1.15], help="also play every clip at these speeds")
+    pfnn.add_argument("--terrain", type=count, metavar="N",
+                      help="learn many performers on any ground, fitted from N patches (1500 are good); performers are "
+                           "held out")  # fmt: skip
     manifold = parser.add_argument_group("the motion manifold")
     manifold.add_argument("--steps", type=count, help="of footsteps, locomotion and end-effectors")
     manifold.add_argument("--autoencoder", type=Path, metavar="FILE",
@@ -147,30 +150,42 @@ def _train_pfnn(args: argparse.Namespace) -> None:
     from ..evaluation.validation import of_tensors
     from ..training import cards, pfnn, pfnn_data
     from ..training.loop import Training
+    from ..training.terrain import data as terrain
 
     if args.epochs is not None and len(args.epochs) != 1:
         raise UserError("The PFNN trains in one stage; give one number of epochs.")
     args.epochs = args.epochs or [_PFNN_EPOCHS]
     args.hidden = args.hidden or _PFNN_HIDDEN
-    data = pfnn_data.build(args.data, args.subjects, args.warps)
+    settings = pfnn.Settings(hidden=args.hidden, epochs=args.epochs[0], seed=args.seed)
+    folder = args.run or Path("runs") / args.out.stem
+    ground = None
+    if args.terrain is None:
+        data = pfnn_data.build(args.data, args.subjects, args.warps)
+    else:
+        held_out = cards.test_subjects(args.data, args.test_subjects)
+        unsure = cards.unsure_subjects(args.data, args.test_subjects)
+        ground = terrain.build(args.data, args.subjects, held_out, unsure, args.warps, args.terrain, args.seed)
+        data = ground.data
     print(
         f"{len(data.clips)} clips, {sum(data.minutes.values()):.1f} minutes recorded, "
         f"{len(data.train.x)} frames with mirrored and warped ones"
     )
-    settings = pfnn.Settings(hidden=args.hidden, epochs=args.epochs[0], seed=args.seed)
-    folder = args.run or Path("runs") / args.out.stem
-    trainer = pfnn.Trainer(data, settings, folder, _device(args), args.resume)
+    trainer = (
+        pfnn.Trainer(data, settings, folder, _device(args), args.resume)
+        if ground is None
+        else pfnn.GroundTrainer(ground, settings, folder, _device(args), args.resume)
+    )
 
     def validate(training: Training) -> dict[str, float]:
         return of_tensors(lambda path: cards.save_weights(training.export(), path))
 
     cards.save_weights(trainer.run(validate=validate, every=_PFNN_VALIDATE_EVERY), args.out)
-    _pfnn_card(args, data, trainer)
+    _pfnn_card(args, data, trainer, ground)
 
 
-def _pfnn_card(args: argparse.Namespace, data: Any, trainer: Any) -> None:
+def _pfnn_card(args: argparse.Namespace, data: Any, trainer: Any, ground: Any) -> None:
     """The model card: what was trained, on what, how, and what came out."""
-    from ..models.pfnn import INPUT, OUTPUT
+    from ..models.pfnn import OUTPUT, input_layout
     from ..motion.clip_file import load_library
     from ..training import cards
 
@@ -182,7 +197,7 @@ def _pfnn_card(args: argparse.Namespace, data: Any, trainer: Any) -> None:
         cards.data_section(
             [used[name] for name in data.clips],
             ["mirrored in the sagittal plane", *(f"played at {w:g} times the speed" for w in args.warps)],
-            "the last 8 % of every clip",
+            "the last 8 % of every clip" if ground is None else f"performers {', '.join(ground.held_out)}",
             recorded_minutes_by_kind={k: round(v, 2) for k, v in data.minutes.items()},
             frames_after_augmentation=len(data.train.x),
         ),
@@ -194,8 +209,11 @@ def _pfnn_card(args: argparse.Namespace, data: Any, trainer: Any) -> None:
             epochs=args.epochs[0],
             chosen_epoch=trainer.best_epoch,
         ),
-        terrain="flat ground only; the terrain inputs are in the layout and their weights are zero",
-        layout={"input": INPUT.describe(), "output": OUTPUT.describe()},
+        terrain="flat ground only; the terrain inputs are in the layout and their weights are zero"
+        if ground is None
+        else {"patches": args.terrain, "fit_errors": ground.errors},
+        performers={} if ground is None else ground.performers,
+        layout={"input": input_layout(data.train.x.shape[1]).describe(), "output": OUTPUT.describe()},
     )
 
 
@@ -209,6 +227,7 @@ def _command(args: argparse.Namespace) -> list[str]:
         command += ["--hidden", str(args.hidden)]
     if args.system == "pfnn":
         command += ["--subjects", *args.subjects] if args.subjects else []
+        command += ["--terrain", str(args.terrain)] if args.terrain is not None else []
         return command + (["--warps", *(f"{w:g}" for w in args.warps)] if args.warps else [])
     if args.test_subjects is not None:
         command += ["--test-subjects", args.test_subjects.name]

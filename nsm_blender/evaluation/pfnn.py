@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The PFNN's figures on the shipped weights: path following (Table 2), response, foot slide, stability.
+"""The PFNN's figures on the shipped weights: path following (Table 2), response, foot slide, stability,
+and ground.
 
 Every figure comes from the same `Bake` or `Locomotion` that the extension runs.
 """
@@ -7,7 +8,7 @@ Every figure comes from the same `Bake` or `Locomotion` that the extension runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..planning.trajectory import Future, VelocityCommands
 from ..rollout.pfnn import Locomotion
 from ..rollout.pose import decode
 from ..shot.shot import BAKEABLE_GAITS, PathFollow, Shot, VelocityFollow
+from .pfnn_ground import ground_figures
 
 BIASES = ((0.5, 2.0), (2.0, 5.0), (5.0, 10.0))
 """Pairs of tau_v and tau_d of Table 2."""
@@ -267,10 +269,23 @@ def _standing_head_height(network: PFNN) -> float:
     return float(places[:, MODEL_SKELETON.index("Head"), 2].mean())
 
 
-def evaluate(weights: Path | None = None, log: Log = print, quick: bool = False) -> Figures:
-    """All figures of the PFNN; `quick` leaves the long stability run at a tenth."""
+TABLES: dict[str, Callable[[Path, Log, bool], Figures]] = {
+    "path": lambda weights, log, _: path_errors(weights, log),
+    "response": lambda weights, log, _: response(weights, log),
+    "slide": lambda weights, log, _: slides(weights, log),
+    "drift": lambda weights, log, _: drift(weights, log),
+    "stability": lambda weights, log, quick: stability(weights, log, frames=1000 if quick else 10_000),
+    "ground": ground_figures,
+}
+"""The tables by name: weights, log, and whether a tenth of the long ones is enough -> figures."""
+
+
+def evaluate(
+    weights: Path | None = None, log: Log = print, quick: bool = False, tables: Collection[str] | None = None
+) -> Figures:
+    """The figures of some tables, of all without any; `quick` does a tenth of the long ones."""
     path = weights or weights_folder() / "pfnn.safetensors"
     out: Figures = {}
-    for table in (path_errors, response, slides, drift):
-        out |= table(path, log)
-    return out | stability(path, log, frames=1000 if quick else 10_000)
+    for table in tables or TABLES:
+        out |= TABLES[table](path, log, quick)
+    return out

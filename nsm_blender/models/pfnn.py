@@ -16,6 +16,7 @@ from typing import Any
 import array_api_compat
 
 from ..motion.gait import GAITS
+from ..motion.proportions import PROPORTIONS
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from .layout import Layout
 
@@ -31,6 +32,11 @@ FPS = 60.0
 """Frames a second of the rollout."""
 FUTURE = SAMPLES - CURRENT
 """Samples from the current frame on; the output predicts these only, as the past is known."""
+ASIDE = 0.25
+"""Meters to the right and left of the trajectory at which the ground is felt, too (4.1)."""
+LEVEL = slice(CURRENT - 2, CURRENT + 3)
+"""Samples whose mean height of the ground is the root's: a third of a second back and on, about a step, so that the
+root glides up a flight of stairs instead of jumping from tread to tread."""
 CONTROL_POINTS = 4
 """Sets of weights that the spline over the phase goes through (eq. 7)."""
 LAYERS = 3
@@ -39,12 +45,16 @@ LAYERS = 3
 INPUT = Layout(
     trajectory_position=(SAMPLES, 2),
     trajectory_direction=(SAMPLES, 2),
-    terrain_height=(SAMPLES, 3),  # right, center, left; 25 cm apart, relative to the root
+    terrain_height=(SAMPLES, 3),  # right, center, left; ASIDE apart, relative to the root
     gait=(SAMPLES, len(GAITS)),
     joint_position=(JOINTS, 3),
     joint_velocity=(JOINTS, 3),
 )
-"""x_i of 4.3; the joints are those of the previous frame in the previous root frame."""
+"""x_i of 4.3; the joints are those of the previous frame in the previous root frame, but above the present root's
+height: where the ground rises, feet and terrain so stay beside each other in the input."""
+
+CHARACTER_INPUT = Layout(**INPUT.shapes, character=(len(PROPORTIONS),))
+"""The inputs of weights that know several performers: those of `INPUT`, in their places, and the character value."""
 
 OUTPUT = Layout(
     trajectory_position=(FUTURE, 2),
@@ -121,17 +131,27 @@ def forward(weights: Mapping[str, Any], x: Any, phase: Any, drop: Callable[[Any]
     return h
 
 
-SHAPES: Mapping[str, tuple[int | str, ...]] = {
-    "w0": (CONTROL_POINTS, "h", INPUT.size),
-    "b0": (CONTROL_POINTS, "h"),
-    "w1": (CONTROL_POINTS, "h", "h"),
-    "b1": (CONTROL_POINTS, "h"),
-    "w2": (CONTROL_POINTS, OUTPUT.size, "h"),
-    "b2": (CONTROL_POINTS, OUTPUT.size),
-    "x_mean": (INPUT.size,),
-    "x_scale": (INPUT.size,),
-    "y_mean": (OUTPUT.size,),
-    "y_scale": (OUTPUT.size,),
-    "rotation_reference": (JOINTS, 4),
-}
-"""Tensors of a weights file: control points, normalization, mean joint rotations."""
+def shapes(layout: Layout) -> dict[str, tuple[int | str, ...]]:
+    """Tensors of a weights file whose inputs are `layout`: control points, normalization, mean joint rotations."""
+    return {
+        "w0": (CONTROL_POINTS, "h", layout.size),
+        "b0": (CONTROL_POINTS, "h"),
+        "w1": (CONTROL_POINTS, "h", "h"),
+        "b1": (CONTROL_POINTS, "h"),
+        "w2": (CONTROL_POINTS, OUTPUT.size, "h"),
+        "b2": (CONTROL_POINTS, OUTPUT.size),
+        "x_mean": (layout.size,),
+        "x_scale": (layout.size,),
+        "y_mean": (OUTPUT.size,),
+        "y_scale": (OUTPUT.size,),
+        "rotation_reference": (JOINTS, 4),
+    }
+
+
+SHAPES: Mapping[str, tuple[int | str, ...]] = shapes(INPUT)
+"""Tensors of a weights file of one performer."""
+
+
+def input_layout(inputs: int) -> Layout:
+    """The layout of weights with so many inputs; `INPUT` where the number fits none, for the shapes to be refused."""
+    return CHARACTER_INPUT if inputs == CHARACTER_INPUT.size else INPUT

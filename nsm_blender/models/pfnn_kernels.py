@@ -14,7 +14,7 @@ from ..errors import WeightsError
 from ..motion.skeleton import MODEL_SKELETON
 from .layout import Layout
 from .matmul import Float32, IntArray, Rows, matmul
-from .pfnn import CONTROL_POINTS, INPUT, JOINTS, OUTPUT, SHAPES, catmull_rom
+from .pfnn import CHARACTER_INPUT, CONTROL_POINTS, INPUT, JOINTS, OUTPUT, catmull_rom, input_layout, shapes
 from .weights import check_shapes, file_hash, read_card, read_tensors
 
 Mode = Literal["cubic", "linear", "constant"]
@@ -40,7 +40,7 @@ class PFNN:
 
     rotation_reference: (J, 4) float32 quaternions, the mean rotation of each joint in the root frame, to
     which the predicted joint_rotation is relative. y_mean: (m,) the mean output. card: the model card.
-    hash: of the weights file.
+    hash: of the weights file. character: (7,) the mean character value of the performers, None of weights without.
     """
 
     def __init__(
@@ -62,6 +62,8 @@ class PFNN:
         self.y_mean = tensors["y_mean"]
         self.input_size = len(tensors["x_mean"])
         self.output_size = len(tensors["y_mean"])
+        several = self.input_size == CHARACTER_INPUT.size
+        self.character = tensors["x_mean"][CHARACTER_INPUT.character] if several else None
 
         used = np.flatnonzero(np.any(tensors["w0"] != 0, axis=(0, 1)))
         self._used = None if len(used) == self.input_size else used
@@ -83,7 +85,7 @@ class PFNN:
     def load(path: Path | str, mode: Mode = "cubic") -> PFNN:
         """Read a weights file and the card beside it. Raises WeightsError."""
         tensors = read_tensors(path)
-        check_shapes(tensors, SHAPES, path)
+        check_shapes(tensors, shapes(input_layout(tensors["x_mean"].size if "x_mean" in tensors else 0)), path)
         for name in ("x_scale", "y_scale"):
             if not (tensors[name] > 0).all():
                 raise WeightsError(f"{path}: the tensor '{name}' holds a scale that is not positive.")
@@ -98,6 +100,12 @@ class PFNN:
     def memory_per_frame(self) -> int:
         """Bytes of the tables that one frame reads."""
         return sum(tables[: _TOGETHER[self.mode]].nbytes for tables in self._tables)
+
+    def uses(self, inputs: slice) -> bool:
+        """Whether any weight listens to these inputs; to the terrain, say."""
+        if self._used is None:
+            return inputs.start < self.input_size
+        return bool(((self._used >= inputs.start) & (self._used < inputs.stop)).any())
 
     def predict(self, x: Float32, phase: float, out: Float32 | None = None) -> Float32:
         """One frame: features x (n,) as in `INPUT`, phase in radians -> features (m,) as in `OUTPUT`.
@@ -196,7 +204,8 @@ def _representatives(layout: Layout) -> IntArray:
 
 def _without_twins(tensors: Mapping[str, Float32]) -> dict[str, Float32]:
     """The tensors with the first layer's weights of coinciding joints gathered at one of them, the others' zero."""
-    w0, b0 = np.zeros_like(tensors["w0"]), tensors["b0"].copy()
+    w0, b0 = tensors["w0"].copy(), tensors["b0"].copy()
+    w0[:, :, : INPUT.size] = 0
     mean, scale = tensors["x_mean"], tensors["x_scale"]
     for i, representative in enumerate(_representatives(INPUT)):
         column = tensors["w0"][:, :, i] / scale[i]

@@ -35,6 +35,8 @@ _SLOW_TURN, _UPRIGHT = 60.0, 0.85
 whole motion is taken, with both feet planted: people that spin or sit twist their legs farther."""
 _STANDING_ACTIONS = ("walk", "jog", "start", "stop", "turn", "idle", "sideways", "backward", "crouch")
 """Actions of an upright body."""
+_ON_FEET = ("walk", "start", "stop", "turn", "idle", "sit", "rise", "pick_up", "put_down", "open")
+"""Actions in which a foot is always on the floor."""
 _FREE_HANDS = ("walk", "jog", "start", "stop", "turn", "idle", "rise", "climb", "sideways", "backward")
 """Actions with free hands."""
 _CORNER = 0.25
@@ -165,6 +167,9 @@ def _of_segment(track: Track, curves: _Curves, segment: Segment) -> Figures:
         twist = twist[np.isfinite(twist)]
         if len(twist):
             out["planted_twist_deg"] = float(np.degrees(twist.max()))
+    above = track.feet_above_floor[s]
+    if segment.action in _ON_FEET and np.isfinite(above).any():
+        out["feet_above_floor_cm"] = 100 * float(np.nanmax(above))
     if segment.action in _FREE_HANDS and not track.carrying[s].any():
         out["hand_height"] = float(np.percentile(track.hand_height[s], 95))
         out["hand_aside"] = float(np.percentile(track.hand_aside[s], 95))

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..errors import UserError
 from ..motion.clip_file import LibraryEntry, load_clip, load_library
+from ..motion.feet import level_floor
 from .measures import Figures, measure_track
 from .segments import USES, Use
 from .track import FPS, LOW_PASS, Track, smooth, track_of_clip
@@ -185,7 +186,8 @@ _TAKEN = {
 
 
 def _values(entry: LibraryEntry, kind: str) -> dict[tuple[str, str], list[_Value]]:
-    track = track_of_clip(load_clip(entry.path), bool(_HOLDS & set(entry.tags)))
+    clip = load_clip(entry.path)
+    track = track_of_clip(clip if kind == "climb" else level_floor(clip), bool(_HOLDS & set(entry.tags)))
     uses = _uses(entry, track, kind)
     measured = measure_track(track, uses, "strike" if kind == "strike" else "")
     exact = not entry.name.endswith(RECONSTRUCTED)

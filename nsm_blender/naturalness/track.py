@@ -40,6 +40,9 @@ _PLANTED_SECONDS = 0.1
 _SUPPORT_WINDOW = 0.75
 """Time in seconds before and after a frame over which the lowest toe gives the height of the ground."""
 
+_ON_THINGS = 0.15
+"""Height in meters of the lower foot above the floor from which it is on something, or hangs, and does not float."""
+
 _LABELED, _JOG_NEAR = 0.5, 0.7
 """Label above which an action is being done, and time in seconds around the label of a run within which speed is a
 run's."""
@@ -136,6 +139,15 @@ class Track:
         padded = np.pad(lowest, half, mode="edge")
         out = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1).min(axis=-1)
         return smooth(out, 0.1)
+
+    @cached_property
+    def feet_above_floor(self) -> Array:
+        """Height (T,) in meters of the lower foot's lower end, toe or heel, above the floor at z = 0; NaN from
+        `_ON_THINGS` on."""
+        rest = np.array([TOE_HEIGHT, ANKLE_HEIGHT]) * self.scale
+        toes, ankles = self.places[:, _TOES, 2] - rest[0], self.places[:, _ANKLES, 2] - rest[1]
+        lowest = np.minimum(toes, ankles).min(axis=1)
+        return np.where(lowest < _ON_THINGS, lowest, np.nan)
 
     @cached_property
     def height(self) -> Array:

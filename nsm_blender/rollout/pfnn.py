@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.pfnn import CURRENT, FPS, FUTURE, INPUT, OUTPUT, SAMPLE_FRAMES, SAMPLES
+from ..geometry.ground import Ground
+from ..models.pfnn import CHARACTER_INPUT, CURRENT, FPS, FUTURE, INPUT, OUTPUT, SAMPLE_FRAMES, SAMPLES
 from ..models.pfnn_kernels import PFNN
 from ..motion.gait import GAITS
 from ..motion.root import direction
 from ..motion.rotations import Array
 from ..planning.trajectory import AHEAD, MOVING, Future, State
+from .terrain import Terrain
 
 GAIT_SMOOTHING = 0.3
 """Share of the way to the commanded gait that the trajectory's gait goes each frame."""
@@ -22,6 +24,8 @@ _VELOCITY_SHARE = 0.08
 _PAST = (np.arange(CURRENT) - CURRENT) * SAMPLE_FRAMES
 _AHEAD_SHARE = np.arange(1, FUTURE) / FUTURE
 _STAND, _WALK, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "crouch"))
+_CROUCHING = np.eye(len(GAITS))[_CROUCH]
+_JOINT_HEIGHTS = np.r_[INPUT.joint_position][2::3]
 _DT = 1.0 / FPS
 DRIFT = 0.05
 """m/s: where no movement is asked for, slower ones are the network's error, and would carry the body off its feet
@@ -56,7 +60,10 @@ def blend_weights(bias: float) -> Array:
 class Locomotion:
     """A character walking: state, and `step` to advance one frame at 60 fps.
 
-    start: x, y, z in meters and facing angle about +Z in radians. frames: how many steps to make room for.
+    start: x, y, z in meters and facing angle about +Z in radians. frames: how many steps to make room for. ground: what
+    is walked on; without it, a level floor at the start's height. Weights that were trained on level ground alone feel
+    nothing of it, and their root follows its height. character: proportions of the performer to move like, in the order
+    of `motion.proportions.PROPORTIONS`, for weights that know several; their mean without.
     """
 
     def __init__(
@@ -66,6 +73,8 @@ class Locomotion:
         frames: int,
         bias_velocity: float = 0.5,
         bias_direction: float = 2.0,
+        ground: Ground | None = None,
+        character: Array | None = None,
     ) -> None:
         self.network = network
         self._wp = blend_weights(bias_velocity)[:, None]
@@ -84,7 +93,13 @@ class Locomotion:
         self._root = np.zeros((frames, 4), dtype=np.float64)
         self._output = np.zeros((frames, OUTPUT.size), dtype=np.float32)
         self._phases = np.zeros(frames, dtype=np.float32)
-        self._input = np.zeros(INPUT.size, dtype=np.float32)
+        self._input = np.zeros(network.input_size, dtype=np.float32)
+        if network.character is not None:
+            self._input[CHARACTER_INPUT.character] = network.character if character is None else character
+        self._terrain = None if ground is None else Terrain(ground, (self.x, self.y), self.height)
+        self._feels = network.uses(INPUT.terrain_height)
+        if self._terrain is not None:
+            self.height = self._terrain.height
         self._input[INPUT.joint_position] = network.y_mean[OUTPUT.joint_position]
         self._future_gait = np.tile(self._gaits[0], (FUTURE, 1))
         self._predicted = np.tile([self.x, self.y], (FUTURE, 1))
@@ -124,7 +139,8 @@ class Locomotion:
         now = self.frame - _PAST[0]
         self._history[now] = self.x, self.y
         self._facing[now] = math.sin(self.angle), -math.cos(self.angle)
-        self._future_gait += GAIT_SMOOTHING * (future.gait - self._future_gait)
+        is_low = self._terrain is not None and self._terrain.is_low
+        self._future_gait += GAIT_SMOOTHING * ((_CROUCHING if is_low else future.gait) - self._future_gait)
         self._gaits[now] = self._future_gait[0]
         past = now + _PAST
 
@@ -145,9 +161,21 @@ class Locomotion:
         x = self._input
         x[INPUT.trajectory_position] = ((samples - samples[CURRENT]) @ to_local).ravel()
         x[INPUT.trajectory_direction] = (directions @ to_local).ravel()
+        if self._terrain is not None:
+            self._feel(self._terrain, samples, directions)
         gait = x[INPUT.gait].reshape(SAMPLES, len(GAITS))
         gait[:CURRENT] = self._gaits[past]
         gait[CURRENT:] = self._future_gait
+
+    def _feel(self, terrain: Terrain, samples: Array, directions: Array) -> None:
+        """Set the height of the root, and the inputs that depend on it."""
+        before = self.height
+        heights = terrain.feel(samples, directions)
+        self.height = terrain.height
+        if self._feels:
+            self._input[INPUT.terrain_height] = (heights - self.height).ravel()
+            # The joints are told above the present root: where it rises, they lie lower.
+            self._input[_JOINT_HEIGHTS] += before - self.height
 
     def _reachable(self, wanted: Array, facing: Array) -> Array:
         """The facing asked for (5, 2), no further from the facing now (2,) than one can turn until then."""

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import ShotError
 from ..files import Sizes, Where, Within, parse_json, read_text, record, write_whole
 from ..geometry.colliders import MOST_CUBOIDS, Collider
+from ..geometry.ground import GroundMesh
 from ..geometry.roles import ROLES
 from ..motion.rotations import Array
 from .goals import ACTIONS, ActionKey, Corners, Goal, Move, RouteOptions
@@ -40,6 +41,9 @@ FASTEST = 6.0
 
 WAY_GAITS = ("walk", "jog", "crouch")
 """Gaits that an action key may ask for on the way."""
+
+_UNTOLD = ("body_radii", "performer", "ground")
+"""Fields that are left out of a shot's file and hash while they are empty, as older files are without them."""
 
 SHOT_VERSION = 2
 """2 added action keys, goals and colliders; files of version 1 are read as shots without any."""
@@ -92,6 +96,8 @@ class Shot:
     keys: what to do, in order of time. goals: the places that the keys name. colliders: the things around.
     body_radii: meters of the capsules `geometry.body.CAPSULES` of the body that keeps out of things; none takes the
     model's.
+    performer: whose manner of moving it is, of those that the card of the weights lists; none is their mean.
+    ground: meshes to walk on, over a level floor at z = 0; none is a level floor at the height of the start.
     """
 
     name: str
@@ -109,6 +115,8 @@ class Shot:
     colliders: Annotated[list[Collider], Distinct] = field(default_factory=list)
     route_options: RouteOptions = field(default_factory=RouteOptions)
     body_radii: BodyRadii = field(default_factory=list)
+    performer: str = ""
+    ground: Annotated[list[GroundMesh], Distinct] = field(default_factory=list)
 
     def validate(self) -> None:
         """Raise ShotError, with the sentence the user should read, when the shot cannot be baked."""
@@ -213,6 +221,8 @@ class Shot:
                     f"The goal '{goal.name}' is on '{goal.collider}', which is not a collider of the shot; "
                     "make it one, or free the goal."
                 )
+        for mesh in self.ground:
+            mesh.validate()
         for collider in self.colliders:
             _check_collider(collider)
         _check_amount(self.colliders)
@@ -276,10 +286,10 @@ class Shot:
 
 
 def _plain(thing: Any) -> dict[str, Any]:
-    """A part of a shot as JSON's plain data, without a body that is the model's."""
+    """A part of a shot as JSON's plain data, without what is left as it was before a shot could tell it."""
     if isinstance(thing, Collider):
         return thing.to_data()
-    return {name: value for name, value in vars(thing).items() if name != "body_radii" or value}
+    return {name: value for name, value in vars(thing).items() if name not in _UNTOLD or value}
 
 
 def _condensed(thing: Any) -> dict[str, Any]:

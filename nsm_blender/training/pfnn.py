@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from ..models.pfnn import CONTROL_POINTS, INPUT, JOINT_INPUT_SCALE, OUTPUT, forw
 from ..motion.rotations import Array
 from .loop import Training, cosine
 from .pfnn_data import DataSet, Features, balance
+from .terrain.data import HEIGHTS_IN, HEIGHTS_OUT, GroundSet
 
 BLOCKS = 16
 """Phase blocks in a batch."""
@@ -75,7 +77,9 @@ class Trainer(Training):
         self._x = torch.from_numpy((data.train.x - data.x_mean) / data.x_scale).float().to(device)
         self._y = torch.from_numpy((data.train.y - data.y_mean) / data.y_scale).float().to(device)
         self._shares = balance(data.train.kind)
-        super().__init__(folder, _initial(settings), asdict(settings), settings.seed, device, resume)
+        super().__init__(
+            folder, _initial(settings, data.train.x.shape[1]), asdict(settings), settings.seed, device, resume
+        )
 
     @property
     def epochs(self) -> int:
@@ -140,10 +144,35 @@ class Trainer(Training):
         return out
 
 
-def _initial(settings: Settings) -> dict[str, torch.Tensor]:
+class GroundTrainer(Trainer):
+    """A run on any ground: each epoch sees every frame on another of the grounds that fit it (4.2)."""
+
+    def __init__(
+        self, data: GroundSet, settings: Settings, folder: Path, device: str = "cpu", resume: bool = False
+    ) -> None:
+        """Raises as `Trainer`."""
+        self.grounds = data.grounds
+        super().__init__(data.data, settings, folder, device, resume)
+
+    def begin_epoch(self) -> None:
+        """Draw the grounds."""
+        d, base = self.data, self.grounds.base
+        number = self.rng.integers(0, self.grounds.heights.shape[1], len(base.x))
+        heights, datum = self.grounds.chosen(number)
+
+        def normalized(values: Array, features: Any, mean: Array, scale: Array) -> torch.Tensor:
+            return torch.from_numpy((values - mean[features]) / scale[features]).float().to(self.device)
+
+        above = base.x[:, HEIGHTS_IN] - datum[:, None], base.y[:, HEIGHTS_OUT] - datum[:, None]
+        self._x[:, INPUT.terrain_height] = normalized(heights, INPUT.terrain_height, d.x_mean, d.x_scale)
+        self._x[:, HEIGHTS_IN] = normalized(above[0], HEIGHTS_IN, d.x_mean, d.x_scale)
+        self._y[:, HEIGHTS_OUT] = normalized(above[1], HEIGHTS_OUT, d.y_mean, d.y_scale)
+
+
+def _initial(settings: Settings, inputs: int) -> dict[str, torch.Tensor]:
     """Random control points by fan-in and fan-out, named as in `models.pfnn.SHAPES`."""
     generator = torch.Generator().manual_seed(settings.seed)
-    sizes = (INPUT.size, settings.hidden, settings.hidden, OUTPUT.size)
+    sizes = (inputs, settings.hidden, settings.hidden, OUTPUT.size)
     out = {}
     for layer, (fan_in, fan_out) in enumerate(pairwise(sizes)):
         bound = (6.0 / (fan_in + fan_out)) ** 0.5

@@ -134,12 +134,21 @@ def augmented(clip: Clip, warps: Sequence[float]) -> list[Clip]:
     return played + [mirror_clip(c) for c in played]
 
 
-def extract(prepared: PreparedClip) -> Features:
-    """Input and output vectors of every frame that has a whole trajectory window (4.3)."""
+def whole_frames(count: int) -> Array:
+    """Frames of a clip of `count` that have a whole trajectory window."""
+    margin = CURRENT * SAMPLE_FRAMES + 1
+    return np.arange(margin, count - margin)
+
+
+def extract(prepared: PreparedClip, jumps: bool = False) -> Features:
+    """Input and output vectors of every frame that has a whole trajectory window (4.3).
+
+    jumps: whether a jump is a gait of its own. Without, the clips have none: what is labeled so is a long flight in a
+    run.
+    """
     root, labels = prepared.labels.root, prepared.labels
     count = len(root)
-    margin = CURRENT * SAMPLE_FRAMES + 1
-    frames = np.arange(margin, count - margin)
+    frames = whole_frames(count)
     if not len(frames):
         return Features(
             np.empty((0, INPUT.size), np.float32),
@@ -150,8 +159,7 @@ def extract(prepared: PreparedClip) -> Features:
         )
     positions, rotations = _root_local(prepared)
     velocities = _local_velocities(prepared)
-    # Clips with jumps are not chosen; what is labeled so is a long flight in a run.
-    jumping = labels.gait == GAITS.index("jump")
+    jumping = (labels.gait == GAITS.index("jump")) & (not jumps)
     gait = gait_weights(np.where(jumping, GAITS.index("jog"), labels.gait), FPS)
     window = (np.arange(SAMPLES) - CURRENT) * SAMPLE_FRAMES
 
@@ -288,10 +296,15 @@ def build(data: Path, subjects: Sequence[str] = (), warps: Sequence[float] = ())
             f"{data}: its clips are too short: the last {HELD_OUT_SHARE:.0%} of none, which are held out, hold two "
             "seconds; add clips of half a minute."
         )
+    return normalizing(t, h, INPUT, minutes, names)
+
+
+def normalizing(t: Features, h: Features, layout: Layout, minutes: dict[str, float], names: list[str]) -> DataSet:
+    """The data set of frames to train on and held-out ones, with inputs of `layout`, and its normalization."""
     reference = mean_rotations(t.rotations[:: max(len(t.x) // 50000, 1)])
     set_rotations(t, reference)
     set_rotations(h, reference)
-    x_mean, x_scale = t.x.mean(0), _scale(t.x, INPUT)
+    x_mean, x_scale = t.x.mean(0), _scale(t.x, layout)
     y_mean, y_scale = t.y.mean(0), _scale(t.y, OUTPUT)
     x_scale[INPUT.joint_position] /= JOINT_INPUT_SCALE
     x_scale[INPUT.joint_velocity] /= JOINT_INPUT_SCALE

@@ -12,7 +12,7 @@ from nsm_blender.errors import RigError
 from nsm_blender.motion.bvh import load_bvh
 from nsm_blender.motion.canonical import floor_height, to_canonical
 from nsm_blender.motion.clip import Clip
-from nsm_blender.motion.feet import level_feet
+from nsm_blender.motion.feet import level_feet, level_floor, lowest_foot
 from nsm_blender.motion.rotations import (
     from_axis_angle,
     from_yaw,
@@ -155,6 +155,25 @@ def test_feet_that_stand_on_their_edges_are_set_level(walk):
     leveled = level_feet(clip)
     assert angles(leveled, walk).max() < 1.0
     np.testing.assert_allclose(leveled.world()[0], walk.world()[0], atol=1e-9)
+
+
+def test_a_tilted_and_raised_floor_is_set_level(walk):
+    tilt = from_axis_angle(normalize(np.array([0.4, 1.0, 0.0])), np.asarray(-0.05))
+    rotations = walk.rotations.copy()
+    rotations[:, 0] = multiply(np.broadcast_to(tilt, (len(walk), 4)), rotations[:, 0])
+    root = rotate(np.broadcast_to(tilt, (len(walk), 4)), walk.root) + 0.03 * Z
+    tilted = Clip(walk.skeleton, root, make_continuous(rotations), walk.fps)
+    assert np.percentile(np.abs(lowest_foot(tilted.world()[0])), 95) > 0.025
+    leveled = level_floor(tilted)
+    assert np.percentile(np.abs(lowest_foot(leveled.world()[0]) - lowest_foot(walk.world()[0])), 95) < 0.006
+
+
+def test_stairs_are_not_taken_for_a_tilted_floor(walk):
+    climbing = walk.root + np.outer(0.25 * (np.arange(len(walk)) // 30), Z)
+    clip = Clip(walk.skeleton, climbing, walk.rotations, walk.fps)
+    np.testing.assert_allclose(
+        level_floor(clip).root[-1, 2] - level_floor(clip).root[0, 2], climbing[-1, 2] - climbing[0, 2], atol=0.02
+    )
 
 
 def test_a_file_whose_bones_change_their_lengths_is_refused(walk, tmp_path):

@@ -134,6 +134,7 @@ COMMANDS_BELOW = {
     "evaluation.naturalness.table",
     "evaluation.nsm",
     "evaluation.nsm_ablations",
+    "evaluation.pfnn",
     "evaluation.proposals",
     "evaluation.rig_figures",
     "evaluation.rig_imports",

@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 from nsm_blender.errors import UserError
-from nsm_blender.models.pfnn import INPUT, JOINTS, OUTPUT, forward
+from nsm_blender.models.pfnn import CHARACTER_INPUT, INPUT, JOINTS, OUTPUT, forward
 from nsm_blender.models.pfnn_kernels import PFNN
 from nsm_blender.models.weights import read_tensors
 from nsm_blender.motion.rotations import Array
 from nsm_blender.training.pfnn_data import KINDS, DataSet, Features
+from nsm_blender.training.terrain.data import GroundFeatures, GroundSet, lay_ground
 
 torch = pytest.importorskip("torch", reason="training needs torch")
 
 from nsm_blender.training.cards import save_weights  # noqa: E402
 from nsm_blender.training.loop import Training  # noqa: E402
-from nsm_blender.training.pfnn import BLOCK_SIZE, BLOCKS, Settings, Trainer, phase_blocks  # noqa: E402
+from nsm_blender.training.pfnn import BLOCK_SIZE, BLOCKS, GroundTrainer, Settings, Trainer, phase_blocks  # noqa: E402
 
 TAU = 2 * np.pi
 SETTINGS = Settings(hidden=16, epochs=4, learning_rate=3e-3, noise=0.2, seed=3)
@@ -190,3 +191,82 @@ def test_batches_mix_phases_and_differ_between_epochs(phase: Array) -> None:
     second = list(phase_blocks(phase, np.ones(len(phase)), rng))
     assert np.ptp(first[0][1]) > np.pi
     assert not np.array_equal(first[0][0], second[0][0])
+
+
+def on_ground() -> GroundSet:
+    """Data whose outputs' heights follow the ground that is drawn."""
+    data = small_data()
+    rng = np.random.default_rng(7)
+
+    def with_character(f: Features) -> Features:
+        value = rng.normal(0.5, 0.1, (len(f.x), CHARACTER_INPUT.size - INPUT.size)).astype(np.float32)
+        return replace(f, x=np.concatenate((f.x, value), axis=1))
+
+    base = with_character(data.train)
+    heights = rng.normal(0, 0.2, (len(base.x), 3, 36)).astype(np.float16)
+    grounds = GroundFeatures(base, heights, rng.normal(0, 0.3, (len(base.x), 3)).astype(np.float32))
+    train, held_out = grounds.drawn(rng), with_character(data.held_out)
+    drawn = replace(
+        data,
+        train=train,
+        held_out=held_out,
+        x_mean=train.x.mean(0),
+        x_scale=np.ones(CHARACTER_INPUT.size, np.float32),
+    )
+    return GroundSet(drawn, grounds, {}, ["b"], {})
+
+
+@pytest.fixture(scope="module")
+def ground() -> GroundSet:
+    return on_ground()
+
+
+def test_a_ground_that_is_drawn_moves_all_heights_together(ground: GroundSet) -> None:
+    number = np.zeros(len(ground.grounds.base.x), dtype=int)
+    heights, datum = ground.grounds.chosen(number)
+    x, y = ground.grounds.base.x.copy(), ground.grounds.base.y.copy()
+    lay_ground(x, y, heights, datum)
+    np.testing.assert_array_equal(x[:, INPUT.terrain_height], heights)
+    for before, after, place in ((ground.grounds.base.x, x, INPUT), (ground.grounds.base.y, y, OUTPUT)):
+        moved = (after - before)[:, place.joint_position].reshape(-1, JOINTS, 3)
+        np.testing.assert_allclose(moved[..., 2], np.repeat(-datum[:, None], JOINTS, 1), atol=1e-5)
+        np.testing.assert_array_equal(moved[..., :2], 0)
+
+
+def test_each_epoch_sees_other_grounds_and_the_same_seed_the_same(ground: GroundSet, tmp_path: Path) -> None:
+    short = replace(SETTINGS, epochs=2)
+    seen: list[Array] = []
+
+    class Watched(GroundTrainer):
+        def begin_epoch(self) -> None:
+            super().begin_epoch()
+            seen.append(self._x[:, INPUT.terrain_height].numpy().copy())
+
+    first = Watched(ground, short, tmp_path / "a").run(log=quiet)
+    second = Watched(ground, short, tmp_path / "b").run(log=quiet)
+    assert np.abs(seen[0] - seen[1]).max() > 0.1
+    np.testing.assert_array_equal(seen[0], seen[2])
+    np.testing.assert_array_equal(first["w0"], second["w0"])
+
+
+def test_the_engine_reads_weights_of_several_performers_on_any_ground(ground: GroundSet, tmp_path: Path) -> None:
+    path = tmp_path / "pfnn.safetensors"
+    save_weights(GroundTrainer(ground, replace(SETTINGS, epochs=1), tmp_path / "run").run(log=quiet), path)
+    net = PFNN.load(path)
+    assert net.input_size == CHARACTER_INPUT.size
+    assert net.uses(INPUT.terrain_height)
+    assert net.character is not None
+    np.testing.assert_allclose(net.character, ground.data.x_mean[CHARACTER_INPUT.character])
+    x = ground.data.held_out.x[0].copy()
+    before = net.predict(x, 1.0).copy()
+    x[INPUT.terrain_height] += 0.1
+    assert np.abs(net.predict(x, 1.0) - before).max() > 1e-4
+
+
+def test_flat_weights_of_one_performer_feel_no_ground(data: DataSet, tmp_path: Path) -> None:
+    path = tmp_path / "pfnn.safetensors"
+    save_weights(trained(data, replace(SETTINGS, epochs=1), tmp_path), path)
+    net = PFNN.load(path)
+    assert not net.uses(INPUT.terrain_height)
+    assert net.uses(INPUT.gait)
+    assert net.character is None

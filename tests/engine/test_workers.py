@@ -14,6 +14,8 @@ import pytest
 
 from nsm_blender.cli import main
 from nsm_blender.errors import UserError
+from nsm_blender.motion.motion import Motion
+from nsm_blender.shot.shot import PathFollow, Shot
 from nsm_blender.workers import each
 
 from .test_nsm_cli import captures as captures
@@ -86,6 +88,42 @@ def test_the_nsm_is_measured_alike_on_a_cluster(cluster: str, tmp_path: Path) ->
         assert main(["evaluate", "nsm", *asked, "--json", str(out), *more]) == 0
         told.append({key: value for key, value in json.loads(out.read_text()).items() if key != "meta"})
     assert told[0] and told[0] == told[1]
+
+
+def walk_aside(meters: float) -> Shot:
+    """Walking ahead along a line that leads aside by so many meters."""
+    points = [[0.0, 0.0, 0.0], [meters, -3.0, 0.0]]
+    path = PathFollow(points=points, speeds=[1.2] * 40, gaits=["walk"] * 40, facing_offsets=[0.0] * 40)
+    return Shot("walk", 24.0, 40, path=path)
+
+
+def test_many_shots_are_baked_as_they_are_alone(address: str | None, tmp_path: Path) -> None:
+    shots = [tmp_path / f"{name}.json" for name in ("left", "right")]
+    for shot, side in zip(shots, (1.0, -1.0), strict=True):
+        walk_aside(side).save(shot)
+    more = [] if address is None else ["--cluster", address]
+    assert main(["bake", *map(str, shots), "--out", str(tmp_path / "farm"), *more]) == 0
+    for shot in shots:
+        assert main(["bake", str(shot), "--out", str(tmp_path / "alone.npz")]) == 0
+        alone, farm = Motion.load(tmp_path / "alone.npz"), Motion.load(tmp_path / "farm" / f"{shot.stem}.npz")
+        np.testing.assert_allclose(farm.positions, alone.positions, atol=1e-6)
+
+
+def test_a_shot_that_cannot_be_baked_keeps_no_other_from_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    walk_aside(1.0).save(tmp_path / "well.json")
+    (tmp_path / "ill.json").write_text("{")
+    shots = [str(tmp_path / f"{name}.json") for name in ("ill", "well")]
+    assert main(["bake", *shots, "--out", str(tmp_path / "farm")]) == 1
+    told = capsys.readouterr().err
+    assert "ill.json" in told and "1 of 2 shots were not baked" in told
+    assert [path.name for path in (tmp_path / "farm").iterdir()] == ["well.npz"]
+
+
+def test_shots_of_one_name_are_refused_before_baking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shots = [str(tmp_path / folder / "shot.json") for folder in ("a", "b")]
+    assert main(["bake", *shots, "--out", str(tmp_path / "farm")]) == 1
+    assert "2 of the shots are called shot" in capsys.readouterr().err
+    assert not (tmp_path / "farm").exists()
 
 
 def test_a_single_kind_is_not_shared_out(captures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

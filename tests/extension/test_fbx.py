@@ -13,7 +13,7 @@ from . import build, rigs
 from .snapshot import difference, snapshot
 
 FIRST, LAST = 11, 50
-PRESETS = ("UNITY", "UNREAL", "BLENDER")
+PRESETS = ("UNITY", "UNREAL", "GODOT", "BLENDER")
 
 
 @pytest.fixture

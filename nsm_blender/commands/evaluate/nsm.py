@@ -13,7 +13,8 @@ from ...evaluation.nsm_ablations import hashes, trained_alike
 from ...models.weights import card_path, file_hash
 from ...paths import weights_folder
 from ...rollout.nsm_network import FILE
-from .results import Figures, Keep, Told, add_processes, add_weights, into_card
+from .. import add_workers
+from .results import Figures, Keep, Told, add_weights, into_card
 
 SUMMARY = "response, precision, success, foot slide, penetration and ablations of the NSM"
 
@@ -36,10 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="some of the components, by default all of the rollout and the clean-up",
     )
-    add_processes(parser)
-    parser.add_argument("--cluster", metavar="ADDRESS",
-                        help="measure on the workers of a Dask cluster, which find files at the same paths; the "
-                        "address of its scheduler, such as tcp://host:8786")  # fmt: skip
+    add_workers(parser, "measure")
     parser.add_argument("--ablations", type=Path, metavar="FOLDER",
                         help="ablations of networks in FOLDER, trained alike: full, no_interaction, no_environment, "
                         "concatenation, and any of mlp, pfnn, mann, lstm, auto_lstm (.safetensors)")  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...models.nsm import FPS
 from ...motion.clip_file import LibraryEntry, load_clip
-from ...motion.feet import level_feet
+from ...motion.feet import level_feet, level_floor
 from ...motion.retarget import leg_length, stride_ratio, to_model_skeleton
 from ...motion.skeleton import MODEL_SKELETON
 from .marks import Marks, load_marks, marks_beside
@@ -34,8 +34,9 @@ class Capture:
 
 
 def load_capture(entry: LibraryEntry, *, level: bool = True, corrected: bool = True) -> Capture:
-    """A clip with all that is told beside it. level: set its feet level, see `level_feet`. corrected: take the labels
-    that a person corrected, where there are any.
+    """A clip with all that is told beside it. level: set its feet level, see `level_feet`, and its floor too where
+    nothing that was measured stands on it, see `level_floor`. corrected: take the labels that a person corrected,
+    where there are any.
 
     Raises FileFormatError when a file beside it is wrong.
     """
@@ -46,7 +47,9 @@ def load_capture(entry: LibraryEntry, *, level: bool = True, corrected: bool = T
     props = read_props(told) if told.is_file() else []
     labels = marks_beside(entry.path)
     marks = load_marks(labels, clip) if corrected and labels.is_file() else None
-    track = from_clip(to_model_skeleton((level_feet(clip) if level else clip).resampled(FPS)))
+    if level:
+        clip = level_feet(clip if props else level_floor(clip))
+    track = from_clip(to_model_skeleton(clip.resampled(FPS)))
     if marks is not None:
         at = np.round(np.arange(len(track)) * clip.fps / FPS).astype(int)
         marks = marks.sampled(np.minimum(at, len(clip) - 1))

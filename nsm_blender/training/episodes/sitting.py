@@ -13,6 +13,7 @@ from ...geometry.colliders import Collider, Cuboids
 from ...geometry.roles import Seat
 from ...models.nsm import FPS
 from ...motion.clip_file import LibraryEntry, load_library
+from ...motion.feet import lowest_foot
 from ...motion.filters import gaussian, runs, velocity
 from ...motion.rotations import Array, wrap_angle
 from ...motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
@@ -37,6 +38,8 @@ _NEAR = 15
 """Most frames that a corrected transition is from the contact of the hips."""
 _OFF_SEAT = (0.4, 0.25)
 """Largest meters of the hips from the middle of a told seat, and above or below where they belong."""
+_CARRIED = 0.03
+"""Largest meters of the lower foot above the floor while the feet carry the body onto a seat or off it."""
 _HIP_JOINTS = MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"])
 
 Span = tuple[int, int]
@@ -112,9 +115,11 @@ def shows_sitting(entry: LibraryEntry) -> bool:
 
 
 def recorded_sits(data: Path) -> list[Sit]:
-    """All sits in the clips of a data folder, each in its seat's frame. Raises FileFormatError when a seat is told
-    where no sitting is found."""
-    return [sit for entry in load_library(data) if shows_sitting(entry) for sit in captured_sits(load_capture(entry))]
+    """All sits in the clips of a data folder, each in its seat's frame, but for those whose sitting down or rising
+    begins on lifted feet: on another seat these would float. Raises FileFormatError when a seat is told where no
+    sitting is found."""
+    found = [sit for entry in load_library(data) if shows_sitting(entry) for sit in captured_sits(load_capture(entry))]
+    return [sit for sit in found if _carried_by_feet(sit)]
 
 
 def captured_sits(capture: Capture) -> list[Sit]:
@@ -242,6 +247,12 @@ def _rise(fall: Array, seated: int, latest: int) -> tuple[int, int]:
     while end < latest - 1 and fall[end + 1] > _SETTLED:
         end += 1
     return seated, end
+
+
+def _carried_by_feet(sit: Sit) -> bool:
+    """Whether a foot is on the floor in all frames of sitting down and rising."""
+    spans = [span for span in (sit.down, sit.up) if span is not None]
+    return all(float(lowest_foot(sit.track.cut(a, b + 1).positions()).max()) < _CARRIED for a, b in spans)
 
 
 def _shifted(span: Span | None, by: int) -> Span | None:

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ground that a character walks on: height and headroom of meshes from above, on several levels.
+
+Meshes are rasterized once into stacks of heights on a grid; after that a frame's samples cost some microseconds,
+however many triangles there are. A stack holds every surface that a person can stand on below the next one, so that a
+bridge, a gallery or the underside of stairs keep what lies below them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+
+from ..errors import ShotError
+from ..files import Count, Sizes, Within
+from ..motion.rotations import Array
+from .mesh import TriangleMesh
+
+CELL = 0.025
+"""Edge in meters of a grid cell, the inch of the paper's height maps (PFNN 4.2): a riser is a ramp of this width."""
+MOST_CELLS = 4_000_000
+"""Cells of a grid at most; larger ground gets larger cells, so that a level takes 32 MB."""
+MOST_TRIANGLES = 1_000_000
+"""Triangles of all ground meshes of a shot at most: they take seconds to rasterize."""
+STEP = 0.5
+"""Meters by which a surface may lie above a place for a foot there to come onto it: higher than stairs and boxes that
+legs step onto, lower than the next storey."""
+HEADROOM = 0.6
+"""Meters of free height from which a surface counts as one to stand on; a person on hands and knees needs as much."""
+_TOGETHER = 0.01
+"""Meters within which surfaces in one cell are the same one, such as those of two triangles with a common edge."""
+_CHUNK = 2_000_000
+"""Pairs of a triangle and a cell that are rasterized at once, which bounds memory to some 200 MB."""
+_HIGHEST = 1e9
+"""Meters above any surface, below the infinity that stands for none."""
+_FARTHEST = 10_000.0
+"""Meters from the world's origin to the farthest vertex along an axis, as for every place of a shot."""
+
+Vertex = Annotated[list[float], Sizes(3), Within(-_FARTHEST, _FARTHEST, "m")]
+"""World x, y, z in meters."""
+Corner = Annotated[int, Within(0, 3 * MOST_TRIANGLES)]
+"""Number of a vertex."""
+
+
+@dataclass
+class GroundMesh:
+    """A mesh to walk on, as a shot holds it: world vertices (V, 3) in meters, triangles (N, 3) of vertex numbers."""
+
+    name: str
+    vertices: Annotated[list[Vertex], Count(3, 3 * MOST_TRIANGLES)]
+    triangles: Annotated[list[Annotated[list[Corner], Sizes(3)]], Count(1, MOST_TRIANGLES)]
+
+    def validate(self) -> None:
+        """Raise ShotError when a triangle names a vertex that does not exist."""
+        if max(max(triangle) for triangle in self.triangles) >= len(self.vertices):
+            raise ShotError(
+                f"The ground '{self.name}' has {len(self.vertices)} vertices, and a triangle with another one; "
+                "wrap the mesh again."
+            )
+
+    def mesh(self) -> TriangleMesh:
+        """The mesh as arrays."""
+        return TriangleMesh(np.asarray(self.vertices, dtype=np.float64), np.asarray(self.triangles, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Surfaces over a grid, and a level floor that stretches on for ever around and below them, but for pits.
+
+    corner: x, y in meters of the grid's first node. cell: meters between nodes. levels: (K, ny, nx) heights of the
+    surfaces in meters, lowest first, infinite where a stack is shorter; no stack is empty, ny and nx are 2 or more.
+    headroom: (K, ny, nx) meters up to the next surface. floor: height in meters beyond the grid.
+    """
+
+    corner: tuple[float, float] = (0.0, 0.0)
+    cell: float = CELL
+    levels: Array = field(default_factory=lambda: np.zeros((1, 2, 2), dtype=np.float32))
+    headroom: Array = field(default_factory=lambda: np.full((1, 2, 2), np.inf, dtype=np.float32))
+    floor: float = 0.0
+
+    @staticmethod
+    def of(meshes: Sequence[TriangleMesh], floor: float = 0.0) -> Ground:
+        """The ground that meshes make, with a floor around; raises ShotError when they are too many triangles."""
+        mesh = TriangleMesh.joined(list(meshes))
+        if len(mesh.triangles) > MOST_TRIANGLES:
+            raise ShotError(
+                f"The ground has {len(mesh.triangles):,} triangles; {MOST_TRIANGLES:,} are the most. Simplify it."
+            )
+        if not len(mesh.triangles):
+            return Ground(floor=floor, levels=np.full((1, 2, 2), floor, dtype=np.float32))
+        low, high = mesh.vertices[:, :2].min(0), mesh.vertices[:, :2].max(0)
+        cell = max(CELL, math.sqrt(float(np.prod(high - low + 2 * CELL)) / MOST_CELLS))
+        # A node beyond each border is floor, so that nothing beyond the grid needs a case of its own.
+        corner = low - cell
+        shape = tuple(np.ceil((high - low) / cell).astype(int)[::-1] + 3)
+        node, height = _rasterized(mesh, corner, cell, shape)
+        levels, headroom = _stacked(node, height, shape, floor)
+        return Ground((float(corner[0]), float(corner[1])), cell, levels, headroom, floor)
+
+    @staticmethod
+    def from_heights(heights: Array, corner: tuple[float, float], cell: float, floor: float = 0.0) -> Ground:
+        """A single surface of heights (ny, nx) at the nodes of a grid; beyond, the floor begins a cell away."""
+        padded = np.pad(np.asarray(heights, dtype=np.float32), 1, constant_values=floor)[None]
+        return Ground(
+            (corner[0] - cell, corner[1] - cell), cell, padded, np.full_like(padded, np.inf, dtype=np.float32), floor
+        )
+
+    @cached_property
+    def is_flat(self) -> bool:
+        """Whether there is nothing but the floor, with nothing above it."""
+        return bool((self.levels == self.floor).all() and np.isinf(self.headroom).all())
+
+    @cached_property
+    def has_ceilings(self) -> bool:
+        """Whether anything hangs over anything."""
+        return bool((self.headroom[np.isfinite(self.levels)] < np.inf).any())
+
+    def height(self, places: Array, near: Array | float = np.inf) -> Array:
+        """Height (...) in meters of the ground under places (..., 2), linear between the nodes.
+
+        near: (...) heights of the feet there. Of several levels the highest counts that a foot from there comes onto,
+        not more than STEP above; the topmost one without.
+        """
+        return self._between(places, near)
+
+    def clearance(self, places: Array, near: Array | float = np.inf) -> Array:
+        """Free height (...) in meters above the ground at places (..., 2), of the nearest node; see `height`."""
+        if not self.has_ceilings:
+            return np.full(np.shape(places)[:-1], np.inf)
+        row, column, inside = self._nodes(places)
+        level = self._level(row, column, near)
+        found = self.headroom[level, row, column]
+        return np.where(inside, found, np.inf)
+
+    def slope(self, places: Array, near: Array | float = np.inf, span: float = 0.3) -> Array:
+        """Steepness (...) as rise over run between points `span` meters apart around places (..., 2)."""
+        places = np.asarray(places, dtype=np.float64)
+        x, y = np.array([0.5 * span, 0.0]), np.array([0.0, 0.5 * span])
+        along = self.height(places + x, near) - self.height(places - x, near)
+        across = self.height(places + y, near) - self.height(places - y, near)
+        out: Array = np.hypot(along, across) / span
+        return out
+
+    def _nodes(self, places: Array) -> tuple[Array, Array, Array]:
+        """Row and column of the nearest nodes, and which places lie on the grid."""
+        at = np.rint((np.asarray(places, dtype=np.float64) - self.corner) / self.cell).astype(np.int64)
+        _, rows, columns = self.levels.shape
+        inside = (at >= 0).all(-1) & (at[..., 0] < columns) & (at[..., 1] < rows)
+        return np.clip(at[..., 1], 0, rows - 1), np.clip(at[..., 0], 0, columns - 1), inside
+
+    def _level(self, row: Array, column: Array, near: Array | float) -> Array:
+        """Number (...) of the level in each stack that belongs to feet at heights `near`."""
+        if len(self.levels) == 1:
+            return np.zeros(np.shape(row), dtype=np.int64)
+        stacks = self.levels[:, row, column]
+        return np.maximum((np.isfinite(stacks) & (stacks <= np.asarray(near) + STEP)).sum(0) - 1, 0)
+
+    def _between(self, places: Array, near: Array | float) -> Array:
+        """Heights at places, bilinear, each of the four nodes on its own level."""
+        count, rows, columns = self.levels.shape
+        at = (np.asarray(places, dtype=np.float64) - self.corner) * (1 / self.cell)
+        np.clip(at, 0.0, (columns - 1, rows - 1), out=at)
+        first = np.minimum(at.astype(np.int64), (columns - 2, rows - 2))
+        at -= first
+        u, v = at[..., 0], at[..., 1]
+        nodes = (first[..., 1] * columns + first[..., 0])[..., None] + np.array([0, 1, columns, columns + 1])
+        heights = self.levels.reshape(count, -1)[:, nodes]
+        if count == 1:
+            heights = heights[0]
+        else:
+            # The lowest counts where all lie too high. A stack's missing levels are infinite, and so above any reach.
+            reach = np.minimum(np.asarray(near)[..., None] + STEP, _HIGHEST)
+            heights = np.maximum(np.where(heights <= reach, heights, -np.inf).max(axis=0), heights[0])
+        low = heights[..., 0] + u * (heights[..., 1] - heights[..., 0])
+        high = heights[..., 2] + u * (heights[..., 3] - heights[..., 2])
+        out: Array = low + v * (high - low)
+        return out
+
+
+def _rasterized(mesh: TriangleMesh, corner: Array, cell: float, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Flat numbers (P,) of the nodes under the triangles, and the heights (P,) of the triangles there."""
+    corners = mesh.vertices[mesh.triangles]
+    flat = (corners[..., :2] - corner) / cell
+    first = np.ceil(flat.min(1) - 1e-6).astype(np.int64)
+    size = np.maximum(np.floor(flat.max(1) + 1e-6).astype(np.int64) - first + 1, 0)
+    a, b, c = flat[:, 0], flat[:, 1], flat[:, 2]
+    area: Array = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
+    # Upright triangles have no area from above.
+    count = np.where(np.abs(area) > 1e-9, size.prod(1), 0)
+    nodes, heights = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    start = 0
+    ends = np.cumsum(count)
+    while start < len(count):
+        stop = max(int(np.searchsorted(ends, (ends[start - 1] if start else 0) + _CHUNK, side="right")), start + 1)
+        which = np.repeat(np.arange(start, stop), count[start:stop])
+        number = np.arange(len(which)) - np.repeat(np.cumsum(count[start:stop]) - count[start:stop], count[start:stop])
+        x = first[which, 0] + number % np.maximum(size[which, 0], 1)
+        y = first[which, 1] + number // np.maximum(size[which, 0], 1)
+        to_b, to_c = b[which] - a[which], c[which] - a[which]
+        px, py = x - a[which, 0], y - a[which, 1]
+        s = (px * to_c[:, 1] - py * to_c[:, 0]) / area[which]
+        t = (py * to_b[:, 0] - px * to_b[:, 1]) / area[which]
+        on = (s >= -1e-6) & (t >= -1e-6) & (s + t <= 1 + 1e-6)
+        z = corners[which, :, 2]
+        nodes.append((y * shape[1] + x)[on])
+        heights.append((z[:, 0] + s * (z[:, 1] - z[:, 0]) + t * (z[:, 2] - z[:, 0]))[on])
+        start = stop
+    return np.concatenate(nodes), np.concatenate(heights)
+
+
+def _stacked(node: Array, height: Array, shape: tuple[int, ...], floor: float) -> tuple[Array, Array]:
+    """Levels and headroom (K, ny, nx) of surfaces at nodes, over the floor; a surface below it is a pit."""
+    cells = shape[0] * shape[1]
+    lowest = np.full(cells, np.inf)
+    np.minimum.at(lowest, node, height)
+    level_floor = np.flatnonzero(lowest >= floor)
+    node = np.concatenate((level_floor, node))
+    height = np.concatenate((np.full(len(level_floor), floor), height))
+    order = np.lexsort((height, node))
+    node, height = node[order], height[order]
+    # The topmost of surfaces that lie together stands for them.
+    keep = np.append((np.diff(node) > 0) | (np.diff(height) > _TOGETHER), True)
+    node, height = node[keep], height[keep]
+    free = np.append(np.where(np.diff(node) == 0, np.diff(height), np.inf), np.inf)
+    keep = free >= HEADROOM
+    node, height, free = node[keep], height[keep], free[keep]
+    first = np.searchsorted(node, np.arange(cells))
+    level = np.arange(len(node)) - first[node]
+    levels = np.full((int(level.max()) + 1, cells), np.inf, dtype=np.float32)
+    headroom = np.zeros_like(levels)
+    levels[level, node], headroom[level, node] = height, free
+    return levels.reshape(-1, *shape), headroom.reshape(-1, *shape)
