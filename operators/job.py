@@ -233,6 +233,7 @@ class MotionJob(Steps):
             armature, thinned = self._armature(), [(channel, found)]
             self._count(frames, channel, actions.write_thinned(armature, self.action(), frames, thinned))
             self.report.seconds_write += time.perf_counter() - start
+            yield (number + 1) / len(channels)
         actions.mark(self.action(), self._gait_changes() or self._moments(motion))
         for thing in self.gathered.things:
             yield from self._move(thing, motion.meta.get("things", {}).get(thing.name))

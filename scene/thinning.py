@@ -30,7 +30,7 @@ _FREE = 3
 _EXACT = 5
 """Frames of the longest segment whose handles have as many numbers as there are samples inside: one search tells
 whether a longer one fits."""
-_BLOCK = 3072
+_BLOCK = 2048
 """Samples that are thinned in one piece of work, which takes 0.05 s; between pieces there is a key."""
 _NEAREST, _FARTHEST = 0.08, 0.92
 """Where the times of handles may be, as shares of a segment: at its ends the curve would jump between two frames."""
