@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .api.baking import supported_actions as supported_actions
     from .api.evaluation import System as System
     from .api.evaluation import evaluate as evaluate
+    from .api.farm import FileBake as FileBake
+    from .api.farm import bake_files as bake_files
     from .api.manifold import StrikeTarget as StrikeTarget
     from .api.manifold import SynthesisOptions as SynthesisOptions
     from .api.manifold import begin_edit as begin_edit
@@ -116,6 +118,7 @@ __version__ = "0.1.0"
 _ROOMS = {
     "api.baking": ("bake", "begin_bake", "begin_check", "find_problems", "foresee", "supported_actions"),
     "api.evaluation": ("System", "evaluate"),
+    "api.farm": ("FileBake", "bake_files"),
     "api.manifold": (
         "SynthesisOptions",
         "StrikeTarget",

@@ -1,36 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`nsm-blender bake`: from shot files to motion files, without Blender, one after the other or on a farm."""
+"""`nsm-blender bake`: from shot files to motion files, without Blender, one alone or many at once."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from .. import Motion, Shot, UserError, bake, synthesize
-from ..baking.nsm import Model
+from .. import FileBake, Motion, Shot, UserError, bake, bake_files, synthesize
 from ..files.reading import is_folder
-from ..files.writing import check_folder, check_writable, make_folder
-from ..workers import each
+from ..files.writing import check_writable
 from . import add_workers
 
 if TYPE_CHECKING:
     from . import Subparsers
-
-_MOTION = ".npz"
-"""Ending of the name of a motion file."""
-
-
-@dataclass(frozen=True)
-class _Network:
-    """What bakes. model: as of the command's option. weights: a file in place of the shipped one."""
-
-    model: Model | Literal["manifold"]
-    weights: Path | None
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -51,68 +35,55 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Bake and save. Raises UserError when a shot or the destination is at fault: with nothing written, or where there
     are many shots, once all others are baked."""
-    shots: list[Path] = arguments.shots
     out: Path = arguments.out
     if arguments.model == "manifold" and arguments.weights is not None:
         raise UserError("--weights is for --model nsm and pfnn; the manifold's networks are the shipped ones.")
-    network = _Network(arguments.model, arguments.weights)
-    if len(shots) > 1 or is_folder(out):
-        _bake_all(shots, out, network, arguments)
-        return 0
-    if out.suffix != _MOTION:
-        raise UserError(f"{out}: the motion file must end in {_MOTION}.")
+    if len(arguments.shots) > 1 or is_folder(out):
+        return _run_many(arguments)
+    if out.suffix != ".npz":
+        raise UserError(f"{out}: the motion file must end in .npz.")
     if not is_folder(out.parent):
         raise UserError(f"{out.parent}: there is no such folder to write into.")
     check_writable(out)
-    motion = _baked(Shot.load(shots[0]), network, show=True)
+    motion = _baked(Shot.load(arguments.shots[0]), arguments)
     motion.save(out)
-    print(_told(out, motion))
+    print(_told(FileBake(arguments.shots[0], out, "", len(motion), motion.fps, motion.meta)))
     return 0
 
 
-def _bake_all(shots: list[Path], folder: Path, network: _Network, arguments: argparse.Namespace) -> None:
-    """Bake many shots into a folder. Raises UserError that names those that were not baked."""
-    name, times = Counter(shot.stem for shot in shots).most_common(1)[0]
-    if times > 1:
-        raise UserError(f"{times} of the shots are called {name}, and would be the same motion file; rename them.")
-    check_folder(folder)
-    make_folder(folder)
-    # Workers elsewhere have another working folder.
-    weights = None if network.weights is None else network.weights.absolute()
-    work = partial(_bake_into, folder.absolute(), _Network(network.model, weights))
+def _run_many(arguments: argparse.Namespace) -> int:
+    """Bake many shots into a folder. Raises UserError when some were not baked."""
     failed = 0
-    for _, (text, well) in each(work, [shot.absolute() for shot in shots], arguments.processes, arguments.cluster):
-        print(text, flush=True, file=sys.stdout if well else sys.stderr)
-        failed += not well
+    for found in bake_files(
+        arguments.shots,
+        arguments.out,
+        arguments.model,
+        weights=arguments.weights,
+        processes=arguments.processes,
+        cluster=arguments.cluster,
+    ):
+        if not found.error:
+            print(_told(found), flush=True)
+            continue
+        failed += 1
+        told = found.error if str(found.shot) in found.error else f"{found.shot}: {found.error}"
+        print(told, file=sys.stderr, flush=True)
     if failed:
-        raise UserError(f"{failed} of {len(shots)} shots were not baked; the reasons are told above.")
+        raise UserError(f"{failed} of {len(arguments.shots)} shots were not baked; the reasons are told above.")
+    return 0
 
 
-def _bake_into(folder: Path, network: _Network, shot: Path) -> tuple[str, bool]:
-    """Bake a shot into a folder; what to tell of it, and whether it was baked."""
-    out = folder / (shot.stem + _MOTION)
-    try:
-        check_writable(out)
-        motion = _baked(Shot.load(shot), network)
-        motion.save(out)
-    except UserError as error:
-        told = str(error)
-        return told if str(shot) in told else f"{shot}: {told}", False
-    return _told(out, motion), True
+def _baked(shot: Shot, arguments: argparse.Namespace) -> Motion:
+    if arguments.model == "manifold":
+        return synthesize(shot, progress=_show)
+    return bake(shot, arguments.model, weights=arguments.weights, progress=_show)
 
 
-def _baked(shot: Shot, network: _Network, show: bool = False) -> Motion:
-    progress = _show if show else None
-    if network.model == "manifold":
-        return synthesize(shot, progress=progress)
-    return bake(shot, network.model, weights=network.weights, progress=progress)
-
-
-def _told(out: Path, motion: Motion) -> str:
+def _told(found: FileBake) -> str:
     """What was written, what became of each action key, and what was not kept."""
-    keys = enumerate(motion.meta.get("keys", []), start=1)
+    keys = enumerate(found.meta.get("keys", []), start=1)
     lines = [f"key {number} ({key['action']}): {_outcome(key)}" for number, key in keys]
-    return "\n".join([f"{out}: {len(motion)} frames at {motion.fps:g} fps", *lines, *motion.meta.get("notes", [])])
+    return "\n".join([f"{found.out}: {found.frames} frames at {found.fps:g} fps", *lines, *found.meta.get("notes", [])])
 
 
 def _outcome(key: dict[str, Any]) -> str:

@@ -56,7 +56,7 @@ OWN_OPTIONS = {
         "--cluster",
         "--picture",
     },
-    "pfnn": {"--weights", "--card"},
+    "pfnn": {"--weights", "--card", "--tables"},
     "manifold": {"--weights", "--card", "--data", "--test-subjects", "--compare", "--filters"},
     "errands": set(),
     "rigs": {"--sheets", "--rig", "--bodies"},
@@ -76,7 +76,7 @@ def test_each_evaluation_explains_its_own_options_and_no_others(
     assert told == OWN_OPTIONS[system] | {"--help", "--json"}
 
 
-@pytest.mark.parametrize("arguments", [["errands", "--weights", "w"], ["pfnn", "--tables", "success"], ["dance"]])
+@pytest.mark.parametrize("arguments", [["errands", "--weights", "w"], ["manifold", "--tables", "success"], ["dance"]])
 def test_an_evaluation_refuses_what_belongs_to_another(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
