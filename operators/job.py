@@ -42,6 +42,8 @@ from ..scene.lookup import find
 from ..scene.premises import Premises
 from .problems import described, model_of
 
+_VALUES = 60_000
+"""Values of channels that are written in one step, which takes 30 ms; of longer channels each is a step."""
 _ROLLOUT, _WRITTEN = 0.85, 0.9
 """Progress when the rollout and the writing are done; the rest is measuring."""
 
@@ -227,64 +229,46 @@ class MotionJob(Steps):
         )
         self.report.seconds_retarget = time.perf_counter() - start
         yield 0.0
-        for number, channel in enumerate(channels):
-            found = yield from self._thinned(channel, number / len(channels))
+        together = max(_VALUES // (4 * len(frames)), 1)
+        for first in range(0, len(channels), together):
             start = time.perf_counter()
-            armature, thinned = self._armature(), [(channel, found)]
-            self._count(frames, channel, actions.write_thinned(armature, self.action(), frames, thinned))
+            written = channels[first : first + together]
+            self._count(frames, written, actions.write(self._armature(), self.action(), frames, written))
             self.report.seconds_write += time.perf_counter() - start
-            yield (number + 1) / len(channels)
+            yield min(1.0, (first + together) / len(channels))
         actions.mark(self.action(), self._gait_changes() or self._moments(motion))
         for thing in self.gathered.things:
-            yield from self._move(thing, motion.meta.get("things", {}).get(thing.name))
+            start = time.perf_counter()
+            self._move(thing, motion.meta.get("things", {}).get(thing.name))
+            self.report.seconds_write += time.perf_counter() - start
+            yield 1.0
         moved = [f"'{name}'" for name in motion.meta.get("things", {})]
         if moved:
             self.tell(f"This bake moves {', '.join(moved)}; remove it to move them by hand.")
 
-    def _thinned(self, channel: actions.Channel, share: float) -> Generator[float, None, list[actions.Keys]]:
-        """The keys of a channel; yields the share of the writing that is done."""
-        work = actions.thinning_of(self.gathered.frames[: len(channel.values)], channel)
-        while True:
-            start = time.perf_counter()
-            try:
-                next(work)
-            except StopIteration as end:
-                found: list[actions.Keys] = end.value
-                return found
-            finally:
-                self.report.seconds_write += time.perf_counter() - start
-            yield share
-
-    def _count(self, frames: Array, channel: actions.Channel, keys_written: int) -> None:
+    def _count(self, frames: Array, channels: Sequence[actions.Channel], keys_written: int) -> None:
         """Add keys to those of the report, and what they would be without thinning."""
         self.report.keys += keys_written
-        self.report.keys_unthinned += len(frames) * (len(channel.components) or channel.values.shape[1])
+        self.report.keys_unthinned += len(frames) * sum(len(c.components) or c.values.shape[1] for c in channels)
 
     def tell(self, note: str) -> None:
         """Add a note that is no warning to the report."""
         self.infos.append(note)
         self.report.notes.append(note)
 
-    def _move(self, thing: things.Thing, poses: list[list[float]] | None) -> Iterator[float]:
+    def _move(self, thing: things.Thing, poses: list[list[float]] | None) -> None:
         """Give a thing the keys of its poses (F, 7), at the model's size; what an earlier bake moved and this one does
         not is kept where it is without any."""
         if poses is None and not thing.was_moved:
             return
         where = None if poses is None else np.array(poses) * _enlarged(self.gathered.rig.scale)
         for one, channels in thing.keys(where, curves.meters_per_unit(bpy.context.scene)):
-            frames = self.gathered.frames[: len(channels[0].values)]
-            thinned = []
-            for channel in channels:
-                thinned.append((channel, (yield from self._thinned(channel, 1.0))))
-            start = time.perf_counter()
             obj = find(bpy.data.objects, one.uid)
             made = layers.begin(obj, self.action(), self._armature())
             self._moved.append((one.uid, made.session_uid))
             self.premises.hold_assigned(made, obj)
-            for channel, found in thinned:
-                self._count(frames, channel, actions.write_thinned(obj, made, frames, [(channel, found)]))
-            self.report.seconds_write += time.perf_counter() - start
-            yield 1.0
+            frames = self.gathered.frames[: len(channels[0].values)]
+            self._count(frames, channels, actions.write(obj, made, frames, channels))
 
     def undo(self) -> None:
         """Take away what was made, and what is left of it when the user deleted things meanwhile."""

@@ -15,13 +15,11 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..nsm_blender.stepwise import Stepwise, finished
 from . import bake_notes, thinning
 from .bake_notes import BLENDING, PREVIOUS, ActionError, Note
 from .lookup import baked
-from .thinning import Keys
 
-__all__ = ("PREVIOUS", "ActionError", "Keys")
+__all__ = ("PREVIOUS", "ActionError")
 
 Array = NDArray[Any]
 
@@ -33,14 +31,13 @@ OURS = "nsm_"
 class Channel:
     """Keys of one property: `path` from the object, `values` (frames, components), the `group` they are shown in.
 
-    components: those that are keyed; none given are all. fine: how far the curves may be from the values.
+    components: those that are keyed; none given are all.
     """
 
     path: str
     values: Array
     group: str
     components: tuple[int, ...] = ()
-    fine: float = thinning.FINE
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,32 +142,18 @@ def write(obj: bpy.types.Object, action: bpy.types.Action, frames: Array, channe
 
     frames: (F,) frame numbers, one after the other. What the channels were before is noted in the action.
     """
-    return write_thinned(
-        obj, action, frames, [(channel, finished(thinning_of(frames, channel))) for channel in channels]
-    )
-
-
-def thinning_of(frames: Array, channel: Channel) -> Stepwise[list[Keys]]:
-    """The keys of a channel's components at frame numbers (F,), one after the other, in pieces of work."""
-    values = channel.values[:, list(channel.components)] if channel.components else channel.values
-    return thinning.thinning(values, float(np.abs(frames).max(initial=0)), channel.fine)
-
-
-def write_thinned(
-    obj: bpy.types.Object, action: bpy.types.Action, frames: Array, thinned: Sequence[tuple[Channel, list[Keys]]]
-) -> int:
-    """`write` of channels of which `thinning_of` made keys."""
     note = bake_notes.read(action)
-    note.pose.update({channel.path: bake_notes.value(obj, channel.path) for channel, _ in thinned})
+    note.pose.update({channel.path: bake_notes.value(obj, channel.path) for channel in channels})
     note.write(action)
     curves, written = _NewCurves(action, obj), 0
-    for channel, keys in thinned:
+    for channel in channels:
         components = channel.components or range(channel.values.shape[1])
-        for component, own in zip(components, keys, strict=True):
+        thin = thinning.thinned(channel.values[:, list(components)])
+        for column, component in enumerate(components):
             curve = curves.add(channel.path, component, channel.group)
             curve.color_mode = "AUTO_YRGB" if channel.values.shape[1] == 4 else "AUTO_RGB"
-            _fill(curve, frames[own.at], channel.values[own.at, component], own)
-            written += len(own.at)
+            _fill(curve, frames[thin.at], channel.values[thin.at, component], thin, column)
+            written += len(thin.at)
     return written
 
 
@@ -290,14 +273,14 @@ def _delete_generated(action: bpy.types.Action) -> int:
     return kept
 
 
-def _fill(curve: bpy.types.FCurve, frames: Array, values: Array, thin: Keys) -> None:
-    """Give an empty curve K keys at frames (K,) with values (K,), and the handles of `thin`."""
+def _fill(curve: bpy.types.FCurve, frames: Array, values: Array, thin: thinning.Keys, column: int) -> None:
+    """Give an empty curve K keys at frames (K,) with values (K,), and the handles of one column of `thin`."""
     count = len(frames)
-    from_start = np.stack([frames, np.zeros(count)], axis=1)
+    before = np.concatenate([[0], thin.reach[:-1]])
     sides = {
-        "co": np.stack([frames, values], axis=1),
-        "handle_left": from_start + thin.left,
-        "handle_right": from_start + thin.right,
+        "co": (frames, values),
+        "handle_left": (frames - before, thin.left[:, column]),
+        "handle_right": (frames + thin.reach, thin.right[:, column]),
     }
     kinds = bpy.types.Keyframe.bl_rna.properties
     free = np.full(count, _enum(kinds["handle_left_type"], "FREE"), dtype=np.int32)
@@ -307,11 +290,11 @@ def _fill(curve: bpy.types.FCurve, frames: Array, values: Array, thin: Keys) -> 
     keys.add(count)
     # First, so that whatever happens they are not taken for keys made by hand.
     keys.foreach_set("type", generated)
-    for name, places in sides.items():
-        keys.foreach_set(name, places.astype(np.float32).ravel())
+    for name, (x, y) in sides.items():
+        keys.foreach_set(name, np.stack([x, y], axis=1).astype(np.float32).ravel())
     keys.foreach_set("handle_left_type", free)
     keys.foreach_set("handle_right_type", free)
-    keys.foreach_set("interpolation", np.where(thin.curved, curved, straight).astype(np.int32))
+    keys.foreach_set("interpolation", np.where(thin.reach > 0, curved, straight).astype(np.int32))
     curve.update()
 
 

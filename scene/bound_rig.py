@@ -20,9 +20,9 @@ from ..nsm_blender.rigging.body_measure import BodyMeasure
 from ..nsm_blender.rigging.mapping import Mapping
 from ..nsm_blender.rigging.retarget import Retargeter, RigMotion
 from ..nsm_blender.stepwise import Stepwise, by_frames, finished
-from . import actions, binding, carriers, controls, locks, skins, thinning
+from . import actions, binding, carriers, controls, locks, skins
 from .carriers import Carried, Switches
-from .rig import Rig, Values, bone_path, fineness, in_mode, orientations, rotation_attribute
+from .rig import Rig, Values, bone_path, in_mode, orientations, rotation_attribute
 
 _HANDS = ("LeftHand", "RightHand")
 _FEET = MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])
@@ -75,8 +75,6 @@ class BoundRig(Rig):
         self._retargeter, self._carried, self._switches = retargeter, carried, switches
         self._limbs, self._inverse_limbs = limbs, inverse
         self._joint_of = {joint: bones.index(match.bone) for joint, match in mapping.matches.items()}
-        joints = [(joint, match.bone) for joint, match in mapping.matches.items() if joint in MODEL_SKELETON.names]
-        self._fine = {bone: fineness(joint, retargeter.scale) for joint, bone in joints}
         self._rests = {bone.name: np.array(bone.matrix_local, dtype=np.float64) for bone in obj.data.bones}
         self._locks = {bone.name: locks.of(obj.pose.bones[bone.name]) for bone in carried}
         self._offsets = _offsets(obj, carried)
@@ -158,12 +156,11 @@ class BoundRig(Rig):
                 lock = self._locks[bone.name]
                 q = lock.applied(make_continuous(from_matrix(np.swapaxes(given, -1, -2) @ inverse @ target.rotation)))
                 basis = to_matrix(q)
-                out += _rotation(bone, q, lock, self._fine.get(bone.name, thinning.FINE))
+                out += _rotation(bone, q, lock)
             if target.place is not None:
                 there = np.einsum("tij,tj->ti", inverse, target.place / meters - world[:, :3, 3]) / size[:, None]
                 location = np.einsum("...ij,...j->...i", np.linalg.inv(axes), there - place)
-                fine = thinning.FINE / (meters * float(size.max()))
-                out.append(actions.Channel(f"{bone_path(bone.name)}.location", location, bone.name, fine=fine))
+                out.append(actions.Channel(f"{bone_path(bone.name)}.location", location, bone.name))
                 place = there
             out += self._put_back(bone, len(motion), located=target.place is not None)
             poses.append(given @ basis)
@@ -416,13 +413,13 @@ def _object_channels(obj: _Object, world: Array) -> list[actions.Channel]:
     ]
 
 
-def _rotation(bone: Carried, q: Array, lock: locks.Lock, fine: float) -> list[actions.Channel]:
+def _rotation(bone: Carried, q: Array, lock: locks.Lock) -> list[actions.Channel]:
     """Keys of a bone's rotation (T, 4); locked components are left alone."""
     if lock.whole:
         return []
     components = lock.free if bone.mode not in ("QUATERNION", "AXIS_ANGLE") else ()
     path = f"{bone_path(bone.name)}.{rotation_attribute(bone.mode)}"
-    return [actions.Channel(path, in_mode(q, bone.mode), bone.name, components, fine)]
+    return [actions.Channel(path, in_mode(q, bone.mode), bone.name, components)]
 
 
 def _check_bones(obj: bpy.types.Object, names: list[str], placed: tuple[str, ...]) -> None:

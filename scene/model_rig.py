@@ -26,8 +26,8 @@ from ..nsm_blender.motion.rotations import (
 )
 from ..nsm_blender.motion.skeleton import MODEL_SKELETON, Skeleton
 from ..nsm_blender.stepwise import Stepwise, by_frames
-from . import actions, curves, thinning
-from .rig import Rig, Values, bone_path, fineness, in_mode, orientations, rotation_attribute
+from . import actions, curves
+from .rig import Rig, Values, bone_path, in_mode, orientations, rotation_attribute
 
 _LEG = ("LeftUpLeg", "LeftLeg", "LeftFoot")
 
@@ -117,16 +117,14 @@ class ModelRig(Rig):
             path = bone_path(bone.name)
             if bone.joint == 0:
                 location = np.einsum("...ji,...j->...i", axes, hips - place)
-                fine = thinning.FINE / (meters * float(size.max()))
-                out.append(actions.Channel(f"{path}.location", location, bone.name, fine=fine))
+                out.append(actions.Channel(f"{path}.location", location, bone.name))
             elif bone.name in self.offset_bones:
                 out.append(actions.Channel(f"{path}.location", np.zeros((len(motion), 3)), bone.name))
             if bone.name in self.offset_bones:
                 out.append(actions.Channel(f"{path}.scale", np.ones((len(motion), 3)), bone.name))
             local = from_matrix(np.swapaxes(given, -1, -2) @ pose)
             values = in_mode(make_continuous(local), bone.mode)
-            fine = fineness(MODEL_SKELETON.names[bone.joint], self.scale)
-            out.append(actions.Channel(f"{path}.{rotation_attribute(bone.mode)}", values, bone.name, fine=fine))
+            out.append(actions.Channel(f"{path}.{rotation_attribute(bone.mode)}", values, bone.name))
             poses.append(pose)
             places.append(place)
         return out

@@ -11,15 +11,12 @@ import numpy as np
 from ..nsm_blender.motion.blending import Pose, blended
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, from_matrix
-from ..nsm_blender.motion.skeleton import MODEL_SKELETON
 from ..nsm_blender.rigging.body_measure import BodyMeasure
 from ..nsm_blender.stepwise import Stepwise
-from . import actions, euler, thinning
+from . import actions, euler
 
 _EXACT = 0.001
 """Meters by which a rig whose bones have keys of their own may miss a pose; float32 explains a tenth of that."""
-_BEYOND = 0.2
-"""Meters of the mesh beyond the last joints: fingers, toes and the top of the head."""
 _ROTATION_ATTRIBUTE = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
 
 
@@ -134,23 +131,6 @@ def orientations(evaluated: bpy.types.Object, names: tuple[str, ...]) -> Array:
     posed = np.array([evaluated.pose.bones[name].matrix.to_3x3() for name in names], dtype=np.float64)
     turned = world @ posed
     return from_matrix(turned / np.linalg.norm(turned, axis=-2, keepdims=True))
-
-
-def fineness(joint: str, scale: float) -> float:
-    """How far the curves of a joint's rotation may be from its values: the less hangs on it, the farther.
-
-    It is reckoned on the model, whose rest pose is as near as the bound needs for every figure. scale: of the rig; on a
-    larger one the same angle moves what hangs on a joint farther.
-    """
-    places = MODEL_SKELETON.rest_positions()
-    reach = np.zeros(len(places))
-    for index in reversed(range(len(places))):
-        above = index
-        while above >= 0:
-            reach[above] = max(reach[above], float(np.linalg.norm(places[index] - places[above])))
-            above = MODEL_SKELETON.parents[above]
-    own = reach[MODEL_SKELETON.index(joint)] + _BEYOND
-    return thinning.FINE * float(reach[0] + _BEYOND) / (float(own) * max(scale, 1.0))
 
 
 def bone_path(name: str) -> str:

@@ -40,11 +40,11 @@ def test_a_bake_writes_one_new_action_of_generated_keys(engine, curves_of):
         assert curve.group.name in curve.data_path
 
 
-def test_the_rig_moves_as_the_engine_says_to_a_tenth_of_a_millimeter(engine):
+def test_the_rig_moves_as_the_engine_says_to_a_hundredth_of_a_millimeter(engine):
     rig, _ = build.shot(engine)
     bpy.ops.nsm.bake()
     assert rig.nsm.report.frames_measured == 40
-    assert 0 < rig.nsm.report.rig_error_mm_max < 0.1
+    assert 0 < rig.nsm.report.rig_error_mm_max < 0.01
 
 
 def test_a_bake_whose_rig_is_not_where_its_keys_put_it_is_discarded_with_the_reason(engine, job):
@@ -85,7 +85,7 @@ def test_the_operator_does_what_the_engine_does(engine, extension_module):
     for frame in (1, 17, 40):
         bpy.context.scene.frame_set(frame)
         heads = np.array([rig.matrix_world @ rig.pose.bones[name].head for name in motion.names])
-        assert np.abs(heads - motion.positions[frame - 1]).max() < 1e-4
+        assert np.abs(heads - motion.positions[frame - 1]).max() < 1e-5
 
 
 def test_gait_changes_become_pose_markers(engine):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 
 import bpy
+import numpy as np
 import pytest
 
 from . import build
@@ -351,3 +352,57 @@ def test_bakes_that_nothing_shows_any_more_go_with_blenders_own_purge(engine):
     bpy.data.objects.remove(rig)
     bpy.ops.outliner.orphans_purge(do_recursive=True)
     assert bakes() == []
+
+
+# Fewer keys
+
+
+@pytest.mark.parametrize("frames", [2, 3, 4, 5, 41, 120])
+def test_a_third_of_the_keys_shows_every_frame_of_the_motion(engine, extension_module, job, frames):
+    rig, _ = build.shot(engine, frames)
+    work = job(rig)
+    work.run()
+    motion = work.work.motion()
+    told = rig.nsm.report
+    assert 0 <= told.rig_error_mm_max < 0.1
+    assert told.keys_unthinned == 91 * frames
+    if frames > 40:
+        assert told.keys < 0.4 * told.keys_unthinned
+    bones = [rig.pose.bones[name] for name in motion.names]
+    wanted = motion.positions
+    for frame in range(1, frames + 1):
+        bpy.context.scene.frame_set(frame)
+        heads = np.array([rig.matrix_world @ bone.head for bone in bones])
+        assert np.linalg.norm(heads - wanted[frame - 1], axis=1).max() < 1e-4
+
+
+def test_keys_far_from_the_origin_show_every_frame(engine, extension_module):
+    """A walk of five minutes ends 400 m away."""
+    rig, _ = build.shot(engine)
+    actions, frames = extension_module("scene.actions"), np.arange(1, 901)
+    t = frames / 30
+    way = np.stack([360 + 1.3 * t + 0.02 * np.sin(9 * t), 0.03 * np.sin(11 * t), 0.9 + 0.03 * np.cos(18 * t)], axis=1)
+    made = actions.begin(rig, "Far")
+    actions.write(rig, made, frames, [actions.Channel("location", way, "Rig")])
+    shown = np.array([[curve.evaluate(frame) for curve in actions.of(rig)] for frame in frames.tolist()])
+    assert np.abs(shown - way).max() < 1e-4
+
+
+def test_between_frames_the_curves_stay_between_their_neighbors(engine, extension_module):
+    """Motion blur looks there."""
+    rig, _ = build.shot(engine, 120)
+    bpy.ops.nsm.bake()
+    for curve in extension_module("scene.actions").of(rig):
+        whole = np.array([curve.evaluate(frame) for frame in range(1, 121)])
+        half = np.array([curve.evaluate(frame + 0.5) for frame in range(1, 120)])
+        straight = (whole[1:] + whole[:-1]) / 2
+        bend = np.abs(np.diff(whole, 2)).max()
+        assert np.abs(half - straight).max() <= 0.5 * bend + 1e-5, curve.data_path
+
+
+def test_keys_far_along_the_timeline_are_as_exact(engine):
+    rig, _ = build.shot(engine)
+    settings = bpy.context.scene.nsm
+    settings.use_custom_range, settings.frame_start, settings.frame_end = True, 1_000_000, 1_000_060
+    bpy.ops.nsm.bake()
+    assert rig.nsm.report.rig_error_mm_max < 0.1
