@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..cleanup.pfnn_foot_lock import posing
 from ..geometry.ground import Ground
-from ..models.pfnn import FPS, OUTPUT
-from ..motion.contacts import firming_contacts
 from ..motion.foot_lock import Heights, planting_feet
 from ..motion.rotations import Array
 from ..rollout.pfnn import Record
-from ..rollout.pose import decoding, joint_places, limit_elbows, limit_feet
-from ..stepwise import Stepwise, by_frames
+from ..stepwise import Stepwise
 
 _TOGETHER = 256
 """Places whose nearest frame is sought at once, so that a minute's rollout takes 8 MB for it."""
@@ -23,13 +21,7 @@ def planting_on_ground(
 ) -> Stepwise[tuple[Array, Array, Array]]:
     """Pose a rollout with planted feet, in pieces: joint places (T, J, 3), world rotations (T, J, 4) and contacts
     (T, 4)."""
-    hips, rotations, _ = yield from decoding(record, rotation_reference)
-    rotations = yield from by_frames(limit_elbows, rotations)
-    yield
-    rotations = limit_feet(rotations, FPS)
-    yield
-    posed = yield from by_frames(joint_places, hips, rotations)
-    contacts = yield from firming_contacts(record.y[:, OUTPUT.contact], posed, FPS)
+    hips, rotations, contacts, _ = yield from posing(record, rotation_reference)
     heights = surface_along(ground, record.root)
     places, planted = yield from planting_feet(hips[None], rotations[None], contacts[None], heights)
     return places[0], planted[0], contacts

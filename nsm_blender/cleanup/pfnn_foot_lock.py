@@ -25,7 +25,7 @@ def lock_feet(
 ) -> tuple[Array, Array, Array]:
     """Pose a rollout with planted feet.
 
-    ground: height of the floor in metres. undersides: heights (T,) of what one goes under; see `sinking`. Returns
+    ground: height of the floor in meters. undersides: heights (T,) of what one goes under; see `sinking`. Returns
     joint places (T, J, 3), world rotations (T, J, 4) and contacts (T, 4).
     """
     return finished(locking_feet(record, rotation_reference, ground, undersides))
@@ -35,6 +35,17 @@ def locking_feet(
     record: Record, rotation_reference: Array, ground: float, undersides: Array | None = None
 ) -> Stepwise[tuple[Array, Array, Array]]:
     """`lock_feet` in pieces."""
+    hips, rotations, contacts, predicted = yield from posing(record, rotation_reference)
+    if undersides is not None:
+        hips[:, 2] -= sinking(predicted[:, MODEL_SKELETON.index("Head"), 2], undersides)
+    floor = np.array([0.0, 0.0, ground])
+    places, planted = yield from planting_feet((hips - floor)[None], rotations[None], contacts[None])
+    return places[0] + floor, planted[0], contacts
+
+
+def posing(record: Record, rotation_reference: Array) -> Stepwise[tuple[Array, Array, Array, Array]]:
+    """A rollout's pose before its feet are planted, in pieces: hips (T, 3), world rotations (T, J, 4) with limited
+    elbows and feet, contacts (T, 4), and the joint places (T, J, 3) that the network predicted."""
     hips, rotations, predicted = yield from decoding(record, rotation_reference)
     rotations = yield from by_frames(limit_elbows, rotations)
     yield
@@ -42,11 +53,7 @@ def locking_feet(
     yield
     posed = yield from by_frames(joint_places, hips, rotations)
     contacts = yield from firming_contacts(record.y[:, OUTPUT.contact], posed, FPS)
-    if undersides is not None:
-        hips[:, 2] -= sinking(predicted[:, MODEL_SKELETON.index("Head"), 2], undersides)
-    floor = np.array([0.0, 0.0, ground])
-    places, planted = yield from planting_feet((hips - floor)[None], rotations[None], contacts[None])
-    return places[0] + floor, planted[0], contacts
+    return hips, rotations, contacts, predicted
 
 
 def contacts_of(record: Record, places: Array) -> Array:
