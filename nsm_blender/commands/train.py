@@ -47,12 +47,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     scene.add_argument("--validate", type=count_or_none, default=3, metavar="N",
                        help="epochs from one closed-loop validation to the next (default 3); 0: none")  # fmt: skip
     train_nsm.add_arguments(scene)
+    train_nsm.add_start(parser.add_argument_group("nsm and pfnn"))
     pfnn = parser.add_argument_group("pfnn")
     pfnn.add_argument("--subjects", nargs="*", default=[], help="use only these performers' clips")
     pfnn.add_argument("--warps", nargs="*", type=positive, default=[1.15], help="also play every clip at these speeds")
     pfnn.add_argument("--terrain", type=count, metavar="N",
                       help="learn many performers on any ground, fitted from N patches (1500 are good); performers are "
                            "held out")  # fmt: skip
+    pfnn.add_argument("--leave-out", nargs="+", default=[], metavar="CLIP", help="with --terrain: clips not to use")
     manifold = parser.add_argument_group("the motion manifold")
     manifold.add_argument("--steps", type=count, help="of footsteps, locomotion and end-effectors")
     manifold.add_argument("--autoencoder", type=Path, metavar="FILE",
@@ -72,6 +74,8 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"{args.out}: the weights file must end in .safetensors.")
     if args.system != "nsm" and (given := train_nsm.network_command(args)):
         raise UserError(f"{given[0]} belongs to nsm; leave it out.")
+    if args.system not in ("nsm", "pfnn") and (given := train_nsm.start_command(args)):
+        raise UserError(f"{given[0]} belongs to nsm and pfnn; leave it out.")
     if args.epochs is not None and not sum(args.epochs):
         raise UserError("--epochs 0 trains nothing; give at least 1.")
     _check_places(args)
@@ -148,6 +152,7 @@ def _train_manifold(args: argparse.Namespace) -> None:
 def _train_pfnn(args: argparse.Namespace) -> None:
     """The PFNN: the best epoch is chosen by closed-loop rollouts."""
     from ..evaluation.validation import of_tensors
+    from ..models.weights import read_tensors
     from ..training import cards, pfnn, pfnn_data
     from ..training.loop import Training
     from ..training.terrain import data as terrain
@@ -157,23 +162,36 @@ def _train_pfnn(args: argparse.Namespace) -> None:
     args.epochs = args.epochs or [_PFNN_EPOCHS]
     args.hidden = args.hidden or _PFNN_HIDDEN
     settings = pfnn.Settings(hidden=args.hidden, epochs=args.epochs[0], seed=args.seed)
+    if args.rate is not None:
+        settings.learning_rate = args.rate
+    earlier = None if args.start is None else read_tensors(args.start)
     folder = args.run or Path("runs") / args.out.stem
     ground = None
     if args.terrain is None:
-        data = pfnn_data.build(args.data, args.subjects, args.warps)
+        data = pfnn_data.build(args.data, args.subjects, args.warps, earlier)
     else:
         held_out = cards.test_subjects(args.data, args.test_subjects)
         unsure = cards.unsure_subjects(args.data, args.test_subjects)
-        ground = terrain.build(args.data, args.subjects, held_out, unsure, args.warps, args.terrain, args.seed)
+        ground = terrain.build(
+            args.data,
+            args.subjects,
+            held_out,
+            unsure,
+            args.warps,
+            args.terrain,
+            args.seed,
+            args.leave_out,
+            earlier,
+        )
         data = ground.data
     print(
         f"{len(data.clips)} clips, {sum(data.minutes.values()):.1f} minutes recorded, "
         f"{len(data.train.x)} frames with mirrored and warped ones"
     )
     trainer = (
-        pfnn.Trainer(data, settings, folder, _device(args), args.resume)
+        pfnn.Trainer(data, settings, folder, _device(args), args.resume, earlier)
         if ground is None
-        else pfnn.GroundTrainer(ground, settings, folder, _device(args), args.resume)
+        else pfnn.GroundTrainer(ground, settings, folder, _device(args), args.resume, earlier)
     )
 
     def validate(training: Training) -> dict[str, float]:
@@ -208,6 +226,7 @@ def _pfnn_card(args: argparse.Namespace, data: Any, trainer: Any, ground: Any) -
             hidden=args.hidden,
             epochs=args.epochs[0],
             chosen_epoch=trainer.best_epoch,
+            **({} if args.start is None else {"begun_with": train_nsm.begun_with(args.start)}),
         ),
         terrain="flat ground only; the terrain inputs are in the layout and their weights are zero"
         if ground is None
@@ -226,14 +245,16 @@ def _command(args: argparse.Namespace) -> list[str]:
     if args.hidden is not None:
         command += ["--hidden", str(args.hidden)]
     if args.system == "pfnn":
+        command += train_nsm.start_command(args)
         command += ["--subjects", *args.subjects] if args.subjects else []
+        command += ["--leave-out", *args.leave_out] if args.leave_out else []
         command += ["--terrain", str(args.terrain)] if args.terrain is not None else []
         return command + (["--warps", *(f"{w:g}" for w in args.warps)] if args.warps else [])
     if args.test_subjects is not None:
         command += ["--test-subjects", args.test_subjects.name]
     if args.system == "nsm":
         command += ["--episodes", str(args.episodes)] if args.episodes is not None else []
-        return [*command, "--walks", str(args.walks), *train_nsm.network_command(args)]
+        return [*command, "--walks", str(args.walks), *train_nsm.network_command(args), *train_nsm.start_command(args)]
     if args.steps is not None:
         command += ["--steps", str(args.steps)]
     if args.autoencoder is not None:

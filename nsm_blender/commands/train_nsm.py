@@ -55,6 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
     parser.add_argument("--first-cycle", type=count, metavar="N",
                         help="epochs before the first warm restart; each cycle is twice as long as the one before "
                         "(default 3)")  # fmt: skip
+
+
+def add_start(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """What a training of the NSM or the PFNN goes on from."""
     parser.add_argument("--rate", type=positive, metavar="R", help="the highest learning rate (default 0.001)")
     parser.add_argument("--from", dest="start", type=Path, metavar="FILE",
                         help="go on from these weights, of the same sizes, in place of random ones")  # fmt: skip
@@ -63,11 +67,16 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
 def network_command(args: argparse.Namespace) -> list[str]:
     """The arguments of `add_arguments` that were given."""
     out: list[str] = []
-    for name in ("network", "without", "gating", "encoders", "batch", "lengths", "gradient", "first_cycle", "rate"):
+    for name in ("network", "without", "gating", "encoders", "batch", "lengths", "gradient", "first_cycle"):
         value = getattr(args, name)
         if value is not None:
             out += ["--" + name.replace("_", "-"), *map(str, value if isinstance(value, list) else [value])]
-    out += ["--compile"] if args.compile else []
+    return out + (["--compile"] if args.compile else [])
+
+
+def start_command(args: argparse.Namespace) -> list[str]:
+    """The arguments that were given for a training to go on from earlier weights, of the NSM or the PFNN."""
+    out = [] if args.rate is None else ["--rate", str(args.rate)]
     return out if args.start is None else [*out, "--from", f"weights/{args.start.name}"]
 
 
@@ -110,7 +119,7 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
     if not distributed.is_first():
         return
     cards.save_weights(trained, args.out)
-    more = {} if args.start is None else {"begun_with": _begun_with(args.start)}
+    more = {} if args.start is None else {"begun_with": begun_with(args.start)}
     told = cards.training_section(
         command,
         args.seed,
@@ -123,7 +132,7 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
     cards.write_card(args.out, "nsm", PAPER, sources, told, **card)
 
 
-def _begun_with(weights: Path) -> dict[str, Any]:
+def begun_with(weights: Path) -> dict[str, Any]:
     """What a card tells about the weights that a training went on from: which they are, their data and training."""
     before = read_card(weights)
     return {"hash": file_hash(weights)} | {name: before[name] for name in ("data", "training") if name in before}

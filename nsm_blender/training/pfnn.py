@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -64,9 +64,17 @@ class Trainer(Training):
     """A training run of the PFNN, see `loop.Training`."""
 
     def __init__(
-        self, data: DataSet, settings: Settings, folder: Path, device: str = "cpu", resume: bool = False
+        self,
+        data: DataSet,
+        settings: Settings,
+        folder: Path,
+        device: str = "cpu",
+        resume: bool = False,
+        earlier: Mapping[str, Array] | None = None,
     ) -> None:
-        """Raises UserError when the data are too few for a single batch, see also `loop.Training`."""
+        """earlier: tensors of the weights file to go on from, which `data` are normalized for.
+
+        Raises UserError when the data are too few for a single batch, see also `loop.Training`."""
         if len(data.train.phase) < BLOCKS * BLOCK_SIZE or len(data.held_out.phase) < BLOCK_SIZE:
             raise UserError(
                 f"The clips are too short to train on: they give {len(data.train.phase):,} frames and "
@@ -77,9 +85,10 @@ class Trainer(Training):
         self._x = torch.from_numpy((data.train.x - data.x_mean) / data.x_scale).float().to(device)
         self._y = torch.from_numpy((data.train.y - data.y_mean) / data.y_scale).float().to(device)
         self._shares = balance(data.train.kind)
-        super().__init__(
-            folder, _initial(settings, data.train.x.shape[1]), asdict(settings), settings.seed, device, resume
-        )
+        initial = _initial(settings, data.train.x.shape[1])
+        if earlier is not None:
+            _begin_with(initial, earlier)
+        super().__init__(folder, initial, asdict(settings), settings.seed, device, resume)
 
     @property
     def epochs(self) -> int:
@@ -148,11 +157,17 @@ class GroundTrainer(Trainer):
     """A run on any ground: each epoch sees every frame on another of the grounds that fit it (4.2)."""
 
     def __init__(
-        self, data: GroundSet, settings: Settings, folder: Path, device: str = "cpu", resume: bool = False
+        self,
+        data: GroundSet,
+        settings: Settings,
+        folder: Path,
+        device: str = "cpu",
+        resume: bool = False,
+        earlier: Mapping[str, Array] | None = None,
     ) -> None:
-        """Raises as `Trainer`."""
+        """As `Trainer`."""
         self.grounds = data.grounds
-        super().__init__(data.data, settings, folder, device, resume)
+        super().__init__(data.data, settings, folder, device, resume, earlier)
 
     def begin_epoch(self) -> None:
         """Draw the grounds."""
@@ -179,3 +194,21 @@ def _initial(settings: Settings, inputs: int) -> dict[str, torch.Tensor]:
         out[f"w{layer}"] = (torch.rand(CONTROL_POINTS, fan_out, fan_in, generator=generator) * 2 - 1) * bound
         out[f"b{layer}"] = torch.zeros(CONTROL_POINTS, fan_out)
     return out
+
+
+def _begin_with(initial: dict[str, torch.Tensor], earlier: Mapping[str, Array]) -> None:
+    """Put earlier weights in the place of random ones; they know nothing of inputs that came after them.
+
+    Raises UserError when they are of other sizes.
+    """
+    for name, value in initial.items():
+        known = torch.from_numpy(earlier[name])
+        if name == "w0":
+            value.zero_()
+            value = value[:, :, : known.shape[2]]
+        if value.shape != known.shape:
+            raise UserError(
+                f"The weights to go on from have '{name}' of shape {list(known.shape)}, not {list(value.shape)}; give "
+                "those of a network with as many hidden units."
+            )
+        value.copy_(known)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -101,6 +101,8 @@ KINDS = (
     "jog backward",
     "start or stop",
     "crouch",
+    "jump",
+    "uneven ground",
     "other",
 )
 """Kinds of frames, by which the training set is balanced."""
@@ -276,8 +278,10 @@ class DataSet:
     clips: list[str]
 
 
-def build(data: Path, subjects: Sequence[str] = (), warps: Sequence[float] = ()) -> DataSet:
-    """Read, label, augment and normalize the locomotion clips of a data folder."""
+def build(
+    data: Path, subjects: Sequence[str] = (), warps: Sequence[float] = (), earlier: Mapping[str, Array] | None = None
+) -> DataSet:
+    """Read, label, augment and normalize the locomotion clips of a data folder; earlier: see `normalizing`."""
     train, held_out = [], []
     minutes = dict.fromkeys(KINDS, 0.0)
     names = choose_clips(data, subjects)
@@ -296,18 +300,36 @@ def build(data: Path, subjects: Sequence[str] = (), warps: Sequence[float] = ())
             f"{data}: its clips are too short: the last {HELD_OUT_SHARE:.0%} of none, which are held out, hold two "
             "seconds; add clips of half a minute."
         )
-    return normalizing(t, h, INPUT, minutes, names)
+    return normalizing(t, h, INPUT, minutes, names, earlier)
 
 
-def normalizing(t: Features, h: Features, layout: Layout, minutes: dict[str, float], names: list[str]) -> DataSet:
-    """The data set of frames to train on and held-out ones, with inputs of `layout`, and its normalization."""
-    reference = mean_rotations(t.rotations[:: max(len(t.x) // 50000, 1)])
+def normalizing(
+    t: Features,
+    h: Features,
+    layout: Layout,
+    minutes: dict[str, float],
+    names: list[str],
+    earlier: Mapping[str, Array] | None = None,
+) -> DataSet:
+    """The data set of frames to train on and held-out ones, with inputs of `layout`, and its normalization.
+
+    earlier: tensors of the weights file that training goes on from, whose normalization is kept for all that its
+    network has learned from.
+    """
+    if earlier is None:
+        reference = mean_rotations(t.rotations[:: max(len(t.x) // 50000, 1)])
+    else:
+        reference = earlier["rotation_reference"]
     set_rotations(t, reference)
     set_rotations(h, reference)
     x_mean, x_scale = t.x.mean(0), _scale(t.x, layout)
     y_mean, y_scale = t.y.mean(0), _scale(t.y, OUTPUT)
     x_scale[INPUT.joint_position] /= JOINT_INPUT_SCALE
     x_scale[INPUT.joint_velocity] /= JOINT_INPUT_SCALE
+    if earlier is not None:
+        y_mean, y_scale = earlier["y_mean"], earlier["y_scale"]
+        learned = np.flatnonzero(np.any(earlier["w0"] != 0, axis=(0, 1)))
+        x_mean[learned], x_scale[learned] = earlier["x_mean"][learned], earlier["x_scale"][learned]
     return DataSet(t, h, reference, x_mean, x_scale, y_mean, y_scale, minutes, names)
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -47,8 +47,10 @@ GROUND_TAGS = LOCOMOTION_TAGS | UNEVEN_TAGS | {"jump", "step_over", "duck"}
 """Tags of the clips that are trained on."""
 OTHER_TAGS = (UNWANTED_TAGS - GROUND_TAGS) | frozenset(
     {"ladder", "sit_ledge", "push", "pull", "drag", "pickup", "putdown", "manipulate", "suitcase", "reach", "squat"}
+    | {"skip"}
 )
-"""Tags of clips that are left out whatever else they show: what hands do is no locomotion."""
+"""Tags of clips that are left out whatever else they show: what hands do is no locomotion, and of what is skipped and
+what is run the gait tells nothing apart."""
 LEVELED = "_level"
 """End of the name of a clip that replaces the one named without it, as its floor was found to be crooked."""
 _STANDS = 0.1
@@ -109,8 +111,15 @@ def lay_ground(x: Array, y: Array, heights: Array, datum: Array) -> None:
     y[:, HEIGHTS_OUT] -= datum[:, None]
 
 
-def choose(data: Path, subjects: Sequence[str], held_out: Sequence[str], unsure: Sequence[str]) -> list[LibraryEntry]:
-    """Style-free locomotion of a data folder, of the given performers or of all but doubtful ones."""
+def choose(
+    data: Path,
+    subjects: Sequence[str],
+    held_out: Sequence[str],
+    unsure: Sequence[str],
+    left_out: Sequence[str] = (),
+) -> list[LibraryEntry]:
+    """Style-free locomotion of a data folder, of the given performers or of all but doubtful ones, without the clips
+    `left_out`."""
     library = load_library(data)
     names = {entry.name for entry in library}
     found = []
@@ -119,7 +128,7 @@ def choose(data: Path, subjects: Sequence[str], held_out: Sequence[str], unsure:
         climbs = "climb" in tags and "walk" not in tags
         if not tags & GROUND_TAGS or tags & OTHER_TAGS or climbs or any(t.startswith("style:") for t in tags):
             continue
-        if entry.name + LEVELED in names or entry.subject in unsure:
+        if entry.name + LEVELED in names or entry.name in left_out or entry.subject in unsure:
             continue
         if subjects and entry.subject not in subjects and entry.subject not in held_out:
             continue
@@ -183,19 +192,23 @@ def with_ground(
     library: Library,
     jumps: bool = False,
     recorded: Ground | None = None,
+    uneven: bool = False,
 ) -> tuple[GroundFeatures, list[Errors]]:
     """Features of a clip with fitted ground, and the errors of all fits of its cycles.
 
     jumps: whether the clip shows any; a long flight in a run is none. recorded: its own ground, which is taken in place
-    of patches; cycles in which feet hang above it are left out.
+    of patches; cycles in which feet hang above it are left out. uneven: whether feet stand at several heights, which is
+    a kind of its own.
     """
     base = extract(prepared, jumps=jumps)
     value = np.broadcast_to(character, (len(base.x), len(character)))
-    base = replace(base, x=np.concatenate((base.x, value), axis=1))
     labels = prepared.labels
     jumping = (labels.gait == GAITS.index("jump")) & jumps
     feet = Feet.of(prepared.positions, labels.contacts, jumping, labels.phase)
     frames = whole_frames(len(labels.root))
+    kind = np.full(len(frames), KINDS.index("uneven ground")) if uneven else base.kind
+    kind = np.where(jumping[frames], KINDS.index("jump"), kind)
+    base = replace(base, x=np.concatenate((base.x, value), axis=1), kind=kind)
     heights = np.zeros((len(frames), BEST, SAMPLES * 3), dtype=STORED)
     datum = np.zeros((len(frames), BEST), dtype=np.float32)
     places = under_trajectory(labels.root)
@@ -255,16 +268,21 @@ def build(
     warps: Sequence[float],
     patches: int,
     seed: int,
+    left_out: Sequence[str] = (),
+    earlier: Mapping[str, Array] | None = None,
     log: Callable[[str], None] = print,
 ) -> GroundSet:
-    """Read, label, augment, fit and normalize the locomotion of a data folder; `held_out` are performers."""
+    """Read, label, augment, fit and normalize the locomotion of a data folder.
+
+    held_out: performers. left_out: clips. earlier: see `normalizing`.
+    """
     library = Library(patches, seed)
     rng = np.random.default_rng(seed)
     parts: dict[bool, list[GroundFeatures]] = {False: [], True: []}
     errors: dict[str, list[Errors]] = {"even": [], "uneven": []}
     minutes = dict.fromkeys(KINDS, 0.0)
     values: dict[str, list[Array]] = {}
-    entries = choose(data, subjects, held_out, unsure)
+    entries = choose(data, subjects, held_out, unsure, left_out)
     for count, entry in enumerate(entries, 1):
         clip = load_clip(entry.path)
         held = entry.subject in held_out
@@ -289,7 +307,7 @@ def build(
         )
     grounds, held_grounds = (GroundFeatures.concatenate(parts[held]) for held in (False, True))
     trained = [entry.name for entry in entries if entry.subject not in held_out]
-    drawn = normalizing(grounds.drawn(rng), held_grounds.drawn(rng), CHARACTER_INPUT, minutes, trained)
+    drawn = normalizing(grounds.drawn(rng), held_grounds.drawn(rng), CHARACTER_INPUT, minutes, trained, earlier)
     # The rotations of the drawn features are written in place, those of the base in the same way.
     grounds.base.y[:, OUTPUT.joint_rotation] = drawn.train.y[:, OUTPUT.joint_rotation]
     figures = {name: summary(found) for name, found in errors.items() if found}
@@ -315,7 +333,7 @@ def _grounded(
     """`with_ground` of a clip, or a version of it, as its tags have it."""
     prepared = prepare_uneven(clip) if is_uneven(entry) else prepare(clip)
     recorded = recorded_ground(entry.path, clip.skeleton, bool(clip.meta.get("mirrored", False)))
-    return with_ground(prepared, character, library, "jump" in entry.tags, recorded)
+    return with_ground(prepared, character, library, "jump" in entry.tags, recorded, is_uneven(entry))
 
 
 def summary(errors: Sequence[Errors]) -> dict[str, float]:
