@@ -14,7 +14,7 @@ from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
 from .path import GroundPath
 from .path_search import LEAD, Route, lengths
-from .trajectory import ARRIVED, BRAKING, JOGGING, LAST, MOVING, WALK_FEEDBACK, Future, State
+from .trajectory import ARRIVED, BRAKING, JOGGING, LAST, MOVING, WALK_FEEDBACK, Future, State, farther_over
 from .velocity_constraints import HIPS_BACK
 
 
@@ -51,8 +51,6 @@ HOLDING_BACK, SLOWEST_SHARE = 0.8, 0.25
 STROLL, ROOM = 0.9, 0.3
 """Speed in m/s where there is just enough room for the body, and meters of room beyond its radius from which the
 character goes freely."""
-CROSS_TRACK_GAIN = 3.0
-"""Times the offset from the way by which the way is asked for farther over: the network cuts and overshoots bends."""
 _STEP, _BEND = 0.05, 0.25
 """Meters between the points of the profile, and before and behind a point over which a bend is measured."""
 _STAND, _WALK, _JOG, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "crouch"))
@@ -133,7 +131,7 @@ class Walker:
         step = np.diff(np.vstack((now, position)), axis=0)
         gait = np.array([self._gait_at(a, v) for a, v in zip((self.along, *along), speeds, strict=True)])
         return Future(
-            position + CROSS_TRACK_GAIN * (now - place),
+            position + farther_over(place, now[0]),
             step / _DT,
             direction(self.facing(along)),
             _ONE_HOT[gait],

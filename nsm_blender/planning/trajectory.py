@@ -42,8 +42,13 @@ TURN_RATE = 1.4
 """Turn rate in rad/s on the spot: with a faster command the network swings wide around the place."""
 TURN_GAIN = 1.5
 """Gain on the turn that is left, in the facings asked for: the last degrees take long otherwise."""
-CROSS_TRACK_GAIN = 5.0
+STANDING_GAIN = 5.0
 """Gain on the offset from the place to stand at, in the places asked for: the network alone stays where it is."""
+CROSS_TRACK_GAIN = 3.0
+"""Times the offset from the way by which the way is asked for farther over: the network cuts and overshoots bends, and
+goes sideways a hand beside the way."""
+FARTHEST_OVER = 0.4
+"""Meters by which the way is asked for farther over at most: to a character far beside it, it is way enough."""
 PULL = 1.5
 """1/s: share of the offset from the place to stand at that the root makes up for, while the weight shifts on to it."""
 LARGEST_PULL = 0.06
@@ -58,6 +63,9 @@ LAST_PACE = 0.4
 """Speed in m/s of the last steps to the end of a path: with a slower command the network stops."""
 ARRIVED = 0.04
 """Meters before the end of a path at which the character stands there."""
+NEARLY_ARRIVED = 0.08
+"""Meters before the end of a path at which a character that came to rest stands there, too, and shifts over the rest of
+the way: for less than a foot's breadth it would tread on the spot."""
 LAST = 1.0
 """Meters before the end of a path from which a character walks upright: runs and crouches do not end on the spot."""
 JOGGING = 1.9
@@ -190,7 +198,7 @@ class Standing:
         stepping = rested >= 0 and state.time < self._until
         turn *= TURN_GAIN if stepping else 1.0
         return Future(
-            np.tile(here + (1 + CROSS_TRACK_GAIN) * back, (FUTURE - 1, 1)),
+            np.tile(here + (1 + STANDING_GAIN) * back, (FUTURE - 1, 1)),
             np.zeros((FUTURE - 1, 2)),
             direction(state.angle + np.clip(turn, -TURN_RATE * AHEAD, TURN_RATE * AHEAD)),
             np.tile(_ONE_HOT[actual_gait(gait, 0.0, stepping)], (FUTURE, 1)),
@@ -223,6 +231,13 @@ def actual_gait(gait: int, speed: float, stepping: bool) -> int:
     return _WALK if stepping else _STAND
 
 
+def farther_over(place: Array, nearest: Array) -> Array:
+    """Offset (2,) in meters of what is asked for at a place (2,) beside the way, whose point `nearest` (2,) is."""
+    off = nearest - place
+    out: Array = off * min(CROSS_TRACK_GAIN, FARTHEST_OVER / max(math.hypot(*off), 1e-9))
+    return out
+
+
 class PathCommands:
     """Follow a path; a target moves along it with the commanded speed, and the character keeps up.
 
@@ -251,7 +266,8 @@ class PathCommands:
         """Places and headings on the path at the speeds keyed for the coming second."""
         place = np.array([state.x, state.y])
         self._along = self.path.project(place, self._along)
-        self._arrived |= self._left(self._along) <= ARRIVED
+        resting = math.hypot(*state.velocity) < CAME_TO_REST
+        self._arrived |= self._left(self._along) <= (NEARLY_ARRIVED if resting else ARRIVED)
         self._target += (state.time - self._time) * self._speed_at(state.time) * self.path.factor(self._target)
         self._time = state.time
         if not self.path.closed:
@@ -270,7 +286,7 @@ class PathCommands:
         position = self.path.position(np.concatenate(([self._along], along)))
         gait = [self._gait_at(f, v, s) for f, v, s in zip(frame, speeds, (self._along, *along), strict=True)]
         return Future(
-            position[1:],
+            position[1:] + farther_over(place, position[0]),
             np.diff(position, axis=0) * (FPS / SAMPLE_FRAMES),
             direction(self.path.heading(along) + offset[1:]),
             _ONE_HOT[gait],

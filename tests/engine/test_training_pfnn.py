@@ -14,7 +14,7 @@ from nsm_blender.models.pfnn import CHARACTER_INPUT, INPUT, JOINTS, OUTPUT, forw
 from nsm_blender.models.pfnn_kernels import PFNN
 from nsm_blender.models.weights import read_tensors
 from nsm_blender.motion.rotations import Array
-from nsm_blender.training.pfnn_data import KINDS, DataSet, Features
+from nsm_blender.training.pfnn_data import KINDS, DataSet, Features, normalizing
 from nsm_blender.training.terrain.data import GroundFeatures, GroundSet, lay_ground
 
 torch = pytest.importorskip("torch", reason="training needs torch")
@@ -270,3 +270,31 @@ def test_flat_weights_of_one_performer_feel_no_ground(data: DataSet, tmp_path: P
     assert not net.uses(INPUT.terrain_height)
     assert net.uses(INPUT.gait)
     assert net.character is None
+
+
+def test_training_goes_on_from_weights_of_level_ground(data: DataSet, ground: GroundSet, tmp_path: Path) -> None:
+    """On level ground the network begins as it was, whoever performs; the rest is learned."""
+    earlier = trained(data, replace(SETTINGS, epochs=1), tmp_path / "earlier")
+    g = ground.data
+    g = normalizing(g.train, g.held_out, CHARACTER_INPUT, {}, [], earlier)
+    trainer = GroundTrainer(replace(ground, data=g), SETTINGS, tmp_path / "run", earlier=earlier)
+    known = forward(earlier, normal(data.held_out, data)[:, None], data.held_out.phase)
+    level = normal(g.held_out, g)
+    level[:, INPUT.terrain_height] = 3.0
+    now = forward(trainer.export(), level[:, None], g.held_out.phase)
+    np.testing.assert_allclose(now, known, atol=1e-4)
+    tensors = trainer.run(log=quiet)
+    np.testing.assert_array_equal(tensors["y_mean"], earlier["y_mean"])
+    assert np.abs(tensors["w0"][:, :, INPUT.terrain_height]).max() > 0
+
+
+def normal(part: Features, data: DataSet) -> Array:
+    """Inputs as the network is given them."""
+    out: Array = ((part.x - data.x_mean) / data.x_scale).astype(np.float32)
+    return out
+
+
+def test_training_does_not_go_on_from_weights_of_another_size(data: DataSet, tmp_path: Path) -> None:
+    earlier = trained(data, replace(SETTINGS, epochs=1), tmp_path / "earlier")
+    with pytest.raises(UserError, match=r"'w0' of shape \[4, 16, 276\], not \[4, 24, 276\]; .*as many hidden units"):
+        Trainer(data, replace(SETTINGS, hidden=24), tmp_path / "run", earlier=earlier)

@@ -55,6 +55,16 @@ def test_the_way_goes_round_the_corner_and_not_across_it() -> None:
     np.testing.assert_allclose(future.direction[-1], [1, 0], atol=0.01)
 
 
+@pytest.mark.parametrize("beside", [0.05, 0.5, 3.0])
+def test_a_character_beside_the_path_is_asked_over_to_it_and_not_far_beyond(beside: float) -> None:
+    future = PathCommands(along(), FPS).future(at(beside, 1.0, np.pi, 1.0 / 1.2))
+    assert future.position is not None
+    over = -future.position[:, 0]
+    assert over.min() > 0
+    assert over.max() < 0.5
+    np.testing.assert_allclose(future.velocity[:, 0], 0, atol=0.01)
+
+
 def test_a_speed_that_is_keyed_for_later_is_seen_coming() -> None:
     keyed = np.where(np.arange(FRAMES) < 12, 1.0, 2.0)  # from 0.5 s on
     future = PathCommands(along(keyed), FPS).future(START)
