@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Put the motion of a file onto a character.
+"""Put the motions of files onto a character.
 
 Blender reads the annotations of an operator as they are, so this file has no postponed annotations.
 """
@@ -10,21 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bpy
-from bpy.props import EnumProperty, IntProperty, StringProperty
+from bpy.props import CollectionProperty, EnumProperty, IntProperty, StringProperty
 
 from ..nsm_blender import FileFormatError
 from ..scene import lookup
+from .base import counted
 from .modal import JobOperation
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
     from .motion_file_job import MotionFileJob
+    from .motion_files_job import MotionFilesJob
 
 
 class NSM_OT_apply_motion(JobOperation):
     """Put the motion of a BVH, FBX, glTF or VRM file onto the character, as a new action; also AMC with its ASF, or
-    NPZ"""
+    NPZ. Of several files, or of all in a folder, each becomes an action of its own"""
 
     bl_idname = "nsm.apply_motion"
     bl_label = "Apply Motion File"
@@ -32,7 +34,14 @@ class NSM_OT_apply_motion(JobOperation):
 
     doing = "Applying the motion"
 
-    filepath: StringProperty(name="File", description="The motion file", subtype="FILE_PATH", options={"SKIP_SAVE"})
+    filepath: StringProperty(
+        name="File",
+        description="The motion file, or a folder of them",
+        subtype="FILE_PATH",
+        options={"SKIP_SAVE"},
+    )
+    directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
+    files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
     filter_glob: StringProperty(default="*.bvh;*.fbx;*.glb;*.gltf;*.vrm;*.amc;*.npz", options={"HIDDEN"})
     place: EnumProperty(
         name="Start",
@@ -51,8 +60,8 @@ class NSM_OT_apply_motion(JobOperation):
     """The file selector is open for this operator."""
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> "set[OperatorReturnItems]":
-        """Ask for the file; with one, work in slices, with progress and Esc."""
-        if self.filepath:
+        """Ask for the files; with some, work in slices, with progress and Esc."""
+        if self.filepath or self.files:
             return super().invoke(context, event)
         self._asks = True
         context.window_manager.fileselect_add(self)
@@ -65,21 +74,41 @@ class NSM_OT_apply_motion(JobOperation):
         chosen = {
             name: getattr(self, name) for name in ("place", "frame_start") if self.properties.is_property_set(name)
         }
-        bpy.ops.nsm.apply_motion("INVOKE_DEFAULT", filepath=self.filepath, **chosen)
+        files = [{"name": file.name} for file in self.files]
+        bpy.ops.nsm.apply_motion(
+            "INVOKE_DEFAULT", filepath=self.filepath, directory=self.directory, files=files, **chosen
+        )
         return {"CANCELLED"}  # the other run reports, and is what undo takes back
 
-    def start(self, context: bpy.types.Context) -> "MotionFileJob":
-        """Look at the character; the job reads the file, and nothing is changed when that fails."""
+    def start(self, context: bpy.types.Context) -> "MotionFileJob | MotionFilesJob":
+        """Look at the character; the job reads the files, and nothing is changed when that fails."""
+        from . import motion_files_job
         from .motion_file_job import MotionFileJob
 
-        if not self.filepath:
-            raise FileFormatError("Choose a motion file.")
         first = self.frame_start if self.properties.is_property_set("frame_start") else context.scene.frame_start
-        path = Path(bpy.path.abspath(self.filepath))
-        return MotionFileJob(context, lookup.character(context), path, first, here=self.place == "HERE")
+        here, armature = self.place == "HERE", lookup.character(context)
+        names = [file.name for file in self.files if file.name]
+        chosen = [Path(bpy.path.abspath(self.directory)) / name for name in names]
+        if not chosen and self.filepath:
+            chosen = [Path(bpy.path.abspath(self.filepath))]
+        if not chosen:
+            raise FileFormatError("Choose a motion file.")
+        if len(chosen) == 1 and not chosen[0].is_dir():
+            return MotionFileJob(context, armature, chosen[0], first, here=here)
+        return motion_files_job.MotionFilesJob(context, armature, motion_files_job.found(chosen), first, here=here)
 
-    def finish(self, _context: bpy.types.Context, job: "MotionFileJob") -> "set[OperatorReturnItems]":
+    def finish(
+        self, _context: bpy.types.Context, job: "MotionFileJob | MotionFilesJob"
+    ) -> "set[OperatorReturnItems]":
         """Report."""
+        from .motion_files_job import MotionFilesJob
+
+        if isinstance(job, MotionFilesJob):
+            for refusal in job.refusals:
+                self.report({"WARNING"}, refusal)
+            count = f"{len(job.applied)} of {counted(len(job.paths), 'motion file')}"
+            self.report({"INFO"}, f"Applied {count}, each as an action; the character shows '{job.shown}'")
+            return {"FINISHED"}
         report = job.report
         for note in report.notes:
             self.report({"WARNING"}, note)

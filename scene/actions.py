@@ -116,6 +116,16 @@ def assign(obj: bpy.types.Object, state: Assigned) -> None:
         bake_notes.give_back(obj, path, value)
 
 
+def show(obj: bpy.types.Object, action: bpy.types.Action) -> None:
+    """Let an action that `begin` made for `obj`, which has animation data, move it."""
+    animation = obj.animation_data
+    animation.action = action
+    if _slotted():
+        animation.action_slot = action.slots[0]
+    for key, value in BLENDING.items():
+        setattr(animation, key, value)
+
+
 def begin(obj: bpy.types.Object, name: str) -> bpy.types.Action:
     """Give `obj` a new, empty action and note in it what was assigned before."""
     had_animation = obj.animation_data is not None
