@@ -89,6 +89,9 @@ if TYPE_CHECKING:
     from .models.synthesis import Stepping as Stepping
     from .motion.blending import placed as placed
     from .motion.foot_lock import Heights as Heights
+    from .motion.looping import Loop as Loop
+    from .motion.looping import loop_gait as loop_gait
+    from .motion.mirror import mirrored as mirrored
     from .motion.motion import Motion as Motion
     from .motion.rotations import Array as Array
     from .motion.skeleton import MODEL_SKELETON as MODEL_SKELETON
@@ -180,6 +183,8 @@ _ROOMS = {
     "motion.blending": ("placed",),
     "motion.foot_lock": ("Heights",),
     "manifold.spacing": ("Passes", "passes_between"),
+    "motion.looping": ("Loop", "loop_gait"),
+    "motion.mirror": ("mirrored",),
     "motion.motion": ("Motion",),
     "motion.rotations": ("Array",),
     "motion.skeleton": ("MODEL_SKELETON", "Skeleton"),

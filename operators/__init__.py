@@ -26,6 +26,7 @@ from . import (
     strike,
     style,
     synthesize,
+    variation,
 )
 
 CLASSES = (
@@ -49,6 +50,7 @@ CLASSES = (
     *edit.CLASSES,
     *contact_markers.CLASSES,
     *style.CLASSES,
+    *variation.CLASSES,
     *export.CLASSES,
     *files.CLASSES,
 )

@@ -97,9 +97,7 @@ class NSM_OT_apply_motion(JobOperation):
             return MotionFileJob(context, armature, chosen[0], first, here=here)
         return motion_files_job.MotionFilesJob(context, armature, motion_files_job.found(chosen), first, here=here)
 
-    def finish(
-        self, _context: bpy.types.Context, job: "MotionFileJob | MotionFilesJob"
-    ) -> "set[OperatorReturnItems]":
+    def finish(self, _context: bpy.types.Context, job: "MotionFileJob | MotionFilesJob") -> "set[OperatorReturnItems]":
         """Report."""
         from .motion_files_job import MotionFilesJob
 

@@ -48,7 +48,7 @@ class MotionFileJob(MotionJob):
         self._path, self._first, self._here = path, first, here
         # How long the shot is, the file tells.
         shot = Shot(name=armature.name, fps=render.fps / render.fps_base, frames=0)
-        super().__init__(Gathered(shot, rig, None, np.arange(0)), armature, _Finished(None), path.stem)
+        super().__init__(Gathered(shot, rig, None, np.arange(0)), armature, Finished(None), path.stem)
 
     def stages(self) -> Generator[float]:
         """Read the file, then what every job does."""
@@ -63,7 +63,7 @@ class MotionFileJob(MotionJob):
         shot = replace(gathered.shot, frames=len(motion))
         self.gathered = Gathered(shot, gathered.rig, None, np.arange(first, first + len(motion)))
         self.report.frames = len(motion)
-        self.work = _Finished(motion)
+        self.work = Finished(motion)
         yield from super().stages()
 
     def _read(self) -> Generator[float, None, Motion]:
@@ -73,7 +73,7 @@ class MotionFileJob(MotionJob):
         return (yield from _in_background(lambda: import_motion(self._path)))
 
 
-class _Finished:
+class Finished:
     """A motion that is there as the work of a `MotionJob`."""
 
     done, progress = True, 1.0

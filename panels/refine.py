@@ -188,6 +188,21 @@ class NSM_PT_style_search(Subpanel):
         row.prop(style, "seed")
 
 
+class NSM_PT_variation(Subpanel):
+    """Other actions out of the one that is there."""
+
+    bl_label = "Mirror and Loop"
+    bl_parent_id = "NSM_PT_refine"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        """The buttons."""
+        column = self.layout.column(align=True)
+        column.operator("nsm.mirror_motion", icon="MOD_MIRROR")
+        row = column.row(align=True)
+        row.operator("nsm.loop_gait", text="Loop on the Spot", icon="FILE_REFRESH").way = "SPOT"
+        row.operator("nsm.loop_gait", text="Loop Traveling", icon="FORWARD").way = "TRAVEL"
+
+
 def _draw_figures(layout: bpy.types.UILayout, edit: NSM_PG_edit) -> None:
     """What the last edit measured, before and after."""
     figures(layout, [(one.label, f"{one.before:.2f} to {one.after:.2f} {one.unit}") for one in edit.figures])
@@ -231,4 +246,5 @@ CLASSES = (
     NSM_PT_contacts,
     NSM_PT_style,
     NSM_PT_style_search,
+    NSM_PT_variation,
 )

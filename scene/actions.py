@@ -173,6 +173,26 @@ def mark(action: bpy.types.Action, markers: Iterable[tuple[int, str]]) -> None:
         action.pose_markers.new(name).frame = frame
 
 
+def make_cyclic(obj: bpy.types.Object, action: bpy.types.Action, frames: tuple[int, int], *, on: bool) -> None:
+    """Let the action that moves `obj` go round between two frames, of which the last shows the first one again.
+
+    on: each round begins where the one before ended; places get farther by as much as they do in a round.
+    """
+    set_range(action, frames)
+    action.use_cyclic = True
+    for curve in of(obj):
+        rounds: Any = curve.modifiers.new("CYCLES")
+        rounds.mode_before = rounds.mode_after = "REPEAT"
+        if on and curve.data_path.rpartition(".")[2] == "location":
+            rounds.mode_before = rounds.mode_after = "REPEAT_OFFSET"
+
+
+def set_range(action: bpy.types.Action, frames: tuple[int, int]) -> None:
+    """Note the first and the last frame of an action in it."""
+    action.use_frame_range = True
+    action.frame_start, action.frame_end = frames
+
+
 def remove(obj: bpy.types.Object) -> Removed:
     """Take the bake of `obj` away and assign again what was assigned before. Raises ActionError.
 

@@ -16,7 +16,7 @@ from .snapshot import difference, snapshot
 @pytest.fixture
 def folder(engine, tmp_path):
     """A folder with two motions, of 40 and of 20 frames, a file that is none, and a text; the rig has no animation."""
-    rig, _ = build.shot(engine)
+    build.shot(engine)
     bpy.ops.nsm.bake()
     bpy.ops.nsm.save_motion(filepath=str(tmp_path / "walk.npz"))
     bpy.context.scene.nsm.use_custom_range = True
