@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-PAGES = ("actions", "files", "path")
+PAGES = ("actions", "files", "path", "refine")
 
 
 @pytest.mark.parametrize("page", PAGES)
