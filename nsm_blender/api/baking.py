@@ -12,6 +12,7 @@ from ..errors import WeightsError
 from ..models.weights import read_card
 from ..motion.motion import Motion
 from ..paths import weights_folder
+from ..planning.speed_limits import shipped
 from ..rollout import nsm_network
 from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot
@@ -87,7 +88,8 @@ def find_problems(shot: Shot, model: Model = "auto") -> list[Problem]:
 
 def begin_check(shot: Shot, model: Model = "auto") -> Stepwise[list[Problem]]:
     """`find_problems` in pieces of some milliseconds: a generator that yields after each and returns what it found."""
-    return validation.checking(shot, supported_actions(model))
+    limits = None if model == "auto" else shipped(model)
+    return validation.checking(shot, supported_actions(model), limits)
 
 
 def foresee(shot: Shot) -> list[Foreseen]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,8 +19,10 @@ from ..motion.gait import GAITS
 from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..motion.time_warp import TimeWarp
 from ..paths import weights_folder
 from ..planning.path import GroundPath
+from ..planning.speed_limits import limits_of
 from ..planning.trajectory import Commands, Future, PathCommands, State, VelocityCommands, start_of
 from ..rollout.pfnn import Locomotion, Record
 from ..rollout.pose import decode, joint_places
@@ -31,6 +32,7 @@ from ..tasks.pfnn_actor import PfnnActor
 from ..tasks.validation import Problem, refuse
 from .ground_feet import planting_on_ground
 from .kept import unkept
+from .retries import Retries, most_frames, rollout_frames
 
 FRAMES_PER_STEP = 12
 """Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
@@ -61,9 +63,11 @@ class Bake:
         shot.validate()
         if shot.keys:
             refuse_ground(shot)
-            refuse(shot, LOCOMOTION, problems)
         self.shot = shot
         self._network = PFNN.load(weights or weights_folder() / "pfnn.safetensors")
+        limits = limits_of(self._network.card, "pfnn")
+        if shot.keys:
+            refuse(shot, LOCOMOTION, problems, limits)
         self._commands: Commands
         if shot.path is not None:
             self._commands = PathCommands(shot.path, shot.fps)
@@ -72,24 +76,30 @@ class Bake:
             self._commands = VelocityCommands(shot.velocity, shot.fps)
             start = (0.0, 0.0, 0.0, shot.velocity.facings[0])
         else:
-            self._commands = PfnnActor(shot)
+            self._commands = PfnnActor(shot, limits)
             start = (0.0, 0.0, 0.0, 0.0)
         if shot.start is not None:
             start = (shot.start[0], shot.start[1], shot.start[2], shot.start[3])
-        self._frames = math.ceil((shot.frames - 1) / shot.fps * FPS) + 1
         self._ground = Ground.of([mesh.mesh() for mesh in shot.ground]) if shot.ground else None
         self._character = Locomotion(
             self._network,
             start,
-            self._frames,
+            most_frames(shot),
             shot.bias_velocity,
             shot.bias_direction,
             self._ground,
             performer_of(self._network, shot.performer),
         )
+        self._retries, self._begun = Retries(), (-1, self._character, self._commands)
         self._stand, self._unsettled = standing(self._character.state), SETTLING
         self._motion: Motion | None = None
         self._finishing = self._finish()
+
+    @property
+    def _frames(self) -> int:
+        """Frames of the rollout that the shot needs."""
+        commands = self._commands
+        return rollout_frames(self.shot, commands.machine.clock.warp if isinstance(commands, PfnnActor) else TimeWarp())
 
     @property
     def done(self) -> bool:
@@ -119,7 +129,26 @@ class Bake:
             next(self._finishing, None)
             return
         for _ in range(min(FRAMES_PER_STEP, self._frames - character.frame)):
-            character.step(self._commands.future(character.state))
+            self._advance()
+
+    def _advance(self) -> None:
+        """On by a frame, or back to where a key began that arrived too far from its time."""
+        character, commands = self._character, self._commands
+        if not isinstance(commands, PfnnActor):
+            character.step(commands.future(character.state))
+            return
+        machine = commands.machine
+        if machine.between_keys and machine.is_timed and machine.number != self._begun[0]:
+            self._begun = machine.number, character.fork(), commands.fork()
+        future = commands.future(character.state)
+        lead = self._retries.lead(machine)
+        if lead is None:
+            character.step(future)
+            return
+        _, character, begun = self._begun
+        assert isinstance(begun, PfnnActor)
+        self._character, self._commands = character.fork(), begun.fork()
+        self._commands.machine.clock.lead = lead
 
     def motion(self) -> Motion:
         """The finished motion at the shot's frame rate, exactly `shot.frames` frames."""
@@ -152,7 +181,8 @@ class Bake:
         yield
         motion = self._as_motion(record, *locked)
         yield
-        baked = yield from motion.resampling(self.shot.fps, self.shot.frames)
+        warp = commands.machine.clock.warp if isinstance(commands, PfnnActor) else None
+        baked = yield from motion.resampling(self.shot.fps, self.shot.frames, warp)
         notes = unkept(self.shot, baked, self.path)
         self._motion = replace(baked, meta=baked.meta | {"notes": notes}) if notes else baked
 

@@ -21,6 +21,7 @@ from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..planning.path import GroundPath
+from ..planning.speed_limits import limits_of
 from ..rollout.goal_spec import Stay
 from ..rollout.nsm import Options, SceneCharacter, SceneRecord
 from ..rollout.nsm_network import actions_of, load, standing_of
@@ -31,6 +32,7 @@ from ..tasks.machine import TaskMachine
 from ..tasks.nsm_actor import NsmActor
 from ..tasks.validation import Problem, refuse
 from .bake import Bake, Now, refuse_ground
+from .retries import Retries, retimed, rollout_frames
 
 FRAMES_PER_STEP = 6
 """Frames of the rollout in one `SceneBake.step`: about 20 ms, so that a key press is noticed at once."""
@@ -62,6 +64,11 @@ class _Checkpoint:
     key: int
     machine: TaskMachine[NsmActor]
 
+    @property
+    def frame(self) -> int:
+        """Of the rollout."""
+        return self.machine.actor.character.frame
+
 
 class SceneBake:
     """One bake in progress. `step()` does a small piece of work; repeat until `done`, then ask for `motion()`.
@@ -85,10 +92,11 @@ class SceneBake:
             raise ShotError("The NSM bakes action keys, and the shot has none; add one, or choose the PFNN.")
         refuse_ground(shot)
         self._network = load(weights) if weights is None or isinstance(weights, Path | str) else weights
-        refuse(shot, actions_of(self._network.card), problems)
+        self._limits = limits_of(self._network.card, "nsm")
+        refuse(shot, actions_of(self._network.card), problems, self._limits)
         self.shot = shot
         self._options = options or Options()
-        self._frames = _rollout_frames(shot)
+        self._retries = Retries()
         self._motion: Motion | None = None
         self._finishing = self._finish()
         self._checkpoints: list[_Checkpoint] = []
@@ -97,13 +105,18 @@ class SceneBake:
         self.first_frame = round(self._machine.actor.character.frame / FPS * shot.fps)
         """The first frame of the shot that was not taken from the bake before."""
 
+    @property
+    def _frames(self) -> int:
+        """Frames of the rollout that the shot needs."""
+        return rollout_frames(self.shot, self._machine.clock.warp)
+
     def _begun(self) -> TaskMachine[NsmActor]:
         shot = self.shot
         start = np.array((0.0, 0.0, 0.0, 0.0) if shot.start is None else shot.start, dtype=float)
         scenery = Scenery(Surroundings(shot.colliders), shot.fps)
         goal = Stay(start[:3])
         character = SceneCharacter(self._network, standing_of(self._network), start, scenery, goal, self._options)
-        return TaskMachine(shot, NsmActor(character, float(start[2])))
+        return TaskMachine(shot, NsmActor(character, float(start[2]), self._limits))
 
     def _before_change(self, new: SceneBake) -> TaskMachine[NsmActor] | None:
         """The latest state of this bake that is also one of the new one's, ready to go on with its keys."""
@@ -120,7 +133,11 @@ class SceneBake:
             if before != after or goals[0].get(before.goal) != goals[1].get(after.goal):
                 break
             equal += 1
-        usable = [c for c in self._checkpoints if c.key <= equal and c.machine.actor.character.frame <= new._frames]
+        usable = [
+            c
+            for c in self._checkpoints
+            if c.key <= equal and c.machine.actor.character.frame <= rollout_frames(shot, c.machine.clock.warp)
+        ]
         if not usable:
             return None
         new._checkpoints = usable[:-1]
@@ -145,9 +162,8 @@ class SceneBake:
         """End the shot with the frames that are made so far, and what its last frame still needs."""
         made = self._machine.actor.character.frame
         if not self.done and made > 1:
-            frames = math.ceil((made - 1) * self.shot.fps / FPS - 1e-6) + 1
+            frames = math.ceil(self._machine.clock.warp.time(made - 1) * self.shot.fps / FPS - 1e-6) + 1
             self.shot = replace(self.shot, frames=min(frames, self.shot.frames))
-            self._frames = _rollout_frames(self.shot)
 
     def record(self) -> SceneRecord:
         """What the network predicted so far, at 60 fps."""
@@ -175,7 +191,12 @@ class SceneBake:
             if machine.between_keys and machine.number > known:
                 self._checkpoints.append(_Checkpoint(machine.number, machine.fork()))
             machine.advance()
-            machine.actor.step()
+            if (lead := self._retries.lead(machine)) is not None:
+                # Back to where the key began, to set off earlier or go faster.
+                machine = self._machine = self._checkpoints[-1].machine.fork()
+                machine.clock.lead = lead
+            else:
+                machine.actor.step()
 
     def motion(self) -> Motion:
         """The finished motion at the shot's frame rate, exactly `shot.frames` frames."""
@@ -196,8 +217,9 @@ class SceneBake:
         """The motion of the rollout, in pieces of work."""
         machine, shot = self._machine, self.shot
         record = yield from machine.actor.character.recording()
+        colliders = retimed(shot.colliders, machine.clock.warp, shot.fps)
         body = yield from posing(
-            record, machine.seatings, machine.actor.hands, shot.colliders, shot.fps / FPS, without, shot.body_radii
+            record, machine.seatings, machine.actor.hands, colliders, shot.fps / FPS, without, shot.body_radii
         )
         keys = machine.report()
         for one in body.corrections:
@@ -227,11 +249,12 @@ class SceneBake:
             },
         )
         yield
-        return (yield from made.resampling(shot.fps, shot.frames))
+        return (yield from made.resampling(shot.fps, shot.frames, machine.clock.warp))
 
     def _things(self, body: Posed) -> Stepwise[dict[str, list[list[float]]]]:
         """Poses of the things that were moved, one for each frame of the shot."""
-        times = np.minimum(np.arange(self.shot.frames) * (FPS / self.shot.fps), len(body.root) - 1)
+        shown = self._machine.clock.warp.frames(np.arange(self.shot.frames) * (FPS / self.shot.fps))
+        times = np.minimum(shown, len(body.root) - 1)
         first = np.floor(times).astype(int)
         last = np.minimum(first + 1, len(body.root) - 1)
 
@@ -244,8 +267,3 @@ class SceneBake:
             yield
             out[name] = resampled(poses)
         return out
-
-
-def _rollout_frames(shot: Shot) -> int:
-    """Frames at 60 fps that a shot needs."""
-    return math.ceil((shot.frames - 1) / shot.fps * FPS) + 1

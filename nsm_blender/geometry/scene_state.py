@@ -12,6 +12,7 @@ import numpy as np
 
 from ..models.nsm import FPS
 from ..motion.rotations import Array, from_axis_angle, multiply, normalize, rotate, slerp, to_matrix
+from ..motion.time_warp import TimeWarp
 from .colliders import PLACE, QUATERNION, Collider, Placed, Surroundings
 from .ground_height import CLIMBABLE, RADIUS, ground_under
 
@@ -23,12 +24,14 @@ class Scenery:
     """Surroundings in which boxes are carried and doors are opened.
 
     fps: rate of the colliders' poses; frames are counted at 60 fps here. moved: pose (7,) of each collider that the
-    character has moved, which replaces the collider's own.
+    character has moved, which replaces the collider's own. warp: when frames are shown, and so where things are then
+    that move by themselves.
     """
 
     def __init__(self, surroundings: Surroundings, fps: float = FPS) -> None:
         self.surroundings = surroundings
         self.moved: dict[str, Array] = {}
+        self.warp = TimeWarp()
         self._rate = fps / FPS
         self._colliders = {collider.name: collider for collider in surroundings.colliders}
         self._poses = {c.name: pose_at(c, 0) for c in surroundings.colliders if len(c.poses) == 1}
@@ -52,13 +55,13 @@ class Scenery:
         if name in self.moved:
             return self.moved[name]
         pose = self._poses.get(name)
-        return pose_at(self._colliders[name], frame * self._rate) if pose is None else pose
+        return pose_at(self._colliders[name], self.warp.time(frame) * self._rate) if pose is None else pose
 
     def near(self, frame: float, place: Array, reach: float) -> Placed:
         """The cuboids of those colliders that may have a part within `reach` meters of a place (3,)."""
         moved = [self._where(name) for name in self.moved]
         without = [where.number for where in moved]
-        placed = self.surroundings.near(frame * self._rate, place, reach, without)
+        placed = self.surroundings.near(self.warp.time(frame) * self._rate, place, reach, without)
         parts = [where.placed for where in moved if math.dist(where.middle, place.tolist()) <= where.radius + reach]
         if not parts:
             return placed
@@ -92,7 +95,8 @@ class Scenery:
                 return out
             middle = np.append(places.mean(axis=0), floor)
             reach = float(np.linalg.norm(places - middle[:2], axis=1).max()) + _CLIMBABLE_REACH
-            still = self._carrying.near(frame * self._rate, middle, reach, [names.index(name) for name in moved])
+            at = self.warp.time(frame) * self._rate
+            still = self._carrying.near(at, middle, reach, [names.index(name) for name in moved])
             for part in (still, *(self._where(name).placed for name in moved)):
                 out = np.maximum(out, ground_under(part, places, floor))
         return out

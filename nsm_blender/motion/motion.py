@@ -15,6 +15,7 @@ from ..files import ArraySpec, parse_json, read_arrays, write_arrays
 from ..stepwise import Stepwise, by_frames, finished
 from .clip import sampled_frames
 from .rotations import Array, conjugate, make_continuous, rotate, slerp, wrap_angle
+from .time_warp import TimeWarp
 
 _MOST_JOINTS = 1_000
 """Joints of a motion at most; a rig with its fingers and face has 300."""
@@ -130,11 +131,12 @@ class Motion:
         """
         return finished(self.resampling(fps, count))
 
-    def resampling(self, fps: float, count: int | None = None) -> Stepwise[Motion]:
-        """`resampled` in pieces."""
+    def resampling(self, fps: float, count: int | None = None, warp: TimeWarp | None = None) -> Stepwise[Motion]:
+        """`resampled` in pieces. warp: when the frames are shown, where that is not at the motion's own pace."""
         if count is None:
             count = sampled_frames(len(self), self.fps / fps, str(self.meta.get("name", "")))
-        made = yield from self.sampling(np.arange(count) * (self.fps / fps))
+        times = np.arange(count) * (self.fps / fps)
+        made = yield from self.sampling(times if warp is None else warp.frames(times))
         return replace(made, fps=fps)
 
     def sampled(self, times: Array) -> Motion:

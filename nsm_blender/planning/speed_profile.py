@@ -62,7 +62,8 @@ class Walker:
     """Follows a route at the speed that its bends, its width and its end allow.
 
     gait: "walk", "jog" or "crouch". speed: m/s where the way is free, or None: as usual for the gait. clearance: (N,)
-    meters from the points of the route to the nearest thing, less the body's radius.
+    meters from the points of the route to the nearest thing, less the body's radius. tempo: factor on the speeds of the
+    whole way but its end, for a character that is to arrive sooner or later.
     """
 
     def __init__(self, route: Route, gait: str, speed: float | None, clearance: Array) -> None:
@@ -81,6 +82,7 @@ class Walker:
         self._taken = np.cumsum(_STEP / np.maximum(self._speed, 0.2))
         self._goes_aside = bool(self._aside.any())
         self.along = 0.0
+        self.tempo = 1.0
 
     @property
     def left(self) -> float:
@@ -90,9 +92,24 @@ class Walker:
     @property
     def seconds(self) -> float:
         """How long the whole way takes, about, until the character arrives."""
+        return self._pace.starting + float(self._taking(math.inf).sum())
+
+    def seconds_at(self, most: float) -> float:
+        """The same for a character that goes at no more than `most` m/s, whatever is asked for."""
+        return self._pace.starting + float(self._taking(most).sum())
+
+    def remaining(self, most: float) -> float:
+        """Seconds from where the character is on the way until it arrives, at no more than `most` m/s, at tempo 1."""
+        taking = self._taking(most)
+        to_come = np.clip((self._s + _STEP - self.along) / _STEP, 0, 1)
+        return float((to_come * taking).sum())
+
+    def _taking(self, most: float) -> Array:
+        """Seconds that each step of the profile takes at no more than `most` m/s."""
         exceeds = np.where(self._crouch, PACES["crouch"].exceeds, self._pace.exceeds)
         step = np.clip(self.path.length - ARRIVED - self._s, 0, _STEP)
-        return self._pace.starting + float((step / (np.maximum(self._speed, SLOWEST) * exceeds)).sum())
+        out: Array = step / np.minimum(np.maximum(self._speed, SLOWEST) * exceeds, most)
+        return out
 
     def ahead(self, times: Array, pace: float | None = None, rest: float = 0.0) -> Array:
         """Arc lengths (T,) where the character will be after `times` (T,) seconds, about.
@@ -102,10 +119,10 @@ class Walker:
         """
         taken = self._taken
         now = np.interp(self.along, self._s, taken)
-        out: Array = np.interp(now + times, taken, self._s)
+        out: Array = np.interp(now + self.tempo * times, taken, self._s)
         if pace is None:
             return out
-        wanted = float(np.interp(now + 1.0, taken, self._s)) - self.along
+        wanted = float(np.interp(now + self.tempo, taken, self._s)) - self.along
         if pace > wanted:
             out = self.along + (out - self.along) * max(1 - HOLDING_BACK * (pace / max(wanted, 0.1) - 1), SLOWEST_SHARE)
         gaining = np.maximum(times - rest, 0.0)
@@ -210,7 +227,8 @@ class Walker:
         return _JOG if self._gait == "jog" and speed > JOGGING else _WALK
 
     def _at(self, s: float) -> float:
-        return float(self._speed[min(int(s / _STEP), len(self._speed) - 1)])
+        speed = float(self._speed[min(int(s / _STEP), len(self._speed) - 1)])
+        return speed * (1 + (self.tempo - 1) * min(max((self.path.length - s) / LAST, 0.0), 1.0))
 
     def _stopping(self, left: float) -> float:
         """The speed at which the character can still stop within `left` meters."""

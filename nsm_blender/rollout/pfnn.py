@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 
@@ -119,6 +120,15 @@ class Locomotion:
         self._record(y)
         stepping = future.gait[0, _WALK] > 0.5 or np.any(np.abs(future.velocity) > MOVING)
         self._advance(y, future, standing=not stepping)
+
+    def fork(self) -> Locomotion:
+        """A copy that goes on from here on its own."""
+        out = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray) and name not in ("_wp", "_wd"):
+                setattr(out, name, value.copy())
+        out._terrain = copy.copy(self._terrain)
+        return out
 
     def settle(self, future: Future, frames: int) -> None:
         """Run `frames` steps and come back to the start: an average pose becomes a standing one."""

@@ -64,6 +64,9 @@ class ActionKey:
     goal has it.
     lean: whether a body that sits leans back where a backrest is within reach.
     route: the animator's own way as world places x, y, z, or empty: found around the colliders.
+    arrive: frame of the shot at which the character is there, sits, has taken the thing or put it down; None: whenever
+    it comes to that. duration: frames from setting off until then, None: as many as it takes. With either, the speed,
+    the gait of a walk, and what is left open of start and arrival follow from the way.
     """
 
     action: str
@@ -75,6 +78,13 @@ class ActionKey:
     facing: Angle | None = None
     lean: bool = True
     route: Corners = field(default_factory=list)
+    arrive: Annotated[int, Within(-MOST_FRAMES, MOST_FRAMES, "frames")] | None = None
+    duration: Annotated[int, Within(-MOST_FRAMES, MOST_FRAMES, "frames")] | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it asks for the time of the arrival."""
+        return self.arrive is not None or self.duration is not None
 
 
 @dataclass

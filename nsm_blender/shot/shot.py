@@ -42,7 +42,7 @@ FASTEST = 6.0
 WAY_GAITS = ("walk", "jog", "crouch")
 """Gaits that an action key may ask for on the way."""
 
-_UNTOLD = ("body_radii", "performer", "ground")
+_UNTOLD = ("body_radii", "performer", "ground", "arrive", "duration")
 """Fields that are left out of a shot's file and hash while they are empty, as older files are without them."""
 
 SHOT_VERSION = 2
@@ -242,6 +242,7 @@ class Shot:
             raise ShotError(f"{which} ({key.action}) starts before the first frame of the shot.")
         if key.hold < 0:
             raise ShotError(f"{which} ({key.action}) is held for less than no time.")
+        _check_times(key, f"{which} ({key.action})")
         if key.speed is not None:
             if key.speed <= 0:
                 raise ShotError(f"{which} ({key.action}) asks for a speed that is not above 0.")
@@ -321,6 +322,25 @@ def _check_gaits(gaits: list[str], known: tuple[str, ...]) -> None:
     unknown = sorted(set(gaits) - set(known))
     if unknown:
         raise ShotError(f"The gait '{unknown[0]}' is not one of {', '.join(known)}.")
+
+
+def _check_times(key: ActionKey, which: str) -> None:
+    """Start, arrival and duration of a key do not contradict each other."""
+    if not key.is_timed:
+        return
+    if key.action == "idle":
+        raise ShotError(f"{which} stays where it is and arrives nowhere; set how long it is held instead.")
+    if key.duration is not None and key.duration < 1:
+        raise ShotError(f"{which} takes less than a frame.")
+    if key.arrive is None:
+        return
+    if key.arrive <= (key.start or 0):
+        raise ShotError(f"{which} arrives at frame {key.arrive}, not after frame {key.start or 0}, where it sets off.")
+    if key.duration is not None and key.duration != key.arrive - (key.start or key.arrive - key.duration):
+        raise ShotError(
+            f"{which} sets off at frame {key.start} and arrives at frame {key.arrive}, which does not take "
+            f"{key.duration} frames; leave one of the three open."
+        )
 
 
 def _check_collider(collider: Collider) -> None:

@@ -10,6 +10,7 @@ from ..geometry.scene_state import Scenery
 from ..motion.rotations import Array
 from ..planning.path_planner import Leg
 from ..planning.scene_planner import Load
+from ..planning.speed_limits import SpeedLimits
 from ..planning.speed_profile import Walker
 from ..rollout.goal_spec import Reach
 from ..rollout.held_objects import Hands
@@ -22,10 +23,11 @@ class Actor(ABC):
     """A character that stands and walks; one with hands also uses things.
 
     scenery: the things around, as it has moved them. near_end: meters of way left at which it stops. nearly_there:
-    the same where it gets no nearer. turned: radians of a turn that count as made.
+    the same where it gets no nearer. turned: radians of a turn that count as made. limits: how slowly and fast it goes.
     """
 
     scenery: Scenery
+    limits: SpeedLimits
     near_end: float
     nearly_there: float
     turned: float

@@ -12,16 +12,16 @@ import numpy as np
 from ..errors import RouteError
 from ..motion.rotations import wrap_angle
 from ..planning.path_planner import Leg, Planner
+from ..planning.speed_limits import SpeedLimits, shipped
 from ..planning.trajectory import TURN_RATE
 from ..shot.goals import LOCOMOTION, ActionKey
 from ..shot.shot import Shot
 from ..stepwise import Stepwise, finished
-from .pfnn_actor import FACING, TURN_FIRST, TURNED_ENOUGH
+from .pfnn_actor import FACING
 from .protocol import SETTLED, Prospect
 from .registry import task_of
+from .timing import BEGINNING, TURN_FIRST, TURNED_ENOUGH, plan
 
-BEGINNING = 0.3
-"""Seconds until a character that stands begins to turn toward its way."""
 SETTLING = 1.1
 """Seconds from the end of the way until the character has come to rest there and stood still for a while."""
 TURNING, TURNING_RATE = 0.6, 1.6
@@ -36,7 +36,8 @@ sideways through gaps."""
 class Foreseen:
     """One key: its way (None where it goes nowhere, or cannot), why it has none, and the frames of the shot at which
     the character will be free for it, set off, and be done, about. free_early, early: when it may be free, and done,
-    already. idle: whether there is nothing left to do, as a key before has done it."""
+    already. idle: whether there is nothing left to do, as a key before has done it. tight: why it may arrive later than
+    it says."""
 
     leg: Leg | None
     trouble: str
@@ -46,23 +47,29 @@ class Foreseen:
     done: float
     early: float
     idle: bool = False
+    tight: str = ""
 
 
-def foresee(shot: Shot, able: Collection[str] = LOCOMOTION) -> list[Foreseen]:
+def foresee(shot: Shot, able: Collection[str] = LOCOMOTION, limits: SpeedLimits | None = None) -> list[Foreseen]:
     """The keys of a valid shot, each from where the one before ends. What is not among the actions that can be done,
-    `able`, takes no time."""
-    return finished(foreseeing(shot, able))
+    `able`, takes no time. limits: of the network that carries them out; None for the shipped one that suits them."""
+    return finished(foreseeing(shot, able, limits))
 
 
-def foreseeing(shot: Shot, able: Collection[str] = LOCOMOTION) -> Stepwise[list[Foreseen]]:
+def foreseeing(
+    shot: Shot, able: Collection[str] = LOCOMOTION, limits: SpeedLimits | None = None
+) -> Stepwise[list[Foreseen]]:
     """`foresee` in pieces."""
+    if limits is None:
+        limits = shipped("nsm" if any(key.action not in LOCOMOTION for key in shot.keys) else "pfnn")
     x, y, _, facing = shot.start if shot.start is not None else (0.0, 0.0, 0.0, 0.0)
-    now, free, doubt, out = Prospect(Planner(shot), np.array([x, y]), facing), 0.0, 0.0, []
+    now, free, doubt, out = Prospect(Planner(shot), np.array([x, y]), facing), 0.0, 0.0, list[Foreseen]()
+    rising = 0.0
     for key in shot.keys:
         yield
         set_off = free if key.start is None else max(free, float(key.start))
         task, planner, thing = task_of(key), now.planner, now.planner.thing(key)
-        leg, trouble, seconds, own = None, "", key.hold, 0.0
+        leg, trouble, tight, seconds, own = None, "", "", key.hold, 0.0
         idle = thing is not None and bool(task.nothing_left) and (thing.name in now.done_with or thing.name == now.on)
         if not task.goes:
             asked = task.facing(planner, key, now.place, set_off)
@@ -79,16 +86,24 @@ def foreseeing(shot: Shot, able: Collection[str] = LOCOMOTION) -> Stepwise[list[
                 trouble = str(error)
         if leg is not None:
             walking, end = _walking(planner, key, leg, now.facing)
+            if key.is_timed:
+                early, planned = (
+                    plan(planner, task, key, leg, now.facing, at, limits, rising) for at in (free - doubt, free)
+                )
+                trouble, tight = early.trouble, planned.trouble
+                set_off, walking = planned.set_off, SETTLED - task.seconds
+                seconds += (planned.arrive - set_off) / shot.fps
             seconds += walking
             unsteady = key.gait == "crouch" or leg.route.crouch.any() or leg.route.sideways.any()
             own = UNSTEADY_DOUBT if unsteady else DOUBT
-            now, trouble = task.foreseen(replace(now, place=leg.place, facing=end, on=""), key, leg, set_off)
+            now, other = task.foreseen(replace(now, place=leg.place, facing=end, on=""), key, leg, set_off)
+            trouble = other or trouble
         done = set_off + seconds * shot.fps
         # A character that has to wait for the start of the key makes good what was lost before.
         before = max(doubt - (set_off - free), 0.0)
         after = math.hypot(before, own * shot.fps)
-        out.append(Foreseen(leg, trouble, free, free - doubt, set_off, done, done - after, idle))
-        free, doubt = done, after
+        out.append(Foreseen(leg, trouble, free, free - doubt, set_off, done, done - after, idle, tight))
+        free, doubt, rising = done, after, task.leaving
     return out
 
 

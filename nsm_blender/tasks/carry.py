@@ -78,6 +78,7 @@ class PickUp(_Carry):
 
     name, doing, verb, role = "pick_up", "picking things up", "take", "carryable"
     hands = "free"
+    reaching = 1.3
     sector = math.radians(60)
 
     def other_handles(self, handles: Handles, thing: Collider, up: Array) -> list[Handles]:
@@ -155,6 +156,7 @@ class PutDown(_Carry):
 
     name, doing, verb, role = "put_down", "putting things down", "put things on", "surface"
     hands = "full"
+    reaching = 1.5
     # With a box before it, a body gets stuck at a corner.
     sector = math.radians(40)
 
@@ -234,6 +236,7 @@ class _Taking(_Handling):
             return character.frame - hold.taken > LIFTING * FPS
         if character.frame and hands.take(self.aim.thing, character, character.frame, self.number, self.aim.grasp):
             hold = hands.holds[-1]
+            self.reached = hold.taken
             self._miss(between_palms(character.places, character.rotations), grasp_of(hold.handles, hold.lying))
         return False
 
@@ -250,7 +253,7 @@ class _Putting(_Handling):
         pose = character.scenery.pose(hold.name, character.frame)
         if hands.leave(self.aim.pose, character.contacts, character.frame, self.number):
             self._miss(grasp_of(hold.handles, pose), grasp_of(hold.handles, self.aim.pose))
-            self.released = True
+            self.released, self.reached = True, character.frame
         return False
 
 

@@ -38,6 +38,7 @@ class Climb(Task):
     nothing_left = "The character is up there by then: nothing is done. Remove the key."
     turns = False
     seconds = 2.5
+    reaching = 0.5
     training = ("climb_episodes", "climbing")
 
     def onward(self, handles: Handles, pose: Array) -> Sequence[Array]:

@@ -17,15 +17,17 @@ from ..errors import RouteError
 from ..geometry.roles import Handles
 from ..models.nsm import FPS
 from ..motion.rotations import Array, wrap_angle
-from ..planning.path_planner import Leg
+from ..planning.path_planner import Leg, Planner
 from ..planning.scene_planner import ScenePlanner, is_free, leg_from
 from ..planning.speed_profile import Walker
 from ..rollout.goal_spec import Reach
 from ..shot.goals import ActionKey
 from ..shot.shot import Shot
 from .actor import Actor
+from .clock import KeyClock
 from .protocol import SETTLED, Completion, Held, Posture, Task
 from .registry import task_of
+from .timing import Plan, plan
 
 AT_HAND = 1.2
 """Meters from a goal within which no way to it is looked for, and within which the character goes straight back to
@@ -54,6 +56,11 @@ BALKING, MOST_TURNS = 1.0, 2
 often it does at most."""
 WAITING = 1.5
 """Seconds that the character waits before something that moves until another way is looked for."""
+REACHED = 0.1
+"""Meters from the end of its way within which a character has arrived, for a key that says when: it has then come to a
+stop but for the weight that settles."""
+ENDING = 0.3
+"""Meters of way left from which it is looked whether the character has arrived: a way may pass by its own end."""
 UNFINISHED = "The shot ends before this is done."
 
 
@@ -74,7 +81,8 @@ class Stage(Enum):
 class Outcome:
     """What became of one key. set_off, arrived, done: frames of the shot, None for what did not happen.
 
-    late: frames by which the character set off after the key's start, because the key before was not done.
+    late: frames by which the character set off after the key's start, because the key before was not done. asked: frame
+    at which it was to arrive, None whenever.
 
     place, facing: where it was to stand, or to use a thing, meters and radians (facing None: any). error_cm,
     error_deg: how far off it was when done. trouble: why the goal was not reached, empty when it was.
@@ -86,6 +94,7 @@ class Outcome:
     arrived: int | None = None
     done: int | None = None
     late: int = 0
+    asked: int | None = None
     place: list[float] | None = None
     facing: float | None = None
     error_cm: float | None = None
@@ -99,13 +108,14 @@ A = TypeVar("A", bound=Actor)
 class TaskMachine(Generic[A]):
     """Drives an actor through the keys of a shot; `outcomes` tells, key by key, what became of them.
 
-    seatings: what the clean-up is told of postures.
+    seatings: what the clean-up is told of postures. clock: tells the time, which keys may warp that say when to arrive.
     """
 
     def __init__(self, shot: Shot, actor: A) -> None:
         self.actor = actor
         self.number = 0
         self.seatings: list[Seating] = []
+        self.clock = KeyClock(shot.fps)
         self._posture: Posture | None = None
         self._left: Posture | None = None
         self._stage = Stage.WAIT
@@ -128,10 +138,11 @@ class TaskMachine(Generic[A]):
         fresh = [Outcome(key.action, key.goal) for key in shot.keys]
         self.outcomes = [*self.outcomes[: self.number], *fresh[self.number :]]
 
-    def fork(self) -> TaskMachine[A]:
-        """A copy of the machine that goes on from here on its own."""
+    def fork(self, actor: A | None = None) -> TaskMachine[A]:
+        """A copy of the machine that goes on from here on its own. actor: a copy of its actor, made here without."""
         out = copy.copy(self)
-        out.actor = self.actor.fork()
+        out.actor = self.actor.fork() if actor is None else actor
+        out.clock = copy.copy(self.clock)
         out.outcomes = [replace(outcome) for outcome in self.outcomes]
         out.seatings = list(self.seatings)
         return out
@@ -183,9 +194,14 @@ class TaskMachine(Generic[A]):
         return self._things.get(self._key.goal, "")
 
     @property
+    def is_timed(self) -> bool:
+        """Whether the present key says when to arrive."""
+        return self.number < len(self.outcomes) and self._key.is_timed
+
+    @property
     def _at(self) -> float:
         """The moment in frames of the shot."""
-        return self.actor.frame / FPS * self._shot.fps
+        return self.clock.shown(self.actor.frame)
 
     @property
     def _frame(self) -> int:
@@ -231,17 +247,57 @@ class TaskMachine(Generic[A]):
                 return self._passed(self._since) >= self._key.hold and self._finish()
 
     def _set_off(self) -> bool:
-        key = self._key
-        if key.start is not None and self._at < key.start - 1e-6:
+        key, clock = self._key, self.clock
+        if key.is_timed and clock.plan is None and (key.start is None or self._at >= key.start - 1e-6):
+            clock.begin(self._planned(), self.actor.frame)
+        start = key.start if clock.plan is None else math.ceil(clock.plan.set_off - 1e-6)
+        if start is not None and self._at < start - 1e-6:
             self._wait()
             return False
+        clock.set_off(self.actor.frame)
+        self._outcome.asked = None if clock.plan is None else round(clock.plan.arrive)
         self._outcome.set_off = self._frame
         self._outcome.late = 0 if key.start is None else self._frame - key.start
         self._tries, self._turns, self._aim = 0, 0, None
         self.actor.begin(key)
         return self._start() if self._task.goes else self._stay()
 
+    def _planned(self) -> Plan | None:
+        """When the present key sets off, how fast and in which gait it goes; None where there is no way."""
+        key, task, actor = self._key, self._task, self.actor
+        planners, place = self._planners.planners(actor.scenery, actor.frame, actor.load), self._place
+        try:
+            leg = leg_from(
+                place, self._starts(place), planners, lambda one: task.approach(one, key, self._at), key, self._at
+            )
+        except RouteError:
+            return None
+        rising = 0.0 if self._posture is None else self._posture.seconds
+        facing = float(actor.root[3])
+        return plan(planners[0], task, key, leg, facing, self._at, actor.limits, rising, self.clock.lead)
+
+    def _walked(self, planner: Planner, leg: Leg) -> Walker:
+        """The walker of a leg of the present key, in time where the key says when to arrive."""
+        key, planned = self._key, self.clock.plan
+        gait, speed = (self._task.gait(key), key.speed) if planned is None else (planned.gait, planned.speed)
+        walker = planner.walker(leg.route, gait, speed, float(self.actor.root[3]))
+        self.clock.pace(walker, self.actor.limits)
+        return walker
+
+    def _is_there(self) -> bool:
+        """Whether the character is at the end of its way."""
+        place = self._outcome.place
+        return place is not None and math.hypot(*(self._place - place)) < REACHED
+
+    def _reach(self, frame: int) -> None:
+        """The character has arrived at a frame of the rollout."""
+        reached = self.clock.reach(self.number, frame)
+        if reached is not None:
+            self._outcome.set_off, self._outcome.arrived = reached
+            self.actor.scenery.warp = self.clock.warp
+
     def _finish(self, trouble: str = "") -> bool:
+        self.clock.finish()
         self._outcome.trouble = trouble
         self._outcome.done = self._frame
         self._came = None if trouble or self._leg is None else self._leg.place
@@ -306,7 +362,7 @@ class TaskMachine(Generic[A]):
             return self._enter(Stage.STEP)
         self._leave()
         self._foot = self._foot if leg.foot is None else leg.foot
-        self._walker = planners[0].walker(leg.route, task.gait(key), key.speed, float(actor.root[3]))
+        self._walker = self._walked(planners[0], leg)
         if actor.turn_first(self._walker, leg):
             return self._enter(Stage.TURN)
         self._set_out()
@@ -359,12 +415,17 @@ class TaskMachine(Generic[A]):
         assert self._walker is not None and self._leg is not None
         rises = bool(self.seatings) and self.seatings[-1].left == self.actor.frame
         left = self._left if rises else None
-        self.actor.walk(self._walker, self._task.runs(self._key), left, self._leg.door)
+        planned = self.clock.plan
+        runs = self._task.runs(self._key) if planned is None else planned.gait == "jog"
+        self.actor.walk(self._walker, runs, left, self._leg.door)
 
     def _go(self) -> bool:
         """On the way: there, near enough to use the thing, held up, or stuck."""
         actor, left = self.actor, self.actor.walker.left
-        if self._aim is None and left <= actor.near_end:
+        self.clock.keep(actor.frame)
+        if self._aim is None and left < ENDING and self._is_there():
+            self._reach(actor.frame)
+        if self._aim is None and (left <= actor.near_end or self.clock.has_reached(HOVERS, actor.frame)):
             return self._arrive()
         if not actor.waits():
             self._waits_since = actor.frame
@@ -407,9 +468,12 @@ class TaskMachine(Generic[A]):
     def _arrive(self) -> bool:
         """At the end of a way, where nothing but standing is asked for."""
         assert self._leg is not None
-        self._outcome.arrived = self._frame
-        if not self._task.stops and self._key.hold == 0:
-            return self._finish()
+        if not self.clock.has_reached(0.0, self.actor.frame):
+            self._outcome.arrived = self._frame
+        if not self._task.stops:
+            self._reach(self.actor.frame)
+            if self._key.hold == 0:
+                return self._finish()
         faces = self._task.turns or self._key.facing is not None
         self.actor.stand(self._leg.place, self._leg.facing if faces else None)
         return self._enter(Stage.SETTLE)
@@ -451,6 +515,8 @@ class TaskMachine(Generic[A]):
         if self._posture is not None:
             self.seatings.append(self._posture.seating)
         self._outcome.arrived = self._frame
+        if self._task.stops and completion.reached is not None:
+            self._reach(completion.reached)
         if self._key.hold > 0:
             self._rest()
         leg = self._task.exit(self._aim, actor.root, actor.scenery)
@@ -459,7 +525,7 @@ class TaskMachine(Generic[A]):
         self._leg, self._aim = leg, None
         self._outcome.place, self._outcome.facing = leg.place.tolist(), leg.facing
         planner = self._planners.planners(actor.scenery, actor.frame, actor.load)[0]
-        self._walker = planner.walker(leg.route, self._task.gait(self._key), self._key.speed, float(actor.root[3]))
+        self._walker = self._walked(planner, leg)
         self._set_out()
         return self._enter(Stage.GO)
 
@@ -477,8 +543,11 @@ class TaskMachine(Generic[A]):
         turn = 0.0 if facing is None else float(wrap_angle(np.array(facing - self.actor.root[3])))
         if not self.actor.is_still or abs(turn) > self.actor.turned:
             self._still = self.actor.frame
+        if self._is_there():
+            self._reach(self.actor.frame)
         if self._passed(self._still) < SETTLED and self._passed(self._since) < PATIENCE:
             return False
+        self._reach(self._since)
         if self._outcome.arrived is None:
             self._outcome.arrived = self._frame
         self._measure()

@@ -13,6 +13,7 @@ from ..motion.root import angle_of
 from ..motion.rotations import Array, wrap_angle
 from ..planning.path_planner import Leg
 from ..planning.scene_planner import Load
+from ..planning.speed_limits import SpeedLimits
 from ..planning.speed_profile import Walker
 from ..rollout.goal_spec import Reach, Stay, Steer
 from ..rollout.held_objects import Hands
@@ -46,8 +47,8 @@ class NsmActor(Actor):
 
     near_end, nearly_there, turned = AT_END, NEARLY, TURNED
 
-    def __init__(self, character: SceneCharacter, ground: float) -> None:
-        self.character = character
+    def __init__(self, character: SceneCharacter, ground: float, limits: SpeedLimits) -> None:
+        self.character, self.limits = character, limits
         self.scenery = character.scenery
         self.hands = Hands(character.scenery)
         self._ground = ground

@@ -52,6 +52,7 @@ class Open(Task):
     stops = False
     sector = math.radians(60)
     seconds = 3.0
+    reaching = 3.0
     training = ("open_episodes", "opening", "doorways")
 
     def is_done(self, hands: Hands | None, thing: str, root: Array, scenery: Scenery, frame: int) -> bool:

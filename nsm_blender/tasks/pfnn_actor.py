@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ..models.pfnn import FPS
 from ..motion.rotations import Array, wrap_angle
 from ..planning.occupancy_grid import ANKLE, ObstacleOutlines
 from ..planning.path_planner import Leg, Planner
+from ..planning.speed_limits import SpeedLimits
 from ..planning.speed_profile import Walker
 from ..planning.trajectory import ARRIVED, CAME_TO_REST, Future, Standing, State
 from ..planning.velocity_constraints import Berth
@@ -23,11 +25,8 @@ from ..shot.shot import Shot
 from .actor import Actor
 from .machine import TaskMachine
 from .protocol import Posture
+from .timing import TURN_FIRST, TURNED_ENOUGH
 
-TURN_FIRST = math.radians(40)
-"""Radians from its way at which a character that stands turns on the spot before it goes."""
-TURNED_ENOUGH = math.radians(15)
-"""Radians from its way at which such a character goes."""
 FACING = math.radians(3)
 """Radians of a turn on the spot that count as made."""
 LOOK_AHEAD = np.arange(0.0, 4.01, 0.25)
@@ -49,7 +48,8 @@ class PfnnActor(Actor):
 
     near_end, nearly_there, turned = ARRIVED, ARRIVED, FACING
 
-    def __init__(self, shot: Shot) -> None:
+    def __init__(self, shot: Shot, limits: SpeedLimits) -> None:
+        self.limits = limits
         x, y, _, angle = (0.0, 0.0, 0.0, 0.0) if shot.start is None else shot.start
         self._shot, self._planner = shot, Planner(shot)
         self._moving = Surroundings([c for c in shot.colliders if c.name in self._planner.movers])
@@ -74,6 +74,14 @@ class PfnnActor(Actor):
         """The outcomes of the keys, for a shot that ends at `state`."""
         self._state = state
         return self.machine.report()
+
+    def fork(self) -> Self:
+        """A copy of the actor that goes on from here on its own, driven by a copy of its machine."""
+        out = copy.copy(self)
+        out.scenery, out._standing = self.scenery.fork(), copy.copy(self._standing)
+        out._walker = copy.copy(self._walker)
+        out.machine = self.machine.fork(out)
+        return out
 
     def undersides(self, places: Array) -> Array:
         """Heights (T,) of the lowest of what is crouched under at places (T, 2); infinite where there is nothing."""
@@ -145,7 +153,8 @@ class PfnnActor(Actor):
         walker = self.walker
         along = np.minimum(walker.along + _ALONG, walker.path.length)
         places = walker.path.position(along)
-        times = (self._state.time + LOOK_AHEAD) * self._shot.fps
+        shifted = (self.machine.clock.warp.time(self.frame) - self.frame) / FPS
+        times = (self._state.time + shifted + LOOK_AHEAD) * self._shot.fps
         away = np.stack([self._things_at(time).distance(places) for time in times])
         radius = self._shot.route_options.radius
         near = away < radius + SPARE

@@ -47,13 +47,15 @@ class Completion:
     """What the key of a number does with a thing from frame `since` of the rollout on.
 
     off: by how much the body missed its place on the thing, meters and radians; None until it is there. released:
-    whether the character wants no more of the thing, though it is not done.
+    whether the character wants no more of the thing, though it is not done. reached: frame of the rollout at which it
+    sat, or the hands took or left the thing; None until then.
     """
 
     def __init__(self, number: int, aim: Reach, since: int) -> None:
         self.number, self.aim, self.since = number, aim, since
         self.off: tuple[float, float] | None = None
         self.released = False
+        self.reached: int | None = None
 
     def done(self, character: SceneCharacter, hands: Hands) -> bool:
         """Whether it is done; to be asked once a frame, as hands take and leave things meanwhile."""
@@ -107,7 +109,9 @@ class Task:
     goal, see `aim`. hands: what they must be. at_once: whether it may begin without a way where the thing is at hand.
     stops: whether the character comes to a stop at the end of its way. turns: whether it turns there to the goal's
     facing, if the key asks for none. sector: radians from straight before the thing within which the network was
-    trained to begin. seconds: that what is done with the thing takes, about. training: the modules of
+    trained to begin. seconds: that what is done with the thing takes, about. reaching: seconds of
+    these until the character has arrived: sits, has taken the thing or put it down. leaving: seconds until it stands
+    again before the next key. training: the modules of
     training.episodes that compose what the network learns it from.
     """
 
@@ -124,6 +128,8 @@ class Task:
     turns: ClassVar[bool] = True
     sector: ClassVar[float] = math.pi
     seconds: ClassVar[float] = 0.0
+    reaching: ClassVar[float] = 0.0
+    leaving: ClassVar[float] = 0.0
     training: ClassVar[tuple[str, ...]] = ()
 
     # Where the character goes

@@ -79,6 +79,8 @@ class Sit(ThingTask):
     name, doing, verb, role = "sit", "sitting down", "sit down on", "seat"
     sector = math.radians(60)
     seconds = 2.5
+    reaching = 2.8
+    leaving = GETTING_UP
     training = ("sit_episodes", "sitting")
 
     def tiers(self, planner: Planner, key: ActionKey, frame: float) -> list[list[Side]]:
@@ -204,6 +206,7 @@ class _Sitting(Completion):
         if character.frame - self._still < SETTLED * FPS:
             return False
         self.off = away, self.aim.facing - float(character.root[3])
+        self.reached = self._still
         return True
 
     def posture(self, character: SceneCharacter, key: ActionKey) -> Posture | None:

@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import ShotError
 from ..planning.occupancy_grid import ANKLE, TOLERANCE, ObstacleOutlines
 from ..planning.path_planner import Planner
+from ..planning.speed_limits import SpeedLimits
 from ..rollout import nsm_network
 from ..shot.goals import LOCOMOTION, ActionKey
 from ..shot.shot import Shot
@@ -32,22 +33,25 @@ class Problem:
     fatal: bool
 
 
-def check(shot: Shot, able: Collection[str] | None = None) -> list[Problem]:
+def check(shot: Shot, able: Collection[str] | None = None, limits: SpeedLimits | None = None) -> list[Problem]:
     """What cannot work in the keys of a shot, in their order; none when all is well. Raises ShotError when the shot's
     data themselves make no sense, and WeightsError when a model card cannot be read.
 
-    able: actions that can be done; None for all that the installed networks can do.
+    able: actions that can be done; None for all that the installed networks can do. limits: speeds of the network that
+    carries them out; None for the shipped one that suits the keys.
     """
-    return finished(checking(shot, able))
+    return finished(checking(shot, able, limits))
 
 
-def checking(shot: Shot, able: Collection[str] | None = None) -> Stepwise[list[Problem]]:
+def checking(
+    shot: Shot, able: Collection[str] | None = None, limits: SpeedLimits | None = None
+) -> Stepwise[list[Problem]]:
     """`check` in pieces."""
     shot.validate()
     able = nsm_network.able() if able is None else able
     planner, held = Planner(shot), ""
     out: list[Problem] = []
-    foreseen = yield from foreseeing(shot, able)
+    foreseen = yield from foreseeing(shot, able, limits)
     for number, (key, seen) in enumerate(zip(shot.keys, foreseen, strict=True)):
         yield
         task, thing = task_of(key), planner.thing(key)
@@ -59,10 +63,15 @@ def checking(shot: Shot, able: Collection[str] | None = None) -> Stepwise[list[P
     return out
 
 
-def refuse(shot: Shot, able: Collection[str] | None = None, found: Collection[Problem] | None = None) -> None:
-    """Raise ShotError when a key of the shot cannot work, with the reason. able: as for `check`. found: what `check`
-    found already."""
-    for problem in check(shot, able) if found is None else found:
+def refuse(
+    shot: Shot,
+    able: Collection[str] | None = None,
+    found: Collection[Problem] | None = None,
+    limits: SpeedLimits | None = None,
+) -> None:
+    """Raise ShotError when a key of the shot cannot work, with the reason. able, limits: as for `check`. found: what
+    `check` found already."""
+    for problem in check(shot, able, limits) if found is None else found:
         if problem.fatal:
             raise ShotError(f"Action key {problem.key + 1} ({shot.keys[problem.key].action}): {problem.text}")
 
@@ -87,7 +96,11 @@ def _doubtful(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> l
     elif key.start is not None and key.start < seen.free_early - 1:
         late = math.ceil(seen.free - key.start)
         out.append(f"It sets off about {late} frames late, as the key before is not done at frame {key.start}.")
-    if seen.set_off < shot.frames <= seen.early:
+    if seen.tight and not seen.trouble:
+        out.append(f"It may arrive late: {seen.tight}")
+    if key.arrive is not None and key.arrive >= shot.frames:
+        out.append(f"It arrives at frame {key.arrive}, after the end of the shot.")
+    elif seen.set_off < shot.frames <= seen.early:
         lacking = math.ceil(seen.done - shot.frames + 1)
         out.append(f"Too few frames: the shot ends about {lacking} frames before it is done.")
     if seen.idle:
