@@ -102,6 +102,16 @@ class NSM_OT_add_action_key(KeyOperation):
         options={"SKIP_SAVE"},
     )
     hold: FloatProperty(name="Hold", description="Seconds to stay after the action", min=0.0, options={"SKIP_SAVE"})
+    timing: EnumProperty(
+        name="Arrival",
+        description="When the character arrives; at the frame or after the duration that is given",
+        items=keys.TIMING_ITEMS,
+        options={"SKIP_SAVE"},
+    )
+    arrive: IntProperty(name="Arrive", description="Frame at which the character arrives", options={"SKIP_SAVE"})
+    duration: IntProperty(
+        name="Duration", description="Frames from setting off to arriving", min=1, default=100, options={"SKIP_SAVE"}
+    )
     gait: EnumProperty(
         name="Gait", description="Gait on the path to the goal", items=keys.GAIT_ITEMS, options={"SKIP_SAVE"}
     )
@@ -139,6 +149,10 @@ class NSM_OT_add_action_key(KeyOperation):
         key.start = "FRAME" if given("frame") and not given("start") else self.start
         key.frame = self.frame if given("frame") else context.scene.frame_current
         key.hold, key.gait, key.speed = self.hold, self.gait, self.speed
+        given_timing = "ARRIVE" if given("arrive") else "DURATION" if given("duration") else "FREE"
+        key.timing = self.timing if given("timing") else given_timing
+        key.arrive = self.arrive if given("arrive") else context.scene.frame_end
+        key.duration = self.duration
         key.use_facing = self.use_facing or (given("facing") and not given("use_facing"))
         key.facing = self.facing
         armature.nsm.key_index = len(listed) - 1

@@ -128,6 +128,7 @@ def _keys(context: bpy.types.Context, armature: bpy.types.Object, rig: armatures
             )
         if key.goal is None and key.action != "idle":
             raise ShotError(f"Action key {number} ({keys.label(key)}) has no goal; choose one.")
+        timing = "FREE" if key.action == "idle" else key.timing
         speed = key.speed / rig.scale
         if speed > FASTEST:
             raise ShotError(
@@ -145,6 +146,8 @@ def _keys(context: bpy.types.Context, armature: bpy.types.Object, rig: armatures
                 facing=key.facing if key.use_facing else None,
                 lean=key.lean,
                 route=(routes.own(context, key) / rig.scale).tolist(),
+                arrive=key.arrive - first if timing == "ARRIVE" else None,
+                duration=key.duration if timing == "DURATION" else None,
             )
         )
     return out

@@ -19,7 +19,11 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..nsm_blender.planning.speed_limits import fastest
 from .goals import is_goal
+
+FASTEST_KEPT = fastest()
+"""Meters per second that the shipped networks keep, as their cards tell."""
 
 ACTION_ITEMS = (
     ("idle", "Wait", "Stand in place, with the facing of the key or of the goal", "PAUSE", 0),
@@ -46,8 +50,21 @@ START_ITEMS = (
 )
 """When to set off. The numbers are stored in files: never change them."""
 
+TIMING_ITEMS = (
+    ("FREE", "Any Time", "Arrive whenever the usual speed brings the character there", 0),
+    ("ARRIVE", "At Frame", "Arrive at a frame; the speed follows, and the start where it is left open", 1),
+    ("DURATION", "After Duration", "Arrive so many frames after setting off; the speed follows", 2),
+)
+"""When to arrive. The numbers are stored in files: never change them."""
+
 ACTIONS = {item[0]: item[1] for item in ACTION_ITEMS}
 """Names of the actions as they are shown."""
+
+_COPIED = (
+    *("action", "goal", "start", "frame", "hold", "timing", "arrive", "duration"),
+    *("gait", "speed", "use_facing", "facing", "lean"),
+)
+"""Properties of a key that its copy has, too."""
 
 NEVER = -(2**31)
 """Stands for the frame of what did not happen."""
@@ -121,6 +138,31 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
         override=OVERRIDE,
         update=_forget_problem,
     )
+    timing: EnumProperty(
+        name="Arrival",
+        description="When the character is there, sits, or has taken or put down the thing",
+        items=TIMING_ITEMS,
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    arrive: IntProperty(
+        name="Arrive",
+        description="Frame at which the character arrives; Check tells whether it can",
+        default=100,
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
+    duration: IntProperty(
+        name="Duration",
+        description="Frames from setting off to arriving; Check tells whether they suffice",
+        default=100,
+        min=1,
+        options=_FIXED,
+        override=OVERRIDE,
+        update=_forget_problem,
+    )
     lean: BoolProperty(
         name="Lean Back",
         description="Lean on the backrest while sitting, where one is within reach",
@@ -139,9 +181,11 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     speed: FloatProperty(
         name="Speed",
-        description="Meters per second on the path; 0 is the usual speed of the gait",
+        description="Meters per second on the path; 0 is the usual speed of the gait. The fastest that is kept is "
+        f"{FASTEST_KEPT:.1f}",
         default=0.0,
         min=0.0,
+        soft_max=FASTEST_KEPT,
         max=6.0,
         options=_FIXED,
         override=OVERRIDE,
@@ -263,5 +307,5 @@ def label(key: NSM_PG_action_key) -> str:
 
 def copy(source: NSM_PG_action_key, target: NSM_PG_action_key) -> None:
     """Give a key what another asks for, but not its marker nor its route, which was found from another place."""
-    for name in ("action", "goal", "start", "frame", "hold", "gait", "speed", "use_facing", "facing", "lean"):
+    for name in _COPIED:
         setattr(target, name, getattr(source, name))

@@ -190,9 +190,11 @@ class NSM_PG_object(bpy.types.PropertyGroup):
 
     speed: FloatProperty(
         name="Speed",
-        description="Meters per second along the curve; 0 is standing still",
+        description="Meters per second along the curve; 0 is standing still. The fastest that is kept is "
+        f"{keys.FASTEST_KEPT:.1f}",
         default=1.4,
         min=0.0,
+        soft_max=keys.FASTEST_KEPT,
         max=6.0,
     )
     gait: EnumProperty(name="Gait", description="Kind of locomotion", items=GAIT_ITEMS, default="walk")

@@ -150,8 +150,15 @@ def _key(
 ) -> None:
     key = keys.of_character(armature).add()
     key.action, key.goal, key.gait = asked.action, places.get(asked.goal), asked.gait
-    key.start = "ARRIVAL" if asked.start is None else "FRAME"
-    key.frame = context.scene.frame_start + (asked.start or 0)
+    start = asked.start
+    if start is None and asked.arrive is not None and asked.duration is not None:
+        start = asked.arrive - asked.duration
+    key.start = "ARRIVAL" if start is None else "FRAME"
+    key.frame = context.scene.frame_start + (start or 0)
+    if asked.arrive is not None:
+        key.timing, key.arrive = "ARRIVE", context.scene.frame_start + asked.arrive
+    elif asked.duration is not None:
+        key.timing, key.duration = "DURATION", asked.duration
     key.hold, key.lean = asked.hold, asked.lean
     key.speed = (asked.speed or 0.0) * rig.scale
     key.use_facing, key.facing = asked.facing is not None, asked.facing or 0.0

@@ -69,7 +69,7 @@ def test_a_key_that_may_set_off_when_it_likes_waits_and_goes_at_its_usual_speed(
 def test_what_is_too_fast_is_told_before_with_both_speeds() -> None:
     (problem,) = [one for one in check(shot(ActionKey("walk", "g", arrive=60), 12.0)) if one.fatal]
     assert "12.0 m in 2.0 s needs 6.0 m/s; the fastest is" in problem.text
-    with pytest.raises(ShotError, match="Action key 1 .walk.: 12.0 m in 2.0 s needs"):
+    with pytest.raises(ShotError, match=r"Action key 1 \(walk\): 12\.0 m in 2\.0 s needs"):
         Bake(shot(ActionKey("walk", "g", arrive=60), 12.0))
 
 
