@@ -179,6 +179,31 @@ def test_a_bake_walks_to_the_goal_and_tells_how_near_it_came(rig, tmp_path):
     assert not rig.nsm.keys[0].was_baked
 
 
+def test_an_action_arrives_at_its_frame_and_the_check_tells_where_it_cannot(rig, gathered):
+    key = rig.nsm.keys[0]
+    key.timing, key.arrive = "ARRIVE", 151
+    assert (gathered(rig).keys[0].start, gathered(rig).keys[0].arrive) == (10, 150)
+    assert bpy.ops.nsm.bake() == {"FINISHED"}
+    assert abs(key.arrived - 151) <= 1
+    key.arrive = 20
+    bpy.ops.nsm.check_keys()
+    assert key.is_fatal
+    assert "the fastest is" in key.problem
+
+
+def test_a_duration_survives_the_shot_file(rig, gathered, tmp_path):
+    key = rig.nsm.keys[0]
+    key.timing, key.duration = "DURATION", 130
+    shot = gathered(rig)
+    assert shot.keys[0].duration == 130
+    bpy.ops.nsm.save_shot(filepath=str(tmp_path / "shot.json"))
+    key.timing = "FREE"
+    assert gathered(rig).keys[0].duration is None
+    bpy.ops.nsm.load_shot(filepath=str(tmp_path / "shot.json"))
+    assert rig.nsm.keys[0].timing == "DURATION"
+    assert gathered(rig).keys[0].duration == 130
+
+
 def test_a_second_bake_begins_where_the_first_did(rig, gathered):
     first = gathered(rig)
     bpy.ops.nsm.bake()
