@@ -35,7 +35,7 @@ def listing(repository: Path) -> list[tuple[str, int, str]]:
 def test_the_listing_has_labels_descriptions_reports_and_errors(listing):
     texts = {text for _, _, text in listing}
     assert "Pin Joint" in texts
-    assert "Meters per second along the curve; 0 is standing still" in texts
+    assert "Kind of locomotion" in texts
     assert "Removed the bake '{}'{}" in texts
     assert "No curve is chosen; choose one as the character's path, or add one with 'Add Path'." in texts
     assert not any("Blender reads the annotations" in text for text in texts), "comments of the code are no texts"
