@@ -34,6 +34,8 @@ HEADROOM = 0.6
 """Meters of free height from which a surface counts as one to stand on; a person on hands and knees needs as much."""
 _TOGETHER = 0.01
 """Meters within which surfaces in one cell are the same one, such as those of two triangles with a common edge."""
+_EDGE = 1e-4
+"""Meters within which two triangles of a mesh are a single surface at a node on their common edge."""
 _CHUNK = 2_000_000
 """Pairs of a triangle and a cell that are rasterized at once, which bounds memory to some 200 MB."""
 _HIGHEST = 1e9
@@ -87,6 +89,7 @@ class Ground:
     def of(meshes: Sequence[TriangleMesh], floor: float = 0.0) -> Ground:
         """The ground that meshes make, with a floor around; raises ShotError when they are too many triangles."""
         mesh = TriangleMesh.joined(list(meshes))
+        owner = np.repeat(np.arange(len(meshes)), [len(one.triangles) for one in meshes])
         if len(mesh.triangles) > MOST_TRIANGLES:
             raise ShotError(
                 f"The ground has {len(mesh.triangles):,} triangles; {MOST_TRIANGLES:,} are the most. Simplify it."
@@ -98,8 +101,8 @@ class Ground:
         # A node beyond each border is floor, so that nothing beyond the grid needs a case of its own.
         corner = low - cell
         shape = tuple(np.ceil((high - low) / cell).astype(int)[::-1] + 3)
-        node, height = _rasterized(mesh, corner, cell, shape)
-        levels, headroom = _stacked(node, height, shape, floor)
+        node, height, triangle = _rasterized(mesh, corner, cell, shape)
+        levels, headroom = _stacked(node, height, _solid_above(node, height, owner[triangle]), shape, floor)
         return Ground((float(corner[0]), float(corner[1])), cell, levels, headroom, floor)
 
     @staticmethod
@@ -146,6 +149,27 @@ class Ground:
         out: Array = np.hypot(along, across) / span
         return out
 
+    def nearest(self, places: Array, heights: Array | float) -> Array:
+        """Height (...) in meters of the surface under or over places (..., 2) that is nearest to heights (...)."""
+        stacks = self.stacks(places)[0]
+        away = np.abs(stacks - np.asarray(heights))
+        out: Array = np.take_along_axis(stacks, away.argmin(axis=0)[None], axis=0)[0]
+        return out
+
+    def stacks(self, places: Array) -> tuple[Array, Array]:
+        """Heights and headroom (K, ...) in meters of all surfaces at places (..., 2), of the nearest node, lowest
+        first; heights are infinite where there are fewer."""
+        row, column, inside = self._nodes(places)
+        levels, headroom = self.levels[:, row, column], self.headroom[:, row, column]
+        beyond = np.where(np.arange(len(levels)) == 0, self.floor, np.inf).reshape(-1, *[1] * inside.ndim)
+        return np.where(inside, levels, beyond), np.where(inside, headroom, np.inf)
+
+    @cached_property
+    def extent(self) -> tuple[Array, Array]:
+        """Lowest and highest x, y (2,) of the grid in meters."""
+        low = np.array(self.corner)
+        return low, low + self.cell * (np.array(self.levels.shape[:0:-1]) - 1)
+
     def _nodes(self, places: Array) -> tuple[Array, Array, Array]:
         """Row and column of the nearest nodes, and which places lie on the grid."""
         at = np.rint((np.asarray(places, dtype=np.float64) - self.corner) / self.cell).astype(np.int64)
@@ -182,8 +206,9 @@ class Ground:
         return out
 
 
-def _rasterized(mesh: TriangleMesh, corner: Array, cell: float, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Flat numbers (P,) of the nodes under the triangles, and the heights (P,) of the triangles there."""
+def _rasterized(mesh: TriangleMesh, corner: Array, cell: float, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Flat numbers (P,) of the nodes under the triangles, the heights (P,) of the triangles there, and their numbers
+    (P,)."""
     corners = mesh.vertices[mesh.triangles]
     flat = (corners[..., :2] - corner) / cell
     first = np.ceil(flat.min(1) - 1e-6).astype(np.int64)
@@ -192,7 +217,7 @@ def _rasterized(mesh: TriangleMesh, corner: Array, cell: float, shape: tuple[int
     area: Array = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
     # Upright triangles have no area from above.
     count = np.where(np.abs(area) > 1e-9, size.prod(1), 0)
-    nodes, heights = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    nodes, heights, triangles = [np.zeros(0, dtype=np.int64)], [np.zeros(0)], [np.zeros(0, dtype=np.int64)]
     start = 0
     ends = np.cumsum(count)
     while start < len(count):
@@ -208,26 +233,55 @@ def _rasterized(mesh: TriangleMesh, corner: Array, cell: float, shape: tuple[int
         on = (s >= -1e-6) & (t >= -1e-6) & (s + t <= 1 + 1e-6)
         z = corners[which, :, 2]
         nodes.append((y * shape[1] + x)[on])
+        triangles.append(which[on])
         heights.append((z[:, 0] + s * (z[:, 1] - z[:, 0]) + t * (z[:, 2] - z[:, 0]))[on])
         start = stop
-    return np.concatenate(nodes), np.concatenate(heights)
+    return np.concatenate(nodes), np.concatenate(heights), np.concatenate(triangles)
 
 
-def _stacked(node: Array, height: Array, shape: tuple[int, ...], floor: float) -> tuple[Array, Array]:
-    """Levels and headroom (K, ny, nx) of surfaces at nodes, over the floor; a surface below it is a pit."""
+def _solid_above(node: Array, height: Array, owner: Array) -> Array:
+    """What each surface (P,) begins: 1 the inside of its mesh above it, -1 the outside, 0 neither.
+
+    A mesh with an even number of surfaces at a node is taken for closed there, whichever way its triangles are turned:
+    the second of each pair is the top of what the first is the bottom of.
+    """
+    order = np.lexsort((height, owner, node))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (np.diff(node[order]) != 0) | (np.diff(owner[order]) != 0)
+    # Two triangles meet along an edge: there they are a single surface.
+    new = first | np.append(True, np.diff(height[order]) > _EDGE)[: len(order)]
+    surface = np.cumsum(new)
+    start = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
+    count = np.append(surface[np.flatnonzero(first)[1:] - 1], surface[-1:])
+    count = np.diff(count, prepend=0)[np.cumsum(first) - 1]
+    number = surface - surface[start]
+    out = np.zeros(len(order), dtype=np.int64)
+    out[order] = np.where(new & (count % 2 == 0), 1 - 2 * (number % 2), 0)
+    return out
+
+
+def _stacked(
+    node: Array, height: Array, begins: Array, shape: tuple[int, ...], floor: float
+) -> tuple[Array, Array]:
+    """Levels and headroom (K, ny, nx) of surfaces at nodes, over the floor; a surface below it is a pit.
+
+    begins: (P,) as by `_solid_above`; inside of meshes is no place to stand.
+    """
     cells = shape[0] * shape[1]
     lowest = np.full(cells, np.inf)
     np.minimum.at(lowest, node, height)
     level_floor = np.flatnonzero(lowest >= floor)
     node = np.concatenate((level_floor, node))
     height = np.concatenate((np.full(len(level_floor), floor), height))
+    begins = np.concatenate((np.zeros(len(level_floor), dtype=np.int64), begins))
     order = np.lexsort((height, node))
     node, height = node[order], height[order]
+    is_open = np.cumsum(begins[order]) == 0
     # The topmost of surfaces that lie together stands for them.
     keep = np.append((np.diff(node) > 0) | (np.diff(height) > _TOGETHER), True)
-    node, height = node[keep], height[keep]
+    node, height, is_open = node[keep], height[keep], is_open[keep]
     free = np.append(np.where(np.diff(node) == 0, np.diff(height), np.inf), np.inf)
-    keep = free >= HEADROOM
+    keep = (free >= HEADROOM) & is_open
     node, height, free = node[keep], height[keep], free[keep]
     first = np.searchsorted(node, np.arange(cells))
     level = np.arange(len(node)) - first[node]
