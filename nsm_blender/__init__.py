@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from .motion.rotations import Array as Array
     from .motion.skeleton import MODEL_SKELETON as MODEL_SKELETON
     from .motion.skeleton import Skeleton as Skeleton
+    from .planning.path_on_ground import BlockedPathError as BlockedPathError
     from .rigging.joints import BoneInfo as BoneInfo
     from .rigging.joints import RigInfo as RigInfo
     from .rigging.mapping import Mapping as Mapping
@@ -188,6 +189,7 @@ _ROOMS = {
     "motion.motion": ("Motion",),
     "motion.rotations": ("Array",),
     "motion.skeleton": ("MODEL_SKELETON", "Skeleton"),
+    "planning.path_on_ground": ("BlockedPathError",),
     "rigging.joints": ("BoneInfo", "RigInfo"),
     "rigging.mapping": ("Mapping", "Match"),
     "rigging.retarget": ("Retargeter", "RigMotion"),

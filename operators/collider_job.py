@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import bpy
 
 from ..nsm_blender import Collider, ColliderError, Cuboids, Stepwise, TriangleMesh
-from ..scene import colliders, handles, meshes
+from ..scene import colliders, ground, handles, meshes
 from ..scene.lookup import find
 from . import proposing
 from .job import Steps, paced
@@ -32,12 +32,13 @@ class Order:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What became of one object, in the collider's frame. obj: its number."""
+    """What became of one object, in the collider's frame. obj: its number. size: meters of the voxels."""
 
     obj: int
     mesh: TriangleMesh
     cuboids: Cuboids
     signature: str
+    size: float
 
 
 class WrapJob(Steps):
@@ -61,7 +62,7 @@ class WrapJob(Steps):
         shapes = []
         for number, (owner, others) in enumerate(self._groups.items()):
             try:
-                work = _shape(_object(owner), [_object(other) for other in others], self._order.size)
+                work = self._shape(_object(owner), [_object(other) for other in others])
                 shapes.append((yield from paced(work, _WRAPPED * number / len(self._groups))))
             except ColliderError as error:
                 if len(self._groups) == 1:
@@ -79,6 +80,19 @@ class WrapJob(Steps):
         for shape, use in zip(shapes, uses, strict=True):
             self._write(shape, use)
 
+    def _shape(self, obj: bpy.types.Object, others: list[bpy.types.Object]) -> Stepwise[Shape]:
+        """Read and wrap an object with those that belong to it. Raises ColliderError."""
+        colliders.check_writable(obj)
+        surface = meshes.read(bpy.context.evaluated_depsgraph_get(), obj, others)
+        uid, size, role = obj.session_uid, self._order.size, self._order.role
+        yield
+        mesh = surface.mesh()
+        coarse = ground.voxel_size(mesh, size)
+        if role == AUTO and coarse > size:
+            yield
+            role = yield from proposing.guess(bpy.context, _object(uid), mesh)
+        return (yield from _wrapped(_object(uid), surface, coarse if role == ground.ROLE else size))
+
     def _use(self, shape: Shape, also: list[Collider]) -> Stepwise[proposing.Use]:
         role = self._order.role
         if role == AUTO:
@@ -88,7 +102,7 @@ class WrapJob(Steps):
     def _write(self, shape: Shape, use: proposing.Use) -> None:
         obj = _object(shape.obj)
         settings = colliders.of(obj)
-        settings.size, settings.use_children = self._order.size, self._order.use_children
+        settings.size, settings.use_children = shape.size, self._order.use_children
         settings.parts.clear()
         if self._order.as_one:
             for uid in self._groups[shape.obj]:
@@ -160,13 +174,6 @@ class RefreshJob(Steps):
         return (yield from _wrapped(_object(uid), surface, size))
 
 
-def _shape(obj: bpy.types.Object, others: list[bpy.types.Object], size: float) -> Stepwise[Shape]:
-    """Read and wrap an object with those that belong to it. Raises ColliderError."""
-    colliders.check_writable(obj)
-    surface = meshes.read(bpy.context.evaluated_depsgraph_get(), obj, others)
-    return (yield from _wrapped(obj, surface, size))
-
-
 def _wrapped(obj: bpy.types.Object, surface: meshes.Surface, size: float) -> Stepwise[Shape]:
     """The shape of an object, which is not touched after the first piece of work."""
     uid, name = obj.session_uid, obj.name
@@ -175,7 +182,7 @@ def _wrapped(obj: bpy.types.Object, surface: meshes.Surface, size: float) -> Ste
     yield
     cuboids = yield from colliders.finding_cuboids(mesh, size, name)
     yield
-    return Shape(uid, mesh, cuboids, colliders.signature(surface, size))
+    return Shape(uid, mesh, cuboids, colliders.signature(surface, size), size)
 
 
 def _collider(shape: Shape) -> Collider:

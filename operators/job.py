@@ -13,6 +13,7 @@ import numpy as np
 from ..nsm_blender import (
     Array,
     Bake,
+    BlockedPathError,
     Motion,
     Problem,
     SceneBake,
@@ -332,7 +333,10 @@ class BakeJob(MotionJob):
             problems = yield from paced(begin_check(gathered.shot, self._model), 0.0)
             _refuse_what_cannot_work(self._armature(), problems, self.report)
             yield 0.0
-        bake = begin_bake(gathered.shot, self._model, again=self._previous, problems=problems)
+        try:
+            bake = begin_bake(gathered.shot, self._model, again=self._previous, problems=problems)
+        except BlockedPathError as error:
+            raise ShotError(error.obstruction.told(gathered.rig.scale)) from error
         self.work = self.bake = bake
         if isinstance(bake, SceneBake) and bake.first_frame:
             frame = int(gathered.frames[0]) + bake.first_frame

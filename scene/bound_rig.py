@@ -12,6 +12,7 @@ import bpy
 import numpy as np
 
 from ..nsm_blender.errors import RigError
+from ..nsm_blender.motion.foot_lock import Heights
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.root import root_track
 from ..nsm_blender.motion.rotations import Array, from_matrix, from_yaw, make_continuous, to_matrix
@@ -132,9 +133,11 @@ class BoundRig(Rig):
                 out[:, MODEL_SKELETON.index(joint)] = heads[:, bone]
         return out
 
-    def body_measure(self, motion: Motion, at: Array, heads: Array, rotations: Array) -> BodyMeasure | None:
+    def body_measure(
+        self, motion: Motion, at: Array, heads: Array, rotations: Array, ground: Heights | None = None
+    ) -> BodyMeasure | None:
         """See the base class; of the mesh that was read with the rig."""
-        return self._retargeter.body_measure(self.shown(motion), at, heads, rotations)
+        return self._retargeter.body_measure(self.shown(motion), at, heads, rotations, ground)
 
     def keying(self, motion: Motion, world: Array, meters: float) -> Stepwise[list[actions.Channel]]:
         """Rotations of the keyed bones, places of those that move freely, switches, and the object where it moves."""

@@ -21,6 +21,7 @@ from . import (
     curves,
     extent,
     goals,
+    ground,
     independence,
     keys,
     layers,
@@ -36,7 +37,7 @@ from .properties import by_actions
 def gather_shot(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gathered:
     """Describe what a bake of `armature` does now: its action keys or its path, as was chosen.
 
-    The scene is left as it is. Raises RigError and ShotError.
+    The scene is left as it is. Raises RigError, ShotError and ColliderError.
     """
     if armature is None:
         return path_gather.gather(context, armature)
@@ -44,7 +45,10 @@ def gather_shot(context: bpy.types.Context, armature: bpy.types.Object | None) -
         return gather(context, armature)
     with layers.without(context, armature) as freed:
         gathered = path_gather.gather(context, armature)
-        return replace(gathered, things=things.read(context, [], freed, gathered.frames))
+        assert gathered.line is not None
+        surfaces = ground.gather(context, armature, gathered.rig, gathered.line.points, gathered.frames)
+        held = things.read(context, [], freed, gathered.frames)
+        return replace(gathered, shot=replace(gathered.shot, ground=surfaces), things=held)
 
 
 def gather(context: bpy.types.Context, armature: bpy.types.Object) -> Gathered:

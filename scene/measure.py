@@ -14,6 +14,8 @@ import numpy as np
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.geometry.body import depth, depth_of_points
 from ..nsm_blender.geometry.colliders import Surroundings
+from ..nsm_blender.geometry.ground import Ground
+from ..nsm_blender.motion.foot_lock import Heights
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array
 from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
@@ -193,7 +195,7 @@ def _filling_in(gathered: Gathered, motion: Motion, places: dict[int, Shown], re
     yield
     errors = _errors(gathered, motion, at, heads, tips)
     yield
-    body = gathered.rig.body_measure(motion, at, heads, turned)
+    body = gathered.rig.body_measure(motion, at, heads, turned, _surface(gathered, motion, at))
     yield
     heads = gathered.rig.joints(heads, motion, at)
     yield
@@ -213,6 +215,16 @@ def _filling_in(gathered: Gathered, motion: Motion, places: dict[int, Shown], re
         report.notes += arrivals.troubles(motion)
         report.goal_error_cm = max((a.error_cm for a in report.goals if a.error_cm is not None), default=None)
         report.goal_error_deg = max((a.error_deg for a in report.goals if a.error_deg is not None), default=None)
+
+
+def _surface(gathered: Gathered, motion: Motion, at: Array) -> Heights | None:
+    """Heights in world meters of the ground under places (N, P, 2), those of a frame (N,) at the storey of its root;
+    None on a level floor."""
+    if not gathered.shot.ground:
+        return None
+    ground, scale = Ground.of([mesh.mesh() for mesh in gathered.shot.ground]), gathered.rig.scale
+    near = motion.root[at, 2:3].astype(np.float64)
+    return lambda places: scale * ground.height(places / scale, near)
 
 
 def _tell_body(body: BodyMeasure, frames: Array, report: Report) -> None:

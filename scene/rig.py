@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ..nsm_blender.motion.blending import Pose, blended
+from ..nsm_blender.motion.foot_lock import Heights
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, from_matrix
 from ..nsm_blender.rigging.body_measure import BodyMeasure
@@ -79,9 +80,12 @@ class Rig:
         """
         raise NotImplementedError
 
-    def body_measure(self, motion: Motion, at: Array, heads: Array, rotations: Array) -> BodyMeasure | None:
+    def body_measure(
+        self, motion: Motion, at: Array, heads: Array, rotations: Array, ground: Heights | None = None
+    ) -> BodyMeasure | None:
         """What the mesh does at frames (N,) of the motion, where the measured bones' heads are at (N, M, 3) with world
-        orientations (N, M, 4); None where no mesh is known."""
+        orientations (N, M, 4); None where no mesh is known. ground: heights in meters under places (N, P, 2), where
+        the floor is not level."""
         return None
 
     def keying(self, motion: Motion, world: Array, meters: float) -> Stepwise[list[actions.Channel]]:

@@ -22,6 +22,7 @@ from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..motion.time_warp import TimeWarp
 from ..paths import weights_folder
 from ..planning.path import GroundPath
+from ..planning.path_on_ground import check_path, height_at_start
 from ..planning.speed_limits import limits_of
 from ..planning.trajectory import Commands, Future, PathCommands, State, VelocityCommands, start_of
 from ..rollout.pfnn import Locomotion, Record
@@ -30,6 +31,7 @@ from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot, VelocityFollow
 from ..tasks.pfnn_actor import PfnnActor
 from ..tasks.validation import Problem, refuse
+from .gaps import StepsOver
 from .ground_feet import planting_on_ground
 from .kept import unkept
 from .retries import Retries, most_frames, rollout_frames
@@ -81,13 +83,21 @@ class Bake:
         if shot.start is not None:
             start = (shot.start[0], shot.start[1], shot.start[2], shot.start[3])
         self._ground = Ground.of([mesh.mesh() for mesh in shot.ground]) if shot.ground else None
+        self._steps_over: StepsOver | None = None
+        felt = self._ground
+        if self._ground is not None and self.path is not None:
+            height = height_at_start(self.path, self._ground, start[2])
+            start = (start[0], start[1], height, start[3])
+            if gaps := check_path(self.path, self._ground, height, shot.ground):
+                self._steps_over = StepsOver(self.path, gaps)
+                felt = self._steps_over.bridged(shot.ground)
         self._character = Locomotion(
             self._network,
             start,
             most_frames(shot),
             shot.bias_velocity,
             shot.bias_direction,
-            self._ground,
+            felt,
             performer_of(self._network, shot.performer),
         )
         self._retries, self._begun = Retries(), (-1, self._character, self._commands)
@@ -174,7 +184,7 @@ class Bake:
         commands = self._commands
         reference = self._network.rotation_reference
         if self._ground is not None:
-            locked = yield from planting_on_ground(record, reference, self._ground)
+            locked = yield from planting_on_ground(record, reference, self._ground, self._steps_over)
         else:
             above = commands.undersides(record.root[:, :2]) if isinstance(commands, PfnnActor) else None
             locked = yield from locking_feet(record, reference, self._character.height, above)

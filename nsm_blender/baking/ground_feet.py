@@ -10,20 +10,26 @@ from ..geometry.ground import Ground
 from ..motion.foot_lock import Heights, planting_feet
 from ..motion.rotations import Array
 from ..rollout.pfnn import Record
-from ..stepwise import Stepwise
+from ..rollout.pose import joint_places
+from ..stepwise import Stepwise, by_frames
+from .gaps import StepsOver
 
 _TOGETHER = 256
 """Places whose nearest frame is sought at once, so that a minute's rollout takes 8 MB for it."""
 
 
 def planting_on_ground(
-    record: Record, rotation_reference: Array, ground: Ground
+    record: Record, rotation_reference: Array, ground: Ground, over: StepsOver | None = None
 ) -> Stepwise[tuple[Array, Array, Array]]:
     """Pose a rollout with planted feet, in pieces: joint places (T, J, 3), world rotations (T, J, 4) and contacts
-    (T, 4)."""
+    (T, 4). over: gaps that the feet step over."""
     hips, rotations, contacts, _ = yield from posing(record, rotation_reference)
     heights = surface_along(ground, record.root)
-    places, planted = yield from planting_feet(hips[None], rotations[None], contacts[None], heights)
+    targets = None
+    if over is not None:
+        posed = yield from by_frames(joint_places, hips, rotations)
+        targets = over.targets(posed, contacts, record.root)[None]
+    places, planted = yield from planting_feet(hips[None], rotations[None], contacts[None], heights, targets)
     return places[0], planted[0], contacts
 
 

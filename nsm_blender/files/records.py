@@ -262,12 +262,15 @@ def _rows_fit(item: Any, value: Any) -> bool:
     thousand of them. False where they are to be looked at by themselves."""
     limits = get_args(item)[1:] if get_origin(item) is Annotated else ()
     sizes = next((limit.allowed for limit in limits if isinstance(limit, Sizes)), None)
-    if sizes is None or get_args(item)[0] != list[float] or any(isinstance(limit, NotZero) for limit in limits):
+    if sizes is None or any(isinstance(limit, NotZero) for limit in limits):
         return False
-    if set(map(type, value)) != {list} or not set(map(len, value)) <= set(sizes):
+    (kind,) = get_args(get_args(item)[0]) or (None,)
+    if get_origin(kind) is Annotated:
+        kind, *limits = get_args(kind)
+    if kind not in (float, int) or set(map(type, value)) != {list} or not set(map(len, value)) <= set(sizes):
         return False
     flat = list(chain.from_iterable(value))
-    if not set(map(type, flat)) <= {int, float}:
+    if not set(map(type, flat)) <= ({int, float} if kind is float else {int}):
         return False
     within = next((limit for limit in limits if isinstance(limit, Within)), Within(-ABSURD, ABSURD))
     return bool(flat) and within.low <= min(flat) and max(flat) <= within.high and not any(map(math.isnan, flat))

@@ -260,9 +260,7 @@ def _solid_above(node: Array, height: Array, owner: Array) -> Array:
     return out
 
 
-def _stacked(
-    node: Array, height: Array, begins: Array, shape: tuple[int, ...], floor: float
-) -> tuple[Array, Array]:
+def _stacked(node: Array, height: Array, begins: Array, shape: tuple[int, ...], floor: float) -> tuple[Array, Array]:
     """Levels and headroom (K, ny, nx) of surfaces at nodes, over the floor; a surface below it is a pit.
 
     begins: (P,) as by `_solid_above`; inside of meshes is no place to stand.

@@ -12,6 +12,7 @@ from ..motion.rotations import Array, to_matrix
 from ..stepwise import Stepwise, finished
 from .colliders import STILL, Placed
 from .doors import check_door, propose_door
+from .floors import is_floor
 from .form import SEAT_ROOM, STEP_ROOM, TOP_ROOM, Form
 from .grasps import check_grasp, is_portable, propose_grasp
 from .mesh import TriangleMesh
@@ -109,6 +110,8 @@ def guess_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> str:
 
 def guessing_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> Stepwise[str]:
     """`guess_role` in pieces."""
+    if is_floor(mesh, pose):
+        return "ground"
     form = yield from Form.forming(mesh, pose)
     yield
     size = np.ptp(form.points, axis=0)
@@ -120,7 +123,7 @@ def guessing_role(mesh: TriangleMesh, pose: Array = STILL[0]) -> Stepwise[str]:
     steps = flight(form)
     yield
     if steps is not None and len(steps.treads) > 2:
-        return "climbable"
+        return "ground" if steps.treads[-1].height - form.floor > CLIMB_HEIGHTS[1] else "climbable"
     if size[2] > 1.5 and size[:2].max() > 3.0:
         return "obstacle"
     if is_portable(form):

@@ -64,7 +64,7 @@ def stairs_text(height: float) -> str:
     """Tell what to do with stairs of `height` meters, which no climb key leads up, in one sentence."""
     return (
         f"These are stairs, {height:.2f} m high: climb keys lead up {CLIMB_HEIGHTS[1]:.0f} m at most. "
-        "Draw a curve over the steps and let the character follow it."
+        "Use them as ground. Draw a curve over the steps and let the character follow it."
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..motion.foot_lock import Heights
 from ..motion.rotations import Array, conjugate, rotate
 from .rig_body import DIRECTIONS, RigBody
 
@@ -18,8 +19,8 @@ _TOUCHES = 0.5
 class BodyMeasure:
     """The mesh of a rig at N frames, in meters.
 
-    soles: (N, 2) heights of the left and the right sole's lowest point over the level that the foot stands on, not a
-    number where it does not stand. hands: (N,) deepest that a hand or forearm is in hips, trunk or thighs. surface:
+    soles: (N, 2) heights of the left and the right sole's lowest point over what the foot stands on, not a number where
+    it does not stand. hands: (N,) deepest that a hand or forearm is in hips, trunk or thighs. surface:
     (N, P, 3) corners of the flesh, and owners: (P,) the joints that move them.
     """
 
@@ -29,16 +30,21 @@ class BodyMeasure:
     owners: Array
 
 
-def measured(body: RigBody, places: Array, turns: Array, levels: Array, contacts: Array) -> BodyMeasure | None:
+def measured(
+    body: RigBody, places: Array, turns: Array, levels: Array, contacts: Array, ground: Heights | None = None
+) -> BodyMeasure | None:
     """Measure a body whose bones' heads are at places (N, B, 3) and turned by (N, B, 4) from the T-pose; None for a rig
-    without flesh. levels: (N, 2) heights in meters of what the left and the right foot stand on. contacts: (N, 2)."""
+    without flesh. levels: (N, 2) heights in meters of what the left and the right foot stand on. contacts: (N, 2).
+    ground: heights under all places of the soles, (N, P, 2) to (N, P), which count in place of the levels."""
     if body.surface is None:
         return None
     soles = np.full((len(places), 2), np.nan)
     for column, side in enumerate(("Left", "Right")):
         if side in body.soles:
-            low = body.soles[side].posed(places, turns)[..., 2].min(axis=1)
-            soles[:, column] = np.where(contacts[:, column] > _TOUCHES, low - levels[:, column], np.nan)
+            sole = body.soles[side].posed(places, turns)
+            under = levels[:, column, None] if ground is None else ground(sole[..., :2])
+            low = (sole[..., 2] - under).min(axis=1)
+            soles[:, column] = np.where(contacts[:, column] > _TOUCHES, low, np.nan)
     hands = np.zeros(len(places))
     for points in body.arms.values():
         posed = points.posed(places, turns)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import RigError
 from ..motion.filters import gaussian
+from ..motion.foot_lock import Heights
 from ..motion.ik import Limb, solve_limb
 from ..motion.motion import Motion
 from ..motion.recorded import recording
@@ -146,16 +147,18 @@ class Retargeter:
         root, joints[:, MODEL_NUMBERS] = yield from self._back(hips, turns, joints[:, MODEL_NUMBERS], fps)
         return (yield from recording(root, joints, fps, self._rig_name))
 
-    def body_measure(self, motion: Motion, at: Array, places: Array, rotations: Array) -> BodyMeasure | None:
+    def body_measure(
+        self, motion: Motion, at: Array, places: Array, rotations: Array, ground: Heights | None = None
+    ) -> BodyMeasure | None:
         """Measure the mesh at frames (N,) of a motion, where the rig's bones are at places (N, B, 3) with world
-        orientations (N, B, 4); None for a rig without a mesh."""
+        orientations (N, B, 4); None for a rig without a mesh. ground: see `measured`."""
         turns = multiply(normalize(np.asarray(rotations, dtype=np.float64)), conjugate(self._pose.axes))
         stances, positions = self._stances(motion), motion.positions[:, MODEL_NUMBERS].astype(np.float64)
         levels = standing_levels(positions, MODEL_LEGS, stances if _is_predicted(motion) else {}, self.scale)
         label = {name: motion.contacts[:, i] for i, name in enumerate(motion.contact_names)}
         touch = [np.maximum(label[side + "Foot"], label[side + "Toe"])[at] for side, _ in SIDES]
         columns = np.stack([levels[side][at] for side, _ in SIDES], axis=1)
-        return measured(self._body, places, turns, columns, np.stack(touch, axis=1))
+        return measured(self._body, places, turns, columns, np.stack(touch, axis=1), ground)
 
     def targets(self, motion: Motion) -> Array:
         """Places (T, 22, 3) of the model's joints at the rig's size, in world meters (the legs' scale)."""

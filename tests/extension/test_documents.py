@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-PAGES = ("actions", "files", "path", "refine")
+PAGES = ("actions", "files", "ground", "path", "refine")
 
 
 @pytest.mark.parametrize("page", PAGES)

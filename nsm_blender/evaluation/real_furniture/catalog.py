@@ -62,6 +62,8 @@ ALSO_RIGHT = {
     "coffee_table": ("seat",),
     "step_stool": ("seat",),
     "podium": ("surface",),
+    "closed_stairs": ("ground",),
+    "open_stairs": ("ground",),
 }
 """Roles besides its own that a kind's form alone suggests just as well."""
 
