@@ -266,7 +266,8 @@ def _rows_fit(item: Any, value: Any) -> bool:
         return False
     (kind,) = get_args(get_args(item)[0]) or (None,)
     if get_origin(kind) is Annotated:
-        kind, *limits = get_args(kind)
+        kind, *own = get_args(kind)
+        limits = tuple(own)
     if kind not in (float, int) or set(map(type, value)) != {list} or not set(map(len, value)) <= set(sizes):
         return False
     flat = list(chain.from_iterable(value))
