@@ -122,7 +122,7 @@ def check_path(path: GroundPath, ground: Ground, start: float, meshes: Sequence[
         ("ceiling", -headroom, -BODY.crouched),
     ) or _first(("slope", ramp, STEEPEST_RAMP), ("slope", flight, STEEPEST_FLIGHT))
     if blocked is None:
-        return [Gap(*along[[a, b]].tolist(), (float(heights[a]), float(heights[b]))) for a, b in crossed]
+        return [Gap(float(along[a]), float(along[b]), (float(heights[a]), float(heights[b]))) for a, b in crossed]
     number, kind, amount, limit = blocked
     (x, y), z = places[number], float(heights[number])
     seen = z + abs(amount) if kind == "ceiling" else z
