@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .errors import ColliderError as ColliderError
     from .errors import EditError as EditError
     from .errors import FileFormatError as FileFormatError
+    from .errors import LabelError as LabelError
     from .errors import RigError as RigError
     from .errors import RouteError as RouteError
     from .errors import ShotError as ShotError
@@ -67,6 +68,8 @@ if TYPE_CHECKING:
     from .geometry.roles import Proposal as Proposal
     from .geometry.roles import Seat as Seat
     from .geometry.roles import Surface as Surface
+    from .labels.capture import LabeledCapture as LabeledCapture
+    from .labels.capture import read_capture as read_capture
     from .manifold.constraints import BoneLengths as BoneLengths
     from .manifold.constraints import Constraint as Constraint
     from .manifold.constraints import FloorHeight as FloorHeight
@@ -155,6 +158,7 @@ _ROOMS = {
         "ColliderError",
         "EditError",
         "FileFormatError",
+        "LabelError",
         "RigError",
         "RouteError",
         "ShotError",
@@ -165,6 +169,7 @@ _ROOMS = {
     "geometry.mesh": ("TriangleMesh",),
     "geometry.obj_file": ("read_obj",),
     "geometry.roles": ("Carryable", "Climbable", "Door", "Handles", "KINDS", "Proposal", "ROLES", "Seat", "Surface"),
+    "labels.capture": ("LabeledCapture", "read_capture"),
     "manifold.constraints": (
         "BoneLengths",
         "Constraint",

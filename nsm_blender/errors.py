@@ -36,3 +36,7 @@ class ColliderError(UserError):
 
 class RouteError(UserError):
     """A goal cannot be walked to. The text says what is in the way."""
+
+
+class LabelError(UserError):
+    """A capture cannot be labeled, or labels on the timeline do not fit together."""

@@ -18,6 +18,7 @@ from . import (
     goal,
     handles,
     key,
+    labels,
     live,
     path,
     room,
@@ -51,6 +52,7 @@ CLASSES = (
     *contact_markers.CLASSES,
     *style.CLASSES,
     *variation.CLASSES,
+    *labels.CLASSES,
     *export.CLASSES,
     *files.CLASSES,
 )

@@ -24,7 +24,37 @@ if TYPE_CHECKING:
     from .motion_files_job import MotionFilesJob
 
 
-class NSM_OT_apply_motion(JobOperation):
+class FileJobOperation(JobOperation):
+    """Base of operators that ask for a file, and then work in slices on it."""
+
+    _asks = False
+    """The file selector is open for this operator."""
+
+    def is_chosen(self) -> bool:
+        """Whether there is a file to work on."""
+        raise NotImplementedError
+
+    def run_again(self) -> None:
+        """Run the operator on what was chosen, in slices."""
+        raise NotImplementedError
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> "set[OperatorReturnItems]":
+        """Ask for the file; with one, work in slices, with progress and Esc."""
+        if self.is_chosen():
+            return super().invoke(context, event)
+        self._asks = True
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def execute(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
+        """Work to the end; after the file selector, which calls this, in slices by another run of the operator."""
+        if not self._asks or bpy.app.background or context.window is None:
+            return super().execute(context)
+        self.run_again()
+        return {"CANCELLED"}  # the other run reports, and is what undo takes back
+
+
+class NSM_OT_apply_motion(FileJobOperation):
     """Put the motion of a BVH, FBX, glTF or VRM file onto the character, as a new action; also AMC with its ASF, or
     NPZ. Of several files, or of all in a folder, each becomes an action of its own"""
 
@@ -56,21 +86,12 @@ class NSM_OT_apply_motion(JobOperation):
         name="First Frame", description="First frame of the motion; the scene's first frame when it is not set"
     )
 
-    _asks = False
-    """The file selector is open for this operator."""
+    def is_chosen(self) -> bool:
+        """Whether there is a file, or several."""
+        return bool(self.filepath or self.files)
 
-    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> "set[OperatorReturnItems]":
-        """Ask for the files; with some, work in slices, with progress and Esc."""
-        if self.filepath or self.files:
-            return super().invoke(context, event)
-        self._asks = True
-        context.window_manager.fileselect_add(self)
-        return {"RUNNING_MODAL"}
-
-    def execute(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
-        """Work to the end; after the file selector, which calls this, in slices by another run of the operator."""
-        if not self._asks or bpy.app.background or context.window is None:
-            return super().execute(context)
+    def run_again(self) -> None:
+        """Run the operator on the chosen files."""
         chosen = {
             name: getattr(self, name) for name in ("place", "frame_start") if self.properties.is_property_set(name)
         }
@@ -78,7 +99,6 @@ class NSM_OT_apply_motion(JobOperation):
         bpy.ops.nsm.apply_motion(
             "INVOKE_DEFAULT", filepath=self.filepath, directory=self.directory, files=files, **chosen
         )
-        return {"CANCELLED"}  # the other run reports, and is what undo takes back
 
     def start(self, context: bpy.types.Context) -> "MotionFileJob | MotionFilesJob":
         """Look at the character; the job reads the files, and nothing is changed when that fails."""

@@ -58,9 +58,9 @@ class Operation(bpy.types.Operator):
         return {"CANCELLED"}
 
 
-def counted(number: int, thing: str) -> str:
-    """A number of things in words: "1 marker", "2 markers"."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
+def counted(number: int, thing: str, things: str = "") -> str:
+    """A number of things in words: "1 marker", "2 markers". things: the plural where it does not end in "s"."""
+    return f"{number} {thing if number == 1 else things or f'{thing}s'}"
 
 
 def user_folder(name: str) -> Path:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 
-class _SaveFile(Operation):
+class SaveFile(Operation):
     """Base of operators that write a file: what `text` returns as JSON, or whatever `write` writes."""
 
     filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH", options={"SKIP_SAVE"})
@@ -69,7 +69,7 @@ class _SaveFile(Operation):
         raise NotImplementedError
 
 
-class NSM_OT_save_shot(_SaveFile):
+class NSM_OT_save_shot(SaveFile):
     """Save what the character is to do as a file, to repeat the bake without Blender"""
 
     bl_idname = "nsm.save_shot"
@@ -84,7 +84,7 @@ class NSM_OT_save_shot(_SaveFile):
         return gather_shot(context, armature).shot.to_json()
 
 
-class NSM_OT_save_report(_SaveFile):
+class NSM_OT_save_report(SaveFile):
     """Save the measurements of the last bake as a file"""
 
     bl_idname = "nsm.save_report"
@@ -110,7 +110,7 @@ class NSM_OT_save_report(_SaveFile):
         return Report.stored(armature).to_json()
 
 
-class NSM_OT_save_motion(_SaveFile):
+class NSM_OT_save_motion(SaveFile):
     """Save the character's animation as a motion file: for training, or to apply it to another character"""
 
     bl_idname = "nsm.save_motion"

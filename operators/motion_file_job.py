@@ -52,8 +52,8 @@ class MotionFileJob(MotionJob):
 
     def stages(self) -> Generator[float]:
         """Read the file, then what every job does."""
-        gathered = self.gathered
         motion = yield from self._read()
+        gathered = self.gathered
         if not 2 <= len(motion) <= _LONGEST:
             raise FileFormatError(f"{self._path}: {len(motion)} frames; a motion of 2 to {_LONGEST} frames is needed.")
         motion = yield from paced(motion.resampling(gathered.shot.fps), _READING)
@@ -70,7 +70,7 @@ class MotionFileJob(MotionJob):
         """The file's motion on the model."""
         if self._path.suffix.lower() in motion_files.ENDINGS:
             return motion_files.read_file(bpy.context, self._path)
-        return (yield from _in_background(lambda: import_motion(self._path)))
+        return (yield from in_background(lambda: import_motion(self._path)))
 
 
 class Finished:
@@ -90,7 +90,7 @@ class Finished:
         return self._motion
 
 
-def _in_background(work: Callable[[], T]) -> Generator[float, None, T]:
+def in_background(work: Callable[[], T]) -> Generator[float, None, T]:
     """What `work`, which must not touch Blender's data, returns or raises; yields while it is at work."""
     pool = ThreadPoolExecutor(1)
     done = pool.submit(work)

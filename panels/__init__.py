@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from . import bake, character, generate, preferences, refine, shot, things
+from . import bake, character, generate, labels, preferences, refine, shot, things
 
 CLASSES = (
     *preferences.CLASSES,
@@ -13,4 +13,5 @@ CLASSES = (
     *things.CLASSES,
     *refine.CLASSES,
     *generate.CLASSES,
+    *labels.CLASSES,
 )

@@ -25,6 +25,8 @@ Array = NDArray[Any]
 
 OURS = "nsm_"
 """What the names of the custom properties of a baked action begin with."""
+MADE = "nsm_action_keys"
+"""Custom property of an action that was made for keys of action lists or labels on an armature's data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,18 @@ class Channel:
     values: Array
     group: str
     components: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """Keys of one animatable property of a data-block: `frames` (K,) in order, `values` (K,), `types` (K,) of keys.
+    straight: with lines between the keys; else each holds until the next."""
+
+    path: str
+    frames: Array
+    values: Array
+    types: Sequence[str]
+    straight: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +76,7 @@ class Removed:
 
 def of(obj: bpy.types.ID) -> list[bpy.types.FCurve]:
     """The curves that animate `obj` through its active action."""
-    animation = getattr(obj, "animation_data", None)
-    if animation is None or animation.action is None:
-        return []
-    if not _slotted():
-        return list(animation.action.fcurves)
-    if animation.action_slot is None:
-        return []
-    return [curve for bag in _channelbags(animation.action, animation.action_slot) for curve in bag.fcurves]
+    return [curve for bag in _bags_of(obj) for curve in bag.fcurves]
 
 
 def check_assignable(obj: bpy.types.Object) -> None:
@@ -256,8 +263,90 @@ def has_hand_made_keys(action: bpy.types.Action) -> bool:
     return False
 
 
+def key(owner: bpy.types.ID, name: str, group: str, tracks: Iterable[Track]) -> None:
+    """Key properties of a data-block that have no keys, in the action that it has, else in a new one, `name`."""
+    ensure(owner, name)
+    for track in tracks:
+        # Blender makes the curve, and knows which properties have whole values.
+        owner.keyframe_insert(track.path, frame=float(track.frames[0]), group=group)
+        curve = next(curve for curve in of(owner) if curve.data_path == track.path)
+        points, kinds = curve.keyframe_points, bpy.types.Keyframe.bl_rna.properties
+        points.add(len(track.frames) - 1)
+        points.foreach_set("co", np.stack([track.frames, track.values], axis=1).astype(np.float32).ravel())
+        types = [_enum(kinds["type"], one) for one in track.types]
+        points.foreach_set("type", np.array(types, dtype=np.int32))
+        line = _enum(kinds["interpolation"], "LINEAR" if track.straight else "CONSTANT")
+        points.foreach_set("interpolation", np.full(len(points), line, dtype=np.int32))
+        curve.extrapolation = "LINEAR" if track.straight else "CONSTANT"
+        curve.update()
+
+
+def ensure(owner: bpy.types.ID, name: str) -> None:
+    """Give a data-block without an action a new one of its own, `name`.
+
+    Blender 4.4 and later would put its keys into the action of a related one, such as the bake of an armature's object.
+    """
+    animation = owner.animation_data or owner.animation_data_create()
+    if animation.action is not None:
+        return
+    made = bpy.data.actions.new(name)
+    made[MADE] = True
+    animation.action = made
+    if _slotted():
+        animation.action_slot = made.slots.new(id_type=owner.id_type, name=owner.name)
+
+
+def points(owner: bpy.types.ID, path: str) -> Array:
+    """Frames and values (K, 2) of the keys of a property of a data-block, in order."""
+    for curve in of(owner):
+        if curve.data_path == path:
+            out = np.empty(2 * len(curve.keyframe_points), dtype=np.float32)
+            curve.keyframe_points.foreach_get("co", out)
+            return out.reshape(-1, 2)
+    return np.zeros((0, 2), dtype=np.float32)
+
+
+def erase(owner: bpy.types.ID, paths: Sequence[str]) -> None:
+    """Take the keys of properties of a data-block away, and the action that was made for them when it is empty then."""
+    made = owner.animation_data.action if owner.animation_data else None
+    for bag in _bags_of(owner):
+        ours = [curve for curve in bag.fcurves if curve.data_path in paths]
+        groups = {curve.group.name for curve in ours if curve.group is not None}
+        for curve in ours:
+            bag.fcurves.remove(curve)
+        # Blender 4.4 and later take a group away with its last curve.
+        for group in [group for group in bag.groups if group.name in groups and not len(group.channels)]:
+            bag.groups.remove(group)
+    if made is not None:
+        drop_empty(owner, made)
+
+
+def drop_empty(owner: bpy.types.ID, made: bpy.types.Action) -> None:
+    """Take the action of a data-block away that `ensure` made, when nothing is left in it.
+
+    made: the action, which Blender 4.2 unassigns with its last key.
+    """
+    if of(owner) or not made.get(MADE):
+        return
+    owner.animation_data.action = None
+    if not made.users:
+        bpy.data.actions.remove(made)
+    if not owner.animation_data.drivers and not owner.animation_data.nla_tracks:
+        owner.animation_data_clear()
+
+
 def _slotted() -> bool:
     return bpy.app.version >= (4, 4, 0)
+
+
+def _bags_of(obj: bpy.types.ID) -> list[Any]:
+    """What holds the curves that animate `obj` through its active action."""
+    animation = getattr(obj, "animation_data", None)
+    if animation is None or animation.action is None:
+        return []
+    if not _slotted():
+        return [animation.action]
+    return [] if animation.action_slot is None else _channelbags(animation.action, animation.action_slot)
 
 
 def _channelbags(action: bpy.types.Action, slot: Any = None) -> list[Any]:

@@ -34,7 +34,7 @@ class Contact(NamedTuple):
 
 def show(scene: bpy.types.Scene, armature: bpy.types.Object, contacts: Iterable[Contact]) -> int:
     """Replace the character's markers by those of `contacts`. Returns how many markers there are now."""
-    owner = _owner(scene, armature)
+    owner = owner_of(scene, armature)
     clear(scene, armature)
     count = 0
     for contact in contacts:
@@ -79,6 +79,12 @@ def read(scene: bpy.types.Scene, armature: bpy.types.Object) -> list[Contact]:
     return sorted(contact for contact in out if contact.end >= contact.start)
 
 
+def names_of(armature: bpy.types.Object) -> set[str]:
+    """How the character's markers of contacts are called."""
+    owner = of_character(armature).edit.marker_owner
+    return {f"{part} {edge}: {owner}" for part in _PARTS.values() for edge in (_DOWN, _UP)} if owner else set()
+
+
 def with_contacts(motion: Motion, contacts: Iterable[Contact], frames: Array) -> Motion:
     """The motion, at the scene frames (F,), with these contacts."""
     labels = np.zeros_like(motion.contacts)
@@ -88,13 +94,7 @@ def with_contacts(motion: Motion, contacts: Iterable[Contact], frames: Array) ->
     return replace(motion, contacts=labels)
 
 
-def _markers(scene: bpy.types.Scene, armature: bpy.types.Object) -> list[bpy.types.TimelineMarker]:
-    owner = of_character(armature).edit.marker_owner
-    names = {f"{part} {edge}: {owner}" for part in _PARTS.values() for edge in (_DOWN, _UP)} if owner else set()
-    return [marker for marker in scene.timeline_markers if marker.name in names]
-
-
-def _owner(scene: bpy.types.Scene, armature: bpy.types.Object) -> str:
+def owner_of(scene: bpy.types.Scene, armature: bpy.types.Object) -> str:
     """What the markers call the character: its name when they are made, kept when it is renamed later.
 
     Another character that was copied or named like it keeps its own markers.
@@ -111,3 +111,8 @@ def _owner(scene: bpy.types.Scene, armature: bpy.types.Object) -> str:
         edit.marker_owner = f"{wanted} {number}"
     owner: str = edit.marker_owner
     return owner
+
+
+def _markers(scene: bpy.types.Scene, armature: bpy.types.Object) -> list[bpy.types.TimelineMarker]:
+    names = names_of(armature)
+    return [marker for marker in scene.timeline_markers if marker.name in names]

@@ -21,6 +21,7 @@ from bpy.props import (
 
 from ..nsm_blender.planning.speed_limits import fastest
 from .goals import is_goal
+from .label_settings import NSM_PG_labels
 
 FASTEST_KEPT = fastest()
 """Meters per second that the shipped networks keep, as their cards tell."""
@@ -276,7 +277,7 @@ class NSM_PG_routes(bpy.types.PropertyGroup):
 
 
 class NSM_PG_armature(bpy.types.PropertyGroup):
-    """On the armature's data: what the dope sheet shows of the action keys.
+    """On the armature's data: what the dope sheet shows of the action keys, and the labels of a capture.
 
     It is there and not on the object, where each bake assigns an action of its own.
     """
@@ -286,6 +287,7 @@ class NSM_PG_armature(bpy.types.PropertyGroup):
         description="The action keys that start at a frame; move a keyframe to move the key",
         items=ACTION_ITEMS,
     )
+    labels: PointerProperty(type=NSM_PG_labels)
 
 
 def of_character(armature: bpy.types.Object) -> Any:

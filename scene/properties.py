@@ -17,7 +17,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import binding, colliders, goals, keys, manifold, overlay_settings
+from . import binding, colliders, goals, keys, label_settings, manifold, overlay_settings
 
 GAIT_ITEMS = (
     ("stand", "Stand", "Stand still", 0),
@@ -272,6 +272,7 @@ class NSM_PG_window_manager(bpy.types.PropertyGroup):
     blank_key: PointerProperty(type=keys.NSM_PG_action_key)
     blank_constraint: PointerProperty(type=manifold.NSM_PG_constraint)
     blank_strike: PointerProperty(type=manifold.NSM_PG_strike)
+    blank_labels: PointerProperty(type=label_settings.NSM_PG_labels)
 
 
 CLASSES = (
@@ -282,6 +283,7 @@ CLASSES = (
     goals.NSM_PG_goal,
     keys.NSM_PG_routes,
     keys.NSM_PG_action_key,
+    *label_settings.CLASSES,
     keys.NSM_PG_armature,
     NSM_PG_finding,
     NSM_PG_report,

@@ -18,8 +18,6 @@ PREFIX = "NSM"
 PATH = "nsm.action"
 """The property of the armature's data that the dope sheet shows."""
 _GROUP = "Action Keys"
-_OURS = "nsm_action_keys"
-"""Custom property of an action that was made for the keyframes."""
 
 
 def frames(scene: bpy.types.Scene, armature: bpy.types.Object) -> list[int | None]:
@@ -139,21 +137,20 @@ def _write_keyframes(armature: bpy.types.Object) -> None:
     data, wanted = armature.data, _wanted(armature)
     if not _can_be_keyed(data) or set(_keyframes(armature)) == set(wanted) == set(_values(armature, wanted)):
         return
-    had_action = data.animation_data is not None and data.animation_data.action is not None
+    if wanted:
+        actions.ensure(data, f"{armature.name} Action Keys")
     before = data.nsm.action
     for frame, action in wanted.items():
         data.nsm.action = action
         data.keyframe_insert(PATH, frame=frame, group=_GROUP)
     data.nsm.action = before
     made = data.animation_data.action
-    if not had_action:
-        made.name, made[_OURS] = f"{armature.name} Action Keys", True
     # Last, as Blender 4.2 takes an action away with its last keyframe.
     for place in [point.co.x for curve in _curves(data) for point in curve.keyframe_points]:
         if place not in wanted:
             data.keyframe_delete(PATH, frame=place)
     if not wanted:
-        _remove_empty(data, made)
+        actions.drop_empty(data, made)
 
 
 def _values(armature: bpy.types.Object, wanted: dict[int, str]) -> list[int]:
@@ -161,14 +158,3 @@ def _values(armature: bpy.types.Object, wanted: dict[int, str]) -> list[int]:
     numbers = {item[0]: item[4] for item in keys.ACTION_ITEMS}
     curves = _curves(armature.data)
     return [frame for frame, action in wanted.items() if curves and curves[0].evaluate(frame) == numbers[action]]
-
-
-def _remove_empty(data: bpy.types.ID, made: bpy.types.Action) -> None:
-    """Take the action that was made for the keyframes away when nothing is left in it."""
-    if actions.of(data) or not made.get(_OURS):
-        return
-    data.animation_data.action = None
-    if not made.users:
-        bpy.data.actions.remove(made)
-    if not data.animation_data.drivers and not data.animation_data.nla_tracks:
-        data.animation_data_clear()

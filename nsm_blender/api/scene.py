@@ -17,10 +17,8 @@ from ..geometry.shapes import block
 from ..geometry.voxels import SIZE
 from ..motion import clip_file, load
 from ..motion.clip import Clip
-from ..motion.feet import level_feet
 from ..motion.motion import Motion
-from ..motion.recorded import recorded
-from ..motion.retarget import is_model, to_model_skeleton
+from ..motion.recorded import motion_of
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from ..rigging import mapping
@@ -103,10 +101,7 @@ def import_motion(path: Path | str) -> Motion:
     path: .bvh, .amc (its .asf beside it), or a clip (.npz) as `export_clip` writes it; what a bake has saved is read by
     `Motion.load`. Raises FileFormatError or RigError, naming the file.
     """
-    clip = load.load_motion(path)
-    if not is_model(clip.skeleton):  # what a character on the model did needs no other feet
-        clip = to_model_skeleton(level_feet(clip))
-    return recorded(clip.root, clip.world()[1], clip.fps, Path(path).stem)
+    return motion_of(load.load_motion(path), Path(path).stem)
 
 
 def export_clip(motion: Motion, path: Path | str, name: str = "") -> None:

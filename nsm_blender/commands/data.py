@@ -15,8 +15,7 @@ from ..files.writing import check_folder, check_writable, make_folder
 from ..motion.clip_file import INDEX_NAME, load_library
 from ..motion.data_report import SHORTEST, doubt_lines, report, table
 from ..motion.load import DEFAULTS, ImportOptions, load_motion
-from ..training.episodes.marks import load_marks, save_marks
-from ..training.episodes.scene_labels import labels_of
+from ..training.episodes import label_files
 from ..training.terrain.data import fit_errors
 from . import compose, count, count_or_none, positive
 from .importing import read, write
@@ -152,18 +151,14 @@ def _label(arguments: argparse.Namespace) -> int:
         check_writable(arguments.out)
     clip = load_motion(arguments.clip, _options(arguments))
     if arguments.read:
-        marks = load_marks(arguments.read, clip)
-        print(f"{arguments.read}: valid labels of {len(marks.contacts)} frames")
+        print(f"{arguments.read}: valid labels of {label_files.check(arguments.read, clip)} frames")
         return 0
     if len(clip) < SHORTEST:
         raise UserError(f"{arguments.clip}: {len(clip)} frames are too few to label, at least {SHORTEST} are needed")
-    labels, scene = labels_of(clip, arguments.clip)
+    found = label_files.automatic(clip, arguments.clip)
     make_folder(arguments.out.parent)
-    save_marks(labels, scene, clip, arguments.out)
-    print(
-        f"{arguments.out}: labels of {len(clip)} frames, {len(scene.transitions)} transitions, "
-        f"{len(labels.doubts)} doubtful stretches"
-    )
-    for line in doubt_lines(labels.doubts):
+    found.write(arguments.out)
+    print(f"{arguments.out}: {found.summary}")
+    for line in doubt_lines(found.labels.doubts):
         print(line)
     return 0

@@ -13,6 +13,7 @@ from ..models.nsm import FPS
 from ..motion.clip import Clip
 from ..motion.clip_file import INDEX_NAME, update_library
 from ..motion.load import DEFAULTS, ImportOptions, load_motion
+from ..training.episodes import label_files
 from ..training.episodes.pool import LOCOMOTION
 from ..training.episodes.props import Frame, ImportedProp, imported_props, objects_beside, write_props
 
@@ -35,11 +36,13 @@ def import_folder(folder: Path, out: Path) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A motion file that was read. props: what is told beside it."""
+    """A motion file that was read. props: what is told beside it. labels: those that a person corrected, in the clip's
+    frames; None where there are none beside it."""
 
     path: Path
     clip: Clip
     props: list[ImportedProp] | None
+    labels: label_files.ClipLabels | None
 
 
 def read(path: Path, options: ImportOptions, fps: float, given: dict[str, Any]) -> Source:
@@ -52,7 +55,8 @@ def read(path: Path, options: ImportOptions, fps: float, given: dict[str, Any]) 
     told = objects_beside(path)
     # A clip of a library is in Blender's frame already, wherever it came from.
     frame = Frame() if path.suffix.lower() == ".npz" else Frame.of(clip.meta.get("import"))
-    return Source(path, described, imported_props(told, frame) if told.is_file() else None)
+    props = imported_props(told, frame) if told.is_file() else None
+    return Source(path, described, props, label_files.beside(path, clip, described))
 
 
 def write(sources: Sequence[Source], out: Path) -> None:
@@ -64,10 +68,13 @@ def write(sources: Sequence[Source], out: Path) -> None:
             raise UserError(f"{source.path}: a clip of the name {name} is already among the files; rename one")
         clips[name] = source.clip
     props = {source.clip.name: source.props for source in sources if source.props is not None}
+    labels = {source.clip.name: source.labels for source in sources if source.labels is not None}
 
     def beside(clip: Clip, place: Path) -> None:
         if clip.name in props:
             write_props(props[clip.name], place)
+        if clip.name in labels:
+            labels[clip.name].write_beside(place)
 
     update_library(out, clips.values(), beside)
     print(f"{len(clips)} clips written to {out}")

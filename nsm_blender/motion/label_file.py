@@ -25,7 +25,21 @@ FORMAT = 1
 """Version of the label file's format."""
 
 
-def save_labels(labels: Labels, clip: Clip, path: Path | str, more: Mapping[str, Any] | None = None) -> None:
+@dataclass(frozen=True)
+class Labeled:
+    """What a label file tells of the clip that it is about: its name, its rate and the number of its frames."""
+
+    name: str
+    fps: float
+    frames: int
+
+    @staticmethod
+    def of(clip: Clip) -> Labeled:
+        """What is told of a clip."""
+        return Labeled(clip.name, clip.fps, len(clip))
+
+
+def save_labels(labels: Labels, clip: Labeled, path: Path | str, more: Mapping[str, Any] | None = None) -> None:
     """Write the labels of `clip`.
 
     `contacts`: for each contact joint the ranges [first, last] in which it is planted. `gaits`: [first, last, name],
@@ -37,8 +51,8 @@ def save_labels(labels: Labels, clip: Clip, path: Path | str, more: Mapping[str,
     document = {
         "format": FORMAT,
         "clip": clip.name,
-        "fps": clip.fps,
-        "frames": len(clip),
+        "fps": round(clip.fps, 4),
+        "frames": clip.frames,
         "contacts": {name: stretches(labels.contacts[:, c] > 0.5) for c, name in enumerate(CONTACT_JOINTS)},
         "gaits": gaits,
         "phase": [round(float(p), 4) for p in labels.phase],

@@ -41,6 +41,10 @@ class Labels:
     gait: Array
     doubts: tuple[Doubt, ...]
 
+    def sampled(self, at: Array) -> Labels:
+        """At the frames `at` (N,), rising, without the doubts."""
+        return Labels(self.root[at], self.contacts[at], self.phase[at], self.gait[at], ())
+
 
 def label(clip: Clip) -> Labels:
     """Label a clip whose joints carry the model's names; it is brought to the model skeleton first."""

@@ -6,8 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..stepwise import Stepwise, by_frames, finished
+from .clip import Clip
 from .contacts import foot_contacts
+from .feet import level_feet
 from .motion import Motion
+from .retarget import is_model, to_model_skeleton
 from .root import root_track
 from .rotations import Array, make_continuous
 from .skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
@@ -19,6 +22,13 @@ FLAT = 0.05
 def recorded(hips: Array, rotations: Array, fps: float, name: str) -> Motion:
     """`recording` at once."""
     return finished(recording(hips, rotations, fps, name))
+
+
+def motion_of(clip: Clip, name: str) -> Motion:
+    """A clip of the 22 joints as a motion of the model skeleton, at the clip's rate."""
+    if not is_model(clip.skeleton):  # what a character on the model did needs no other feet
+        clip = to_model_skeleton(level_feet(clip))
+    return recorded(clip.root, clip.world()[1], clip.fps, name)
 
 
 def recording(hips: Array, rotations: Array, fps: float, name: str) -> Stepwise[Motion]:

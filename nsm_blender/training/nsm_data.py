@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import FileFormatError, UserError
 from ..files import make_folder, map_array, write_array
 from ..geometry.sensors import Environment, Interaction
+from ..labels.actions import goal_actions
 from ..models.layout import Layout
 from ..models.nsm import (
     ACTIONS,
@@ -42,7 +43,7 @@ from ..rollout.nsm_features import (
     vectors_to_root,
 )
 from .episodes.episode import FREE, Episode
-from .episodes.track import blended_actions, goal_actions
+from .episodes.track import blended_actions
 
 PAST = -int(WINDOW[0])
 """Frames before a frame that its input tells of."""

@@ -18,6 +18,7 @@ from nsm_blender.geometry.mesh import TriangleMesh
 from nsm_blender.geometry.obj_file import read_obj, write_obj
 from nsm_blender.geometry.roles import Seat
 from nsm_blender.geometry.shapes import block
+from nsm_blender.labels.marks import marks_beside
 from nsm_blender.models.nsm import FPS
 from nsm_blender.motion.clip_file import CLIPS_FOLDER, load_clip, up_z_to_y
 from nsm_blender.motion.root import angle_of, direction
@@ -27,7 +28,6 @@ from nsm_blender.training.episodes.carry_episodes import carry_episode
 from nsm_blender.training.episodes.climbing import captured_flight
 from nsm_blender.training.episodes.episode import Episode
 from nsm_blender.training.episodes.lifting import captured_lifts, standing_lifts
-from nsm_blender.training.episodes.marks import marks_beside
 from nsm_blender.training.episodes.open_episodes import Walks, open_episode, opened_as_recorded
 from nsm_blender.training.episodes.opening import captured_openings
 from nsm_blender.training.episodes.pool import Pool, recorded_tracks

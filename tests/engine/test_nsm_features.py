@@ -9,6 +9,7 @@ import pytest
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.scene_state import Scenery
 from nsm_blender.geometry.sensors import Interaction
+from nsm_blender.labels.scene_phase import phase_of
 from nsm_blender.models.nsm import CURRENT, FPS, GOAL, GOAL_ACTIONS, INTERACTION, TO_ROOT
 from nsm_blender.motion.root import direction
 from nsm_blender.motion.rotations import Array, from_axis_angle, normalize
@@ -25,7 +26,6 @@ from nsm_blender.rollout.nsm_features import (
     rotations_to_root,
     rotations_to_world,
 )
-from nsm_blender.training.episodes.phase import phase_of
 
 ROOT = np.array([2.0, -1.0, 0.5, 0.8])
 

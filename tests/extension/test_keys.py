@@ -119,6 +119,16 @@ def test_keys_at_frames_show_on_the_timeline_and_in_the_dope_sheet(rig, keyframe
     assert not bpy.data.actions
 
 
+def test_keyframes_of_keys_leave_the_actions_of_the_character_alone(rig, keyframes):
+    """Blender 4.4 and later would put them into the action of the armature's object."""
+    rig.keyframe_insert("location", frame=1)
+    own = rig.animation_data.action
+    name, users = own.name, own.users
+    bpy.ops.nsm.add_action_key(action="walk", goal="A", frame=30)
+    assert keyframes(rig) and rig.data.animation_data.action != own
+    assert (own.name, own.users) == (name, users)
+
+
 def test_a_moved_marker_moves_the_key(rig, gathered, keyframes):
     bpy.ops.nsm.add_action_key(goal="A", frame=10)
     bpy.context.scene.timeline_markers[0].frame = 25

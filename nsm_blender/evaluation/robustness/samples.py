@@ -23,7 +23,7 @@ from ...models.manifold import UNITS
 from ...models.weights import read_tensors
 from ...motion.clip import Clip
 from ...motion.clip_file import CLIPS_FOLDER, INDEX_NAME, load_clip, load_library, update_library
-from ...motion.label_file import load_labels, save_labels
+from ...motion.label_file import Labeled, load_labels, save_labels
 from ...motion.labels import label
 from ...motion.load import load_motion
 from ...motion.motion import Motion
@@ -62,7 +62,7 @@ def samples(folder: Path) -> dict[str, Sample]:
     motion.save(place["motion"] / "motion.npz")
     update_library(place["library"], [clip])
     labels = place["labels"] / "walk.labels.json"
-    save_labels(label(clip), clip, labels)
+    save_labels(label(clip), Labeled.of(clip), labels)
     _text(place["constraints"] / "edit.json", constraints.to_json([kind() for kind in constraints.KINDS.values()]))
     joints = {name: f"bone {name}" for name in MODEL_SKELETON.names}
     _text(place["mapping"] / "rig.json", json.dumps({"version": 1, "joints": joints}))

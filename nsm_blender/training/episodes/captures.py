@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...labels.marks import Marks, load_marks, marks_beside
 from ...models.nsm import FPS
 from ...motion.clip_file import LibraryEntry, load_clip
 from ...motion.feet import level_feet, level_floor
 from ...motion.retarget import leg_length, stride_ratio, to_model_skeleton
 from ...motion.skeleton import MODEL_SKELETON
-from .marks import Marks, load_marks, marks_beside
 from .props import Prop, objects_beside, read_props
 from .track import Track, from_clip
 

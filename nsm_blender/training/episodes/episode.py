@@ -11,10 +11,10 @@ import numpy as np
 from ...geometry.body import CAPSULES
 from ...geometry.colliders import Collider, Surroundings
 from ...geometry.ground_height import CLIMBABLE, ground_under
+from ...labels.scene_phase import phase_of
 from ...models.nsm import ACTIONS, CONTACTS, FPS, GOAL_ACTIONS
 from ...motion.rotations import Array
 from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from .phase import phase_of
 from .track import Track
 
 FREE = -1

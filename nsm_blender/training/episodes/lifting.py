@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import FileFormatError
 from ...geometry.colliders import Cuboids
 from ...geometry.roles import Carryable
+from ...labels.marks import Scene, transition_at
 from ...models.nsm import FPS
 from ...motion.clip_file import LibraryEntry, load_library
 from ...motion.filters import gaussian, runs, velocity
@@ -21,7 +22,6 @@ from ...motion.rotations import Array
 from .boxes import Box
 from .captures import Capture, load_capture
 from .episode import sharpest
-from .marks import Scene, transition_at
 from .props import Prop, kinds_beside
 from .reach import hand_places, palm
 from .standing import stands

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...labels.marks import BESIDES_WALKING, TOUCHING, Scene
 from ...models.nsm import FPS
 from ...motion.clip import Clip
 from ...motion.clip_file import INDEX_NAME, LibraryEntry, load_library
@@ -17,7 +18,6 @@ from ...motion.rotations import Array
 from .captures import Capture, load_capture
 from .climbing import captured_flight, first_frame, shows_climbing, standing_feet
 from .lifting import captured_lifts, shows_lifting
-from .marks import BESIDES_WALKING, TOUCHING, Scene
 from .opening import captured_openings, shows_opening
 from .sitting import scene_of_sits, shows_sitting
 from .track import Track

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import FileFormatError
 from ...geometry.colliders import Collider, Cuboids
 from ...geometry.roles import Seat
+from ...labels.marks import Scene, transition_at
 from ...models.nsm import FPS
 from ...motion.clip_file import LibraryEntry, load_library
 from ...motion.feet import lowest_foot
@@ -18,7 +19,6 @@ from ...motion.filters import gaussian, runs, velocity
 from ...motion.rotations import Array, wrap_angle
 from ...motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from .captures import Capture, load_capture
-from .marks import Scene, transition_at
 from .props import Prop, kinds_beside
 from .track import Track
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from ...errors import FileFormatError
 from ...files import ArraySpec, read_arrays, write_arrays
-from ...models.nsm import ACTIONS, FPS, GOAL_ACTIONS
+from ...labels.actions import locomotion_actions
+from ...models.nsm import ACTIONS, FPS
 from ...motion.clip import Clip
 from ...motion.contacts import foot_contacts
 from ...motion.filters import gaussian
 from ...motion.foot_lock import plant_feet
-from ...motion.gait import GAITS, gait_labels
+from ...motion.gait import gait_labels
 from ...motion.mirror import mirror_rotations, mirror_vectors
 from ...motion.motion import Motion
 from ...motion.root import root_track
@@ -33,9 +34,6 @@ from ...motion.rotations import (
 from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, mirror_indices
 
 _MIRROR = mirror_indices(MODEL_SKELETON.names)
-_ACTION_OF_GAIT = {"stand": "idle", "walk": "walk", "jog": "run", "jump": "walk", "crouch": "walk"}
-_GOAL_ORDER = ("carry", "open", "sit", "run", "walk", "idle")
-"""Actions by rank in the goal: what is done with the hands counts before the gait."""
 HALF_LIFE = 0.12
 """Seconds in which half of the difference at a join is gone."""
 ACTION_BLEND = 0.3
@@ -168,26 +166,6 @@ def from_motion(motion: Motion) -> Track:
         locomotion_actions(motion.actions.argmax(1)),
         np.zeros(len(motion), dtype=bool),
     )
-
-
-def locomotion_actions(gait: Array) -> Array:
-    """Action labels (T, len(ACTIONS)) of gaits (T,), indices into GAITS."""
-    table = np.zeros((len(GAITS), len(ACTIONS)), dtype=np.float32)
-    for i, name in enumerate(GAITS):
-        table[i, ACTIONS.index(_ACTION_OF_GAIT[name])] = 1
-    return table[gait]
-
-
-def goal_actions(actions: Array) -> Array:
-    """One-hot goal actions (T, len(GOAL_ACTIONS)) of action labels (T, len(ACTIONS))."""
-    out = np.zeros((len(actions), len(GOAL_ACTIONS)), dtype=np.float32)
-    left = np.ones(len(actions), dtype=bool)
-    for name in _GOAL_ORDER:
-        on = left & (actions[:, ACTIONS.index(name)] > 0.5)
-        out[on, GOAL_ACTIONS.index(name)] = 1
-        left &= ~on
-    out[left, GOAL_ACTIONS.index("walk")] = 1
-    return out
 
 
 def align(track: Track, frame: int, place: Array, angle: float) -> Track:

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import FileFormatError
-from ...models.nsm import ACTIONS, CONTACTS, GOAL_ACTIONS
-from ...motion.clip import Clip
-from ...motion.label_file import checked_stretches, flags, load_labels, read_document, save_labels, stretches
-from ...motion.labels import Labels
-from ...motion.rotations import Array
-from .phase import phase_of
-from .track import goal_actions, locomotion_actions
+from ..errors import FileFormatError
+from ..models.nsm import ACTIONS, CONTACTS, GOAL_ACTIONS
+from ..motion.clip import Clip
+from ..motion.label_file import Labeled, checked_stretches, flags, load_labels, read_document, save_labels, stretches
+from ..motion.labels import Labels
+from ..motion.rotations import Array
+from .actions import goal_actions, locomotion_actions
+from .scene_phase import phase_of
 
 SUFFIX = ".labels.json"
 BESIDES_WALKING = ("sit", "open", "carry", "climb")
@@ -80,8 +80,11 @@ def marks_beside(clip: Path) -> Path:
     return clip.with_name(clip.stem + SUFFIX)
 
 
-def save_marks(labels: Labels, scene: Scene, clip: Clip, path: Path) -> None:
-    """Write the labels of a clip, in its own frames."""
+def save_marks(labels: Labels, scene: Scene | None, clip: Labeled, path: Path) -> None:
+    """Write the labels of a clip, in its own frames. scene: None tells nothing of it, so that training looks for it."""
+    if scene is None:
+        save_labels(labels, clip, path)
+        return
     actions = _actions(labels.gait, scene)
     goals = goal_actions(actions)
     phase = phase_of(labels.contacts, scene.transitions)
@@ -96,11 +99,20 @@ def save_marks(labels: Labels, scene: Scene, clip: Clip, path: Path) -> None:
 
 
 def load_marks(path: Path, clip: Clip) -> Marks:
-    """Read corrected labels of a clip, in its own frames. Raises FileFormatError that names what is wrong."""
+    """Read corrected labels of a clip, in its own frames, as training takes them. Raises FileFormatError that names
+    what is wrong."""
+    labels, scene = load_corrected(path, clip)
+    actions = locomotion_actions(labels.gait) if scene is None else _actions(labels.gait, scene)
+    return Marks(labels.contacts, actions, scene)
+
+
+def load_corrected(path: Path, clip: Clip) -> tuple[Labels, Scene | None]:
+    """Read corrected labels of a clip, in its own frames, as they stand in the file. Raises FileFormatError that names
+    what is wrong."""
     labels = load_labels(path, clip)
     told = read_document(path).get("scene")
     if told is None:
-        return Marks(labels.contacts, locomotion_actions(labels.gait), None)
+        return labels, None
     if not isinstance(told, dict):
         raise FileFormatError(f"{path}: 'scene' must be an object")
     scene = Scene(
@@ -108,7 +120,7 @@ def load_marks(path: Path, clip: Clip) -> Marks:
         flags(told, "touching", TOUCHING, len(clip), path),
         _transitions(told.get("transitions"), len(clip), path),
     )
-    return Marks(labels.contacts, _actions(labels.gait, scene), scene)
+    return labels, scene
 
 
 def transition_at(scene: Scene, frame: int, near: int) -> tuple[int, int] | None:

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...models.nsm import FPS
-from ...motion.phase import STANDING_CYCLE, foot_strikes
-from ...motion.rotations import Array
+from ..models.nsm import FPS
+from ..motion.phase import STANDING_CYCLE, foot_strikes
+from ..motion.rotations import Array
 
 _CYCLE = 2 * np.pi
 _NOMINAL = _CYCLE / (STANDING_CYCLE * FPS)
