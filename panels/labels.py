@@ -28,7 +28,7 @@ class NSM_PT_labels(Subpanel):
             hint(layout, f"{labels.clip}: {labels.frames} frames, {labels.fps:.6g} fps", "ACTION")
         else:
             hint(layout, "Import a capture to label it.")
-        _draw_keyed(layout, labels, "Contacts", CONTACTS.values())
+        _draw_keyed(layout.column(heading="Contacts"), labels, CONTACTS.values())
         layout.use_property_split = True
         column = layout.column()
         column.enabled = labels.frames > 0
@@ -59,8 +59,8 @@ class NSM_PT_label_actions(Subpanel):
         layout = self.layout
         labels = _labels(context)
         layout.active = labels.use_actions
-        _draw_keyed(layout, labels, "Actions", ACTIONS.values())
-        _draw_keyed(layout, labels, "Touching", TOUCHING.values())
+        _draw_keyed(layout.column(heading="Actions"), labels, ACTIONS.values())
+        _draw_keyed(layout.column(heading="Touching"), labels, TOUCHING.values())
         layout.use_property_split = True
         row = layout.row()
         row.enabled = labels.frames > 0
@@ -75,9 +75,8 @@ def _labels(context: bpy.types.Context) -> NSM_PG_labels:
     return of_armature(armature)
 
 
-def _draw_keyed(layout: bpy.types.UILayout, labels: NSM_PG_labels, heading: str, props: Iterable[str]) -> None:
+def _draw_keyed(column: bpy.types.UILayout, labels: NSM_PG_labels, props: Iterable[str]) -> None:
     """Labels that are on or off, with a button to key each."""
-    column = layout.column(heading=heading)
     column.use_property_split = True
     column.enabled = labels.frames > 0
     for prop in props:

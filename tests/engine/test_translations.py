@@ -30,9 +30,9 @@ def _of(path: Path) -> Iterator[str]:
             values = [node.value]
         elif isinstance(node, ast.Call):
             called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            asked = "name" if called.endswith("Property") else "text"
-            wanted = asked == "name" or path.parent.name == "panels"
-            values = [word.value for word in node.keywords if wanted and word.arg == asked]
+            asked = {"name"} if called.endswith("Property") else {"text", "heading"}
+            wanted = "name" in asked or path.parent.name == "panels"
+            values = [word.value for word in node.keywords if wanted and word.arg in asked]
         else:
             continue
         for text in (branch for value in values for branch in _branches(value)):
