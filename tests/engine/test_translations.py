@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = {path.stem: path for path in (ROOT / "panels" / "languages").glob("*.json")}
-AS_THEY_ARE = {"FBX", "BVH", "USD", "glTF"}
+AS_THEY_ARE = {"FBX", "BVH", "IK", "USD", "glTF"}
 """Names that no language translates."""
 
 
