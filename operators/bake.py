@@ -95,7 +95,8 @@ class NSM_OT_remove_bake(Operation):
         assert armature is not None
         removed = layers.remove(armature)
         measure.forget(armature)
-        kept = f"; {removed.kept_keys} keys made by hand stay in it" if removed.kept_keys else ""
+        hand_made = counted(removed.kept_keys, "hand-made key stays", "hand-made keys stay")
+        kept = f"; {hand_made} in it" if removed.kept_keys else ""
         self.report({"INFO"}, f"Removed the bake '{removed.action}'{kept}")
         return {"FINISHED"}
 

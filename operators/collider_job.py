@@ -208,7 +208,7 @@ def _chosen(context: bpy.types.Context, order: Order, objects: Sequence[bpy.type
         if meshes.has_surface(obj) or others or len(selected) == 1:
             chosen[obj.session_uid] = [other.session_uid for other in others]
     if not chosen:
-        raise ColliderError("None of the selected objects has a surface; select meshes, or what they hang on.")
+        raise ColliderError("None of the selected objects has a surface; select meshes, or their parents.")
     return chosen
 
 

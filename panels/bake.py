@@ -17,6 +17,17 @@ _SLIDING = 2.0
 """Centimeters a second of a planted foot beyond which a bake wants a look."""
 _HINT = 3
 """Lines below the button."""
+_VERBS = {
+    "idle": "waits",
+    "walk": "arrives",
+    "run": "arrives",
+    "sit": "sits",
+    "open": "leaves the door",
+    "pick_up": "picks up",
+    "put_down": "puts down",
+    "climb": "stands",
+}
+"""What the character does at the mark of an action, in a verdict."""
 _NONE = "-"
 """Stands for a figure that does not apply."""
 
@@ -114,10 +125,16 @@ def verdict(report: NSM_PG_report) -> tuple[str, str]:
     odd = next((finding.text for finding in report.findings if finding.ratio > 1), "")
     if odd:
         return f"Look at it: {odd}", "ERROR"
-    off = f", {report.goal_error_cm:.1f} cm off its mark" if report.goal_error_cm >= 0 else ""
+    off = f", {_verb(report)} {report.goal_error_cm:.1f} cm off its mark" if report.goal_error_cm >= 0 else ""
     good = report.foot_slide_cm_per_s <= _SLIDING and report.goal_error_cm <= _FAR_CM
     text = f"{'Good' if good else 'Look at it'}: feet slide {report.foot_slide_cm_per_s:.1f} cm/s{off}."
     return text, "CHECKMARK" if good else "ERROR"
+
+
+def _verb(report: NSM_PG_report) -> str:
+    """What the character does at the mark that it is farthest off."""
+    done = [key for key in of_object(report.id_data).keys if key.error_cm >= 0]
+    return _VERBS[max(done, key=lambda key: key.error_cm).action] if done else "ends"
 
 
 def _rows(report: NSM_PG_report) -> list[tuple[str, str]]:

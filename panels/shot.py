@@ -119,7 +119,7 @@ class NSM_PT_shot_advanced(Subpanel):
         row = column.row()
         row.active = key.action == "sit"
         row.prop(key, "lean")
-        column.prop(key, "route", text="Own Route" if routes.is_own(key.route) else "Route")
+        column.prop(key, "route", text="Edited Route" if routes.is_own(key.route) else "Route")
         row = layout.row(align=True)
         row.operator("nsm.select_goal", text="Goal", icon="RESTRICT_SELECT_OFF")
         row.operator("nsm.go_to_action_key", text="Frame", icon="TIME")

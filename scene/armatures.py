@@ -145,9 +145,7 @@ def _blends(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Blen
 def _pose_of(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig, action: bpy.types.Action | None) -> Pose:
     """The pose of an action's first frame."""
     if action is None:
-        raise ShotError(
-            "No pose to end in is chosen; choose an action in the Root and IK panel, or let it end as it ends."
-        )
+        raise ShotError("No end pose is chosen; choose an action in the Root and IK panel, or set End Pose to None.")
     with posing.kept(context, obj):
         obj.pose.apply_pose_from_action(action, evaluation_time=action.frame_range[0])
         obj.update_tag(refresh={"DATA"})

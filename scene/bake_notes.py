@@ -152,6 +152,6 @@ def _is_number(one: Any) -> bool:
 
 def _damaged(action: bpy.types.Action) -> str:
     return (
-        f"The notes of the bake '{action.name}' are not such as this add-on writes, so it cannot be taken away; "
+        f"The notes of the bake '{action.name}' were changed, so that it cannot be removed; "
         "unassign the action instead."
     )

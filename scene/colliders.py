@@ -48,9 +48,9 @@ ROLE_ITEMS = (
 """The engine's roles. The numbers are stored in files: never change them."""
 
 SIDE_ITEMS = (
-    ("front", "Front", "From where the sitter looks", 1),
-    ("left", "Left", "From the sitter's left", 2),
-    ("right", "Right", "From the sitter's right", 4),
+    ("front", "Front", "From the front", 1),
+    ("left", "Left", "From the left of the seated character", 2),
+    ("right", "Right", "From the right of the seated character", 4),
     ("back", "Back", "From behind", 8),
 )
 WEIGHT_ITEMS = (

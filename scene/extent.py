@@ -16,7 +16,7 @@ bake is measured."""
 def check(places: Array, said: str) -> None:
     """Raise ShotError for places (..., 3) in world meters that are no numbers or too far away. said: what is there."""
     if not np.isfinite(places).all():
-        raise ShotError(f"{said} is at no place that is a number; clear its transform.")
+        raise ShotError(f"{said} has a location that is not a finite number; clear its transform.")
     if np.abs(places).max(initial=0.0) > FARTHEST:
         raise ShotError(
             f"{said} reaches beyond {FARTHEST / 1000:.0f} km from the world's origin, where Blender's places are too "

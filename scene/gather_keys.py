@@ -166,7 +166,7 @@ def _goals(context: bpy.types.Context, armature: bpy.types.Object, frames: Array
         uses = goals.of_goal(obj).uses
         if uses is not None and not colliders.is_collider(uses):
             raise ShotError(
-                f"The goal '{obj.name}' uses '{uses.name}', which is not a collider; make it one, or free the goal."
+                f"The goal '{obj.name}' uses '{uses.name}', which is not a collider; wrap it, or choose another."
             )
         world = tracks[obj].world
         extent.check(world[:, :3] * curves.meters_per_unit(context.scene), f"The goal '{obj.name}'")

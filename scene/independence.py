@@ -40,8 +40,8 @@ def check(
     moved = moving_along(context, armature, rig, [armature, *kinds])
     if armature in moved:
         raise ShotError(
-            f"The object '{armature.name}' hangs on something that its own bones move; a bake would move it with each "
-            "key. Clear that parent, constraint or driver first."
+            f"The object '{armature.name}' depends on something that its own bones move; a bake would move it with "
+            "each key. Clear that parent, constraint or driver first."
         )
     for obj in moved:
         raise ShotError(

@@ -239,7 +239,7 @@ class NSM_PG_action_key(bpy.types.PropertyGroup):
     )
     error_deg: FloatProperty(
         name="Facing Error",
-        description="Angle from the facing asked for, in degrees, when it was done in the last bake",
+        description="Angle from the requested facing, in degrees, when it was done in the last bake",
         default=NOT_MEASURED,
         options=_FIXED,
     )
@@ -253,7 +253,7 @@ class NSM_PG_routes(bpy.types.PropertyGroup):
 
     radius: FloatProperty(
         name="Body Radius",
-        description="Distance in meters that the middle of the body keeps from things",
+        description="Distance in meters that the middle of the body keeps from obstacles",
         default=0.3,
         min=0.1,
         max=1.0,

@@ -26,9 +26,10 @@ def sentences(obj: bpy.types.Object, rig: Rig) -> list[str]:
             lost = _lost(mesh, still, {bone.name for bone in obj.data.bones if bone.use_deform})
             if lost:
                 bones = ", ".join(f"'{name}'" for name, _ in lost.most_common(_TOLD))
+                vertices = "1 vertex" if lost.total() == 1 else f"{lost.total():,} vertices"
                 out.append(
-                    f"{lost.total():,} vertices of '{mesh.name}' hang on {bones}, which the motion leaves behind; "
-                    "weight them to bones below the hips."
+                    f"Left behind by the motion: {vertices} of '{mesh.name}' with weights on {bones}; weight to bones "
+                    "below the hips instead."
                 )
     return out
 

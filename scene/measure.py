@@ -248,8 +248,8 @@ def _judge(gathered: Gathered, report: Report, frame: int) -> None:
     error, name = report.rig_error_mm_max, gathered.rig.name
     if not np.isfinite(error):
         raise ShotError(
-            f"The bake was discarded: at frame {frame} '{name}' is at no place that is a number; look for a transform, "
-            "driver or handler that is not finite."
+            f"The bake was discarded: at frame {frame} '{name}' has a location that is not a finite number; look for a "
+            "driver or handler that computes it."
         )
     if error > 1000 * gathered.rig.slack:
         raise ShotError(

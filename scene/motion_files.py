@@ -33,7 +33,7 @@ _GLTF = (".glb", ".gltf", ".vrm")
 ENDINGS = (".fbx", *_GLTF)
 """Endings of the files that are read here."""
 _NO_REST = (
-    "The file has no rest pose, as no mesh hangs on its bones; frames in which the figure stands took its place. "
+    "The file has no rest pose, as no mesh is skinned to its bones; frames in which the figure stands took its place. "
     "Export it with its mesh for an exact motion."
 )
 

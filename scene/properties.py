@@ -112,7 +112,7 @@ class NSM_PG_report(bpy.types.PropertyGroup):
     )
     goal_error_deg: FloatProperty(
         name="Facing Error",
-        description="Largest angle between the facing asked for at a goal and that of the rig, in degrees",
+        description="Largest angle between the requested facing at a goal and that of the rig, in degrees",
         default=-1.0,
         options=_FIXED,
     )

@@ -160,8 +160,8 @@ def _followed(obj: bpy.types.Object, track: colliders.Track) -> Followed:
     grid = np.swapaxes(axes, -1, -2) @ axes / (scale * np.swapaxes(scale, -1, -2))
     if np.ptp(scale, axis=1).max() > _SHEAR * scale.max() or np.abs(grid - np.eye(3)).max() > _SHEAR:
         raise ColliderError(
-            f"'{obj.name}' hangs on an object that is scaled unevenly, which would shear it as it turns; apply the "
-            "scale of that object (Ctrl+A)."
+            f"'{obj.name}' has a parent that is scaled unevenly, which would shear it as it turns; apply the "
+            "parent's scale (Ctrl+A)."
         )
     return Followed(
         obj.session_uid,

@@ -229,7 +229,7 @@ def refuse_ground(shot: Shot) -> None:
     """Raise ShotError for a shot with action keys on ground, over which no routes are found."""
     if shot.ground:
         raise ShotError(
-            "The ways of action keys are found on level floor alone, and the shot has ground "
+            "Paths to goals are found on level floor alone, and the shot has ground "
             f"('{shot.ground[0].name}'); draw a path over it, or take the ground out of the shot."
         )
 

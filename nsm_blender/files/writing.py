@@ -111,7 +111,7 @@ def _mode_of(path: Path) -> int | None:
     if stat.S_ISLNK(found.st_mode):
         raise UserError(f"{path}: is a link, and links are not written through; give the file itself.")
     if not stat.S_ISREG(found.st_mode):
-        raise UserError(f"{path}: cannot be written, as something that is no file has this name.")
+        raise UserError(f"{path}: cannot be written, as something else than a file has this name.")
     if not os.access(path, os.W_OK):
         raise UserError(f"{path}: is write-protected.")
     return stat.S_IMODE(found.st_mode)

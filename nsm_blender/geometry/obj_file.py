@@ -45,7 +45,7 @@ def read_obj(path: Path | str) -> TriangleMesh:
                 for pair in pairwise(corners[1:]):
                     triangles.extend((corners[0], *pair))
         except ValueError as error:
-            raise FileFormatError(f"{path}, line {number}: '{line.strip()[:40]}' is no vertex or face") from error
+            raise FileFormatError(f"{path}, line {number}: '{line.strip()[:40]}' is not a vertex or face") from error
         if max(len(vertices), len(triangles)) > 3 * _MOST_TRIANGLES:
             raise FileFormatError(f"{path}: more than {_MOST_TRIANGLES:,} vertices or triangles; simplify the mesh")
     if not triangles:

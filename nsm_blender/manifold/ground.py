@@ -56,7 +56,7 @@ def check_ground(name: str, track: Array, ground: Heights, limits: Walkable = WA
         heights.append(np.concatenate(parts))
     height = np.stack(heights)
     if not np.isfinite(height).all():
-        raise ShotError(f"The ground under '{name}' is at no height that is a number; check its transform.")
+        raise ShotError(f"The ground under '{name}' has a height that is not a finite number; check its transform.")
     _refuse(name, at, height, limits.tread, limits.step, "rises or falls by {:.2f} m in one step")
     _refuse(name, at, height, limits.stride, limits.slope * limits.stride, "is as steep as {:.2f} m in a stride")
     across = np.abs(height[1] - height[2])

@@ -42,7 +42,7 @@ def refuse_out_of_reach(base: Base, constraints: Sequence[Constraint]) -> None:
         if too_far > 0:
             raise EditError(
                 f"The pin of {pin.joint} lies {100 * (too_far + _SWAY):.0f} cm out of reach of the kept path; "
-                "move it nearer, or let the way bend by disabling 'Keep Trajectory' there."
+                "move it nearer, or let the path bend by disabling 'Keep Trajectory' there."
             )
 
 

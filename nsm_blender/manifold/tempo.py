@@ -78,7 +78,7 @@ def retimed(motion: Motion, tempo: Tempo, share: float) -> Motion:
     if share == 0 or len(motion) < 2:
         return motion
     if tempo.speed <= 0:
-        raise EditError("The style has no tempo: its character does not walk, or its file is from before; set 0.")
+        raise EditError("The style has no tempo: its character does not walk, or its file is too old; set 0.")
     steps = np.linalg.norm(np.diff(motion.root[:, :2].astype(np.float64), axis=0), axis=1) * motion.fps
     speed = _smooth_speed(np.append(steps, steps[-1]), motion.fps)
     walks = speed > _WALKING

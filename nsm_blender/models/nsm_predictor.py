@@ -104,7 +104,7 @@ def load(path: Path | str) -> Predictor:
     if network == _NSM:
         return NSM.load(path)
     if network not in NETWORKS:
-        raise WeightsError(f"{path}: its card names a network that there is not; install the extension again.")
+        raise WeightsError(f"{path}: its card names an unknown network; install the extension again.")
     tensors = read_tensors(path)
     sizes = check_shapes(tensors, shapes(network), path)
     if sizes["n"] != encoders_of(tensors) or sizes.get("4 h", 4 * sizes["h"]) != 4 * sizes["h"]:

@@ -57,7 +57,7 @@ def map_bones(names: Sequence[str], parents: Sequence[int], is_end: Sequence[boo
         raise RigError(f"{source}: no bone was recognized as {_listed(missing)}; the skeleton has {_sample(names)}")
     tree = _Tree(parents)
     for upper, lower in _loose(found, tree):
-        raise RigError(f"{source}: {names[found[lower]]} is no descendant of {names[found[upper]]}")
+        raise RigError(f"{source}: {names[found[lower]]} is not a descendant of {names[found[upper]]}")
     _drop_misplaced(found, tree)
     _add_trunk(found, tree, plain)
     if "Hips" not in found:

@@ -195,8 +195,7 @@ def unit_of_leg(leg: float, stated: float | None, name: str) -> float:
         if shortest <= leg * unit <= longest:
             return unit
     raise RigError(
-        f"{name}: a leg is {leg:.4g} units long, which is a person's in no usual unit; "
-        f"give the meters per unit (--scale)"
+        f"{name}: a leg is {leg:.4g} units long, which fits no usual unit; give the meters per unit (--scale)"
     )
 
 

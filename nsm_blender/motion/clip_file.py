@@ -212,7 +212,7 @@ def update_library(
         entries = {str(e.get("name")): e for e in index["clips"]}
         for clip in clips:
             if not is_file_name(clip.name):
-                raise FileFormatError(f"'{clip.name[:40]}' is no name for a clip's file; rename the source")
+                raise FileFormatError(f"'{clip.name[:40]}' is not a valid name for a clip's file; rename the source")
             entry = {**clip.meta, "fps": round(clip.fps, 4), "frames": len(clip), "seconds": round(clip.seconds, 2)}
             place = folder / CLIPS_FOLDER / f"{clip.name}.npz"
             save_clip(Clip(clip.skeleton, clip.root, clip.rotations, clip.fps, entry), place)

@@ -76,7 +76,7 @@ def load_labels(path: Path | str, clip: Clip) -> Labels:
     gait = np.full(len(clip), -1)
     for first, last, name in checked_stretches(document.get("gaits"), 3, "gaits", len(clip), path):
         if name not in GAITS:
-            raise FileFormatError(f"{path}: {shown(name)} is no gait; there are {', '.join(GAITS)}")
+            raise FileFormatError(f"{path}: {shown(name)} is not a gait; choose one of {', '.join(GAITS)}")
         gait[first : last + 1] = GAITS.index(name)
     if np.any(gait < 0):
         raise FileFormatError(f"{path}: frame {int(np.argmax(gait < 0))} has no gait")

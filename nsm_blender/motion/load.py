@@ -54,7 +54,7 @@ def load_motion(path: Path | str, options: ImportOptions = DEFAULTS) -> Clip:
     else:
         raise FileFormatError(f"{path}: motion is read from .bvh, .amc with .asf, and .npz files")
     if not (np.isfinite(clip.root).all() and np.isfinite(clip.rotations).all()):
-        raise FileFormatError(f"{path}: its numbers make no figure that can be posed")
+        raise FileFormatError(f"{path}: its values cannot be posed; export the motion again")
     return replace(clip, meta={**clip.meta, "name": path.stem})
 
 

@@ -185,8 +185,8 @@ def _standing_pose(source: Source) -> dict[str, Array]:
     score = np.min(straight, axis=0)
     if score.max() < _LEAST_UPRIGHT:
         raise RigError(
-            f"{source.motion.source}: the rest pose is no standing figure and in no frame does the figure "
-            f"stand upright, so its T-pose cannot be made out"
+            f"{source.motion.source}: the figure stands upright neither in the rest pose nor in any frame, "
+            "so that its T-pose cannot be found; export the motion with a standing rest pose"
         )
     chosen = np.flatnonzero(score > score.max() - 0.02)
     across = normalize((hips + shoulders)[chosen])

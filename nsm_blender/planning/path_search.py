@@ -153,7 +153,7 @@ class Finder:
                 found = narrow
         if found is None:
             blocker = self._name(search.nearest_to_start())
-            raise RouteError(f"There is no way to the goal: {blocker} is in the way.{self._narrowest(search)}")
+            raise RouteError(f"The character cannot reach the goal: {blocker} is in the way.{self._narrowest(search)}")
         z = np.full((len(found.points), 1), self._ground)
         return Route(np.hstack((found.points, z)), found.crouch, found.sideways, chosen[found.end])
 

@@ -67,7 +67,7 @@ class Mapping:
     def with_bone(self, joint: str, bone: str | None) -> Mapping:
         """The mapping with a joint's bone chosen by hand, or with none."""
         if joint not in JOINTS:
-            raise RigError(f"'{joint}' is no joint of the model; its joints are {', '.join(JOINTS)}.")
+            raise RigError(f"'{joint}' is not a joint of the model; its joints are {', '.join(JOINTS)}.")
         chosen = {joint: Match(bone, 1.0, "Chosen by hand.")} if bone else {}
         kept = {name: match for name, match in self.matches.items() if name != joint}
         return _in_order(kept | chosen)
@@ -140,17 +140,17 @@ class Mapping:
         for joint, match in self.matches.items():
             if match.bone != top and top not in rig.path(match.bone):
                 raise RigError(
-                    f"The bone '{match.bone}' ({joint}) of '{rig.name}' does not hang on '{top}'; choose another."
+                    f"The bone '{match.bone}' ({joint}) of '{rig.name}' is not below '{top}'; choose another."
                 )
         left, right = self.matches["LeftUpLeg"].bone, self.matches["RightUpLeg"].bone
         if left in rig.path(right) or right in rig.path(left):
-            raise RigError(f"The legs '{left}' and '{right}' of '{rig.name}' hang on each other; choose other bones.")
+            raise RigError(f"One of the legs '{left}' and '{right}' of '{rig.name}' is below the other; choose others.")
         for side in ("Left", "Right"):
             for upper, lower in _BELOW:
                 above, below = self.bone(side + upper), self.bone(side + lower)
                 if above is not None and below is not None and above not in rig.path(below):
                     raise RigError(
-                        f"The bone '{below}' ({side}{lower}) of '{rig.name}' does not hang on '{above}' "
+                        f"The bone '{below}' ({side}{lower}) of '{rig.name}' is not below '{above}' "
                         f"({side}{upper}); choose another."
                     )
 
@@ -336,7 +336,7 @@ def _in_order(matches: Table[str, Match]) -> Mapping:
 
 def _match(joint: str, entry: object, source: str) -> Match:
     if joint not in JOINTS:
-        raise RigError(f"{source}: '{joint}' is no joint of the model.")
+        raise RigError(f"{source}: '{joint}' is not a joint of the model.")
     bone = entry.get("bone") if isinstance(entry, dict) else entry
     if not isinstance(bone, str) or not bone:
         raise RigError(f"{source}: {joint} has no bone's name.")

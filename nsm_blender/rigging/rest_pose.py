@@ -200,7 +200,7 @@ def _alignment(rig: RigInfo, joints: Table[str, int]) -> Array:
     axes[0] = normalize(left - axes[2] * (axes[2] @ left))
     axes[1] = np.cross(axes[2], axes[0])
     if abs(np.linalg.det(axes) - 1) > 1e-6 or float(np.linalg.norm(left)) < 1e-4 * rig.height:
-        raise RigError(f"The rest pose of '{rig.name}' is no figure with two legs and a trunk; correct its rest pose.")
+        raise RigError(f"The rest pose of '{rig.name}' is not a figure with two legs and a trunk; correct it.")
     return snapped_to_axes(axes)
 
 

@@ -219,7 +219,7 @@ class Shot:
             if goal.collider and goal.collider not in names:
                 raise ShotError(
                     f"The goal '{goal.name}' is on '{goal.collider}', which is not a collider of the shot; "
-                    "make it one, or free the goal."
+                    "add it to the shot, or let the goal use another."
                 )
         for mesh in self.ground:
             mesh.validate()
@@ -227,7 +227,7 @@ class Shot:
             _check_collider(collider)
         _check_amount(self.colliders)
         if min(self.route_options.radius, self.route_options.height) <= 0:
-            raise ShotError("The radius or the height of the body is not above 0.")
+            raise ShotError("The radius or the height of the body is not above 0; set it higher.")
 
     def _validate_key(self, key: ActionKey, which: str, goals: set[str]) -> None:
         """What a key says can be understood; whether it can be done, `validation.check` says."""
@@ -239,16 +239,16 @@ class Shot:
             raise ShotError(f"{which} ({key.action}): there is no goal '{key.goal}' in the shot.")
         _check_gaits([key.gait], WAY_GAITS)
         if key.start is not None and key.start < 0:
-            raise ShotError(f"{which} ({key.action}) starts before the first frame of the shot.")
+            raise ShotError(f"{which} ({key.action}) starts before the first frame of the shot; let it start later.")
         if key.hold < 0:
-            raise ShotError(f"{which} ({key.action}) is held for less than no time.")
+            raise ShotError(f"{which} ({key.action}) has a negative hold; set it to 0 or more.")
         _check_times(key, f"{which} ({key.action})")
         if key.speed is not None:
             if key.speed <= 0:
-                raise ShotError(f"{which} ({key.action}) asks for a speed that is not above 0.")
+                raise ShotError(f"{which} ({key.action}) asks for a speed that is not above 0; leave it out.")
             _check_speed(key.speed)
         if len(key.route) == 1:
-            raise ShotError(f"{which} ({key.action}): its route is not two or more places x, y, z.")
+            raise ShotError(f"{which} ({key.action}): its route is not two or more places x, y, z; add some.")
         if key.route:
             _check_length(np.asarray(key.route, dtype=float), "route")
 
@@ -351,9 +351,9 @@ def _check_collider(collider: Collider) -> None:
     if not len(cuboids.half) or len(cuboids.half) != len(cuboids.center):
         raise ShotError(f"The collider '{collider.name}' has no cuboids; refresh it.")
     if _numbers(cuboids.half, f"cuboids of '{collider.name}'").min() < 0:
-        raise ShotError(f"The collider '{collider.name}' has a cuboid of less than no size; refresh it.")
+        raise ShotError(f"The collider '{collider.name}' has a cuboid of negative size; refresh it.")
     if not len(poses) or np.abs(_numbers(poses, f"places of '{collider.name}'")[:, 3:]).sum(1).min() == 0:
-        raise ShotError(f"The collider '{collider.name}' is nowhere; refresh it.")
+        raise ShotError(f"The collider '{collider.name}' has no place; refresh it.")
 
 
 def _check_amount(colliders: Sequence[Collider]) -> None:

@@ -202,7 +202,7 @@ def test_labels_can_be_written_corrected_and_read(tmp_path, capsys):
     ("key", "value", "message"),
     [
         ("frames", 59, "labels of 59 frames, but the clip has 60"),
-        ("gaits", [[0, 59, "fly"]], "'fly' is no gait"),
+        ("gaits", [[0, 59, "fly"]], "'fly' is not a gait"),
         ("gaits", [[0, 40, "walk"]], "frame 41 has no gait"),
         ("gaits", [[0, 40, "walk"], [30, 59, "walk"]], "[30, 59"),
         ("gaits", [[0, 60, "walk"]], "[0, 60"),

@@ -277,7 +277,9 @@ def test_a_goal_whose_way_is_no_way_is_refused() -> None:
 
 def test_a_goal_that_cannot_be_reached_is_refused_with_its_key_and_the_reason() -> None:
     goals = [Goal("g", [0.0, 9.0, 0.0])]
-    with pytest.raises(ShotError, match=r"Action key 1 \(walk\): There is no way to the goal: 'Side \d' is in the way"):
+    with pytest.raises(
+        ShotError, match=r"Action key 1 \(walk\): The character cannot reach the goal: 'Side \d' is in the way"
+    ):
         Bake(shot([ActionKey("walk", "g")], goals, pen(), 4))
 
 

@@ -155,7 +155,7 @@ MISTAKES: dict[str, tuple[Callable[[], Shot], str]] = {
     "a key without a goal": (lambda: key_shot(goal=""), r"Action key 1 \(walk\) has no goal; choose one"),
     "a goal that is gone": (lambda: key_shot(goal="away"), "there is no goal 'away' in the shot"),
     "a key before the shot": (lambda: key_shot(start=-1), "starts before the first frame"),
-    "a negative hold": (lambda: key_shot(hold=-1.0), "held for less than no time"),
+    "a negative hold": (lambda: key_shot(hold=-1.0), "has a negative hold"),
     "a hold that is not finite": (lambda: key_shot(hold=NAN), r"keys\[0\]\.hold is nan"),
     "a gait that is no way to go": (lambda: key_shot(gait="stand"), "The gait 'stand' is not one of walk, jog, crouch"),
     "a key too fast": (lambda: key_shot(speed=9.0), r"9\.0 m/s is faster"),
@@ -185,7 +185,7 @@ MISTAKES: dict[str, tuple[Callable[[], Shot], str]] = {
         "cuboids of 'Chair' hold something",
     ),
     "an unknown role": (lambda: key_shot(colliders=boxes(role="throne")), "unknown role 'throne'"),
-    "a collider nowhere": (lambda: key_shot(colliders=boxes(poses=np.zeros((0, 7)))), "'Chair' is nowhere"),
+    "a collider nowhere": (lambda: key_shot(colliders=boxes(poses=np.zeros((0, 7)))), "'Chair' has no place"),
     "a body of no width": (lambda: key_shot(route_options=RouteOptions(radius=0.0)), "radius or the height"),
     "a shot too long": (lambda: path_shot(frames=5_000_000), r"208,333 s long, 5,000,000 frames; 1,800 s and 108,000"),
     "a path around the world": (

@@ -46,7 +46,7 @@ def test_keys_that_work_have_no_problems() -> None:
     ("key", "sentence"),
     [
         (ActionKey("walk", "inside"), "The goal lies inside 'Chair'. Move it out."),
-        (ActionKey("walk", "outside"), "There is no way to the goal: 'Side"),
+        (ActionKey("walk", "outside"), "The character cannot reach the goal: 'Side"),
         (ActionKey("sit", "near"), "Sitting down needs a seat. Attach the goal 'near' to one."),
         (ActionKey("open", "on Chair"), "Opening a door needs a door. Attach the goal 'on Chair' to one."),
     ],

@@ -182,6 +182,18 @@ def test_a_result_shows_its_figures_and_can_be_removed_and_exported(engine):
     assert rig.animation_data is None
 
 
+def test_the_verdict_says_what_the_character_does_off_its_mark(engine):
+    rig, _ = build.shot(engine)
+    bpy.ops.nsm.bake()
+    for action, error in (("walk", 0.1), ("sit", 0.4)):
+        key = rig.nsm.keys.add()
+        key.action, key.error_cm = action, error
+    report = rig.nsm.report
+    report.findings.clear()
+    report.foot_slide_cm_per_s, report.goal_error_cm = 0.1, 0.4
+    assert "Good: feet slide 0.1 cm/s, sits 0.4 cm off its mark." in " ".join(drawn("NSM_PT_bake"))
+
+
 def test_a_running_bake_shows_its_progress_and_how_to_cancel_at_the_height_of_the_button(
     engine, extension_module, monkeypatch
 ):

@@ -372,7 +372,7 @@ REFUSED = [
     (_driven, "'head' of 'Unreal 5' has a driver"),
     (_locked_hips, "'pelvis' of 'Unreal 5' has a locked location"),
     (_connected_hips, "connected to its parent"),
-    (_wrong_side_of_the_tree, "does not hang on"),
+    (_wrong_side_of_the_tree, "is not below"),
     (_no_root_bone, "no bone above its hips"),
     (_unknown_root_bone, "no bone 'nirvana'"),
     (_mapped_root_bone, "is bound to a joint"),
