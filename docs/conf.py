@@ -25,6 +25,7 @@ html_title = project
 html_copy_source = False
 html_show_sourcelink = False
 nitpicky = True
+exclude_patterns = ["store"]
 
 
 def setup(app: Sphinx) -> None:

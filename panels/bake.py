@@ -117,23 +117,24 @@ def _news(context: bpy.types.Context) -> tuple[str, str]:
             f"{count} action{'' if count == 1 else 's'}" if of_object(armature).animate_by == "ACTIONS" else "the path"
         )
         return f"Ready to bake {what}.", "CHECKMARK"
-    return verdict(report)
+    return verdict(armature)
 
 
-def verdict(report: NSM_PG_report) -> tuple[str, str]:
-    """How good a bake is in plain words, and an icon."""
+def verdict(armature: bpy.types.Object) -> tuple[str, str]:
+    """How good the bake of a character is in plain words, and an icon."""
+    report = of_object(armature).report
     odd = next((finding.text for finding in report.findings if finding.ratio > 1), "")
     if odd:
         return f"Look at it: {odd}", "ERROR"
-    off = f", {_verb(report)} {report.goal_error_cm:.1f} cm off its mark" if report.goal_error_cm >= 0 else ""
+    off = f", {_verb(armature)} {report.goal_error_cm:.1f} cm off its mark" if report.goal_error_cm >= 0 else ""
     good = report.foot_slide_cm_per_s <= _SLIDING and report.goal_error_cm <= _FAR_CM
     text = f"{'Good' if good else 'Look at it'}: feet slide {report.foot_slide_cm_per_s:.1f} cm/s{off}."
     return text, "CHECKMARK" if good else "ERROR"
 
 
-def _verb(report: NSM_PG_report) -> str:
+def _verb(armature: bpy.types.Object) -> str:
     """What the character does at the mark that it is farthest off."""
-    done = [key for key in of_object(report.id_data).keys if key.error_cm >= 0]
+    done = [key for key in of_object(armature).keys if key.error_cm >= 0]
     return _VERBS[max(done, key=lambda key: key.error_cm).action] if done else "ends"
 
 
