@@ -39,7 +39,7 @@ from ..scene import (
     things,
 )
 from ..scene.gather import Gathered, check_time
-from ..scene.lookup import find
+from ..scene.lookup import MARK, find
 from ..scene.premises import Premises
 from .problems import described, model_of
 
@@ -343,6 +343,13 @@ class BakeJob(MotionJob):
             self.tell(f"Baked anew from frame {frame} on; what comes before is that of the last bake.")
         yield 0.0
         yield from super().stages()
+
+    def keep(self, armature: bpy.types.Object) -> None:
+        """Store what was measured, and where the hand-made keys of the last bake are."""
+        last = bake_notes.previous(self.action())
+        if last is not None and last.get(MARK) and actions.has_hand_made_keys(last):
+            self.tell(f"The hand-made keys of the last bake are in its action, '{last.name}', which stays in the file.")
+        super().keep(armature)
 
     def ghost(self) -> list[Array]:
         """The character, and what it has moved, where the rollout has come to."""

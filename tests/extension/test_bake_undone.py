@@ -156,6 +156,21 @@ def test_keys_made_by_hand_survive_the_removal(engine):
     assert tuple(bone.rotation_quaternion) == (1, 0, 0, 0)
 
 
+def test_keys_made_by_hand_survive_baking_again_and_the_report_says_where_they_are(engine):
+    rig, _ = build.shot(engine)
+    bpy.ops.nsm.bake()
+    first = rig.animation_data.action
+    bone = rig.pose.bones["Head"]
+    bone.rotation_quaternion = (1, 0, 0, 0)
+    bone.keyframe_insert("rotation_quaternion", frame=100)
+    bpy.ops.nsm.bake()
+    assert f"in its action, '{first.name}', which stays in the file" in rig.nsm.report.notes
+    bpy.ops.nsm.remove_bake()
+    assert rig.animation_data.action == first
+    bpy.context.scene.frame_set(100)
+    assert tuple(bone.rotation_quaternion) == (1, 0, 0, 0)
+
+
 def test_an_action_that_was_not_baked_is_never_removed(engine):
     rig, _ = build.shot(engine)
     add_previous_action(rig)
