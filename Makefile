@@ -67,10 +67,11 @@ docs: .venvs/docs/.installed
 	$(@D)/bin/pip install $(PIP_FLAGS) sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19
 	touch $@
 
-# The pictures in the documents, taken anew in a real window; needs root, as `make gui`.
+# The pictures in the documents, taken anew in a real window; needs root, as `make gui`. And those of the store.
 pictures: package
 	PARTS=tutorial tools/gui.sh
 	cp out/gui/tutorial-*.png docs/images/
+	$(BIN)/python tools/store_pictures.py dist/nsm_blender-*.zip docs/store
 
 clean:
 	rm -rf out dist build *.egg-info

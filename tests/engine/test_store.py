@@ -81,6 +81,15 @@ def test_each_picture_is_there_and_has_a_caption(listing: str) -> None:
     assert all(found is not None and (LISTING.parent / found[1]).is_file() for found in pictures)
 
 
+def test_icon_and_featured_image_have_the_platforms_sizes() -> None:
+    icon = (LISTING.parent / "icon.png").read_bytes()
+    assert (int.from_bytes(icon[16:20]), int.from_bytes(icon[20:24])) == (256, 256)
+    featured = (LISTING.parent / "featured.jpg").read_bytes()
+    frame = re.search(rb"\xff[\xc0\xc2]..\x08(..)(..)", featured, re.DOTALL)
+    assert frame is not None
+    assert (int.from_bytes(frame[2]), int.from_bytes(frame[1])) == (1920, 1080)
+
+
 def test_the_version_has_release_notes(manifest: dict[str, Any]) -> None:
     changes = (ROOT / "docs" / "changelog.md").read_text(encoding="utf-8")
     notes = re.search(rf"^## {re.escape(manifest['version'])}\b.*?$(.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL)
