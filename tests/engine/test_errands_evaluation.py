@@ -41,7 +41,7 @@ def test_a_walk_through_a_post_is_seen() -> None:
 def test_a_refusal_is_told_with_its_reason() -> None:
     result = carry_out(case(pen(), end=(5.0, 0.0)))
     assert not result.reached
-    assert "no way to the goal" in result.refused
+    assert "cannot reach the goal" in result.refused
 
 
 def test_figures_are_of_rooms_that_are_held_out() -> None:

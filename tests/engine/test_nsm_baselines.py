@@ -132,7 +132,7 @@ def test_weights_of_another_network_are_refused(trained: Path, tmp_path: Path) -
         with pytest.raises(WeightsError, match="belong to another model"):
             load(other)
     other.with_suffix(".json").write_text(json.dumps({**told, "network": "transformer"}))
-    with pytest.raises(WeightsError, match="a network that there is not"):
+    with pytest.raises(WeightsError, match="names an unknown network"):
         load(other)
 
 

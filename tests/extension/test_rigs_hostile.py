@@ -378,7 +378,7 @@ REFUSED = [
     (_mapped_root_bone, "is bound to a joint"),
     (_constrained_object, "has constraints and cannot carry"),
     (_locked_object, "is locked in place"),
-    (_no_end_pose, "No pose to end in"),
+    (_no_end_pose, "No end pose is chosen"),
     (_edit_mode, "in edit mode"),
     (_rest_position, "rest position"),
     (_disabled, "is disabled"),
