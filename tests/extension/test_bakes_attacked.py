@@ -269,7 +269,7 @@ def test_remove_bake_checks_what_the_file_says_before_it_acts(engine, crafted):
     action = rig.animation_data.action
     action["nsm_bake"] = crafted(json.loads(action["nsm_bake"]))
     before = snapshot()
-    with pytest.raises(RuntimeError, match="notes of the bake 'Rig Bake' are not such"):
+    with pytest.raises(RuntimeError, match="notes of the bake 'Rig Bake' were changed"):
         bpy.ops.nsm.remove_bake()
     assert difference(before, snapshot()) == {}
     bpy.ops.nsm.bake()

@@ -59,7 +59,7 @@ def test_a_mapping_goes_by_file_to_another_rig_of_its_kind(rig, tmp_path):
     [
         ("{", "not a mapping file"),
         ("[1, 2]", "which would be a JSON object"),
-        ('{"version": 1, "joints": {"Tail": {"bone": "x"}}}', "'Tail' is no joint"),
+        ('{"version": 1, "joints": {"Tail": {"bone": "x"}}}', "'Tail' is not a joint"),
         ('{"version": 1, "joints": {"Head": {"bone": 3}}}', "Head has no bone's name"),
         ('{"version": 1, "joints": {"Head": {"bone": "nose"}}}', "has no bone 'nose'"),
     ],
