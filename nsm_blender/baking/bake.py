@@ -33,7 +33,7 @@ from ..tasks.pfnn_actor import PfnnActor
 from ..tasks.validation import Problem, refuse
 from .gaps import StepsOver
 from .ground_feet import planting_on_ground
-from .kept import unkept
+from .kept import unkept, unkept_keys
 from .retries import Retries, most_frames, rollout_frames
 
 FRAMES_PER_STEP = 12
@@ -193,7 +193,7 @@ class Bake:
         yield
         warp = commands.machine.clock.warp if isinstance(commands, PfnnActor) else None
         baked = yield from motion.resampling(self.shot.fps, self.shot.frames, warp)
-        notes = unkept(self.shot, baked, self.path)
+        notes = [*unkept(self.shot, baked, self.path), *unkept_keys(self.shot, baked)]
         self._motion = replace(baked, meta=baked.meta | {"notes": notes}) if notes else baked
 
     def _outcomes(self) -> dict[str, Any]:

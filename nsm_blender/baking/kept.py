@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a path's or a command's speed, facing and place a baked motion did not keep, in words."""
+"""What of the speed, facing, place and time that were asked for a baked motion did not keep, in words."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..motion.motion import Motion
 from ..motion.rotations import Array, wrap_angle
 from ..planning.path import GroundPath
 from ..planning.trajectory import MOVING
+from ..shot.goals import ActionKey
 from ..shot.shot import Shot
 
 SHARE = 0.1
@@ -25,6 +27,8 @@ RESPONSE = 1.2
 """Seconds after a change of the speed asked for in which a body may still be getting there."""
 END = 1.0
 """Meters before the end of a path in which the character slows down to stop there."""
+_RUNS = 0.5
+"""Label of running above which a frame counts as run."""
 _SMOOTHING = 0.3
 """Standard deviation in seconds of the filter that takes the sway of the steps out of speed and facing."""
 
@@ -102,6 +106,68 @@ def _places(path: GroundPath, root: Array, fps: float) -> list[str]:
     away = path.distance(root[:, :2])
     return [
         f"{_when(a, b, fps)} the character is up to {away[a:b].max():.1f} m beside the path."
+        for a, b in runs(away > OFF_PATH)
+        if b - a >= SHORTEST * fps
+    ]
+
+
+def unkept_keys(shot: Shot, motion: Motion) -> list[str]:
+    """Sentences on what action keys missed: their arrival by more than a frame, their speed and facing by more than
+    SHARE, their gait, and the animator's own route by more than OFF_PATH; none of keys that failed, which say so.
+
+    motion: of the shot, at its frame rate, with its outcomes.
+    """
+    root, out = motion.root.astype(np.float64), list[str]()
+    speed = np.linalg.norm(gaussian(np.gradient(root[:, :2], axis=0) * motion.fps, _SMOOTHING * motion.fps), axis=1)
+    for number, (key, told) in enumerate(zip(shot.keys, motion.meta.get("keys", []), strict=False), start=1):
+        if told["trouble"] or told["arrived"] is None or told["set_off"] is None:
+            continue
+        way = slice(max(told["set_off"], 0), told["arrived"] + 1)
+        missed = [*_times(told, motion.fps), *_key_speed(key, speed[way], motion.fps), *_key_facing(told)]
+        missed += [*_key_gait(key, motion, way), *_key_route(key, root[way], motion.fps)]
+        out += [f"Action key {number} ({key.action}): the character {text}." for text in missed]
+    return out
+
+
+def _times(told: dict[str, Any], fps: float) -> list[str]:
+    late = 0 if told.get("asked") is None else told["arrived"] - told["asked"]
+    if abs(late) <= 1:
+        return []
+    return [f"arrives {abs(late) / fps:.1f} s {'late' if late > 0 else 'early'}"]
+
+
+def _key_speed(key: ActionKey, speed: Array, fps: float) -> list[str]:
+    """Of the way's fastest part, as bends and narrow places are taken more slowly; timed keys set their own speed."""
+    if key.speed is None or key.is_timed or len(speed) < (SHORTEST + 2 * RESPONSE) * fps:
+        return []
+    inner = speed[round(RESPONSE * fps) : len(speed) - round(RESPONSE * fps)]
+    fastest, usual = float(inner.max()), float(np.median(inner))
+    if fastest < (1 - SHARE) * key.speed:
+        return [f"goes at {fastest:.1f} m/s at most instead of {key.speed:.1f}"]
+    return [f"goes at {usual:.1f} m/s instead of {key.speed:.1f}"] if usual > (1 + SHARE) * key.speed else []
+
+
+def _key_facing(told: dict[str, Any]) -> list[str]:
+    off = told.get("error_deg") or 0.0
+    return [f"faces {off:.0f} degrees aside from where it is to"] if off > SHARE * 180 else []
+
+
+def _key_gait(key: ActionKey, motion: Motion, way: slice) -> list[str]:
+    """A run that is too slow to be one is walked."""
+    runs_by = next((motion.action_names.index(name) for name in ("jog", "run") if name in motion.action_names), None)
+    if runs_by is None or key.is_timed or not (key.gait == "jog" or (key.action == "run" and key.gait == "walk")):
+        return []
+    ran = motion.actions[way, runs_by] > _RUNS
+    long_enough = way.stop - way.start > (SHORTEST + 2 * RESPONSE) * motion.fps
+    return ["walks where it was to run"] if long_enough and not ran.any() else []
+
+
+def _key_route(key: ActionKey, root: Array, fps: float) -> list[str]:
+    if not key.route or len(root) < SHORTEST * fps:
+        return []
+    away = GroundPath(np.vstack((root[0, :2], np.asarray(key.route)[:, :2]))).distance(root[:, :2])
+    return [
+        f"is up to {away[a:b].max():.1f} m beside its route"
         for a, b in runs(away > OFF_PATH)
         if b - a >= SHORTEST * fps
     ]

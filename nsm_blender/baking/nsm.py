@@ -32,6 +32,7 @@ from ..tasks.machine import TaskMachine
 from ..tasks.nsm_actor import NsmActor
 from ..tasks.validation import Problem, refuse
 from .bake import Bake, Now, refuse_ground
+from .kept import unkept_keys
 from .retries import Retries, retimed, rollout_frames
 
 FRAMES_PER_STEP = 6
@@ -249,7 +250,9 @@ class SceneBake:
             },
         )
         yield
-        return (yield from made.resampling(shot.fps, shot.frames, machine.clock.warp))
+        baked = yield from made.resampling(shot.fps, shot.frames, machine.clock.warp)
+        notes = unkept_keys(shot, baked)
+        return replace(baked, meta=baked.meta | {"notes": notes}) if notes else baked
 
     def _things(self, body: Posed) -> Stepwise[dict[str, list[list[float]]]]:
         """Poses of the things that were moved, one for each frame of the shot."""

@@ -25,6 +25,7 @@ from ..rollout.nsm_network import actions_of, load
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
 from ..workers import each
+from .arrival import THINGS, arrivals_of, speed_figures, thing_figures
 from .nsm_ablations import (
     COMPARED,
     FULL,
@@ -50,7 +51,9 @@ CHAIRS, LOADS, STARTS = 10, 5, 10
 """Numbers of unseen chairs, of unseen things to carry, and of starts for each (Table 3)."""
 ABLATED = {"sit": ("sit", CHAIRS), "carry": ("pick_up", LOADS)}
 """Action and number of things of each task of the networks that were trained for the ablations."""
-TABLES = ("precision", "ablations", "response", "endurance", "success", "heights")
+TIMED = ("sit", "pick_up")
+"""Actions that are told when to arrive."""
+TABLES = ("precision", "ablations", "response", "endurance", "success", "heights", "arrival", "speeds")
 """Tables of a full evaluation."""
 COMPONENTS = "components"
 """The table that is measured only where it is asked for: it takes most of an hour, on development tasks."""
@@ -189,6 +192,10 @@ def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] |
         out |= figures_of(results["endurance"])
     elif table == "heights":
         out |= height_figures(of("heights"), log)
+    elif table == "speeds":
+        out |= results["speeds"]
+    elif table == "arrival":
+        out |= thing_figures({task: found for task in TIMED if (found := of(f"arrival {task}"))}, log)
     elif table == "success":
         out |= success_figures(of("room"), log)
     elif table == "precision":
@@ -236,6 +243,11 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
         heights = range(0, COUNT, 10 if quick else 1)
         out |= {f"heights {n}": _Job("heights", puts, ([n], development)) for n in heights}
     out["response"] = _Job("response", response, (starts, development))
+    out["speeds"] = _Job("speeds", _speeds, ())
+    for task in TIMED:
+        if task in actions:
+            timed = range(2 if quick else THINGS)
+            out |= {f"arrival {task} {n}": _Job("arrival", arrivals_of, (task, n, development)) for n in timed}
     out["endurance"] = _Job("endurance", wander, (development,))
     rooms = seeds_of_rooms(2 if quick else ROOMS, development)
     return out | {f"room {seed}": _Job("success", tasks, (seed,)) for seed in rooms}
@@ -257,6 +269,11 @@ def _trained_jobs(folder: Path, quick: bool, development: bool) -> dict[str, _Jo
                 arguments = (weights, task, n, starts, development, row.options, row.aside)
                 out[f"{name} {task} {n}"] = _Job("ablations", _trials_of, arguments)
     return out
+
+
+def _speeds(network: Predictor) -> Figures:
+    """Least and greatest steady speeds."""
+    return speed_figures(None, lambda _: None, "nsm", network)
 
 
 def _trials_of(_: Predictor, weights: Path, *arguments: Any) -> list[Trial]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The PFNN's figures on the shipped weights: path following (Table 2), response, foot slide, stability,
-and ground.
+ground, arrivals and steady speeds.
 
 Every figure comes from the same `Bake` or `Locomotion` that the extension runs.
 """
@@ -26,6 +26,7 @@ from ..planning.trajectory import Future, VelocityCommands
 from ..rollout.pfnn import Locomotion
 from ..rollout.pose import decode
 from ..shot.shot import BAKEABLE_GAITS, PathFollow, Shot, VelocityFollow
+from .arrival import arrival_figures, speed_figures
 from .pfnn_ground import ground_figures
 
 BIASES = ((0.5, 2.0), (2.0, 5.0), (5.0, 10.0))
@@ -276,6 +277,8 @@ TABLES: dict[str, Callable[[Path, Log, bool], Figures]] = {
     "drift": lambda weights, log, _: drift(weights, log),
     "stability": lambda weights, log, quick: stability(weights, log, frames=1000 if quick else 10_000),
     "ground": ground_figures,
+    "arrival": arrival_figures,
+    "speeds": lambda weights, log, _: speed_figures(weights, log, "pfnn"),
 }
 """The tables by name: weights, log, and whether a tenth of the long ones is enough -> figures."""
 

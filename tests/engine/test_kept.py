@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from nsm_blender.baking.bake import Bake
-from nsm_blender.baking.kept import unkept
+from nsm_blender.baking.kept import unkept, unkept_keys
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
 from nsm_blender.planning.path import GroundPath
+from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import PathFollow, Shot, VelocityFollow
 
 FPS, FRAMES = 30.0, 300
@@ -97,6 +98,32 @@ def test_commands_are_judged_by_their_speed_and_facing() -> None:
     shot = Shot("commands", FPS, FRAMES, velocity=follow)
     assert unkept(shot, moved(2.0), None) == []
     assert "instead of 2.0" in unkept(shot, moved(1.2), None)[0]
+
+
+def told_of_key(key: ActionKey, motion: Motion, **outcome: object) -> list[str]:
+    """What is told of one key that set off at once and arrived at frame 270."""
+    shot = Shot("keys", FPS, FRAMES, keys=[key], goals=[Goal("g", [20.0, 0.0, 0.0])])
+    motion.meta["keys"] = [{"trouble": "", "set_off": 0, "arrived": 270, "asked": None, "error_deg": None, **outcome}]
+    return unkept_keys(shot, motion)
+
+
+def test_a_key_tells_of_its_arrival_speed_facing_and_route_only_where_they_were_missed() -> None:
+    assert told_of_key(ActionKey("walk", "g", speed=1.2), moved(1.2), asked=None, error_deg=3.0) == []
+    assert told_of_key(ActionKey("walk", "g", arrive=270), moved(1.2), asked=271) == []
+    (late,) = told_of_key(ActionKey("walk", "g", arrive=255), moved(1.2), asked=255)
+    assert "arrives 0.5 s late" in late
+    (slow,) = told_of_key(ActionKey("walk", "g", speed=2.0), moved(1.2))
+    assert "at 1.2 m/s at most instead of 2.0" in slow
+    (fast,) = told_of_key(ActionKey("walk", "g", speed=0.8), moved(1.2))
+    assert "at 1.2 m/s instead of 0.8" in fast
+    (turned,) = told_of_key(ActionKey("walk", "g"), moved(1.2), error_deg=40.0)
+    assert "faces 40 degrees aside" in turned
+    (beside,) = told_of_key(ActionKey("walk", "g", route=[[0, 0.8, 0], [20, 0.8, 0]]), moved(1.2))
+    assert "0.8 m beside its route" in beside
+
+
+def test_a_key_that_failed_tells_nothing_more() -> None:
+    assert told_of_key(ActionKey("walk", "g", speed=3.0), moved(1.2), trouble="Something is in the way.") == []
 
 
 def test_a_bake_tells_that_six_meters_a_second_are_beyond_it() -> None:
