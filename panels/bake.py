@@ -47,6 +47,10 @@ class NSM_PT_bake(Panel):
         column.active = settings.use_custom_range
         column.prop(settings, "frame_start")
         column.prop(settings, "frame_end")
+        armature = lookup.character(context)
+        row = layout.row()
+        row.enabled = armature is not None
+        row.prop(blank(context).blank if armature is None else of_object(armature), "seed")
         row = layout.row()
         row.scale_y = BIG
         if lookup.baking(context):

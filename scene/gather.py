@@ -67,6 +67,7 @@ def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gat
         ),
         bias_velocity=settings.bias_velocity,
         bias_direction=settings.bias_direction,
+        seed=of_object(armature).seed,
     )
     fastest = max(shot.path.speeds) if shot.path else 0.0
     if fastest > FASTEST and fastest * rig.scale <= FASTEST:

@@ -85,6 +85,7 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
         goals=aims,
         colliders=[scaled(thing, 1 / rig.scale) for thing in around],
         body_radii=list(rig.body_radii),
+        seed=armature.nsm.seed,
         route_options=RouteOptions(
             radius=settings.radius / rig.scale, crouch=settings.crouch, sideways=settings.sideways
         ),

@@ -174,6 +174,13 @@ class NSM_PG_object(bpy.types.PropertyGroup):
         options=_FIXED,
         override=keys.OVERRIDE,
     )
+    seed: IntProperty(
+        name="Seed",
+        description="Number of the take: another one sets off with the other foot, or strides a little differently",
+        min=0,
+        options=_FIXED,
+        override=keys.OVERRIDE,
+    )
     report: PointerProperty(type=NSM_PG_report)
     manifold: PointerProperty(type=manifold.NSM_PG_manifold)
     binding: PointerProperty(type=binding.NSM_PG_binding, override=keys.OVERRIDE)

@@ -25,6 +25,9 @@ _COLOR = (0.45, 0.47, 0.50, 1.0)
 _ROTATION = slice(3, 7)
 _PLACE = slice(0, 3)
 
+_LARGEST_SEED = 2**31 - 1
+"""The largest number that a property of Blender holds."""
+
 
 def put(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, shot: Shot) -> None:
     """Let `armature`, whose description is `rig`, do what the shot says, at its own size.
@@ -64,6 +67,7 @@ def put(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, shot: 
     for _ in range(own):
         schedule.forget(context.scene, armature, listed[0])
         listed.remove(0)
+    of_object(armature).seed = min(shot.seed, _LARGEST_SEED)
     if path is not None:
         of_object(armature).path = path
     else:

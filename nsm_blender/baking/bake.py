@@ -24,6 +24,7 @@ from ..paths import weights_folder
 from ..planning.path import GroundPath
 from ..planning.path_on_ground import check_path, height_at_start
 from ..planning.speed_limits import limits_of
+from ..planning.takes import Take
 from ..planning.trajectory import Commands, Future, PathCommands, State, VelocityCommands, start_of
 from ..rollout.pfnn import Locomotion, Record
 from ..rollout.pose import decode, joint_places
@@ -72,10 +73,10 @@ class Bake:
             refuse(shot, LOCOMOTION, problems, limits)
         self._commands: Commands
         if shot.path is not None:
-            self._commands = PathCommands(shot.path, shot.fps)
+            self._commands = PathCommands(shot.path, shot.fps, shot.seed)
             start = start_of(shot.path)
         elif shot.velocity is not None:
-            self._commands = VelocityCommands(shot.velocity, shot.fps)
+            self._commands = VelocityCommands(shot.velocity, shot.fps, shot.seed)
             start = (0.0, 0.0, 0.0, shot.velocity.facings[0])
         else:
             self._commands = PfnnActor(shot, limits)
@@ -99,6 +100,7 @@ class Bake:
             shot.bias_direction,
             felt,
             performer_of(self._network, shot.performer),
+            Take(shot.seed).phase,
         )
         self._retries, self._begun = Retries(), (-1, self._character, self._commands)
         self._stand, self._unsettled = standing(self._character.state), SETTLING

@@ -22,6 +22,7 @@ from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..planning.path import GroundPath
 from ..planning.speed_limits import limits_of
+from ..planning.takes import Take
 from ..rollout.goal_spec import Stay
 from ..rollout.nsm import Options, SceneCharacter, SceneRecord
 from ..rollout.nsm_network import actions_of, load, standing_of
@@ -116,13 +117,15 @@ class SceneBake:
         start = np.array((0.0, 0.0, 0.0, 0.0) if shot.start is None else shot.start, dtype=float)
         scenery = Scenery(Surroundings(shot.colliders), shot.fps)
         goal = Stay(start[:3])
-        character = SceneCharacter(self._network, standing_of(self._network), start, scenery, goal, self._options)
+        standing, phase = standing_of(self._network), Take(shot.seed).phase
+        character = SceneCharacter(self._network, standing, start, scenery, goal, self._options, phase=phase)
         return TaskMachine(shot, NsmActor(character, float(start[2]), self._limits))
 
     def _before_change(self, new: SceneBake) -> TaskMachine[NsmActor] | None:
         """The latest state of this bake that is also one of the new one's, ready to go on with its keys."""
         old, shot = self.shot, new.shot
-        same = (old.start, old.fps, old.route_options) == (shot.start, shot.fps, shot.route_options)
+        same = (old.start, old.fps, old.seed) == (shot.start, shot.fps, shot.seed)
+        same &= old.route_options == shot.route_options
         colliders = [[c.to_data() for c in one.colliders] for one in (old, shot)]
         if not same or colliders[0] != colliders[1] or new._network.hash != self._network.hash:
             return None

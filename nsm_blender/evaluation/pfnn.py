@@ -28,6 +28,7 @@ from ..rollout.pose import decode
 from ..shot.shot import BAKEABLE_GAITS, PathFollow, Shot, VelocityFollow
 from .arrival import arrival_figures, speed_figures
 from .pfnn_ground import ground_figures
+from .takes import take_figures
 
 BIASES = ((0.5, 2.0), (2.0, 5.0), (5.0, 10.0))
 """Pairs of tau_v and tau_d of Table 2."""
@@ -278,6 +279,7 @@ TABLES: dict[str, Callable[[Path, Log, bool], Figures]] = {
     "stability": lambda weights, log, quick: stability(weights, log, frames=1000 if quick else 10_000),
     "ground": ground_figures,
     "arrival": arrival_figures,
+    "takes": take_figures,
     "speeds": lambda weights, log, _: speed_figures(weights, log, "pfnn"),
 }
 """The tables by name: weights, log, and whether a tenth of the long ones is enough -> figures."""

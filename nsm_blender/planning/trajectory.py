@@ -15,6 +15,7 @@ from ..motion.root import direction
 from ..motion.rotations import Array
 from ..shot.shot import PathFollow, VelocityFollow
 from .path import GroundPath
+from .takes import Take
 from .velocity_constraints import Berth
 
 AHEAD = np.arange(1, FUTURE) * (SAMPLE_FRAMES / FPS)
@@ -134,11 +135,11 @@ def slowing(speed: Array, fps: float) -> Array:
 
 
 class VelocityCommands:
-    """A game pad: desired velocity, facing and gait over time."""
+    """A game pad: desired velocity, facing and gait over time. seed: of the take."""
 
-    def __init__(self, follow: VelocityFollow, fps: float) -> None:
+    def __init__(self, follow: VelocityFollow, fps: float, seed: int = 0) -> None:
         velocity = np.asarray(follow.velocities, dtype=np.float64)
-        speed = np.linalg.norm(velocity, axis=1)
+        speed = np.linalg.norm(velocity, axis=1) * Take(seed).paces(np.arange(len(velocity)) / fps)
         # A velocity of nothing has the direction of the last one.
         last = np.maximum.accumulate(np.where(speed > 0, np.arange(len(speed)), 0))
         self._velocity = velocity[last] * (slowing(speed, fps) / np.maximum(speed[last], 1e-9))[:, None]
@@ -242,13 +243,14 @@ class PathCommands:
     """Follow a path; a target moves along it with the commanded speed, and the character keeps up.
 
     The future samples lie on the path ahead of the character's own place (so corners are not cut to
-    catch a target); the lag behind the target changes the speed a little.
+    catch a target); the lag behind the target changes the speed a little. seed: of the take.
     """
 
-    def __init__(self, follow: PathFollow, fps: float) -> None:
+    def __init__(self, follow: PathFollow, fps: float, seed: int = 0) -> None:
         points = np.asarray(follow.points, dtype=np.float64)
         self.path = GroundPath(points, follow.closed, np.asarray(follow.speed_factors))
-        self._speed = slowing(np.asarray(follow.speeds, dtype=np.float64), fps)
+        paces = Take(seed).paces(np.arange(len(follow.speeds)) / fps)
+        self._speed = slowing(np.asarray(follow.speeds, dtype=np.float64) * paces, fps)
         self._gait = np.array([GAITS.index(g) for g in follow.gaits])
         self._offset = np.unwrap(np.asarray(follow.facing_offsets, dtype=np.float64))
         self._fps = fps

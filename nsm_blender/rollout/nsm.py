@@ -86,7 +86,8 @@ class SceneRecord:
 class SceneCharacter:
     """A character that acts in a scene: `set_goal` what it shall do, `step` to advance a frame at 60 fps.
 
-    start: (4,) x, y, z and facing angle. standing: (FRAME.size,) the frame input of a standing body.
+    start: (4,) x, y, z and facing angle. standing: (FRAME.size,) the frame input of a standing body. phase: radians
+    of the cycle at which it begins.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class SceneCharacter:
         goal: GoalSpec,
         options: Options | None = None,
         environment: Environment | None = None,
+        phase: float = 0.0,
     ) -> None:
         self.network = network.begun()
         self.scenery = Scenery(scenery) if isinstance(scenery, Surroundings) else scenery
@@ -110,7 +112,7 @@ class SceneCharacter:
         self.root = np.asarray(start, dtype=float).copy()
         self._floor = float(self.root[2])
         self.frame = 0
-        self.phase = 0.0
+        self.phase = phase
         self._motion = RootMotion(np.zeros(2))
         self._standing = np.asarray(standing, dtype=np.float32)
         self._pose = self._standing.copy()

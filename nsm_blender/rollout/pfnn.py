@@ -64,7 +64,8 @@ class Locomotion:
     start: x, y, z in meters and facing angle about +Z in radians. frames: how many steps to make room for. ground: what
     is walked on; without it, a level floor at the start's height. Weights that were trained on level ground alone feel
     nothing of it, and their root follows its height. character: proportions of the performer to move like, in the order
-    of `motion.proportions.PROPORTIONS`, for weights that know several; their mean without.
+    of `motion.proportions.PROPORTIONS`, for weights that know several; their mean without. phase: radians of the gait
+    cycle at which it begins.
     """
 
     def __init__(
@@ -76,12 +77,13 @@ class Locomotion:
         bias_direction: float = 2.0,
         ground: Ground | None = None,
         character: Array | None = None,
+        phase: float = 0.0,
     ) -> None:
         self.network = network
         self._wp = blend_weights(bias_velocity)[:, None]
         self._wd = blend_weights(bias_direction)[:, None]
         self.x, self.y, self.height, self.angle = start
-        self.phase = 0.0
+        self.phase = phase
         self.frame = 0
         self._velocity = (0.0, 0.0)
         room = frames - _PAST[0]

@@ -20,6 +20,7 @@ from ..motion.rotations import Array, wrap_angle
 from ..planning.path_planner import Leg, Planner
 from ..planning.scene_planner import ScenePlanner, is_free, leg_from
 from ..planning.speed_profile import Walker
+from ..planning.takes import Take
 from ..rollout.goal_spec import Reach
 from ..shot.goals import ActionKey
 from ..shot.shot import Shot
@@ -133,7 +134,7 @@ class TaskMachine(Generic[A]):
 
     def _play(self, shot: Shot) -> None:
         self._shot = shot
-        self._planners = ScenePlanner(shot)
+        self._planners, self._take = ScenePlanner(shot), Take(shot.seed)
         self._things = {goal.name: goal.collider for goal in shot.goals}
         fresh = [Outcome(key.action, key.goal) for key in shot.keys]
         self.outcomes = [*self.outcomes[: self.number], *fresh[self.number :]]
@@ -281,6 +282,7 @@ class TaskMachine(Generic[A]):
         key, planned = self._key, self.clock.plan
         gait, speed = (self._task.gait(key), key.speed) if planned is None else (planned.gait, planned.speed)
         walker = planner.walker(leg.route, gait, speed, float(self.actor.root[3]))
+        walker.tempo = self._take.tempo(self.number)
         self.clock.pace(walker, self.actor.limits)
         return walker
 

@@ -191,17 +191,18 @@ def test_an_action_arrives_at_its_frame_and_the_check_tells_where_it_cannot(rig,
     assert "the fastest is" in key.problem
 
 
-def test_a_duration_survives_the_shot_file(rig, gathered, tmp_path):
+def test_a_duration_and_a_seed_survive_the_shot_file(rig, gathered, tmp_path):
     key = rig.nsm.keys[0]
     key.timing, key.duration = "DURATION", 130
+    rig.nsm.seed = 7
     shot = gathered(rig)
-    assert shot.keys[0].duration == 130
+    assert (shot.keys[0].duration, shot.seed) == (130, 7)
     bpy.ops.nsm.save_shot(filepath=str(tmp_path / "shot.json"))
-    key.timing = "FREE"
+    key.timing, rig.nsm.seed = "FREE", 0
     assert gathered(rig).keys[0].duration is None
     bpy.ops.nsm.load_shot(filepath=str(tmp_path / "shot.json"))
     assert rig.nsm.keys[0].timing == "DURATION"
-    assert gathered(rig).keys[0].duration == 130
+    assert (gathered(rig).keys[0].duration, gathered(rig).seed) == (130, 7)
 
 
 def test_a_second_bake_begins_where_the_first_did(rig, gathered):
