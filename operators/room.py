@@ -9,7 +9,7 @@ Blender reads the annotations of an operator as they are, so this file has no po
 from typing import TYPE_CHECKING
 
 import bpy
-from bpy.props import BoolProperty
+from bpy.props import BoolProperty, EnumProperty
 
 from ..nsm_blender import UserError
 from ..scene import lookup
@@ -54,11 +54,21 @@ class NSM_OT_add_demo_room(Operation):
 
 
 class NSM_OT_add_demo_shot(Operation):
-    """Make a scene with a furnished room, a character that is to sit down, and a camera: press Bake next"""
+    """Make a scene with a character that is to do something, and a camera: press Bake next"""
 
     bl_idname = "nsm.add_demo_shot"
     bl_label = "Add Demo Shot"
     bl_options = {"REGISTER", "UNDO"}
+
+    place: EnumProperty(
+        name="Place",
+        description="Where the character is and what it is to do",
+        items=(
+            ("ROOM", "Furnished Room", "To sit down in an armchair"),
+            ("GROUND", "Stairs and Ramp", "To walk up stairs, over a gap, down a ramp and under a low beam"),
+        ),
+        options={"SKIP_SAVE"},
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -77,9 +87,10 @@ class NSM_OT_add_demo_shot(Operation):
         """Make it; the scene that was shown stays as it is."""
         from ..scene import demo_shot
 
-        rig = demo_shot.add(context)
+        rig = demo_shot.add(context, self.place == "GROUND")
         demo_shot.look_through_camera(context.window.screen)
-        self.report({"INFO"}, f"'{rig.name}' is to sit down; press Bake")
+        task = "walk over the course" if self.place == "GROUND" else "sit down"
+        self.report({"INFO"}, f"'{rig.name}' is to {task}; press Bake")
         return {"FINISHED"}
 
 

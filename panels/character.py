@@ -26,6 +26,7 @@ class NSM_PT_character(Panel):
         row = layout.row(align=True)
         row.operator("nsm.add_character", text="Add", icon="OUTLINER_OB_ARMATURE")
         row.operator("nsm.add_demo_shot", text="Demo Shot", icon="HOME")
+        row.operator_menu_enum("nsm.add_demo_shot", "place", text="", icon="DOWNARROW_HLT")
         text, icon = _rig_state(armature)
         row = layout.split(factor=0.6)
         row.label(text=text, icon=icon)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -188,21 +188,28 @@ def add_path(context: bpy.types.Context, start: Vector) -> bpy.types.Object:
 
     It begins at `start`, in Blender units, and leads to -Y, where a character in its rest pose looks.
     """
-    size = 1 / meters_per_unit(context.scene)
-    data = bpy.data.curves.new("Path", "CURVE")
-    data.dimensions = "3D"
-    data.resolution_u = 24
-    spline = data.splines.new("BEZIER")
-    spline.bezier_points.add(len(_DEFAULT_PATH) - 1)
-    for point, (x, y, radius) in zip(spline.bezier_points, _DEFAULT_PATH, strict=True):
-        point.co = (x * size, y * size, 0.0)
-        point.handle_left_type = point.handle_right_type = "AUTO"
+    curve = through(context, "Path", [(x, y, 0.0) for x, y, _ in _DEFAULT_PATH])
+    for point, (_, _, radius) in zip(curve.data.splines[0].bezier_points, _DEFAULT_PATH, strict=True):
         point.radius = radius
-    curve = bpy.data.objects.new("Path", data)
     curve.location = start
-    (context.collection or context.scene.collection).objects.link(curve)
     for selected in list(context.selected_objects):
         selected.select_set(False)
     context.view_layer.objects.active = curve
     curve.select_set(True)
+    return curve
+
+
+def through(context: bpy.types.Context, name: str, places: Sequence[Sequence[float]]) -> bpy.types.Object:
+    """Add a smooth curve through places x, y, z in meters."""
+    size = 1 / meters_per_unit(context.scene)
+    data = bpy.data.curves.new(name, "CURVE")
+    data.dimensions = "3D"
+    data.resolution_u = 24
+    spline = data.splines.new("BEZIER")
+    spline.bezier_points.add(len(places) - 1)
+    for point, (x, y, z) in zip(spline.bezier_points, places, strict=True):
+        point.co = (x * size, y * size, z * size)
+        point.handle_left_type = point.handle_right_type = "AUTO"
+    curve = bpy.data.objects.new(name, data)
+    (context.collection or context.scene.collection).objects.link(curve)
     return curve

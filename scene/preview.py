@@ -125,8 +125,8 @@ def room_sheet(
     """Render `pictures` of an animated armature among the things of a room into one PNG, the room seen from -Y or the
     character from nearby.
 
-    paths: for each line that is drawn on the floor its places (x, y, z) in meters. around: the room's objects, all
-    in view. size: pixels of a picture across and down. Raises UserError when nothing could be rendered.
+    paths: for each line that is drawn its places (x, y, z) in meters. around: the room's objects, all in view. size:
+    pixels of a picture across and down. Raises UserError when nothing could be rendered.
     """
     with (
         tempfile.TemporaryDirectory(prefix="nsm-preview-") as folder,
@@ -185,7 +185,8 @@ class _Stage:
         for frame in range(first, last + 1, 2):
             self.scene.frame_set(frame)
             places.append(self.hips())
-        self.add("Trace", _ribbon(np.array(places, np.float32), 0.012, 0.003, self.material("trace")))
+        on_floor = np.array(places, np.float32) * np.array((1, 1, 0), np.float32)
+        self.add("Trace", _ribbon(on_floor, 0.012, 0.003, self.material("trace")))
 
     def aim(self, heading: float | None) -> float:
         """Three-quarter view of where the character is now, turning with it slowly; returns the heading seen."""
@@ -216,7 +217,7 @@ class _Stage:
     def aim_at_room(self, things: Sequence[bpy.types.Object], paths: Sequence[Sequence[Sequence[float]]]) -> None:
         """A view from above and from -Y, as near as all things and ways are in the picture."""
         corners = [(thing.matrix_world @ Vector(corner)).to_tuple() for thing in things for corner in thing.bound_box]
-        corners += [(x, y, 2.0) for path in paths for x, y, _ in path]
+        corners += [(x, y, z + 2.0) for path in paths for x, y, z in path]
         self.camera.data.lens = _LENS
         self._aim_at_places([number for corner in corners for number in corner], Vector((0.0, -1.0, 1.05)))
 
@@ -225,7 +226,7 @@ class _Stage:
         hips = self.hips()
         away = Vector((math.sin(around), -math.cos(around), 0.3))
         self.camera.data.lens = _NEAR_LENS
-        self.camera.location = Vector((hips.x, hips.y, 0.9)) + _NEAR * away
+        self.camera.location = Vector((hips.x, hips.y, max(hips.z - 0.05, 0.9))) + _NEAR * away
         self.camera.rotation_euler = (-away).to_track_quat("-Z", "Y").to_euler()
 
     def _aim_at_places(self, numbers: list[float], away: Vector) -> None:
@@ -365,15 +366,15 @@ def _floor(places: Array, *tiles: bpy.types.Material) -> bpy.types.Mesh:
 
 
 def _ribbon(places: Array, half_width: float, height: float, material: bpy.types.Material) -> bpy.types.Mesh:
-    """A band on the floor along `places` (N, 3)."""
+    """A level band along `places` (N, 3), `height` meters above them."""
     along = np.gradient(places[:, :2], axis=0)
     along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
-    flat = np.concatenate([places[:, :2], np.full((len(places), 1), height)], -1)
+    middle = places + np.array((0, 0, height), np.float32)
     side = half_width * np.stack([-along[:, 1], along[:, 0], np.zeros(len(along))], -1)
     i, n = np.arange(len(places) - 1), len(places)
     mesh = bpy.data.meshes.new("NSM Preview Ribbon")
     quads = np.stack([i, i + n, i + 1 + n, i + 1], -1)[:, ::-1]
-    mesh.from_pydata(np.concatenate([flat - side, flat + side]).tolist(), [], quads.tolist())
+    mesh.from_pydata(np.concatenate([middle - side, middle + side]).tolist(), [], quads.tolist())
     mesh.materials.append(material)
     return mesh
 

@@ -2,7 +2,7 @@
 """Runs in the child process of `nsm-blender demo`: does with the installed extension what a user would do.
 
 First a shot is baked, exported and saved; then its walk is restyled, with a hand on a rail, and a crowd is made.
-Last, action keys send the character through a furnished room.
+Then action keys send the character through a furnished room, and last it walks over stairs, a gap and a ramp.
 
 Arguments: the extension's zip, the folder for the results. The environment names a private Blender profile.
 """
@@ -85,6 +85,13 @@ ERRANDS_FRAMES = 780
 HALVES, THIRDS = (2, (480, 300)), (3, (420, 266))
 """Pictures in a row, and the size of each in pixels."""
 
+# (meters along x, whether on the way back, what is there, degrees about +Z from where it is seen; None for all)
+COURSE = (
+    (-4.6, False, "before the stairs", None), (-3.0, False, "up the stairs", -20), (-2.5, False, "up the stairs", 40),
+    (-1.4, False, "on the platform", None), (-0.2, False, "over the gap", 10), (2.8, False, "down the ramp", 10),
+    (4.9, True, "turns", None), (3.1, True, "under the low beam", 10), (1.0, True, "stands", None),
+)  # fmt: skip
+
 LANES, IN_LANE = 6, 3
 CROWD_FRAMES, CROWD_PICTURE = 120, 80
 
@@ -146,6 +153,17 @@ def main() -> int:
         with steps(f"render preview_room.png, {len(pictures)} pictures"):
             preview_room(character, pictures, out / "preview_room.png", *(THIRDS if acts else HALVES))
         show(out / "report_room.json", tell)
+        with steps("lay stairs, a ramp and a path over them"):
+            character = over_ground()
+        with steps(f"bake {bpy.context.scene.frame_end} frames on ground"):
+            bpy.ops.nsm.bake()
+        with steps("save shot_ground.json, report_ground.json and ground.blend"):
+            bpy.ops.nsm.save_shot(filepath=str(out / "shot_ground.json"))
+            bpy.ops.nsm.save_report(filepath=str(out / "report_ground.json"))
+            bpy.ops.wm.save_as_mainfile(filepath=str(out / "ground.blend"), compress=True)
+        with steps(f"render preview_ground.png, {len(COURSE)} pictures"):
+            preview_room(character, along_course(character), out / "preview_ground.png", *THIRDS)
+        show(out / "report_ground.json", tell)
     except Exception as error:  # noqa: BLE001 - any failure ends the demo with its sentence; the log has the rest
         print(f"demo: {steps.current}: {str(error).strip()}", file=tell)
         return 1
@@ -365,6 +383,24 @@ def furnish(errands: Sequence[Errand], frames: int, door_open: bool) -> bpy.type
     return character
 
 
+def over_ground() -> bpy.types.Object:
+    """In a new file, the demo shot on ground; returns its character."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.ops.nsm.add_demo_shot(place="GROUND")
+    return bpy.context.active_object
+
+
+def along_course(character: bpy.types.Object) -> list[tuple[int, str, float | None]]:
+    """The frames at which the character comes to the places of COURSE."""
+    scene, places = bpy.context.scene, {}
+    for frame in range(1, scene.frame_end + 1):
+        scene.frame_set(frame)
+        hips = character.matrix_world @ character.pose.bones["Hips"].head
+        places[frame] = (hips.x, hips.y)
+    back = {True: [f for f, (_, y) in places.items() if y < -1.2], False: [f for f, (_, y) in places.items() if y > -1]}
+    return [(min(back[way], key=lambda f: abs(places[f][0] - x)), text, near) for x, way, text, near in COURSE]
+
+
 def acted(character: bpy.types.Object) -> list[tuple[int, str, float | None]]:
     """The story in pictures: frame, what it shows, and from where (see `Errand.near`; None for the whole room)."""
     opened, taken, put, sat, left = (_Moments(key) for key in character.nsm.keys)
@@ -420,7 +456,7 @@ def preview_room(
     module = importlib.import_module(f"{PACKAGE}.scene.preview")
     pictures = [module.Picture(frame, f"{(frame - 1) / FPS:.1f} s  {text}", near) for frame, text, near in moments]
     room = [obj for obj in bpy.data.objects if obj.nsm.collider.count]
-    ways = [polyline(key.route) for key in character.nsm.keys]
+    ways = [polyline(key.route) for key in character.nsm.keys] or [polyline(character.nsm.path)]
     module.room_sheet(character, pictures, ways, file, around=room, columns=columns, size=size)
 
 

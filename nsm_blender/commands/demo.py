@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`nsm-blender demo`: the whole way from the source to a walking character in an FBX, as a user would go it.
-Then the same walk in another style with a hand on a rail, a crowd, and errands in a furnished room.
+Then the same walk in another style with a hand on a rail, a crowd, errands in a furnished room, and a walk over stairs.
 
 Builds the extension, and in a child process with bpy installs it in a private Blender profile, bakes the demo
 shot through its operators, exports and looks at it. The engine itself stays without bpy.
@@ -37,6 +37,10 @@ RESULTS = (
     "shot_room.json",
     "report_room.json",
     "preview_room.png",
+    "ground.blend",
+    "shot_ground.json",
+    "report_ground.json",
+    "preview_ground.png",
 )
 """What the demo leaves in its folder."""
 _NEEDED = ("pfnn", "autoencoder", "styles", "footsteps", "locomotion")

@@ -25,6 +25,7 @@ def test_the_demo_leaves_a_walking_character_its_restyled_walk_and_figures_of_bo
         "demo.fbx", "demo.blend", "shot.json", "report.json", "preview.png",
         "preview_style.png", "report_style.json", "crowd.png",
         "room.blend", "shot_room.json", "report_room.json", "preview_room.png",
+        "ground.blend", "shot_ground.json", "report_ground.json", "preview_ground.png",
     }  # fmt: skip
     report = json.loads((out / "report.json").read_text())
     shot = json.loads((out / "shot.json").read_text())
@@ -38,6 +39,7 @@ def test_the_demo_leaves_a_walking_character_its_restyled_walk_and_figures_of_bo
         ("preview_style.png", 500),
         ("crowd.png", 500),
         ("preview_room.png", 900),
+        ("preview_ground.png", 700),
     ):
         image = bpy.data.images.load(str(out / name))
         pixels = np.empty(image.size[0] * image.size[1] * 4, np.float32)
@@ -63,6 +65,10 @@ def test_the_demo_leaves_a_walking_character_its_restyled_walk_and_figures_of_bo
         assert report["goal_error_cm"] < 10
         assert report["goal_error_deg"] < 5
     assert report["foot_slide_cm_per_s"] < 2
+    report = json.loads((out / "report_ground.json").read_text())
+    assert report["rig_error_mm.max"] < 1
+    assert max(report["sole_depth_cm.max"], report["sole_gap_cm.max"]) < 4
+    assert report["goal_error_cm"] < 10, "it comes to the end of its path"
     bpy.ops.import_scene.fbx(filepath=str(out / "demo.fbx"), anim_offset=0.0)
     rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
     places = []

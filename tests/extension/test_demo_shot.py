@@ -50,6 +50,28 @@ def test_the_character_of_the_demo_shot_sits_in_view_of_the_camera():
     assert (place - Vector(head)).length < 0.3, "nothing stands before the seated character"
 
 
+def test_the_character_of_the_demo_shot_on_ground_walks_over_it_in_view_of_the_camera():
+    assert bpy.ops.nsm.add_demo_shot(place="GROUND") == {"FINISHED"}
+    scene, rig = bpy.context.scene, bpy.context.object
+    assert {obj.name for obj in scene.objects if obj.nsm.collider.role == "ground"} == {
+        "Stairs", "Platform", "Far Platform", "Ramp", "Low Beam",
+    }  # fmt: skip
+    assert bpy.ops.nsm.bake() == {"FINISHED"}
+    assert rig.nsm.report.goal_error_cm < 10
+    heights, heads = [], []
+    for frame in range(1, scene.frame_end + 1, 5):
+        scene.frame_set(frame)
+        bones = rig.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+        heights.append((rig.matrix_world @ bones["Hips"].head).z)
+        heads.append((rig.matrix_world @ bones["Head"].tail).z)
+        for bone in bones:
+            seen = world_to_camera_view(scene, scene.camera, rig.matrix_world @ bone.head)
+            assert 0 < seen.x < 1
+            assert 0 < seen.y < 1
+    assert max(heights) - heights[0] > 0.8, "it was up on the platforms"
+    assert min(heads) < 1.5 < heads[-1], "it crouched under the beam, and stands in the end"
+
+
 def test_another_character_can_be_added_to_the_demo_shot():
     bpy.ops.nsm.add_demo_shot()
     first = bpy.context.object
