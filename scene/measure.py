@@ -18,7 +18,7 @@ from ..nsm_blender.geometry.ground import Ground
 from ..nsm_blender.motion.foot_lock import Heights
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array
-from ..nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..nsm_blender.motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from ..nsm_blender.naturalness.findings import Finding, finding_out
 from ..nsm_blender.rigging.body_measure import BodyMeasure
 from ..nsm_blender.stepwise import Stepwise
@@ -45,6 +45,9 @@ _ACTIVE = 0.2
 
 _OFF = 0.01
 """Meters by which the mesh may be in the floor, over it, or in itself before a note tells it."""
+
+_SOLES = tuple(ANKLE_HEIGHT if name.endswith("Foot") else TOE_HEIGHT for name in CONTACT_JOINTS)
+"""Meters of the model's CONTACT_JOINTS over its soles."""
 
 _FINDING = ("measure", "value", "ratio", "text")
 
@@ -195,7 +198,8 @@ def _filling_in(gathered: Gathered, motion: Motion, places: dict[int, Shown], re
     yield
     errors = _errors(gathered, motion, at, heads, tips)
     yield
-    body = gathered.rig.body_measure(motion, at, heads, turned, _surface(gathered, motion, at))
+    surface = _surface(gathered, motion, at)
+    body = gathered.rig.body_measure(motion, at, heads, turned, surface)
     yield
     heads = gathered.rig.joints(heads, motion, at)
     yield
@@ -207,6 +211,8 @@ def _filling_in(gathered: Gathered, motion: Motion, places: dict[int, Shown], re
     report.notes += gathered.rig.notes
     if body is not None:
         _tell_body(body, gathered.frames[at], report)
+    elif surface is not None:
+        _tell_feet(_soles(gathered, motion, at, heads, surface), gathered.frames[at], report)
     report.path_error_cm = _path_error(gathered, heads[:, 0])
     report.goal_error_cm = _goal_error(gathered, heads[-1, 0])
     if gathered.shot.keys:
@@ -227,19 +233,35 @@ def _surface(gathered: Gathered, motion: Motion, at: Array) -> Heights | None:
     return lambda places: scale * ground.height(places / scale, near)
 
 
+def _soles(gathered: Gathered, motion: Motion, at: Array, heads: Array, surface: Heights) -> Array:
+    """Heights (N, 2) in meters of the left and the right foot over the ground, where the joints are at (N, J, 3): the
+    lower of ankle and ball, each less its height over the sole; not a number where the foot does not stand."""
+    feet = heads[:, MODEL_SKELETON.indices(CONTACT_JOINTS)]
+    under = surface(feet[..., :2]) + gathered.rig.scale * np.array(_SOLES)
+    touches = motion.contacts[at][:, [motion.contact_names.index(name) for name in CONTACT_JOINTS]] > _CONTACT
+    over = (feet[..., 2] - under).reshape(len(at), 2, 2).min(axis=2)
+    return np.where(touches.reshape(len(at), 2, 2).any(axis=2), over, np.nan)
+
+
 def _tell_body(body: BodyMeasure, frames: Array, report: Report) -> None:
     """The figures of the mesh at scene frames (N,), and a note on what is off by more than a centimeter."""
-    low, high, hands = np.nanmin(body.soles, initial=0.0), np.nanmax(body.soles, initial=0.0), body.hands.max()
-    report.sole_depth_cm, report.sole_gap_cm, report.hand_depth_cm = 100 * -low, 100 * high, 100 * hands
-    if -low > _OFF:
-        frame = frames[np.nanargmin(np.nanmin(body.soles, axis=1, initial=0.0))]
-        report.notes.append(f"The soles are up to {-100 * low:.1f} cm in the floor, most at frame {frame}.")
-    if high > _OFF:
-        frame = frames[np.nanargmax(np.nanmax(body.soles, axis=1, initial=0.0))]
-        report.notes.append(f"The soles are up to {100 * high:.1f} cm over the floor, most at frame {frame}.")
+    _tell_feet(body.soles, frames, report)
+    report.hand_depth_cm = 100 * (hands := body.hands.max())
     if hands > _OFF:
         frame = frames[body.hands.argmax()]
         report.notes.append(f"A hand is up to {100 * hands:.1f} cm in the body, most at frame {frame}.")
+
+
+def _tell_feet(soles: Array, frames: Array, report: Report) -> None:
+    """The figures of the soles (N, 2) at scene frames (N,), and a note on what is off by more than a centimeter."""
+    low, high = np.nanmin(soles, initial=0.0), np.nanmax(soles, initial=0.0)
+    report.sole_depth_cm, report.sole_gap_cm = 100 * -low, 100 * high
+    if -low > _OFF:
+        frame = frames[np.nanargmin(np.nanmin(soles, axis=1, initial=0.0))]
+        report.notes.append(f"The soles are up to {-100 * low:.1f} cm in the floor, most at frame {frame}.")
+    if high > _OFF:
+        frame = frames[np.nanargmax(np.nanmax(soles, axis=1, initial=0.0))]
+        report.notes.append(f"The soles are up to {100 * high:.1f} cm over the floor, most at frame {frame}.")
 
 
 def _judge(gathered: Gathered, report: Report, frame: int) -> None:

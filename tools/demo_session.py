@@ -88,8 +88,8 @@ HALVES, THIRDS = (2, (480, 300)), (3, (420, 266))
 # (meters along x, whether on the way back, what is there, degrees about +Z from where it is seen; None for all)
 COURSE = (
     (-4.6, False, "before the stairs", None), (-3.0, False, "up the stairs", -20), (-2.5, False, "up the stairs", 40),
-    (-1.4, False, "on the platform", None), (-0.2, False, "over the gap", 10), (2.8, False, "down the ramp", 10),
-    (4.9, True, "turns", None), (3.1, True, "under the low beam", 10), (1.0, True, "stands", None),
+    (-1.4, False, "on the platform", None), (-0.2, False, "over the gap", 10), (2.4, False, "down the ramp", -30),
+    (4.9, True, "turns", None), (3.1, True, "under the low beam", -70), (1.0, True, "stands", None),
 )  # fmt: skip
 
 LANES, IN_LANE = 6, 3

@@ -69,8 +69,8 @@ def test_a_character_walks_up_the_stairs_below_its_curve_with_its_soles_on_them(
     assert bpy.ops.nsm.bake() == {"FINISHED"}
     report = rig.nsm.report
     assert report.rig_error_mm_max < 0.1
-    assert report.sole_depth_cm < 4
-    assert report.sole_gap_cm < 4
+    assert 0 <= report.sole_depth_cm < 4
+    assert 0 <= report.sole_gap_cm < 4
     assert report.foot_slide_cm_per_s < 2
     assert hips_height(rig, 200) - hips_height(rig, 1) == pytest.approx(COUNT * RISE, abs=0.05)
     bpy.context.scene.frame_set(1)
