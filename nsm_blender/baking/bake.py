@@ -64,13 +64,12 @@ class Bake:
         self, shot: Shot, weights: Path | str | None = None, problems: Collection[Problem] | None = None
     ) -> None:
         shot.validate()
-        if shot.keys:
-            refuse_ground(shot)
         self.shot = shot
         self._network = PFNN.load(weights or weights_folder() / "pfnn.safetensors")
         limits = limits_of(self._network.card, "pfnn")
         if shot.keys:
             refuse(shot, LOCOMOTION, problems, limits)
+        self._ground = Ground.of([mesh.mesh() for mesh in shot.ground]) if shot.ground else None
         self._commands: Commands
         if shot.path is not None:
             self._commands = PathCommands(shot.path, shot.fps, shot.seed)
@@ -79,11 +78,10 @@ class Bake:
             self._commands = VelocityCommands(shot.velocity, shot.fps, shot.seed)
             start = (0.0, 0.0, 0.0, shot.velocity.facings[0])
         else:
-            self._commands = PfnnActor(shot, limits)
+            self._commands = PfnnActor(shot, limits, self._ground)
             start = (0.0, 0.0, 0.0, 0.0)
         if shot.start is not None:
             start = (shot.start[0], shot.start[1], shot.start[2], shot.start[3])
-        self._ground = Ground.of([mesh.mesh() for mesh in shot.ground]) if shot.ground else None
         self._steps_over: StepsOver | None = None
         felt = self._ground
         if self._ground is not None and self.path is not None:
@@ -228,11 +226,11 @@ class Bake:
 
 
 def refuse_ground(shot: Shot) -> None:
-    """Raise ShotError for a shot with action keys on ground, over which no routes are found."""
+    """Raise ShotError for a shot with ground, over which only the locomotion network walks."""
     if shot.ground:
         raise ShotError(
-            "Paths to goals are found on level floor alone, and the shot has ground "
-            f"('{shot.ground[0].name}'); draw a path over it, or take the ground out of the shot."
+            "The NSM uses things on level floor alone, and the shot has ground "
+            f"('{shot.ground[0].name}'); walk over it in a shot of its own, or take the ground out of the shot."
         )
 
 

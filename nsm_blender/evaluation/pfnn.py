@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The PFNN's figures on the shipped weights: path following (Table 2), response, foot slide, stability,
-ground, arrivals and steady speeds.
+ground, routes over it, arrivals and steady speeds.
 
 Every figure comes from the same `Bake` or `Locomotion` that the extension runs.
 """
@@ -28,6 +28,7 @@ from ..rollout.pose import decode
 from ..shot.shot import BAKEABLE_GAITS, PathFollow, Shot, VelocityFollow
 from .arrival import arrival_figures, speed_figures
 from .pfnn_ground import ground_figures
+from .pfnn_routes import route_figures
 from .takes import take_figures
 
 BIASES = ((0.5, 2.0), (2.0, 5.0), (5.0, 10.0))
@@ -278,6 +279,7 @@ TABLES: dict[str, Callable[[Path, Log, bool], Figures]] = {
     "drift": lambda weights, log, _: drift(weights, log),
     "stability": lambda weights, log, quick: stability(weights, log, frames=1000 if quick else 10_000),
     "ground": ground_figures,
+    "routes": route_figures,
     "arrival": arrival_figures,
     "takes": take_figures,
     "speeds": lambda weights, log, _: speed_figures(weights, log, "pfnn"),

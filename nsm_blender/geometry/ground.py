@@ -206,6 +206,23 @@ class Ground:
         return out
 
 
+def mesh_at(meshes: Sequence[GroundMesh], place: Array, within: float) -> str:
+    """Name of the mesh with a surface at a place (3,), not farther above or below than so many meters; "" for none."""
+    found, least = "", within
+    for one in meshes:
+        a, b, c = np.moveaxis(one.mesh().vertices[np.asarray(one.triangles)], 1, 0)
+        to_b, to_c, to = b - a, c - a, place - a
+        area = to_b[:, 0] * to_c[:, 1] - to_b[:, 1] * to_c[:, 0]
+        area = np.where(np.abs(area) > 1e-12, area, np.inf)
+        s = (to[:, 0] * to_c[:, 1] - to[:, 1] * to_c[:, 0]) / area
+        t = (to[:, 1] * to_b[:, 0] - to[:, 0] * to_b[:, 1]) / area
+        on = (s >= 0) & (t >= 0) & (s + t <= 1) & np.isfinite(area)
+        away = np.abs(a[on, 2] + s[on] * to_b[on, 2] + t[on] * to_c[on, 2] - place[2]).min(initial=np.inf)
+        if away <= least:
+            found, least = one.name, float(away)
+    return found
+
+
 def _rasterized(mesh: TriangleMesh, corner: Array, cell: float, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
     """Flat numbers (P,) of the nodes under the triangles, the heights (P,) of the triangles there, and their numbers
     (P,)."""

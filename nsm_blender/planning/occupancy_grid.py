@@ -93,6 +93,12 @@ class ObstacleOutlines:
         """Those that reach into the heights between `low` and `high`."""
         return self[(self.high > low) & (self.low < high)]
 
+    def met(self, ground: Array, low: float, high: float) -> Array:
+        """Which (P, N) reach into the heights between `low` and `high` above ground at heights (P,)."""
+        over = ground[:, None]
+        out: Array = (self.high > over + low) & (self.low < over + high)
+        return out
+
     def extent(self) -> tuple[Array, Array]:
         """Lowest and highest x, y (N, 2) of each."""
         side = np.stack((-self.axis[:, 1], self.axis[:, 0]), axis=1)
@@ -110,6 +116,21 @@ class ObstacleOutlines:
     def distance(self, points: Array) -> Array:
         """Meters (P,) from points (P, 2) to the nearest rectangle; infinite without any."""
         return self.distances(points).min(axis=1, initial=math.inf)
+
+    def squared(self, n: int, x: Array, y: Array) -> Array:
+        """Squared meters (X, Y) from the places at x (X,) and y (Y,) to rectangle number n, 0 inside."""
+        dx, dy = x - self.center[n, 0], y - self.center[n, 1]
+        (ax, ay), (u, w) = self.axis[n], self.half[n]
+        if max(abs(ax), abs(ay)) > 1 - 1e-9:
+            (u, w) = (u, w) if abs(ax) > abs(ay) else (w, u)
+            out: Array = np.add.outer(np.maximum(np.abs(dx) - u, 0) ** 2, np.maximum(np.abs(dy) - w, 0) ** 2)
+        else:
+            along = np.abs(np.add.outer(ax * dx, ay * dy)) - u
+            aside = np.abs(np.add.outer(-ay * dx, ax * dy)) - w
+            out = np.maximum(along, 0) ** 2 + np.maximum(aside, 0) ** 2
+        if self.spare is not None and self.spare[n] > 0:
+            out = np.where(out > 0, (np.sqrt(out) + self.spare[n]) ** 2, 0.0)
+        return out
 
     def outward(self, point: Array) -> Array:
         """Vectors (N, 2) in meters from each rectangle's nearest point to a point (2,), zero from those it is in."""
@@ -247,19 +268,8 @@ class OccupancyGrid:
         lowest, highest = things.extent()
         first = np.clip(np.ceil((lowest - furthest - self._origin) / self.cell).astype(int), 0, size)
         last = np.clip(np.floor((highest + furthest - self._origin) / self.cell).astype(int) + 1, 0, size)
-        straight = np.abs(things.axis).max(axis=1) > 1 - 1e-9
         for n in range(len(things.half)):
             window = slice(first[n, 0], last[n, 0]), slice(first[n, 1], last[n, 1])
-            dx, dy = x[window[0]] - things.center[n, 0], y[window[1]] - things.center[n, 1]
-            (ax, ay), (u, w) = things.axis[n], things.half[n]
-            if straight[n]:
-                (u, w) = (u, w) if abs(ax) > abs(ay) else (w, u)
-                squared = np.add.outer(np.maximum(np.abs(dx) - u, 0) ** 2, np.maximum(np.abs(dy) - w, 0) ** 2)
-            else:
-                along = np.abs(np.add.outer(ax * dx, ay * dy)) - u
-                aside = np.abs(np.add.outer(-ay * dx, ax * dy)) - w
-                squared = np.maximum(along, 0) ** 2 + np.maximum(aside, 0) ** 2
-            if things.spare is not None and things.spare[n] > 0:
-                squared = np.where(squared > 0, (np.sqrt(squared) + things.spare[n]) ** 2, 0.0)
+            squared = things.squared(n, x[window[0]], y[window[1]])
             np.minimum(out[window], squared, out=out[window])
         return np.sqrt(out)

@@ -12,11 +12,13 @@ import numpy as np
 
 from ..errors import RouteError
 from ..geometry.colliders import Collider, Placed, Surroundings
+from ..geometry.ground import Ground
 from ..geometry.roles import Handles
 from ..motion.rotations import Array
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
 from .approach_poses import BEFORE, Approach, Side, Stand
+from .ground_search import Ends, GroundFinder
 from .narrow_passages import TURNED, gaps_on
 from .occupancy_grid import ANKLE, CROUCHED, TOLERANCE, ObstacleOutlines
 from .path_search import SPACING, Finder, Route, finder, led_out, resampled, wider
@@ -54,6 +56,11 @@ class Leg:
         """Where it ends, (2,)."""
         return np.asarray(self.route.points[-1, :2])
 
+    @property
+    def height(self) -> float:
+        """Height in meters at which it ends."""
+        return float(self.route.points[-1, 2])
+
 
 def movers(colliders: list[Collider]) -> list[str]:
     """Names of the colliders that are animated."""
@@ -65,15 +72,23 @@ class _NoRoomError(RouteError):
 
 
 class Planner:
-    """Finds the legs of one shot, whose things are where they are."""
+    """Finds the legs of one shot, whose things are where they are.
 
-    def __init__(self, shot: Shot) -> None:
+    terrain: the shot's ground, where that is made already. ground: height of the level floor of a shot without.
+    """
+
+    def __init__(self, shot: Shot, terrain: Ground | None = None) -> None:
         self.shot = shot
         self.surroundings = Surroundings(shot.colliders)
         self.movers = movers(shot.colliders)
         self._goals = {goal.name: goal for goal in shot.goals}
         self._colliders = {collider.name: collider for collider in shot.colliders}
         self.ground = shot.start[2] if shot.start is not None else 0.0
+        self.terrain = terrain
+        if terrain is None and shot.ground:
+            self.terrain = Ground.of([mesh.mesh() for mesh in shot.ground])
+        walked_on = (collider.name for collider in shot.colliders if collider.role == "ground")
+        self._walked_on = frozenset(walked_on if self.terrain is not None else ())
 
     def goal(self, key: ActionKey, frame: float) -> Goal | None:
         """The goal of a key as it is at a frame; None for a key without any."""
@@ -88,16 +103,17 @@ class Planner:
         """Meters from a thing to the middle of a body that stands before it."""
         return self.shot.route_options.radius + BEFORE
 
-    def leg(self, key: ActionKey, approach: Approach, start: Array, frame: float) -> Leg:
-        """The leg of a key that sets off at `start` (2,) at a frame. Raises RouteError."""
+    def leg(self, key: ActionKey, approach: Approach, start: Array, frame: float, height: float = 0.0) -> Leg:
+        """The leg of a key that sets off at `start` (2,) at a frame. height: of the character in meters, which tells
+        the storey of a shot with ground. Raises RouteError."""
         if key.route:
-            return self._given(key, start, approach.sides[0][0])
+            return self._given(key, start, approach.sides[0][0], frame, height)
         errors = list[RouteError]()
         # What moves may be elsewhere by then; the character waits before it.
         for passable in ((), self.movers) if self.movers else ((),):
             for places in approach.sides:
                 try:
-                    return self._found(key, approach, places, self._finder(frame, passable), start)
+                    return self._found(key, approach, places, self._ways(key, frame, passable, height), start)
                 except RouteError as reason:
                     errors.append(reason)
         # Where there is room to stand, what hinders the way there is the reason.
@@ -125,11 +141,14 @@ class Planner:
         """Index of the point of a way (N, 2) to which a body goes straight from a place (2,) beside it."""
         return led_out(self._still, place, points)
 
-    def berth(self) -> Berth:
-        """What the character keeps off wherever it goes: all that stands still."""
-        options, low = self.shot.route_options, self.ground + ANKLE
-        crouching = self._still.between(low, self.ground + min(CROUCHED, options.height))
-        return Berth(self._still, crouching if options.crouch else self._still, options.radius)
+    def berth(self, height: float | None = None) -> Berth:
+        """What the character keeps off wherever it goes: all that stands still, and that it meets at a height in meters
+        of a shot with ground."""
+        options, ground, things = self.shot.route_options, self.ground, self._still
+        if height is not None:
+            ground, things = height, things.between(height + ANKLE, height + options.height)
+        crouching = things.between(ground + ANKLE, ground + min(CROUCHED, options.height))
+        return Berth(things, crouching if options.crouch else things, options.radius)
 
     def undersides(self, places: Array) -> Array:
         """Heights (T,) of the lowest of what stands still and is crouched under at places (T, 2), else infinity."""
@@ -145,22 +164,50 @@ class Planner:
 
     def _clearance(self, route: Route) -> Array:
         """Meters (N,) from the points of a route to the nearest thing that stands still, less the body's radius."""
-        return self._still.distance(route.points[:, :2]) - self.shot.route_options.radius
+        away = self.away(self._still, route.points).min(axis=1, initial=math.inf)
+        out: Array = away - self.shot.route_options.radius
+        return out
+
+    def away(self, things: ObstacleOutlines, points: Array) -> Array:
+        """Meters (P, N) from points (P, 3) of a way to things; infinite to those that a body there does not meet."""
+        met = things.met(points[:, 2], ANKLE, self.shot.route_options.height)
+        return np.where(met, things.distances(points[:, :2]), np.inf)
+
+    def storey(self, key: ActionKey, frame: float) -> float:
+        """Height in meters near which the goal of a key is: its own, or that of the underside of the thing it is on."""
+        goal, thing = self.goal(key, frame), self.thing(key)
+        if thing is not None:
+            return float(ObstacleOutlines.of(self.surroundings.at(frame).of([thing.name])).low.min())
+        return 0.0 if goal is None else float(goal.place[2])
 
     def around(self, frame: float) -> Placed:
         """The things that do not move, at a frame."""
         return self.surroundings.at(frame).without(self.movers)
 
     def in_the_way(self, frame: float, without: Collection[str] = ()) -> ObstacleOutlines:
-        """What does not move and is in a body's way at a frame, from above, but the things of these names."""
-        things = ObstacleOutlines.of(self.around(frame).without(without))
+        """What does not move and is in a body's way at a frame, from above, but the things of these names; on ground at
+        any height."""
+        things = ObstacleOutlines.of(self.around(frame).without({*without, *self._walked_on}))
+        if self.terrain is not None:
+            return things
         return things.between(self.ground + ANKLE, self.ground + self.shot.route_options.height)
 
     def _finder(self, frame: float, passable: Collection[str]) -> Finder:
         """Finds routes between things where they are at the frame."""
         return finder(self.surroundings, self.shot.route_options, frame, self.ground, passable)
 
-    def _found(self, key: ActionKey, approach: Approach, places: Side, ways: Finder, start: Array) -> Leg:
+    def _ways(self, key: ActionKey, frame: float, passable: Collection[str], height: float) -> Finder | GroundFinder:
+        """Finds routes to the goal of a key from a height in meters."""
+        if self.terrain is None:
+            return self._finder(frame, passable)
+        placed = self.surroundings.at(frame).without({*passable, *self._walked_on})
+        ends = Ends(height, self.storey(key, frame), key.goal)
+        things, options = ObstacleOutlines.of(placed), self.shot.route_options
+        return GroundFinder(things, self.surroundings.names, options, self.terrain, self.shot.ground, ends)
+
+    def _found(
+        self, key: ActionKey, approach: Approach, places: Side, ways: Finder | GroundFinder, start: Array
+    ) -> Leg:
         """The leg to one of `places`, or to the nearest place beside them that has room. Raises RouteError."""
         sideways = places[0].sideways
         if sideways:
@@ -196,15 +243,18 @@ class Planner:
         touches = things.distances(steps) <= 0
         return not (touches.any(0) & ~touches[0]).any()
 
-    def _given(self, key: ActionKey, start: Array, stand: Stand) -> Leg:
+    def _given(self, key: ActionKey, start: Array, stand: Stand, frame: float, height: float) -> Leg:
         """The animator's own way, from where the character is to where the goal is."""
-        between = np.array(key.route, dtype=np.float64)[:, :2]
-        away = np.minimum(np.linalg.norm(between - start, axis=1), np.linalg.norm(between - stand.place, axis=1))
-        points = resampled(np.vstack((start, between[away > SAME_PLACE], stand.place)), SPACING)
-        flat = np.hstack((points, np.full((len(points), 1), self.ground)))
+        between = np.array(key.route, dtype=np.float64)
+        ends = np.array([[*start, height], [*stand.place, self.storey(key, frame)]])
+        away = np.linalg.norm(between[:, None, :2] - ends[:, :2], axis=2).min(axis=1)
+        points = resampled(np.vstack((ends[:1], between[away > SAME_PLACE], ends[1:])), SPACING)
+        over = self.terrain
+        points[:, 2] = self.ground if over is None else over.nearest(points[:, :2], points[:, 2])
         crouch = np.full(len(points), key.gait == "crouch")
+        sideways = self._sideways(points[:, :2]) if over is None else np.zeros(len(points), dtype=bool)
         facing = stand.facing if key.facing is None else key.facing
-        return Leg(Route(flat, crouch, self._sideways(points)), facing, stand.handles)
+        return Leg(Route(points, crouch, sideways), facing, stand.handles)
 
     def _sideways(self, points: Array) -> Array:
         """Where (N,) the animator's own way (N, 2) leads through gaps that are gone through sideways."""

@@ -7,7 +7,7 @@ The networks' sensors handle the near field; a route leads them to far goals.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -372,21 +372,7 @@ class _Search:
     def _pull(self, cells: Array) -> Array:
         """Those of the cells (K, 2) between which it is no dearer to go straight."""
         cost = self._cost[tuple(cells.T)]
-        kept, here = [0], 0
-        while here < len(cells) - 1:
-            step, far = 1, here + 1
-            while step and far < len(cells) - 1:
-                ahead = min(here + 2 * step, len(cells) - 1)
-                if not self._straight(cells[here], cells[ahead], cost[here] - cost[ahead]):
-                    break
-                step, far = 2 * step, ahead
-            low, high = far, min(here + 2 * step, len(cells) - 1)
-            while high - low > 1:
-                middle = (low + high) // 2
-                good = self._straight(cells[here], cells[middle], cost[here] - cost[middle])
-                low, high = (middle, high) if good else (low, middle)
-            here = low
-            kept.append(here)
+        kept = pulled(len(cells), lambda a, b: self._straight(cells[a], cells[b], cost[a] - cost[b]))
         return np.asarray(cells[kept])
 
     def _straight(self, a: Array, b: Array, allowed: float) -> bool:
@@ -441,6 +427,26 @@ def _any(masks: list[Array], points: Array) -> Array:
     """Where (N,) one of masks (N,) over points (N, 2) holds; nowhere without masks."""
     out: Array = np.logical_or.reduce([np.zeros(len(points), dtype=bool), *masks])
     return out
+
+
+def pulled(count: int, straight: Callable[[int, int], bool]) -> list[int]:
+    """Numbers of those of `count` points of a way that stay when it is pulled straight: straight tells whether the way
+    may go straight from one to another."""
+    kept, here = [0], 0
+    while here < count - 1:
+        step, far = 1, here + 1
+        while step and far < count - 1:
+            ahead = min(here + 2 * step, count - 1)
+            if not straight(here, ahead):
+                break
+            step, far = 2 * step, ahead
+        low, high = far, min(here + 2 * step, count - 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if straight(here, middle) else (low, middle)
+        here = low
+        kept.append(here)
+    return kept
 
 
 def lengths(points: Array) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import RouteError
 from ..geometry.body import BODY
 from ..geometry.colliders import Collider
+from ..geometry.ground import Ground
 from ..geometry.scene_state import Scenery
 from ..motion.rotations import Array
 from ..shot.goals import ActionKey
@@ -33,11 +34,11 @@ class Load:
 
 
 class ScenePlanner:
-    """The planners of one shot while it is played, in which things are moved."""
+    """The planners of one shot while it is played, in which things are moved. terrain: see `Planner`."""
 
-    def __init__(self, shot: Shot) -> None:
+    def __init__(self, shot: Shot, terrain: Ground | None = None) -> None:
         self._shot = shot
-        self.still = Planner(shot)
+        self.still = Planner(shot, terrain)
 
     def planners(self, scenery: Scenery, frame: int, load: Load | None) -> list[Planner]:
         """Planners that know where things are now, the one with the better approaches, or with room for what is
@@ -49,11 +50,11 @@ class ScenePlanner:
         goals = [goal for goal in self._shot.goals if goal.collider in there or not goal.collider]
         shot = replace(self._shot, colliders=now, goals=goals)
         if load is None:
-            return [Planner(shot)]
+            return [Planner(shot, self.still.terrain)]
         # What is carried is before the body, where a body that goes sideways has a wall.
         upright = replace(shot.route_options, sideways=False)
         wide = replace(upright, radius=max(load.half_width, upright.radius))
-        return [Planner(replace(shot, route_options=options)) for options in (wide, upright)]
+        return [Planner(replace(shot, route_options=options), self.still.terrain) for options in (wide, upright)]
 
 
 def leg_from(
@@ -63,9 +64,10 @@ def leg_from(
     approach: Callable[[Planner], Approach],
     key: ActionKey,
     at: float,
+    height: float = 0.0,
 ) -> Leg:
-    """The leg of a key from a place (2,) at a frame of the shot, by the first of the planners that finds one. Raises
-    RouteError with what hinders the first of the starts.
+    """The leg of a key from a place (2,) at a height and a frame of the shot, by the first of the planners that finds
+    one. Raises RouteError with what hinders the first of the starts.
 
     starts: where the way may begin, best first: where the character is, or where it first goes from there, as before a
     seat, down from a height, or back from where there is no room. approach: where the task is begun, by a planner.
@@ -75,7 +77,7 @@ def leg_from(
         for start in starts:
             try:
                 asked = approach(planner)
-                leg = planner.leg(key, asked, start, at)
+                leg = planner.leg(key, asked, start, at, height)
             except RouteError as reason:
                 errors.append(reason)
                 continue

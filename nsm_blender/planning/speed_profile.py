@@ -51,6 +51,11 @@ HOLDING_BACK, SLOWEST_SHARE = 0.8, 0.25
 STROLL, ROOM = 0.9, 0.3
 """Speed in m/s where there is just enough room for the body, and meters of room beyond its radius from which the
 character goes freely."""
+UNEVEN = 0.6
+"""Share by which each meter up or down in a meter of the way slows the character: people take stairs at about three
+quarters of their level speed."""
+_SLOPE = 0.8
+"""Meters of a way over which its slope is measured, some treads of stairs."""
 _STEP, _BEND = 0.05, 0.25
 """Meters between the points of the profile, and before and behind a point over which a bend is measured."""
 _STAND, _WALK, _JOG, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "crouch"))
@@ -78,6 +83,8 @@ class Walker:
         self._crouch = (crouching | (gait == "crouch")) & ~(last & ~crouching) & ~sideways
         self._aside, self._sideways_facing = self._turned(sideways, route.facings)
         room = np.interp(self._s, at, np.minimum(clearance, ROOM))
+        before, behind = (np.interp(self._s + side * _SLOPE, at, route.points[:, 2]) for side in (-0.5, 0.5))
+        self._uneven = 1 + UNEVEN * np.abs(behind - before) / _SLOPE
         self._speed = self._profile(self._pace.speed if speed is None else speed, room)
         self._taken = np.cumsum(_STEP / np.maximum(self._speed, 0.2))
         self._goes_aside = bool(self._aside.any())
@@ -243,6 +250,7 @@ class Walker:
         narrow = np.clip(room / ROOM, 0, 1)
         speed = np.minimum(speed, np.maximum(STROLL + (top - STROLL) * narrow, min(top, STROLL)))
         speed = np.where(self._crouch, np.minimum(speed, PACES["crouch"].speed), speed)
+        speed = speed / self._uneven
         speed = np.maximum(speed, min(SLOWEST, top))
         speed = np.minimum(speed, top + (min(SIDEWAYS, top) - top) * self._aside)
         reach = 1 + np.rint(self._pace.early * speed / _STEP).astype(int)

@@ -90,7 +90,7 @@ CATCH_UP_SHARE = 0.25
 class State:
     """Where the character is: x, y in meters and facing angle about +Z, world; `time` in seconds.
 
-    velocity: x, y in m/s, the mean over about a step.
+    velocity: x, y in m/s, the mean over about a step. z: height of the ground under the root in meters.
     """
 
     x: float
@@ -98,6 +98,7 @@ class State:
     angle: float
     time: float
     velocity: tuple[float, float] = (0.0, 0.0)
+    z: float = 0.0
 
 
 @dataclass

@@ -113,7 +113,7 @@ class Locomotion:
     @property
     def state(self) -> State:
         """Where the character is now; time counts from the first step."""
-        return State(self.x, self.y, self.angle, self.frame * _DT, self._velocity)
+        return State(self.x, self.y, self.angle, self.frame * _DT, self._velocity, self.height)
 
     def step(self, future: Future) -> None:
         """Advance one frame toward the trajectory asked for."""

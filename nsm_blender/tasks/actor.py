@@ -6,6 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Self
 
+from ..geometry.ground import Ground
 from ..geometry.scene_state import Scenery
 from ..motion.rotations import Array
 from ..planning.path_planner import Leg
@@ -24,6 +25,7 @@ class Actor(ABC):
 
     scenery: the things around, as it has moved them. near_end: meters of way left at which it stops. nearly_there:
     the same where it gets no nearer. turned: radians of a turn that count as made. limits: how slowly and fast it goes.
+    terrain: the ground that it walks on, None for a level floor.
     """
 
     scenery: Scenery
@@ -31,6 +33,7 @@ class Actor(ABC):
     near_end: float
     nearly_there: float
     turned: float
+    terrain: Ground | None = None
 
     @property
     @abstractmethod

@@ -57,13 +57,17 @@ def foresee(shot: Shot, able: Collection[str] = LOCOMOTION, limits: SpeedLimits 
 
 
 def foreseeing(
-    shot: Shot, able: Collection[str] = LOCOMOTION, limits: SpeedLimits | None = None
+    shot: Shot,
+    able: Collection[str] = LOCOMOTION,
+    limits: SpeedLimits | None = None,
+    planner: Planner | None = None,
 ) -> Stepwise[list[Foreseen]]:
-    """`foresee` in pieces."""
+    """`foresee` in pieces. planner: of the shot, where it is made already."""
     if limits is None:
         limits = shipped("nsm" if any(key.action not in LOCOMOTION for key in shot.keys) else "pfnn")
-    x, y, _, facing = shot.start if shot.start is not None else (0.0, 0.0, 0.0, 0.0)
-    now, free, doubt, out = Prospect(Planner(shot), np.array([x, y]), facing), 0.0, 0.0, list[Foreseen]()
+    x, y, z, facing = shot.start if shot.start is not None else (0.0, 0.0, 0.0, 0.0)
+    planner = Planner(shot) if planner is None else planner
+    now, free, doubt, out = Prospect(planner, np.array([x, y]), facing, height=z), 0.0, 0.0, list[Foreseen]()
     rising = 0.0
     for key in shot.keys:
         yield
@@ -81,7 +85,7 @@ def foreseeing(
             try:
                 approach = task.approach(planner, key, set_off)
                 yield
-                leg = planner.leg(key, approach, now.place, set_off)
+                leg = planner.leg(key, approach, now.place, set_off, now.height)
             except RouteError as error:
                 trouble = str(error)
         if leg is not None:
@@ -96,7 +100,8 @@ def foreseeing(
             seconds += walking
             unsteady = key.gait == "crouch" or leg.route.crouch.any() or leg.route.sideways.any()
             own = UNSTEADY_DOUBT if unsteady else DOUBT
-            now, other = task.foreseen(replace(now, place=leg.place, facing=end, on=""), key, leg, set_off)
+            there = replace(now, place=leg.place, facing=end, on="", height=leg.height)
+            now, other = task.foreseen(there, key, leg, set_off)
             trouble = other or trouble
         done = set_off + seconds * shot.fps
         # A character that has to wait for the start of the key makes good what was lost before.

@@ -134,7 +134,7 @@ class TaskMachine(Generic[A]):
 
     def _play(self, shot: Shot) -> None:
         self._shot = shot
-        self._planners, self._take = ScenePlanner(shot), Take(shot.seed)
+        self._planners, self._take = ScenePlanner(shot, self.actor.terrain), Take(shot.seed)
         self._things = {goal.name: goal.collider for goal in shot.goals}
         fresh = [Outcome(key.action, key.goal) for key in shot.keys]
         self.outcomes = [*self.outcomes[: self.number], *fresh[self.number :]]
@@ -266,16 +266,20 @@ class TaskMachine(Generic[A]):
     def _planned(self) -> Plan | None:
         """When the present key sets off, how fast and in which gait it goes; None where there is no way."""
         key, task, actor = self._key, self._task, self.actor
-        planners, place = self._planners.planners(actor.scenery, actor.frame, actor.load), self._place
+        planners = self._planners.planners(actor.scenery, actor.frame, actor.load)
         try:
-            leg = leg_from(
-                place, self._starts(place), planners, lambda one: task.approach(one, key, self._at), key, self._at
-            )
+            leg = self._found(planners)
         except RouteError:
             return None
         rising = 0.0 if self._posture is None else self._posture.seconds
         facing = float(actor.root[3])
         return plan(planners[0], task, key, leg, facing, self._at, actor.limits, rising, self.clock.lead)
+
+    def _found(self, planners: Sequence[Planner]) -> Leg:
+        """The leg of the present key from where the character is. Raises RouteError."""
+        key, task, place, at = self._key, self._task, self._place, self._at
+        height = float(self.actor.root[2])
+        return leg_from(place, self._starts(place), planners, lambda one: task.approach(one, key, at), key, at, height)
 
     def _walked(self, planner: Planner, leg: Leg) -> Walker:
         """The walker of a leg of the present key, in time where the key says when to arrive."""
@@ -346,9 +350,7 @@ class TaskMachine(Generic[A]):
                 at_once = near and task.at_once and not self._tries and self._posture is None
                 if at_once and task.in_sector(aim, place) and self._is_free(task.stand_before(aim)):
                     return self._approach()
-            leg = leg_from(
-                place, self._starts(place), planners, lambda one: task.approach(one, key, self._at), key, self._at
-            )
+            leg = self._found(planners)
             if task.interacts:
                 # The character stands on another side than it came from, or the thing is taken from another.
                 self._aimed(leg.handles, leg.place, from_stand=True)
@@ -558,6 +560,8 @@ class TaskMachine(Generic[A]):
     def _measure(self) -> None:
         out, root = self._outcome, self.actor.root
         away = None if out.place is None else 100 * math.hypot(*(root[:2] - out.place))
+        if away is not None and self._leg is not None and self.actor.terrain is not None:
+            away = math.hypot(away, 100 * (self._leg.height - float(root[2])))
         self._note(away, None if out.facing is None else out.facing - root[3])
 
     def _note(self, error_cm: float | None, turn: float | None) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..geometry.colliders import Surroundings
+from ..geometry.ground import Ground
 from ..geometry.scene_state import Scenery
 from ..models.pfnn import FPS
 from ..motion.rotations import Array, wrap_angle
@@ -35,6 +36,8 @@ FORESEEN = 3.0
 """Seconds from now for which the character's own way is foreseen."""
 EARLY, LATE = 1, 2
 """Steps of LOOK_AHEAD before and after the character's own time at a place, in which it must be free."""
+RISEN = 0.1
+"""Meters of height after which it is looked anew what is in the way there."""
 SPARE = 0.1
 """Meters beyond the body's radius that must be free of what moves."""
 _ALONG = np.arange(0.0, 4.01, 0.2)
@@ -48,17 +51,18 @@ class PfnnActor(Actor):
 
     near_end, nearly_there, turned = ARRIVED, ARRIVED, FACING
 
-    def __init__(self, shot: Shot, limits: SpeedLimits) -> None:
-        self.limits = limits
-        x, y, _, angle = (0.0, 0.0, 0.0, 0.0) if shot.start is None else shot.start
-        self._shot, self._planner = shot, Planner(shot)
+    def __init__(self, shot: Shot, limits: SpeedLimits, terrain: Ground | None = None) -> None:
+        self.limits, self.terrain = limits, terrain
+        x, y, z, angle = (0.0, 0.0, 0.0, 0.0) if shot.start is None else shot.start
+        self._shot, self._planner = shot, Planner(shot, terrain)
         self._moving = Surroundings([c for c in shot.colliders if c.name in self._planner.movers])
         self.scenery = Scenery(Surroundings(shot.colliders), shot.fps)
-        self._state = State(x, y, angle, 0.0)
+        self._state = State(x, y, angle, 0.0, z=z)
         self._standing, self._facing = Standing(np.array([x, y])), angle
         self._walker: Walker | None = None
         self._walks = False
         self._berth: Berth | None = None
+        self._berth_height = z
         self._stop, self._looked = math.inf, -1
         self.machine = TaskMachine(shot, self)
 
@@ -66,6 +70,8 @@ class PfnnActor(Actor):
         """The trajectory asked for, and on to the next stage or key when it is time."""
         self._state = state
         self.machine.advance()
+        if self.terrain is not None and self._berth is not None and abs(state.z - self._berth_height) > RISEN:
+            self._keep_off()
         walks = self._walks
         future = self.walker.future(state, self._stop) if walks else self._standing.future(state, self._facing)
         return replace(future, berth=self._berth)
@@ -95,7 +101,12 @@ class PfnnActor(Actor):
     @property
     def root(self) -> Array:
         """Place x, y, z and facing angle (4,)."""
-        return np.array([self._state.x, self._state.y, self._planner.ground, self._state.angle])
+        return np.array([self._state.x, self._state.y, self._height, self._state.angle])
+
+    @property
+    def _height(self) -> float:
+        """Height in meters of what it stands on."""
+        return self._planner.ground if self.terrain is None else self._state.z
 
     @property
     def is_still(self) -> bool:
@@ -111,7 +122,14 @@ class PfnnActor(Actor):
     def begin(self, key: ActionKey) -> None:
         """A key begins."""
         # An animator's own way is gone wherever it leads.
-        self._berth = None if key.route else self._planner.berth()
+        self._berth = None
+        if not key.route:
+            self._keep_off()
+
+    def _keep_off(self) -> None:
+        """Keep off what stands still and is met at the present height."""
+        self._berth_height = self._state.z
+        self._berth = self._planner.berth(None if self.terrain is None else self._berth_height)
 
     def turn_first(self, walker: Walker, leg: Leg) -> bool:
         """Whether it is to turn on the spot before it goes; then it begins to."""
@@ -169,4 +187,4 @@ class PfnnActor(Actor):
         """What moves and is in a body's way, from above."""
         options = self._shot.route_options
         things = ObstacleOutlines.of(self._moving.at(frame))
-        return things.between(self._planner.ground + ANKLE, self._planner.ground + options.height)
+        return things.between(self._height + ANKLE, self._height + options.height)

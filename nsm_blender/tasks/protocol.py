@@ -84,7 +84,7 @@ class Held:
 class Prospect:
     """The scene as a key will find it. planner: of the shot with its things where they are by then. place: (2,) and
     facing of the character. held: in its hands. done_with: names of the things with which nothing is left to do. on: of
-    the one that the character is up on, ""."""
+    the one that the character is up on, "". height: of the ground under it in meters, which tells the storey."""
 
     planner: Planner
     place: Array
@@ -92,12 +92,13 @@ class Prospect:
     held: Held | None = None
     done_with: frozenset[str] = field(default_factory=frozenset)
     on: str = ""
+    height: float = 0.0
 
     def with_thing(self, thing: Collider) -> Prospect:
         """The same with a thing elsewhere."""
         shot = self.planner.shot
         colliders = [thing if one.name == thing.name else one for one in shot.colliders]
-        return replace(self, planner=Planner(replace(shot, colliders=colliders)))
+        return replace(self, planner=Planner(replace(shot, colliders=colliders), self.planner.terrain))
 
 
 class Task:

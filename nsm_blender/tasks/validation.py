@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ShotError
-from ..planning.occupancy_grid import ANKLE, TOLERANCE, ObstacleOutlines
+from ..planning.occupancy_grid import TOLERANCE, ObstacleOutlines
 from ..planning.path_planner import Planner
 from ..planning.speed_limits import SpeedLimits
 from ..rollout import nsm_network
@@ -22,6 +22,9 @@ from .registry import task_of
 
 UPSTAIRS = 0.3
 """Meters: a goal that is further above or below the ground than this is not on it."""
+
+OFF_LEVEL = "Things are used on level floor alone, and the shot has ground. Walk over it in a shot of its own."
+"""Said of a key beyond locomotion in a shot with ground."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def checking(
     able = nsm_network.able() if able is None else able
     planner, held = Planner(shot), ""
     out: list[Problem] = []
-    foreseen = yield from foreseeing(shot, able, limits)
+    foreseen = yield from foreseeing(shot, able, limits, planner)
     for number, (key, seen) in enumerate(zip(shot.keys, foreseen, strict=True)):
         yield
         task, thing = task_of(key), planner.thing(key)
@@ -86,6 +89,8 @@ def _impossible(planner: Planner, key: ActionKey, seen: Foreseen, able: Collecti
     if key.action not in able:
         network = "the networks that are installed" if set(able) - set(LOCOMOTION) else "the locomotion network"
         out.append(f"{what} is beyond {network}. Use {', '.join(able)}.")
+    if planner.terrain is not None and key.action not in LOCOMOTION:
+        out.append(OFF_LEVEL)
     return [*out, seen.trouble] if seen.trouble else out
 
 
@@ -107,7 +112,8 @@ def _doubtful(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) -> l
         out.append(task_of(key).nothing_left)
     goal = planner.goal(key, seen.set_off)
     if goal is not None and not goal.collider and not task_of(key).role:
-        above = goal.place[2] - planner.ground
+        place, over = np.array(goal.place), planner.terrain
+        above = place[2] - (planner.ground if over is None else float(over.nearest(place[:2], place[2])))
         if abs(above) > UPSTAIRS:
             where = "above" if above > 0 else "below"
             out.append(f"The goal is {abs(above):.1f} m {where} the ground. The character walks to the ground there.")
@@ -119,15 +125,13 @@ def _in_the_way(shot: Shot, planner: Planner, key: ActionKey, seen: Foreseen) ->
     if not key.route or seen.leg is None:
         return []
     options = shot.route_options
-    things = ObstacleOutlines.of(planner.surroundings.at(seen.set_off))
-    near = things.between(planner.ground + ANKLE, planner.ground + options.height)
-    points = seen.leg.route.points[:, :2]
-    clear = near.distance(points)
+    things, points = ObstacleOutlines.of(planner.surroundings.at(seen.set_off)), seen.leg.route.points
+    away = planner.away(things, points)
+    clear = away.min(axis=1, initial=math.inf)
     need = np.where(seen.leg.route.sideways, options.slim, options.radius)
     worst = int((clear - need).argmin())
     if clear[worst] >= need[worst] - TOLERANCE:
         return []
-    owner = near.nearest(points[worst])
-    name = "" if owner is None else planner.surroundings.names[owner]
+    name = planner.surroundings.names[int(things.owner[int(away[worst].argmin())])]
     how = "through" if clear[worst] == 0 else f"{100 * clear[worst]:.0f} cm past"
     return [f"Its route leads {how} '{name}'. The body needs {100 * need[worst]:.0f} cm."]

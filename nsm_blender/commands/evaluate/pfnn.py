@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`nsm-blender evaluate pfnn`: the tables of Holden et al. 2017, and ground."""
+"""`nsm-blender evaluate pfnn`: the tables of Holden et al. 2017, ground, and routes over it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...models.weights import card_path, file_hash
 from ...paths import weights_folder
 from .results import Figures, Keep, Told, add_weights, into_card
 
-SUMMARY = "path error, response, foot slide of the PFNN, and ground"
+SUMMARY = "path error, response, foot slide of the PFNN, ground, and routes over it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
