@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
     from .job import BakeJob
+    from .keep_job import KeepJob
 
 
 class NSM_OT_bake(JobOperation):
@@ -78,14 +79,10 @@ class NSM_OT_remove_bake(Operation):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         """There has to be a baked character."""
-        armature = lookup.character(context)
-        if armature is None:
-            cls.poll_message_set("Select the baked character's armature first")
-        elif lookup.baked(armature) is None:
-            cls.poll_message_set(f"'{armature.name}' has no bake to remove")
-        else:
-            return True
-        return False
+        missing = _missing_bake(lookup.character(context))
+        if missing:
+            cls.poll_message_set(missing)
+        return not missing
 
     def run(self, context: bpy.types.Context) -> "set[OperatorReturnItems]":
         """Remove the bake and forget its report."""
@@ -98,6 +95,36 @@ class NSM_OT_remove_bake(Operation):
         hand_made = counted(removed.kept_keys, "hand-made key stays", "hand-made keys stay")
         kept = f"; {hand_made} in it" if removed.kept_keys else ""
         self.report({"INFO"}, f"Removed the bake '{removed.action}'{kept}")
+        return {"FINISHED"}
+
+
+class NSM_OT_keep_bake(JobOperation):
+    """Let the next bake leave this one in the file, and thin its keys (0.1 mm and 0.05 degrees at most)"""
+
+    bl_idname = "nsm.keep_bake"
+    bl_label = "Keep This Bake"
+    bl_options = {"REGISTER", "UNDO"}
+
+    doing = "Thinning"
+
+    @classmethod
+    def missing(cls, context: bpy.types.Context) -> str:
+        """There has to be a baked character."""
+        return _missing_bake(lookup.character(context))
+
+    def start(self, context: bpy.types.Context) -> "KeepJob":
+        """Begin to fit the curves anew."""
+        from .keep_job import KeepJob
+
+        armature = lookup.character(context)
+        assert armature is not None
+        return KeepJob(context, armature)
+
+    def finish(self, _context: bpy.types.Context, job: "KeepJob") -> "set[OperatorReturnItems]":
+        """Tell what it saves."""
+        thinning = job.thinning
+        saved = "" if thinning is None else f"; {thinning.keys:,} keys instead of {thinning.keys_before:,}"
+        self.report({"INFO"}, f"The next bake leaves '{job.name}' in the file{saved}")
         return {"FINISHED"}
 
 
@@ -124,4 +151,11 @@ class NSM_OT_purge_bakes(Operation):
         return {"FINISHED"}
 
 
-CLASSES = (NSM_OT_bake, NSM_OT_remove_bake, NSM_OT_purge_bakes)
+def _missing_bake(armature: bpy.types.Object | None) -> str:
+    """What to do before a bake can be kept or removed; empty when it can."""
+    if armature is None:
+        return "Select the baked character's armature first"
+    return "" if lookup.baked(armature) is not None else f"'{armature.name}' has no bake"
+
+
+CLASSES = (NSM_OT_bake, NSM_OT_remove_bake, NSM_OT_keep_bake, NSM_OT_purge_bakes)

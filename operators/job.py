@@ -32,9 +32,11 @@ from ..scene import (
     gather_keys,
     ghosts,
     independence,
+    kept,
     keys,
     layers,
     left_behind,
+    lookup,
     measure,
     things,
 )
@@ -175,6 +177,7 @@ class MotionJob(Steps):
         self.gathered, self.work = gathered, work
         self.character, self._name, self._made = armature.session_uid, name, 0
         self._moved: list[tuple[int, int]] = []
+        self._thinning: kept.Thinning | None = None
         self.infos: list[str] = []
         self.report = measure.Report(frames=len(gathered.frames), notes=list(gathered.notes))
         self.report.notes += left_behind.sentences(armature, gathered.rig)
@@ -205,7 +208,15 @@ class MotionJob(Steps):
         for share in self.measure(motion):
             yield _WRITTEN + (1 - _WRITTEN) * share
         self.keep(self._armature())
+        yield from self._thin_the_last()
         self.settle()
+
+    def _thin_the_last(self) -> Generator[float]:
+        """Thin the keys of the bake that this one follows, when it is to be kept."""
+        last = bake_notes.previous(self.action())
+        if last is not None and last.get(lookup.MARK) and kept.waits(last):
+            self._thinning = kept.Thinning(bpy.context, self._armature(), last)
+            yield from paced(self._thinning.work(), 1.0)
 
     def measure(self, motion: Motion) -> Iterator[float]:
         """Fill in the report from the baked rig; yields the share that is done."""
@@ -273,6 +284,8 @@ class MotionJob(Steps):
 
     def undo(self) -> None:
         """Take away what was made, and what is left of it when the user deleted things meanwhile."""
+        if self._thinning is not None:
+            self._thinning.undo()
         for owner, made in [*reversed(self._moved), (self.character, self._made)]:
             action, obj = find(bpy.data.actions, made), find(bpy.data.objects, owner)
             if action is not None and obj is not None and bake_notes.is_sound(action):

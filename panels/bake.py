@@ -85,8 +85,10 @@ class NSM_PT_report(Subpanel):
         layout.operator("nsm.save_report", text="Save Report", icon="FILE_TEXT")
         if bake is None:
             layout.label(text="No bake yet.", icon="INFO")
-        else:
+        elif of_action(bake).keep:
             layout.prop(of_action(bake), "keep")
+        else:
+            layout.operator("nsm.keep_bake", icon="FAKE_USER_OFF")
         layout.operator("nsm.purge_bakes", icon="BRUSH_DATA")
 
 

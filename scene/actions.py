@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from . import bake_notes, thinning
 from .bake_notes import BLENDING, PREVIOUS, ActionError, Note
 from .lookup import baked
+from .thinning import Keys
 
-__all__ = ("PREVIOUS", "ActionError")
+__all__ = ("PREVIOUS", "ActionError", "Keys")
 
 Array = NDArray[Any]
 
@@ -165,13 +166,53 @@ def write(obj: bpy.types.Object, action: bpy.types.Action, frames: Array, channe
     curves, written = _NewCurves(action, obj), 0
     for channel in channels:
         components = channel.components or range(channel.values.shape[1])
-        thin = thinning.thinned(channel.values[:, list(components)])
-        for column, component in enumerate(components):
+        thinned = thinning.thinned(channel.values[:, list(components)])
+        for component, thin in zip(components, thinned, strict=True):
             curve = curves.add(channel.path, component, channel.group)
             curve.color_mode = "AUTO_YRGB" if channel.values.shape[1] == 4 else "AUTO_RGB"
-            _fill(curve, frames[thin.at], channel.values[thin.at, component], thin, column)
+            _fill(curve, frames[thin.at], channel.values[thin.at, component], thin)
             written += len(thin.at)
     return written
+
+
+def generated(action: bpy.types.Action) -> dict[str, list[int]]:
+    """By path the components of an action that a bake made and nothing else has a part in: all keys are GENERATED and
+    stand at whole frames, and no modifier changes the curve."""
+    out: dict[str, list[int]] = {}
+    for curve in _curves(action):
+        times = keys_of(curve)[0]
+        if len(times) and not (_hand_made(curve) or len(curve.modifiers) or (times != np.round(times)).any()):
+            out.setdefault(curve.data_path, []).append(curve.array_index)
+    return out
+
+
+def curve_of(action: bpy.types.Action, path: str, component: int) -> bpy.types.FCurve | None:
+    """The curve of a property's component; None where there is none."""
+    found = (one for one in _curves(action) if one.data_path == path and one.array_index == component)
+    return next(found, None)
+
+
+def keys_of(curve: bpy.types.FCurve) -> tuple[Array, Array, Keys]:
+    """Times (K,) and values (K,) of the keys of a curve, and how the curve leads from each to the next."""
+    keys = curve.keyframe_points
+    sides = {}
+    for name in ("co", "handle_left", "handle_right"):
+        flat = np.empty(2 * len(keys), dtype=np.float32)
+        keys.foreach_get(name, flat)
+        sides[name] = flat.reshape(-1, 2).astype(np.float64)
+    interpolation = np.empty(len(keys), dtype=np.int32)
+    keys.foreach_get("interpolation", interpolation)
+    times, values = sides["co"].T
+    away = np.stack([times, np.zeros(len(times))], axis=1)
+    curved = interpolation == _enum(bpy.types.Keyframe.bl_rna.properties["interpolation"], "BEZIER")
+    at = np.arange(len(times))
+    return times, values, Keys(at, sides["handle_left"] - away, sides["handle_right"] - away, curved)
+
+
+def refill(curve: bpy.types.FCurve, times: Array, values: Array, keys: Keys) -> None:
+    """Give a curve these keys instead of its own; see `keys_of`."""
+    curve.keyframe_points.clear()
+    _fill(curve, times, values, keys)
 
 
 def mark(action: bpy.types.Action, markers: Iterable[tuple[int, str]]) -> None:
@@ -254,13 +295,7 @@ def drop(action: bpy.types.Action) -> Removed:
 
 def has_hand_made_keys(action: bpy.types.Action) -> bool:
     """Whether a baked action has keys that no bake made."""
-    for bag in _channelbags(action) if _slotted() else [action]:
-        for curve in bag.fcurves:
-            kinds = np.empty(len(curve.keyframe_points), dtype=np.int32)
-            curve.keyframe_points.foreach_get("type", kinds)
-            if (kinds != _generated()).any():
-                return True
-    return False
+    return any(_hand_made(curve) for curve in _curves(action))
 
 
 def key(owner: bpy.types.ID, name: str, group: str, tracks: Iterable[Track]) -> None:
@@ -357,6 +392,18 @@ def _channelbags(action: bpy.types.Action, slot: Any = None) -> list[Any]:
     return [bag for strip in strips for bag in strip.channelbags]
 
 
+def _curves(action: bpy.types.Action) -> list[bpy.types.FCurve]:
+    """All curves of an action."""
+    return [curve for bag in (_channelbags(action) if _slotted() else [action]) for curve in bag.fcurves]
+
+
+def _hand_made(curve: bpy.types.FCurve) -> bool:
+    """Whether a curve has keys that no bake made."""
+    kinds = np.empty(len(curve.keyframe_points), dtype=np.int32)
+    curve.keyframe_points.foreach_get("type", kinds)
+    return bool((kinds != _generated()).any())
+
+
 class _NewCurves:
     """Adds curves to the slot of `obj` in `action`, grouped by name."""
 
@@ -392,14 +439,14 @@ def _delete_generated(action: bpy.types.Action) -> int:
     return kept
 
 
-def _fill(curve: bpy.types.FCurve, frames: Array, values: Array, thin: thinning.Keys, column: int) -> None:
-    """Give an empty curve K keys at frames (K,) with values (K,), and the handles of one column of `thin`."""
-    count = len(frames)
-    before = np.concatenate([[0], thin.reach[:-1]])
+def _fill(curve: bpy.types.FCurve, times: Array, values: Array, thin: Keys) -> None:
+    """Give an empty curve K keys at times (K,) with values (K,), and the handles of `thin`."""
+    count = len(times)
+    from_start = np.stack([times, np.zeros(count)], axis=1)
     sides = {
-        "co": (frames, values),
-        "handle_left": (frames - before, thin.left[:, column]),
-        "handle_right": (frames + thin.reach, thin.right[:, column]),
+        "co": np.stack([times, values], axis=1),
+        "handle_left": from_start + thin.left,
+        "handle_right": from_start + thin.right,
     }
     kinds = bpy.types.Keyframe.bl_rna.properties
     free = np.full(count, _enum(kinds["handle_left_type"], "FREE"), dtype=np.int32)
@@ -409,11 +456,11 @@ def _fill(curve: bpy.types.FCurve, frames: Array, values: Array, thin: thinning.
     keys.add(count)
     # First, so that whatever happens they are not taken for keys made by hand.
     keys.foreach_set("type", generated)
-    for name, (x, y) in sides.items():
-        keys.foreach_set(name, np.stack([x, y], axis=1).astype(np.float32).ravel())
+    for name, places in sides.items():
+        keys.foreach_set(name, places.astype(np.float32).ravel())
     keys.foreach_set("handle_left_type", free)
     keys.foreach_set("handle_right_type", free)
-    keys.foreach_set("interpolation", np.where(thin.reach > 0, curved, straight).astype(np.int32))
+    keys.foreach_set("interpolation", np.where(thin.curved, curved, straight).astype(np.int32))
     curve.update()
 
 

@@ -248,7 +248,7 @@ class NSM_PG_action(bpy.types.PropertyGroup):
 
     keep: BoolProperty(
         name="Keep This Bake",
-        description="The next bake leaves this one in the file; otherwise it replaces it",
+        description="The next bake leaves this one in the file and thins its keys; otherwise it replaces it",
         default=False,
         options=_FIXED,
     )

@@ -26,20 +26,20 @@ _STEP = 2.0**-22
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """K keys of a channel with C components.
+    """K keys of one curve.
 
-    at: (K,) indices of the samples. left, right: (K, C) values of the handles. reach: (K,) frames from a key to its
-    right handle; 0 where a straight line leads to the next key.
+    at: (K,) indices of the samples. left, right: (K, 2) of the handles, frames from the key and value. curved: (K,)
+    whether a Bezier segment, and no straight line, leads to the next key.
     """
 
     at: Array
     left: Array
     right: Array
-    reach: Array
+    curved: Array
 
 
-def thinned(values: Array) -> Keys:
-    """Keys of the curves that go through samples (F, C), one a frame."""
+def thinned(values: Array) -> list[Keys]:
+    """Keys of the C curves that go through samples (F, C), one a frame; all have the same times."""
     values = np.asarray(values, dtype=np.float64)
     count, parts = len(values), (len(values) - 1) // _PART
     tolerance = max(_FINE, _STEP * float(np.abs(values).max(initial=0.0)))
@@ -58,11 +58,15 @@ def thinned(values: Array) -> Keys:
     chosen = _chain(length)
     tail = np.arange(parts * _PART, count)
     at = np.concatenate([chosen * _PART, tail])
-    left, right, reach = values[at], values[at], np.zeros(len(at), dtype=int)
+    left, right, after = values[at], values[at], np.zeros(len(at))
     right[: len(chosen)] = first[chosen]
     left[1 : len(chosen) + 1] = second[chosen]
-    reach[: len(chosen)] = length[chosen]
-    return Keys(at, left, right, reach)
+    after[: len(chosen)] = length[chosen]
+    before = np.concatenate([[0.0], -after[:-1]])
+    return [
+        Keys(at, np.stack([before, one], axis=1), np.stack([after, other], axis=1), after > 0)
+        for one, other in zip(left.T, right.T, strict=True)
+    ]
 
 
 def _fitted(values: Array, starts: Array, frames: int, tolerance: float) -> tuple[Array, Array, Array]:

@@ -156,6 +156,13 @@ def check_job() -> Any:
     return module("operators.check_job").CheckJob(bpy.context, rig)
 
 
+def keep_job() -> Any:
+    """A bake that is to stay in the file."""
+    import bpy
+
+    return module("operators.keep_job").KeepJob(bpy.context, baked())
+
+
 JOBS: dict[str, Callable[[], Any]] = {
     "bake": bake_job,
     "bake of keys": keys_job,
@@ -165,4 +172,5 @@ JOBS: dict[str, Callable[[], Any]] = {
     "style": style_job,
     "wrap": wrap_job,
     "check": check_job,
+    "keep": keep_job,
 }

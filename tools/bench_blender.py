@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measure the installed extension in bpy: from the button to the keys, bake and style, and how fast keys are written.
+"""Measure the installed extension in bpy: from the button to the keys, how fast keys are written, how files grow.
 
-Arguments: the extension's zip, and the JSON file to write. Called by `nsm-blender bench`, in a process of its own.
+Arguments: the extension's zip, the JSON file to write, and "speed" or "growth". Called by `nsm-blender bench`, in a
+process of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +24,8 @@ SECONDS = 10
 STYLE, STYLE_SECONDS = "zombie", 8
 """That of the engine's own figure, `bench.manifold.style_8s.total`."""
 REPETITIONS = 5
+BAKES, MINUTE = 10, 60
+"""Bakes with which a file grows, and how many seconds each lasts."""
 FRAMES = 600
 """Of the keys written alone: 10 s at 60 fps."""
 
@@ -104,11 +107,42 @@ def keys_per_second(actions: ModuleType, armature: Any) -> float:
     return rate
 
 
-def measure(extension: Path) -> dict[str, Any]:
-    """All figures by name, and "meta"."""
+def growth(folder: Path) -> dict[str, Any]:
+    """How much a saved file grows by each of ten bakes of a minute, which replace each other or are all kept."""
     import bpy
 
-    install(extension)
+    def saved() -> int:
+        place = folder / "growth.blend"
+        bpy.ops.wm.save_as_mainfile(filepath=str(place), compress=False, copy=True)
+        return place.stat().st_size
+
+    out: dict[str, Any] = {}
+    for kind in ("replaced", "kept"):
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        armature = add_shot()
+        last(MINUTE)
+        empty = saved()
+        operator_seconds(bpy.ops.nsm.bake)
+        out["bench.growth.fresh_mb"] = (saved() - empty) / 1e6
+        out["bench.growth.keys"] = armature.nsm.report.keys
+        if kind == "kept":
+            start = process_time()
+            operator_seconds(bpy.ops.nsm.keep_bake)
+            out["bench.growth.keep_seconds"] = process_time() - start
+            out["bench.growth.keys_kept"] = armature.nsm.report.keys
+        before = saved()
+        for _ in range(BAKES):
+            operator_seconds(bpy.ops.nsm.bake)
+            if kind == "kept":
+                operator_seconds(bpy.ops.nsm.keep_bake)
+        out[f"bench.growth.{kind}_mb"] = (saved() - before) / BAKES / 1e6
+    return out
+
+
+def speed() -> dict[str, Any]:
+    """How fast bakes are and keys are written."""
+    import bpy
+
     armature = add_shot()
     bakes = []
     for _ in range(REPETITIONS):
@@ -122,7 +156,6 @@ def measure(extension: Path) -> dict[str, Any]:
         "bench.bake_10s.seconds": median(bakes),
         "bench.bake_10s.first_seconds": bakes[0],
         "bench.manifold.style_8s.operator": median(styles),
-        "meta": {"blender": bpy.app.version_string},
     }
 
 
@@ -132,7 +165,9 @@ def main() -> None:
     os.environ["BLENDER_USER_RESOURCES"] = profile  # bpy reads it when it is imported
     code = 1
     try:
-        figures = measure(Path(sys.argv[1]))
+        install(Path(sys.argv[1]))
+        figures = growth(Path(profile)) if sys.argv[3] == "growth" else speed()
+        figures["meta"] = {"blender": sys.modules["bpy"].app.version_string}
         Path(sys.argv[2]).write_text(json.dumps(figures), encoding="utf-8")
         code = 0
     except Exception:  # noqa: BLE001 - printed, and the exit code says so

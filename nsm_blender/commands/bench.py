@@ -70,6 +70,12 @@ MEANINGS = {
     "bench.keys.per_second": ("keys/s", "keys written into an action"),
     "bench.bake_10s.seconds": ("s", "10 s shot, from button to keys"),
     "bench.bake_10s.first_seconds": ("s", "  the first one in a session"),
+    "bench.growth.replaced_mb": ("MB", "a file grows by each bake of 60 s that is replaced"),
+    "bench.growth.kept_mb": ("MB", "  that is kept"),
+    "bench.growth.fresh_mb": ("MB", "  by the last one"),
+    "bench.growth.keys": ("", "  keys of the last one"),
+    "bench.growth.keys_kept": ("", "  keys of one that is kept"),
+    "bench.growth.keep_seconds": ("s", "  processor time of keeping one"),
 }
 """Name of each figure: its unit and what it is."""
 
@@ -99,6 +105,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to this file")
     parser.add_argument("--weights", type=Path, metavar="FILE", default=weights_folder() / "pfnn.safetensors",
                         help="the network to measure (default: the one that is shipped)")  # fmt: skip
+    parser.add_argument("--growth", action="store_true", help="measure only how a .blend file grows with bakes")
     parser.set_defaults(handler=run)
 
 
@@ -109,6 +116,12 @@ def run(arguments: argparse.Namespace) -> int:
         if not out.parent.is_dir():
             raise UserError(f"{out.parent}: there is no such folder to write into.")
         check_writable(out)
+    if arguments.growth:
+        reason = why_not_in_blender()
+        if reason is not None:
+            raise UserError(f"The growth of files is measured in Blender: {reason}.")
+        _tell(measure_in_blender("growth"), out)
+        return 0
     PFNN.load(arguments.weights)
     figures = measure_apart(arguments.weights)
     lacking = bench_manifold.missing(weights_folder())
@@ -120,19 +133,24 @@ def run(arguments: argparse.Namespace) -> int:
         figures |= bench_nsm.measure_apart(weights_folder() / NSM_FILE)
     reason = why_not_in_blender()
     if reason is None:
-        in_blender = measure_in_blender()
+        in_blender = measure_in_blender("speed")
         figures["meta"] |= in_blender.pop("meta")
         figures |= in_blender
-    print(table(figures))
+    _tell(figures, out)
     if figures["meta"]["blas_kernels"] == OLDEST:
         print(OLD_KERNELS)
     if reason is not None:
         print(f"\nNot measured: keys and bakes in Blender, as {reason}.")
     if lacking:
         print(f"\nNot measured: the motion manifold, as {weights_folder()} has no {lacking[0]}.")
+    return 0
+
+
+def _tell(figures: dict[str, Any], out: Path | None) -> None:
+    """Print the figures, and write them to a file where one is given."""
+    print(table(figures))
     if out is not None:
         write_whole(out, json.dumps(figures, indent=1) + "\n")
-    return 0
 
 
 def why_not_in_blender() -> str | None:
@@ -144,13 +162,14 @@ def why_not_in_blender() -> str | None:
     return None
 
 
-def measure_in_blender() -> dict[str, Any]:
-    """Build the extension, install it in a private profile of a child process, and measure it there."""
+def measure_in_blender(what: str) -> dict[str, Any]:
+    """Build the extension, install it in a private profile of a child process, and measure it there: its "speed", or
+    the "growth" of files."""
     with tempfile.TemporaryDirectory(prefix="nsm-bench-") as folder:
         result = Path(folder) / "result.json"
         _call("package.py", "--out", folder)
         (extension,) = Path(folder).glob("*.zip")
-        _call("bench_blender.py", str(extension), str(result))
+        _call("bench_blender.py", str(extension), str(result), what)
         figures: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
     return figures
 

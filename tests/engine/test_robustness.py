@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -53,13 +54,14 @@ def test_only_a_short_sentence_that_names_the_file_is_a_refusal(error: Exception
 @pytest.mark.parametrize(
     ("done", "verdict"),
     [
-        (Done(0, "", 1.0), "well"),
-        (Done(0, "", 11.0), "wrong"),
-        (Done(1, "nsm-blender: no.\n", 1.0), "refused"),
-        (Done(1, 'Traceback (most recent call last):\n  File "a"\nKeyError', 1.0), "wrong"),
-        (Done(1, "", 1.0), "wrong"),
-        (Done(-9, "", 1.0), "well"),
-        (Done(-11, "", 1.0), "wrong"),
+        (Done(0, ""), "well"),
+        (Done(0, "", hung=True), "wrong"),
+        (Done(1, "nsm-blender: no.\n"), "refused"),
+        (Done(1, 'Traceback (most recent call last):\n  File "a"\nKeyError'), "wrong"),
+        (Done(1, ""), "wrong"),
+        (Done(-9, ""), "well"),
+        (Done(-11, ""), "wrong"),
+        (Done(-signal.SIGXCPU, ""), "wrong"),
     ],
 )
 def test_a_process_is_judged_by_its_end_its_words_and_its_time(done: Done, verdict: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Damaged files and their reader in a process of their own, with a limit of memory.
+"""Damaged files and their reader in a process of their own, with a limit of memory and of processor time.
 
 python -m nsm_blender.evaluation.robustness.child KIND COUNT SEED FOLDER
 """
@@ -22,17 +22,17 @@ from .samples import samples
 def read(kind: str, count: int, seed: int, folder: Path) -> None:
     """Print the outcome of each of `count` damaged files of a kind as a line of JSON."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    signal.signal(signal.SIGALRM, _late)
+    signal.signal(signal.SIGPROF, _late)
     sample = samples(folder)[kind]
     for number in range(count):
-        signal.alarm(round(SECONDS))
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
             outcome = read_damaged(sample, random.Random(f"{kind} {seed} {number}"))
         except _LateError:
             outcome = Outcome("wrong", f"took more than {SECONDS:.0f} s")
         except MemoryError:
             outcome = Outcome("wrong", f"took more than {MEMORY >> 20} MB")
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         print(json.dumps([outcome.verdict, outcome.told, number]), flush=True)
 
 
