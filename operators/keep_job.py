@@ -30,7 +30,8 @@ class KeepJob(Steps):
         """Thin, and then mark."""
         if self.thinning is not None:
             yield from paced(self.thinning.work(), 0.5)
-            of_object(lookup.find(bpy.data.objects, self._armature)).report.keys = self.thinning.keys
+            report = of_object(lookup.find(bpy.data.objects, self._armature)).report
+            report.keys -= self.thinning.keys_before - self.thinning.keys
         of_action(lookup.find(bpy.data.actions, self._bake)).keep = True
 
     def undo(self) -> None:
