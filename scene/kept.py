@@ -78,11 +78,11 @@ class Thinning:
                     made.append((number, path, component, (frames[keys.at], samples[keys.at, column], keys)))
                     self.keys += len(keys.at)
                 yield
-        for number, path, component, keys in made:
+        for number, path, component, thinned in made:
             curve = _curve(number, path, component)
             if curve is not None:
                 self._was.append((number, path, component, actions.keys_of(curve)))
-                actions.refill(curve, *keys)
+                actions.refill(curve, *thinned)
                 yield
         for number in self._actions:
             action = find(bpy.data.actions, number)
