@@ -24,7 +24,7 @@ from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
 from ..tasks.arrival_times import foresee
 
-FIRST, ROOMS = 100, 10
+FIRST, ROOMS = 200, 10
 """Seed from which on rooms are held out, and rooms of each kind."""
 NEAR_CM = 10.0
 """Centimeters, the height included, within which a goal counts as reached."""
@@ -66,7 +66,8 @@ def winding(rng: np.random.Generator) -> Room:
     far = float(upper.vertices[:, 0].min())
     landing = _boxes([((far - wide, y - wide, 0.0), (far, y + wide, 0.5 * height))])
     lower = _flight(rng, 0.0, 0.5 * height, far, y - 0.5 * wide, wide, 1.0)
-    return _room(rng, height, {"Upper flight": upper, "Landing": landing, "Lower flight": lower})
+    # Where the storey is solid, the foot of the lower flight would lie in it.
+    return _room(rng, height, {"Upper flight": upper, "Landing": landing, "Lower flight": lower}, solid=0.0)
 
 
 def ramp(rng: np.random.Generator) -> Room:
@@ -116,8 +117,9 @@ UNREACHABLE = {"nothing": nothing, "steep": steep, "blocked": blocked, "interrup
 """Rooms whose upper storey cannot be reached."""
 
 
-def _room(rng: np.random.Generator, height: float, ways: dict[str, TriangleMesh]) -> Room:
-    under = 0.0 if rng.random() < 0.5 else height - 0.2
+def _room(rng: np.random.Generator, height: float, ways: dict[str, TriangleMesh], solid: float = 0.5) -> Room:
+    """A room with ways up. solid: share of the storeys that stand on the floor; the others are slabs."""
+    under = 0.0 if rng.random() < solid else height - 0.2
     return Room({"Storey": _boxes([((0.0, -_HALF, under), (_DEEP, _HALF, height))]), **ways}, height)
 
 
