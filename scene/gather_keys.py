@@ -9,9 +9,10 @@ import bpy
 import numpy as np
 
 from ..nsm_blender.errors import ShotError
+from ..nsm_blender.geometry.ground import GroundMesh
 from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array
-from ..nsm_blender.shot.goals import ActionKey, Goal, RouteOptions
+from ..nsm_blender.shot.goals import LOCOMOTION, ActionKey, Goal, RouteOptions
 from ..nsm_blender.shot.shot import Shot
 from . import (
     actions,
@@ -72,9 +73,15 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
     worn = independence.moving_along(context, armature, rig, colliders.in_scene(context))
     listed, aims = _keys(context, armature, rig, int(frames[0])), _goals(context, armature, frames, size)
     start = start_of(context, armature, rig, frames)
+    places = _places(start, listed, aims) * rig.scale
+    left_out, surfaces = [obj for obj in worn if obj not in used], list[GroundMesh]()
+    if _walks_alone(armature, listed):
+        # What is walked on is not kept off at the same time.
+        surfaces = ground.gather(context, armature, rig, places, frames, ground.AROUND_ROUTES)
+        left_out += ground.objects(context)
     around = [
-        *colliders.gather(context, frames, [obj for obj in worn if obj not in used]),
-        *bodies.gather(context, armature, frames, _places(start, listed, aims) * rig.scale),
+        *colliders.gather(context, frames, left_out),
+        *bodies.gather(context, armature, frames, places),
     ]
     shot = Shot(
         name=armature.name,
@@ -89,10 +96,17 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
         route_options=RouteOptions(
             radius=settings.radius / rig.scale, crouch=settings.crouch, sideways=settings.sideways
         ),
+        ground=surfaces,
     )
     shot.validate()
     held = things.read(context, used, freed, frames)
     return Gathered(shot, rig, None, frames, things=held)
+
+
+def _walks_alone(armature: bpy.types.Object, listed: list[ActionKey]) -> bool:
+    """Whether the locomotion network, which walks on any ground, does all that the keys ask for; the NSM uses things on
+    the floor, and takes ground for steps to climb."""
+    return armature.nsm.controller != "NSM" and all(key.action in LOCOMOTION for key in listed)
 
 
 def _places(start: list[float], listed: list[ActionKey], aims: list[Goal]) -> Array:

@@ -14,9 +14,9 @@ from ..nsm_blender.motion.rotations import Array
 from . import armatures, colliders, hierarchy, independence, meshes
 
 ROLE = "ground"
-_BESIDE = 2.0
-"""Meters beside a path up to which the ground belongs to its shot, for a character of the model's size: farther from
-it no character strays that follows it."""
+BESIDE_PATH, AROUND_ROUTES = 2.0, 15.0
+"""Meters beside a path, and around start and goals, up to which the ground belongs to a shot, for a character of the
+model's size: no farther does it stray from a path, nor lead a way round that people would go."""
 
 _CELLS = 1_000_000
 """Voxels that ground is wrapped in at most: a landscape gets larger ones than furniture. They only show where it is;
@@ -44,10 +44,16 @@ def objects(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 def gather(
-    context: bpy.types.Context, armature: bpy.types.Object, rig: armatures.Rig, places: Array, frames: Array
+    context: bpy.types.Context,
+    armature: bpy.types.Object,
+    rig: armatures.Rig,
+    places: Array,
+    frames: Array,
+    beside: float = BESIDE_PATH,
 ) -> list[GroundMesh]:
     """The ground around places (N, 3) in world meters that a character comes to, at the model's size.
 
+    beside: meters around the places, for a character of the model's size, beyond which ground does not matter.
     Meshes are read as they are displayed now, with modifiers and instances, and cut off where no foot comes to. frames:
     (F,) of the scene, in which the ground has to stand still. The scene is left as it is. Raises ShotError for ground
     that moves or is too finely cut, and ColliderError for an object without a surface.
@@ -57,8 +63,8 @@ def gather(
         return []
     worn = independence.moving_along(context, armature, rig, found)
     found = [obj for obj in found if obj not in worn]
-    beside = _BESIDE * rig.scale
-    low, high = places[:, :2].min(axis=0) - beside, places[:, :2].max(axis=0) + beside
+    away = beside * rig.scale
+    low, high = places[:, :2].min(axis=0) - away, places[:, :2].max(axis=0) + away
     below = hierarchy.children()
     surfaces = meshes.read_all(context.evaluated_depsgraph_get(), {obj: colliders.members(obj, below) for obj in found})
     parts = {obj: clipped(surface.mesh().transformed(surface.frame), low, high) for obj, surface in surfaces.items()}
@@ -82,6 +88,6 @@ def _check_amount(counts: dict[str, int]) -> None:
     if total > MOST_TRIANGLES:
         most = max(counts, key=lambda name: counts[name])
         raise ShotError(
-            f"The ground around the path has {total:,} triangles, {counts[most]:,} of them in '{most}'; "
+            f"The ground around the way has {total:,} triangles, {counts[most]:,} of them in '{most}'; "
             f"{MOST_TRIANGLES:,} are the most. Take a simpler mesh, or let a Decimate modifier simplify it."
         )

@@ -215,6 +215,33 @@ def test_a_cancelled_bake_on_ground_leaves_the_scene_as_it_was(extension_module)
         assert difference(before, snapshot()) == {}
 
 
+@pytest.fixture
+def sent_up(extension_module):
+    """A character that is sent up the stairs by a key, and a function that gives its shot."""
+    as_ground(stairs())
+    rig = walker([(0, 0, 0), (0, -6, 0)], frames=220)
+    bpy.ops.nsm.add_goal(name="Up", attach=False, location=(0, -5, COUNT * RISE), use_facing=False)
+    bpy.ops.nsm.add_action_key(action="walk", goal="Up")
+    rig.nsm.animate_by = "ACTIONS"
+    return rig, lambda: extension_module("scene.gather_keys").gather_shot(bpy.context, rig).shot
+
+
+def test_keys_that_walk_find_their_way_over_ground_which_is_then_no_obstacle(sent_up):
+    rig, shot = sent_up
+    assert [mesh.name for mesh in shot().ground] == ["Stairs"]
+    assert shot().colliders == []
+    assert bpy.ops.nsm.bake() == {"FINISHED"}
+    assert hips_height(rig, 220) - hips_height(rig, 1) == pytest.approx(COUNT * RISE, abs=0.05)
+    assert rig.nsm.report.goal_error_cm < 10
+
+
+def test_for_the_state_machine_ground_stays_a_collider_to_step_on(sent_up):
+    rig, shot = sent_up
+    rig.nsm.controller = "NSM"
+    assert shot().ground == []
+    assert [(thing.name, thing.role) for thing in shot().colliders] == [("Stairs", "ground")]
+
+
 def test_floors_landscapes_and_stairs_are_taken_for_ground_by_themselves():
     floor = boxes(((-5, -4, -0.2), (5, 4, 0)), name="Floor")
     x, y = np.meshgrid(np.linspace(-30, 30, 41), np.linspace(-30, 30, 41))
