@@ -92,6 +92,10 @@ COURSE = (
     (4.9, True, "turns", None), (3.1, True, "under the low beam", -70), (1.0, True, "stands", None),
 )  # fmt: skip
 
+GOALS_ON_GROUND = (("On Platform", (-1.2, 0.0, 0.85)), ("On Far Platform", (0.8, 0.0, 0.85)))
+"""Goals of keys: up the stairs, and then, as no way leads over the gap, down again and round to the ramp."""
+KEYS_FRAMES = 720
+
 LANES, IN_LANE = 6, 3
 CROWD_FRAMES, CROWD_PICTURE = 120, 80
 
@@ -164,6 +168,12 @@ def main() -> int:
         with steps(f"render preview_ground.png, {len(COURSE)} pictures"):
             preview_room(character, along_course(character), out / "preview_ground.png", *THIRDS)
         show(out / "report_ground.json", tell)
+        with steps("send it up the stairs, and round to the ramp, by action keys"):
+            send_over_ground()
+            bpy.ops.nsm.bake()
+        pictures = sent_over_ground(character)
+        with steps(f"render preview_ground_keys.png, {len(pictures)} pictures"):
+            preview_room(character, pictures, out / "preview_ground_keys.png", *THIRDS)
     except Exception as error:  # noqa: BLE001 - any failure ends the demo with its sentence; the log has the rest
         print(f"demo: {steps.current}: {str(error).strip()}", file=tell)
         return 1
@@ -388,6 +398,26 @@ def over_ground() -> bpy.types.Object:
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     bpy.ops.nsm.add_demo_shot(place="GROUND")
     return bpy.context.active_object
+
+
+def send_over_ground() -> None:
+    """Goals on both platforms, and keys that walk there one after the other."""
+    bpy.context.scene.frame_end = KEYS_FRAMES
+    for name, place in GOALS_ON_GROUND:
+        bpy.ops.nsm.add_goal(name=name, attach=False, location=place, use_facing=False)
+        bpy.ops.nsm.add_action_key(action="walk", goal=name, hold=0.5)
+    bpy.context.active_object.nsm.animate_by = "ACTIONS"
+    bpy.ops.nsm.show_routes()
+
+
+def sent_over_ground(character: bpy.types.Object) -> list[tuple[int, str, float | None]]:
+    """On the way to both goals, and at the second."""
+    first, second = (_Moments(key) for key in character.nsm.keys)
+    return [
+        (first.between(0.55), "up the stairs by a key", -20),
+        (second.between(0.5), "round to the ramp", None),
+        (second.arrived, "at its second goal", None),
+    ]
 
 
 def along_course(character: bpy.types.Object) -> list[tuple[int, str, float | None]]:

@@ -41,6 +41,7 @@ RESULTS = (
     "shot_ground.json",
     "report_ground.json",
     "preview_ground.png",
+    "preview_ground_keys.png",
 )
 """What the demo leaves in its folder."""
 _NEEDED = ("pfnn", "autoencoder", "styles", "footsteps", "locomotion")

@@ -26,6 +26,7 @@ def test_the_demo_leaves_a_walking_character_its_restyled_walk_and_figures_of_bo
         "preview_style.png", "report_style.json", "crowd.png",
         "room.blend", "shot_room.json", "report_room.json", "preview_room.png",
         "ground.blend", "shot_ground.json", "report_ground.json", "preview_ground.png",
+        "preview_ground_keys.png",
     }  # fmt: skip
     report = json.loads((out / "report.json").read_text())
     shot = json.loads((out / "shot.json").read_text())
