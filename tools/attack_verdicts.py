@@ -22,7 +22,9 @@ def refusal(error: Exception, before: dict[str, set[int]], start: float) -> tupl
 
     told = str(error)
     user = any(base.__name__ == "UserError" for base in type(error).__mro__)
-    reported = isinstance(error, RuntimeError) and told.startswith(("Error: ", "Warning: ")) and "Traceback" not in told
+    # A button that cannot be pressed says why, unless Blender speaks for it.
+    pressed = told.startswith(("Error: ", "Warning: ")) or (".poll() " in told and ".poll() failed" not in told)
+    reported = isinstance(error, RuntimeError) and pressed and "Traceback" not in told
     if not (user or reported) or len(told) > LONGEST or not told.strip():
         return "wrong", "".join(traceback.format_exception(error))[-800:]
     left = {kind: some_left for kind, blocks in names().items() if (some_left := blocks - before[kind])}
