@@ -127,7 +127,10 @@ def arrival_figures(weights: Path, log: Log, quick: bool = False, first: int = H
     for seed, was in enumerate(told, first):
         if not was:
             log(f"arrival {seed}: nothing is told of {impossible(seed, shipped('pfnn')).keys[0]}")
-    return {**_summary("pfnn", found), "pfnn.arrival.told": float(np.mean(told))}
+    out = {**_summary("pfnn", found), "pfnn.arrival.told": float(np.mean(told))}
+    for name, value in out.items():
+        log(f"{name} {value:.3f}")
+    return out
 
 
 def _is_told(shot: Shot) -> bool:
