@@ -30,6 +30,8 @@ _WHOLE = 1.2
 """Meters from the hips of the model to the farthest that hangs on them, at which _TURNED is meant."""
 _BEYOND = 0.2
 """Meters of the mesh beyond the last joints: fingers, toes and the top of the head."""
+_CONTROLLED = 0.02
+"""Share of these on a rig whose controls are keyed, too: a pole that is hardly off turns a whole limb."""
 _THINNED = f"{actions.OURS}thinned"
 """Custom property of an action whose keys were thinned: once is enough, as a second time would add its errors."""
 _BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(\w+)')
@@ -112,15 +114,14 @@ def _tolerances(armature: bpy.types.Object, meters: float) -> dict[str, float]:
     size = meters * float(np.linalg.norm(np.array(armature.matrix_world)[:3, 0]))
     reaches = _reaches(armature, size)
     whole = max(reaches.values(), default=_WHOLE)
-    out = {}
-    for path in {curve.data_path for curve in actions.of(armature)}:
-        bone = _BONE.fullmatch(path)
-        if bone is not None and bone[2] != "location":
-            reach = reaches.get(bpy.utils.unescape_identifier(bone[1]), whole)
-            out[path] = _TURNED * _WHOLE / reach
-        else:
-            out[path] = _OFF / size if path.endswith("location") else _TURNED * _WHOLE / whole
-    return out
+    paths = {curve.data_path for curve in actions.of(armature)}
+    bones = {path: bpy.utils.unescape_identifier(found[1]) for path in paths if (found := _BONE.fullmatch(path))}
+    share = 1.0 if set(bones.values()) <= set(reaches) else _CONTROLLED
+    return {
+        path: share
+        * (_OFF / size if path.endswith("location") else _TURNED * _WHOLE / reaches.get(bones.get(path, ""), whole))
+        for path in paths
+    }
 
 
 def _reaches(armature: bpy.types.Object, size: float) -> dict[str, float]:

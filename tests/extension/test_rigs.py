@@ -230,6 +230,26 @@ def test_a_bake_on_rigifys_rig_is_read_from_its_keys_without_playing_it(engine, 
     assert not played
 
 
+@pytest.mark.parametrize(("name", "inverse"), [("Rigify generated", True), ("Mixamo", False)])
+def test_a_bake_that_is_kept_shows_on_any_rig_what_it_did(engine, add, name, inverse):
+    rig, _ = add(name)
+    bind(rig)
+    on_path(rig)
+    rig.nsm.binding.ik_legs = rig.nsm.binding.ik_arms = inverse
+    bpy.ops.nsm.bake()
+
+    def shown():
+        heads = []
+        for frame in range(1, FRAMES + 1, 3):
+            bpy.context.scene.frame_set(frame)
+            heads.append([rig.matrix_world @ bone.head for bone in rig.pose.bones if bone.bone.use_deform])
+        return np.array(heads)
+
+    before = shown()
+    bpy.ops.nsm.keep_bake()
+    assert np.linalg.norm(shown() - before, axis=-1).max() < 1e-4
+
+
 @pytest.mark.parametrize("change", ["chest", "IK_FK", "hand_ik"])
 def test_what_moves_rigifys_limbs_beside_a_bakes_keys_is_read_too(engine, add, extension_module, change):
     rig, _ = add("Rigify generated")
