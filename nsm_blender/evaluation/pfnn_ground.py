@@ -22,6 +22,7 @@ from ..models.pfnn import FPS
 from ..motion.motion import Motion
 from ..motion.rotations import Array
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from ..planning.path_on_ground import BlockedPathError
 from ..shot.shot import PathFollow, Shot
 
 WALK_SPEED, RUN_SPEED = 1.1, 2.4
@@ -73,8 +74,9 @@ class Crossing:
     """How a course was crossed.
 
     depth: meters of the joints of feet in the ground. height: meters above it of feet in contact, each of its lower
-    joint that is, as a foot overhangs the edge of a tread. done: the end was reached, no foot went through an edge or
-    missed what it was to stand on, and each tread was stood on where each is to be.
+    joint that is, as a foot overhangs the edge of a tread. Both are empty where the path is refused. done: the end was
+    reached, no foot went through an edge or missed what it was to stand on, and each tread was stood on where each is
+    to be.
     """
 
     depth: Array
@@ -157,7 +159,10 @@ def cross(course: Course, gait: str, weights: Path, treads: bool = False) -> Cro
         GroundMesh(f"ground {i}", mesh.vertices.tolist(), mesh.triangles.tolist())
         for i, mesh in enumerate(course.meshes)
     ]
-    motion = Bake(Shot("ground", FPS, frames, path=follow, ground=meshes), weights).motion()
+    try:
+        motion = Bake(Shot("ground", FPS, frames, path=follow, ground=meshes), weights).motion()
+    except BlockedPathError:
+        return Crossing(np.empty(0), np.empty(0), False)
     ground = Ground.of([mesh.mesh() for mesh in meshes])
     above, contact, places = _feet(motion, ground)
     arrived = motion.root[:, 0].max() > course.length + BEYOND - ARRIVED

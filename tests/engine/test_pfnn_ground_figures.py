@@ -88,7 +88,7 @@ def test_a_path_that_is_longer_than_the_time_is_not_done(monkeypatch: pytest.Mon
     assert not cross(level, "walk", WEIGHTS).done
 
 
-def test_a_gap_that_is_stepped_into_is_not_done() -> None:
+def test_a_gap_that_is_too_wide_to_be_crossed_is_not_done() -> None:
     wide = gap(np.random.default_rng(0))
     wide = Course([wide.meshes[0], block((6.0, -1.5, 0.0), (9.0, 1.5, 1.0)).mesh], 6.0, wide.treads, wide.floor)
     assert profile(wide, np.array([3.0]))[0] < wide.floor - MISSED
