@@ -19,6 +19,7 @@ from ..errors import UserError
 from ..models.nsm import (
     CONTACTS,
     ENCODERS,
+    FPS,
     FRAME,
     INTERACTION,
     LAYERS,
@@ -75,6 +76,11 @@ class Emphasis:
 
 
 _EMPHASIS = Emphasis()
+_STEADY = ("joint_position", "joint_rotation", "root_velocity", "root_turn")
+"""Pieces of the output whose change from frame to frame counts in the loss, too."""
+_STEADINESS = 0.15
+"""Seconds over which an error in the rate of change of these pieces would add up to an error that counts as much: an
+error that flickers is small in every frame, and yet is what makes a rollout jerkier than what it was taught."""
 _CONTACT_JOINTS = MODEL_SKELETON.indices(CONTACTS)
 _OWN_OUTPUT: Mapping[str, float] = {"lstm": 0.0, "auto-lstm": 0.5}
 """Share of the frames of training that follow from a network's own output, and not from what it should have been: all
@@ -240,6 +246,7 @@ class Trainer(Training):
         sequences = Sequences(batches, rows, drawn(count, self.noise)[part], pose_noise)
         total = torch.zeros((), device=self.device)
         state: State = None
+        before: torch.Tensor | None = None
         for step in range(length):
             raw, phase = sequences.inputs()
             inputs, gating = batches.normalized(raw, phase, settings.without, settings.half)
@@ -250,8 +257,11 @@ class Trainer(Training):
                 state = _detached(state)
             own = self._own(count)[part]
             target = sequences.advance(_fed(sequences, batches.natural("output", predicted), own), keep)
-            error = (predicted - batches.normal("output", target)) ** 2
-            total = total + (error * self._weights * self._importance(rows + step, target)).mean()
+            deviation = predicted - batches.normal("output", target)
+            total = total + (deviation**2 * self._weights * self._importance(rows + step, target)).mean()
+            if before is not None:
+                total = total + (unsteadiness(deviation, before) * self._weights).mean()
+            before = deviation
         return total / length
 
     def _own(self, count: int) -> torch.Tensor:
@@ -327,6 +337,16 @@ def _output_weights() -> torch.Tensor:
     for name, weight in PIECES.items():
         out[getattr(OUTPUT, name)] = weight
     return out / out.mean()
+
+
+def unsteadiness(deviation: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
+    """Squared error (N, OUTPUT.size) of how normalized outputs change from a frame to the next, whose deviations from
+    what they should be are `before` and `deviation` (N, OUTPUT.size); 0 for what is not of _STEADY."""
+    out = torch.zeros_like(deviation)
+    for name in _STEADY:
+        part = getattr(OUTPUT, name)
+        out[:, part] = ((deviation[:, part] - before[:, part]) * (_STEADINESS * FPS)) ** 2
+    return out
 
 
 def _known(tensors: Mapping[str, Array], gating: Condition | None) -> dict[str, Array]:

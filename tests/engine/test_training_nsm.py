@@ -16,7 +16,7 @@ from nsm_blender.models.nsm import ENVIRONMENT, FRAME, GOAL, OUTPUT, shapes  # n
 from nsm_blender.models.nsm_kernels import NSM  # noqa: E402
 from nsm_blender.models.weights import check_shapes  # noqa: E402
 from nsm_blender.motion.rotations import Array  # noqa: E402
-from nsm_blender.training.nsm import Settings, Trainer  # noqa: E402
+from nsm_blender.training.nsm import Settings, Trainer, unsteadiness  # noqa: E402
 from nsm_blender.training.nsm_batches import sequence_starts  # noqa: E402
 from nsm_blender.training.nsm_data import Packed  # noqa: E402
 
@@ -110,3 +110,13 @@ def test_weights_of_another_size_are_not_gone_on_from(data: Packed, tmp_path: Pa
     tensors = Trainer(data, SETTINGS, tmp_path).export()
     with pytest.raises(UserError, match="--hidden"):
         Trainer(data, replace(SETTINGS, hidden=24), tmp_path, tensors=tensors)
+
+
+def test_an_error_of_the_pose_that_flickers_costs_more_than_one_that_stays() -> None:
+    off = torch.full((1, OUTPUT.size), 0.01)
+    assert unsteadiness(off, off).sum() == 0
+    flickers = unsteadiness(-off, off)
+    for name in ("joint_position", "joint_rotation", "root_velocity", "root_turn"):
+        assert (flickers[:, getattr(OUTPUT, name)] > 0.01**2).all()
+    # A label may change in a frame, and what it should be then is a matter of a frame or two.
+    assert flickers[:, OUTPUT.contact].sum() == flickers[:, OUTPUT.trajectory_action].sum() == 0
