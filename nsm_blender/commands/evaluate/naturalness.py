@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ... import UserError
 from ...evaluation.naturalness import table
+from ...files import make_folder
 from ...naturalness import recorded
 from .results import Figures, Keep, Told, add_processes
 
@@ -23,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="bake and measure these shots instead")  # fmt: skip
     parser.add_argument("--motions", nargs="+", type=Path, default=[], metavar="MOTION.npz",
                         help="measure these motions instead")  # fmt: skip
+    parser.add_argument("--sheets", type=Path, metavar="DIR",
+                        help="also draw a contact sheet of each, eight moments a second from two sides")  # fmt: skip
     parser.add_argument("--recordings", type=Path, metavar="DIR",
                         help="compute the recorded percentiles anew from recordings, and do nothing else")  # fmt: skip
     add_processes(parser)
@@ -36,8 +39,10 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told] | None
         return None
     if args.count < 1 or args.processes < 1:
         raise UserError("--count and --processes have to be at least 1.")
+    if args.sheets is not None:
+        make_folder(args.sheets)
     if args.shots or args.motions:
-        found = table.of_files(args.shots, args.motions)
+        found = table.of_files(args.shots, args.motions, args.sheets)
     else:
         found = table.tabulated(
             chosen(args.kinds),
@@ -46,6 +51,7 @@ def measure(args: argparse.Namespace, keep: Keep) -> tuple[Figures, Told] | None
             args.processes,
             print,
             lambda so_far: keep(so_far.figures(), _told(so_far, args)),
+            args.sheets,
         )
     found.report(print)
     return found.figures(), _told(found, args)

@@ -26,6 +26,7 @@ from ...naturalness.measures import measure
 from ...naturalness.recorded import Row, recorded
 from ...shot.shot import Shot
 from ..bench import ONE_THREAD
+from ..contact_sheet import draw
 from .mesh_contact import mesh_contact
 
 MODULES = ("locomotion_cases", "furniture_cases", "approach_cases")
@@ -254,8 +255,8 @@ def kinds_of_cases() -> list[str]:
     return [*cases_of(), *MOTIONS]
 
 
-def carried_out(case: Case) -> Outcome:
-    """Bake a case and measure it; an exception that is no UserError is a crash."""
+def carried_out(case: Case, sheets: Path | None = None) -> Outcome:
+    """Bake a case and measure it; an exception that is no UserError is a crash. sheets: folder for a contact sheet."""
     started = time.perf_counter()
 
     def outcome(state: str, text: str = "", **more: Any) -> Outcome:
@@ -263,6 +264,8 @@ def carried_out(case: Case) -> Outcome:
 
     try:
         motion = _baked(case)
+        if sheets is not None:
+            draw(motion, case.shot, sheets / f"{case.kind.replace(' ', '_')}_{case.seed}.png")
         values, whole = _measured(motion, case)
     except UserError as error:
         expected = case.refusal and case.refusal.lower() in str(error).lower()
@@ -305,12 +308,16 @@ def of_motion(motion: Motion, kind: str, seed: int) -> Outcome:
     return Outcome(kind, seed, "baked", values=values, whole=whole)
 
 
-def of_files(shots: Sequence[Path], motions: Sequence[Path]) -> Table:
-    """Bake shot files and measure them and motion files; their number takes the seed's place. Raises UserError."""
+def of_files(shots: Sequence[Path], motions: Sequence[Path], sheets: Path | None = None) -> Table:
+    """Bake shot files and measure them and motion files; their number takes the seed's place. sheets: folder for their
+    contact sheets. Raises UserError."""
     loaded = [Case(path.stem, number, Shot.load(path)) for number, path in enumerate(shots)]
-    table = Table([carried_out(case) for case in loaded])
+    table = Table([carried_out(case, sheets) for case in loaded])
     for number, path in enumerate(motions):
-        table.outcomes.append(of_motion(Motion.load(path), path.stem, number))
+        motion = Motion.load(path)
+        if sheets is not None:
+            draw(motion, None, sheets / f"{path.stem}_{number}.png")
+        table.outcomes.append(of_motion(motion, path.stem, number))
     return table
 
 
@@ -321,10 +328,11 @@ def tabulated(
     processes: int = 2,
     log: Log = print,
     keep: Callable[[Table], None] = lambda table: None,
+    sheets: Path | None = None,
 ) -> Table:
     """Bake and measure `count` cases of each kind, a thread for each process.
 
-    keep: receives the table after each kind and every minute.
+    keep: receives the table after each kind and every minute. sheets: folder for a contact sheet of each shot.
     """
     seeds = (UNSEEN_SEEDS if unseen else DEVELOPMENT_SEEDS)[:count]
     table = Table()
@@ -334,7 +342,7 @@ def tabulated(
         for kind in kinds:
             before = len(table.outcomes)
             started = kept = time.perf_counter()
-            waiting = [pool.submit(_of_seed, kind, seed) for seed in seeds]
+            waiting = [pool.submit(_of_seed, kind, seed, sheets) for seed in seeds]
             for future in as_completed(waiting):
                 table.outcomes += future.result()
                 if time.perf_counter() - kept > 60:
@@ -349,15 +357,15 @@ def tabulated(
     return table
 
 
-def _of_seed(kind: str, seed: int) -> list[Outcome]:
+def _of_seed(kind: str, seed: int, sheets: Path | None = None) -> list[Outcome]:
     """Outcomes of the cases of a kind and a seed: one for most kinds, several motions for the manifold's."""
     try:
         if kind in MOTIONS:
             return [of_motion(motion, name, number) for name, number, motion in _manifold(kind)([seed])]
-        found = carried_out(cases_of()[kind](seed))
+        found = carried_out(replace(cases_of()[kind](seed), kind=kind, seed=seed), sheets)
     except Exception:  # noqa: BLE001 a case that cannot be made counts, too
         return [Outcome(kind, seed, "crashed", traceback.format_exc(limit=-3))]
-    return [replace(found, kind=kind, seed=seed)]
+    return [found]
 
 
 def _manifold(kind: str) -> Callable[[Sequence[int]], list[tuple[str, int, Motion]]]:
