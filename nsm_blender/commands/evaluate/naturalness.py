@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ... import UserError
 from ...evaluation.naturalness import table
-from ...files import make_folder
+from ...files.writing import make_folder
 from ...naturalness import recorded
 from .results import Figures, Keep, Told, add_processes
 
