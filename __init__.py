@@ -7,7 +7,7 @@ import bpy
 
 from . import operators, panels
 from .operators import live, watch
-from .panels import translations
+from .panels import keymaps, menus, translations
 from .scene import changes, overlays, properties
 
 _CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES)
@@ -19,6 +19,8 @@ def register() -> None:
         bpy.utils.register_class(cls)
     properties.attach()
     translations.start()
+    menus.start()
+    keymaps.start()
     watch.start()
     changes.start()
     overlays.start()
@@ -30,6 +32,8 @@ def unregister() -> None:
     changes.stop()
     watch.stop()
     live.stop()
+    keymaps.stop()
+    menus.stop()
     translations.stop()
     properties.detach()
     for cls in reversed(_CLASSES):

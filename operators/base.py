@@ -15,6 +15,8 @@ import bpy
 
 from ..nsm_blender import UserError
 from ..scene.output import write_whole
+from ..scene.properties import progress
+from . import redraw
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -34,7 +36,10 @@ class Operation(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Blender's entry: `run`, with errors turned into reports."""
         try:
-            return self.run(context)
+            result = self.run(context)
+            if "FINISHED" in result and not progress(context).redraw_seconds:
+                redraw.measure()
+            return result
         except Exception as error:  # noqa: BLE001 - the one place that turns any exception into a report
             return self.failed(error)
 

@@ -177,6 +177,7 @@ class NSM_OT_save_mapping(_MappingFile):
 
     bl_idname = "nsm.save_mapping"
     bl_label = "Save Bone Mapping"
+    bl_options = {"REGISTER"}
 
     check_existing: BoolProperty(default=True, options={"HIDDEN"})
 

@@ -74,6 +74,7 @@ class NSM_OT_save_shot(SaveFile):
 
     bl_idname = "nsm.save_shot"
     bl_label = "Save Shot"
+    bl_options = {"REGISTER"}
 
     name_end = "_shot"
 
@@ -89,6 +90,7 @@ class NSM_OT_save_report(SaveFile):
 
     bl_idname = "nsm.save_report"
     bl_label = "Save Bake Report"
+    bl_options = {"REGISTER"}
 
     name_end = "_report"
 
@@ -115,6 +117,7 @@ class NSM_OT_save_motion(SaveFile):
 
     bl_idname = "nsm.save_motion"
     bl_label = "Save Motion File"
+    bl_options = {"REGISTER"}
 
     filter_glob: StringProperty(default="*.npz", options={"HIDDEN"})
 

@@ -16,7 +16,7 @@ from ..nsm_blender import ShotError
 from ..scene import keys, lookup
 from ..scene.properties import animate_by
 from .base import Operation
-from .key_goals import goal_of_selection
+from .key_goals import goal_at_cursor, goal_of_selection
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -95,6 +95,15 @@ class NSM_OT_add_action_key(KeyOperation):
     goal: StringProperty(
         name="Goal", description="Name of the goal; the selected one when it is not given", options={"SKIP_SAVE"}
     )
+    place: EnumProperty(
+        name="Where",
+        description="Where the goal is when none is named",
+        items=(
+            ("SELECTION", "Selection", "The selected goal or object; without one, the 3D cursor"),
+            ("CURSOR", "3D Cursor", "The object at the 3D cursor, or the cursor itself"),
+        ),
+        options={"SKIP_SAVE"},
+    )
     start: EnumProperty(name="Start", description="When the action starts", items=keys.START_ITEMS)
     frame: IntProperty(
         name="Frame",
@@ -142,10 +151,9 @@ class NSM_OT_add_action_key(KeyOperation):
     def change(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         """Add the key at the end of the list and choose it."""
         goal, route = self._goal(context), self._route()
-        listed = keys.of_character(armature)
         given = self.properties.is_property_set
-        key = listed.add()
-        key.action, key.goal, key.route = self.action, goal, route
+        key = _append(armature, self.action, goal)
+        key.route = route
         key.start = "FRAME" if given("frame") and not given("start") else self.start
         key.frame = self.frame if given("frame") else context.scene.frame_current
         key.hold, key.gait, key.speed = self.hold, self.gait, self.speed
@@ -155,8 +163,7 @@ class NSM_OT_add_action_key(KeyOperation):
         key.duration = self.duration
         key.use_facing = self.use_facing or (given("facing") and not given("use_facing"))
         key.facing = self.facing
-        armature.nsm.key_index = len(listed) - 1
-        animate_by(armature, "ACTIONS")
+        listed = keys.of_character(armature)
         self.report({"INFO"}, f"Added action {len(listed)}: {keys.label(key)}")
 
     def _goal(self, context: bpy.types.Context) -> bpy.types.Object | None:
@@ -168,7 +175,11 @@ class NSM_OT_add_action_key(KeyOperation):
             if not goals.is_goal(named):
                 raise ShotError(f"There is no goal '{self.goal}'; add it with 'Add Goal'.")
             return named
-        return goal_of_selection(context, self.action)
+        return (
+            goal_of_selection(context, self.action)
+            if self.place == "SELECTION"
+            else goal_at_cursor(context, self.action)
+        )
 
     def _route(self) -> bpy.types.Object | None:
         if not self.route:
@@ -274,6 +285,31 @@ class NSM_OT_select_goal(OnOneKey):
         if goal.name not in context.view_layer.objects:
             raise ShotError(f"The goal '{goal.name}' is not in this scene, or its collection is excluded.")
         goals.select(context, goal)
+
+
+def _append(armature: bpy.types.Object, action: str, goal: bpy.types.Object | None) -> keys.NSM_PG_action_key:
+    """Add a key at the end of the list, choose it, and let the next bake carry out the actions."""
+    listed = keys.of_character(armature)
+    key = listed.add()
+    key.action, key.goal = action, goal
+    armature.nsm.key_index = len(listed) - 1
+    animate_by(armature, "ACTIONS")
+    return key
+
+
+def add_key(context: bpy.types.Context, armature: bpy.types.Object, action: str, goal: bpy.types.Object) -> None:
+    """Add an action that starts after the previous one, with markers and keyframes brought up to date."""
+    from ..scene import schedule
+
+    schedule.update(context.scene, armature)
+    _append(armature, action, goal).frame = context.scene.frame_current
+    schedule.update(context.scene, armature)
+
+
+def check_editable(armature: bpy.types.Object) -> None:
+    """Raises ShotError when the keys of a character cannot be changed here."""
+    if armature.library is not None:
+        raise ShotError(f"'{armature.name}' is linked from another file; make a library override of it first.")
 
 
 CLASSES: tuple[Any, ...] = (

@@ -11,7 +11,10 @@ import bpy
 from ..nsm_blender import Array
 from ..scene import ghosts, lookup, properties
 from ..scene.readiness import missing_for_motion
+from . import redraw
 from .base import Operation
+from .mouse import clear_status
+from .view_navigation import HINT, is_navigation
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -20,11 +23,8 @@ _TICK = 0.005
 """Seconds between the timer's events."""
 _SLICE = 0.03
 """Seconds of work per event: Esc is seen at least that often."""
-_SHOWN_EVERY = 0.1
-"""Shortest time in seconds between two drawings of the progress and of the work's preview."""
-_CALM = 4
-"""Time of work between two drawings over the time that one takes: each drawing holds up the work, and Esc with it, and
-so takes a fifth of the time at most."""
+_SURE = 0.05
+"""Share of the work that has to be done before the time for all of it can be told from it."""
 
 
 class Job(Protocol):
@@ -47,31 +47,6 @@ class Job(Protocol):
         """Stop, and take away all that was made."""
 
 
-class Pace:
-    """When progress and preview are drawn again: however long a drawing takes, most of the time is left for the work.
-
-    All times in seconds, of one clock.
-    """
-
-    def __init__(self) -> None:
-        self._due = float("-inf")
-        self._begun: float | None = None
-
-    def is_due(self, now: float) -> bool:
-        """Whether it is time to draw."""
-        return self._begun is None and now >= self._due
-
-    def draw(self, now: float) -> None:
-        """A drawing was asked for; it begins when the work pauses."""
-        self._begun = now
-
-    def drawn(self, now: float) -> None:
-        """The work goes on, so a drawing that was asked for is over."""
-        if self._begun is not None:
-            self._due = now + max(_SHOWN_EVERY, _CALM * (now - self._begun))
-            self._begun = None
-
-
 class JobOperation(Operation):
     """Base of operators that make a character move: put the work into `start`, the report into `finish`."""
 
@@ -81,7 +56,10 @@ class JobOperation(Operation):
     _job: Any = None  # not Job: Blender evaluates the annotations of operators
     _timer: Any = None
     _ghost: Any = None
-    _pace: Any = None
+    _progress: Any = None
+    _preview: Any = None
+    _worked: Any = 0.0
+    _hinted: Any = False
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -121,30 +99,37 @@ class JobOperation(Operation):
             self._job = self.start(context)
         except Exception as error:  # noqa: BLE001 - becomes a report, as in execute
             return self.failed(error)
-        self._pace = Pace()
         window_manager = context.window_manager
+        self._progress, self._preview = redraw.progress_pace(), redraw.preview_pace(context)
+        self._worked = 0.0
         self._timer = window_manager.event_timer_add(_TICK, window=context.window)
         window_manager.modal_handler_add(self)
         self._show(context)
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
-        """Work at each timer event. Other events stop here: the scene must not change under the work."""
+        """Work at each timer event. The views may be turned meanwhile; other events stop here, as the scene must not
+        change under the work."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
             self.report({"INFO"}, f"{self.bl_label} was canceled; the scene is as it was")
             return {"CANCELLED"}
         if event.type != "TIMER":
-            return {"RUNNING_MODAL"}
+            return {"PASS_THROUGH"} if is_navigation(context, event) else {"RUNNING_MODAL"}
         job = self._job
         assert job is not None
-        self._pace.drawn(time.monotonic())
+        began = time.monotonic()
+        # The views are drawn together with the sidebars, and take nearly all of that time.
+        if not self._preview.drawn(began):
+            self._progress.drawn(began)
         try:
             job.run(_SLICE)
+            self._worked += time.monotonic() - began
             if not job.done:
                 self._show(context)
                 return {"RUNNING_MODAL"}
             self._clear(context)
+            redraw.measure()
             return self.finish(context, job)
         except Exception as error:  # noqa: BLE001 - becomes a report, as in execute
             self._clear(context)
@@ -159,20 +144,29 @@ class JobOperation(Operation):
     def _show(self, context: bpy.types.Context) -> None:
         """Progress and time left, in the status bar and in the panel; what there is to see, over the viewports."""
         job: Job = self._job
-        if not self._pace.is_due(time.monotonic()):
-            return
+        now = time.monotonic()
+        # Nothing is known of the work at first, and what it has taken is the least that it takes.
+        work = self._worked / job.progress if job.progress > _SURE else self._worked
+        if not self._hinted or self._progress.is_due(now, work):
+            self._tell(context, job)
+            self._progress.draw(now)
+            self._hinted = True
+        if self._preview.is_due(now, work):
+            lines = job.ghost()
+            if lines:
+                self._ghost = self._ghost or ghosts.Ghost()
+                self._ghost.show(lines)
+                self._preview.draw(now)
+
+    def _tell(self, context: bpy.types.Context, job: Job) -> None:
+        """Progress and time left, in the status bar and in the sidebars."""
         state = properties.progress(context)
         state.progress = job.progress
-        left = f", {job.seconds_left:.0f} s left" if job.progress > 0.05 else ""
+        left = f", {job.seconds_left:.0f} s left" if job.progress > _SURE else ""
         state.text = f"{job.progress:.0%}{left}"
         if context.workspace is not None:
-            context.workspace.status_text_set(f"{self.doing}: {state.text}    Esc: Cancel")
+            context.workspace.status_text_set(f"{self.doing}: {state.text}    {HINT}    Esc: Cancel")
         _redraw(context)
-        lines = job.ghost()
-        if lines:
-            self._ghost = self._ghost or ghosts.Ghost()
-            self._ghost.show(lines)
-        self._pace.draw(time.monotonic())
 
     def _clear(self, context: bpy.types.Context) -> None:
         """Take away timer, status text, progress and what was drawn."""
@@ -182,8 +176,7 @@ class JobOperation(Operation):
         if self._timer is not None:
             context.window_manager.event_timer_remove(self._timer)
             self._timer = None
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
+        clear_status(context)
         state = properties.progress(context)
         for name in ("progress", "text"):
             state.property_unset(name)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from . import bake, character, generate, labels, preferences, refine, shot, things
+from . import bake, character, generate, gizmos, labels, menus, preferences, refine, shot, things
 
 CLASSES = (
     *preferences.CLASSES,
@@ -14,4 +14,6 @@ CLASSES = (
     *refine.CLASSES,
     *generate.CLASSES,
     *labels.CLASSES,
+    *menus.CLASSES,
+    *gizmos.CLASSES,
 )

@@ -11,19 +11,9 @@ from ..scene import goals, keys, lookup, routes
 from ..scene.properties import blank, by_actions, of_object
 from ..scene.selection import fitting_actions
 from .base import Panel, Subpanel, hint
+from .menus import ACTIONS
 
 _ICONS: dict[str, Any] = {item[0]: item[3] for item in keys.ACTION_ITEMS}
-_OFFERED = (
-    ("walk", "Walk Here"),
-    ("run", "Run Here"),
-    ("sit", "Sit Here"),
-    ("pick_up", "Pick Up"),
-    ("put_down", "Put Down Here"),
-    ("open", "Open"),
-    ("climb", "Climb"),
-    ("idle", "Wait"),
-)
-"""The menu's actions, and what they are called there."""
 _WAIT = 2.0
 """Seconds that an added wait takes."""
 
@@ -60,7 +50,7 @@ class NSM_MT_add_action(bpy.types.Menu):
     def draw(self, context: bpy.types.Context) -> None:
         """All actions; those that do not fit the selection are grayed out."""
         fitting = fitting_actions(context)
-        for action, label in _OFFERED:
+        for action, label in ACTIONS:
             row = self.layout.row()
             row.enabled = action in fitting
             added = row.operator("nsm.add_action_key", text=label, icon=_ICONS[action])

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 from bpy.props import BoolProperty, FloatVectorProperty, PointerProperty
-from mathutils import Vector
+from mathutils import Matrix, Vector
 
 from ..nsm_blender.geometry.roles import KINDS
 from ..nsm_blender.motion.root import angle_of
@@ -74,22 +74,50 @@ def add(
     (context.collection or context.scene.collection).objects.link(goal)
     mark(goal)
     goal.empty_display_size = _SIZE / meters_per_unit(context.scene)
-    if uses is not None:
+    put(goal, place, facing, uses, by_place)
+    return goal
+
+
+def put(
+    goal: bpy.types.Object,
+    place: Vector,
+    facing: float | None,
+    uses: bpy.types.Object | None,
+    by_place: bool = False,
+) -> None:
+    """Put a goal at a place, on a collider or free of any; the parameters are those of `add`.
+
+    What the animator has made the goal a child of, other than the collider it was on, stays its parent.
+    """
+    settings = of_goal(goal)
+    if goal.parent is not None and goal.parent == settings.uses:
+        goal.parent = None
+    settings.uses, settings.has_home = uses, False
+    if uses is not None and goal.parent is None:
         goal.parent = uses
         goal.matrix_parent_inverse = uses.matrix_world.inverted_safe()
-        of_goal(goal).uses = uses
-    goal.location = place
-    if uses is not None and not by_place:
-        of_goal(goal).home, of_goal(goal).has_home = place, True
     turn(goal, facing)
-    return goal
+    if goal.parent is None or goal.parent == uses:
+        goal.location = place
+    else:
+        goal.matrix_world = Matrix.LocRotScale(place, goal.rotation_euler, None)
+    if uses is not None and not by_place:
+        settings.home, settings.has_home = goal.location, True
+
+
+def put_on(context: bpy.types.Context, goal: bpy.types.Object, uses: bpy.types.Object) -> None:
+    """Put a goal on a collider: on its top where its handles say the rest, before it where it has none."""
+    if uses.nsm.collider.role in KINDS:
+        put(goal, _top(uses), None, uses)
+    else:
+        put(goal, *_before(uses, _STEP / meters_per_unit(context.scene)), uses)
 
 
 def add_on(context: bpy.types.Context, uses: bpy.types.Object) -> bpy.types.Object:
     """Add a goal on a collider: on its top where its handles say the rest, before it where it has none."""
-    if uses.nsm.collider.role in KINDS:
-        return add(context, _top(uses), None, uses)
-    return add(context, *_before(uses, _STEP / meters_per_unit(context.scene)), uses)
+    goal = add(context, Vector(), None, uses)
+    put_on(context, goal, uses)
+    return goal
 
 
 def unmoved_on(context: bpy.types.Context, uses: bpy.types.Object) -> bpy.types.Object | None:
@@ -117,6 +145,15 @@ def mark(obj: bpy.types.Object) -> None:
     of_goal(obj).is_goal = True
     obj.empty_display_type = "SINGLE_ARROW"
     obj.show_name = True
+
+
+def face(goal: bpy.types.Object, facing: float | None) -> None:
+    """Turn a goal where it is, whatever it is a child of, so that its arrow lies along the facing in the world; None
+    stands it upright. The goal's world matrix must be up to date."""
+    place, _, size = goal.matrix_world.decompose()
+    turn(goal, facing)
+    if goal.parent is not None:
+        goal.matrix_world = Matrix.LocRotScale(place, goal.rotation_euler, size)
 
 
 def turn(goal: bpy.types.Object, facing: float | None) -> None:

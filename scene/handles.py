@@ -58,6 +58,14 @@ def empties(obj: bpy.types.Object, below: Below | None = None) -> dict[str, bpy.
     return {str(child[TAG]): child for child in found if is_handle(child)}
 
 
+def main(obj: bpy.types.Object | None) -> bpy.types.Object | None:
+    """The empty that says where a collider is used and which way the character faces there; None without one."""
+    if obj is None:
+        return None
+    there = empties(obj)
+    return next((there[name] for name in _MAIN if name in there), None)
+
+
 def store(obj: bpy.types.Object, handles: roles.Handles | None) -> None:
     """Keep the handles on the object; the settings that are no empties are set too."""
     settings = obj.nsm.collider
@@ -220,6 +228,8 @@ def _is_text(value: object) -> bool:
 
 _PLACES = {"place", "arm_rests", "hinge", "handle", "left", "right", "spot", "edge", "landing"}
 """The fields of handles that are places."""
+_MAIN = ("seat", "surface", "edge")
+"""The empties that stand for the area and the facing of a seat, a surface and a step."""
 _NEEDED = {
     "seat": ("seat",),
     "door": ("hinge", "handle"),

@@ -275,6 +275,10 @@ class NSM_PG_window_manager(bpy.types.PropertyGroup):
 
     progress: FloatProperty(min=0.0, max=1.0, options={"SKIP_SAVE"})
     text: StringProperty(options={"SKIP_SAVE"})
+    redraw_seconds: FloatProperty(
+        description="Seconds that drawing the views took after the last bake; 0 when it is not known",
+        options={"SKIP_SAVE"},
+    )
     blank: PointerProperty(type=NSM_PG_object)
     blank_key: PointerProperty(type=keys.NSM_PG_action_key)
     blank_constraint: PointerProperty(type=manifold.NSM_PG_constraint)

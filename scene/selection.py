@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from . import colliders, goals, handles, meshes
+from . import colliders, goals, handles, picking
 
 ROLES = {"sit": "seat", "open": "door", "pick_up": "carryable", "put_down": "surface", "climb": "climbable"}
 """The role that each action needs."""
@@ -29,7 +29,7 @@ def used_thing(context: bpy.types.Context) -> bpy.types.Object | None:
     found: dict[bpy.types.Object, None] = {}
     for obj in context.selected_objects:
         thing = obj.parent if handles.is_handle(obj) and obj.parent is not None else obj
-        if colliders.is_collider(thing) or (thing.type == "MESH" and meshes.has_surface(thing) and not _is_worn(thing)):
+        if picking.is_thing(thing):
             found[thing] = None
     if context.active_object in found:
         return context.active_object
@@ -46,8 +46,3 @@ def fitting_actions(context: bpy.types.Context) -> tuple[str, ...]:
         return (*ANYWHERE, *ROLES)
     role = colliders.of(thing).role
     return (*ANYWHERE, *(action for action, wanted in ROLES.items() if role in (wanted, "obstacle")))
-
-
-def _is_worn(obj: bpy.types.Object) -> bool:
-    """Whether a mesh hangs on an armature, as a character's body does."""
-    return obj.find_armature() is not None or (obj.parent is not None and obj.parent.type == "ARMATURE")

@@ -224,4 +224,4 @@ def test_the_preferences_say_that_nothing_has_to_be_installed():
     layout = Layout()
     preferences = bpy.context.preferences.addons["bl_ext.user_default.nsm_blender"].preferences
     type(preferences).draw(SimpleNamespace(layout=layout), bpy.context)
-    assert layout.shown == ["Bakes run on NumPy, which Blender brings along"]
+    assert layout.shown[0] == "Bakes run on NumPy, which Blender brings along"
