@@ -15,7 +15,7 @@ import bpy
 
 from ..nsm_blender import UserError
 from ..scene.output import write_whole
-from ..scene.properties import progress
+from ..scene.progress import Progress
 from . import redraw
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Operation(bpy.types.Operator):
         """Blender's entry: `run`, with errors turned into reports."""
         try:
             result = self.run(context)
-            if "FINISHED" in result and not progress(context).redraw_seconds:
+            if "FINISHED" in result and not Progress.redraw_seconds:
                 redraw.measure()
             return result
         except Exception as error:  # noqa: BLE001 - the one place that turns any exception into a report

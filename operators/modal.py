@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import bpy
 
 from ..nsm_blender import Array
-from ..scene import ghosts, lookup, properties
+from ..scene import ghosts, lookup
+from ..scene.progress import Progress
 from ..scene.readiness import missing_for_motion
 from . import redraw
 from .base import Operation
@@ -23,6 +24,11 @@ _TICK = 0.005
 """Seconds between the timer's events."""
 _SLICE = 0.03
 """Seconds of work per event: Esc is seen at least that often."""
+_OVER_DRAWING = 5.0
+"""Time of work between two drawings that Blender does of itself, over the time that one takes: a sixth of the time goes
+to them, and Esc waits for five of them in the last part of a bake."""
+_CALM = 0.3
+"""Seconds after the last event of turning a view in which it is still being turned."""
 _SURE = 0.05
 """Share of the work that has to be done before the time for all of it can be told from it."""
 
@@ -59,6 +65,8 @@ class JobOperation(Operation):
     _progress: Any = None
     _preview: Any = None
     _worked: Any = 0.0
+    _turned: Any = 0.0
+    _paused: Any = 0.0
     _hinted: Any = False
 
     @classmethod
@@ -100,8 +108,8 @@ class JobOperation(Operation):
         except Exception as error:  # noqa: BLE001 - becomes a report, as in execute
             return self.failed(error)
         window_manager = context.window_manager
-        self._progress, self._preview = redraw.progress_pace(), redraw.preview_pace(context)
-        self._worked = 0.0
+        self._progress, self._preview = redraw.progress_pace(), redraw.preview_pace()
+        self._worked, self._turned, self._paused = 0.0, float("-inf"), time.monotonic()
         self._timer = window_manager.event_timer_add(_TICK, window=context.window)
         window_manager.modal_handler_add(self)
         self._show(context)
@@ -114,17 +122,18 @@ class JobOperation(Operation):
             self.cancel(context)
             self.report({"INFO"}, f"{self.bl_label} was canceled; the scene is as it was")
             return {"CANCELLED"}
+        began = time.monotonic()
         if event.type != "TIMER":
-            return {"PASS_THROUGH"} if is_navigation(context, event) else {"RUNNING_MODAL"}
+            if not is_navigation(context, event):
+                return {"RUNNING_MODAL"}
+            self._turned = began
+            return {"PASS_THROUGH"}
         job = self._job
         assert job is not None
-        began = time.monotonic()
-        # The views are drawn together with the sidebars, and take nearly all of that time.
-        if not self._preview.drawn(began):
-            self._progress.drawn(began)
         try:
-            job.run(_SLICE)
-            self._worked += time.monotonic() - began
+            job.run(self._slice(began))
+            self._paused = time.monotonic()
+            self._worked += self._paused - began
             if not job.done:
                 self._show(context)
                 return {"RUNNING_MODAL"}
@@ -134,6 +143,17 @@ class JobOperation(Operation):
         except Exception as error:  # noqa: BLE001 - becomes a report, as in execute
             self._clear(context)
             return self.failed(error)
+
+    def _slice(self, now: float) -> float:
+        """Seconds to work now. After work that has changed the scene, as writing keys and evaluating frames do, Blender
+        draws the views whatever we ask for: then longer than that took, or the work would hardly go on. While the user
+        turns a view, that is what is waited for."""
+        # What was asked for is paid for. The views are drawn together with the sidebars, and take most of the time.
+        asked = self._preview.drawn(now)
+        asked = self._progress.drawn(now) or asked
+        if asked or now - self._turned < _CALM:
+            return _SLICE
+        return max(_SLICE, _OVER_DRAWING * (now - self._paused))
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender calls this too, for example when another file is opened."""
@@ -147,10 +167,13 @@ class JobOperation(Operation):
         now = time.monotonic()
         # Nothing is known of the work at first, and what it has taken is the least that it takes.
         work = self._worked / job.progress if job.progress > _SURE else self._worked
-        if not self._hinted or self._progress.is_due(now, work):
+        if not self._hinted:
+            # Soon enough that a click is seen to have worked, whatever drawing takes: the status bar is drawn alone.
+            self._tell_status(context)
+            self._hinted = True
+        if self._progress.is_due(now, work):
             self._tell(context, job)
             self._progress.draw(now)
-            self._hinted = True
         if self._preview.is_due(now, work):
             lines = job.ghost()
             if lines:
@@ -160,13 +183,17 @@ class JobOperation(Operation):
 
     def _tell(self, context: bpy.types.Context, job: Job) -> None:
         """Progress and time left, in the status bar and in the sidebars."""
-        state = properties.progress(context)
-        state.progress = job.progress
+        Progress.share = job.progress
         left = f", {job.seconds_left:.0f} s left" if job.progress > _SURE else ""
-        state.text = f"{job.progress:.0%}{left}"
-        if context.workspace is not None:
-            context.workspace.status_text_set(f"{self.doing}: {state.text}    {HINT}    Esc: Cancel")
+        Progress.text = f"{job.progress:.0%}{left}"
+        self._tell_status(context)
         _redraw(context)
+
+    def _tell_status(self, context: bpy.types.Context) -> None:
+        """What is done, how far it has come, and what the keys do."""
+        if context.workspace is not None:
+            done = f"{self.doing}: {Progress.text}" if Progress.text else self.doing
+            context.workspace.status_text_set(f"{done}    {HINT}    Esc: Cancel")
 
     def _clear(self, context: bpy.types.Context) -> None:
         """Take away timer, status text, progress and what was drawn."""
@@ -177,9 +204,7 @@ class JobOperation(Operation):
             context.window_manager.event_timer_remove(self._timer)
             self._timer = None
         clear_status(context)
-        state = properties.progress(context)
-        for name in ("progress", "text"):
-            state.property_unset(name)
+        Progress.share, Progress.text = 0.0, ""
         self._job = None
         _redraw(context)
 

@@ -7,7 +7,7 @@ import time
 
 import bpy
 
-from ..scene import properties
+from ..scene.progress import Progress
 
 _SHOWN_EVERY = 0.1
 """Shortest time in seconds between two drawings of the same."""
@@ -51,10 +51,10 @@ def progress_pace() -> Pace:
     return Pace(0.02, 0.05)
 
 
-def preview_pace(context: bpy.types.Context) -> Pace:
+def preview_pace() -> Pace:
     """The pace of what is drawn over the views. Where no drawing was measured yet, 1.5 s are expected: a heavy scene,
     or a machine without a graphics card."""
-    return Pace(properties.progress(context).redraw_seconds or 1.5, 0.2)
+    return Pace(Progress.redraw_seconds or 1.5, 0.2)
 
 
 def measure() -> None:
@@ -70,7 +70,7 @@ def measure() -> None:
         # The first call may come in the round of the operator, before anything was drawn.
         if rounds == 1:
             return 0.0
-        properties.progress(bpy.context).redraw_seconds = time.monotonic() - began
+        Progress.redraw_seconds = time.monotonic() - began
         return None
 
     bpy.app.timers.register(note)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import bpy
 
 from ..scene import lookup
-from ..scene.properties import NSM_PG_report, blank, of_action, of_object, of_scene, progress
+from ..scene.progress import Progress
+from ..scene.properties import NSM_PG_report, blank, of_action, of_object, of_scene
 from ..scene.readiness import missing_for_bake
 from .base import BIG, Panel, Subpanel, figures, hint, sentence
 
@@ -54,8 +55,7 @@ class NSM_PT_bake(Panel):
         row = layout.row()
         row.scale_y = BIG
         if lookup.baking(context):
-            state = progress(context)
-            row.progress(factor=state.progress, text=state.text)
+            row.progress(factor=Progress.share, text=Progress.text)
             hint(layout, "Esc cancels and leaves the scene as it was.", lines=_HINT)
         else:
             row.operator("nsm.bake", icon="REC")

@@ -224,6 +224,7 @@ def _entries() -> list[tuple[Any, Any]]:
     return [
         (types.VIEW3D_MT_object, _draw_animate),
         (types.VIEW3D_MT_pose, _draw_animate),
+        (types.VIEW3D_MT_object_context_menu, _draw_actions),
         (types.VIEW3D_MT_armature_add, _draw_character),
         (types.VIEW3D_MT_add, _draw_goals),
     ]
@@ -232,6 +233,13 @@ def _entries() -> list[tuple[Any, Any]]:
 def _draw_animate(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
     menu.layout.separator()
     menu.layout.menu("NSM_MT_animate", icon="ARMATURE_DATA")
+
+
+def _draw_actions(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
+    """What the character can do with the object under the menu."""
+    if lookup.character(context) is not None:
+        menu.layout.separator()
+        menu.layout.menu("NSM_MT_add_action", icon="ARMATURE_DATA")
 
 
 def _draw_character(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:

@@ -34,7 +34,8 @@ def remember(context: bpy.types.Context) -> None:
 
 def _selected(context: bpy.types.Context) -> bpy.types.Object | None:
     """The armature that the active object means, or None."""
-    active = context.active_object
+    # Not `context.active_object`, which a window of preferences does not have.
+    active = context.view_layer.objects.active
     if active is None:
         return None
     if active.type == "ARMATURE":

@@ -271,14 +271,8 @@ class NSM_PG_scene(bpy.types.PropertyGroup):
 
 
 class NSM_PG_window_manager(bpy.types.PropertyGroup):
-    """The bake in progress, and what panels show grayed out where there is nothing to set; never saved."""
+    """What panels show grayed out where there is nothing to set; never saved."""
 
-    progress: FloatProperty(min=0.0, max=1.0, options={"SKIP_SAVE"})
-    text: StringProperty(options={"SKIP_SAVE"})
-    redraw_seconds: FloatProperty(
-        description="Seconds that drawing the views took after the last bake; 0 when it is not known",
-        options={"SKIP_SAVE"},
-    )
     blank: PointerProperty(type=NSM_PG_object)
     blank_key: PointerProperty(type=keys.NSM_PG_action_key)
     blank_constraint: PointerProperty(type=manifold.NSM_PG_constraint)
@@ -342,11 +336,6 @@ def animate_by(armature: bpy.types.Object, choice: str) -> None:
     """Let a bake carry out PATH or ACTIONS; UNDECIDED leaves it to whether there are actions."""
     numbers = {item[0]: item[3] for item in ANIMATE_ITEMS}
     of_object(armature).animate_choice = numbers.get(choice, _UNDECIDED)
-
-
-def progress(context: bpy.types.Context) -> NSM_PG_window_manager:
-    """The bake in progress."""
-    return context.window_manager.nsm
 
 
 def attach() -> None:

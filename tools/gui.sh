@@ -6,7 +6,7 @@
 #   SUITE=trixie  Blender 4.3; SUITE=sid the newest one that Debian has
 #   CHROOT=DIR    where the chroot is made the first time (1.2 GB, about 4 minutes) and found the next
 #   MIRROR=URL    a Debian mirror
-#   PARTS="rigs"  only some of: demo, panels, rigs, bake, rooms; tutorial makes the pictures of the documents
+#   PARTS="rigs"  only some of: demo, panels, mouse, rigs, bake, rooms; tutorial makes the pictures of the documents
 #   PATIENCE=5    waits so many times longer, on a busy machine
 #   OUT=DIR       another folder for pictures, logs and report.json
 set -euo pipefail
@@ -59,7 +59,7 @@ mount -t tmpfs -o mode=1777 tmpfs "$CHROOT/dev/shm"
 mount -t tmpfs -o mode=1777 tmpfs "$CHROOT/tmp"
 mkdir -p "$CHROOT$WORK/home"
 cp dist/nsm_blender-*.zip "$CHROOT$WORK/extension.zip"
-cp tools/gui_window.py tools/gui_session.py tools/rig_armatures.py "$CHROOT$WORK/"
+cp tools/gui_*.py tools/rig_armatures.py "$CHROOT$WORK/"
 # The zip has no evaluation, which makes the rigs.
 mkdir "$CHROOT$WORK/engine" && cp -r nsm_blender/evaluation "$CHROOT$WORK/engine/"
 

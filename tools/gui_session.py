@@ -411,6 +411,9 @@ COMMANDS = {
         leave,
     )
 }
+sys.path.insert(0, str(FOLDER))
+for _command in importlib.import_module("gui_measure").COMMANDS:
+    COMMANDS[_command.__name__] = partial(_command, sys.modules[__name__])
 for _number in range(len(GROUPS)):
     COMMANDS[f"show_group_{_number}"] = partial(show_group, _number)
     COMMANDS[f"open_group_{_number}"] = partial(open_group, _number)

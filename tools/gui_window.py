@@ -24,7 +24,11 @@ COMMAND_LIMIT = 400
 """Seconds that one of the session's commands may take: wrapping a hall on a busy machine is the longest."""
 OVERLAY_LIMIT = 4.0
 """Milliseconds that the overlay's drawing may take."""
-PARTS = os.environ.get("PARTS", "").split() or ["demo", "panels", "rigs", "bake", "rooms"]
+SIDEBAR_LIMIT = 1.0
+"""Milliseconds that the drawing of the sidebar's panels may take."""
+PREVIEW_LIMIT = 1.3
+"""Longest time of a bake with its preview over that of one without."""
+PARTS = os.environ.get("PARTS", "").split() or ["demo", "panels", "mouse", "rigs", "bake", "rooms"]
 """What is done."""
 PATIENCE = float(os.environ.get("PATIENCE") or 1)
 """Factor on all waiting: what a busy machine needs more."""
@@ -301,6 +305,91 @@ def show_rooms() -> None:
         raise Failure(f"the overlay usually takes {slow} ms, more than {OVERLAY_LIMIT:g} ms")
 
 
+def told() -> dict[str, Any]:
+    """Where the objects are on the screen, and what became of the goals."""
+    command("tell_places")
+    found: dict[str, Any] = json.loads((FOLDER / "places.json").read_text())
+    return found
+
+
+def drag(start: tuple[int, int], end: tuple[int, int], button: int = 1) -> None:
+    """Press at one place, move in steps, release at another."""
+    point_at(*start)
+    time.sleep(0.3 * PATIENCE)
+    xdotool("mousedown", button)
+    for step in range(1, 9):
+        x, y = (round(a + (b - a) * step / 8) for a, b in zip(start, end, strict=True))
+        xdotool("mousemove", x, y)
+        time.sleep(0.05 * PATIENCE)
+    time.sleep(0.3 * PATIENCE)
+    xdotool("mouseup", button)
+    time.sleep(0.5 * PATIENCE)
+
+
+def expect(what: str, *, holds: bool) -> None:
+    """Fail unless something holds."""
+    if not holds:
+        screenshot("failed-mouse")
+        raise Failure(f"expected in the window: {what}")
+
+
+def use_the_mouse() -> None:
+    """Place a goal on the floor, drag it onto a chair by its gizmo, turn it, and look around meanwhile."""
+    command("own_chair")
+    time.sleep(PATIENCE)
+    chair = tuple(told()["places"]["My Chair+"])
+    floor = (chair[0] - 220, chair[1] + 60)
+    command("place_goal")
+    point_at(*floor)
+    time.sleep(0.5 * PATIENCE)
+    screenshot("9-placing")
+    view = told()["view"]
+    drag(floor, (floor[0] + 60, floor[1] - 40), button=2)
+    now = told()
+    expect("the view turns while a goal is placed", holds=now["view"] != view)
+    expect("the operator goes on meanwhile", holds="NSM_OT_place_goal" in now["modal"])
+    drag(floor, (floor[0] - 120, floor[1]))
+    (goal,) = told()["goals"].items()
+    expect("the goal lies on the floor", holds=goal[1]["uses"] == "" and abs(goal[1]["place"][2]) < 0.01)
+    expect("its arrow was turned", holds=abs(goal[1]["turn"][0]) > 1)
+    screenshot("9-gizmo")
+    places = told()["places"]
+    drag(tuple(places[goal[0]]), tuple(places["My Chair+"]))
+    screenshot("9-dropped")
+    before = told()["goals"][goal[0]]
+    expect("the goal was dragged by its gizmo", holds=before["place"] != goal[1]["place"])
+    command("show_preferences")
+    time.sleep(2 * PATIENCE)
+    screenshot("9-preferences")
+    command("close_preferences")
+
+
+def measure() -> None:
+    """The sidebar's drawing, and bakes with a preview beside a bake without."""
+    command("state_baked")
+    time.sleep(PATIENCE)
+    command("open_tab")
+    time.sleep(PATIENCE)
+    command("time_panels")
+    panels = json.loads((FOLDER / "panels.json").read_text())
+    report({f"gui.sidebar.{name}": value for name, value in panels.items()})
+    print(f"sidebar: median {panels['thread_median_ms']:.2f} ms of {panels['draws']} draws")
+    command("add_demo")
+    time.sleep(PATIENCE)
+    command("time_bakes")
+    end = time.time() + 600 * PATIENCE
+    while not (FOLDER / "bakes.json").exists():
+        if time.time() > end:
+            raise Failure("the bakes did not end")
+        time.sleep(0.2)
+    bakes = json.loads((FOLDER / "bakes.json").read_text())
+    report({f"gui.preview.{name}": value for name, value in bakes.items()})
+    ratios = {name: value / bakes["without"] for name, value in bakes.items() if name.startswith("with_")}
+    print(f"bake {bakes['without']:.1f} s; with a preview over that: {ratios}")
+    expect(f"the sidebar is drawn in {SIDEBAR_LIMIT} ms", holds=panels["thread_median_ms"] <= SIDEBAR_LIMIT)
+    expect(f"a preview takes {PREVIEW_LIMIT} times as long at most", holds=max(ratios.values()) <= PREVIEW_LIMIT)
+
+
 def report(figures: dict[str, float]) -> None:
     """Add figures to report.json."""
     path = FOLDER / "report.json"
@@ -343,7 +432,7 @@ def main() -> int:
     """Run it all. Returns the exit code."""
     server = start_display()
     # A new user has a new window.
-    windows = (("demo", "panels"), ("rigs",), ("bake", "rooms"), ("tutorial",))
+    windows = (("demo", "panels"), ("mouse",), ("rigs",), ("bake", "rooms"), ("tutorial",))
     codes = [in_window(part) for part in windows if set(part) & set(PARTS)]
     server.terminate()
     try:
@@ -365,6 +454,9 @@ def in_window(parts: tuple[str, ...]) -> int:
             bake_the_demo()
         if "panels" in parts and "panels" in PARTS:
             show_panels()
+        if "mouse" in parts:
+            use_the_mouse()
+            measure()
         if "rigs" in parts:
             bind_rigs()
         if "tutorial" in parts:

@@ -84,6 +84,12 @@ def test_the_add_menu_has_the_character_and_its_goals(engine):
     assert {"Animation Goal", "Walk Here", "Sit Here", "Goal Only"} <= set(entries("VIEW3D_MT_add").shown)
 
 
+def test_the_menu_of_an_object_offers_the_actions_once_there_is_a_character(engine):
+    assert entries("VIEW3D_MT_object_context_menu").shown == []
+    build.shot(engine)
+    assert {"Add Action", "Sit Here", "Walk Here"} <= set(entries("VIEW3D_MT_object_context_menu").shown)
+
+
 def test_every_operator_has_a_label_and_says_what_it_does():
     for name, operator in operators().items():
         kind = operator.get_rna_type()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import bpy
 import pytest
 
 
@@ -28,8 +27,8 @@ def test_however_long_a_drawing_takes_the_work_takes_less_than_a_third_longer(
     extension_module, drawing, work, is_known
 ):
     redraw = extension_module("operators.redraw")
-    bpy.context.window_manager.nsm.redraw_seconds = drawing if is_known else 0.0
-    seconds, drawings = bake(redraw.preview_pace(bpy.context), work, drawing)
+    extension_module("scene.progress").Progress.redraw_seconds = drawing if is_known else 0.0
+    seconds, drawings = bake(redraw.preview_pace(), work, drawing)
     with_sidebar, _ = bake(redraw.progress_pace(), work, 0.02)
     assert seconds + with_sidebar - work <= 1.3 * work
     if is_known and work > 20 * drawing:
@@ -37,6 +36,6 @@ def test_however_long_a_drawing_takes_the_work_takes_less_than_a_third_longer(
 
 
 def test_a_machine_that_draws_quickly_shows_much_and_from_the_start(extension_module):
-    bpy.context.window_manager.nsm.redraw_seconds = 0.01
-    _, drawings = bake(extension_module("operators.redraw").preview_pace(bpy.context), 5.0, 0.01)
+    extension_module("scene.progress").Progress.redraw_seconds = 0.01
+    _, drawings = bake(extension_module("operators.redraw").preview_pace(), 5.0, 0.01)
     assert drawings >= 20

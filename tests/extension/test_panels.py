@@ -201,14 +201,13 @@ def test_a_running_bake_shows_its_progress_and_how_to_cancel_at_the_height_of_th
     height = layout_of("NSM_PT_bake").height
     # A modal operator needs a real window; `make gui` runs one.
     monkeypatch.setattr(extension_module("scene.lookup"), "baking", lambda context: True)
-    state = bpy.context.window_manager.nsm
-    state.progress, state.text = 0.5, "50%, 2 s left"
+    state = extension_module("scene.progress").Progress
+    monkeypatch.setattr(state, "share", 0.5)
+    monkeypatch.setattr(state, "text", "50%, 2 s left")
     assert "50%, 2 s left" in drawn("NSM_PT_bake")
     assert "Esc cancels" in " ".join(drawn("NSM_PT_bake"))
     assert layout_of("NSM_PT_bake").height == height
     assert not bpy.ops.nsm.bake.poll()
-    state.property_unset("progress")
-    state.property_unset("text")
 
 
 def test_after_a_bake_the_timeline_shows_the_character(engine):

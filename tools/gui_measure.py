@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Commands of gui_session.py that try the mouse operators and measure: panels, and a bake with its preview.
+
+Each takes the session, whose helpers it uses.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import bpy
+from bpy_extras import view3d_utils
+from mathutils import Vector
+
+FOLDER = Path(__file__).resolve().parent
+PACKAGE = "bl_ext.user_default.nsm_blender"
+DRAWS = 40
+"""Drawings of the sidebar that are timed."""
+SLOW = (0.0, 0.5, 1.5)
+"""Seconds by which each drawing of the viewport is slowed down for a bake."""
+
+
+def own_chair(session: ModuleType) -> None:
+    """The character, and an own chair of boxes that nothing has been done to, seen from the front and above."""
+    session.clear()
+    session.in_viewport(bpy.ops.nsm.add_character)
+    parts = [((x, -0.2, 0.0), (0.04, 0.04, 0.44)) for x in (-0.2, 0.16)]
+    parts += [((x, 0.16, 0.0), (0.04, 0.04, 0.44)) for x in (-0.2, 0.16)]
+    parts += [((-0.22, -0.22, 0.44), (0.44, 0.44, 0.04)), ((-0.22, 0.18, 0.48), (0.44, 0.04, 0.45))]
+    mesh = bpy.data.meshes.new("My Chair")
+    corners: list[tuple[float, float, float]] = []
+    faces: list[tuple[int, ...]] = []
+    for (x, y, z), (dx, dy, dz) in parts:
+        first = len(corners)
+        corners += [(x + a * dx, y + b * dy, z + c * dz) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+        sides = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+        faces += [tuple(first + corner for corner in side) for side in sides]
+    mesh.from_pydata(corners, [], faces)
+    chair = bpy.data.objects.new("My Chair", mesh)
+    bpy.context.scene.collection.objects.link(chair)
+    chair.location = (1.5, -1.0, 0.0)
+    session.viewport().spaces.active.show_region_ui = True
+    session.in_viewport(bpy.ops.view3d.view_all)
+
+
+def tell_places(session: ModuleType) -> None:
+    """Write where on the screen, from the top left, the objects' origins are, and 45 cm above them."""
+    area = session.viewport()
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    height = session.window().height
+    places: dict[str, tuple[int, int]] = {}
+    for obj in bpy.context.scene.objects:
+        for name, above in ((obj.name, 0.0), (f"{obj.name}+", 0.45)):
+            world = obj.matrix_world.translation + Vector((0.0, 0.0, above))
+            pixel = view3d_utils.location_3d_to_region_2d(region, area.spaces.active.region_3d, world)
+            if pixel is not None:
+                places[name] = (round(region.x + pixel.x), round(height - region.y - pixel.y))
+    view = [round(value, 4) for row in area.spaces.active.region_3d.view_matrix for value in row]
+    goals = {
+        obj.name: {
+            "uses": obj.nsm.goal.uses.name if obj.nsm.goal.uses else "",
+            "place": list(obj.matrix_world.translation),
+            "turn": list(obj.matrix_world.to_euler()),
+        }
+        for obj in bpy.context.scene.objects
+        if obj.nsm.goal.is_goal
+    }
+    modal = [operator.bl_idname for operator in session.window().modal_operators]
+    told = {"places": places, "view": view, "goals": goals, "modal": modal}
+    (FOLDER / "places.json").write_text(json.dumps(told))
+
+
+def place_goal(session: ModuleType) -> None:
+    """Start the operator as from the sidebar's button."""
+    _invoke(session, bpy.ops.nsm.place_goal)
+
+
+def bake_invoked(session: ModuleType) -> None:
+    """Start a bake with its preview."""
+    _invoke(session, bpy.ops.nsm.bake)
+
+
+def show_preferences(_session: ModuleType) -> None:
+    """Open the preferences at the extension, in a window of their own."""
+    bpy.ops.preferences.addon_show(module=PACKAGE)
+
+
+def close_preferences(_session: ModuleType) -> None:
+    """Close that window."""
+    windows = bpy.context.window_manager.windows
+    if len(windows) > 1:
+        with bpy.context.temp_override(window=windows[-1]):
+            bpy.ops.wm.window_close()
+
+
+def time_panels(session: ModuleType) -> None:
+    """Draw the sidebar again and again, and write down what the time inside the panels' own drawing was."""
+    classes = importlib.import_module(f"{PACKAGE}.panels").CLASSES
+    spent: list[float] = []
+    each: dict[str, float] = {}
+    kept: list[tuple[Any, str, Any]] = []
+
+    def timed(name: str, draw: Callable[..., None]) -> Callable[..., None]:
+        # Blender counts the arguments.
+        def drawn(self: bpy.types.Panel, context: bpy.types.Context) -> None:
+            began = time.thread_time()
+            draw(self, context)
+            took = 1e3 * (time.thread_time() - began)
+            spent[-1] += took
+            each[name] = each.get(name, 0.0) + took
+
+        return drawn
+
+    for cls in classes:
+        if issubclass(cls, bpy.types.Panel):
+            kept.append((cls, "draw", cls.draw))
+            cls.draw = timed(cls.__name__, cls.draw)
+    try:
+        for _ in range(DRAWS):
+            spent.append(0.0)
+            session.sidebar().tag_redraw()
+            bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
+    finally:
+        for cls, name, draw in kept:
+            setattr(cls, name, draw)
+    drawn = sorted(value for value in spent[1:] if value > 0)
+    figures = {
+        "draws": len(drawn),
+        "thread_median_ms": drawn[len(drawn) // 2] if drawn else 0.0,
+        "thread_max_ms": drawn[-1] if drawn else 0.0,
+        "each_ms": {name: value / max(len(drawn), 1) for name, value in each.items()},
+    }
+    (FOLDER / "panels.json").write_text(json.dumps(figures))
+
+
+def time_bakes(session: ModuleType) -> None:
+    """Bake the demo without a preview, then with it, at each slowness of the viewport; results come as they end."""
+    bakes = _Bakes(session)
+    bpy.app.timers.register(bakes.tick, first_interval=0.1)
+
+
+class _Bakes:
+    """Bakes one after the other, each from the operator's start to its end."""
+
+    def __init__(self, session: ModuleType) -> None:
+        self.session = session
+        self.waiting = list(SLOW)
+        self.figures: dict[str, float] = {}
+        self.slow = 0.0
+        self.began = 0.0
+        self.handler: Any = None
+        self.drawings = 0
+
+    def tick(self) -> float | None:
+        """Blender calls this again and again."""
+        if self.began and self.session.describe()["baking"]:
+            return 0.02
+        if self.began:
+            self.figures[f"with_{self.slow:g}"] = self.ended - self.began
+            self.figures[f"drawings_{self.slow:g}"] = self.drawings
+            bpy.types.SpaceView3D.draw_handler_remove(self.handler, "WINDOW")
+            self.session.in_viewport(bpy.ops.nsm.remove_bake)
+        elif not self.figures:
+            began = time.monotonic()
+            self.session.in_viewport(bpy.ops.nsm.bake)
+            self.figures["without"] = time.monotonic() - began
+            self.session.in_viewport(bpy.ops.nsm.remove_bake)
+        if not self.waiting:
+            (FOLDER / "bakes.json").write_text(json.dumps(self.figures))
+            return None
+        self.slow = self.waiting.pop(0)
+        # Each starts as a fresh Blender would: nothing is known of how long a drawing takes.
+        importlib.import_module(f"{PACKAGE}.scene.progress").Progress.redraw_seconds = 0.0
+        self._watch_end()
+        self.drawings = 0
+        self.handler = bpy.types.SpaceView3D.draw_handler_add(self._draw, (), "WINDOW", "POST_VIEW")
+        self.began = time.monotonic()
+        _invoke(self.session, bpy.ops.nsm.bake)
+        return 0.02
+
+    def _draw(self) -> None:
+        """Slow the viewport down."""
+        self.drawings += 1
+        time.sleep(self.slow)
+
+    def _watch_end(self) -> None:
+        """Note when the operator ends: what follows is the drawing of its result, which any bake has."""
+        operator = bpy.types.NSM_OT_bake
+        modal = getattr(operator, "plain_modal", operator.modal)
+        operator.plain_modal = modal
+        bakes = self
+
+        def watched(self: bpy.types.Operator, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+            result = modal(self, context, event)
+            if result & {"FINISHED", "CANCELLED"}:
+                bakes.ended = time.monotonic()
+            return result
+
+        operator.modal = watched
+
+
+def _invoke(session: ModuleType, operator: Any) -> None:
+    """Start an operator with its invoke function, as from the viewport."""
+    area = session.viewport()
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    with bpy.context.temp_override(window=session.window(), area=area, region=region):
+        session.log(f"{operator.idname_py()}: {operator('INVOKE_DEFAULT')}")
+
+
+COMMANDS = (
+    own_chair,
+    tell_places,
+    place_goal,
+    bake_invoked,
+    show_preferences,
+    close_preferences,
+    time_panels,
+    time_bakes,
+)
