@@ -97,7 +97,6 @@ class NSM_PT_goals(Subpanel):
         row.operator("nsm.add_goal", icon="EMPTY_SINGLE_ARROW")
         row.operator("nsm.mark_goal", text="Make Goal", icon="EMPTY_AXIS")
         row = layout.row(align=True)
-        row.operator_context = "INVOKE_DEFAULT"
         row.operator("nsm.place_goal", icon="EYEDROPPER")
         row.operator("nsm.turn_goal", icon="DRIVER_ROTATIONAL_DIFFERENCE")
         goal = goals.selected(context.selected_objects)

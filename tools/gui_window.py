@@ -317,6 +317,8 @@ def drag(start: tuple[int, int], end: tuple[int, int], button: int = 1) -> None:
     point_at(*start)
     time.sleep(0.3 * PATIENCE)
     xdotool("mousedown", button)
+    # Blender asks where the mouse is when it comes to the press, which a busy machine does late.
+    time.sleep(0.7 * PATIENCE)
     for step in range(1, 9):
         x, y = (round(a + (b - a) * step / 8) for a, b in zip(start, end, strict=True))
         xdotool("mousemove", x, y)
