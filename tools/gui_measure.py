@@ -153,7 +153,7 @@ class _Bakes:
         self.waiting = list(SLOW)
         self.figures: dict[str, float] = {}
         self.slow = 0.0
-        self.began = 0.0
+        self.began = self.ended = 0.0
         self.handler: Any = None
         self.drawings = 0
 
