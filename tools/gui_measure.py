@@ -65,8 +65,8 @@ def tell_places(session: ModuleType) -> None:
     goals = {
         obj.name: {
             "uses": obj.nsm.goal.uses.name if obj.nsm.goal.uses else "",
-            "place": list(obj.matrix_world.translation),
-            "turn": list(obj.matrix_world.to_euler()),
+            "place": obj.matrix_world.translation[:],
+            "turn": obj.matrix_world.to_euler()[:],
         }
         for obj in bpy.context.scene.objects
         if obj.nsm.goal.is_goal
