@@ -36,6 +36,7 @@ class NSM_MT_animate(bpy.types.Menu):
         layout = self.layout
         layout.operator_context = "INVOKE_DEFAULT"
         layout.operator("nsm.bake", icon="REC")
+        layout.operator("nsm.keep_bake", icon="FAKE_USER_ON")
         layout.operator("nsm.remove_bake", icon="TRASH")
         layout.operator("nsm.purge_bakes")
         layout.menu("NSM_MT_export", icon="EXPORT")
@@ -175,7 +176,7 @@ class NSM_MT_generate(bpy.types.Menu):
     bl_label = "Generate"
 
     def draw(self, _context: bpy.types.Context) -> None:
-        """Along curves, for a crowd, as strikes, from files."""
+        """Along curves, for a crowd, as strikes, from files; and what networks are trained on."""
         layout = self.layout
         layout.operator_context = "INVOKE_DEFAULT"
         layout.operator("nsm.synthesize", icon="CURVE_PATH")
@@ -188,6 +189,11 @@ class NSM_MT_generate(bpy.types.Menu):
         layout.separator()
         layout.operator("nsm.apply_motion", icon="IMPORT")
         layout.operator("nsm.save_motion", icon="EXPORT")
+        layout.separator()
+        layout.operator("nsm.import_capture", icon="IMPORT")
+        layout.operator("nsm.save_labels", icon="FILE_TICK")
+        layout.operator("nsm.remove_labels", icon="TRASH")
+        layout.operator("nsm.copy_training_command", icon="COPYDOWN")
 
 
 class NSM_MT_add_goal(bpy.types.Menu):

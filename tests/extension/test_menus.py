@@ -18,6 +18,8 @@ FILES_ONLY = {
     "save_report",
     "save_motion",
     "save_style",
+    "save_labels",
+    "copy_training_command",
     "check_binding",
     "live_synthesis",
 }
