@@ -12,7 +12,7 @@ from ..nsm_blender.errors import ShotError
 from ..nsm_blender.geometry.ground import GroundMesh
 from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array
-from ..nsm_blender.shot.goals import LOCOMOTION, ActionKey, Goal, RouteOptions
+from ..nsm_blender.shot.goals import ActionKey, Goal, RouteOptions
 from ..nsm_blender.shot.shot import Shot
 from . import (
     actions,
@@ -75,7 +75,7 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
     start = start_of(context, armature, rig, frames)
     places = _places(start, listed, aims) * rig.scale
     left_out, surfaces = [obj for obj in worn if obj not in used], list[GroundMesh]()
-    if _walks_alone(armature, listed):
+    if _walks_on_ground(armature, listed):
         # What is walked on is not kept off at the same time.
         surfaces = ground.gather(context, armature, rig, places, frames, ground.AROUND_ROUTES)
         left_out += ground.objects(context)
@@ -103,10 +103,10 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
     return Gathered(shot, rig, None, frames, things=held)
 
 
-def _walks_alone(armature: bpy.types.Object, listed: list[ActionKey]) -> bool:
-    """Whether the locomotion network, which walks on any ground, does all that the keys ask for; the NSM uses things on
-    the floor, and takes ground for steps to climb."""
-    return armature.nsm.controller != "NSM" and all(key.action in LOCOMOTION for key in listed)
+def _walks_on_ground(armature: bpy.types.Object, listed: list[ActionKey]) -> bool:
+    """Whether the locomotion network, which walks on any ground, leads between the things that are used; the NSM alone
+    takes ground for steps to climb."""
+    return armature.nsm.controller != "NSM" and all(key.action != "climb" for key in listed)
 
 
 def _places(start: list[float], listed: list[ActionKey], aims: list[Goal]) -> Array:

@@ -225,15 +225,6 @@ class Bake:
         )
 
 
-def refuse_ground(shot: Shot) -> None:
-    """Raise ShotError for a shot with ground, over which only the locomotion network walks."""
-    if shot.ground:
-        raise ShotError(
-            "The NSM uses things on level floor alone, and the shot has ground "
-            f"('{shot.ground[0].name}'); walk over it in a shot of its own, or take the ground out of the shot."
-        )
-
-
 def performer_of(network: PFNN, name: str) -> Array | None:
     """The character value of a performer whom the weights' card lists; None, their mean, without a name.
 

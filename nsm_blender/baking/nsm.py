@@ -14,27 +14,36 @@ import numpy as np
 from ..cleanup.cleanup import Posed, posing
 from ..errors import ShotError
 from ..geometry.colliders import Surroundings
+from ..geometry.ground import Ground
 from ..geometry.scene_state import Scenery, blended
 from ..models.nsm import ACTIONS, FPS
 from ..models.nsm_predictor import Predictor
+from ..models.pfnn_kernels import PFNN
 from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..paths import weights_folder
 from ..planning.path import GroundPath
 from ..planning.speed_limits import limits_of
 from ..planning.takes import Take
 from ..rollout.goal_spec import Stay
+from ..rollout.handover import other_phase
 from ..rollout.nsm import Options, SceneCharacter, SceneRecord
 from ..rollout.nsm_network import actions_of, load, standing_of
+from ..rollout.pfnn import Locomotion
 from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot
 from ..stepwise import Stepwise, finished
+from ..tasks.level_ground import without_flat_ground
 from ..tasks.machine import TaskMachine
+from ..tasks.mixed_actor import MixedActor
 from ..tasks.nsm_actor import NsmActor
+from ..tasks.pfnn_actor import Walking
 from ..tasks.validation import Problem, refuse
-from .bake import Bake, Now, refuse_ground
+from .bake import SETTLING, Bake, Now, standing
+from .ground_feet import surface_along
 from .kept import unkept_keys
-from .retries import Retries, retimed, rollout_frames
+from .retries import Retries, most_frames, retimed, rollout_frames
 
 FRAMES_PER_STEP = 6
 """Frames of the rollout in one `SceneBake.step`: about 20 ms, so that a key press is noticed at once."""
@@ -92,11 +101,15 @@ class SceneBake:
         shot.validate()
         if not shot.keys:
             raise ShotError("The NSM bakes action keys, and the shot has none; add one, or choose the PFNN.")
-        refuse_ground(shot)
         self._network = load(weights) if weights is None or isinstance(weights, Path | str) else weights
-        self._limits = limits_of(self._network.card, "nsm")
-        refuse(shot, actions_of(self._network.card), problems, self._limits)
         self.shot = shot
+        self._played = shot = without_flat_ground(shot)
+        self._terrain = Ground.of([mesh.mesh() for mesh in shot.ground]) if shot.ground else None
+        self._limits = limits_of(self._network.card, "nsm")
+        if self._terrain is not None:
+            self._walking = PFNN.load(weights_folder() / "pfnn.safetensors")
+            self._limits = limits_of(self._walking.card, "pfnn")
+        refuse(shot, actions_of(self._network.card), problems, self._limits)
         self._options = options or Options()
         self._retries = Retries()
         self._motion: Motion | None = None
@@ -113,19 +126,29 @@ class SceneBake:
         return rollout_frames(self.shot, self._machine.clock.warp)
 
     def _begun(self) -> TaskMachine[NsmActor]:
-        shot = self.shot
+        shot = self._played
         start = np.array((0.0, 0.0, 0.0, 0.0) if shot.start is None else shot.start, dtype=float)
         scenery = Scenery(Surroundings(shot.colliders), shot.fps)
+        if self._terrain is not None:
+            start[2] = self._terrain.nearest(start[:2], start[2])
         goal = Stay(start[:3])
-        standing, phase = standing_of(self._network), Take(shot.seed).phase
-        character = SceneCharacter(self._network, standing, start, scenery, goal, self._options, phase=phase)
-        return TaskMachine(shot, NsmActor(character, float(start[2]), self._limits))
+        pose, phase = standing_of(self._network), Take(shot.seed).phase
+        character = SceneCharacter(self._network, pose, start, scenery, goal, self._options, phase=phase)
+        if self._terrain is None:
+            return TaskMachine(shot, NsmActor(character, float(start[2]), self._limits))
+        x, y, z, angle = start.tolist()
+        biases = shot.bias_velocity, shot.bias_direction
+        room = most_frames(shot)
+        legs = Locomotion(self._walking, (x, y, z, angle), room, *biases, self._terrain, phase=other_phase(phase))
+        legs.settle(standing(legs.state), SETTLING)
+        asked = Walking(replace(shot, start=[x, y, z, angle]), self._limits, self._terrain)
+        return TaskMachine(shot, MixedActor(character, legs, asked, self._terrain))
 
     def _before_change(self, new: SceneBake) -> TaskMachine[NsmActor] | None:
         """The latest state of this bake that is also one of the new one's, ready to go on with its keys."""
         old, shot = self.shot, new.shot
         same = (old.start, old.fps, old.seed) == (shot.start, shot.fps, shot.seed)
-        same &= old.route_options == shot.route_options
+        same &= (old.route_options, old.ground) == (shot.route_options, shot.ground)
         colliders = [[c.to_data() for c in one.colliders] for one in (old, shot)]
         if not same or colliders[0] != colliders[1] or new._network.hash != self._network.hash:
             return None
@@ -145,7 +168,7 @@ class SceneBake:
         if not usable:
             return None
         new._checkpoints = usable[:-1]
-        return usable[-1].machine.resumed(shot)
+        return usable[-1].machine.resumed(new._played)
 
     @property
     def done(self) -> bool:
@@ -223,7 +246,14 @@ class SceneBake:
         record = yield from machine.actor.character.recording()
         colliders = retimed(shot.colliders, machine.clock.warp, shot.fps)
         body = yield from posing(
-            record, machine.seatings, machine.actor.hands, colliders, shot.fps / FPS, without, shot.body_radii
+            record,
+            machine.seatings,
+            machine.actor.hands,
+            colliders,
+            shot.fps / FPS,
+            without,
+            shot.body_radii,
+            None if self._terrain is None else surface_along(self._terrain, record.root),
         )
         keys = machine.report()
         for one in body.corrections:
@@ -247,12 +277,16 @@ class SceneBake:
                 "shot": shot.hash(),
                 "seed": shot.seed,
                 "name": shot.name,
+                **({} if self._terrain is None else {"locomotion": self._walking.hash}),
                 "keys": keys,
                 "corrections": body.told(),
                 "things": things,
             },
         )
         yield
+        seams = machine.clock.warp.times(np.array(machine.actor.character.seams, dtype=float)) / FPS
+        if len(seams):
+            made = replace(made, meta=made.meta | {"handovers": np.round(seams, 3).tolist()})
         baked = yield from made.resampling(shot.fps, shot.frames, machine.clock.warp)
         notes = unkept_keys(shot, baked)
         return replace(baked, meta=baked.meta | {"notes": notes}) if notes else baked

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..geometry.colliders import Collider
+from ..motion.foot_lock import Heights
 from ..motion.rotations import Array, make_continuous
 from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneRecord
@@ -66,13 +67,14 @@ def posing(
     rate: float = 1.0,
     without: Collection[str] = frozenset(),
     radii: Sequence[float] = (),
+    ground: Heights | None = None,
 ) -> Stepwise[Posed]:
-    """`posed` in pieces."""
+    """`posed` in pieces. ground: what feet are planted on; without it, a level floor, or climbed things."""
     unknown = sorted(set(without) - set(TERMS))
     if unknown:
         raise ValueError(f"The clean-up has no terms {unknown}; it has {list(TERMS)}.")
     things = yield from tracks(hands, colliders, len(record.root), rate)
-    draft = Draft(record, seatings, hands, colliders, things, rate, without, radii)
+    draft = Draft(record, seatings, hands, colliders, things, rate, without, radii, ground)
     for name, change in PASSES.items():
         if name not in without:
             yield from change(draft)

@@ -12,7 +12,7 @@ from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import FPS
 from ..motion.contacts import firming_contacts
 from ..motion.easing import eased
-from ..motion.foot_lock import planting_feet
+from ..motion.foot_lock import Heights, planting_feet
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import Hands, grasp_of
@@ -44,7 +44,8 @@ class Draft:
     rotations of rigid bones, and before: the same before they gave way to anything. wanted: (T, J, 3) joint places that
     feet should meet. contacts: (T, 4) of CONTACT_JOINTS, and locked: those of them that hold the feet. things: poses
     (T, 7) of what was moved. hands_to: where the hands are to be in the end. without: names of what is left out.
-    radii: meters of the capsules of another body than the model's.
+    radii: meters of the capsules of another body than the model's. ground: heights of the ground, None for a level
+    floor at the height of the first root, and things that were climbed.
     """
 
     def __init__(
@@ -57,8 +58,9 @@ class Draft:
         rate: float,
         without: Collection[str],
         radii: Sequence[float] = (),
+        ground: Heights | None = None,
     ) -> None:
-        self.radii = radii
+        self.radii, self.ground = radii, ground
         self.record, self.seatings, self.hands, self.colliders = record, seatings, hands, colliders
         self.rate, self.without = rate, without
         self.by_name = {collider.name: collider for collider in colliders}
@@ -100,6 +102,9 @@ def _find_contacts(draft: Draft) -> Iterator[None]:
     draft.wanted = pivoted(draft.record.places, draft.rotations)
     yield
     labels = foot_contacts(draft.record)
+    if draft.record.steps is not None:
+        # On stairs a foot stands higher or lower than the root, and only the network that walks there knows when.
+        labels = np.where(draft.record.steps >= 0, draft.record.steps, labels)
     draft.contacts = yield from firming_contacts(labels, draft.wanted, FPS)
 
 
@@ -122,14 +127,15 @@ def _lock_feet(draft: Draft) -> Iterator[None]:
 
 def _plant(draft: Draft) -> Iterator[None]:
     """Rigid bones with the toes where they are wanted, and held there while their feet are locked."""
-    ground = np.array([0.0, 0.0, float(draft.record.root[0, 2])])
-    level = bool(np.ptp(draft.record.root[:, 2]) < 1e-6)
+    ground = np.array([0.0, 0.0, 0.0 if draft.ground else float(draft.record.root[0, 2])])
+    own_heights = draft.ground is None and bool(np.ptp(draft.record.root[:, 2]) >= 1e-6)
     places, turned = yield from planting_feet(
         (draft.hips - ground)[None],
         draft.rotations[None],
         draft.locked[None],
+        draft.ground,
         targets=(draft.wanted - ground)[None],
-        own_heights=not level,
+        own_heights=own_heights,
     )
     draft.body = draft.before = places[0] + ground, turned[0]
 

@@ -27,6 +27,7 @@ from ..rollout.pfnn import Locomotion
 from ..rollout.pose import decode
 from ..shot.shot import BAKEABLE_GAITS, PathFollow, Shot, VelocityFollow
 from .arrival import arrival_figures, speed_figures
+from .mixed_ground import mixed_figures
 from .pfnn_ground import ground_figures
 from .pfnn_routes import route_figures
 from .takes import take_figures
@@ -280,6 +281,7 @@ TABLES: dict[str, Callable[[Path, Log, bool], Figures]] = {
     "stability": lambda weights, log, quick: stability(weights, log, frames=1000 if quick else 10_000),
     "ground": ground_figures,
     "routes": route_figures,
+    "mixed": lambda _, log, quick: mixed_figures(log, quick),
     "arrival": arrival_figures,
     "takes": take_figures,
     "speeds": lambda weights, log, _: speed_figures(weights, log, "pfnn"),

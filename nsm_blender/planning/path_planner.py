@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import RouteError
 from ..geometry.colliders import Collider, Placed, Surroundings
-from ..geometry.ground import Ground
+from ..geometry.ground import STEP, Ground
 from ..geometry.roles import Handles
 from ..motion.rotations import Array
 from ..shot.goals import ActionKey, Goal
@@ -34,6 +34,8 @@ MOVES = 1e-3
 """A collider whose poses differ by more than this, in meters or in the quaternion, moves."""
 _STEPS = 12
 """Points that are tested between a thing and where a body stands before it, 3 to 8 cm apart."""
+SUNK = 0.05
+"""Meters by which a thing may be sunk in the floor that it stands on."""
 SAME_PLACE = 0.25
 """Meters within which a place is taken for where the character is, or is to be: a point of an animator's route at its
 ends, and a goal that says where to look."""
@@ -121,11 +123,11 @@ class Planner:
         raise errors[-1] if self.movers else errors[0]
 
     def straight_first(
-        self, tiers: Sequence[list[Side]], frame: float, fits: Callable[[Handles | None], bool]
+        self, tiers: Sequence[list[Side]], frame: float, fits: Callable[[Handles | None], bool], floor: float
     ) -> list[Side]:
         """The sides tier by tier: of each those whose handles fit, and that the character can stand straight before,
-        come first."""
-        ways = self._finder(frame, self.movers)
+        come first. floor: height in meters of the floor there."""
+        ways = self._finder(frame, (*self.movers, *self._walked_on), floor)
         return [
             side
             for tier in tiers
@@ -138,8 +140,11 @@ class Planner:
         return Walker(route, gait, speed, self._clearance(route))
 
     def led_out(self, place: Array, points: Array) -> int:
-        """Index of the point of a way (N, 2) to which a body goes straight from a place (2,) beside it."""
-        return led_out(self._still, place, points)
+        """Index of the point of a way (N, 3) to which a body goes straight from a place (2,) beside it."""
+        things, low = self._still, float(points[0, 2])
+        if self.terrain is not None:
+            things = things.between(low + ANKLE, low + self.shot.route_options.height)
+        return led_out(things, place, points[:, :2])
 
     def berth(self, height: float | None = None) -> Berth:
         """What the character keeps off wherever it goes: all that stands still, and that it meets at a height in meters
@@ -174,11 +179,20 @@ class Planner:
         return np.where(met, things.distances(points[:, :2]), np.inf)
 
     def storey(self, key: ActionKey, frame: float) -> float:
-        """Height in meters near which the goal of a key is: its own, or that of the underside of the thing it is on."""
+        """Height in meters near which the goal of a key is: its own, or that of the floor under the thing it is on."""
         goal, thing = self.goal(key, frame), self.thing(key)
         if thing is not None:
-            return float(ObstacleOutlines.of(self.surroundings.at(frame).of([thing.name])).low.min())
+            return self.floor_under(thing, frame)
         return 0.0 if goal is None else float(goal.place[2])
+
+    def floor_under(self, thing: Collider, frame: float) -> float:
+        """Height in meters of the floor on which a thing stands at a frame, or over which it lies: of a shot with
+        ground the highest surface below the thing."""
+        if self.terrain is None:
+            return self.ground
+        placed = self.surroundings.at(frame).of([thing.name])
+        low = float(ObstacleOutlines.of(placed).low.min())
+        return float(self.terrain.height(placed.center[:, :2].mean(axis=0), low + SUNK - STEP))
 
     def around(self, frame: float) -> Placed:
         """The things that do not move, at a frame."""
@@ -192,14 +206,14 @@ class Planner:
             return things
         return things.between(self.ground + ANKLE, self.ground + self.shot.route_options.height)
 
-    def _finder(self, frame: float, passable: Collection[str]) -> Finder:
-        """Finds routes between things where they are at the frame."""
-        return finder(self.surroundings, self.shot.route_options, frame, self.ground, passable)
+    def _finder(self, frame: float, passable: Collection[str], floor: float) -> Finder:
+        """Finds routes between things where they are at the frame, on a floor at a height in meters."""
+        return finder(self.surroundings, self.shot.route_options, frame, floor, passable)
 
     def _ways(self, key: ActionKey, frame: float, passable: Collection[str], height: float) -> Finder | GroundFinder:
         """Finds routes to the goal of a key from a height in meters."""
         if self.terrain is None:
-            return self._finder(frame, passable)
+            return self._finder(frame, passable, self.ground)
         placed = self.surroundings.at(frame).without({*passable, *self._walked_on})
         ends = Ends(height, self.storey(key, frame), key.goal)
         things, options = ObstacleOutlines.of(placed), self.shot.route_options

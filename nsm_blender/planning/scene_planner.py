@@ -82,7 +82,7 @@ def leg_from(
                 errors.append(reason)
                 continue
             if start is not place:
-                leg = _prolonged(_without(leg, planner.led_out(place, leg.route.points[:, :2])), [place], [])
+                leg = _prolonged(_without(leg, planner.led_out(place, leg.route.points)), [place], [])
             return leg if not asked.onward else replace(_prolonged(leg, [], asked.onward), foot=leg.place)
     raise errors[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..models.nsm_predictor import Predictor
 from ..motion.easing import smoothstep
 from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
-from ..motion.skeleton import MODEL_SKELETON
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..stepwise import Stepwise, by_frames, finished
 from . import feedback
 from .action_label_filter import only_asked
@@ -27,7 +27,18 @@ from .feedback import future, next_positions, next_root, piece, velocities
 from .goal_convergence import GoalConvergence
 from .goal_input import GoalInput
 from .goal_spec import GoalSpec, Reach, Samples, Stay
-from .nsm_features import WINDOW, places_to_root, points_to_world, rotations_of, rotations_to_world
+from .handover import Made, without_jumps
+from .nsm_features import (
+    WINDOW,
+    axes_of,
+    places_to_root,
+    points_to_root,
+    points_to_world,
+    rotations_of,
+    rotations_to_root,
+    rotations_to_world,
+    vectors_to_root,
+)
 from .progress_assist import ProgressAssist
 from .root_filter import Proposal, RootFilter, RootMotion, RootState
 from .root_limits import RootLimits
@@ -54,6 +65,7 @@ _PAST = -int(WINDOW[0])
 _BELOW = 0.02
 """Meters over a top that things are put on by which what is still the top may rise."""
 _IDLE = ACTIONS.index("idle")
+_NO_STEPS = np.full(len(CONTACT_JOINTS), -1.0)
 _ARMS = MODEL_SKELETON.indices([side + part for side in ("Left", "Right") for part in ("Arm", "ForeArm", "Hand")])
 
 
@@ -72,7 +84,8 @@ class Options:
 @dataclass(frozen=True, eq=False)
 class SceneRecord:
     """What a rollout left: root (T, 4); hips (T, 3) and joint places (T, J, 3) world, as the network has them;
-    rotations (T, J, 4) world; actions (T, 7); contacts (T, 5); phase (T,); gates (T, K)."""
+    rotations (T, J, 4) world; actions (T, 7); contacts (T, 5); phase (T,); gates (T, K). steps: (T, 4) contact labels
+    of CONTACT_JOINTS of the frames that locomotion made, below 0 in all others; None without any."""
 
     root: Array
     places: Array
@@ -81,6 +94,7 @@ class SceneRecord:
     contacts: Array
     phase: Array
     gates: Array
+    steps: Array | None = None
 
 
 class SceneCharacter:
@@ -126,6 +140,7 @@ class SceneCharacter:
         self._stayed = round(FPS)
         self._records: list[tuple[Array, ...]] = []
         self._turned: tuple[tuple[Array, ...], Array] | None = None
+        self._steps, self._seams = list[Array](), list[int]()
 
     @property
     def action(self) -> Array:
@@ -153,6 +168,68 @@ class SceneCharacter:
         self.frame += 1
         self._record(y)
 
+    def adopt(self, made: Made) -> None:
+        """Keep a frame that locomotion made as the next one."""
+        if not self._steps:
+            self._steps = [_NO_STEPS] * self.frame
+        axes = axes_of(rotations_to_root(made.rotations, made.root))
+        self.root, self.phase = made.root, made.phase
+        self._history.append(made.root)
+        self._actions.append(made.action)
+        self.frame += 1
+        phase = np.array(made.phase)
+        gates = np.zeros_like(self.network.omega)
+        self._records.append((made.root, made.places, axes, made.action, made.contacts, phase, gates))
+        self._steps.append(made.steps)
+
+    def go_on(self, floor: float, goal: GoalSpec, places: Array, facings: Array) -> None:
+        """Go on by itself from the last frame that locomotion made, over a level floor at a height in meters.
+
+        places, facings: (FUTURE, 2) and (FUTURE,) where the root is expected to be. goal: what is done so far.
+        """
+        before, root = self._history[-2], self._history[-1].copy()
+        root[2] = floor
+        self.root = self._history[-1] = root
+        self._floor = floor
+        self._motion = RootMotion.between(before, root)
+        self._filters = [make() for name, make in ROOT_FILTERS.items() if name not in self._options.without]
+        self._goal = GoalInput(goal, self.scenery)
+        last = self._records[-1]
+        self._pose[FRAME.joint_position] = points_to_root(last[1], root).ravel()
+        self._pose[FRAME.joint_rotation] = last[2].ravel()
+        self._pose[FRAME.joint_velocity] = vectors_to_root(self.velocities, root).ravel()
+        self._future_place, self._future_facing = places, facings
+        self._future_action = np.tile(self.action, (FUTURE, 1))
+        self._stayed = round(FPS)
+        self.seam()
+
+    def seam(self) -> None:
+        """From the next frame on the other network predicts."""
+        self._seams.append(self.frame)
+
+    @property
+    def seams(self) -> tuple[int, ...]:
+        """Frames at which the other network took over."""
+        return tuple(self._seams)
+
+    @property
+    def velocities(self) -> Array:
+        """Velocities (J, 3) in m/s of the joints in the world in the last frame."""
+        if len(self._records) < 2:
+            return np.zeros((JOINTS, 3))
+        out: Array = (self._records[-1][1] - self._records[-2][1]) * FPS
+        return out
+
+    @property
+    def past(self) -> tuple[Array, Array]:
+        """Roots (N, 4) and action labels (N, 7) of the last second and now, in order."""
+        return np.array(self._history[-1 - _PAST :]), np.array(self._actions[-1 - _PAST :])
+
+    @property
+    def foreseen(self) -> tuple[Array, Array]:
+        """Places (FUTURE, 2) and facing angles (FUTURE,) where the root is predicted to be."""
+        return self._future_place, self._future_facing
+
     def fork(self) -> SceneCharacter:
         """A copy that goes on from here on its own; what was is shared."""
         out = copy.copy(self)
@@ -162,6 +239,7 @@ class SceneCharacter:
         out._filters = [one.fork() for one in self._filters]
         out._pose = self._pose.copy()
         out._history, out._actions, out._records = list(self._history), list(self._actions), list(self._records)
+        out._steps, out._seams = list(self._steps), list(self._seams)
         return out
 
     @property
@@ -260,6 +338,8 @@ class SceneCharacter:
         axes = y[OUTPUT.joint_rotation].reshape(JOINTS, 2, 3).astype(float)
         contacts = np.clip(y[OUTPUT.contact], 0, 1)
         self._records.append((self.root, places, axes, self.action, contacts, np.array(self.phase), self.network.omega))
+        if self._steps:
+            self._steps.append(_NO_STEPS)
 
     def record(self) -> SceneRecord:
         """All steps so far."""
@@ -273,7 +353,11 @@ class SceneCharacter:
             yield
         root, places, axes, *others = columns
         rotations = yield from by_frames(lambda axes, root: rotations_to_world(rotations_of(axes), root), axes, root)
-        return SceneRecord(root, places, rotations, *others)
+        if self._seams:
+            yield
+            places, rotations = without_jumps(root, places, rotations, self._seams)
+        record = SceneRecord(root, places, rotations, *others)
+        return replace(record, steps=np.array(self._steps)) if self._steps else record
 
 
 def predicted(y: Array, root: Array) -> Proposal:

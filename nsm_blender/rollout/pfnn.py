@@ -13,7 +13,7 @@ from ..geometry.ground import Ground
 from ..models.pfnn import CHARACTER_INPUT, CURRENT, FPS, FUTURE, INPUT, OUTPUT, SAMPLE_FRAMES, SAMPLES
 from ..models.pfnn_kernels import PFNN
 from ..motion.gait import GAITS
-from ..motion.root import direction
+from ..motion.root import angle_of, direction
 from ..motion.rotations import Array
 from ..planning.trajectory import AHEAD, MOVING, Future, State
 from .terrain import Terrain
@@ -115,6 +115,11 @@ class Locomotion:
         """Where the character is now; time counts from the first step."""
         return State(self.x, self.y, self.angle, self.frame * _DT, self._velocity, self.height)
 
+    @property
+    def foreseen(self) -> tuple[Array, Array]:
+        """Places (FUTURE, 2) and facing angles (FUTURE,) that the network predicts, the first of them now."""
+        return self._predicted, angle_of(self._predicted_direction)
+
     def step(self, future: Future) -> None:
         """Advance one frame toward the trajectory asked for."""
         self._fill_input(future)
@@ -141,6 +146,42 @@ class Locomotion:
             (self.x, self.y, self.angle), self.frame = start, 0
             self._predicted[:] = start[:2]
             self._predicted_direction[:] = self._facing[0]
+
+    def go_on(
+        self,
+        frame: int,
+        root: Array,
+        places: Array,
+        facings: Array,
+        gaits: Array,
+        velocity: Array,
+        phase: float,
+        joints: tuple[Array, Array],
+        future: tuple[Array, Array],
+    ) -> None:
+        """Go on at a frame with a root (4,) from where something else has brought the character.
+
+        places, facings: (N, 2) of the root in the frames before, and gaits: (N, 5). velocity: (2,) m/s. joints: places
+        and velocities (J, 3) in the last root's frame. future: places and directions (FUTURE, 2) that are foreseen.
+        """
+        self.x, self.y, self.height, self.angle = (float(value) for value in root)
+        self.frame, self.phase = frame, phase
+        self._velocity = (float(velocity[0]), float(velocity[1]))
+        now = frame - _PAST[0]
+        back = np.minimum(np.arange(1 - _PAST[0])[::-1], len(places)) + 1
+        for mine, those in ((self._history, places), (self._facing, facings), (self._gaits, gaits)):
+            mine[now - len(back) : now] = those[np.maximum(len(those) - back, 0)]
+        self._future_gait = np.tile(gaits[-1], (FUTURE, 1))
+        self._predicted, self._predicted_direction = (part.copy() for part in future)
+        self._input[INPUT.joint_position], self._input[INPUT.joint_velocity] = (part.ravel() for part in joints)
+        if self._terrain is not None:
+            self._terrain = Terrain(self._terrain.ground, (self.x, self.y), self.height)
+
+    def last(self) -> Record:
+        """The last step."""
+        n = self.frame
+        gait = self._gaits[n - 1 - _PAST[0] : n - _PAST[0]]
+        return Record(self._root[n - 1 : n], self._output[n - 1 : n], self._phases[n - 1 : n], gait)
 
     def record(self) -> Record:
         """All steps so far."""

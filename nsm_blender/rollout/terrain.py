@@ -26,7 +26,7 @@ class Terrain:
 
     def __init__(self, ground: Ground, place: tuple[float, float], near: float) -> None:
         """place: x, y of the root in meters, which stands near a height."""
-        self._ground = ground
+        self.ground = ground
         self._has_levels = len(ground.levels) > 1
         self._here = float(ground.height(np.array(place), near))
         self._chain = np.full(SAMPLES, self._here)
@@ -44,12 +44,12 @@ class Terrain:
         left = np.stack((-directions[:, 1], directions[:, 0]), axis=1)
         places = positions[:, None] + _SIDES[:, None] * left[:, None]
         near = self._near(positions) if self._has_levels else np.full(SAMPLES, np.inf)
-        heights = self._ground.height(places, near[:, None])
+        heights = self.ground.height(places, near[:, None])
         self._here = float(heights[CURRENT, 1])
         self.height = float(heights[LEVEL, 1].mean())
         ahead = slice(CURRENT - 1, SAMPLES)
-        self.is_low = self._ground.has_ceilings and bool(
-            (self._ground.clearance(positions[ahead], near[ahead]) < UPRIGHT).any()
+        self.is_low = self.ground.has_ceilings and bool(
+            (self.ground.clearance(positions[ahead], near[ahead]) < UPRIGHT).any()
         )
         return heights
 
@@ -60,7 +60,7 @@ class Terrain:
         # Each round settles at least one sample more on either side. Begun with those of the frame before, all are
         # settled after the first, as the heights have changed by less than what tells levels apart.
         for _ in range(CURRENT + 1):
-            heights = self._ground.height(middle, near)
+            heights = self.ground.height(middle, near)
             near, before = np.concatenate((heights[1 : CURRENT + 1], [self._here], heights[CURRENT:-1])), near
             if np.abs(near - before).max() < _SAME:
                 break

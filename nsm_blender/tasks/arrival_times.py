@@ -64,7 +64,8 @@ def foreseeing(
 ) -> Stepwise[list[Foreseen]]:
     """`foresee` in pieces. planner: of the shot, where it is made already."""
     if limits is None:
-        limits = shipped("nsm" if any(key.action not in LOCOMOTION for key in shot.keys) else "pfnn")
+        uses = any(key.action not in LOCOMOTION for key in shot.keys)
+        limits = shipped("nsm" if uses and not shot.ground else "pfnn")
     x, y, z, facing = shot.start if shot.start is not None else (0.0, 0.0, 0.0, 0.0)
     planner = Planner(shot) if planner is None else planner
     now, free, doubt, out = Prospect(planner, np.array([x, y]), facing, height=z), 0.0, 0.0, list[Foreseen]()

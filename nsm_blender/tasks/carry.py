@@ -212,7 +212,7 @@ class PutDown(_Carry):
         pose = pose_at(thing, frame)
         top = used_handles(goal, thing, pose)
         assert isinstance(top, Surface)
-        high = float(to_world(np.array(top.place), pose)[2]) - planner.ground
+        high = float(to_world(np.array(top.place), pose)[2]) - planner.floor_under(thing, frame)
         if high <= LIFTED:
             return []
         much = f"'{thing.name}' is {high:.2f} m high. The character lifts things to {LIFTED:.2f} m"

@@ -143,8 +143,13 @@ class NsmActor(Actor):
 
     def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str) -> None:
         """Follow a walker, with what is in the hands."""
+        self._steer = self._steered(walker, runs, left, door)
+        self.character.set_goal(self._steer)
+
+    def _steered(self, walker: Walker, runs: bool, left: Posture | None = None, door: str = "") -> Steer:
+        """The goal of following a walker."""
         hold, floor, scenery, frame = self.hands.holding, self._ground, self.scenery, self.frame
-        self._steer = Steer(
+        return Steer(
             walker,
             "run" if runs and hold is None else "walk" if hold is None else "carry",
             "" if hold is None else hold.name,
@@ -154,7 +159,6 @@ class NsmActor(Actor):
             door=door,
             seat="" if left is None else left.seating.aim.thing,
         )
-        self.character.set_goal(self._steer)
 
     def use(self, aim: Reach) -> None:
         """Use a thing."""

@@ -46,8 +46,8 @@ _LOOKS = 6
 """Frames between two such looks."""
 
 
-class PfnnActor(Actor):
-    """An actor without hands; at the same time the commands of a shot with action keys."""
+class Walking(Actor):
+    """An actor without hands, and what it asks of the locomotion network."""
 
     near_end, nearly_there, turned = ARRIVED, ARRIVED, FACING
 
@@ -64,29 +64,25 @@ class PfnnActor(Actor):
         self._berth: Berth | None = None
         self._berth_height = z
         self._stop, self._looked = math.inf, -1
-        self.machine = TaskMachine(shot, self)
 
-    def future(self, state: State) -> Future:
-        """The trajectory asked for, and on to the next stage or key when it is time."""
+    def see(self, state: State) -> None:
+        """Know where the character is now."""
         self._state = state
-        self.machine.advance()
+
+    def wanted(self) -> Future:
+        """The trajectory asked for from where the character is."""
+        state = self._state
         if self.terrain is not None and self._berth is not None and abs(state.z - self._berth_height) > RISEN:
             self._keep_off()
         walks = self._walks
         future = self.walker.future(state, self._stop) if walks else self._standing.future(state, self._facing)
         return replace(future, berth=self._berth)
 
-    def report(self, state: State) -> list[dict[str, Any]]:
-        """The outcomes of the keys, for a shot that ends at `state`."""
-        self._state = state
-        return self.machine.report()
-
     def fork(self) -> Self:
-        """A copy of the actor that goes on from here on its own, driven by a copy of its machine."""
+        """A copy of the actor that goes on from here on its own."""
         out = copy.copy(self)
         out.scenery, out._standing = self.scenery.fork(), copy.copy(self._standing)
         out._walker = copy.copy(self._walker)
-        out.machine = self.machine.fork(out)
         return out
 
     def undersides(self, places: Array) -> Array:
@@ -112,6 +108,11 @@ class PfnnActor(Actor):
     def is_still(self) -> bool:
         """Whether it stands still."""
         return math.hypot(*self._state.velocity) <= CAME_TO_REST
+
+    @property
+    def is_walking(self) -> bool:
+        """Whether it follows a walker."""
+        return self._walks
 
     @property
     def walker(self) -> Walker:
@@ -171,7 +172,7 @@ class PfnnActor(Actor):
         walker = self.walker
         along = np.minimum(walker.along + _ALONG, walker.path.length)
         places = walker.path.position(along)
-        shifted = (self.machine.clock.warp.time(self.frame) - self.frame) / FPS
+        shifted = (self.scenery.warp.time(self.frame) - self.frame) / FPS
         times = (self._state.time + shifted + LOOK_AHEAD) * self._shot.fps
         away = np.stack([self._things_at(time).distance(places) for time in times])
         radius = self._shot.route_options.radius
@@ -188,3 +189,28 @@ class PfnnActor(Actor):
         options = self._shot.route_options
         things = ObstacleOutlines.of(self._moving.at(frame))
         return things.between(self._height + ANKLE, self._height + options.height)
+
+
+class PfnnActor(Walking):
+    """The commands of a shot with action keys, all of which the locomotion network carries out."""
+
+    def __init__(self, shot: Shot, limits: SpeedLimits, terrain: Ground | None = None) -> None:
+        super().__init__(shot, limits, terrain)
+        self.machine = TaskMachine(shot, self)
+
+    def future(self, state: State) -> Future:
+        """The trajectory asked for, and on to the next stage or key when it is time."""
+        self.see(state)
+        self.machine.advance()
+        return self.wanted()
+
+    def report(self, state: State) -> list[dict[str, Any]]:
+        """The outcomes of the keys, for a shot that ends at `state`."""
+        self.see(state)
+        return self.machine.report()
+
+    def fork(self) -> Self:
+        """A copy of the actor that goes on from here on its own, driven by a copy of its machine."""
+        out = super().fork()
+        out.machine = self.machine.fork(out)
+        return out

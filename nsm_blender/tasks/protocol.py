@@ -266,8 +266,8 @@ class ThingTask(Task):
         if thing is None or not isinstance(thing.handles, KINDS[self.role]):
             return super().approach(planner, key, frame)
         tiers, pose = self.tiers(planner, key, frame), pose_at(thing, frame)
-        around = others_around(thing, pose, planner.around(frame))
-        found = [[hindrance(self.parts(side[0], pose, planner.ground), around) for side in tier] for tier in tiers]
+        around, floor = others_around(thing, pose, planner.around(frame)), planner.floor_under(thing, frame)
+        found = [[hindrance(self.parts(side[0], pose, floor), around) for side in tier] for tier in tiers]
         free = [
             [side for side, hinders in zip(*both, strict=True) if hinders is None]
             for both in zip(tiers, found, strict=True)
@@ -277,7 +277,7 @@ class ThingTask(Task):
             hinders = [one for tier in found for one in tier if one is not None]
             raise RouteError(self.hindered(planner, thing, frame, first, hinders))
         return Approach(
-            planner.straight_first(free, frame, self.suits(planner, key, frame)),
+            planner.straight_first(free, frame, self.suits(planner, key, frame), floor),
             self.apart(planner, thing, frame),
             no_room=lambda stand: self.no_room(planner, thing, frame, stand),
         )

@@ -138,7 +138,9 @@ class Sit(ThingTask):
         around = others_around(thing, pose, planner.around(frame))
         sitting, front, left = _axes(seat, pose)
         # Rays from over the seat's back to what is first met before it, seen from above.
-        met = ObstacleOutlines.of(around).between(planner.ground + ANKLE, sitting[2] + _SITTING[_HEAD, 2])
+        met = ObstacleOutlines.of(around).between(
+            planner.floor_under(thing, frame) + ANKLE, sitting[2] + _SITTING[_HEAD, 2]
+        )
         out = np.arange(-seat.depth / 2, COMFORTABLE + _RAY, _RAY)
         aside = np.linspace(-1.0, 1.0, 5) * min(seat.width / 2, BODY.trunk)
         rays = sitting + (seat.depth / 2 + out)[:, None, None] * front + aside[:, None] * left

@@ -18,13 +18,11 @@ from ..shot.goals import LOCOMOTION, ActionKey
 from ..shot.shot import Shot
 from ..stepwise import Stepwise, finished
 from .arrival_times import Foreseen, foreseeing
+from .level_ground import trouble, without_flat_ground
 from .registry import task_of
 
 UPSTAIRS = 0.3
 """Meters: a goal that is further above or below the ground than this is not on it."""
-
-OFF_LEVEL = "Things are used on level floor alone, and the shot has ground. Walk over it in a shot of its own."
-"""Said of a key beyond locomotion in a shot with ground."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +49,7 @@ def checking(
 ) -> Stepwise[list[Problem]]:
     """`check` in pieces."""
     shot.validate()
+    shot = without_flat_ground(shot)
     able = nsm_network.able() if able is None else able
     planner, held = Planner(shot), ""
     out: list[Problem] = []
@@ -59,7 +58,8 @@ def checking(
         yield
         task, thing = task_of(key), planner.thing(key)
         out += [Problem(number, text, True) for text in _impossible(planner, key, seen, able)]
-        out += [Problem(number, text, True) for text in [task.hands_trouble(held)] if text]
+        off_level = trouble(planner, key, seen.leg, seen.set_off, held)
+        out += [Problem(number, text, True) for text in (off_level, task.hands_trouble(held)) if text]
         out += [Problem(number, text, False) for text in _doubtful(shot, planner, key, seen)]
         out += [Problem(number, text, fatal) for text, fatal in task.problems(planner, key, seen.set_off, held)]
         held = task.held_after(held, "" if thing is None else thing.name)
@@ -89,8 +89,6 @@ def _impossible(planner: Planner, key: ActionKey, seen: Foreseen, able: Collecti
     if key.action not in able:
         network = "the networks that are installed" if set(able) - set(LOCOMOTION) else "the locomotion network"
         out.append(f"{what} is beyond {network}. Use {', '.join(able)}.")
-    if planner.terrain is not None and key.action not in LOCOMOTION:
-        out.append(OFF_LEVEL)
     return [*out, seen.trouble] if seen.trouble else out
 
 

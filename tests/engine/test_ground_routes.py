@@ -24,8 +24,6 @@ from nsm_blender.shot.shot import Shot
 from nsm_blender.tasks.arrival_times import foresee
 from nsm_blender.tasks.validation import check
 
-from .obstacles import box
-
 ROOMS = 3
 """Rooms of each kind."""
 STOREY = 14 * 0.18
@@ -185,13 +183,6 @@ def test_a_goal_in_the_air_stands_on_the_storey_nearest_to_it_and_that_is_told()
     (problem,) = check(errand(ActionKey("walk", "Far")))
     assert "The goal is 1.0 m above the ground" in problem.text
     assert not problem.fatal
-
-
-def test_things_are_refused_on_ground_in_words() -> None:
-    chair = box("Chair", (0.0, 3.0, 0.25), (0.5, 0.5, 0.5), role="seat")
-    shot = errand(ActionKey("sit", "Chair goal"), colliders=[chair])
-    shot.goals.append(Goal("Chair goal", [0.0, 3.0, 0.4], collider="Chair"))
-    assert any("level floor alone" in problem.text and problem.fatal for problem in check(shot, ("walk", "sit")))
 
 
 @pytest.mark.parametrize("kind", REACHABLE)

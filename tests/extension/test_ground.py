@@ -11,7 +11,7 @@ import pytest
 
 from . import build
 from .odd_objects import collection, instance, link, mesh, node_group
-from .shapes import boxes, select
+from .shapes import boxes, chair, select
 from .snapshot import difference, snapshot
 
 RISE, GOING, COUNT = 0.17, 0.3, 5
@@ -232,6 +232,23 @@ def test_keys_that_walk_find_their_way_over_ground_which_is_then_no_obstacle(sen
     assert shot().colliders == []
     assert bpy.ops.nsm.bake() == {"FINISHED"}
     assert hips_height(rig, 220) - hips_height(rig, 1) == pytest.approx(COUNT * RISE, abs=0.05)
+    assert rig.nsm.report.goal_error_cm < 10
+
+
+def test_a_character_walks_up_the_stairs_by_one_network_and_sits_down_there_by_the_other():
+    as_ground(stairs())
+    seat = chair()
+    seat.location = (0, -6, COUNT * RISE)
+    bpy.context.view_layer.update()
+    select(seat)
+    assert bpy.ops.nsm.wrap_collider(role="seat") == {"FINISHED"}
+    assert bpy.ops.nsm.add_goal(name="Seat") == {"FINISHED"}
+    rig = walker([(0, 0, 0), (0, -6, 0)], frames=330)
+    bpy.ops.nsm.add_action_key(action="sit", goal="Seat")
+    rig.nsm.animate_by = "ACTIONS"
+    assert bpy.ops.nsm.bake() == {"FINISHED"}
+    standing, seated = hips_height(rig, 1), hips_height(rig, 330)
+    assert seated - COUNT * RISE == pytest.approx(standing - 0.45, abs=0.15)
     assert rig.nsm.report.goal_error_cm < 10
 
 
