@@ -100,6 +100,9 @@ if TYPE_CHECKING:
     from .motion.skeleton import MODEL_SKELETON as MODEL_SKELETON
     from .motion.skeleton import Skeleton as Skeleton
     from .planning.path_on_ground import BlockedPathError as BlockedPathError
+    from .rigging.fingers import FingerBone as FingerBone
+    from .rigging.fingers import find_fingers as find_fingers
+    from .rigging.fingers import finger_rotations as finger_rotations
     from .rigging.joints import BoneInfo as BoneInfo
     from .rigging.joints import RigInfo as RigInfo
     from .rigging.mapping import Mapping as Mapping
@@ -195,6 +198,7 @@ _ROOMS = {
     "motion.rotations": ("Array",),
     "motion.skeleton": ("MODEL_SKELETON", "Skeleton"),
     "planning.path_on_ground": ("BlockedPathError",),
+    "rigging.fingers": ("FingerBone", "find_fingers", "finger_rotations"),
     "rigging.joints": ("BoneInfo", "RigInfo"),
     "rigging.mapping": ("Mapping", "Match"),
     "rigging.retarget": ("Retargeter", "RigMotion"),

@@ -19,6 +19,7 @@ from . import (
     handles,
     key,
     labels,
+    library,
     live,
     move_handle,
     path,
@@ -59,4 +60,5 @@ CLASSES = (
     *labels.CLASSES,
     *export.CLASSES,
     *files.CLASSES,
+    *library.CLASSES,
 )

@@ -181,6 +181,8 @@ class MotionJob(Steps):
         self.infos: list[str] = []
         self.report = measure.Report(frames=len(gathered.frames), notes=list(gathered.notes))
         self.report.notes += left_behind.sentences(armature, gathered.rig)
+        if gathered.rig.fingers is not None and not gathered.rig.fingers.bones:
+            self.tell(f"'{armature.name}' has no fingers that could be posed.")
         self.premises.hold_character(armature, gathered.rig.named)
         self.premises.hold(used)
         self.premises.hold(("object", find(bpy.data.objects, one.uid)) for t in gathered.things for one in t.objects)

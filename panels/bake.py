@@ -63,6 +63,9 @@ class NSM_PT_bake(Panel):
         row = layout.row(align=True)
         row.operator("nsm.remove_bake", text="Remove", icon="TRASH")
         row.menu("NSM_MT_export", icon="EXPORT")
+        row = layout.row(align=True)
+        row.operator("nsm.push_down", icon="NLA_PUSHDOWN")
+        row.operator("nsm.mark_asset", icon="ASSET_MANAGER")
 
 
 class NSM_PT_report(Subpanel):

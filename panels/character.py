@@ -122,7 +122,7 @@ class NSM_PT_root_ik(Subpanel):
     bl_parent_id = "NSM_PT_character"
 
     def draw(self, context: bpy.types.Context) -> None:
-        """What moves over the ground, controls, and the poses at both ends."""
+        """What moves over the ground, controls, fingers, and the poses at both ends."""
         layout = self.layout
         layout.use_property_split = True
         armature = lookup.character(context)
@@ -141,6 +141,7 @@ class NSM_PT_root_ik(Subpanel):
         column.prop(settings, "ik_arms", text="Arms")
         poses = layout.column()
         poses.enabled = armature is not None
+        poses.prop(settings, "fingers")
         poses.prop(settings, "start_pose")
         poses.prop(settings, "blend_in")
         poses.prop(settings, "end_pose")

@@ -16,7 +16,7 @@ from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, from_matrix, rotate
 from ..nsm_blender.motion.skeleton import ANKLE_HEIGHT, MODEL_SKELETON
 from ..nsm_blender.stepwise import Stepwise, finished
-from . import actions, binding, bound_rig, curves, extent, model_rig, posing
+from . import actions, binding, bound_rig, curves, extent, fingers, model_rig, posing
 from .rig import Blends, Rig
 
 __all__ = ("Rig", "channels", "keying", "read", "shown", "standing", "world_matrices")
@@ -43,6 +43,7 @@ def read(context: bpy.types.Context, obj: bpy.types.Object | None) -> Rig:
         rig = model_rig.read(context, obj)
         _check_scale(obj)
     rig.blends = _blends(context, obj, rig)
+    rig.fingers = fingers.read(context, obj)
     return rig
 
 
@@ -78,9 +79,13 @@ def channels(rig: Rig, motion: Motion, world: Array, meters_per_unit: float) -> 
 
 
 def keying(rig: Rig, motion: Motion, world: Array, meters_per_unit: float) -> Stepwise[list[actions.Channel]]:
-    """The motion as keys of the rig's bones, in pieces of work. world: (T or 1, 4, 4) of the armature, in Blender
-    units."""
-    return rig.keying(motion, world, meters_per_unit)
+    """The motion as keys of the rig's bones, and of its fingers where these are posed, in pieces of work. world: (T or
+    1, 4, 4) of the armature, in Blender units."""
+    out = yield from rig.keying(motion, world, meters_per_unit)
+    if rig.fingers is not None:
+        yield
+        out += rig.fingers.channels(motion)
+    return out
 
 
 def shown(context: bpy.types.Context, obj: bpy.types.Object, rig: Rig) -> Pose:

@@ -48,6 +48,14 @@ END_POSE_ITEMS = (
 )
 """What a bake ends in. The numbers are stored in files: never change them."""
 
+FINGER_ITEMS = (
+    ("KEEP", "Keep", "Leave the fingers alone: they get no keys", 0),
+    ("RELAXED", "Relaxed", "Fingers bent as those of a hanging hand", 1),
+    ("FLAT", "Flat", "Straight fingers", 2),
+    ("GRIP", "Gripping", "Fingers closed about a handle", 3),
+)
+"""What becomes of a rig's fingers. The numbers are stored in files: never change them."""
+
 BY_HAND = "Chosen by hand."
 
 SURE = 0.8
@@ -96,6 +104,14 @@ class NSM_PG_binding(bpy.types.PropertyGroup):
         name="IK Arms",
         description="Move the arms by their controls for inverse kinematics (Rigify), which turn the arm bones as the "
         "elbow bends; the others get the same pose",
+        options=_FIXED,
+    )
+    fingers: EnumProperty(
+        name="Fingers",
+        description="How the fingers are posed, of a rig that has some; unless they are kept, a hand grips while it "
+        "holds something",
+        items=FINGER_ITEMS,
+        default="KEEP",
         options=_FIXED,
     )
     start_pose: EnumProperty(

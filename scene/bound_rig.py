@@ -199,7 +199,7 @@ class BoundRig(Rig):
         if not self._switches or self._stiff or any(bone.limited for bone in self._carried):
             return False
         set_by_key = {f'{bone_path(bone)}["{name}"]': value for (bone, name), value in self._switches.items()}
-        moved = tuple(f"{bone_path(bone.name)}." for bone in self._carried)
+        moved = tuple(f"{bone_path(name)}." for name in (*(bone.name for bone in self._carried), *self.finger_bones))
         for curve in actions.of(obj):
             wanted = 0.0 if curve.data_path.endswith(".ik_stretch") else set_by_key.get(curve.data_path)
             if wanted is not None:

@@ -9,6 +9,7 @@ moved. The pose is put back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ _ANGLE, _PLACE = 2e-3, 2e-4
 """How well a frame has to move with its carrier: as a matrix entry, and a share of the rig's height."""
 _SEED = 7
 """Seed of the turns, so that a rig is always described alike."""
+
+_DRIVEN = re.compile(r'pose\.bones\["(?P<bone>(?:[^"\\]|\\.)*)"\]\.(?P<channel>.*)')
+"""Path of a bone's property from its object."""
 
 FIXED = -1
 """Stands for the armature itself as a carrier."""
@@ -128,6 +132,12 @@ def driver_of(obj: bpy.types.Object, bone: str) -> str | None:
     channels = ("location", "rotation", "scale")
     paths = [d.data_path.removeprefix(start) for d in _drivers(obj) if d.data_path.startswith(start) and not d.mute]
     return next((path for path in paths if path.startswith(channels)), None)
+
+
+def driven(obj: bpy.types.Object, channel: str) -> set[str]:
+    """The bones of which a driver moves a channel whose name begins so."""
+    found = (_DRIVEN.match(d.data_path) for d in _drivers(obj) if not d.mute)
+    return {bpy.utils.unescape_identifier(m["bone"]) for m in found if m and m["channel"].startswith(channel)}
 
 
 def _drivers(block: bpy.types.ID) -> list[bpy.types.FCurve]:

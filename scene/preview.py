@@ -31,6 +31,12 @@ _BORDER = 6
 """Pixels between the pictures of a sheet."""
 _ROOM = 0.8
 """Meters that the camera goes back from where a group just fits."""
+_AROUND = 1.25
+"""How much larger than its bones a character is in a thumbnail, with its flesh and some room."""
+_THICK = 0.09
+"""Half the thickness of a stick over its length."""
+_SIDES = ((0, 1, 2, 3), (7, 6, 5, 4), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0))
+"""Faces of a stick by its corners."""
 _LENS, _NEAR_LENS = 52, 38
 """Focal lengths in millimeters of the usual camera and of the near one, which sees a character between walls."""
 _NEAR = 3.4
@@ -84,6 +90,32 @@ def contact_sheet(
             stage.scene.render.stamp_note_text = picture.label
             images.append(_render(stage.scene, Path(folder) / f"{number:03d}.png"))
     _save(_compose(images, columns), file)
+
+
+def thumbnail(
+    character: bpy.types.Object, bones: Sequence[str], way: Array, angle: float, frame: int, size: int
+) -> Array:
+    """A picture (size, size, 4) of an armature and the meshes that it moves, bottom row first.
+
+    bones: those that have to be in view; where no mesh is there, they are drawn as sticks. way: (N, 3) Blender units,
+    N at least 2, drawn on the floor. angle: about +Z from which the camera looks, 0 from -Y. Raises UserError when
+    nothing could be rendered.
+    """
+    before = set(bpy.data.images)
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="nsm-preview-") as folder,
+            _stage([character], [way.tolist()], (size, size), "CYCLES") as stage,
+        ):
+            stage.scene.frame_set(frame)
+            stage.scene.render.use_stamp = False
+            if not any(child.type == "MESH" for child in character.children_recursive):
+                stage.draw_sticks(bones)
+            stage.aim_at_bones(bones, angle)
+            picture = _render(stage.scene, Path(folder) / "thumbnail.png")
+    finally:
+        bpy.data.batch_remove([image for image in bpy.data.images if image not in before])  # Blender's own result
+    return np.concatenate([picture, np.ones((size, size, 1), np.float32)], axis=-1)
 
 
 def group_picture(
@@ -213,6 +245,37 @@ class _Stage:
         away = Vector((math.sin(around), -math.cos(around), 0.5))
         self._aim_at_places(corners, away)
         self.camera.location += _ROOM * away.normalized()
+
+    def aim_at_bones(self, bones: Sequence[str], angle: float) -> None:
+        """A view from a little above, at `angle` about +Z, as near as these bones are in the picture with some room."""
+        ends = [end for head, tail in self._bones(bones) for end in (head, tail)]
+        away = Vector((math.sin(angle), -math.cos(angle), 0.3))
+        middle = sum(ends, Vector()) / len(ends)
+        wide = [middle + _AROUND * (end - middle) for end in ends]
+        self._aim_at_places([number for place in wide for number in place], away)
+
+    def draw_sticks(self, bones: Sequence[str]) -> None:
+        """Draw these bones, where they are now, as four-sided sticks."""
+        corners: list[Vector] = []
+        faces: list[tuple[int, ...]] = []
+        for head, tail in self._bones(bones):
+            turn, thick = (tail - head).to_track_quat("Z", "Y"), _THICK * (tail - head).length
+            first = len(corners)
+            for end in (head, tail):
+                corners += [
+                    end + turn @ Vector((thick * x, thick * y, 0)) for x, y in ((1, 1), (-1, 1), (-1, -1), (1, -1))
+                ]
+            faces += [tuple(first + i for i in side) for side in _SIDES]
+        mesh = bpy.data.meshes.new("NSM Preview Sticks")
+        mesh.from_pydata([corner.to_tuple() for corner in corners], [], faces)
+        mesh.materials.append(self.material("trace"))
+        self.add("Sticks", mesh)
+
+    def _bones(self, names: Sequence[str]) -> list[tuple[Vector, Vector]]:
+        """Heads and tails of bones in the world."""
+        there = self._evaluated()
+        bones = [there.pose.bones[name] for name in names]
+        return [(there.matrix_world @ bone.head, there.matrix_world @ bone.tail) for bone in bones]
 
     def aim_at_room(self, things: Sequence[bpy.types.Object], paths: Sequence[Sequence[Sequence[float]]]) -> None:
         """A view from above and from -Y, as near as all things and ways are in the picture."""

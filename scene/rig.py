@@ -13,6 +13,7 @@ from ..nsm_blender.motion.foot_lock import Heights
 from ..nsm_blender.motion.motion import Motion
 from ..nsm_blender.motion.rotations import Array, from_matrix
 from ..nsm_blender.rigging.body_measure import BodyMeasure
+from ..nsm_blender.rigging.fingers import FingerBone, FingerPose, finger_rotations
 from ..nsm_blender.stepwise import Stepwise
 from . import actions, euler
 
@@ -31,18 +32,37 @@ class Blends:
     frames_out: int = 0
 
 
+@dataclass(frozen=True, eq=False)
+class Fingers:
+    """How the fingers of a character are posed. modes: bone -> its rotation mode."""
+
+    bones: tuple[FingerBone, ...]
+    pose: FingerPose
+    modes: dict[str, str]
+
+    def channels(self, motion: Motion) -> list[actions.Channel]:
+        """Rotations of the fingers' bones over the motion, which tells when hands hold something."""
+        turned = finger_rotations(self.bones, self.pose, motion)
+        return [
+            actions.Channel(f"{bone_path(name)}.{rotation_attribute(mode)}", in_mode(turned[name], mode), name)
+            for name, mode in self.modes.items()
+        ]
+
+
 class Rig:
     """An armature that can be animated.
 
     name: of its object. scale: its leg length over the model's; the scene is divided by it for the engine, which
     knows one size. bones: B names of the bones whose rotations make its pose, the one that carries the body first.
-    measured: M names of the bones by which a bake is measured. blends: what motions are blended with. notes: what keeps
-    the rig from holding a pose exactly. body_radii: of its capsules, see `Shot`.
+    measured: M names of the bones by which a bake is measured. blends: what motions are blended with. fingers: how the
+    fingers are posed, None where they are left alone. notes: what keeps the rig from holding a pose exactly.
+    body_radii: of its capsules, see `Shot`.
     """
 
     def __init__(self, name: str, scale: float, bones: tuple[str, ...], measured: tuple[str, ...]) -> None:
         self.name, self.scale, self.bones, self.measured = name, scale, bones, measured
         self.blends = Blends()
+        self.fingers: Fingers | None = None
         self.notes: list[str] = []
         self.body_radii: tuple[float, ...] = ()
         self._blended: tuple[Motion, Motion] | None = None
@@ -50,7 +70,12 @@ class Rig:
     @property
     def named(self) -> tuple[str, ...]:
         """The bones without which neither keys nor measurements make sense."""
-        return tuple(dict.fromkeys((*self.bones, *self.measured)))
+        return tuple(dict.fromkeys((*self.bones, *self.measured, *self.finger_bones)))
+
+    @property
+    def finger_bones(self) -> tuple[str, ...]:
+        """The bones of fingers that get keys."""
+        return () if self.fingers is None else tuple(bone.name for bone in self.fingers.bones)
 
     @property
     def slack(self) -> float:
