@@ -82,7 +82,8 @@ def _seen(
             scene.frame_set(at)
             there = armature.evaluated_get(context.evaluated_depsgraph_get())
             heads = {joint: there.matrix_world @ there.pose.bones[bone].head for joint, bone in bones.items()}
-            way.append(tuple(next(iter(heads.values())))[:2])
+            carried = next(iter(heads.values()))
+            way.append((carried.x, carried.y))
             if number == 1 and {"LeftUpLeg", "RightUpLeg"} <= set(heads):
                 across = heads["LeftUpLeg"] - heads["RightUpLeg"]
                 angle = math.atan2(across.y, across.x) + _ASIDE
@@ -95,8 +96,8 @@ def _seen(
 
 def _told(context: bpy.types.Context, armature: bpy.types.Object, action: bpy.types.Action) -> str:
     """What an action is, in a sentence."""
-    first, last = action.frame_range
+    frames = action.frame_range
     render = context.scene.render
-    seconds = (last - first) * render.fps_base / render.fps
+    seconds = (frames[1] - frames[0]) * render.fps_base / render.fps
     how = _MADE.get(str(action.get(KIND, "")), "Made")
     return f"{how} for '{armature.name}', {seconds:.1f} s at {render.fps / render.fps_base:g} frames per second."

@@ -208,7 +208,8 @@ def _thumb_axis(
 
 def _bend(before: Array, after: Array, axis: Array) -> float:
     """Radians about the axis from one direction to the next, as far as they lie across it."""
-    a, b = (way - axis * (way @ axis) for way in (before, after))
+    a: Array = before - axis * (before @ axis)
+    b: Array = after - axis * (after @ axis)
     angle = float(np.arctan2(axis @ np.cross(a, b), a @ b))
     return angle if abs(angle) < _MOST_BENT else 0.0
 

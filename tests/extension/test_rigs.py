@@ -312,3 +312,20 @@ def test_a_root_bone_or_the_object_moves_over_the_ground_by_choice(engine, add, 
     assert abs(moved[1][2] - moved[0][2]) < 0.05
     bpy.ops.nsm.remove_bake()
     assert tuple(rig.location) == (0, 0, 0)
+
+
+def test_the_finger_controls_of_a_generated_rig_close_what_the_mesh_follows(add):
+    rig, _ = add("Rigify generated")
+    bind(rig)
+    on_path(rig, 20)
+    rig.nsm.binding.fingers = "GRIP"
+    bpy.ops.nsm.bake()
+    assert "fingers" not in rig.nsm.report.notes
+    bpy.context.scene.frame_set(10)
+    bones = rig.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+    for side in ("L", "R"):
+        along = bones[f"DEF-f_middle.01.{side}"].head - bones[f"DEF-hand.{side}"].head
+        for finger in ("f_index", "f_middle", "f_ring", "f_pinky"):
+            end = bones[f"DEF-{finger}.03.{side}"]
+            assert np.degrees(along.angle(end.tail - end.head)) > 110, f"{finger} {side}"
+    assert rig.nsm.report.rig_error_mm_max < 0.1
