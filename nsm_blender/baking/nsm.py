@@ -281,6 +281,7 @@ class SceneBake:
                 "keys": keys,
                 "corrections": body.told(),
                 "things": things,
+                "holds": self._holds(),
             },
         )
         yield
@@ -290,6 +291,17 @@ class SceneBake:
         baked = yield from made.resampling(shot.fps, shot.frames, machine.clock.warp)
         notes = unkept_keys(shot, baked)
         return replace(baked, meta=baked.meta | {"notes": notes}) if notes else baked
+
+    def _holds(self) -> dict[str, list[list[float]]]:
+        """LeftHand and RightHand -> seconds from which and to which the hand holds a thing or a handle."""
+        hands, end = self._machine.actor.hands, self._frames - 1
+        out: dict[str, list[list[float]]] = {"LeftHand": [], "RightHand": []}
+        for hold in hands.holds if hands is not None else ():
+            for spans in out.values():
+                spans.append([hold.taken / FPS, (end if hold.left is None else hold.left) / FPS])
+        for grip in hands.grips if hands is not None else ():
+            out[f"{grip.side}Hand"].append([grip.first / FPS, grip.last / FPS])
+        return out
 
     def _things(self, body: Posed) -> Stepwise[dict[str, list[list[float]]]]:
         """Poses of the things that were moved, one for each frame of the shot."""

@@ -257,7 +257,7 @@ def _with(
         contacts=sampled.contacts[source],
         phase=sampled.phase[source],
         actions=sampled.actions[source],
-        meta={key: value for key, value in sampled.meta.items() if key not in ("things", "keys")},
+        meta={key: value for key, value in sampled.meta.items() if key not in ("things", "holds", "keys")},
     )
 
 

@@ -64,5 +64,5 @@ def mirrored(motion: Motion) -> Motion:
         root=root.astype(np.float32),
         contacts=motion.contacts[:, mirror_indices(motion.contact_names)],
         phase=((motion.phase + np.pi) % (2 * np.pi)).astype(np.float32),
-        meta={key: value for key, value in motion.meta.items() if key != "things"},
+        meta={key: value for key, value in motion.meta.items() if key not in ("things", "holds")},
     )

@@ -101,15 +101,27 @@ def find_fingers(rig: RigInfo, hands: Mapping[str, str], leave: Collection[str] 
 def finger_rotations(bones: Sequence[FingerBone], pose: FingerPose, motion: Motion) -> dict[str, Array]:
     """Bone -> its own rotation (T, 4) from the rest pose, in the bone's axes.
 
-    While the motion says that a hand holds something, by the contacts LeftHand and RightHand, the hand grips.
+    A hand grips while the motion says that it holds something: by spans of seconds in its meta's "holds", as a bake of
+    action keys has them, or by the contacts LeftHand and RightHand.
     """
     out = {}
     for bone in bones:
         angles = np.full(len(motion), bone.angle(pose))
-        if bone.hand in motion.contact_names:
-            holds = (motion.contacts[:, motion.contact_names.index(bone.hand)] > 0.5).astype(np.float64)
+        holds = _holding(motion, bone.hand)
+        if holds.any():
             angles += gaussian(holds, _SETTLING * motion.fps) * (bone.angle("GRIP") - angles)
         out[bone.name] = from_axis_angle(np.broadcast_to(bone.axis, (len(motion), 3)), angles)
+    return out
+
+
+def _holding(motion: Motion, hand: str) -> Array:
+    """1 in the frames (T,) in which a hand holds something, else 0."""
+    out = np.zeros(len(motion))
+    if hand in motion.contact_names:
+        out[motion.contacts[:, motion.contact_names.index(hand)] > 0.5] = 1.0
+    seconds = np.arange(len(motion)) / motion.fps
+    for start, end in motion.meta.get("holds", {}).get(hand, []):
+        out[(seconds >= start) & (seconds <= end)] = 1.0
     return out
 
 

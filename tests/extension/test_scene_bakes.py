@@ -101,6 +101,24 @@ def test_a_box_is_carried_to_the_table_and_a_second_bake_takes_it_from_where_it_
     assert np.allclose(at(1, box)[:3], lay[:3] - [0.3, 0, 0], atol=1e-4)
 
 
+def test_the_hands_grip_while_they_carry_the_box(puppet, rig, extension_module, engine):
+    job = extension_module("operators.job").BakeJob(bpy.context, rig)
+    job.run()
+    motion = job.work.motion()
+    box = np.array(motion.meta["things"]["Box"])[:, :3]
+    moving = np.flatnonzero(np.linalg.norm(np.diff(box, axis=0), axis=1) > 1e-4)
+    for hand in ("LeftHand", "RightHand"):
+        ((start, end),) = motion.meta["holds"][hand]
+        assert start * motion.fps <= moving[0] + 2
+        assert end * motion.fps >= moving[-1] - 2
+        assert end - start < len(motion) / motion.fps - 1
+    bone = engine.FingerBone("Index", "RightHand", 1, 0, np.array([1.0, 0, 0]), 0.0)
+    turned = engine.finger_rotations([bone], "FLAT", motion)["Index"]
+    angles = 2 * np.arctan2(turned[:, 1], turned[:, 0])
+    assert angles[(moving[0] + moving[-1]) // 2] == pytest.approx(bone.angle("GRIP"), abs=1e-3)
+    assert angles[0] == pytest.approx(0, abs=1e-3)
+
+
 def test_a_bake_can_be_watched_with_what_is_carried(puppet, rig, extension_module):
     job = extension_module("operators.job").BakeJob(bpy.context, rig)
     assert job.ghost() == []
