@@ -31,6 +31,8 @@ class _OnAction(Operation):
         rig = lookup.character(context)
         if rig is None:
             cls.poll_message_set("Select a character's armature first")
+        elif not rig.is_editable:
+            cls.poll_message_set(f"'{rig.name}' is linked from another file; make a library override first")
         elif lookup.baking(context):
             cls.poll_message_set("A bake is running; Esc cancels it")
         elif current_action(rig) is None:

@@ -237,16 +237,17 @@ def make_cyclic(obj: bpy.types.Object, action: bpy.types.Action, frames: tuple[i
 
 def push_down(obj: bpy.types.Object, track: str) -> str:
     """Make the action that moves `obj` a strip on a new track above the others, where it begins; returns the track's
-    name. The strip shows the action's bones as the action did, also before and after it."""
+    name. It holds its last pose until a later strip, and the lowest strip its first pose before it."""
     animation = obj.animation_data
     action, slot = animation.action, animation.action_slot if _slotted() else None
+    is_lowest = not animation.nla_tracks
     made = animation.nla_tracks.new()
     made.name = track
     strip: Any = made.strips.new(action.name, round(action.frame_range[0]), action)
     if slot is not None:
         strip.action_slot = slot
     strip.name = action.name
-    strip.extrapolation = "HOLD"
+    strip.extrapolation = "HOLD" if is_lowest else "HOLD_FORWARD"
     strip.blend_type, strip.influence = animation.action_blend_type, animation.action_influence
     animation.action = None
     return made.name

@@ -59,6 +59,21 @@ def test_an_action_made_by_hand_is_pushed_down_with_its_slot(engine):
     assert np.abs(np.array(rig.pose.bones["Head"].rotation_quaternion) - shown).max() < 1e-5
 
 
+def test_a_later_strip_does_not_hide_an_earlier_one(engine):
+    rig = build.armature(engine)
+    head = rig.pose.bones["Head"]
+    for first, turn in ((1, 0.2), (31, -0.3)):
+        for frame in (first, first + 19):
+            head.rotation_quaternion = (1, turn, 0, 0)
+            head.keyframe_insert("rotation_quaternion", frame=frame)
+        bpy.ops.nsm.push_down()
+    shown = {}
+    for frame in (10, 25, 40):
+        bpy.context.scene.frame_set(frame)
+        shown[frame] = head.rotation_quaternion[1]
+    assert shown == pytest.approx({10: 0.2, 25: 0.2, 40: -0.3}, abs=1e-5)
+
+
 def test_what_has_no_action_is_not_pushed_down(engine):
     build.armature(engine)
     with pytest.raises(RuntimeError, match="has no action; bake one first"):
