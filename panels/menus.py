@@ -38,6 +38,8 @@ class NSM_MT_animate(bpy.types.Menu):
         layout.operator("nsm.bake", icon="REC")
         layout.operator("nsm.keep_bake", icon="FAKE_USER_ON")
         layout.operator("nsm.remove_bake", icon="TRASH")
+        layout.operator("nsm.push_down", icon="NLA_PUSHDOWN")
+        layout.operator("nsm.mark_asset", icon="ASSET_MANAGER")
         layout.operator("nsm.purge_bakes")
         layout.menu("NSM_MT_export", icon="EXPORT")
         layout.separator()
