@@ -32,6 +32,8 @@ STEP = 0.5
 legs step onto, lower than the next storey."""
 HEADROOM = 0.6
 """Meters of free height from which a surface counts as one to stand on; a person on hands and knees needs as much."""
+LOW = 1.8
+"""Meters of free height in which the model skeleton, 1.75 m tall, walks upright; below, it crouches (PFNN 6)."""
 _TOGETHER = 0.01
 """Meters within which surfaces in one cell are the same one, such as those of two triangles with a common edge."""
 _EDGE = 1e-4
@@ -129,7 +131,24 @@ class Ground:
         near: (...) heights of the feet there. Of several levels the highest counts that a foot from there comes onto,
         not more than STEP above; the topmost one without.
         """
-        return self._between(places, near)
+        return self.sampled(places).heights(near)
+
+    def sampled(self, places: Array) -> Sampled:
+        """All surfaces around places (..., 2), to ask for heights near several others without reading them anew."""
+        count = len(self.levels)
+        corner, last, most, nodes = self._grid
+        at = np.maximum((places - corner) * (1 / self.cell), 0.0)
+        np.minimum(at, last, out=at)
+        first = np.minimum(at.astype(np.int64), most)
+        at -= first
+        node = first[..., 1] * self.levels.shape[2] + first[..., 0]
+        found = self.levels.reshape(count, -1).take(node[..., None] + nodes, axis=1)
+        return Sampled(found, at[..., 0], at[..., 1], node)
+
+    def may_be_low(self, sampled: Sampled, which: slice) -> bool:
+        """Whether anything hangs lower than LOW over any surface around some of the places (N, P) of `sampled`, those
+        of the middle column: told at once, and rarely so."""
+        return bool(self._low.take(sampled.node[which, 1]).any())
 
     def clearance(self, places: Array, near: Array | float = np.inf) -> Array:
         """Free height (...) in meters above the ground at places (..., 2), of the nearest node; see `height`."""
@@ -184,25 +203,46 @@ class Ground:
         stacks = self.levels[:, row, column]
         return np.maximum((np.isfinite(stacks) & (stacks <= np.asarray(near) + STEP)).sum(0) - 1, 0)
 
-    def _between(self, places: Array, near: Array | float) -> Array:
-        """Heights at places, bilinear, each of the four nodes on its own level."""
-        count, rows, columns = self.levels.shape
-        at = (np.asarray(places, dtype=np.float64) - self.corner) * (1 / self.cell)
-        np.clip(at, 0.0, (columns - 1, rows - 1), out=at)
-        first = np.minimum(at.astype(np.int64), (columns - 2, rows - 2))
-        at -= first
-        u, v = at[..., 0], at[..., 1]
-        nodes = (first[..., 1] * columns + first[..., 0])[..., None] + np.array([0, 1, columns, columns + 1])
-        heights = self.levels.reshape(count, -1)[:, nodes]
-        if count == 1:
-            heights = heights[0]
-        else:
+    @cached_property
+    def _grid(self) -> tuple[Array, Array, Array, Array]:
+        """The first node (2,) in meters, the last one (2,) and the last one with neighbors (2,) as numbers, and what is
+        to be added to a node's flat number for those of the four about a place."""
+        _, rows, columns = self.levels.shape
+        last = np.array([columns - 1, rows - 1])
+        return np.array(self.corner), last.astype(np.float64), last - 1, np.array([0, 1, columns, columns + 1])
+
+    @cached_property
+    def _low(self) -> Array:
+        """Whether (ny * nx,) anything hangs lower than LOW over any surface of a node or of its neighbors with larger
+        numbers."""
+        low = (np.isfinite(self.levels) & (self.headroom < LOW)).any(axis=0)
+        out = low.copy()
+        out[:-1] |= low[1:]
+        out[:, :-1] |= out[:, 1:].copy()
+        return out.ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """The surfaces around places (...): heights (K, ..., 4) of the four nodes about each, where it lies between them
+    (...), and the flat number (...) of the first of the four."""
+
+    nodes: Array
+    u: Array
+    v: Array
+    node: Array
+
+    def heights(self, near: Array | float) -> Array:
+        """Heights (...) as `Ground.height` gives them, bilinear, each of the four nodes on its own level."""
+        heights: Array = self.nodes[0]
+        if len(self.nodes) > 1:
             # The lowest counts where all lie too high. A stack's missing levels are infinite, and so above any reach.
             reach = np.minimum(np.asarray(near)[..., None] + STEP, _HIGHEST)
-            heights = np.maximum(np.where(heights <= reach, heights, -np.inf).max(axis=0), heights[0])
-        low = heights[..., 0] + u * (heights[..., 1] - heights[..., 0])
-        high = heights[..., 2] + u * (heights[..., 3] - heights[..., 2])
-        out: Array = low + v * (high - low)
+            for higher in self.nodes[1:]:
+                heights = np.where(higher <= reach, higher, heights)
+        along = heights[..., ::2] + self.u[..., None] * (heights[..., 1::2] - heights[..., ::2])
+        low = along[..., 0]
+        out: Array = low + self.v * (along[..., 1] - low)
         return out
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..geometry.ground import Ground
+from ..geometry.ground import LOW, Ground, Sampled
 from ..models.pfnn import ASIDE, CURRENT, LEVEL, SAMPLES
 from ..motion.rotations import Array
 
-UPRIGHT = 1.8
-"""Meters of free height in which the model skeleton, 1.75 m tall, walks upright; below, it crouches (PFNN 6)."""
 _SAME = 0.1
 """Meters within which a height tells the same level, as storeys and what is stepped onto are farther apart."""
 _SIDES = np.array([-ASIDE, 0.0, ASIDE])
 """Offsets in meters toward the character's left: right, center, left."""
+_TO_LEFT = np.array([[0.0, 1.0], [-1.0, 0.0]])
+"""Turns directions, as rows, a quarter counter-clockwise."""
+_AHEAD = slice(CURRENT - 1, SAMPLES)
+"""Samples over which it is looked for what hangs low."""
+_LEVELED = LEVEL.stop - LEVEL.start
 
 
 class Terrain:
@@ -40,29 +43,27 @@ class Terrain:
 
         positions: (SAMPLES, 2) in the world. directions: (SAMPLES, 2) unit facings. Sets `height` and `is_low`.
         """
-        # Facing -y, the left is +x: a quarter turn counter-clockwise.
-        left = np.stack((-directions[:, 1], directions[:, 0]), axis=1)
-        places = positions[:, None] + _SIDES[:, None] * left[:, None]
-        near = self._near(positions) if self._has_levels else np.full(SAMPLES, np.inf)
-        heights = self.ground.height(places, near[:, None])
+        places = positions[:, None] + _SIDES[:, None] * (directions @ _TO_LEFT)[:, None]
+        sampled = self.ground.sampled(places)
+        heights = self._chained(sampled) if self._has_levels else sampled.heights(np.inf)
         self._here = float(heights[CURRENT, 1])
-        self.height = float(heights[LEVEL, 1].mean())
-        ahead = slice(CURRENT - 1, SAMPLES)
-        self.is_low = self.ground.has_ceilings and bool(
-            (self.ground.clearance(positions[ahead], near[ahead]) < UPRIGHT).any()
-        )
+        self.height = sum(heights[LEVEL, 1].tolist()) / _LEVELED
+        self.is_low = False
+        if self.ground.has_ceilings and self.ground.may_be_low(sampled, _AHEAD):
+            near = self._chain if self._has_levels else np.full(SAMPLES, np.inf)
+            self.is_low = bool((self.ground.clearance(positions[_AHEAD], near[_AHEAD]) < LOW).any())
         return heights
 
-    def _near(self, middle: Array) -> Array:
-        """Heights (SAMPLES,) near which the ground lies at samples (SAMPLES, 2): that of each one's neighbor nearer to
-        the root."""
-        near = self._chain
+    def _chained(self, sampled: Sampled) -> Array:
+        """Heights (SAMPLES, 3), each sample's near that of its neighbor nearer to the root."""
         # Each round settles at least one sample more on either side. Begun with those of the frame before, all are
         # settled after the first, as the heights have changed by less than what tells levels apart.
         for _ in range(CURRENT + 1):
-            heights = self.ground.height(middle, near)
-            near, before = np.concatenate((heights[1 : CURRENT + 1], [self._here], heights[CURRENT:-1])), near
+            heights = sampled.heights(self._chain[:, None])
+            near, before = np.empty(SAMPLES), self._chain
+            near[:CURRENT], near[CURRENT] = heights[1 : CURRENT + 1, 1], self._here
+            near[CURRENT + 1 :] = heights[CURRENT:-1, 1]
+            self._chain = near
             if np.abs(near - before).max() < _SAME:
                 break
-        self._chain = near
-        return near
+        return heights

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from nsm_blender.baking.bake import Bake, performer_of
-from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.errors import ShotError
 from nsm_blender.geometry.ground import Ground, GroundMesh
 from nsm_blender.models.layout import Layout
@@ -23,7 +22,6 @@ from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON, TOE_HEIGHT
 from nsm_blender.rollout.pfnn import Locomotion, Record
-from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import PathFollow, Shot
 
 from .test_ground import box, quad
@@ -185,16 +183,6 @@ def test_a_bake_on_ground_comes_out_the_same_each_time(climbed: Motion) -> None:
 def test_weights_of_one_performer_refuse_the_name_of_another() -> None:
     with pytest.raises(ShotError, match="The weights know no performer '35': they know one alone; leave it out"):
         Bake(shot([], performer="35"))
-
-
-def test_the_nsm_refuses_ground_in_words() -> None:
-    keyed = Shot(
-        "Walker", 60.0, 60, keys=[ActionKey("walk", "there")], goals=[Goal("there", [0.0, -3.0, 0.0])], ground=flight()
-    )
-    with pytest.raises(
-        ShotError, match=r"things on level floor alone, and the shot has ground \('Step 0'\); walk over it"
-    ):
-        SceneBake(keyed)
 
 
 def test_the_samples_of_the_future_lie_ahead() -> None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.geometry.ground import Ground
+from nsm_blender.geometry.ground import LOW, Ground
 from nsm_blender.models.pfnn import ASIDE, CURRENT, SAMPLES
 from nsm_blender.motion.root import direction
 from nsm_blender.motion.rotations import Array
-from nsm_blender.rollout.terrain import UPRIGHT, Terrain
+from nsm_blender.rollout.terrain import Terrain
 
 from .test_ground import box, quad
 
@@ -64,7 +64,7 @@ def test_a_way_under_a_gallery_stays_on_the_floor() -> None:
         assert not terrain.is_low
 
 
-@pytest.mark.parametrize(("height", "low"), [(UPRIGHT - 0.1, True), (UPRIGHT + 0.1, False)])
+@pytest.mark.parametrize(("height", "low"), [(LOW - 0.1, True), (LOW + 0.1, False)])
 def test_a_beam_is_low_when_a_walk_does_not_fit_below_it(height: float, low: bool) -> None:
     beam = Ground.of([box((-1.0, -1.2, height), (1.0, -1.0, height + 0.2))])
     terrain = Terrain(beam, (0.0, 0.0), 0.0)
