@@ -41,7 +41,6 @@ from ..tasks.nsm_actor import NsmActor
 from ..tasks.pfnn_actor import Walking
 from ..tasks.validation import Problem, refuse
 from .bake import SETTLING, Bake, Now, standing
-from .ground_feet import surface_along
 from .kept import unkept_keys
 from .retries import Retries, most_frames, retimed, rollout_frames
 
@@ -253,7 +252,7 @@ class SceneBake:
             shot.fps / FPS,
             without,
             shot.body_radii,
-            None if self._terrain is None else surface_along(self._terrain, record.root),
+            self._terrain,
         )
         keys = machine.report()
         for one in body.corrections:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..geometry.colliders import Collider
-from ..motion.foot_lock import Heights
+from ..geometry.ground import Ground
 from ..motion.rotations import Array, make_continuous
 from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneRecord
@@ -67,7 +67,7 @@ def posing(
     rate: float = 1.0,
     without: Collection[str] = frozenset(),
     radii: Sequence[float] = (),
-    ground: Heights | None = None,
+    ground: Ground | None = None,
 ) -> Stepwise[Posed]:
     """`posed` in pieces. ground: what feet are planted on; without it, a level floor, or climbed things."""
     unknown = sorted(set(without) - set(TERMS))

@@ -8,11 +8,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 import numpy as np
 
 from ..geometry.colliders import Collider, Surroundings
+from ..geometry.ground import Ground
 from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import FPS
 from ..motion.contacts import firming_contacts
 from ..motion.easing import eased
-from ..motion.foot_lock import Heights, planting_feet
+from ..motion.foot_lock import planting_feet
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import Hands, grasp_of
@@ -24,6 +25,7 @@ from .balls import ball_radii
 from .corrections import Correction, held, seat_error, seated
 from .foot_contacts import foot_contacts
 from .footholds import finding_footholds
+from .ground_footholds import footholds_on_ground, reached_contacts, surface_along
 from .hand_targets import HandTargets, carrying, settled, with_wrists
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
@@ -44,7 +46,7 @@ class Draft:
     rotations of rigid bones, and before: the same before they gave way to anything. wanted: (T, J, 3) joint places that
     feet should meet. contacts: (T, 4) of CONTACT_JOINTS, and locked: those of them that hold the feet. things: poses
     (T, 7) of what was moved. hands_to: where the hands are to be in the end. without: names of what is left out.
-    radii: meters of the capsules of another body than the model's. ground: heights of the ground, None for a level
+    radii: meters of the capsules of another body than the model's. ground: that is walked on, None for a level
     floor at the height of the first root, and things that were climbed.
     """
 
@@ -58,7 +60,7 @@ class Draft:
         rate: float,
         without: Collection[str],
         radii: Sequence[float] = (),
-        ground: Heights | None = None,
+        ground: Ground | None = None,
     ) -> None:
         self.radii, self.ground = radii, ground
         self.record, self.seatings, self.hands, self.colliders = record, seatings, hands, colliders
@@ -106,6 +108,8 @@ def _find_contacts(draft: Draft) -> Iterator[None]:
         # On stairs a foot stands higher or lower than the root, and only the network that walks there knows when.
         labels = np.where(draft.record.steps >= 0, draft.record.steps, labels)
     draft.contacts = yield from firming_contacts(labels, draft.wanted, FPS)
+    if draft.ground is not None:
+        draft.wanted = yield from footholds_on_ground(draft.wanted, draft.contacts, draft.ground, draft.root)
 
 
 def _keep_seated_feet(draft: Draft) -> Iterator[None]:
@@ -133,11 +137,23 @@ def _plant(draft: Draft) -> Iterator[None]:
         (draft.hips - ground)[None],
         draft.rotations[None],
         draft.locked[None],
-        draft.ground,
+        None if draft.ground is None else surface_along(draft.ground, draft.record.root),
         targets=(draft.wanted - ground)[None],
         own_heights=own_heights,
     )
     draft.body = draft.before = places[0] + ground, turned[0]
+
+
+def _leave_in_time(draft: Draft) -> Iterator[None]:
+    """Feet that walk over ground stand as long as their legs reach it."""
+    if draft.ground is None or draft.record.steps is None:
+        return
+    heights = surface_along(draft.ground, draft.record.root)
+    walks = draft.record.steps >= 0
+    reached = np.where(walks, reached_contacts(draft.body[0], draft.locked, heights), draft.locked)
+    if (reached != draft.locked).any():
+        draft.locked, draft.contacts = reached, np.minimum(draft.contacts, reached)
+        yield from _plant(draft)
 
 
 def _find_footholds(draft: Draft) -> Iterator[None]:
@@ -212,6 +228,7 @@ PASSES: dict[str, Callable[[Draft], Iterator[None]]] = {
     "seat_correction": _correct_seats,
     "foot_lock": _lock_feet,
     "rigid_bones": _plant,
+    "reached_ground": _leave_in_time,
     "footholds": _find_footholds,
     "whole_body": _solve,
     "palms": _press_palms,
@@ -221,7 +238,7 @@ PASSES: dict[str, Callable[[Draft], Iterator[None]]] = {
     "gaze": _look,
 }
 """The passes by their names, in their order, each in pieces of work."""
-NEEDED = frozenset({"contacts", "rigid_bones", "whole_body", "bent_arms"})
+NEEDED = frozenset({"contacts", "rigid_bones", "reached_ground", "whole_body", "bent_arms"})
 """Names of the passes that cannot be left out."""
 LEAN, GRASPS = TARGETS = ("lean_back", "grasp_targets")
 """Names of what the whole body is wanted to do, each of which can be left out."""

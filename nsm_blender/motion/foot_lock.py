@@ -46,10 +46,13 @@ _UNROLLED = 0.005
 """Rise in meters of the ball while the foot rolls off, half of which is taken for noise and left out."""
 _SMOOTH_FLOOR = 0.006
 """Distance in meters to the floor within which it begins to push a foot up, so that the height has no kink."""
-_LARGEST_DROP = 0.12
-"""Largest drop in meters of the hips for feet out of reach."""
+_LARGEST_DROP = 0.2
+"""Largest drop in meters of the hips for feet out of reach, as far as people sink who step down from a high step."""
 _DROP_SPREAD = 0.3
 """Time in seconds to both sides, about half a step, over which the hips sink for a foot that is out of reach."""
+_HIGHEST_STEP = 0.5
+"""Meters above where a foot stands, or comes to stand, up to which ground is a step that it passes over, as in
+`geometry.ground.STEP`; what is higher is a wall."""
 _TOES = 0.075
 """Length in meters from the ball of a foot to the tip of its toes."""
 _MOST_BENT = math.radians(60)
@@ -261,6 +264,11 @@ def planting_feet(
         target = _within_reach(
             origin, ankles[side] + bone - _bone(out[:, foot], toe), limb, longest[side], stances[side]
         )
+        if ground is not None:
+            # A leg that does not reach its place holds its foot nearer to the body, where the ground may be higher.
+            lowest = _lowest_ankle(target, out[:, foot], toe, ground, floors[side], stances[side])
+            swings = ~stances[side].mask & (lowest > target[:, 2])
+            target[swings, 2] = lowest[swings]
         yield
         # Each character is solved by itself: a straight leg takes its plane from the frames before and after.
         now = [part.reshape(*shape, -1) for part in (origin, target, out[:, upper], out[:, middle])]
@@ -378,8 +386,8 @@ def _lowest_ankle(
     bone = _bone(foot, toe)
     under_toe = under_heel = height
     if ground is not None:
-        under_toe = np.minimum(ground((ankle + bone)[:, :2]), height + 0.3)
-        under_heel = np.minimum(ground(ankle[:, :2]), height + 0.3)
+        under_toe = np.minimum(ground((ankle + bone)[:, :2]), height + _HIGHEST_STEP)
+        under_heel = np.minimum(ground(ankle[:, :2]), height + _HIGHEST_STEP)
     clear = _CLEARANCE * stances.swing((ankle + bone)[:, :2])
     return np.maximum(under_toe + TOE_HEIGHT - 0.005 + clear - bone[:, 2], under_heel + ANKLE_HEIGHT - 0.015)
 
