@@ -46,8 +46,9 @@ _UNROLLED = 0.005
 """Rise in meters of the ball while the foot rolls off, half of which is taken for noise and left out."""
 _SMOOTH_FLOOR = 0.006
 """Distance in meters to the floor within which it begins to push a foot up, so that the height has no kink."""
-_LARGEST_DROP = 0.2
-"""Largest drop in meters of the hips for feet out of reach, as far as people sink who step down from a high step."""
+_LARGEST_DROP, _LARGEST_DROP_UNEVEN = 0.12, 0.2
+"""Largest drop in meters of the hips for feet out of reach, on a level floor and on ground: as far as people sink who
+step down from a high step."""
 _DROP_SPREAD = 0.3
 """Time in seconds to both sides, about half a step, over which the hips sink for a foot that is out of reach."""
 _HIGHEST_STEP = 0.5
@@ -250,7 +251,8 @@ def planting_feet(
         moved[:, 2] = _smooth_maximum(moved[:, 2], lowest, _SMOOTH_FLOOR * _freedom(standing))
         ankles[side] = moved
         yield
-    flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, flat, longest, shape)
+    most = _LARGEST_DROP if ground is None else _LARGEST_DROP_UNEVEN
+    flat_hips[:, 2] -= _hips_drop(flat_hips, out, ankles, flat, longest, shape, most)
     for side, limb in _SIDES.items():
         yield
         upper, middle, foot, toe = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end, side + "Toe"])
@@ -476,8 +478,10 @@ def _hips_drop(
     flat: dict[str, Array],
     longest: dict[str, Array],
     shape: tuple[int, ...],
+    most: float,
 ) -> Array:
-    """Drop (M,) in meters of the hips, smooth in time, that keeps planted heels within reach of the legs.
+    """Drop (M,) in meters of the hips, `most` at most, smooth in time, that keeps planted heels within reach of the
+    legs.
 
     The hips sink for a whole step and do not bob: the need is greatest where they are lowest.
     """
@@ -488,6 +492,6 @@ def _hips_drop(
         aside = np.minimum(np.sqrt(v[:, 0] ** 2 + v[:, 1] ** 2), length * 0.95)
         lack = -v[:, 2] - np.sqrt(length * length - aside * aside)
         need = np.maximum(need, np.where(flat[side], lack, 0))
-    need = np.clip(need, 0, _LARGEST_DROP).reshape(shape).T
+    need = np.clip(need, 0, most).reshape(shape).T
     radius = int(_DROP_SPREAD * FPS)
     return gaussian(highest_around(need, radius), radius / 2).T.reshape(-1)
