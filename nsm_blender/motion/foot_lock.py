@@ -51,6 +51,9 @@ _LARGEST_DROP, _LARGEST_DROP_UNEVEN = 0.12, 0.2
 step down from a high step."""
 _DROP_SPREAD = 0.3
 """Time in seconds to both sides, about half a step, over which the hips sink for a foot that is out of reach."""
+_SUNK, _SUNK_UNEVEN = 0.015, 0.009
+"""Meters by which a heel may be lower than it stands: on a level floor, where it sinks in as it lands, and on ground,
+where a slope already leaves a part of the sole in it."""
 _HIGHEST_STEP = 0.5
 """Meters above where a foot stands, or comes to stand, up to which ground is a step that it passes over, as in
 `geometry.ground.STEP`; what is higher is a wall."""
@@ -387,11 +390,13 @@ def _lowest_ankle(
     """Height (M,) in meters below which heel or toe would be under the floor, or a swinging toe would brush it."""
     bone = _bone(foot, toe)
     under_toe = under_heel = height
+    sunk = _SUNK
     if ground is not None:
         under_toe = np.minimum(ground((ankle + bone)[:, :2]), height + _HIGHEST_STEP)
         under_heel = np.minimum(ground(ankle[:, :2]), height + _HIGHEST_STEP)
+        sunk = _SUNK_UNEVEN
     clear = _CLEARANCE * stances.swing((ankle + bone)[:, :2])
-    return np.maximum(under_toe + TOE_HEIGHT - 0.005 + clear - bone[:, 2], under_heel + ANKLE_HEIGHT - 0.015)
+    return np.maximum(under_toe + TOE_HEIGHT - 0.005 + clear - bone[:, 2], under_heel + ANKLE_HEIGHT - sunk)
 
 
 def _toes_bent(rotation: Array, ball: Array, height: Array, ground: Heights | None) -> Array:
