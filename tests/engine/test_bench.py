@@ -68,6 +68,6 @@ def test_the_table_tells_every_figure(figures: dict[str, Any]) -> None:
 
 
 def test_missing_weights_are_refused_before_anything_is_measured(tmp_path: Path) -> None:
-    arguments = argparse.Namespace(json=None, weights=tmp_path / "none.safetensors")
+    arguments = argparse.Namespace(json=None, growth=False, weights=tmp_path / "none.safetensors")
     with pytest.raises(WeightsError, match=r"none\.safetensors"):
         command.run(arguments)

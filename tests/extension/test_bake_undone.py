@@ -175,7 +175,7 @@ def test_an_action_that_was_not_baked_is_never_removed(engine):
     rig, _ = build.shot(engine)
     add_previous_action(rig)
     before = snapshot()
-    with pytest.raises(RuntimeError, match="no bake to remove"):
+    with pytest.raises(RuntimeError, match="has no bake"):
         bpy.ops.nsm.remove_bake()
     assert difference(before, snapshot()) == {}
 

@@ -316,7 +316,7 @@ def test_a_second_bake_finds_the_thing_where_it_was_before_the_first(rig, job, r
     state(box)
     before, first = resting(rig), snapshot()
     job(rig, Box=carried(before["Box"][0])).run()
-    rig.animation_data.action.nsm.keep = True
+    bpy.ops.nsm.keep_bake()
     once = snapshot()
     for frame in (1, FRAMES):
         bpy.context.scene.frame_set(frame)
