@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import WeightsError
 from ..models.weights import read_card
 from ..paths import weights_folder
 
@@ -59,18 +58,6 @@ def limits_of(card: Mapping[str, Any], system: str) -> SpeedLimits:
 def shipped(system: str) -> SpeedLimits:
     """The limits of the shipped weights. Raises WeightsError when their card cannot be read."""
     return limits_of(read_card(weights_folder() / _file(system)), system)
-
-
-def fastest() -> float:
-    """m/s that the fastest of the shipped networks keeps, for interfaces; where no card can be read, what was measured
-    first."""
-    out = []
-    for system in _MEASURED:
-        try:
-            out.append(shipped(system).fastest)
-        except WeightsError:
-            out.append(limits_of({}, system).fastest)
-    return max(out)
 
 
 def _file(system: str) -> Path:

@@ -65,6 +65,11 @@ def test_a_key_without_settings_waits_for_its_turn_and_leaves_the_rest_to_the_en
     assert (idle.goal, idle.hold) == ("B", 1.0), "the selected goal"
 
 
+def test_the_tooltip_of_the_speed_tells_what_the_card_does(engine, extension_module):
+    card = extension_module("nsm_blender.planning.speed_limits").shipped("pfnn")
+    assert abs(extension_module("scene.keys").FASTEST_KEPT - card.fastest) < 0.1
+
+
 def test_without_a_selected_goal_one_is_made_at_the_cursor(rig):
     bpy.ops.object.select_all(action="DESELECT")
     bpy.context.scene.cursor.location = (4, 4, 0)
