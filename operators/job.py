@@ -80,7 +80,7 @@ class Steps:
 
     def __init__(self) -> None:
         self.progress = 0.0
-        self.done = False
+        self.done = self.changes_scene = False
         self.premises = Premises()
         self._started = time.perf_counter()
         self._work = self._guarded()
@@ -204,6 +204,7 @@ class MotionJob(Steps):
         # Blender's context and objects are looked up anew after each pause: the user may have changed the scene.
         made = actions.begin(self._armature(), self._name)
         self._made = made.session_uid
+        self.changes_scene = True
         self.premises.hold_assigned(made, self._armature())
         for share in self._write(motion):
             yield _ROLLOUT + (_WRITTEN - _ROLLOUT) * share

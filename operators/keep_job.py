@@ -29,6 +29,7 @@ class KeepJob(Steps):
     def stages(self) -> Generator[float]:
         """Thin, and then mark."""
         if self.thinning is not None:
+            self.changes_scene = True
             yield from paced(self.thinning.work(), 0.5)
             report = of_object(lookup.find(bpy.data.objects, self._armature)).report
             report.keys -= self.thinning.keys_before - self.thinning.keys

@@ -68,7 +68,9 @@ class EditJob(MotionJob):
     def stages(self) -> Generator[float]:
         """Read the motion, then what every job does."""
         work = recording.reading(bpy.context, self._armature(), self.gathered.rig, self.gathered.frames)
+        self.changes_scene = True
         motion = yield from paced(work, _READING)
+        self.changes_scene = False
         motion = _with_contacts(bpy.context, self._armature(), motion, self.gathered.frames)
         yield _READING
         self.work = self._edit = self.begin(motion)

@@ -38,6 +38,9 @@ class Job(Protocol):
 
     done: bool
     progress: float
+    changes_scene: bool
+    """Whether its steps change the scene now, as writing keys and evaluating frames do, so that Blender draws after
+    each."""
 
     @property
     def seconds_left(self) -> float:
@@ -145,13 +148,13 @@ class JobOperation(Operation):
             return self.failed(error)
 
     def _slice(self, now: float) -> float:
-        """Seconds to work now. After work that has changed the scene, as writing keys and evaluating frames do, Blender
-        draws the views whatever we ask for: then longer than that took, or the work would hardly go on. While the user
-        turns a view, that is what is waited for."""
+        """Seconds to work now. After work that has changed the scene Blender draws the views whatever we ask for: then
+        longer than that took, or the work would hardly go on. Any other drawing, as of a button that was pressed, is a
+        single one, after which Esc is to be seen soon. While the user turns a view, that is what is waited for."""
         # What was asked for is paid for. The views are drawn together with the sidebars, and take most of the time.
         asked = self._preview.drawn(now)
         asked = self._progress.drawn(now) or asked
-        if asked or now - self._turned < _CALM:
+        if asked or not self._job.changes_scene or now - self._turned < _CALM:
             return _SLICE
         return max(_SLICE, _OVER_DRAWING * (now - self._paused))
 

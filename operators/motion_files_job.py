@@ -88,6 +88,7 @@ class MotionFilesJob(Steps):
             try:
                 while not self._job.done:
                     self._job.step()
+                    self.changes_scene = self._job.changes_scene
                     yield (number + self._job.progress) / len(self.paths)
             except StoppedError:
                 raise

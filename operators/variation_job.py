@@ -39,9 +39,11 @@ class VariationJob(MotionJob):
     def stages(self) -> Generator[float]:
         """Read the motion, make the other one, then what every job does."""
         gathered = self.gathered
+        self.changes_scene = True
         motion = yield from paced(
             recording.reading(bpy.context, self._armature(), gathered.rig, gathered.frames), _READING
         )
+        self.changes_scene = False
         self.work = Finished(self.made_of(motion))
         yield _READING
         yield from super().stages()

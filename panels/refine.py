@@ -136,9 +136,9 @@ class NSM_PT_contacts(Subpanel):
         column.separator()
         column.operator("nsm.clear_contacts", text="", icon="TRASH")
         if marked:
-            hint(layout, "The timeline's markers count.")
+            hint(layout, "The timeline's markers are used.")
         else:
-            hint(layout, "This list counts." if edit.contacts else "Contacts are detected.")
+            hint(layout, "The listed contacts are used." if edit.contacts else "Contacts are detected.")
 
 
 class NSM_PT_style(Subpanel):

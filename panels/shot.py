@@ -129,7 +129,7 @@ class NSM_PT_navigation(Subpanel):
         armature = lookup.character(context)
         layout.enabled = armature is not None
         settings = blank(context).blank if armature is None else of_object(armature)
-        layout.prop(settings.routes, "radius")
+        layout.prop(settings.routes, "radius", text="Radius (m)")
         layout.prop(settings.routes, "crouch")
         layout.prop(settings.routes, "sideways")
         layout.operator("nsm.show_routes", icon="CURVE_BEZCURVE")

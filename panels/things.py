@@ -15,7 +15,6 @@ from .base import Panel, Subpanel, hint
 
 _LABELS = {item[0]: item[1] for item in colliders.ROLE_ITEMS}
 _LEGEND = ("seat", "door", "carryable", "surface", "climbable", "ground", "obstacle")
-_TURNS = (("Left", math.pi / 2), ("Flip", math.pi), ("Right", -math.pi / 2))
 
 
 class NSM_PT_things(Panel):
@@ -40,7 +39,7 @@ class NSM_PT_things(Panel):
         column.use_property_split = True
         column.enabled = obj is not None
         column.prop(settings, "enabled")
-        column.prop(settings, "size")
+        column.prop(settings, "size", text="Voxel (m)")
         row = layout.row(align=True)
         row.operator("nsm.refresh_colliders", text="Refresh", icon="FILE_REFRESH")
         row.operator("nsm.remove_collider", text="Remove", icon="TRASH")
@@ -62,16 +61,13 @@ class NSM_PT_handles(Subpanel):
         role = settings.role if obj is not None else ""
         column = layout.column()
         column.use_property_split = True
-        for name, text, wanted in (
-            ("approaches", "Approach", "seat"),
-            ("weight", "Weight", "carryable"),
-            ("angle", "Opening", "door"),
-            ("leaf_width", "Leaf Width", "door"),
-            ("leaf_height", "Height", "door"),
-        ):
-            part = column.column()
-            part.enabled = role == wanted
-            part.prop(settings, name, text=text)
+        _of_role(column, role, "seat").prop(settings, "approaches", text="Approach")
+        _of_role(column, role, "carryable").prop(settings, "weight", text="Weight")
+        door = _of_role(column, role, "door")
+        door.prop(settings, "angle", text="Opening")
+        # Meters whatever the scene's unit scale, which a property with Blender's own unit would be multiplied by.
+        door.prop(settings, "leaf_width", text="Width (m)")
+        door.prop(settings, "leaf_height", text="Height (m)")
         column = layout.column(align=True)
         column.enabled = role in KINDS
         column.operator("nsm.propose_handles", icon="VIEWZOOM")
@@ -79,8 +75,9 @@ class NSM_PT_handles(Subpanel):
         column.operator("nsm.check_handles", icon="CHECKMARK")
         row = layout.row(align=True)
         row.enabled = role in KINDS and role != "door"
-        for text, angle in _TURNS:
-            row.operator("nsm.turn_facing", text=text).angle = angle
+        row.operator("nsm.turn_facing", text="Left").angle = math.pi / 2
+        row.operator("nsm.turn_facing", text="Flip").angle = math.pi
+        row.operator("nsm.turn_facing", text="Right").angle = -math.pi / 2
         hint(layout, " ".join(settings.warnings.splitlines()), "ERROR", lines=3)
 
 
@@ -135,6 +132,13 @@ class NSM_PT_overlays(Subpanel):
         column = layout.column(align=True)
         for role in _LEGEND:
             column.prop(overlay, role)
+
+
+def _of_role(column: bpy.types.UILayout, role: str, wanted: str) -> bpy.types.UILayout:
+    """A part of the column for settings of one role, grayed out for every other."""
+    part = column.column()
+    part.enabled = role == wanted
+    return part
 
 
 def _state(context: bpy.types.Context, obj: bpy.types.Object | None) -> tuple[str, str]:

@@ -51,6 +51,8 @@ def own_chair(session: ModuleType) -> None:
 
 def tell_places(session: ModuleType) -> None:
     """Write where on the screen, from the top left, the objects' origins are, and 45 cm above them."""
+    # What an operator has just placed has its matrix only after an update, which drawing may bring later.
+    bpy.context.view_layer.update()
     area = session.viewport()
     region = next(region for region in area.regions if region.type == "WINDOW")
     height = session.window().height

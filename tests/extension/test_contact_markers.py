@@ -50,7 +50,7 @@ def test_detected_contacts_become_markers_and_come_back(walker):
     before = listed(walker)
     downs = markers("L heel down: Rig")
     assert [frame for frame, _ in downs] == [first for joint, first, _ in before if joint == "LeftFoot"]
-    assert "The timeline's markers count." in drawn("NSM_PT_contacts")
+    assert "The timeline's markers are used." in drawn("NSM_PT_contacts")
     assert bpy.ops.nsm.read_contact_markers() == {"FINISHED"}
     assert not markers()
     assert sorted(listed(walker)) == sorted(before)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 
@@ -39,3 +41,14 @@ def test_a_machine_that_draws_quickly_shows_much_and_from_the_start(extension_mo
     extension_module("scene.progress").Progress.redraw_seconds = 0.01
     _, drawings = bake(extension_module("operators.redraw").preview_pace(), 5.0, 0.01)
     assert drawings >= 20
+
+
+def test_esc_is_seen_soon_after_a_slow_drawing_while_nothing_is_written(extension_module):
+    pace = SimpleNamespace(drawn=lambda _now: False)
+    job = SimpleNamespace(changes_scene=False)
+    operator = SimpleNamespace(_job=job, _preview=pace, _progress=pace, _turned=float("-inf"), _paused=0.0)
+    slice_seconds = extension_module("operators.modal").JobOperation._slice
+    assert slice_seconds(operator, 3.6) <= 0.1
+    # Blender draws after each step that changes the scene: the work has to get most of the time.
+    job.changes_scene = True
+    assert slice_seconds(operator, 3.6) > 3.6
