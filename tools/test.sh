@@ -30,8 +30,8 @@ check() {
 pytest=(-m pytest --durations=15 --durations-min=2)
 check "engine" 1700 .venv/bin/python "${pytest[@]}" tests/engine
 check "extension bpy 4.5" 1700 .venv/bin/python "${pytest[@]}" tests/extension
-check "extension bpy 5.0" 1700 .venvs/bpy-5.0/bin/python "${pytest[@]}" tests/extension
-check "extension bpy 4.2" 1700 .venvs/bpy-4.2/bin/python "${pytest[@]}" tests/extension
+check "extension bpy 5.0" 1700 .venvs/bpy-5.0/bin/python "${pytest[@]}" --version-dependent tests/extension
+check "extension bpy 4.2" 1700 .venvs/bpy-4.2/bin/python "${pytest[@]}" --version-dependent tests/extension
 check "ruff" 360 .venv/bin/ruff check .
 check "ruff format" 360 .venv/bin/ruff format --check .
 check "mypy" 900 tools/typecheck.sh

@@ -20,9 +20,33 @@ import pytest
 
 PACKAGE = "bl_ext.user_default.nsm_blender"
 
+ANY_VERSION = frozenset(
+    f"test_{name}.py"
+    for name in (
+        "bakes_refused", "bind_checks", "colliders_hostile", "colliders_refused", "crowd", "demo", "documents",
+        "edit_reach", "free_place", "goal_spots", "ground", "manifold", "retargeting", "rig_bodies", "rigs_hostile",
+        "routes", "strike", "variation",
+    )
+)  # fmt: skip
+"""Files that test the engine's work and our own rules. What they use of Blender's API, such as meshes, curves and
+evaluated poses, other files use too. They take half of the time."""
+
 # bpy reads this when it is first imported, which a test module may do while it is collected.
 _PROFILE = Path(tempfile.mkdtemp(prefix="nsm-profile-"))
 os.environ["BLENDER_USER_RESOURCES"] = str(_PROFILE)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--version-dependent`, for a second and a third version of Blender."""
+    parser.addoption("--version-dependent", action="store_true", help="leave out what is the same in all versions")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the files of ANY_VERSION where that was asked for."""
+    if config.getoption("--version-dependent"):
+        left_out = [item for item in items if item.path.name in ANY_VERSION]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item.path.name not in ANY_VERSION]
 
 
 @pytest.fixture(scope="session")
