@@ -210,19 +210,27 @@ class SceneBake:
         machine = self._machine
         frame = machine.actor.character.frame
         if frame >= self._frames:
-            next(self._finishing, None)
+            machine.clock.lose(machine.number)
+            if not self._try_again():
+                next(self._finishing, None)
             return
         for _ in range(min(FRAMES_PER_STEP, self._frames - frame)):
             known = self._checkpoints[-1].key if self._checkpoints else -1
             if machine.between_keys and machine.number > known:
                 self._checkpoints.append(_Checkpoint(machine.number, machine.fork()))
             machine.advance()
-            if (lead := self._retries.lead(machine)) is not None:
-                # Back to where the key began, to set off earlier or go faster.
-                machine = self._machine = self._checkpoints[-1].machine.fork()
-                machine.clock.lead = lead
+            if self._try_again():
+                machine = self._machine
             else:
                 machine.actor.step()
+
+    def _try_again(self) -> bool:
+        """Back to where a key began that did not arrive in time, to set off earlier or go faster; whether it is."""
+        lead = self._retries.lead(self._machine)
+        if lead is not None:
+            self._machine = self._checkpoints[-1].machine.fork()
+            self._machine.clock.lead = lead
+        return lead is not None
 
     def motion(self) -> Motion:
         """The finished motion at the shot's frame rate, exactly `shot.frames` frames."""

@@ -23,6 +23,8 @@ TRIES = 8
 the same key begun a little later takes the NSM up to a second more or less."""
 GENTLE, GENTLE_TRIES = 0.5, 3
 """Share of what a warp can make up that is left to it, and in how many tries: a key that needs more is tried again."""
+EARLIER = 0.25
+"""Seconds by which a key that did not arrive at all sets off earlier in the next try: from another step it succeeds."""
 SAME = 1e-3
 """Seconds between two tries with different leads up to which they are the same: the key is carried out as fast, or as
 slowly, as can be."""
@@ -54,9 +56,14 @@ class Retries:
         return None if best.lead == found.lead else best.lead
 
     def _next(self) -> float:
-        """What the last try needed; after some, which differ for no reason that a lead could tell, the mean of all."""
-        tries = self._tries[-1:] if len(self._tries) < GENTLE_TRIES else self._tries
-        return sum(one.lead + one.late for one in tries) / len(tries)
+        """What the last try that arrived needed; after some, which differ for no reason that a lead could tell, the
+        mean of all. Earlier with each that did not arrive."""
+        arrived = [one for one in self._tries if math.isfinite(one.late)]
+        earlier = EARLIER * (len(self._tries) - len(arrived))
+        if not arrived:
+            return self._tries[0].lead + earlier
+        used = arrived[-1:] if len(arrived) < GENTLE_TRIES else arrived
+        return sum(one.lead + one.late for one in used) / len(used) + earlier
 
 
 def rollout_frames(shot: Shot, warp: TimeWarp) -> int:

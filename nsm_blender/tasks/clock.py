@@ -13,11 +13,14 @@ from ..planning.speed_limits import SpeedLimits
 from ..planning.speed_profile import Walker
 from .timing import LAST_DECIMETER, Plan
 
+OVERDUE = 3.0
+"""Seconds after which a key that has still not arrived is not waited for while it can be tried again."""
+
 
 @dataclass(frozen=True)
 class Miss:
     """How a key with an arrival arrived. key: its number. lead: the clock's. late: seconds after it was to arrive, in
-    the rollout. room: seconds that a warp can make up."""
+    the rollout, infinite where it has not arrived. room: seconds that a warp can make up."""
 
     key: int
     lead: float
@@ -42,6 +45,7 @@ class KeyClock:
         self._pacer: Pacer | None = None
         self._began = self._set_off = 0
         self._reached = -1
+        self._lost = False
 
     def shown(self, frame: int) -> float:
         """A frame of the rollout in frames of the shot."""
@@ -49,7 +53,7 @@ class KeyClock:
 
     def begin(self, plan: Plan | None, frame: int) -> None:
         """A key is planned at a frame of the rollout; from there on time may be warped, its waiting included."""
-        self.plan, self._began, self._reached = plan, frame, -1
+        self.plan, self._began, self._reached, self._lost = plan, frame, -1, False
 
     def set_off(self, frame: int) -> None:
         """The key sets off at a frame of the rollout."""
@@ -83,6 +87,17 @@ class KeyClock:
         self.miss = Miss(key, self.lead, (self.warp.time(frame) - asked) / FPS, room(self._began, frame) / FPS)
         self.warp = self.warp.brought(self._began, frame, asked)
         return math.ceil(self.shown(self._set_off) - 1e-6), math.ceil(self.shown(frame) - 1e-6)
+
+    def watch(self, key: int, frame: int) -> None:
+        """The key of a number is still under way at a frame of the rollout, at which it may be long overdue."""
+        if self.plan is not None and self.shown(frame) > self.plan.arrive + OVERDUE * self._fps:
+            self.lose(key)
+
+    def lose(self, key: int) -> None:
+        """The key of a number does not arrive: it failed, or there is no time left for it."""
+        if self.plan is not None and self._reached < 0 and not self._lost:
+            self._lost = True
+            self.miss = Miss(key, self.lead, math.inf, 0.0)
 
     def finish(self) -> None:
         """The present key is done."""

@@ -161,6 +161,7 @@ class TaskMachine(Generic[A]):
         """
         if self.number == len(self.outcomes):
             self._wait()
+        self.clock.watch(self.number, self.actor.frame)
         while self.number < len(self.outcomes) and self._advance() and not self.between_keys:
             pass
 
@@ -303,6 +304,8 @@ class TaskMachine(Generic[A]):
             self.actor.scenery.warp = self.clock.warp
 
     def _finish(self, trouble: str = "") -> bool:
+        if trouble:
+            self.clock.lose(self.number)
         self.clock.finish()
         self._outcome.trouble = trouble
         self._outcome.done = self._frame

@@ -12,6 +12,8 @@ import pytest
 from nsm_blender.baking.bake import Bake
 from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.errors import ShotError
+from nsm_blender.models.nsm import OUTPUT
+from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.time_warp import TimeWarp, room
 from nsm_blender.naturalness.metrics import foot_slide
 from nsm_blender.planning.speed_limits import Range, limits_of
@@ -126,6 +128,28 @@ def test_sitting_and_taking_happen_at_their_frames_with_the_things_in_hand() -> 
     moved = np.linalg.norm(box[:, :3] - box[0, :3], axis=1)
     assert moved[455] < 0.02
     assert moved[500] > 0.1
+
+
+class Balking(Puppet):
+    """A network that does not move in the first ten seconds that it is asked for."""
+
+    asked = 0
+
+    def predict(self, *inputs: Any) -> Array:
+        """The next frame, see `Puppet`."""
+        out = super().predict(*inputs)
+        self.asked += 1
+        if self.asked < 600:
+            out[OUTPUT.root_velocity] = out[OUTPUT.root_turn] = 0.0
+        return out
+
+
+def test_a_key_that_did_not_arrive_at_all_is_tried_again() -> None:
+    key = ActionKey("sit", "on chair", arrive=200)
+    motion = SceneBake(furnished(key, seconds=20.0), Balking(), OPTIONS).motion()
+    (sat,) = motion.meta["keys"]
+    assert sat["trouble"] == ""
+    assert abs(sat["arrived"] - 200) <= 1
 
 
 def test_a_warp_brings_a_frame_to_its_time_gently_and_leaves_what_was_before() -> None:
