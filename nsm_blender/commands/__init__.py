@@ -31,15 +31,27 @@ def count_or_none(text: str) -> int:
     return value
 
 
+def share(text: str) -> float:
+    """A number from 0 to 1, as argparse's type."""
+    value = _number(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError("must be from 0 to 1")
+    return value
+
+
 def positive(text: str) -> float:
     """A finite number above zero, as argparse's type."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+    value = _number(text)
     if not (math.isfinite(value) and value > 0):
         raise argparse.ArgumentTypeError("must be above zero")
     return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
 
 
 def add_workers(parser: argparse.ArgumentParser | argparse._ArgumentGroup, verb: str) -> None:

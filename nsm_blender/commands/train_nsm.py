@@ -16,7 +16,7 @@ from ..models.weights import file_hash, read_card, read_tensors
 from ..motion.clip_file import INDEX_NAME
 from ..training.episodes.library import Tally
 from ..training.nsm_data import KINDS, Packed, standing_frame
-from . import count, positive
+from . import count, positive, share
 from .compose import DATA, compose_all
 from .importing import import_folder
 
@@ -55,6 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
     parser.add_argument("--first-cycle", type=count, metavar="N",
                         help="epochs before the first warm restart; each cycle is twice as long as the one before "
                         "(default 3)")  # fmt: skip
+    parser.add_argument("--kept", type=share, metavar="SHARE",
+                        help="share of the weights of --from in those that are written, 0 to 1 (default 0): the mean "
+                        "of the two, weighted so, is more precise than either")  # fmt: skip
 
 
 def add_start(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
@@ -67,7 +70,7 @@ def add_start(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None
 def network_command(args: argparse.Namespace) -> list[str]:
     """The arguments of `add_arguments` that were given."""
     out: list[str] = []
-    for name in ("network", "without", "gating", "encoders", "batch", "lengths", "gradient", "first_cycle"):
+    for name in ("network", "without", "gating", "encoders", "batch", "lengths", "gradient", "first_cycle", "kept"):
         value = getattr(args, name)
         if value is not None:
             out += ["--" + name.replace("_", "-"), *map(str, value if isinstance(value, list) else [value])]
@@ -112,6 +115,8 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
             *(action for kind in KINDS if kind in kinds for action in _ABLE.get(kind, [])),
         ],
     }
+    if args.kept and args.start is None:
+        raise UserError("--kept is the share of the weights of --from; name these too.")
     tensors = None if args.start is None else read_tensors(args.start)
     trainer = Trainer(data, settings, run, None, device, args.resume, tensors, args.compile)
     validate = validator(card) if args.validate else None
@@ -153,6 +158,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "lengths": args.lengths,
         "gradient": args.gradient,
         "first_cycle": args.first_cycle,
+        "kept": args.kept,
         "learning_rate": args.rate,
     }
     return Settings(seed=args.seed, **{name: value for name, value in given.items() if value is not None})

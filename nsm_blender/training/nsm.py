@@ -81,6 +81,9 @@ _STEADY = ("joint_position", "joint_rotation", "root_velocity", "root_turn")
 _STEADINESS = 0.15
 """Seconds over which an error in the rate of change of these pieces would add up to an error that counts as much: an
 error that flickers is small in every frame, and yet is what makes a rollout jerkier than what it was taught."""
+_OUTLIER = 3.0
+"""Error, in standard deviations of the output, from which on it counts by its size and no longer by its square: of a
+few sequences that have gone astray, most of a batch's gradient would come else."""
 _CONTACT_JOINTS = MODEL_SKELETON.indices(CONTACTS)
 _OWN_OUTPUT: Mapping[str, float] = {"lstm": 0.0, "auto-lstm": 0.5}
 """Share of the frames of training that follow from a network's own output, and not from what it should have been: all
@@ -122,6 +125,9 @@ class Settings:
     what a new network makes of 32 frames teaches nothing."""
     gradient: int = 8
     """Frames after which gradients are cut: what was fed back longer ago counts as given."""
+    kept: float = 0.0
+    """Share, 0..1, of the weights that were begun with in those that come out: between the two, errors of both cancel
+    out, and a network is more precise than either (Wortsman et al., Robust fine-tuning of zero-shot models, 2022)."""
     seed: int = 1
 
 
@@ -156,8 +162,9 @@ class Trainer(Training):
         self._gating = condition_of(settings.network, settings.gating)
         self.scaling = statistics(data, self._gating)
         initial = _initial(settings)
+        self._begun: dict[str, Array] = {}
         if tensors is not None:
-            known = _known(tensors, self._gating)
+            self._begun = known = _known(tensors, self._gating)
             self.scaling |= _scaling_of(known)
             _begin_with(initial, known)
         self._weights = _output_weights().to(device)
@@ -258,7 +265,7 @@ class Trainer(Training):
             own = self._own(count)[part]
             target = sequences.advance(_fed(sequences, batches.natural("output", predicted), own), keep)
             deviation = predicted - batches.normal("output", target)
-            total = total + (deviation**2 * self._weights * self._importance(rows + step, target)).mean()
+            total = total + (squared(deviation) * self._weights * self._importance(rows + step, target)).mean()
             if before is not None:
                 total = total + (unsteadiness(deviation, before) * self._weights).mean()
             before = deviation
@@ -318,6 +325,10 @@ class Trainer(Training):
         mean, scale = np.zeros(INTERACTION.size, np.float32), np.ones(INTERACTION.size, np.float32)
         mean[used], scale[used] = out["interaction_mean"], out["interaction_scale"]
         out |= {"interaction_w0": weights, "interaction_mean": mean, "interaction_scale": scale}
+        kept, left_out = self.settings.kept, {f"{name}_w0" for name in self.settings.without}
+        for name, begun in self._begun.items():
+            if name in out and name not in left_out:
+                out[name] = (1 - kept) * out[name] + kept * begun
         return out
 
 
@@ -339,13 +350,18 @@ def _output_weights() -> torch.Tensor:
     return out / out.mean()
 
 
+def squared(error: torch.Tensor) -> torch.Tensor:
+    """Squares of normalized errors, which go on straight beyond `_OUTLIER` (Huber's loss, twice)."""
+    return 2 * torch.nn.functional.huber_loss(error, torch.zeros_like(error), reduction="none", delta=_OUTLIER)
+
+
 def unsteadiness(deviation: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
-    """Squared error (N, OUTPUT.size) of how normalized outputs change from a frame to the next, whose deviations from
-    what they should be are `before` and `deviation` (N, OUTPUT.size); 0 for what is not of _STEADY."""
+    """Error (N, OUTPUT.size), as `squared`, of how normalized outputs change from a frame to the next, whose deviations
+    from what they should be are `before` and `deviation` (N, OUTPUT.size); 0 for what is not of _STEADY."""
     out = torch.zeros_like(deviation)
     for name in _STEADY:
         part = getattr(OUTPUT, name)
-        out[:, part] = ((deviation[:, part] - before[:, part]) * (_STEADINESS * FPS)) ** 2
+        out[:, part] = squared((deviation[:, part] - before[:, part]) * (_STEADINESS * FPS))
     return out
 
 

@@ -16,7 +16,7 @@ from nsm_blender.models.nsm import ENVIRONMENT, FRAME, GOAL, OUTPUT, shapes  # n
 from nsm_blender.models.nsm_kernels import NSM  # noqa: E402
 from nsm_blender.models.weights import check_shapes  # noqa: E402
 from nsm_blender.motion.rotations import Array  # noqa: E402
-from nsm_blender.training.nsm import Settings, Trainer, unsteadiness  # noqa: E402
+from nsm_blender.training.nsm import Settings, Trainer, squared, unsteadiness  # noqa: E402
 from nsm_blender.training.nsm_batches import sequence_starts  # noqa: E402
 from nsm_blender.training.nsm_data import Packed  # noqa: E402
 
@@ -99,6 +99,15 @@ def test_training_goes_on_from_weights_that_keep_their_meaning_on_other_data(dat
     assert any(not np.array_equal(value, before[name]) for name, value in again.run(quiet).items())
 
 
+def test_a_share_of_the_weights_that_were_begun_with_is_kept(data: Packed, tmp_path: Path) -> None:
+    before = Trainer(data, replace(SETTINGS, seed=2), tmp_path / "before").export()
+    settings = replace(SETTINGS, epochs=1)
+    after = Trainer(data, settings, tmp_path / "after", tensors=before).run(quiet)
+    between = Trainer(data, replace(settings, kept=0.5), tmp_path / "between", tensors=before).run(quiet)
+    assert not np.allclose(after["w0"], before["w0"], atol=1e-4)
+    assert all(np.allclose(between[name], (value + before[name]) / 2, atol=1e-6) for name, value in after.items())
+
+
 def test_another_gating_begins_anew_on_weights_that_are_there(data: Packed, tmp_path: Path) -> None:
     before = Trainer(data, SETTINGS, tmp_path / "before").export()
     after = Trainer(data, replace(SETTINGS, gating="concatenation"), tmp_path / "after", tensors=before).export()
@@ -110,6 +119,12 @@ def test_weights_of_another_size_are_not_gone_on_from(data: Packed, tmp_path: Pa
     tensors = Trainer(data, SETTINGS, tmp_path).export()
     with pytest.raises(UserError, match="--hidden"):
         Trainer(data, replace(SETTINGS, hidden=24), tmp_path, tensors=tensors)
+
+
+def test_a_sequence_that_has_gone_astray_does_not_outweigh_all_others() -> None:
+    usual, astray = squared(torch.tensor([0.5, 200.0]))
+    assert usual == 0.25
+    assert astray / usual < (200 / 0.5) ** 2 / 20
 
 
 def test_an_error_of_the_pose_that_flickers_costs_more_than_one_that_stays() -> None:
