@@ -38,6 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out
     if arguments.model == "manifold" and arguments.weights is not None:
         raise UserError("--weights is for --model nsm and pfnn; the manifold's networks are the shipped ones.")
+    if out.suffix == ".npz" and is_folder(out):
+        raise UserError(f"{out} is a folder, though its name is a motion file's; name another file, or another folder.")
     if len(arguments.shots) > 1 or is_folder(out):
         return _run_many(arguments)
     if out.suffix != ".npz":

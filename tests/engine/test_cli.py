@@ -150,6 +150,16 @@ def test_an_impossible_destination_is_refused_before_baking(
     assert list(tmp_path.iterdir()) == [tmp_path / "shot.json"]
 
 
+def test_a_folder_with_a_motion_files_name_is_no_folder_of_many(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    walk().save(tmp_path / "shot.json")
+    (tmp_path / "motion.npz").mkdir()
+    assert main(["bake", str(tmp_path / "shot.json"), "--out", str(tmp_path / "motion.npz")]) == 1
+    assert_one_line(capsys.readouterr().err, "motion.npz is a folder")
+    assert list((tmp_path / "motion.npz").iterdir()) == []
+
+
 def run_without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`nsm-blender ARGUMENTS` in a Python that cannot import `module`."""
     program = (
