@@ -61,7 +61,16 @@ OWN_OPTIONS = {
     "errands": set(),
     "rigs": {"--sheets", "--rig", "--bodies"},
     "proposals": set(),
-    "naturalness": {"--kinds", "--count", "--unseen", "--shots", "--motions", "--recordings", "--processes"},
+    "naturalness": {
+        "--kinds",
+        "--count",
+        "--unseen",
+        "--shots",
+        "--motions",
+        "--sheets",
+        "--recordings",
+        "--processes",
+    },
 }
 
 
