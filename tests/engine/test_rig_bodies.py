@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from nsm_blender.evaluation import rig_bodies
 from nsm_blender.evaluation.rig_bodies import figures, made_motion, measured, retargeter
 from nsm_blender.evaluation.rig_skins import body
 from nsm_blender.motion.rotations import conjugate, multiply
+from nsm_blender.motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from nsm_blender.rigging.mapping import propose
 from nsm_blender.rigging.retarget import Retargeter
 from nsm_blender.rigging.skin import Skin
@@ -24,7 +27,10 @@ def walk():
 
 @pytest.fixture(scope="module")
 def sit():
-    return rig_bodies.sitting()
+    """Sitting, on a seat under the motion's own hips: how deep the motion sits is no matter of retargeting."""
+    scene = rig_bodies.sitting()
+    joints = scene.motion.positions[scene.seated :, MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"]), 2]
+    return replace(scene, seat=float(joints.mean()) - SEAT_BELOW_HIP_JOINTS)
 
 
 @pytest.mark.parametrize("name", ["broad hips", "big feet", "no toes", "toy"])
