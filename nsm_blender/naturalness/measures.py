@@ -180,7 +180,7 @@ def _of_segment(track: Track, curves: _Curves, segment: Segment) -> Figures:
         out["head_drop_cm"] = 100 * float((np.maximum.accumulate(head) - head).max())
     if segment.event is not None:
         out["lean_deg"] = float(np.degrees(track.lean[s].max()))
-    if segment.action == "idle":
+    if segment.action in ("idle", "seated"):
         path = np.linalg.norm(derivative(smooth(track.hips, 0.1))[s, :2], axis=-1)
         out["hips_travel_cm_per_s"] = 100 * float(path.mean())
     if segment.seconds is not None:
