@@ -9,6 +9,7 @@ import numpy as np
 
 from ..models.nsm import FPS
 from ..motion.easing import eased
+from ..motion.filters import gaussian
 from ..motion.rotations import Array, from_yaw, multiply, rotate, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, Hold, between_palms, grasp_of
@@ -20,6 +21,9 @@ TRUNK = 0.2
 """Meters from the spine to the shoulders, which a correction that turns the body moves no farther either."""
 SPREAD = 1.0
 """Seconds over which a correction comes in and goes."""
+STILL = 0.5
+"""Standard deviation in seconds of the Gaussian mean that the hips of a sitting body follow: upholstery holds them, and
+does not keep them from shifting within seconds."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,17 @@ def allowed(shift: Array, turn: Array, half: Array | float, angle: Array) -> tup
     room = np.maximum(FARTHEST**2 - np.sum(moved * moved, axis=-1), 0)
     share = np.clip((np.sqrt(along**2 + squared * room) - along) / squared, 0, 1)
     return share[..., None] * shift, turn
+
+
+def stilled(seating: Seating, hips: Array, root: Array) -> None:
+    """Hold the hips (T, 3) of a sitting body, and its root (T, 4), in place, as a seat holds them: what sways within a
+    second goes."""
+    sits = hips[seating.settled : seating.left]
+    blend = STILL * FPS
+    weight = eased(len(sits), 0, blend, len(sits) - (0 if seating.left is None else blend), len(sits))
+    shift = weight[:, None] * (gaussian(sits, blend) - sits)
+    sits += shift
+    root[seating.settled : seating.left, :2] += shift[:, :2]
 
 
 def seated(seating: Seating, hips: Array, rotations: Array, root: Array) -> None:

@@ -22,7 +22,7 @@ from ..rollout.pose import limit_elbows, limit_feet, look_at, pivoted
 from ..stepwise import FRAMES, Stepwise, by_frames
 from .allowed_contacts import Room
 from .balls import ball_radii
-from .corrections import Correction, held, seat_error, seated
+from .corrections import Correction, held, seat_error, seated, stilled
 from .foot_contacts import foot_contacts
 from .footholds import finding_footholds
 from .ground_footholds import footholds_on_ground, reached_contacts, surface_along
@@ -116,6 +116,12 @@ def _keep_seated_feet(draft: Draft) -> Iterator[None]:
     for seating in draft.seatings:
         yield
         keep_feet(draft.record, [seating], draft.contacts, draft.wanted, draft.rotations)
+
+
+def _still_hips(draft: Draft) -> Iterator[None]:
+    for seating in draft.seatings:
+        yield
+        stilled(seating, draft.hips, draft.root)
 
 
 def _correct_seats(draft: Draft) -> Iterator[None]:
@@ -225,6 +231,7 @@ PASSES: dict[str, Callable[[Draft], Iterator[None]]] = {
     "predicted_wrists": _meet_wrists,
     "contacts": _find_contacts,
     "seated_feet": _keep_seated_feet,
+    "seated_hips": _still_hips,
     "seat_correction": _correct_seats,
     "foot_lock": _lock_feet,
     "rigid_bones": _plant,

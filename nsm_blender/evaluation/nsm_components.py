@@ -47,7 +47,7 @@ ROLLOUT = (*ROOT_FILTERS, HANGING_ARMS, ACTION_LABELS)
 WORTH = 2.0
 """Standard errors by which a figure must be worse without a component that stays."""
 MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob",
-            "knee_pop", "wait_s", "hand_height")  # fmt: skip
+            "hips_travel_cm_per_s", "knee_pop", "wait_s", "hand_height")  # fmt: skip
 """Measures of the naturalness table that count as figures, each relative to people's 99th percentile."""
 _MORE_IS_BETTER = frozenset({"done"})
 _AFTERWARDS = 1.0

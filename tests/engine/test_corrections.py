@@ -70,6 +70,23 @@ def test_what_is_corrected_moves_neither_palm_too_far(half: float) -> None:
     np.testing.assert_allclose(turned[small], turn[small])
 
 
+def test_hips_on_a_seat_may_shift_and_do_not_sway() -> None:
+    rest = MODEL_SKELETON.rest_positions()
+    hips = np.array([0.0, 0.0, 0.4]) - sitting_place(rest[0], rest[HIP_JOINTS])
+    seconds = np.maximum(np.arange(COUNT) - SAT, 0) / FPS
+    shift = np.zeros((COUNT, 3))
+    shift[:, 1] = 0.02 * np.minimum(seconds, 1.0)
+    sway = shift + np.outer(0.01 * np.sin(2 * np.pi * seconds), [0.0, 0.6, 0.8])
+    rolled = record(rest + hips + sway[:, None], ())
+    rolled.actions[:, ACTIONS.index("sit")] = 1
+    aim = Reach(np.array([0.0, 0.0, 0.4]), 0.0, "sit", "seat")
+    after = posed(rolled, [Seating(0, aim, SAT - 30, SAT)], empty_hands(FAR), [FAR])
+    settled = slice(SAT + round(FPS), COUNT - round(0.5 * FPS))
+    left = (sits_at(after.places) - [0, 0, 0.4] - shift)[settled]
+    assert len(left) > FPS
+    assert np.abs(left).max() < 0.004
+
+
 def test_the_correction_takes_a_second() -> None:
     before, after = seated(np.array([0.03, 0.0, 0.0]), 0.0)
     moved = np.linalg.norm(sits_at(after.places) - sits_at(before.places), axis=1)
