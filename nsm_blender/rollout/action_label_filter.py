@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action labels of a character that stands: fed its own labels, the network would begin to use what is near unasked, or
-tread on the spot for as long as the character stands."""
+"""Action labels that nobody asked for do not rise: fed its own labels, a network that stands would begin to use what is
+near unasked, or tread on the spot, and one that comes to use a thing would stand before it, idle for as long as it
+takes."""
 
 from __future__ import annotations
 
@@ -8,21 +9,26 @@ import numpy as np
 
 from ..models.nsm import ACTIONS
 from ..motion.rotations import Array
-from .goal_spec import GoalSpec, Stay
+from .goal_spec import GoalSpec, Reach, Stay
 
-_GAITS = np.isin(ACTIONS, ("walk", "run"))
-_IDLES = np.array(ACTIONS) == "idle"
+_NAMES = np.array(ACTIONS)
+_GAITS, _IDLES = np.isin(_NAMES, ("walk", "run")), _NAMES == "idle"
 
 
 def only_asked(actions: Array, before: Array, goal: GoalSpec, root: Array) -> Array:
-    """Labels (N, 7) of now and later, of which those that are not asked for are no higher than they were, (7,), where
-    nothing but standing is asked for: what was done fades, and nothing else is begun.
+    """Labels (N, 7) of now and later, of which those that are not asked for are no higher than they were, (7,): what was
+    done fades, and nothing else is begun.
 
-    A root (4,) that is not at its place, or not turned as asked, may begin to step.
+    Where a thing is to be used, that is idling; where nothing but standing is asked for, all else. There a root (4,)
+    that is not at its place, or not turned as asked, may begin to step.
     """
-    if not isinstance(goal, Stay):
-        return actions
-    unasked = ~_IDLES & (np.array(ACTIONS) != goal.action)
-    if not goal.is_met(root):
-        unasked &= ~_GAITS
+    match goal:
+        case Reach():
+            unasked = _IDLES & (_NAMES != goal.action)
+        case Stay():
+            unasked = ~_IDLES & (_NAMES != goal.action)
+            if not goal.is_met(root):
+                unasked &= ~_GAITS
+        case _:
+            return actions
     return np.where(unasked, np.minimum(actions, before), actions)

@@ -27,24 +27,24 @@ STEADY = np.tile([0.0, -0.3, 1.1], (COUNT, 1))
 
 
 def walks(without: Collection[str]) -> Posed:
-    """A character that slides along a post and into a step, its feet turned out and an elbow bent back."""
+    """A character that slides along a post and into a step, its feet turned out."""
     rolled = record()
     ahead = 0.6 * rising(COUNT, 60, 200)
     rolled.places[..., 1] -= ahead[:, None]
     rolled.root[:, 1] -= ahead
     feet = MODEL_SKELETON.indices(["LeftFoot", "LeftToe"])
     rolled.rotations[:, feet] = from_yaw(np.array(0.9))
-    rolled.rotations[:, MODEL_SKELETON.index("RightForeArm")] = from_yaw(np.array(-0.5))
     step = Collider("step", Cuboids(np.array([[0.0, -1.0, 0.1]]), np.array([[0.5, 0.6, 0.1]])), role="climbable")
     post = block([0.25, -0.3, 1.0], [0.1, 0.05, 0.3])
     return posed(rolled, [], empty_hands(step, post), [step, post], without=without)
 
 
 def sits(without: Collection[str]) -> Posed:
-    """A character that sits 2 cm off its seat, lifts a foot, and lays a hand beside an arm rest."""
+    """A character that sits and sways 2 cm off its seat, lifts a foot, and lays a hand beside an arm rest."""
     rest = MODEL_SKELETON.rest_positions()
     places = np.tile(rest + np.array([0.0, 0.0, 0.4 + SEAT_BELOW_HIP_JOINTS]) - rest[HIP_JOINTS].mean(0), (COUNT, 1, 1))
     places[SAT + 60 :, MODEL_SKELETON.indices(["LeftFoot", "LeftToe"])] += [0.1, 0.0, 0.1]
+    places[..., 0] += 0.01 * np.sin(np.arange(COUNT) / 10)[:, None]
     rolled = record(places, ("LeftFoot", "RightFoot", "LeftHand", "Hips"))
     rolled.contacts[SAT + 60 :, CONTACTS.index("LeftFoot")] = 0
     rolled.actions[:, ACTIONS.index("sit")] = 1
