@@ -16,17 +16,17 @@ _GAITS, _IDLES = np.isin(_NAMES, ("walk", "run")), _NAMES == "idle"
 
 
 def only_asked(actions: Array, before: Array, goal: GoalSpec, root: Array) -> Array:
-    """Labels (N, 7) of now and later, of which those that are not asked for are no higher than they were, (7,): what was
-    done fades, and nothing else is begun.
+    """Labels (N, 7) of now and later, of which those that are not asked for are no higher than they were, (7,): what
+    was done fades, and nothing else is begun.
 
     Where a thing is to be used, that is idling; where nothing but standing is asked for, all else. There a root (4,)
     that is not at its place, or not turned as asked, may begin to step.
     """
     match goal:
         case Reach():
-            unasked = _IDLES & (_NAMES != goal.action)
+            unasked = _IDLES & (goal.action != _NAMES)
         case Stay():
-            unasked = ~_IDLES & (_NAMES != goal.action)
+            unasked = ~_IDLES & (goal.action != _NAMES)
             if not goal.is_met(root):
                 unasked &= ~_GAITS
         case _:
