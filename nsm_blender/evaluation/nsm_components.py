@@ -16,7 +16,9 @@ from ..baking.nsm import SceneBake
 from ..cleanup.cleanup import TERMS
 from ..errors import UserError
 from ..geometry.colliders import Surroundings
+from ..geometry.roles import Door
 from ..geometry.rooms import random_room
+from ..geometry.scene_state import to_world
 from ..models.nsm import FPS
 from ..models.nsm_predictor import Predictor
 from ..motion.motion import Motion
@@ -25,6 +27,7 @@ from ..naturalness.case import DEVELOPMENT_SEEDS
 from ..naturalness.measures import measure
 from ..naturalness.metrics import foot_slide
 from ..naturalness.recorded import recorded
+from ..rollout.held_objects import palm
 from ..rollout.nsm import ACTION_LABELS, HANGING_ARMS, ROOT_FILTERS, Options
 from ..shot.shot import Shot
 from .naturalness.table import cases_of
@@ -50,6 +53,10 @@ MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration"
             "hips_travel_cm_per_s", "knee_pop", "wait_s", "hand_height")  # fmt: skip
 """Measures of the naturalness table that count as figures, each relative to people's 99th percentile."""
 _MORE_IS_BETTER = frozenset({"done"})
+_HANDLE = 0.4
+"""Meters from a door's handle within which a hand that holds something holds the handle, and no box."""
+_LOOKING = ("pick_up", "put_down", "open")
+"""Actions in which the head is turned to what the hands do."""
 _AFTERWARDS = 1.0
 """Seconds that are measured after the last key is done."""
 
@@ -166,7 +173,24 @@ def _figures(task: Task, bake: SceneBake, motion: Motion) -> Figures:
     depth = 100 * penetration(motion, Surroundings(task.shot.colliders), task.used)
     out |= {"depth_p99_cm": float(np.percentile(depth, 99)), "depth_max_cm": float(depth.max())}
     out["foot_slide_cm_s"] = foot_slide(motion)
+    out |= _at_handles(motion, task.shot)
     return out | _natural(motion) | _moved(bake, motion)
+
+
+def _at_handles(motion: Motion, shot: Shot) -> Figures:
+    """Mean distance in cm of the palms from the handles of the doors that they hold."""
+    away: list[float] = []
+    for collider in shot.colliders:
+        if not isinstance(collider.handles, Door) or collider.name not in motion.meta["things"]:
+            continue
+        handle = to_world(np.array(collider.handles.handle), np.array(motion.meta["things"][collider.name]))
+        for hand, spans in motion.meta["holds"].items():
+            palms = palm(motion.positions.astype(float), motion.rotations.astype(float), hand.removesuffix("Hand"))
+            for first, last in spans:
+                held = slice(math.ceil(first * motion.fps), math.floor(last * motion.fps) + 1)
+                away += np.linalg.norm(palms[held] - handle[held], axis=-1).tolist()
+    near = [one for one in away if one < _HANDLE]
+    return {"handle_cm": 100 * float(np.mean(near))} if near else {}
 
 
 def _restless(motion: Motion, done: int) -> float:
@@ -181,6 +205,9 @@ def _natural(motion: Motion) -> Figures:
     """The largest value of each of MEASURES, relative to people's, and how much the motion turns without need."""
     measured, people = measure(motion), recorded()
     out = {"excess_turning_deg": measured.whole["excess_turning_deg"]}
+    looks = [v for (action, name), v in measured.values().items() if name == "head_off_deg" and action in _LOOKING]
+    if looks:
+        out["head_off_deg"] = float(np.mean([value for values in looks for value in values]))
     for (action, name), values in measured.values().items():
         row = people.get((action, name))
         if name in MEASURES and row is not None and row.at(99.0) > 0:
