@@ -29,34 +29,28 @@ TOUCHES = 0.5
 
 @dataclass(frozen=True)
 class Taking:
-    """When palms take a box. The network bends again until it touches the box, and thinks so early."""
+    """When palms take a box."""
 
     reach: float = 0.3
     """Distance in meters from the box, or from a handle, at which hands take it at most."""
 
     near: float = 0.08
-    """Distance in meters from the box within which it is taken at once."""
+    """Distance in meters from the box within which it is taken as soon as they come no nearer."""
 
-    bends_again: float = 4.0
-    """Seconds after the first touch for which the character may bend again to come nearer."""
+    settles: float = 0.1
+    """Seconds without coming nearer after which they come no nearer."""
 
-    lenient: float = 3.0
-    """Seconds after that in which the distance rises from `near` to `reach`."""
+    after: float = 0.4
+    """Seconds without coming nearer from which the distance rises at which the box is taken."""
+
+    lenient: float = 0.2
+    """Rate in m/s at which it rises: the clean-up brings palms to a box by what the network lacks."""
 
     low: float = 0.3
     """Height in meters over the ground up to which a box is low: the network's hands end over it."""
 
     over: float = 0.18
     """Height in meters of the palms over a low box from which it is taken: the clean-up crouches lower for it."""
-
-    closes: float = 1.0
-    """Seconds of touching after which the palms take the box even when they still come nearer."""
-
-    nearer: float = 0.005
-    """Meters by which palms or a box must come nearer to count as coming nearer."""
-
-    within: int = 5
-    """Frames in which they must."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +74,10 @@ class Leaving:
 
     lowered: float = 0.7
     """Share by which the height over the place counts: the clean-up crouches for it."""
+
+
+NEARER = 0.005
+"""Meters by which palms or a box must come nearer to count as coming nearer."""
 
 
 @dataclass(frozen=True)
@@ -210,10 +208,7 @@ class Hands:
         self.holds: list[Hold] = []
         self.grips: list[Grip] = []
         self.tracks: list[dict[str, Array]] = []
-        self._waits, self._touching = 0.0, 0
-        self._bends = -1, 0
-        self._asked, self._away = -1, np.inf
-        self._reaching: tuple[float, ...] = ()
+        self._asked, self._away, self._waits = -1, np.inf, 0.0
         self._trail: list[Array] = []
 
     def fork(self, scenery: Scenery) -> Hands:
@@ -249,22 +244,14 @@ class Hands:
         middle, _ = between_palms(body.places, body.rotations)
         off = middle - grasp_of(handles, pose)[0]
         away = float(np.linalg.norm(off))
-        before, self._reaching = self._reaching, (*self._reaching[-TAKING.within + 1 :], away)
         touching = bool((body.contacts[_HANDS] > TOUCHES).all())
-        if self._bends[0] != key and touching and away < TAKING.reach:
-            self._bends = key, frame
-        since = self._bends[1] if self._bends[0] == key else frame
-        late = (frame - since) / FPS - TAKING.bends_again
-        reach = TAKING.near + min(max(late / TAKING.lenient, 0.0), 1.0) * (TAKING.reach - TAKING.near)
+        waits = self._waited(key, away, float(touching))
+        reach = min(TAKING.near + TAKING.lenient * max(waits - TAKING.after, 0.0), TAKING.reach)
         low = middle[2] - off[2] - body.places[:, 2].min() < TAKING.low and 0 < off[2] < TAKING.over
         near = away < reach or (low and np.linalg.norm(off[:2]) < TAKING.near)
-        touches = touching and near
-        self._touching = self._touching + 1 if touches else 0
-        nearer = not before or away < before[0] - TAKING.nearer
-        if not touches or (nearer and self._touching < TAKING.closes * FPS):
+        if not (touching and near) or waits < TAKING.settles:
             return False
         self.holds.append(Hold(name, handles, pose, frame, key))
-        self._touching, self._reaching = 0, ()
         return True
 
     def leave(self, goal: Array, contacts: Array, frame: int, key: int) -> bool:
@@ -273,15 +260,20 @@ class Hands:
         assert hold is not None
         off = self._scenery.pose(hold.name, frame)[PLACE] - goal[PLACE]
         away = float(np.linalg.norm(off * np.array([1.0, 1.0, LEAVING.lowered if off[2] > 0 else 1.0])))
-        if self._asked != key or away < self._away - TAKING.nearer:
-            self._asked, self._away, self._waits = key, away, 0.0
-        self._waits += (LEAVING.labels if (contacts[_HANDS] < TOUCHES).all() else 1.0) / FPS
-        late = self._waits - LEAVING.after
+        late = self._waited(key, away, LEAVING.labels if (contacts[_HANDS] < TOUCHES).all() else 1.0) - LEAVING.after
         if late < 0 or away > min(LEAVING.near + LEAVING.lenient * late, LEAVING.reach):
             return False
         self.holds[-1] = replace(hold, left=frame, goal=goal, key_left=key)
         self._scenery.moved[hold.name] = goal
         return True
+
+    def _waited(self, key: int, away: float, share: float) -> float:
+        """Seconds for which the hands of a key came no nearer to what they want than before, `away` meters from it now,
+        of which this frame counts by a share."""
+        if self._asked != key or away < self._away - NEARER:
+            self._asked, self._away, self._waits = key, away, 0.0
+        self._waits += share / FPS
+        return self._waits
 
     def grip(self, name: str, body: Body, frame: int, anyway: bool = False) -> bool:
         """Take a door's handle when a hand touches it, or `anyway` when one is near; whether one does."""
