@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Action labels that nobody asked for do not rise: fed its own labels, a network that stands would begin to use what is
-near unasked, or tread on the spot, and one that comes to use a thing would stand before it, idle for as long as it
-takes."""
+near unasked, or tread on the spot, and one that comes to a seat would stand before it, idle for as long as it takes."""
 
 from __future__ import annotations
 
@@ -19,12 +18,13 @@ def only_asked(actions: Array, before: Array, goal: GoalSpec, root: Array) -> Ar
     """Labels (N, 7) of now and later, of which those that are not asked for are no higher than they were, (7,): what
     was done fades, and nothing else is begun.
 
-    Where a thing is to be used, that is idling; where nothing but standing is asked for, all else. There a root (4,)
-    that is not at its place, or not turned as asked, may begin to step.
+    Where a character is to go onto a thing, and not to use it from where it stands, that is idling; where nothing but
+    standing is asked for, all else. There a root (4,) that is not at its place, or not turned as asked, may begin to
+    step.
     """
     match goal:
-        case Reach():
-            unasked = _IDLES & (goal.action != _NAMES)
+        case Reach(standoff=0.0):
+            unasked = _IDLES
         case Stay():
             unasked = ~_IDLES & (goal.action != _NAMES)
             if not goal.is_met(root):
