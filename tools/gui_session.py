@@ -266,7 +266,12 @@ def open_group(number: int) -> None:
     viewport().tag_redraw()
 
 
-def wide() -> None:
+def width_default() -> None:
+    """The sidebar as wide as in a new window."""
+    bpy.context.preferences.view.ui_scale = 1.0
+
+
+def width_wide() -> None:
     """Make the sidebar wider, as with the mouse: zooming out shows more of it."""
     bpy.context.preferences.view.ui_scale = 0.8
 
@@ -396,7 +401,8 @@ COMMANDS = {
         furnish_hall,
         look_near,
         time_overlay,
-        wide,
+        width_default,
+        width_wide,
         state_empty,
         state_unbound,
         state_baked,

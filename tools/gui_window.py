@@ -188,13 +188,12 @@ def show_tutorial() -> None:
 
 def show_panels() -> None:
     """Pictures of all panels, open, in three states and at two widths."""
-    for state_name in ("empty", "unbound", "baked"):
-        command(f"state_{state_name}")
-        for number in range(7):
-            show(number, f"8-{state_name}-{number}")
-    command("wide")
-    for number in range(7):
-        show(number, f"8-wide-{number}")
+    for width in ("default", "wide"):
+        command(f"width_{width}")
+        for state_name in ("empty", "unbound", "baked"):
+            command(f"state_{state_name}")
+            for number in range(7):
+                show(number, f"8-{width}-{state_name}-{number}")
 
 
 def show(number: int, name: str) -> None:
