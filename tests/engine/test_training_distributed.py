@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,18 +39,21 @@ from nsm_blender.training import distributed
 from nsm_blender.training.nsm import Trainer
 from tests.engine.test_training_nsm import swinging
 from tests.engine.test_training_distributed import ODD
-folder, network, resume, killed = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "True", int(sys.argv[4])
+killed, *asked = sys.argv[1:]
 logged = []
 def log(line):
     logged.append(line)
-    if len(logged) == killed:
+    if len(logged) == int(killed):
         os.kill(os.getpid(), signal.SIGKILL)
 def validate(training):
     return {"score": float(training.epoch)}
 with distributed.joined("cpu"):
-    trainer = Trainer(swinging(), replace(ODD, network=network), folder, resume=resume)
-    trainer.run(log, validate)
-    assert bool(logged) == distributed.is_first()
+    for folder, network in zip(asked[::2], asked[1::2]):
+        logged.clear()
+        resume = (Path(folder) / "history.json").exists()
+        trainer = Trainer(swinging(), replace(ODD, network=network), Path(folder), resume=resume)
+        trainer.run(log, validate)
+        assert bool(logged) == distributed.is_first()
 # A thread of the group that is left would abort the process at its exit, now and then.
 threads = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
 assert not [name for name in threads if "gloo" in name]
@@ -72,12 +75,13 @@ def torchrun(processes: int, *arguments: str, at: Path) -> subprocess.CompletedP
     )
 
 
-def train(folder: Path, processes: int, network: str = "nsm", resume: bool = False, killed: int = 0) -> int:
-    """Train in as many processes; the first is killed after the epoch `killed`, where that is not 0."""
-    script = folder / "train.py"
-    folder.mkdir(exist_ok=True)
+def train(at: Path, *trainings: tuple[Path, str], killed: int = 0) -> int:
+    """Train networks one after the other in two processes, each in a folder, and go on where there is a checkpoint. The
+    first process is killed after the epoch `killed`, where that is not 0."""
+    script = at / "train.py"
     script.write_text(SCRIPT)
-    done = torchrun(processes, str(script), str(folder), network, str(resume), str(killed), at=folder)
+    asked = [str(part) for training in trainings for part in training]
+    done = torchrun(2, str(script), str(killed), *asked, at=at)
     assert killed or done.returncode == 0, done.stderr[-2000:]
     return done.returncode
 
@@ -99,46 +103,53 @@ def same(folder: Path, other: Path) -> None:
         np.testing.assert_allclose(weights[name], others[name], atol=2e-3, err_msg=name)
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An unbroken run of two processes."""
-    folder = tmp_path_factory.mktemp("runs") / "whole"
-    train(folder, 2)
-    return folder
+@dataclass(frozen=True)
+class Runs:
+    """Folders of what two processes trained: cut, of which the first process was killed after two epochs; resumed, the
+    same gone on with by new processes; whole, unbroken; fed, the network that is fed its own output."""
+
+    cut: Path
+    resumed: Path
+    whole: Path
+    fed: Path
 
 
 @pytest.fixture(scope="module")
-def cut(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, of which the first process was killed after two epochs."""
-    folder = tmp_path_factory.mktemp("runs") / "cut"
-    assert train(folder, 2, killed=2) != 0
-    assert len(history(folder)) == 2
-    return folder
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """All runs of two processes. The second pair goes on with what is cut before it trains anything else."""
+    at = tmp_path_factory.mktemp("runs")
+    found = Runs(*(at / one.name for one in fields(Runs)))
+    assert train(at, (found.cut, "nsm"), killed=2) != 0
+    assert len(history(found.cut)) == 2
+    shutil.copytree(found.cut, found.resumed)
+    train(at, (found.resumed, "nsm"), (found.whole, "nsm"), (found.fed, "auto-lstm"))
+    return found
 
 
-def alone(folder: Path, network: str = "nsm") -> Path:
+def alone(folder: Path, network: str = "nsm", resume: bool = False) -> Path:
     """The same by one process."""
-    trainer = Trainer(swinging(), replace(ODD, network=network), folder)
+    trainer = Trainer(swinging(), replace(ODD, network=network), folder, resume=resume)
     trainer.run(lambda _: None, lambda training: {"score": float(training.epoch)})
     return folder
 
 
-def test_two_processes_learn_what_one_learns(whole: Path, tmp_path: Path) -> None:
-    same(alone(tmp_path), whole)
-    assert [row["score"] for row in history(whole)] == [1.0, 2.0, 3.0, 4.0]
+def test_two_processes_learn_what_one_learns(runs: Runs, tmp_path: Path) -> None:
+    same(alone(tmp_path), runs.whole)
+    assert [row["score"] for row in history(runs.whole)] == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_two_processes_feed_back_the_output_of_the_same_frames(tmp_path: Path) -> None:
-    train(tmp_path / "two", 2, "auto-lstm")
-    same(alone(tmp_path / "one", "auto-lstm"), tmp_path / "two")
+def test_two_processes_feed_back_the_output_of_the_same_frames(runs: Runs, tmp_path: Path) -> None:
+    same(alone(tmp_path, "auto-lstm"), runs.fed)
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_processes_that_were_killed_are_gone_on_with(processes: int, whole: Path, cut: Path, tmp_path: Path) -> None:
+def test_processes_that_were_killed_are_gone_on_with(runs: Runs) -> None:
+    same(runs.whole, runs.resumed)
+
+
+def test_one_process_goes_on_with_what_two_began(runs: Runs, tmp_path: Path) -> None:
     folder = tmp_path / "resumed"
-    shutil.copytree(cut, folder)
-    train(folder, processes, resume=True)
-    same(whole, folder)
+    shutil.copytree(runs.cut, folder)
+    same(runs.whole, alone(folder, resume=True))
 
 
 def test_torchrun_trains_from_captures_to_one_weights_file(captures: Path, tmp_path: Path) -> None:
