@@ -24,8 +24,8 @@ ANY_VERSION = frozenset(
     f"test_{name}.py"
     for name in (
         "bakes_refused", "bind_checks", "colliders_hostile", "colliders_refused", "crowd", "demo", "documents",
-        "edit_reach", "free_place", "goal_spots", "ground", "manifold", "retargeting", "rig_bodies", "rigs_hostile",
-        "routes", "strike", "variation",
+        "edit_reach", "free_place", "goal_spots", "ground", "manifold", "pace", "retargeting", "rig_bodies",
+        "rigs_hostile", "room", "routes", "strike", "variation",
     )
 )  # fmt: skip
 """Files that test the engine's work and our own rules. What they use of Blender's API, such as meshes, curves and
@@ -41,12 +41,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--version-dependent", action="store_true", help="leave out what is the same in all versions")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """`any_version`, for single tests and parameters in files that are otherwise version-dependent."""
+    config.addinivalue_line("markers", "any_version: the same in all versions of Blender, as the files of ANY_VERSION")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the files of ANY_VERSION where that was asked for."""
+    """Leave out the files of ANY_VERSION, and what is marked as they are, where that was asked for."""
     if config.getoption("--version-dependent"):
-        left_out = [item for item in items if item.path.name in ANY_VERSION]
+        left_out = [item for item in items if item.path.name in ANY_VERSION or item.get_closest_marker("any_version")]
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item.path.name not in ANY_VERSION]
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

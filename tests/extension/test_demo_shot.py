@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bpy
+import pytest
 from bpy_extras.object_utils import world_to_camera_view
 from mathutils import Vector
 
@@ -27,6 +28,7 @@ def test_the_demo_shot_is_a_scene_of_its_own_that_can_be_baked_at_once():
     assert touched == set()
 
 
+@pytest.mark.any_version
 def test_the_character_of_the_demo_shot_sits_in_view_of_the_camera():
     bpy.ops.nsm.add_demo_shot()
     scene, rig = bpy.context.scene, bpy.context.object
@@ -50,6 +52,7 @@ def test_the_character_of_the_demo_shot_sits_in_view_of_the_camera():
     assert (place - Vector(head)).length < 0.3, "nothing stands before the seated character"
 
 
+@pytest.mark.any_version
 def test_the_character_of_the_demo_shot_on_ground_walks_over_it_in_view_of_the_camera():
     assert bpy.ops.nsm.add_demo_shot(place="GROUND") == {"FINISHED"}
     scene, rig = bpy.context.scene, bpy.context.object

@@ -101,6 +101,7 @@ def test_a_box_is_carried_to_the_table_and_a_second_bake_takes_it_from_where_it_
     assert np.allclose(at(1, box)[:3], lay[:3] - [0.3, 0, 0], atol=1e-4)
 
 
+@pytest.mark.any_version
 def test_the_hands_grip_while_they_carry_the_box(puppet, rig, extension_module, engine):
     job = extension_module("operators.job").BakeJob(bpy.context, rig)
     job.run()
@@ -144,6 +145,7 @@ def test_a_walk_can_be_watched(engine, extension_module):
     assert job.ghost() == []
 
 
+@pytest.mark.any_version
 def test_another_baked_character_is_walked_round(engine, extension_module):
     scene = bpy.context.scene
     scene.render.fps, scene.frame_start, scene.frame_end = 30, 1, 200
@@ -174,6 +176,7 @@ def test_another_baked_character_is_walked_round(engine, extension_module):
     assert 0 <= rig.nsm.report.penetration_cm_max < 1
 
 
+@pytest.mark.any_version
 def test_a_character_of_another_size_is_an_obstacle_of_its_own_size(engine, extension_module):
     other, _ = build.shot(engine)
     other.scale = (0.5, 0.5, 0.5)
@@ -189,6 +192,7 @@ def test_a_character_of_another_size_is_an_obstacle_of_its_own_size(engine, exte
     assert len(trunk.poses) == 40
 
 
+@pytest.mark.any_version
 def test_the_network_can_be_chosen_and_what_it_cannot_do_is_refused(puppet, rig, extension_module):
     def begun():
         """What a job bakes with, once it has checked what is asked for."""
@@ -224,6 +228,7 @@ def test_a_network_that_is_not_installed_is_not_offered(rig, extension_module, m
     assert difference(before, snapshot()) == {}
 
 
+@pytest.mark.any_version
 def test_a_character_that_never_comes_near_is_no_obstacle(engine, extension_module):
     other, _ = build.shot(engine)
     other.location = (60, 0, 0)
