@@ -27,8 +27,9 @@ def walk():
 
 @pytest.fixture(scope="module")
 def sit():
-    """Sitting, on a seat under the motion's own hips: how deep the motion sits is no matter of retargeting."""
+    """Sitting at rest, on a seat under the motion's own hips: how deep it sits is no matter of retargeting."""
     scene = rig_bodies.sitting()
+    scene = replace(scene, seated=scene.seated + round(2 * scene.motion.fps))
     joints = scene.motion.positions[scene.seated :, MODEL_SKELETON.indices(["LeftUpLeg", "RightUpLeg"]), 2]
     return replace(scene, seat=float(joints.mean()) - SEAT_BELOW_HIP_JOINTS)
 
