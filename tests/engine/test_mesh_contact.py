@@ -106,6 +106,17 @@ def test_a_board_through_a_carried_box_counts() -> None:
     assert found.carried[: len(found.carried) // 3].max() == 0
 
 
+def test_a_box_that_is_taken_in_the_last_frame_is_in_nothing() -> None:
+    box = block((-0.2, -0.15, -0.1), (0.2, 0.15, 0.1)).mesh
+    table = block((1.0, -1.0, 0.7), (2.0, 1.0, 0.75)).mesh
+    place = np.zeros((FRAMES, 3))
+    place[-1] = [0.0, 0.0, 0.02]
+    grasp = Carryable([0.2, 0.0, 0.0], [-0.2, 0.0, 0.0], [0.0, -1.0, 0.0])
+    case = case_of({"Box": [box], "Table": [table]}, {"Box": grasp})
+    found = mesh_contact(case, motion_of(np.full((FRAMES, 3), 5.0), {"Box": at(place)}))
+    assert found.get("carried_max_cm", 0.0) == 0.0
+
+
 def test_pelvis_and_back_are_measured_while_seated() -> None:
     height, gap = 0.5, 0.1
     joints = MODEL_SKELETON.offsets[MODEL_SKELETON.index("LeftUpLeg")]

@@ -240,6 +240,9 @@ def _carried(motion: Motion, things: list[_Thing], frames: Array) -> tuple[Array
         if thing.role != "carryable" or not thing.moves:
             continue
         at = frames[frames >= thing.first]
+        if not len(at):
+            # It is taken in the very last frames, which are not looked at.
+            continue
         deep = np.zeros(len(at))
         surface = samples(thing.parts, CARRIED_SPACING)
         for other in things:
