@@ -266,13 +266,13 @@ def open_group(number: int) -> None:
     viewport().tag_redraw()
 
 
-def width_default() -> None:
-    """The sidebar as wide as in a new window."""
+def scale_default() -> None:
+    """The interface at the scale of a new window."""
     bpy.context.preferences.view.ui_scale = 1.0
 
 
-def width_wide() -> None:
-    """Make the sidebar wider, as with the mouse: zooming out shows more of it."""
+def scale_small() -> None:
+    """The interface at a smaller scale: the sidebar gets narrower with its labels, and shows more panels at once."""
     bpy.context.preferences.view.ui_scale = 0.8
 
 
@@ -401,8 +401,8 @@ COMMANDS = {
         furnish_hall,
         look_near,
         time_overlay,
-        width_default,
-        width_wide,
+        scale_default,
+        scale_small,
         state_empty,
         state_unbound,
         state_baked,

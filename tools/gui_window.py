@@ -187,13 +187,13 @@ def show_tutorial() -> None:
 
 
 def show_panels() -> None:
-    """Pictures of all panels, open, in three states and at two widths."""
-    for width in ("default", "wide"):
-        command(f"width_{width}")
+    """Pictures of all panels, open, in three states and at two scales of the interface."""
+    for scale in ("default", "small"):
+        command(f"scale_{scale}")
         for state_name in ("empty", "unbound", "baked"):
             command(f"state_{state_name}")
             for number in range(7):
-                show(number, f"8-{width}-{state_name}-{number}")
+                show(number, f"8-{scale}-{state_name}-{number}")
 
 
 def show(number: int, name: str) -> None:

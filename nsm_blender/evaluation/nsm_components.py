@@ -54,7 +54,7 @@ MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration"
 """Measures of the naturalness table that count as figures, each relative to people's 99th percentile."""
 _MORE_IS_BETTER = frozenset({"done"})
 _HANDLE = 0.4
-"""Meters from a door's handle within which a hand that holds something holds the handle, and no box."""
+"""Meters from a door's handle to which a hand that holds something comes if it is the handle that it holds."""
 _LOOKING = ("pick_up", "put_down", "open")
 """Actions in which the head is turned to what the hands do."""
 _AFTERWARDS = 1.0
@@ -188,9 +188,10 @@ def _at_handles(motion: Motion, shot: Shot) -> Figures:
             palms = palm(motion.positions.astype(float), motion.rotations.astype(float), hand.removesuffix("Hand"))
             for first, last in spans:
                 held = slice(math.ceil(first * motion.fps), math.floor(last * motion.fps) + 1)
-                away += np.linalg.norm(palms[held] - handle[held], axis=-1).tolist()
-    near = [one for one in away if one < _HANDLE]
-    return {"handle_cm": 100 * float(np.mean(near))} if near else {}
+                off = np.linalg.norm(palms[held] - handle[held], axis=-1)
+                if off.min(initial=_HANDLE) < _HANDLE:
+                    away += off.tolist()
+    return {"handle_cm": 100 * float(np.mean(away))} if away else {}
 
 
 def _restless(motion: Motion, done: int) -> float:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action labels that nobody asked for do not rise: fed its own labels, a network that stands would begin to use what is
-near unasked, or tread on the spot, and one that comes to a seat would stand before it, idle for as long as it takes."""
+"""Action labels that were not asked for do not rise. Fed its own labels, the network would let a standing character
+begin to use what is near, or tread on the spot, and a character that comes to a seat stand idle before it."""
 
 from __future__ import annotations
 
