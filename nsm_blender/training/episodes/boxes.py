@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,8 +16,13 @@ from ...motion.rotations import from_yaw, rotate
 
 BOXES = ("box", "crate", "sack", "drum")
 SUPPORTS = ("table", "desk", "shelf", "cupboard", "platform", "step")
-_LOWEST, HIGHEST = 0.2, 1.15
+_LOWEST, HIGHEST = 0.02, 1.25
 """Meters between which the tops are that things are taken from and put on."""
+_STRETCHED = (0.7, 1.4)
+"""Shares of its height, from the least to the most, to which a piece of furniture is stretched so that its top is as
+high as wanted."""
+_SOLID = ("platform", "step")
+"""Pieces that are blocks at any height, down to a board on the floor."""
 _WIDTHS = (0.2, 0.62)
 """Meters between the palms, from the narrowest box to the widest."""
 _BACK = (-0.02, 0.05)
@@ -73,22 +79,37 @@ def random_box(rng: np.random.Generator, name: str) -> Box:
 def random_support(rng: np.random.Generator, box: Box) -> Support | None:
     """Something on whose front edge the box, whose frame is the world's, stands."""
     wanted = float(rng.uniform(_LOWEST, HIGHEST))
-    found: list[tuple[Piece, Surface]] = []
+    found: list[tuple[float, Cuboids, Surface]] = []
     for _ in range(_TRIES):
         piece = _made(SUPPORTS, rng)
         tops = [way for way in [piece.handles, *piece.also] if isinstance(way, Surface)] or [_whole_top(piece)]
-        tops = [way for way in tops if abs(way.facing[1] + 1) < 1e-6 and _LOWEST < way.place[2] < HIGHEST]
-        found += [(piece, way) for way in tops if _fits(piece, way, box)]
+        for top in tops:
+            factor = wanted / top.place[2]
+            if abs(top.facing[1] + 1) < 1e-6 and (_within(factor) or (piece.kind in _SOLID and factor < 1)):
+                item = _stretched(piece.boxes, top, factor)
+                found += [(abs(math.log(factor)), *item)] if _fits(*item, box) else []
     if not found:
         return None
-    piece, top = min(found, key=lambda item: abs(item[1].place[2] - wanted))
+    _, boxes, top = min(found, key=lambda item: item[0])
     turn = from_yaw(np.array(np.pi))
     edge = box.near + min(float(rng.uniform(*_BACK)), top.depth - 2 * box.near)
     was = rotate(turn, np.array(top.place)) + np.array([0.0, top.depth / 2, 0.0])
     room = min((top.width - box.width) / 2 - _HAND_ROOM, _ASIDE)
     shift = np.array([float(rng.uniform(-room, room)) - was[0], edge - was[1], 0.0])
     pose = np.concatenate((shift, turn))[None]
-    return Support(Collider("support", piece.boxes, pose, "surface", top), float(top.place[2]), edge)
+    return Support(Collider("support", boxes, pose, "surface", top), float(top.place[2]), edge)
+
+
+def _within(factor: float) -> bool:
+    """Whether a piece may be stretched so far."""
+    return _STRETCHED[0] < factor < _STRETCHED[1]
+
+
+def _stretched(boxes: Cuboids, top: Surface, factor: float) -> tuple[Cuboids, Surface]:
+    """A piece's cuboids and a top of it with all heights over the floor times a factor."""
+    scale = np.array([1.0, 1.0, factor])
+    place = (np.array(top.place) * scale).tolist()
+    return Cuboids(boxes.center * scale, boxes.half * scale), replace(top, place=place)
 
 
 def _whole_top(piece: Piece) -> Surface:
@@ -98,14 +119,14 @@ def _whole_top(piece: Piece) -> Surface:
     return Surface([*((low + high) / 2)[:2].tolist(), float(high[2])], [0.0, -1.0, 0.0], width, depth)
 
 
-def _fits(piece: Piece, top: Surface, box: Box) -> bool:
+def _fits(boxes: Cuboids, top: Surface, box: Box) -> bool:
     """Whether the box finds room on the top, under whatever is above it, with hands beside it."""
     size = (box.cuboids.center + box.cuboids.half).max(0) - (box.cuboids.center - box.cuboids.half).min(0)
     if top.width < box.width + 2 * _HAND_ROOM or top.depth < size[1] - _BACK[1]:
         return False
-    low, high = piece.boxes.center - piece.boxes.half, piece.boxes.center + piece.boxes.half
+    low, high = boxes.center - boxes.half, boxes.center + boxes.half
     above = low[:, 2] > top.place[2] + 0.01
-    over = (np.abs(piece.boxes.center[:, 0] - top.place[0]) < piece.boxes.half[:, 0] + size[0] / 2) & above
+    over = (np.abs(boxes.center[:, 0] - top.place[0]) < boxes.half[:, 0] + size[0] / 2) & above
     in_front = high[:, 1] > top.place[1] - top.depth / 2 - 0.6
     return not (over & in_front & (low[:, 2] < top.place[2] + size[2] + _ABOVE)).any()
 

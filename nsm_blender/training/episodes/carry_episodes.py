@@ -9,14 +9,17 @@ from dataclasses import replace
 import numpy as np
 
 from ...geometry.colliders import Collider, Surroundings
+from ...geometry.roles import Carryable
 from ...models.nsm import ACTIONS, CONTACTS, FPS
 from ...motion.rotations import Array, from_yaw, rotate
 from ...motion.skeleton import MODEL_SKELETON
+from ...rollout import held_objects
 from .boxes import Box, Support, random_box, random_support
 from .clutter import clutter
+from .correction import corrected
 from .episode import DEEPEST, FREE, GHOST, Episode, Fault, Goals, penetration, unnatural
 from .holding import Hold, box_poses, holding, inner_points, off_faces
-from .lifting import Lift
+from .lifting import Lift, Way
 from .pool import Pool
 from .track import Track, joined
 
@@ -70,17 +73,28 @@ def _with_box(
     held = slice(grasp, len(track)) if lift.way == "up" else slice(0, grasp + 1)
     track = _carrying(track, slice(span[0], None) if lift.way == "up" else slice(0, span[1]), lift, span)
     poses = box_poses(track, hold, held)
-    colliders = [Collider(f"{name} box", box.cuboids, poses, "carryable", box.handles)]
-    colliders += [support.collider] if support else []
+    carried = Collider(f"{name} box", box.cuboids, poses, "carryable", box.handles)
+    around = [support.collider] if support else []
+    track = corrected(track, [carried, *around], _held(carried, lift.way, grasp))
+    poses = box_poses(track, hold, held)
+    colliders = [replace(carried, poses=poses), *around]
     fault = _fault(track, box, poses, held, support)
     if fault is not None:
         return fault
     goals, colliders = _goals(track, lift, poses, colliders, grasp, span, box)
     touching = np.zeros((len(track), 3), dtype=np.float32)
     touching[held, _HAND_COLUMNS[0]] = touching[held, _HAND_COLUMNS[1]] = 1
-    colliders += clutter(track, colliders, rng)
+    colliders += clutter(track, colliders, rng, np.zeros(2))
     subjects = (lift.subject,) if lift.subject else ()
     return Episode(name, "carry", subjects, track, (span,), goals, touching, colliders)
+
+
+def _held(box: Collider, way: Way, grasp: int) -> held_objects.Hold:
+    """A box that is held from the grasp on, or until then."""
+    assert isinstance(box.handles, Carryable)
+    if way == "up":
+        return held_objects.Hold(box.name, box.handles, box.poses[grasp], grasp, 0)
+    return held_objects.Hold(box.name, box.handles, box.poses[0], 0, 0, grasp, box.poses[grasp])
 
 
 def _fault(track: Track, box: Box, poses: Array, held: slice, support: Support | None) -> Fault | None:

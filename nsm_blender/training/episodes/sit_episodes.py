@@ -90,7 +90,7 @@ def sit_episode(pool: Pool, sits: Sequence[Sit], rng: np.random.Generator, name:
     touching[seated : rising + 1, CONTACTS.index("Hips") - 2] = 1
     if seat.arm_rests:
         touching[:, :2] = _hand_weights(len(track), seat, spans)[:, :2] > 0.95
-    colliders = [collider, *clutter(track, [collider], rng)]
+    colliders = [collider, *clutter(track, [collider], rng, np.zeros(2))]
     episode = Episode(
         name,
         "sit",
