@@ -14,10 +14,12 @@ from nsm_blender.geometry.ground_height import ground_under
 from nsm_blender.models.nsm import ACTIONS, FPS, GOAL_ACTIONS
 from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON
-from nsm_blender.training.episodes.boxes import random_box
+from nsm_blender.rollout import held_objects
+from nsm_blender.training.episodes.boxes import random_box, random_support
 from nsm_blender.training.episodes.carry_episodes import carry_episode
 from nsm_blender.training.episodes.climbing import Flight, Stance, flight_of
 from nsm_blender.training.episodes.clutter import clutter
+from nsm_blender.training.episodes.correction import corrected
 from nsm_blender.training.episodes.doorways import pulled, pushed, random_doorway
 from nsm_blender.training.episodes.episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
 from nsm_blender.training.episodes.holding import Hold, box_poses, holding, off_faces
@@ -86,6 +88,33 @@ def test_the_palms_lie_on_the_box_while_it_is_held_and_the_feet_stay(pool: Pool,
     lying = poses[: lift.grasp] if way == "up" else poses[lift.grasp + 1 :]
     assert np.ptp(lying[:, :3], axis=0).max() < 1e-6 or np.abs(lying[-20:, :3] - [0, 0, 0.95]).max() < 0.02
     assert np.abs(track.positions()[:, TOES] - lift.track.positions()[:, TOES]).max() < 0.01
+
+
+def test_boxes_lie_at_all_heights_that_people_lift_to() -> None:
+    rng = np.random.default_rng(2)
+    found = [random_support(rng, random_box(rng, "box")) for _ in range(60)]
+    tops = np.array([support.top for support in found if support is not None])
+    share, _ = np.histogram(tops, [0.0, 0.3, 0.6, 0.9, 1.25])
+    assert share.min() >= 0.1 * len(found)
+
+
+def test_a_body_gives_way_to_the_block_that_it_takes_a_box_from(pool: Pool) -> None:
+    lift = next(one for one in standing_lifts(pool.tracks) if one.way == "up")
+    box = random_box(np.random.default_rng(3), "test")
+    hold = replace(Hold.random(1.1, box, np.random.default_rng(0)), grasp=lift.grasp)
+    track, held = holding(lift.track, lift, box, hold), slice(lift.grasp, None)
+    carried = Collider("box", box.cuboids, box_poses(track, hold, held), "carryable", box.handles)
+    top = 1.1 - box.bottom
+    wall = block((0.0, box.near - 0.25), (0.5, 0.25, top / 2))
+    lying = held_objects.Hold("box", box.handles, carried.poses[lift.grasp], lift.grasp, 0)
+    frames = range(0, len(track), 3)
+    before = penetration(track.positions(), Surroundings([wall]), frames).max()
+    cleared = corrected(track, [carried, wall], lying)
+    after = penetration(cleared.positions(), Surroundings([wall]), frames).max()
+    assert before > DEEPEST > after
+    assert off_faces(cleared, box_poses(cleared, hold, held), box, held) < 0.01
+    planted = track.contacts[:, [1, 3]] > 0.5
+    assert np.linalg.norm(cleared.positions()[:, TOES] - track.positions()[:, TOES], axis=-1)[planted].max() < 0.01
 
 
 def test_a_carried_box_is_wanted_reached_and_in_no_body(pool: Pool) -> None:
@@ -220,6 +249,21 @@ def test_tracks_are_read_as_they_were_written(tmp_path: Path) -> None:
     for track, again in zip(tracks, load_tracks(tmp_path / "walks.npz"), strict=True):
         for name, value in vars(track).items():
             np.testing.assert_array_equal(getattr(again, name), value)
+
+
+def test_things_stand_beside_what_is_used_and_in_no_carried_box() -> None:
+    track = walk(1.0)
+    middle = track.hips + np.array([0.0, 0.0, 0.2])
+    poses = np.append(middle, np.tile([1.0, 0.0, 0.0, 0.0], (len(track), 1)), axis=1)
+    box = Collider("box", Cuboids(np.zeros((1, 3)), np.array([[0.6, 0.1, 0.1]])), poses)
+    ends = (middle[::3, None] + np.array([[-0.6, 0.0, 0.0], [0.6, 0.0, 0.0]])).reshape(-1, 3)
+    place = track.hips[-1, :2] + np.array([0.0, 0.8])
+    near = []
+    for used in (place, None):
+        things = [one for seed in range(12) for one in clutter(track, [box], np.random.default_rng(seed), used)]
+        assert all(Surroundings([thing]).at(0).distance(ends).min() > 0 for thing in things)
+        near.append(np.mean([np.linalg.norm(thing.poses[0, :2] - place) < 1.2 for thing in things]))
+    assert near[0] > near[1] + 0.1
 
 
 def test_no_body_is_in_what_stands_around(pool: Pool) -> None:

@@ -41,16 +41,14 @@ def clutter(track: Track, taken: list[Collider], rng: np.random.Generator, used:
     way = track.hips[::_EVERY, :2]
     found: list[Collider] = []
     for number in range(int(rng.integers(0, _MOST + 1))):
+        is_beside = used is not None and rng.random() < _BESIDE
         for _ in range(_TRIES):
             boxes = _piece(rng)
             if boxes is None:
                 continue
-            if used is not None and rng.random() < _BESIDE:
-                about, reach = used, _BESIDE_REACH
-            else:
-                about, reach = way[int(rng.integers(len(way)))], _REACH
-            angle, distance = rng.uniform(-np.pi, np.pi), rng.uniform(*reach)
-            place = about + distance * direction(np.array(angle))
+            about = used if used is not None and is_beside else way[int(rng.integers(len(way)))]
+            distance = rng.uniform(*(_BESIDE_REACH if is_beside else _REACH))
+            place = about + distance * direction(np.array(rng.uniform(-np.pi, np.pi)))
             pose = np.concatenate((place, [0.0], from_yaw(np.array(rng.uniform(-np.pi, np.pi)))))[None]
             candidate = Collider(f"clutter {number}", boxes, pose)
             placed = Surroundings([candidate]).at(0)
