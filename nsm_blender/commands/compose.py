@@ -31,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--count", type=count, default=200, help="how many episodes (default 200)")
     add_making(parser)
     parser.add_argument("--seed", type=count_or_none, default=1)
+    parser.add_argument("--from", dest="start", type=Path, metavar="FILE",
+                        help="weights of the NSM for --rollouts (default: those that are shipped)")  # fmt: skip
     parser.add_argument("--test-subjects", type=Path, metavar="FILE.json",
                         help='performers left out; default: "test" of split.json in DIR')  # fmt: skip
     parser.set_defaults(handler=compose)
@@ -40,6 +42,9 @@ def add_making(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
     """How episodes are composed, for `data compose` and `train nsm`."""
     parser.add_argument("--walks", type=count_or_none, default=40,
                         help="walks of the PFNN that approaches are taken from (default 40)")  # fmt: skip
+    parser.add_argument("--rollouts", type=count_or_none, default=0,
+                        help="ways to things that approaches are taken from, too, as the NSM goes them with the "
+                        "weights of --from, so that it learns what is right where it fails (default 0)")  # fmt: skip
     add_workers(parser, "compose")
 
 
@@ -52,6 +57,8 @@ def compose(args: argparse.Namespace) -> int:
         return 0
     if args.cluster is not None:
         raise UserError(f"--cluster shares out --kind {ALL}; leave it out for {args.kind}.")
+    if args.rollouts:
+        raise UserError(f"--rollouts serve --kind {ALL}; leave them out for {args.kind}.")
     library = Library(args.data, left_out, args.walks, args.seed)
     episodes = list(library.episodes(args.kind, args.count))
     if not episodes:
@@ -79,7 +86,8 @@ def compose_all(args: argparse.Namespace, library: Path, out: Path, count: int) 
     for kind in (kind for kind in KINDS if kind not in shown):
         print(f"no episodes of {kind}: no performer to train on shows that in {library}")
     shares = {kind: share for kind, share in SHARES.items() if kind in shown}
-    recipe = Recipe(library, count, left_out, walks=args.walks, seed=args.seed, shares=shares)
+    recipe = Recipe(library, count, left_out, walks=args.walks, seed=args.seed, shares=shares,
+                    rollouts=args.rollouts, weights=args.start)  # fmt: skip
     tally = compose_parts(recipe, out, args.processes, args.cluster)
     if not tally.episodes:
         raise UserError(f"{out}: no episode came out good enough: {_reasons(tally)}.")

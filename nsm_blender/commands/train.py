@@ -254,7 +254,8 @@ def _command(args: argparse.Namespace) -> list[str]:
         command += ["--test-subjects", args.test_subjects.name]
     if args.system == "nsm":
         command += ["--episodes", str(args.episodes)] if args.episodes is not None else []
-        return [*command, "--walks", str(args.walks), *train_nsm.network_command(args), *train_nsm.start_command(args)]
+        command += ["--walks", str(args.walks)] + (["--rollouts", str(args.rollouts)] if args.rollouts else [])
+        return [*command, *train_nsm.network_command(args), *train_nsm.start_command(args)]
     if args.steps is not None:
         command += ["--steps", str(args.steps)]
     if args.autoencoder is not None:

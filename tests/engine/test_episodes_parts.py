@@ -8,10 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from nsm_blender.models.nsm import ACTIONS
+from nsm_blender.rollout.nsm_network import load
 from nsm_blender.training.episodes.avoid_episodes import avoid_episode
 from nsm_blender.training.episodes.episode import Episode
 from nsm_blender.training.episodes.library import Tally
 from nsm_blender.training.episodes.parts import SHARES, TALLY, WALKS, Recipe, compose
+from nsm_blender.training.episodes.rolled_out import rolled_out_tracks
 from nsm_blender.training.nsm_data import KINDS
 
 
@@ -39,6 +42,15 @@ def test_parts_that_are_there_are_not_made_again(tmp_path: Path) -> None:
     assert sum(total.episodes.values()) == 60
     assert total.composed["walk"] == len(asked.parts()) and total.rejected["jerk"] == len(asked.parts())
     assert (tmp_path / TALLY).exists()
+
+
+def test_the_networks_own_ways_end_where_it_begins_to_use_a_thing_or_stalls() -> None:
+    tracks = rolled_out_tracks(load(), 5, seed=4)
+    assert len(tracks) >= 3
+    for track in tracks:
+        root, actions = track.root(), track.actions.sum(0)
+        assert np.linalg.norm(root[0, :2]) > 1.2 and np.linalg.norm(root[-1, :2]) < 1.1
+        assert actions[[ACTIONS.index("idle"), ACTIONS.index("walk"), ACTIONS.index("run")]].sum() == len(track)
 
 
 def test_low_openings_are_gone_under() -> None:

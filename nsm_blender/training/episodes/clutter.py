@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...geometry.body import RADII, bone_points
+from ...geometry.body import BODY, RADII, bone_points
 from ...geometry.colliders import Collider, Cuboids, Placed, Surroundings
 from ...geometry.furniture import held_out, make
 from ...motion.root import direction
@@ -30,6 +30,8 @@ _APART = 0.02
 """Least meters between the corners of two things."""
 _TRIES = 5
 """Attempts to place each thing."""
+_BODY_HEIGHTS = (0.3, 0.9, 1.4)
+"""Heights in meters at which room is left for a body that stands."""
 _EVERY = 3
 """Frames between the poses that are checked."""
 
@@ -37,8 +39,20 @@ _EVERY = 3
 def clutter(track: Track, taken: list[Collider], rng: np.random.Generator, used: Array | None = None) -> list[Collider]:
     """Up to six pieces near the way of `track` that neither the body nor what it carries is ever in, and that stand in
     none of `taken`. used: place (2,) of a thing, beside which many of the pieces are put."""
-    points, radii = _swept(track, taken)
-    way = track.hips[::_EVERY, :2]
+    return _put(*_swept(track, taken), track.hips[::_EVERY, :2], taken, rng, used)
+
+
+def clutter_about(stand: Array, used: Array, taken: list[Collider], rng: np.random.Generator) -> list[Collider]:
+    """Up to six pieces about a thing at a place (2,) that leave room for a body that stands before it at another (2,),
+    and stand in none of `taken`."""
+    points = np.array([[*stand, height] for height in _BODY_HEIGHTS])
+    return _put(points, np.full(len(points), BODY.radius), stand[None], taken, rng, used)
+
+
+def _put(
+    points: Array, radii: Array, way: Array, taken: list[Collider], rng: np.random.Generator, used: Array | None
+) -> list[Collider]:
+    """Pieces near places (W, 2) of a way that stay off points (P, 3) by radii (P,)."""
     found: list[Collider] = []
     for number in range(int(rng.integers(0, _MOST + 1))):
         is_beside = used is not None and rng.random() < _BESIDE

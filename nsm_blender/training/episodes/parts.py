@@ -16,11 +16,13 @@ from typing import Any
 from ...errors import UserError
 from ...files import make_folder, read_json, write_whole
 from ...motion.clip_file import CLIPS_FOLDER, INDEX_NAME
+from ...rollout.nsm_network import load
 from ...workers import each
 from ..nsm_data import pack
 from .idle_shuffle import idle_shuffle_tracks
 from .library import Library, Tally
 from .pool import walked_tracks
+from .rolled_out import rolled_out_tracks
 from .track import load_tracks, save_tracks
 
 SHARES: Mapping[str, float] = {"walk": 0.22, "sit": 0.26, "carry": 0.22, "open": 0.1, "climb": 0.08, "avoid": 0.12}
@@ -39,7 +41,8 @@ RECIPE = "recipe.json"
 class Recipe:
     """What a training set is made of. data: folder with the recordings. count: episodes in all, shared out by
     `shares`. test_subjects: performers that are left out. walks: of the PFNN, from which approaches are taken: as many
-    long ones as short ones from place to place."""
+    long ones as short ones from place to place. rollouts: ways of the NSM of these weights (by default the shipped
+    ones) from which approaches are taken, too."""
 
     data: Path
     count: int
@@ -47,6 +50,8 @@ class Recipe:
     walks: int = 40
     seed: int = 1
     shares: Mapping[str, float] = field(default_factory=lambda: SHARES)
+    rollouts: int = 0
+    weights: Path | None = None
 
     def parts(self) -> list[tuple[str, int, int]]:
         """Kind, number and episodes of each part, the kinds taking turns."""
@@ -65,7 +70,10 @@ class Recipe:
         for path in [self.data / INDEX_NAME, *sorted(beside)]:
             told.update(path.name.encode() + path.read_bytes())
         left_out = sorted(self.test_subjects)
-        return {"seed": self.seed, "walks": self.walks, "left_out": left_out, "data": told.hexdigest()[:16]}
+        out = {"seed": self.seed, "walks": self.walks, "left_out": left_out, "data": told.hexdigest()[:16]}
+        if self.rollouts:
+            out |= {"rollouts": self.rollouts, "weights": load(self.weights).hash}
+        return out
 
 
 def compose(recipe: Recipe, out: Path, processes: int = 2, cluster: str | None = None) -> Tally:
@@ -81,6 +89,8 @@ def compose(recipe: Recipe, out: Path, processes: int = 2, cluster: str | None =
     walks = out / WALKS
     if not walks.exists():
         made = [*walked_tracks(recipe.walks, recipe.seed), *idle_shuffle_tracks(recipe.walks, recipe.seed)]
+        if recipe.rollouts:
+            made += rolled_out_tracks(load(recipe.weights), recipe.rollouts, recipe.seed)
         save_tracks(walks, made)
     missing = [part for part in recipe.parts() if not (_folder(out, part) / TALLY).exists()]
     # Workers elsewhere have another working folder.
