@@ -115,6 +115,7 @@ class JobOperation(Operation):
         self._worked, self._turned, self._paused = 0.0, float("-inf"), time.monotonic()
         self._timer = window_manager.event_timer_add(_TICK, window=context.window)
         window_manager.modal_handler_add(self)
+        Progress.text = "0%"
         self._show(context)
         return {"RUNNING_MODAL"}
 

@@ -54,7 +54,7 @@ class NSM_PT_bake(Panel):
         row.prop(blank(context).blank if armature is None else of_object(armature), "seed")
         row = layout.row()
         row.scale_y = BIG
-        if lookup.baking(context):
+        if Progress.text:
             row.progress(factor=Progress.share, text=Progress.text)
             hint(layout, "Esc cancels and leaves the scene as it was.", lines=_HINT)
         else:

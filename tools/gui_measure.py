@@ -26,27 +26,53 @@ SLOW = (0.0, 0.5, 1.5)
 """Seconds by which each drawing of the viewport is slowed down for a bake."""
 
 
+_LEG, _SEAT, _BACK = 0.44, (0.44, 0.44, 0.04), (0.44, 0.04, 0.45)
+"""Meters: the legs' height, and the sizes of the seat and the backrest of the own chair."""
+
+
 def own_chair(session: ModuleType) -> None:
-    """The character, and an own chair of boxes that nothing has been done to, seen from the front and above."""
+    """The character, and an own chair of joined primitives that nothing has been done to, seen from the front."""
     session.clear()
     session.in_viewport(bpy.ops.nsm.add_character)
-    parts = [((x, -0.2, 0.0), (0.04, 0.04, 0.44)) for x in (-0.2, 0.16)]
-    parts += [((x, 0.16, 0.0), (0.04, 0.04, 0.44)) for x in (-0.2, 0.16)]
-    parts += [((-0.22, -0.22, 0.44), (0.44, 0.44, 0.04)), ((-0.22, 0.18, 0.48), (0.44, 0.04, 0.45))]
-    mesh = bpy.data.meshes.new("My Chair")
-    corners: list[tuple[float, float, float]] = []
-    faces: list[tuple[int, ...]] = []
-    for (x, y, z), (dx, dy, dz) in parts:
-        first = len(corners)
-        corners += [(x + a * dx, y + b * dy, z + c * dz) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
-        sides = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
-        faces += [tuple(first + corner for corner in side) for side in sides]
-    mesh.from_pydata(corners, [], faces)
-    chair = bpy.data.objects.new("My Chair", mesh)
-    bpy.context.scene.collection.objects.link(chair)
+    character = bpy.context.view_layer.objects.active
+    pieces = []
+    for x, y in ((-0.2, -0.2), (0.2, -0.2), (-0.2, 0.2), (0.2, 0.2)):
+        session.in_viewport(
+            bpy.ops.mesh.primitive_cylinder_add, radius=0.02, depth=_LEG, location=(x, y, _LEG / 2), vertices=12
+        )
+        pieces.append(bpy.context.view_layer.objects.active)
+    for size, place in ((_SEAT, (0.0, 0.0, _LEG + 0.02)), (_BACK, (0.0, 0.2, _LEG + 0.265))):
+        session.in_viewport(bpy.ops.mesh.primitive_cube_add, size=1.0, location=place, scale=size)
+        pieces.append(bpy.context.view_layer.objects.active)
+    for piece in pieces:
+        piece.select_set(True)
+    session.in_viewport(bpy.ops.object.join)
+    session.in_viewport(bpy.ops.object.origin_set, type="ORIGIN_CURSOR")
+    chair = bpy.context.view_layer.objects.active
+    chair.name = "My Chair"
     chair.location = (1.5, -1.0, 0.0)
+    session.with_active(character)
     session.viewport().spaces.active.show_region_ui = True
+    bpy.context.view_layer.update()
     session.in_viewport(bpy.ops.view3d.view_all)
+
+
+def tell_keys(session: ModuleType) -> None:
+    """Write how many keyframes the objects' actions have."""
+    counts = {}
+    for obj in bpy.context.scene.objects:
+        action = session.action_of(obj)
+        if action is not None:
+            counts[obj.name] = sum(len(curve.keyframe_points) for curve in _curves(action))
+    (FOLDER / "keys.json").write_text(json.dumps(counts))
+
+
+def _curves(action: bpy.types.Action) -> list[bpy.types.FCurve]:
+    """The curves of an action; Blender 4.4 and newer keep them by slots."""
+    if not hasattr(action, "layers"):
+        return list(action.fcurves)
+    bags = [bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags]
+    return [curve for bag in bags for curve in bag.fcurves]
 
 
 def tell_places(session: ModuleType) -> None:
@@ -217,6 +243,7 @@ def _invoke(session: ModuleType, operator: Any) -> None:
 
 COMMANDS = (
     own_chair,
+    tell_keys,
     tell_places,
     place_goal,
     bake_invoked,

@@ -266,16 +266,6 @@ def open_group(number: int) -> None:
     viewport().tag_redraw()
 
 
-def scale_default() -> None:
-    """The interface at the scale of a new window."""
-    bpy.context.preferences.view.ui_scale = 1.0
-
-
-def scale_small() -> None:
-    """The interface at a smaller scale: the sidebar gets narrower with its labels, and shows more panels at once."""
-    bpy.context.preferences.view.ui_scale = 0.8
-
-
 def state_empty() -> None:
     """An empty scene."""
     clear()
@@ -383,6 +373,11 @@ def look_at_all() -> None:
     in_viewport(bpy.ops.view3d.view_all)
 
 
+def clear_clipboard() -> None:
+    """Forget what was copied, so that it is not taken for what will be."""
+    bpy.context.window_manager.clipboard = ""
+
+
 def leave() -> None:
     """Quit without asking."""
     bpy.ops.wm.quit_blender()
@@ -401,8 +396,6 @@ COMMANDS = {
         furnish_hall,
         look_near,
         time_overlay,
-        scale_default,
-        scale_small,
         state_empty,
         state_unbound,
         state_baked,
@@ -414,6 +407,7 @@ COMMANDS = {
         add_demo,
         bake_demo,
         look_at_all,
+        clear_clipboard,
         leave,
     )
 }
@@ -436,6 +430,13 @@ def action_of(thing: bpy.types.Object) -> bpy.types.Action | None:
     return thing.animation_data.action if thing.animation_data else None
 
 
+def chosen_file() -> str:
+    """The name of the file that is chosen in the file browser; empty without one."""
+    areas = [area for other in bpy.context.window_manager.windows for area in other.screen.areas]
+    found = [area.spaces.active.params for area in areas if area.type == "FILE_BROWSER"]
+    return found[0].filename if found and found[0] is not None else ""
+
+
 def describe() -> dict[str, Any]:
     """What the driver wants to know."""
     region = sidebar()
@@ -443,6 +444,11 @@ def describe() -> dict[str, Any]:
         "version": bpy.app.version_string,
         "sidebar": [region.x, region.y, region.width, region.height],
         "window": [window().width, window().height],
+        "opened": [other.screen.areas[0].type for other in list(bpy.context.window_manager.windows)[1:]],
+        "section": bpy.context.preferences.active_section,
+        "chosen_file": chosen_file(),
+        "enabled": PACKAGE in bpy.context.preferences.addons,
+        "selected": sorted(thing.name for thing in window().view_layer.objects if thing.select_get()),
         "tab": region.active_panel_category if region.width > 1 else "",
         "clipboard": bpy.context.window_manager.clipboard,
         "baking": any(operator.bl_idname == BAKE for operator in window().modal_operators),

@@ -12,121 +12,50 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-FOLDER = Path(__file__).resolve().parent
+import gui_newcomer
+from gui_hand import (
+    FOLDER,
+    PATIENCE,
+    Failure,
+    click,
+    command,
+    drag,
+    expect,
+    find_button,
+    point_at,
+    report,
+    screenshot,
+    send,
+    state,
+    told,
+    wait,
+)
+
 WIDTH, HEIGHT = 1280, 1200
+WIDE = 450
+"""Pixels of a sidebar that was dragged wide."""
 CANCEL_LIMIT = 0.1
 """Seconds from the ESC key to the end of the bake."""
-COMMAND_LIMIT = 400
-"""Seconds that one of the session's commands may take: wrapping a hall on a busy machine is the longest."""
 OVERLAY_LIMIT = 4.0
 """Milliseconds that the overlay's drawing may take."""
 SIDEBAR_LIMIT = 1.0
 """Milliseconds that the drawing of the sidebar's panels may take."""
 PREVIEW_LIMIT = 1.3
 """Longest time of a bake with its preview over that of one without."""
-PARTS = os.environ.get("PARTS", "").split() or ["demo", "panels", "mouse", "rigs", "bake", "rooms"]
+PARTS = os.environ.get("PARTS", "").split() or [
+    "newcomer",
+    "demo",
+    "panels",
+    "mouse",
+    "chair",
+    "rigs",
+    "bake",
+    "rooms",
+]
 """What is done."""
-PATIENCE = float(os.environ.get("PATIENCE") or 1)
-"""Factor on all waiting: what a busy machine needs more."""
 ERRORS = re.compile(r"Traceback|^\w*Error:|^Error[ :]|bl_ext\.user_default\.nsm_blender.*[Ee]rror")
 """What a log must not have, beside the warnings that software rendering in a chroot gives."""
-
-
-class Failure(Exception):
-    """The run failed; the text says how."""
-
-
-def state() -> dict[str, Any]:
-    """What Blender last told; empty before it told anything."""
-    path = FOLDER / "state.json"
-    told: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return told
-
-
-def wait(what: str, seconds: float, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """Wait until the state fulfils the condition, and return it."""
-    end = time.time() + PATIENCE * seconds
-    while time.time() < end:
-        now = state()
-        if now.get("failed"):
-            raise Failure(f"{now['failed']} went wrong in Blender")
-        if now and condition(now):
-            return now
-        time.sleep(0.005)
-    raise Failure(f"waited {seconds:g} s in vain for: {what}")
-
-
-def send(name: str) -> None:
-    """Give Blender one of the session's commands."""
-    draft = FOLDER / "command.tmp"
-    draft.write_text(name)
-    draft.rename(FOLDER / "command")
-
-
-def command(name: str) -> None:
-    """Have Blender do one of the session's commands and wait until it is done."""
-    done = state()["done"]
-    send(name)
-    wait(name, COMMAND_LIMIT, lambda now: now["done"] > done)
-
-
-def xdotool(*arguments: object) -> None:
-    """Move the mouse, press a key."""
-    subprocess.run(["xdotool", *map(str, arguments)], check=True)
-
-
-def screenshot(name: str) -> None:
-    """The whole screen as a picture."""
-    subprocess.run(["import", "-window", "root", str(FOLDER / f"{name}.png")], check=True)
-
-
-_ACROSS = (0.3, 0.65)
-"""Where in the sidebar's width buttons are looked for."""
-
-
-def point_at(x: int, y: int) -> None:
-    """Move the mouse in two steps, as Blender notices what it moves over, not where it appears."""
-    xdotool("mousemove", x - 3, y - 2, "mousemove", x, y)
-    time.sleep(0.1)
-
-
-def find_button(operator: str) -> tuple[int, int]:
-    """Where on the screen the sidebar has the button of an operator.
-
-    Points at one place after the other and presses Ctrl+C, which copies a button's Python command: so nothing is
-    pressed but the button that is looked for.
-    """
-    left, bottom, width, height = state()["sidebar"]
-    top = state()["window"][1] - bottom - height
-    # The tabs take a strip at the right edge; a row may have two buttons.
-    seen = set()
-    for x, y in ((left + round(share * width), y) for y in range(top + 10, top + height - 4, 8) for share in _ACROSS):
-        point_at(x, y)
-        xdotool("key", "ctrl+c")
-        time.sleep(0.1 * PATIENCE)
-        copied = state()["clipboard"]
-        seen.add(copied)
-        if copied.startswith(operator):
-            # What was copied may have come late, from the button before.
-            point_at(x, y + 3)
-            xdotool("key", "ctrl+c")
-            time.sleep(0.5 * PATIENCE)
-            if state()["clipboard"].startswith(operator):
-                return x, y + 3
-    raise Failure(f"no button {operator} in the sidebar, only {sorted(seen)}")
-
-
-def click(place: tuple[int, int]) -> None:
-    """Press and release the left button."""
-    point_at(*place)
-    time.sleep(0.3)
-    xdotool("mousedown", 1)
-    time.sleep(0.1)
-    xdotool("mouseup", 1)
 
 
 def bake_the_demo() -> None:
@@ -187,13 +116,24 @@ def show_tutorial() -> None:
 
 
 def show_panels() -> None:
-    """Pictures of all panels, open, in three states and at two scales of the interface."""
-    for scale in ("default", "small"):
-        command(f"scale_{scale}")
+    """Pictures of all panels, open, in three states, at the sidebar's usual width and dragged wide."""
+    for width in ("default", "wide"):
+        if width == "wide":
+            widen_sidebar()
         for state_name in ("empty", "unbound", "baked"):
             command(f"state_{state_name}")
             for number in range(7):
-                show(number, f"8-{scale}-{state_name}-{number}")
+                show(number, f"8-{width}-{state_name}-{number}")
+
+
+def widen_sidebar() -> None:
+    """Drag the sidebar's left edge, until the sidebar is wide."""
+    left, _, width, _ = state()["sidebar"]
+    middle = HEIGHT // 2
+    drag((left, middle), (left - (WIDE - width), middle))
+    reached = state()["sidebar"][2]
+    expect(f"the sidebar is about {WIDE} pixels wide, not {reached}", holds=abs(reached - WIDE) < 0.1 * WIDE)
+    report({"gui.sidebar.default_px": width, "gui.sidebar.wide_px": reached})
 
 
 def show(number: int, name: str) -> None:
@@ -304,36 +244,6 @@ def show_rooms() -> None:
         raise Failure(f"the overlay usually takes {slow} ms, more than {OVERLAY_LIMIT:g} ms")
 
 
-def told() -> dict[str, Any]:
-    """Where the objects are on the screen, and what became of the goals."""
-    command("tell_places")
-    found: dict[str, Any] = json.loads((FOLDER / "places.json").read_text())
-    return found
-
-
-def drag(start: tuple[int, int], end: tuple[int, int], button: int = 1) -> None:
-    """Press at one place, move in steps, release at another."""
-    point_at(*start)
-    time.sleep(0.3 * PATIENCE)
-    xdotool("mousedown", button)
-    # Blender asks where the mouse is when it comes to the press, which a busy machine does late.
-    time.sleep(0.7 * PATIENCE)
-    for step in range(1, 9):
-        x, y = (round(a + (b - a) * step / 8) for a, b in zip(start, end, strict=True))
-        xdotool("mousemove", x, y)
-        time.sleep(0.05 * PATIENCE)
-    time.sleep(0.3 * PATIENCE)
-    xdotool("mouseup", button)
-    time.sleep(0.5 * PATIENCE)
-
-
-def expect(what: str, *, holds: bool) -> None:
-    """Fail unless something holds."""
-    if not holds:
-        screenshot("failed-mouse")
-        raise Failure(f"expected in the window: {what}")
-
-
 def use_the_mouse() -> None:
     """Place a goal on the floor, drag it onto a chair by its gizmo, turn it, and look around meanwhile."""
     command("own_chair")
@@ -391,13 +301,6 @@ def measure() -> None:
     expect(f"a preview takes {PREVIEW_LIMIT} times as long at most", holds=max(ratios.values()) <= PREVIEW_LIMIT)
 
 
-def report(figures: dict[str, float]) -> None:
-    """Add figures to report.json."""
-    path = FOLDER / "report.json"
-    known = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps(known | figures, indent=1) + "\n")
-
-
 def check_logs() -> None:
     """Fail on a Python error in any log."""
     for path in sorted(FOLDER.glob("*.log")):
@@ -432,8 +335,8 @@ def start_blender(name: str) -> subprocess.Popen[bytes]:
 def main() -> int:
     """Run it all. Returns the exit code."""
     server = start_display()
-    # A new user has a new window.
-    windows = (("demo", "panels"), ("mouse",), ("rigs",), ("bake", "rooms"), ("tutorial",))
+    # A new user has a new window, and at first no extension.
+    windows = (("newcomer",), ("demo", "panels"), ("mouse",), ("chair",), ("rigs",), ("bake", "rooms"), ("tutorial",))
     codes = [in_window(part) for part in windows if set(part) & set(PARTS)]
     server.terminate()
     try:
@@ -450,7 +353,10 @@ def in_window(parts: tuple[str, ...]) -> int:
     blender, code = start_blender(parts[0]), 0
     try:
         print("Blender", wait("Blender's window", 120, lambda now: True)["version"], flush=True)
-        command("install")
+        if "newcomer" in parts:
+            gui_newcomer.play_newcomer()
+        else:
+            command("install")
         if "demo" in parts and "demo" in PARTS:
             bake_the_demo()
         if "panels" in parts and "panels" in PARTS:
@@ -458,6 +364,8 @@ def in_window(parts: tuple[str, ...]) -> int:
         if "mouse" in parts:
             use_the_mouse()
             measure()
+        if "chair" in parts:
+            gui_newcomer.sit_on_own_chair()
         if "rigs" in parts:
             bind_rigs()
         if "tutorial" in parts:
@@ -468,7 +376,7 @@ def in_window(parts: tuple[str, ...]) -> int:
             show_rooms()
         send("leave")
     except Failure as failure:
-        screenshot("failed")
+        screenshot(f"failed-{parts[0]}")
         print(f"FAILED: {failure}", file=sys.stderr)
         code = 1
     try:
