@@ -373,6 +373,11 @@ def look_at_all() -> None:
     in_viewport(bpy.ops.view3d.view_all)
 
 
+def redraw() -> None:
+    """Draw the window, and wait for it."""
+    bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
+
+
 def clear_clipboard() -> None:
     """Forget what was copied, so that it is not taken for what will be."""
     bpy.context.window_manager.clipboard = ""
@@ -407,6 +412,7 @@ COMMANDS = {
         add_demo,
         bake_demo,
         look_at_all,
+        redraw,
         clear_clipboard,
         leave,
     )

@@ -138,10 +138,10 @@ def widen_sidebar() -> None:
 
 def show(number: int, name: str) -> None:
     """A picture of one group of panels."""
-    command(f"show_group_{number}")
-    time.sleep(0.6 * PATIENCE)
-    command(f"open_group_{number}")
-    time.sleep(0.6 * PATIENCE)
+    for step in (f"show_group_{number}", f"open_group_{number}"):
+        command(step)
+        # Drawn at once, as a busy machine may draw later than the picture is taken.
+        command("redraw")
     screenshot(name)
 
 
