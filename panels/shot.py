@@ -187,6 +187,7 @@ def _draw_actions(layout: bpy.types.UILayout, context: bpy.types.Context, armatu
     column = layout.column()
     column.enabled = chosen is not None
     column.use_property_split = True
+    column.use_property_decorate = False  # An action cannot be animated, and a goal's name needs the room.
     column.prop(key, "action")
     column.prop(key, "goal")
     column.prop(key, "start")

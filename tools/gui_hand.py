@@ -59,6 +59,15 @@ def command(name: str) -> None:
     wait(name, COMMAND_LIMIT, lambda now: now["done"] > done)
 
 
+def settle() -> None:
+    """Wait until Blender has come to what the mouse and the keyboard did, and has drawn it, however slow it is."""
+    time.sleep(0.05)
+    # A command is obeyed once in a round of Blender's loop: the first may come before the event, the second before
+    # the drawing.
+    for _ in range(3):
+        command("rest")
+
+
 def xdotool(*arguments: object) -> None:
     """Move the mouse, press a key."""
     subprocess.run(["xdotool", *map(str, arguments)], check=True)
@@ -72,7 +81,7 @@ def screenshot(name: str) -> None:
 def point_at(x: int, y: int) -> None:
     """Move the mouse in two steps, as Blender notices what it moves over, not where it appears."""
     xdotool("mousemove", x - 3, y - 2, "mousemove", x, y)
-    time.sleep(0.1)
+    settle()
 
 
 _ACROSS = (0.3, 0.65)
@@ -105,29 +114,22 @@ def _feel(operator: str, places: list[tuple[int, int]]) -> tuple[int, int]:
     command("clear_clipboard")
     seen = set()
     for x, y in places:
-        copied = _copied_at(x, y, 0.1)
+        point_at(x, y)
+        xdotool("key", "ctrl+c")
+        settle()
+        # One version quotes singly.
+        copied = state()["clipboard"].replace("'", '"')
         seen.add(copied)
-        # What was copied may have come late, from the button before.
-        if copied.startswith(operator) and _copied_at(x, y + 3, 0.5).startswith(operator):
+        if copied.startswith(operator):
             return x, y + 3
     raise Failure(f"no button {operator}, only {sorted(seen)}")
-
-
-def _copied_at(x: int, y: int, seconds: float) -> str:
-    """What Ctrl+C copies from the button at a place, or whatever was copied before; all quotes are double."""
-    point_at(x, y)
-    xdotool("key", "ctrl+c")
-    time.sleep(seconds * PATIENCE)
-    copied: str = state()["clipboard"]
-    return copied.replace("'", '"')
 
 
 def click(place: tuple[int, int]) -> None:
     """Press and release the left button."""
     point_at(*place)
-    time.sleep(0.3)
     xdotool("mousedown", 1)
-    time.sleep(0.1)
+    settle()
     xdotool("mouseup", 1)
 
 

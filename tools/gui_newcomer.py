@@ -19,7 +19,6 @@ from typing import Any
 
 from gui_hand import (
     FOLDER,
-    PATIENCE,
     Failure,
     click,
     command,
@@ -28,6 +27,7 @@ from gui_hand import (
     find_entry,
     report,
     screenshot,
+    settle,
     state,
     told,
     wait,
@@ -92,7 +92,7 @@ class Diary:
         wait(what, limit, seen)
         self.clicks += 1
         self.seconds += time.time() - began
-        time.sleep(PATIENCE)
+        settle()
         screenshot(f"{self.name}-{self.pictures:02d}-{what.lower().replace(' ', '-')}")
         self.pictures += 1
 
@@ -182,7 +182,7 @@ def _put_window(title: str) -> tuple[int, int]:
     """Put an opened window where all of it is on the screen. Returns its right and its bottom edge."""
     number = _find_window(title)
     xdotool("windowmove", "--sync", number, *_WINDOW)
-    time.sleep(PATIENCE)
+    settle()
     size = dict(line.split("=") for line in _asked("getwindowgeometry", "--shell", number).split())
     return _WINDOW[0] + int(size["WIDTH"]), _WINDOW[1] + int(size["HEIGHT"])
 
@@ -206,10 +206,8 @@ def _close_window(title: str) -> None:
 
 def sit_on_own_chair() -> None:
     """From a chair that nothing has been done to, and a character beside it, to a baked sit."""
-    command("own_chair")
-    time.sleep(PATIENCE)
-    command("open_tab")
-    time.sleep(PATIENCE)
+    for step in ("own_chair", "redraw", "open_tab", "redraw"):
+        command(step)
     diary = Diary("chair")
     screenshot("chair-before")
     chair = tuple(told()["places"]["My Chair+"])

@@ -29,7 +29,8 @@ GROUPS = (
     ("NSM_PT_character", "NSM_PT_mapping", "NSM_PT_root_ik"),
     ("NSM_PT_shot", "NSM_PT_shot_advanced", "NSM_PT_navigation", "NSM_PT_shot_file"),
     ("NSM_PT_bake", "NSM_PT_report", "NSM_PT_network"),
-    ("NSM_PT_things", "NSM_PT_handles", "NSM_PT_goals", "NSM_PT_overlays"),
+    ("NSM_PT_things", "NSM_PT_handles", "NSM_PT_goals"),
+    ("NSM_PT_things", "NSM_PT_overlays"),
     ("NSM_PT_refine", "NSM_PT_edit", "NSM_PT_contacts"),
     ("NSM_PT_refine", "NSM_PT_style", "NSM_PT_style_search"),
     ("NSM_PT_generate", "NSM_PT_synthesis", "NSM_PT_stepping", "NSM_PT_crowd", "NSM_PT_strike", "NSM_PT_motion_files"),
@@ -378,6 +379,10 @@ def redraw() -> None:
     bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
 
 
+def rest() -> None:
+    """Do nothing."""
+
+
 def clear_clipboard() -> None:
     """Forget what was copied, so that it is not taken for what will be."""
     bpy.context.window_manager.clipboard = ""
@@ -413,6 +418,7 @@ COMMANDS = {
         bake_demo,
         look_at_all,
         redraw,
+        rest,
         clear_clipboard,
         leave,
     )

@@ -27,12 +27,15 @@ from gui_hand import (
     report,
     screenshot,
     send,
+    settle,
     state,
     told,
     wait,
 )
 
 WIDTH, HEIGHT = 1280, 1200
+GROUPS = 8
+"""Groups of panels that fit into the window together."""
 WIDE = 450
 """Pixels of a sidebar that was dragged wide."""
 CANCEL_LIMIT = 0.1
@@ -122,7 +125,7 @@ def show_panels() -> None:
             widen_sidebar()
         for state_name in ("empty", "unbound", "baked"):
             command(f"state_{state_name}")
-            for number in range(7):
+            for number in range(GROUPS):
                 show(number, f"8-{width}-{state_name}-{number}")
 
 
@@ -131,6 +134,7 @@ def widen_sidebar() -> None:
     left, _, width, _ = state()["sidebar"]
     middle = HEIGHT // 2
     drag((left, middle), (left - (WIDE - width), middle))
+    settle()
     reached = state()["sidebar"][2]
     expect(f"the sidebar is about {WIDE} pixels wide, not {reached}", holds=abs(reached - WIDE) < 0.1 * WIDE)
     report({"gui.sidebar.default_px": width, "gui.sidebar.wide_px": reached})
