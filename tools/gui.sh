@@ -6,7 +6,8 @@
 #   SUITE=trixie  Blender 4.3; SUITE=sid the newest one that Debian has
 #   CHROOT=DIR    where the chroot is made the first time (1.2 GB, about 4 minutes) and found the next
 #   MIRROR=URL    a Debian mirror
-#   PARTS="rigs"  only some of: newcomer, demo, panels, mouse, chair, rigs, bake, rooms; tutorial makes the documents' pictures
+#   PARTS="rigs"  only some of: newcomer, demo, panels, mouse, chair, rigs, bake, rooms;
+#                 tutorial makes the pictures of the documents
 #   PATIENCE=5    waits so many times longer, on a busy machine
 #   OUT=DIR       another folder for pictures, logs and report.json
 set -euo pipefail

@@ -41,7 +41,7 @@ def wait(what: str, seconds: float, condition: Callable[[dict[str, Any]], bool])
             raise Failure(f"{now['failed']} went wrong in Blender")
         if now and condition(now):
             return now
-        time.sleep(0.005)
+        time.sleep(0.03)
     raise Failure(f"waited {seconds:g} s in vain for: {what}")
 
 
@@ -62,9 +62,9 @@ def command(name: str) -> None:
 def settle() -> None:
     """Wait until Blender has come to what the mouse and the keyboard did, and has drawn it, however slow it is."""
     time.sleep(0.05)
-    # A command is obeyed once in a round of Blender's loop: the first may come before the event, the second before
-    # the drawing.
-    for _ in range(3):
+    # A round of Blender's loop obeys a command, then handles events, then draws: two commands have a whole round
+    # between them.
+    for _ in range(2):
         command("rest")
 
 

@@ -116,7 +116,7 @@ def play_newcomer() -> None:
     screenshot("newcomer-new-window")
     _install(diary, layout)
     _open_tab(diary, layout)
-    button = find_button("bpy.ops.nsm.add_demo_shot(")
+    button = find_button("bpy.ops.nsm.add_demo_shot(", across=(0.65,))
     diary.click("Demo Shot", button, lambda now: "Armchair" in now["data"]["objects"])
     diary.end_phase("demo")
     _bake(diary, "Mannequin")
@@ -155,7 +155,7 @@ def _open_tab(diary: Diary, layout: _Layout) -> None:
 
 def _bake(diary: Diary, character: str) -> None:
     """Press Bake and wait for its end."""
-    button = find_button("bpy.ops.nsm.bake(")
+    button = find_button("bpy.ops.nsm.bake(", across=(0.5,))
     diary.click("Bake", button, lambda now: not now["baking"] and character in now["keyed"], limit=300.0)
     diary.end_phase("bake")
     command("tell_keys")
@@ -166,7 +166,7 @@ def _bake(diary: Diary, character: str) -> None:
 
 def _export(diary: Diary) -> None:
     """The panel's menu Export, FBX, and the file browser's button: the name is there already."""
-    button = find_button('bpy.ops.wm.call_menu(name="NSM_MT_export")')
+    button = find_button('bpy.ops.wm.call_menu(name="NSM_MT_export")', across=(0.65,))
     diary.click("Export", button)
     entry = find_entry("bpy.ops.nsm.export_fbx(", button)
     diary.click("FBX", entry, lambda now: "FILE_BROWSER" in now["opened"])
@@ -213,7 +213,7 @@ def sit_on_own_chair() -> None:
     chair = tuple(told()["places"]["My Chair+"])
     diary.click("Chair", chair, lambda now: now["selected"] == ["My Chair"])
     # Blender 4 copies nothing from a switch.
-    below = find_button("bpy.ops.nsm.add_path(")
+    below = find_button("bpy.ops.nsm.add_path(", across=(0.3,))
     left, _, width, _ = state()["sidebar"]
     diary.click("Actions", (left + round(0.65 * width), below[1] - _SWITCH_ABOVE))
     button = find_button('bpy.ops.wm.call_menu(name="NSM_MT_add_action")', across=(0.87,))

@@ -24,7 +24,8 @@ FOLDER = Path(__file__).resolve().parent
 PACKAGE = "bl_ext.user_default.nsm_blender"
 TAB = "Acting"
 BAKE = "NSM_OT_bake"
-TICK = 0.005
+TICK = 0.03
+"""Seconds between two looks at Blender's state, which cost time of a busy machine."""
 GROUPS = (
     ("NSM_PT_character", "NSM_PT_mapping", "NSM_PT_root_ik"),
     ("NSM_PT_shot", "NSM_PT_shot_advanced", "NSM_PT_navigation", "NSM_PT_shot_file"),
