@@ -200,8 +200,9 @@ def _asked(*arguments: str) -> str:
 
 def _close_window(title: str) -> None:
     """What a click on the cross in a window's frame is to the user: the chroot has no window manager, whose frame
-    would have it, so the window is put beside the screen."""
+    would have it, so the window is put beside the screen, and the keyboard goes to the first window."""
     xdotool("windowmove", "--sync", _find_window(title), -4000, 0)
+    xdotool("windowfocus", _asked("search", "--name", "Blender [0-9]").split()[0])
 
 
 def sit_on_own_chair() -> None:
