@@ -329,19 +329,23 @@ def test_weights_that_cannot_be_written_are_told_before_the_training(
     assert target.read_text() == "mine" and not (tmp_path / "run").exists()
 
 
-def test_footsteps_resumed_in_another_process_are_those_of_an_unbroken_run(data: Path, tmp_path: Path) -> None:
+def test_footsteps_resumed_in_another_process_are_those_of_an_unbroken_run(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The command from a library on, so that all that is random on the way counts."""
     pytest.importorskip("torch", reason="training needs torch")
-    # The first checkpoint is at step 200.
-    steps = ["--device", "cpu", "--steps", "210"]
+    # The first checkpoint comes after 20 of 30 steps.
+    monkeypatch.setattr("nsm_blender.training.manifold.FOOTSTEPS.save_every", 20)
+    steps = ["--device", "cpu", "--steps", "30"]
     (tmp_path / "whole").mkdir()
     (tmp_path / "broken").mkdir()
     whole, broken = tmp_path / "whole" / "w.safetensors", tmp_path / "broken" / "w.safetensors"
     assert train("footsteps", data, whole, *steps) == 0
     script = (
         "import sys\n"
-        "from nsm_blender.training import checkpoint, loop\n"
+        "from nsm_blender.training import loop, manifold\n"
         "from nsm_blender.cli import main\n"
+        "manifold.FOOTSTEPS.save_every = 20\n"
         "save = loop.Training._save\n"
         "def cut(training):\n"
         "    save(training)\n"
