@@ -182,8 +182,9 @@ def shipped(folder: Path) -> Path:
 
 
 def test_all_networks_do_the_same_trials(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # That without the other sensor stands for it: both are read from their files and do the same.
-    monkeypatch.delitem(TRAINED, "no_environment")
+    # The networks without a sensor are read from their files alike, and parts are left out of the full one alike.
+    for name in ("no_environment", "hidden_interaction", "hidden_environment"):
+        monkeypatch.delitem(TRAINED, name)
     assert "sit" in load(shipped / "full.safetensors").card["actions"]
     figures = evaluate(None, quick=True, development=True, tables=["ablations"], ablations=shipped, processes=1)
     rows = {name.split(".")[2] for name in figures}

@@ -139,7 +139,8 @@ def test_the_table_is_measured_only_where_it_is_asked_for() -> None:
 
 def test_the_command_line_measures_the_table_by_its_name(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
-    asked = ["--tables", COMPONENTS, "--cases", "1", "0", "0", "--processes", "1", "--json", str(out)]
+    some = ["--cases", "1", "0", "0", "--components", "root_limits", "gaze"]
+    asked = ["--tables", COMPONENTS, *some, "--processes", "1", "--json", str(out)]
     assert main(["evaluate", "nsm", *asked]) == 0
     assert json.loads(out.read_text())["nsm.components.tasks"] == 1
 
