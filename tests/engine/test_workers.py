@@ -18,14 +18,8 @@ from nsm_blender.motion.motion import Motion
 from nsm_blender.shot.shot import PathFollow, Shot
 from nsm_blender.workers import each
 
+from .squares import squared
 from .test_nsm_cli import captures as captures
-
-
-def squared(number: int) -> tuple[int, int]:
-    """The square, and the process that knows it."""
-    if number < 0:
-        raise UserError(f"{number} is too little.")
-    return number**2, os.getpid()
 
 
 @pytest.fixture(scope="module")
