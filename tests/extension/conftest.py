@@ -99,6 +99,21 @@ def extension_module(installed: ModuleType) -> Callable[[str], ModuleType]:
     return lambda name: importlib.import_module(f"{PACKAGE}.{name}")
 
 
+@pytest.fixture(scope="session")
+def generated_file(installed: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rigify's generated rig in a file, as "rig": generating takes seconds."""
+    import bpy
+
+    from . import rigs
+
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    rig, _ = rigs.generated()
+    rig.name = "rig"
+    path = tmp_path_factory.mktemp("rigify") / "rig.blend"
+    bpy.data.libraries.write(str(path), {rig})
+    return path
+
+
 _EXIT_STATUS = pytest.ExitCode.INTERNAL_ERROR
 
 

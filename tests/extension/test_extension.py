@@ -87,10 +87,10 @@ os._exit(0)
 """
 
 
-@pytest.fixture
-def enabling(extension_zip: Path, tmp_path: Path) -> dict[str, list[str]]:
+@pytest.fixture(scope="module")
+def enabling(extension_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """What a fresh Blender imports and opens while it enables the extension."""
-    environment = {**os.environ, "BLENDER_USER_RESOURCES": str(tmp_path)}
+    environment = {**os.environ, "BLENDER_USER_RESOURCES": str(tmp_path_factory.mktemp("profile"))}
     done = subprocess.run(
         [sys.executable, "-c", _WATCH, str(extension_zip)], capture_output=True, text=True, env=environment, timeout=120
     )

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import bpy
@@ -15,17 +14,6 @@ from nsm_blender.evaluation.rig_figures import LIMBS, SURE_OF
 from . import build, rigs
 
 FRAMES = 30
-
-
-@pytest.fixture(scope="session")
-def generated_file(installed, tmp_path_factory) -> Path:
-    """Rigify's generated rig in a file: generating takes seconds."""
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    rig, _ = rigs.generated()
-    rig.name = "rig"
-    path = tmp_path_factory.mktemp("rigify") / "rig.blend"
-    bpy.data.libraries.write(str(path), {rig})
-    return path
 
 
 @pytest.fixture
