@@ -28,13 +28,15 @@ check() {
 }
 
 pytest=(-m pytest --durations=15 --durations-min=2)
-check "engine" 1700 .venv/bin/python "${pytest[@]}" tests/engine
+# The longest first, and short ones last, so that no core waits for another in the end.
 check "extension bpy 4.5" 1700 .venv/bin/python "${pytest[@]}" tests/extension
+check "engine a-n" 1700 .venv/bin/python "${pytest[@]}" tests/engine/test_[a-n]*.py
+check "engine o-z" 1700 .venv/bin/python "${pytest[@]}" tests/engine/test_[!a-n]*.py
 check "extension bpy 5.0" 1700 .venvs/bpy-5.0/bin/python "${pytest[@]}" --version-dependent tests/extension
 check "extension bpy 4.2" 1700 .venvs/bpy-4.2/bin/python "${pytest[@]}" --version-dependent tests/extension
+check "mypy" 900 tools/typecheck.sh
 check "ruff" 360 .venv/bin/ruff check .
 check "ruff format" 360 .venv/bin/ruff format --check .
-check "mypy" 900 tools/typecheck.sh
 check "docs" 360 make docs
 wait
 
