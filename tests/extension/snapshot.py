@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
+import numpy as np
 
 _SKIP = {
     "rna_type",
@@ -21,6 +22,15 @@ _SKIP = {
 }
 # Windows, their layout and brushes say nothing of the scene.
 _SKIP_COLLECTIONS = {"window_managers", "workspaces", "screens", "brushes", "palettes", "rna_type"}
+
+_NUMBERS = {"BOOLEAN": np.bool_, "INT": np.int32, "FLOAT": np.float32}
+_MANY = {
+    "BoolAttributeValue", "Float2AttributeValue", "FloatAttributeValue", "FloatVectorAttributeValue",
+    "Int2AttributeValue", "IntAttributeValue", "Keyframe", "MeshEdge", "MeshLoop", "MeshLoopTriangle",
+    "MeshNormalValue", "MeshPolygon", "MeshVertex", "ReadOnlyInteger",
+}  # fmt: skip
+"""Structs of which there are thousands, and that hold no custom properties."""
+_OF_ANY_LENGTH = {("MeshPolygon", "vertices")}
 
 _Seen = dict[tuple[int, str], str]
 """Where each struct of a data-block was met first: they refer to each other in circles."""
@@ -70,11 +80,35 @@ def _struct(struct: Any, path: str, out: dict[str, Any], seen: _Seen) -> None:
         if prop.type == "COLLECTION":
             items = list(value)
             out[f"{at}.length"] = len(items)
+            if items and items[0].rna_type.identifier in _MANY:
+                _many(value, items, at, out)
+                continue
             for i, item in enumerate(items):
                 _value(item, f"{at}[{i}]", out, seen)
         else:
             _value(value, at, out, seen)
     _custom(struct, path, out)
+
+
+def _many(collection: Any, items: list[Any], at: str, out: dict[str, Any]) -> None:
+    """All values of a property at once."""
+    kind = items[0].rna_type.identifier
+    for prop in items[0].bl_rna.properties:
+        name = prop.identifier
+        if name in _SKIP:
+            continue
+        if prop.type in _NUMBERS and (kind, name) not in _OF_ANY_LENGTH:
+            numbers = np.empty(len(items) * max(prop.array_length, 1), _NUMBERS[prop.type])
+            collection.foreach_get(name, numbers)
+            out[f"{at}.{name}"] = numbers.tobytes()
+        elif prop.type == "COLLECTION":
+            out[f"{at}.{name}"] = [[_numbers(below) for below in getattr(item, name)] for item in items]
+        else:
+            out[f"{at}.{name}"] = [_plain(getattr(item, name)) for item in items]
+
+
+def _numbers(struct: Any) -> tuple[Any, ...]:
+    return tuple(_plain(getattr(struct, prop.identifier)) for prop in struct.bl_rna.properties if prop.type in _NUMBERS)
 
 
 def _value(value: Any, at: str, out: dict[str, Any], seen: _Seen) -> None:
