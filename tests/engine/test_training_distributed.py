@@ -37,8 +37,8 @@ import torch
 torch.set_num_threads(1)
 from nsm_blender.training import distributed
 from nsm_blender.training.nsm import Trainer
-from tests.engine.test_training_nsm import swinging
-from tests.engine.test_training_distributed import ODD
+from tests.engine.test_training_nsm import SETTINGS, swinging
+ODD = replace(SETTINGS, batch=34)
 killed, *asked = sys.argv[1:]
 logged = []
 def log(line):
