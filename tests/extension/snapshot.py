@@ -80,7 +80,8 @@ def _struct(struct: Any, path: str, out: dict[str, Any], seen: _Seen) -> None:
         if prop.type == "COLLECTION":
             items = list(value)
             out[f"{at}.length"] = len(items)
-            if items and items[0].rna_type.identifier in _MANY:
+            # Slots may be empty.
+            if items and items[0] is not None and items[0].rna_type.identifier in _MANY:
                 _many(value, items, at, out)
                 continue
             for i, item in enumerate(items):
