@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Composed motions corrected by the whole-body solver of the clean-up, under the same constraints as bakes."""
+"""Composed carries corrected by the whole-body solver of the clean-up, under the same constraints as bakes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...cleanup.allowed_contacts import SOLE, TOWARD
 from ...cleanup.balls import BONES, HANDS
 from ...cleanup.hand_targets import carrying
 from ...cleanup.terms import Wanted
@@ -20,8 +21,6 @@ from ...motion.skeleton import CONTACT_JOINTS
 from ...rollout.held_objects import Hold
 from .track import Track
 
-_SOLE = 0.02
-"""Depth in meters of the ball of a foot in what the foot stands on: a toe joint is lower than its radius."""
 _FEET = np.char.endswith(BONES, "Foot")
 """Which balls of the body are the feet's."""
 
@@ -40,8 +39,8 @@ def corrected(track: Track, colliders: Sequence[Collider], hold: Hold) -> Track:
 
     def gives(balls: Array, _frames: Array, thing: int, normals: Array) -> Array:
         hands = HANDS[balls] if thing == number else np.zeros(len(balls), dtype=bool)
-        stands = _FEET[balls] & (normals[:, 2] > 0)
-        return np.where(hands, GIVE, np.where(stands, _SOLE, 0.0))
+        stands = _FEET[balls] & (normals[:, 2] > TOWARD)
+        return np.where(hands, GIVE, np.where(stands, SOLE, 0.0))
 
     stands = {
         side + "Foot": (track.contacts[:, [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]] > 0.5).any(1)
