@@ -126,7 +126,8 @@ def test_figures_have_the_same_names_and_values_by_the_api_and_by_the_command_li
     assert main(["evaluate", "naturalness", *asked]) == 0
     told = json.loads((tmp_path / "f.json").read_text())
     assert told.pop("meta")["count"] == 1
-    assert evaluate("naturalness", ["idle"], count=1, processes=1) == told
+    # Sums of the BLAS differ in their last bits with the alignment of the arrays in memory.
+    assert evaluate("naturalness", ["idle"], count=1, processes=1) == pytest.approx(told, rel=1e-9)
 
 
 def test_a_crowd_whose_walkers_do_not_meet_walks_as_each_alone() -> None:
