@@ -53,7 +53,7 @@ def compose(args: argparse.Namespace) -> int:
     check_folder(args.out)
     left_out = left_out_of(args)
     if args.kind == ALL:
-        compose_all(args, args.data, args.out, args.count)
+        compose_all(args, args.data, args.out, args.count, args.seed, args.start)
         return 0
     if args.cluster is not None:
         raise UserError(f"--cluster shares out --kind {ALL}; leave it out for {args.kind}.")
@@ -79,15 +79,17 @@ def left_out_of(args: argparse.Namespace) -> frozenset[str]:
     return frozenset({*test, *cards.unsure_subjects(args.data, args.test_subjects)})
 
 
-def compose_all(args: argparse.Namespace, library: Path, out: Path, count: int) -> None:
-    """A balanced set of what the recordings show."""
+def compose_all(
+    args: argparse.Namespace, library: Path, out: Path, count: int, seed: int, weights: Path | None
+) -> None:
+    """A balanced set of what the recordings show. weights: of the NSM whose ways are learned from, if any are."""
     left_out = left_out_of(args)
     shown = kinds_shown(library, left_out)
     for kind in (kind for kind in KINDS if kind not in shown):
         print(f"no episodes of {kind}: no performer to train on shows that in {library}")
     shares = {kind: share for kind, share in SHARES.items() if kind in shown}
-    recipe = Recipe(library, count, left_out, walks=args.walks, seed=args.seed, shares=shares,
-                    rollouts=args.rollouts, weights=args.start)  # fmt: skip
+    recipe = Recipe(library, count, left_out, walks=args.walks, seed=seed, shares=shares,
+                    rollouts=args.rollouts, weights=weights)  # fmt: skip
     tally = compose_parts(recipe, out, args.processes, args.cluster)
     if not tally.episodes:
         raise UserError(f"{out}: no episode came out good enough: {_reasons(tally)}.")

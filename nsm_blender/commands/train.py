@@ -105,7 +105,7 @@ def _check_places(args: argparse.Namespace) -> None:
     if args.resume:
         from ..training.loop import check_resumable
 
-        check_resumable(folder)
+        check_resumable(folder if args.rounds == 1 else train_nsm.first_round(folder))
 
 
 def _train_nsm(args: argparse.Namespace) -> bool:
@@ -255,6 +255,7 @@ def _command(args: argparse.Namespace) -> list[str]:
     if args.system == "nsm":
         command += ["--episodes", str(args.episodes)] if args.episodes is not None else []
         command += ["--walks", str(args.walks)] + (["--rollouts", str(args.rollouts)] if args.rollouts else [])
+        command += ["--rounds", str(args.rounds)] if args.rounds > 1 else []
         return [*command, *train_nsm.network_command(args), *train_nsm.start_command(args)]
     if args.steps is not None:
         command += ["--steps", str(args.steps)]

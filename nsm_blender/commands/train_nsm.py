@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
     parser.add_argument("--first-cycle", type=count, metavar="N",
                         help="epochs before the first warm restart; each cycle is twice as long as the one before "
                         "(default 3)")  # fmt: skip
+    parser.add_argument("--rounds", type=count, default=1, metavar="N",
+                        help="trainings, each of which composes its part of the episodes and goes on from the weights "
+                        "before, whose ways --rollouts then takes: so the network learns from its own failures "
+                        "(default 1)")  # fmt: skip
     parser.add_argument("--kept", type=share, metavar="SHARE",
                         help="share of the weights of --from in those that are written, 0 to 1 (default 0): the mean "
                         "of the two, weighted so, is more precise than either")  # fmt: skip
@@ -83,25 +88,80 @@ def start_command(args: argparse.Namespace) -> list[str]:
     return out if args.start is None else [*out, "--from", f"weights/{args.start.name}"]
 
 
+@dataclass(frozen=True)
+class _Round:
+    """One of several trainings, each of which goes on from the one before, on its episodes and those of the new round.
+    number: from 0. run: its folder. start: the weights that it goes on from, if any. out: those that it writes."""
+
+    number: int
+    run: Path
+    start: Path | None
+    out: Path
+
+    @property
+    def episodes(self) -> Path:
+        """Folder of the episodes that are composed for it."""
+        return self.run / EPISODES_FOLDER
+
+
 def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None:
     """Train and write weights and card. DIR holds motion captures, of which the episodes that are missing are composed
-    in the folder of the run; or composed episodes.
+    in the folder of the run; or composed episodes. A later round composes with the weights of the one before, and
+    learns from the episodes of all so far (DAgger; Ross et al. 2011).
 
     Of several processes the first alone composes and writes; all read the same folders.
     """
+    from ..training import distributed
+
+    run: Path = args.run or Path("runs") / args.out.stem
+    if args.kept and args.start is None:
+        raise UserError("--kept is the share of the weights of --from; name these too.")
+    if _parts(args.data):
+        if args.rounds > 1:
+            raise UserError(f"{args.data}: holds composed episodes, and --rounds composes new ones; give recordings.")
+        _fit(args, command, device, _Round(0, run, args.start, args.out), [args.data], [])
+        return
+    rounds, figures = _rounds(args, run), list[dict[str, Any]]()
+    for this in rounds:
+        if distributed.is_first():
+            _compose_for(args, run, this, -(-(args.episodes or EPISODES) // len(rounds)))
+        distributed.wait()
+        _fit(args, command, device, this, [r.episodes for r in rounds[: this.number + 1]], figures)
+        distributed.wait()
+        figures = read_card(this.out)["training"]["rounds"]
+
+
+def first_round(run: Path) -> Path:
+    """Folder of the first of several rounds of a run."""
+    return run / "round_1"
+
+
+def _rounds(args: argparse.Namespace, run: Path) -> list[_Round]:
+    """The rounds of a run in its folder, each in one of its own; a single one has the run's."""
+    if args.rounds == 1:
+        return [_Round(0, run, args.start, args.out)]
+    folders = [first_round(run).with_name(f"round_{number + 1}") for number in range(args.rounds)]
+    outs = [folder / args.out.name for folder in folders[:-1]] + [args.out]
+    return [_Round(number, *of) for number, of in enumerate(zip(folders, [args.start, *outs[:-1]], outs, strict=True))]
+
+
+def _fit(
+    args: argparse.Namespace,
+    command: Sequence[str],
+    device: str,
+    this: _Round,
+    composed: Sequence[Path],
+    before: Sequence[Mapping[str, Any]],
+) -> None:
+    """Train one round on the episodes in some folders and write its weights and card. before: the figures of the
+    rounds before."""
     from ..training import cards, distributed
+    from ..training.loop import CHECKPOINT
     from ..training.nsm import Trainer
     from ..training.nsm_validation import validator
 
-    run: Path = args.run or Path("runs") / args.out.stem
-    composed = args.data
-    if not _parts(args.data):
-        composed = run / EPISODES_FOLDER
-        if distributed.is_first():
-            _compose_for(args, run)
-        distributed.wait()
-    folders = _parts(composed)
-    sources = _sources(composed, folders)
+    folders = [part for folder in composed for part in _parts(folder)]
+    sources = _sources(composed[0], folders)
     data = Packed.joined([Packed.load(folder) for folder in folders])
     kinds = {KINDS[int(number)] for number in set(data.kind.tolist())}
     settings = _settings(args)
@@ -115,16 +175,17 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
             *(action for kind in KINDS if kind in kinds for action in _ABLE.get(kind, [])),
         ],
     }
-    if args.kept and args.start is None:
-        raise UserError("--kept is the share of the weights of --from; name these too.")
-    tensors = None if args.start is None else read_tensors(args.start)
-    trainer = Trainer(data, settings, run, None, device, args.resume, tensors, args.compile)
+    tensors = None if this.start is None else read_tensors(this.start)
+    # A run that is resumed may have been cut off in any of its rounds.
+    resume = args.resume and (args.rounds == 1 or (this.run / CHECKPOINT).is_file())
+    trainer = Trainer(data, settings, this.run, None, device, resume, tensors, args.compile)
     validate = validator(card) if args.validate else None
     trained = trainer.run(validate=validate, every=args.validate or 1)
     if not distributed.is_first():
         return
-    cards.save_weights(trained, args.out)
+    cards.save_weights(trained, this.out)
     more = {} if args.start is None else {"begun_with": begun_with(args.start)}
+    best = trainer.history[(trainer.best_epoch or len(trainer.history)) - 1]
     told = cards.training_section(
         command,
         args.seed,
@@ -132,9 +193,10 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
         frames=len(data),
         settings=vars(settings),
         chosen_epoch=trainer.best_epoch,
+        rounds=[*before, {"frames": len(data)} | {name: value for name, value in best.items() if name != "seconds"}],
         **more,
     )
-    cards.write_card(args.out, "nsm", PAPER, sources, told, **card)
+    cards.write_card(this.out, "nsm", PAPER, sources, told, **card)
 
 
 def begun_with(weights: Path) -> dict[str, Any]:
@@ -171,15 +233,15 @@ def _parts(folder: Path) -> list[Path]:
     return sorted(path.parent for path in folder.glob("*/frame.npy") if not path.parent.name.endswith("_unfinished"))
 
 
-def _compose_for(args: argparse.Namespace, run: Path) -> None:
-    """Compose what is missing for a run on motion captures."""
+def _compose_for(args: argparse.Namespace, run: Path, this: _Round, count: int) -> None:
+    """Compose what is missing for a round of a run on motion captures."""
     library: Path = args.data
     if not library.is_dir():
         raise UserError(f"{library}: there is no such folder")
     if not (library / INDEX_NAME).exists():
         library = run / "captures"
         import_folder(args.data, library)
-    compose_all(args, library, run / EPISODES_FOLDER, EPISODES if args.episodes is None else args.episodes)
+    compose_all(args, library, this.episodes, count, args.seed + this.number, this.start)
 
 
 def _sources(folder: Path, parts: Sequence[Path]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from nsm_blender.models.nsm import ACTIONS
-from nsm_blender.rollout.nsm_network import load
 from nsm_blender.training.episodes.avoid_episodes import avoid_episode
 from nsm_blender.training.episodes.episode import Episode
 from nsm_blender.training.episodes.library import Tally
@@ -45,7 +44,7 @@ def test_parts_that_are_there_are_not_made_again(tmp_path: Path) -> None:
 
 
 def test_the_networks_own_ways_end_where_it_begins_to_use_a_thing_or_stalls() -> None:
-    tracks = rolled_out_tracks(load(), 5, seed=4)
+    tracks = rolled_out_tracks(None, 5, seed=4)
     away = np.array([np.linalg.norm(track.root()[[0, -1], :2], axis=1) for track in tracks])
     assert len(away) >= 2 and np.mean(away[:, 1] < away[:, 0]) > 0.5
     for track in tracks:

@@ -142,6 +142,25 @@ def test_the_card_of_a_training_that_went_on_tells_from_what(
     assert told["begun_with"]["training"] == card["training"] and told["begun_with"]["data"] == card["data"]
 
 
+def test_each_round_goes_on_from_the_one_before_with_new_episodes(captures: Path, tmp_path: Path) -> None:
+    rounds = ["--rounds", "2", "--rollouts", "1", "--episodes", str(2 * EPISODES)]
+    assert train(captures, tmp_path, *rounds) == 0
+    card = json.loads((tmp_path / "nsm.json").read_text())
+    figures, run = card["training"]["rounds"], tmp_path / "run"
+    assert len(figures) == 2 and figures[0]["frames"] < figures[1]["frames"] == card["training"]["frames"]
+    recipes = [json.loads((run / f"round_{i}" / "episodes" / "recipe.json").read_text()) for i in (1, 2)]
+    assert recipes[0]["seed"] != recipes[1]["seed"] and recipes[0]["weights"] != recipes[1]["weights"]
+    weights = (tmp_path / "nsm.safetensors").read_bytes()
+    (tmp_path / "nsm.safetensors").unlink()
+    assert train(captures, tmp_path, *rounds, "--resume") == 0
+    assert (tmp_path / "nsm.safetensors").read_bytes() == weights
+
+
+def test_rounds_are_for_recordings(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(trained / "run" / "episodes", tmp_path, "--rounds", "2") == 1
+    assert "--rounds composes new ones" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", [["--without", "touch"], ["--gating", "sum"], ["--encoders", "12"]])
 def test_a_network_that_there_is_not_is_refused(trained: Path, tmp_path: Path, option: list[str]) -> None:
     with pytest.raises(SystemExit):

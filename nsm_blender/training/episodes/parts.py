@@ -90,7 +90,7 @@ def compose(recipe: Recipe, out: Path, processes: int = 2, cluster: str | None =
     if not walks.exists():
         made = [*walked_tracks(recipe.walks, recipe.seed), *idle_shuffle_tracks(recipe.walks, recipe.seed)]
         if recipe.rollouts:
-            made += rolled_out_tracks(load(recipe.weights), recipe.rollouts, recipe.seed)
+            made += rolled_out_tracks(recipe.weights, recipe.rollouts, recipe.seed, processes, cluster)
         save_tracks(walks, made)
     missing = [part for part in recipe.parts() if not (_folder(out, part) / TALLY).exists()]
     # Workers elsewhere have another working folder.

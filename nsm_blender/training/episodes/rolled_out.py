@@ -7,6 +7,9 @@ what is right to do where it comes to by itself.
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import numpy as np
 
 from ...baking.nsm import SceneBake
@@ -16,17 +19,20 @@ from ...geometry.furniture import held_out, make
 from ...geometry.roles import Carryable, Seat
 from ...labels.actions import locomotion_actions
 from ...models.nsm import ACTIONS, FPS
-from ...models.nsm_predictor import Predictor
 from ...motion.gait import gait_labels
 from ...motion.root import direction
 from ...motion.rotations import Array, from_yaw, make_continuous
+from ...rollout.nsm_network import load
 from ...shot.goals import ActionKey, Goal
 from ...shot.shot import Shot
+from ...workers import each
 from .boxes import random_box, random_support
 from .clutter import clutter_about
 from .sit_episodes import SEATS
 from .track import Track
 
+_STREAM = 91
+"""Beside the seed, what tells these draws from all others."""
 _SECONDS = 9.0
 """Seconds of a shot: a character that has not begun to use the thing by then stalls."""
 _AWAY = (1.3, 3.5)
@@ -49,14 +55,18 @@ _SHORTEST = 1.0
 """Seconds of a way at least."""
 
 
-def rolled_out_tracks(network: Predictor, count: int, seed: int) -> list[Track]:
-    """`count` ways of a network to boxes and seats in fresh surroundings, of no held-out furniture, until it uses them
-    or stalls; a few fewer where the planner finds no way."""
-    found = (_way(network, np.random.default_rng([seed, 91, number])) for number in range(count))
-    return [track for track in found if track is not None]
+def rolled_out_tracks(
+    weights: Path | None, count: int, seed: int, processes: int = 2, cluster: str | None = None
+) -> list[Track]:
+    """`count` ways of the network of some weights (by default the shipped ones) to boxes and seats in fresh
+    surroundings, of no held-out furniture, until it uses them or stalls; a few fewer where the planner finds no way.
+    processes, cluster: which roll out, see `workers.each`."""
+    found = dict(each(partial(_way, weights, seed), range(count), processes, cluster))
+    return [track for number in range(count) if (track := found[number]) is not None]
 
 
-def _way(network: Predictor, rng: np.random.Generator) -> Track | None:
+def _way(weights: Path | None, seed: int, number: int) -> Track | None:
+    network, rng = load(weights), np.random.default_rng([seed, _STREAM, number])
     shot = _to_seat(rng) if rng.random() < _SITS else _to_box(rng)
     if shot is None:
         return None
