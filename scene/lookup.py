@@ -103,8 +103,13 @@ def baked(obj: bpy.types.Object) -> bpy.types.Action | None:
 
 def baking(context: bpy.types.Context) -> bool:
     """A bake, or another of our operators that takes its time, is running in a window of this Blender."""
-    windows = context.window_manager.windows
-    return any(operator.bl_idname.startswith("NSM_OT_") for w in windows for operator in w.modal_operators)
+    windows = list(context.window_manager.windows)
+    areas = [area for window in windows for area in window.screen.areas]
+    browsers = [area.spaces.active for area in areas if area.type == "FILE_BROWSER"]
+    # An operator is modal while the user chooses a file for it, too.
+    choosing = [space.active_operator for space in browsers if isinstance(space, bpy.types.SpaceFileBrowser)]
+    modal = [operator for window in windows for operator in window.modal_operators]
+    return any(operator.bl_idname.startswith("NSM_OT_") and operator not in choosing for operator in modal)
 
 
 @functools.cache

@@ -37,8 +37,6 @@ GROUPS = (
     ("NSM_PT_generate", "NSM_PT_synthesis", "NSM_PT_stepping", "NSM_PT_crowd", "NSM_PT_strike", "NSM_PT_motion_files"),
 )
 """Panels that fit into the window together, for pictures of them."""
-PIECES, IN_ROW, APART = 60, 10, 2.8
-"""Pieces of furniture in the hall, how many stand in a row, and meters between their middles."""
 _NOT_COPIED = ("bl_rna", "__dict__", "__weakref__")
 """What belongs to one class alone."""
 DRAWS = 50
@@ -126,39 +124,6 @@ def frame_character() -> None:
     in_viewport(bpy.ops.view3d.view_selected)
 
 
-def furnish_room() -> None:
-    """The demo room, the character before its open door with a way to the table, and all that the overlay shows."""
-    clear()
-    in_viewport(bpy.ops.nsm.add_demo_room)
-    armature = arrive((5.0, -0.6, 0.0))
-    with_active(bpy.data.objects["Table"])
-    in_viewport(bpy.ops.nsm.add_goal, name="To the Table")
-    show_all(armature, "To the Table", bpy.data.objects["Armchair"])
-
-
-def furnish_hall() -> None:
-    """A hall of furniture of all kinds, wrapped by the button's operator, and a way through it."""
-    clear()
-    furniture = importlib.import_module(f"{PACKAGE}.nsm_blender.geometry.furniture")
-    kinds = furniture.KINDS
-    for number in range(PIECES):
-        piece = furniture.make(kinds[number % len(kinds)], number + 1)
-        mesh = bpy.data.meshes.new(piece.kind)
-        mesh.from_pydata(piece.mesh.vertices.tolist(), [], piece.mesh.triangles.tolist())
-        thing = bpy.data.objects.new(f"{piece.kind} {number}", mesh)
-        bpy.context.scene.collection.objects.link(thing)
-        row, column = divmod(number, IN_ROW)
-        thing.location = (column * APART, row * APART, 0)
-        thing.select_set(True)
-        bpy.context.view_layer.objects.active = thing
-    in_viewport(bpy.ops.nsm.wrap_collider)
-    armature = arrive((-APART / 2, -APART / 2, 0.0))
-    far = ((IN_ROW - 0.5) * APART, (PIECES // IN_ROW - 0.5) * APART, 0.0)
-    in_viewport(bpy.ops.nsm.add_goal, name="Far Corner", location=far, attach=False)
-    seats = [thing for thing in bpy.data.objects if thing.nsm.collider.count and thing.nsm.collider.role == "seat"]
-    show_all(armature, "Far Corner", seats[0])
-
-
 def clear() -> None:
     """Take all objects away, and the cursor to the origin."""
     for thing in list(bpy.data.objects):
@@ -167,36 +132,12 @@ def clear() -> None:
     bpy.context.scene.frame_set(bpy.context.scene.frame_start)
 
 
-def arrive(place: tuple[float, float, float]) -> bpy.types.Object:
-    """Add the character at a place."""
-    in_viewport(bpy.ops.nsm.add_character)
-    armature: bpy.types.Object = bpy.context.view_layer.objects.active
-    armature.location = place
-    return armature
-
-
 def with_active(thing: bpy.types.Object) -> None:
     """Select one object alone."""
     for other in bpy.context.selected_objects:
         other.select_set(False)
     thing.select_set(True)
     bpy.context.view_layer.objects.active = thing
-
-
-def show_all(armature: bpy.types.Object, goal: str, sensed: bpy.types.Object) -> None:
-    """Show the way to a goal, all handles, and both sensors beside the thing that is sensed; look at all of it."""
-    with_active(armature)
-    in_viewport(bpy.ops.nsm.add_action_key, action="walk", goal=goal)
-    in_viewport(bpy.ops.nsm.show_routes)
-    probe = bpy.data.objects.new("Probe", None)
-    bpy.context.scene.collection.objects.link(probe)
-    probe.location = sensed.matrix_world.translation.x + 0.9, sensed.matrix_world.translation.y - 0.5, 0.0
-    with_active(sensed)
-    overlay = bpy.context.scene.nsm.overlay
-    overlay.show_colliders = overlay.show_handles = True
-    overlay.source = probe
-    overlay.show_environment = overlay.show_interaction = True
-    in_viewport(bpy.ops.view3d.view_all)
 
 
 def look_near() -> None:
@@ -268,73 +209,6 @@ def open_group(number: int) -> None:
     viewport().tag_redraw()
 
 
-def state_empty() -> None:
-    """An empty scene."""
-    clear()
-    viewport().spaces.active.show_region_ui = True
-
-
-def state_unbound() -> None:
-    """A rig that is not bound, with a path, and a box selected beside it."""
-    clear()
-    in_viewport(bpy.ops.nsm.add_character)
-    rig = bpy.context.object
-    for bone in rig.data.bones:
-        bone.name = f"mixamorig:{bone.name}"
-    in_viewport(bpy.ops.nsm.add_path)
-    rig.nsm.path = bpy.context.object
-    in_viewport(bpy.ops.mesh.primitive_cube_add, size=0.5, location=(1, 1, 0.25))
-
-
-def state_baked() -> None:
-    """The demo shot, baked and edited, with its seat selected."""
-    in_viewport(bpy.ops.nsm.add_demo_shot)
-    rig = bpy.context.object
-    in_viewport(bpy.ops.nsm.bake)
-    bpy.context.scene.frame_set(bpy.context.scene.frame_end)
-    in_viewport(bpy.ops.nsm.add_constraint, kind="PIN")
-    in_viewport(bpy.ops.nsm.detect_contacts)
-    in_viewport(bpy.ops.nsm.add_strike)
-    in_viewport(bpy.ops.nsm.bind)
-    rig.nsm.binding.index = 3
-    bpy.context.scene.nsm.overlay.show_colliders = True
-    with_active(bpy.data.objects["Armchair"])
-
-
-def add_mixamo() -> None:
-    """An empty scene with a rig that is named as Mixamo's, without toes."""
-    rig = add_rig("Mixamo")
-    in_viewport(bpy.ops.object.mode_set, mode="EDIT")
-    for side in ("Left", "Right"):
-        rig.data.edit_bones.remove(rig.data.edit_bones[f"mixamorig:{side}ToeBase"])
-    in_viewport(bpy.ops.object.mode_set, mode="OBJECT")
-
-
-def add_rigify() -> None:
-    """An empty scene with a rig that Rigify generated."""
-    add_rig("Rigify generated")
-
-
-def add_rig(name: str) -> bpy.types.Object:
-    """An empty scene with one of the test rigs, looked at from the front."""
-    clear()
-    # The clone's engine is not here, but the installed extension's is.
-    engine = importlib.import_module(f"{PACKAGE}.nsm_blender")
-    if "nsm_blender" not in sys.modules:
-        sys.modules["nsm_blender"] = engine
-        engine.__path__.append(str(FOLDER / "engine"))
-    sys.path.insert(0, str(FOLDER))
-    area = viewport()
-    region = next(region for region in area.regions if region.type == "WINDOW")
-    with bpy.context.temp_override(window=window(), area=area, region=region):
-        rig, _ = importlib.import_module("rig_armatures").add(name)
-    rig.show_in_front = True
-    with_active(rig)
-    in_viewport(bpy.ops.view3d.view_axis, type="FRONT")
-    in_viewport(bpy.ops.view3d.view_selected)
-    return rig
-
-
 def bind() -> None:
     """Press Bind."""
     in_viewport(bpy.ops.nsm.bind)
@@ -403,15 +277,8 @@ COMMANDS = {
         long_shot,
         watch_cancel,
         frame_character,
-        furnish_room,
-        furnish_hall,
         look_near,
         time_overlay,
-        state_empty,
-        state_unbound,
-        state_baked,
-        add_mixamo,
-        add_rigify,
         bind,
         read_row,
         walk,
@@ -425,8 +292,9 @@ COMMANDS = {
     )
 }
 sys.path.insert(0, str(FOLDER))
-for _command in importlib.import_module("gui_measure").COMMANDS:
-    COMMANDS[_command.__name__] = partial(_command, sys.modules[__name__])
+for _module in ("gui_measure", "gui_scenes"):
+    for _command in importlib.import_module(_module).COMMANDS:
+        COMMANDS[_command.__name__] = partial(_command, sys.modules[__name__])
 for _number in range(len(GROUPS)):
     COMMANDS[f"show_group_{_number}"] = partial(show_group, _number)
     COMMANDS[f"open_group_{_number}"] = partial(open_group, _number)
