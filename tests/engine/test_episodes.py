@@ -57,6 +57,15 @@ def block(place: tuple[float, float], half: tuple[float, float, float]) -> Colli
     return Collider("block", Cuboids(np.array([[*place, half[2]]]), np.array([half])))
 
 
+def test_some_approaches_are_ways_of_the_network_and_no_departures() -> None:
+    taken, own = [walk(1.0), walk(1.1)], walk(0.9, turn=0.1)
+    pool, draw = Pool(taken, [own]), np.random.default_rng(0)
+    entry = walk(1.0).cut(100, 200)
+    before = [pool.before(entry, 1.0, draw)[1].track for _ in range(60)]
+    assert 6 < before.count(len(taken)) < 32
+    assert all(pool.after(entry, 1.0, draw)[1].track < len(taken) for _ in range(20))
+
+
 def test_an_approach_leads_to_where_the_entry_begins(pool: Pool) -> None:
     entry = walk(1.0).cut(100, 200).moved(1.2, np.zeros(2), np.array([3.0, -2.0]))
     approach, _ = pool.before(entry, 2.0, np.random.default_rng(0))

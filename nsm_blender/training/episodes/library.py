@@ -106,7 +106,8 @@ def used_clips(data: Path, left_out: frozenset[str]) -> frozenset[str]:
 class Library:
     """Makes episodes of every kind from a data folder. test_subjects: performers that are left out.
 
-    walked: walks of the PFNN from which approaches are taken, instead of `walks` new ones.
+    walked: walks of the PFNN from which approaches are taken, instead of `walks` new ones. own: ways of the network
+    that learns, see `Pool`.
     """
 
     def __init__(
@@ -116,6 +117,7 @@ class Library:
         walks: int,
         seed: int,
         walked: Sequence[Track] | None = None,
+        own: Sequence[Track] = (),
     ) -> None:
         self.tally = Tally()
         self._data, self._left_out, self._seed = data, test_subjects, seed
@@ -123,7 +125,7 @@ class Library:
         tracks = recorded + list(walked_tracks(walks, seed) if walked is None else walked)
         if not tracks:
             raise UserError(f"{data}: there is no locomotion to take approaches from; ask for walks of the PFNN.")
-        self._pool = Pool(tracks)
+        self._pool = Pool(tracks, own)
         self._makers: dict[str, Callable[[], Make]] = {
             "walk": self._walks,
             "sit": self._sits,

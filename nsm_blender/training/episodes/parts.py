@@ -31,6 +31,8 @@ PER_PART = 20
 """Episodes in a part: a few minutes of work, which is what an interruption costs."""
 WALKS = "walks.npz"
 """File of the walks that approaches are taken from."""
+OWN_WAYS = "own_ways.npz"
+"""File of the ways of the network that learns, where any were asked for."""
 TALLY = "tally.json"
 """File of what was composed and rejected, in each part and for all."""
 RECIPE = "recipe.json"
@@ -89,9 +91,10 @@ def compose(recipe: Recipe, out: Path, processes: int = 2, cluster: str | None =
     walks = out / WALKS
     if not walks.exists():
         made = [*walked_tracks(recipe.walks, recipe.seed), *idle_shuffle_tracks(recipe.walks, recipe.seed)]
-        if recipe.rollouts:
-            made += rolled_out_tracks(recipe.weights, recipe.rollouts, recipe.seed, processes, cluster)
         save_tracks(walks, made)
+    if recipe.rollouts and not (out / OWN_WAYS).exists():
+        own = rolled_out_tracks(recipe.weights, recipe.rollouts, recipe.seed, processes, cluster)
+        save_tracks(out / OWN_WAYS, [*own, *(track.mirrored() for track in own)])
     missing = [part for part in recipe.parts() if not (_folder(out, part) / TALLY).exists()]
     # Workers elsewhere have another working folder.
     work = partial(_make, replace(recipe, data=recipe.data.absolute()), out.absolute())
@@ -129,7 +132,8 @@ def _make(recipe: Recipe, out: Path, part: tuple[str, int, int]) -> None:
     """Make a part, under another name until it is whole."""
     if _Worker.made_of != (recipe, out):
         walked = load_tracks(out / WALKS)
-        _Worker.library = Library(recipe.data, recipe.test_subjects, recipe.walks, recipe.seed, walked)
+        own = load_tracks(out / OWN_WAYS) if recipe.rollouts else []
+        _Worker.library = Library(recipe.data, recipe.test_subjects, recipe.walks, recipe.seed, walked, own)
         _Worker.made_of = recipe, out
     library, folder = _Worker.library, _folder(out, part)
     kind, number, count = part

@@ -61,6 +61,8 @@ _CARRIED_AFTER = 0.35
 _WORST = 0.16
 """Difference in meters from which a match is not joined to."""
 _KEPT_CLEAR = MODEL_SKELETON.indices(["Hips", "LeftLeg", "RightLeg", "LeftToe", "RightToe", "Head"])
+_OWN = 0.3
+"""Share of the approaches that are ways of the network that learns, where such a way is near enough to the join."""
 _FROM_REST = 0.5
 """Share of the approaches that begin with standing, where there is any standing before."""
 _LONGEST = 8.0
@@ -84,18 +86,22 @@ class Match:
 
 
 class Pool:
-    """Tracks of locomotion with what is needed to find frames in them."""
+    """Tracks of locomotion with what is needed to find frames in them. own: ways of the network that learns, from
+    which approaches alone are taken."""
 
-    def __init__(self, tracks: Sequence[Track]) -> None:
+    def __init__(self, tracks: Sequence[Track], own: Sequence[Track] = ()) -> None:
         self.tracks = list(tracks)
-        self.roots = [track.root() for track in self.tracks]
-        features = [_features(track, root) for track, root in zip(self.tracks, self.roots, strict=True)]
+        self._all = [*tracks, *own]
+        self._roots = [track.root() for track in self._all]
+        self.roots = self._roots[: len(tracks)]
+        features = [_features(track, root) for track, root in zip(self._all, self._roots, strict=True)]
         self._features = np.concatenate([feature[::_EVERY] for feature in features])
         self._owner = np.concatenate([np.full(len(f[::_EVERY]), i) for i, f in enumerate(features)])
         self._frame = np.concatenate([np.arange(0, len(f), _EVERY) for f in features])
         self._length = np.array([len(f) for f in features])
-        self._root = np.concatenate(self.roots)
+        self._root = np.concatenate(self._roots)
         self._start = np.cumsum(self._length) - self._length
+        self._is_own = self._owner >= len(tracks)
 
     def before(
         self,
@@ -115,6 +121,7 @@ class Pool:
         that can be had; along: unit vector (2,) in the world along which they are measured.
         """
         from_rest = bool(rng.random() < _FROM_REST)
+        own = bool(self._is_own.any() and rng.random() < _OWN)
 
         def taken(match: Match) -> Track:
             start = max(match.frame - round(seconds * FPS), 0)
@@ -122,7 +129,8 @@ class Pool:
                 start = self._rest_before(match, start)
             return self._placed(match, start, match.frame, entry.root()[0])
 
-        return _clearest(self._matches(entry, 0, -seconds, rng, obstacles, ahead, far, along), taken, -1, obstacles)
+        matches = self._matches(entry, 0, -seconds, rng, obstacles, ahead, far, along, own)
+        return _clearest(matches, taken, -1, obstacles)
 
     def after(
         self,
@@ -146,15 +154,15 @@ class Pool:
 
     def _rest_before(self, match: Match, start: int) -> int:
         """A frame more than a second before one sets off from standing, if that is near; else `start`."""
-        idle = self.tracks[match.track].actions[:, ACTIONS.index("idle")] > 0.5
+        idle = self._all[match.track].actions[:, ACTIONS.index("idle")] > 0.5
         earliest = max(match.frame - round(_LONGEST * FPS), 0)
         resting = np.flatnonzero(idle[earliest : match.frame - round(FPS)])
         return max(earliest + int(resting[-1]) - round(1.2 * FPS), 0) if len(resting) else start
 
     def _placed(self, match: Match, start: int, stop: int, wanted: Array) -> Track:
-        root = self.roots[match.track][match.frame]
+        root = self._roots[match.track][match.frame]
         turn = float(wrap_angle(wanted[3] - root[3]))
-        return self.tracks[match.track].cut(start, stop).moved(turn, root[:2], wanted[:2] - root[:2])
+        return self._all[match.track].cut(start, stop).moved(turn, root[:2], wanted[:2] - root[:2])
 
     def _matches(
         self,
@@ -166,15 +174,21 @@ class Pool:
         ahead: float,
         far: float,
         along: Array | None,
+        own: bool = False,
     ) -> list[Match]:
-        """The best matches in random order, which have `seconds` after them, or before them when below 0."""
+        """The best matches in random order, which have `seconds` after them, or before them when below 0; of the
+        network's own ways when `own` is set and any is near enough."""
         root = track.root()
         wanted = _features(track, root)[frame]
         room = self._length[self._owner] - self._frame - 2 if seconds > 0 else self._frame
         distance = np.sqrt(np.square(self._features - wanted).sum(1) / len(_MATCHED))
         distance[room < abs(seconds) * FPS * 0.7] = np.inf
+        elsewhere = np.where(self._is_own, np.inf, distance)
+        among_own = np.where(self._is_own, distance, np.inf)
+        distance = among_own if own and among_own.min() < _WORST else elsewhere
         nearest = np.argpartition(distance, min(6 * _CONSIDERED, len(distance) - 1))[: 6 * _CONSIDERED]
         nearest = nearest[np.argsort(distance[nearest])]
+        nearest = nearest[np.isfinite(distance[nearest])]
         # The best of each stretch, in order.
         _, first = np.unique(self._owner[nearest] * 10**6 + self._frame[nearest] // _APART, return_index=True)
         best = nearest[np.sort(first)][:_CONSIDERED]
