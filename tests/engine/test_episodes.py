@@ -21,7 +21,7 @@ from nsm_blender.training.episodes.climbing import Flight, Stance, flight_of
 from nsm_blender.training.episodes.clutter import clutter
 from nsm_blender.training.episodes.correction import corrected
 from nsm_blender.training.episodes.doorways import pulled, pushed, random_doorway
-from nsm_blender.training.episodes.episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
+from nsm_blender.training.episodes.episode import DEEPEST, Episode, Fault, Goals, asked_for, penetration, unnatural
 from nsm_blender.training.episodes.holding import Hold, box_poses, holding, off_faces
 from nsm_blender.training.episodes.lifting import standing_lifts
 from nsm_blender.training.episodes.open_episodes import Walks, open_episode
@@ -55,6 +55,20 @@ def pool() -> Pool:
 
 def block(place: tuple[float, float], half: tuple[float, float, float]) -> Collider:
     return Collider("block", Cuboids(np.array([[*place, half[2]]]), np.array([half])))
+
+
+def test_a_character_that_waits_is_asked_shortly_before_it_begins() -> None:
+    def asked(*speeds: tuple[float, float]) -> float:
+        """Seconds before a thing is used at the end of speeds in m/s that last so many seconds."""
+        speed = np.concatenate([np.full(round(seconds * FPS), speed) for speed, seconds in speeds])
+        root = np.zeros((len(speed) + FPS, 4))
+        root[:, 0] = np.append(np.cumsum(speed) / FPS, np.full(FPS, speed.sum() / FPS))
+        return (len(speed) - asked_for(root, len(speed) - 1, np.random.default_rng(0))) / FPS
+
+    assert asked((1.0, 2.0)) == 2.0
+    assert asked((1.0, 2.0), (0.0, 0.4)) == 2.4
+    assert 0 < asked((1.0, 2.0), (0.0, 2.0)) < 0.6
+    assert 1.0 < asked((0.0, 3.0), (1.0, 1.0), (0.0, 0.3)) < 2.0
 
 
 def test_some_approaches_are_ways_of_the_network_and_no_departures() -> None:

@@ -17,7 +17,7 @@ from ...rollout import held_objects
 from .boxes import Box, Support, random_box, random_support
 from .clutter import clutter
 from .correction import corrected
-from .episode import DEEPEST, FREE, GHOST, Episode, Fault, Goals, penetration, unnatural
+from .episode import DEEPEST, FREE, GHOST, Episode, Fault, Goals, asked_for, penetration, unnatural
 from .holding import Hold, box_poses, holding, inner_points, off_faces
 from .lifting import Lift, Way
 from .pool import Pool
@@ -29,6 +29,9 @@ _STANDING_ABOVE = 0.72
 """Height of the palms in meters above which a box is taken standing."""
 _TOES_OFF = (0.07, 0.12)
 """Meters from the balls of the feet to what is in front of them, from the least to the most."""
+_WALKED, _PAUSE = 2.0, 0.3
+"""Seconds that a template has at most before its movement, where the performer comes walking and where not: as long do
+people pause before they take a thing, by the quartiles 0.1 to 0.7 s."""
 _FARTHEST_GOAL = 3.5
 """Meters beyond which a place is reached along a route, by steering."""
 _GOING = 0.75
@@ -81,7 +84,8 @@ def _with_box(
     fault = _fault(track, box, poses, held, support)
     if fault is not None:
         return fault
-    goals, colliders = _goals(track, lift, poses, colliders, grasp, span, box)
+    asked = asked_for(track.root(), span[0], rng)
+    goals, colliders = _goals(track, lift, poses, colliders, asked, grasp, span, box)
     touching = np.zeros((len(track), 3), dtype=np.float32)
     touching[held, _HAND_COLUMNS[0]] = touching[held, _HAND_COLUMNS[1]] = 1
     colliders += clutter(track, colliders, rng, np.zeros(2))
@@ -140,7 +144,8 @@ def _assembled(
     """
     start, end = lift.span
     obstacles = Surroundings(things).at(0)
-    earliest = start if lift.standing else max(0, start - round(2.0 * FPS))
+    # Many takes begin with standing, which is no way to the box.
+    earliest = start if lift.standing else max(0, start - round((_WALKED if lift.comes_walking else _PAUSE) * FPS))
     entry = int(rng.integers(earliest, max(start - 6, earliest) + 1))
     stop = min(end + int(rng.integers(0, round(0.6 * FPS))), len(lift.track) - 2)
     core = lift.track.cut(entry, stop + 1)
@@ -166,19 +171,27 @@ def _carrying(track: Track, frames: slice, lift: Lift, span: tuple[int, int]) ->
 
 
 def _goals(
-    track: Track, lift: Lift, poses: Array, colliders: list[Collider], grasp: int, span: tuple[int, int], box: Box
+    track: Track,
+    lift: Lift,
+    poses: Array,
+    colliders: list[Collider],
+    asked: int,
+    grasp: int,
+    span: tuple[int, int],
+    box: Box,
 ) -> tuple[Goals, list[Collider]]:
-    """What is wanted: the box, and then the way; or the way with the box, and then the place for it."""
+    """What is wanted: from frame `asked` on the box, and then the way; or the way with the box, and then the place for
+    it."""
     goals = Goals.steered(len(track))
     place = poses[grasp, :3]
     # The character comes along -Y and so faces 0.
     if lift.way == "up":
         reached = span[1] - 10
-        return goals.wanting(slice(0, reached), place, 0.0, "carry", 0).using(slice(reached, None), 0), colliders
+        return goals.wanting(slice(asked, reached), place, 0.0, "carry", 0).using(slice(reached, None), 0), colliders
     ghost = Collider(f"{box.name} goal", box.cuboids, np.concatenate((place, from_yaw(np.array(0.0))))[None], GHOST)
     colliders = [*colliders, ghost]
     goals = goals.using(slice(0, None), 0)
     far = np.flatnonzero(np.linalg.norm(track.hips[:grasp, :2], axis=1) > _FARTHEST_GOAL)
-    first = int(far[-1]) + 1 if len(far) else 0
+    first = max(int(far[-1]) + 1 if len(far) else 0, asked)
     goals = goals.wanting(slice(first, grasp + 8), place, 0.0, "idle", len(colliders) - 1)
     return goals.using(slice(grasp + 8, None), FREE), colliders

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from ...geometry.colliders import Collider, Surroundings
 from ...geometry.ground_height import CLIMBABLE, ground_under
 from ...labels.scene_phase import phase_of
 from ...models.nsm import ACTIONS, CONTACTS, FPS, GOAL_ACTIONS
-from ...motion.rotations import Array
+from ...motion.rotations import Array, wrap_angle
 from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from .track import Track
 
@@ -62,6 +63,33 @@ class Goals:
         out.action[frames], out.thing[frames] = GOAL_ACTIONS.index(action), thing
         out.locomotion[frames] = False
         return out
+
+
+_STANDING = 0.2, math.radians(30.0)
+"""Speed of a root in m/s and rad/s below which the character stands, measured over half a second."""
+_WAITING = 0.6
+"""Seconds from which on a character that stands waits, and is not about to begin: people pause as long at most before
+they take a thing."""
+_REACTION = (0.1, 0.4)
+"""Seconds from when a thing is asked for until a character that waits sets off, from the least to the most."""
+
+
+def asked_for(root: Array, used: int, rng: np.random.Generator) -> int:
+    """The frame from which on a thing is asked for that begins to be used at frame `used`, of roots (T, 4).
+
+    The character is not asked for it while it waits, before it sets off or beside the thing: else the network would
+    learn to wait for nothing.
+    """
+    around = round(0.25 * FPS)
+    padded = np.concatenate((np.repeat(root[:1], around, 0), root, np.repeat(root[-1:], around, 0)))
+    change, seconds = padded[2 * around :] - padded[: -2 * around], 2 * around / FPS
+    speed, turning = np.hypot(change[:, 0], change[:, 1]) / seconds, np.abs(wrap_angle(change[:, 3])) / seconds
+    stands = (speed < _STANDING[0]) & (turning < _STANDING[1])
+    # Frames up to each since the character last moved.
+    frames = np.arange(used + 1)
+    waited = frames - np.maximum.accumulate(np.where(stands[: used + 1], -1, frames))
+    waits = np.flatnonzero(waited > _WAITING * FPS)
+    return max(int(waits[-1]) - round(rng.uniform(*_REACTION) * FPS), 0) if len(waits) else 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,6 +54,9 @@ _NEAR = 30
 _OFF_BOX = 0.35
 """Largest meters from the middle between the palms to that of a told box, beyond half its width."""
 
+_COMING = 0.5, 0.1
+"""Seconds before a movement, and meters that a performer who comes walking covers in them at least."""
+
 Way = Literal["up", "down"]
 Span = tuple[int, int]
 
@@ -79,6 +82,14 @@ class Lift:
     standing: bool = False
     box: Box | None = None
     lying: float = 0.0
+
+    @property
+    def comes_walking(self) -> bool:
+        """Whether the performer was walking right before the movement."""
+        root, start = self.track.root(), self.span[0]
+        seconds, far = _COMING
+        before = max(start - round(seconds * FPS), 0)
+        return float(np.linalg.norm(root[start, :2] - root[before, :2])) > far
 
     def mirrored(self) -> Lift:
         """As seen in a mirror."""

@@ -17,7 +17,7 @@ from ...motion.root import to_local
 from ...motion.rotations import Array
 from .clutter import clutter
 from .doorways import Doorway, Swing, pulled, pushed, random_doorway
-from .episode import DEEPEST, Episode, Fault, Goals, unnatural
+from .episode import DEEPEST, Episode, Fault, Goals, asked_for, unnatural
 from .opening import Opening
 from .pool import Pool
 from .reach import Target, hand_places, palm, reaching
@@ -121,7 +121,8 @@ def _opened(
     fault = _fault(track, doorway, swing, side, colliders)
     if fault is not None:
         return fault
-    goals = Goals.steered(len(track)).wanting(slice(0, swing.release), doorway.handle, 0.0, "open", 0)
+    asked = asked_for(track.root(), span[0], rng)
+    goals = Goals.steered(len(track)).wanting(slice(asked, swing.release), doorway.handle, 0.0, "open", 0)
     touching = np.zeros((len(track), 3), dtype=np.float32)
     touching[touch : swing.release + 1, CONTACTS.index(side + "Hand") - 2] = 1
     colliders += clutter(track, [*colliders, *doorway.at(0.8)[:1], *doorway.at(0.0)[:1]], rng)

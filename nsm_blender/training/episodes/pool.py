@@ -61,6 +61,9 @@ _CARRIED_AFTER = 0.35
 _WORST = 0.16
 """Difference in meters from which a match is not joined to."""
 _KEPT_CLEAR = MODEL_SKELETON.indices(["Hips", "LeftLeg", "RightLeg", "LeftToe", "RightToe", "Head"])
+_COMING, _CAME = 0.9, 0.2
+"""Seconds before the join in which an approach from afar is still coming, and by how many meters at least: a character
+that has long come waits for nothing."""
 _OWN = 0.3
 """Share of the approaches that are ways of the network that learns, where such a way is near enough to the join."""
 _FROM_REST = 0.5
@@ -101,6 +104,10 @@ class Pool:
         self._length = np.array([len(f) for f in features])
         self._root = np.concatenate(self._roots)
         self._start = np.cumsum(self._length) - self._length
+        coming = round(_COMING * FPS)
+        before = np.maximum(self._frame - coming, 0) + self._start[self._owner]
+        here = self._root[self._frame + self._start[self._owner]]
+        self._came = np.linalg.norm(here[:, :2] - self._root[before, :2], axis=1) > _CAME
         self._is_own = self._owner >= len(tracks)
 
     def before(
@@ -195,6 +202,8 @@ class Pool:
         good = distance[best] < _WORST
         if far:
             good &= self._gets(best, root[frame], seconds, along) > far
+        if far and seconds < 0:
+            good &= self._came[best]
         if obstacles is not None and len(obstacles):
             good &= self._clear_ways(best, root[frame], seconds, obstacles, ahead)
         best = best[good] if good.any() else best

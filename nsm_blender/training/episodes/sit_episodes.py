@@ -18,7 +18,7 @@ from ...motion.root import angle_of
 from ...motion.rotations import Array, from_yaw, rotate
 from ...motion.skeleton import MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from .clutter import clutter
-from .episode import DEEPEST, Episode, Fault, Goals, unnatural
+from .episode import DEEPEST, Episode, Fault, Goals, asked_for, unnatural
 from .pool import Pool
 from .reach import Target, reaching
 from .sitting import Sit
@@ -83,8 +83,9 @@ def sit_episode(pool: Pool, sits: Sequence[Sit], rng: np.random.Generator, name:
     if off > 0.12:
         return Fault("the hips are off the seat", float(off))
     leaving = rising - round(rng.uniform(0.05, 0.3) * FPS)
+    asked = asked_for(track.root(), start, rng)
     goals = Goals.steered(len(track)).wanting(
-        slice(0, leaving), np.array(seat.place), float(angle_of(np.array(seat.facing[:2]))), "sit", 0
+        slice(asked, leaving), np.array(seat.place), float(angle_of(np.array(seat.facing[:2]))), "sit", 0
     )
     touching = np.zeros((len(track), 3), dtype=np.float32)
     touching[seated : rising + 1, CONTACTS.index("Hips") - 2] = 1
