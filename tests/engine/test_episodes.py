@@ -61,8 +61,8 @@ def test_a_character_that_waits_is_asked_shortly_before_it_begins() -> None:
     def asked(*speeds: tuple[float, float]) -> float:
         """Seconds before a thing is used at the end of speeds in m/s that last so many seconds."""
         speed = np.concatenate([np.full(round(seconds * FPS), speed) for speed, seconds in speeds])
-        root = np.zeros((len(speed) + FPS, 4))
-        root[:, 0] = np.append(np.cumsum(speed) / FPS, np.full(FPS, speed.sum() / FPS))
+        root = np.zeros((len(speed), 4))
+        root[:, 0] = np.cumsum(speed) / FPS
         return (len(speed) - asked_for(root, len(speed) - 1, np.random.default_rng(0))) / FPS
 
     assert asked((1.0, 2.0)) == 2.0
