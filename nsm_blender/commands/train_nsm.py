@@ -175,10 +175,14 @@ def _fit(
             *(action for kind in KINDS if kind in kinds for action in _ABLE.get(kind, [])),
         ],
     }
+    # In rounds between, what the weights of --from do wrong would come back with them.
+    last = this.number + 1 == args.rounds
+    settings.kept = settings.kept if last else 0.0
     tensors = None if this.start is None else read_tensors(this.start)
     # A run that is resumed may have been cut off in any of its rounds.
     resume = args.resume and (args.rounds == 1 or (this.run / CHECKPOINT).is_file())
-    trainer = Trainer(data, settings, this.run, None, device, resume, tensors, args.compile)
+    begun = tensors if args.start is None or not settings.kept else read_tensors(args.start)
+    trainer = Trainer(data, settings, this.run, None, device, resume, tensors, args.compile, begun)
     validate = validator(card) if args.validate else None
     trained = trainer.run(validate=validate, every=args.validate or 1)
     if not distributed.is_first():

@@ -126,8 +126,8 @@ class Settings:
     gradient: int = 8
     """Frames after which gradients are cut: what was fed back longer ago counts as given."""
     kept: float = 0.0
-    """Share, 0..1, of the weights that were begun with in those that come out: between the two, errors of both cancel
-    out, and a network is more precise than either (Wortsman et al., Robust fine-tuning of zero-shot models, 2022)."""
+    """Share, 0..1, of earlier weights in those that come out: between the two, errors of both cancel out, and a network
+    is more precise than either (Wortsman et al., Robust fine-tuning of zero-shot models, 2022)."""
     seed: int = 1
 
 
@@ -135,9 +135,10 @@ class Trainer(Training):
     """A training run of the NSM, or of a network to compare it with, see `loop.Training`.
 
     It begins with random parameters, or with the `tensors` of a weights file, whose statistics are kept, as the
-    network's numbers mean what they meant; a gating that reads something else begins anew. compile: whether torch
-    compiles the network, where it can. Each of several processes takes its part of every batch. Raises UserError when
-    the tensors are those of a network of other sizes, or a batch is too small for the processes.
+    network's numbers mean what they meant; a gating that reads something else begins anew. kept: the weights of which
+    `Settings.kept` is a share, by default those `tensors`. compile: whether torch compiles the network, where it can.
+    Each of several processes takes its part of every batch. Raises UserError when the tensors are those of a network of
+    other sizes, or a batch is too small for the processes.
     """
 
     largest_gradient = 1.0
@@ -152,6 +153,7 @@ class Trainer(Training):
         resume: bool = False,
         tensors: Mapping[str, Array] | None = None,
         compile: bool = False,
+        kept: Mapping[str, Array] | None = None,
     ) -> None:
         if settings.batch // max(settings.lengths) < distributed.size():
             raise UserError(
@@ -162,9 +164,9 @@ class Trainer(Training):
         self._gating = condition_of(settings.network, settings.gating)
         self.scaling = statistics(data, self._gating)
         initial = _initial(settings)
-        self._begun: dict[str, Array] = {}
+        self._kept = _known(kept or tensors or {}, self._gating)
         if tensors is not None:
-            self._begun = known = _known(tensors, self._gating)
+            known = _known(tensors, self._gating)
             self.scaling |= _scaling_of(known)
             _begin_with(initial, known)
         self._weights = _output_weights().to(device)
@@ -325,10 +327,10 @@ class Trainer(Training):
         mean, scale = np.zeros(INTERACTION.size, np.float32), np.ones(INTERACTION.size, np.float32)
         mean[used], scale[used] = out["interaction_mean"], out["interaction_scale"]
         out |= {"interaction_w0": weights, "interaction_mean": mean, "interaction_scale": scale}
-        kept, left_out = self.settings.kept, {f"{name}_w0" for name in self.settings.without}
-        for name, begun in self._begun.items():
+        share, left_out = self.settings.kept, {f"{name}_w0" for name in self.settings.without}
+        for name, value in self._kept.items():
             if name in out and name not in left_out:
-                out[name] = (1 - kept) * out[name] + kept * begun
+                out[name] = (1 - share) * out[name] + share * value
         return out
 
 
