@@ -17,7 +17,7 @@ from ..geometry.scene_state import Scenery, corners, pose_at, to_world
 from ..geometry.sides import other_grasps, other_surfaces
 from ..geometry.spots import abreast
 from ..models.nsm import FPS
-from ..motion.root import angle_of, direction
+from ..motion.root import angle_of
 from ..motion.rotations import Array, from_yaw, multiply, normalize, rotate
 from ..planning.approach_poses import UP, Side, Stand, own_up, poses_before, stands, used_handles
 from ..planning.path_planner import Leg, Planner
@@ -37,11 +37,6 @@ BESIDE_PALM, HAND = 0.05, 0.04
 on the way."""
 FROM_EDGE = 0.03
 """Meters that a box is put down behind a surface's edge."""
-SHORT = 0.04, 0.02, 0.05
-"""Meters by which the network puts a box down short of a low place, to the left of it, and over it: so much farther
-over is asked for."""
-LOW = (0.25, 0.7)
-"""Meters over the ground of a box's middle below which all of SHORT is asked for, and above which nothing of it."""
 ABOVE = 0.0005
 """Meters over a surface at which a thing is put down: what lies on it is not in it."""
 LIFTING = 0.8
@@ -183,7 +178,7 @@ class PutDown(_Carry):
     ) -> Reach:
         """The box on the surface."""
         assert isinstance(handles, Surface) and held is not None
-        aim = put_down_aim(handles, pose, held.box, held.grasp, held.lying, float(root[2]))
+        aim = put_down_aim(handles, pose, held.box, held.grasp, held.lying)
         return replace(aim, top=(thing.name, float(to_world(np.array(handles.place), pose)[2])))
 
     def begin(self, number: int, aim: Reach, frame: int) -> Completion:
@@ -282,11 +277,9 @@ def load_of(hold: Hold | None, scenery: Scenery) -> Load | None:
     return Load(hold.name, float(np.linalg.norm(across)) / 2 + 2 * BESIDE_PALM)
 
 
-def put_down_aim(
-    top: Surface, pose: Array, box: Collider, grasp: Carryable, lying: Array, ground: float = 0.0
-) -> Reach:
+def put_down_aim(top: Surface, pose: Array, box: Collider, grasp: Carryable, lying: Array) -> Reach:
     """Put a box, which lay at `lying` (7,) and is held by a grasp, on a surface whose pose is (7,): square to its front
-    edge, near that or at the surface's spot, as near as the box lies on the area. ground: height under the feet."""
+    edge, near that or at the surface's spot, as near as the box lies on the area."""
     outward = normalize(rotate(pose[QUATERNION], np.array(top.facing)))
     facing = float(angle_of(-outward[:2]))
     turned = _turned(lying, facing - facing_of([-x for x in grasp.facing], lying))
@@ -300,20 +293,7 @@ def put_down_aim(
     out, aside = max(top.depth / 2 - near - FROM_EDGE, 0.0), max(top.width / 2 - wide, 0.0)
     place = place + np.clip(away @ outward, -out, out) * outward + np.clip(away @ left, -aside, aside) * left
     place[2] += bottom + ABOVE
-    return Reach(
-        place + _farther(facing, float(place[2]) - ground),
-        facing,
-        "idle",
-        box.name,
-        carried_pose(grasp, turned, place, angle),
-    )
-
-
-def _farther(facing: float, height: float) -> Array:
-    """Meters (3,) by which a place for a box's middle at a height over the ground is asked for beyond where it is."""
-    ahead, right, down = np.interp(height, LOW, (1.0, 0.0)) * np.array(SHORT)
-    front = direction(np.array(facing))
-    return np.array([*(ahead * front + right * np.array([front[1], -front[0]])), -down])
+    return Reach(place, facing, "idle", box.name, carried_pose(grasp, turned, place, angle))
 
 
 def _turned(pose: Array, angle: float) -> Array:
