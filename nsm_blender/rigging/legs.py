@@ -28,6 +28,8 @@ _SMOOTH_HIPS = (0.04, 0.02)
 _SITTING, _STANDING = 0.55, 0.75
 """Heights of the hip joints over the ankles, in leg lengths: below the first the hips belong on a seat, and above the
 second over the feet."""
+_SURE = 0.9
+"""Label of sitting, as a network gives it, from which on the character sits and its feet bear nothing."""
 _UPRIGHT = 0.97
 """Height of the hip joints over the ankles, in leg lengths, from which a character that sits down still stands."""
 _UNDER, _BEFORE = 0.25, 0.4
@@ -226,8 +228,8 @@ class Legs:
         seen = smoothstep((_STANDING - height) / (_STANDING - _SITTING)) * smoothstep(
             (ahead - _UNDER) / (_BEFORE - _UNDER)
         )
-        known = np.clip(sitting, 0.0, 1.0) * smoothstep((_UPRIGHT - height) / (_UPRIGHT - _STANDING))
-        return np.maximum(seen, known)
+        told = np.clip(np.asarray(sitting) / _SURE, 0.0, 1.0)
+        return np.maximum(seen, told * smoothstep((_UPRIGHT - height) / (_UPRIGHT - _STANDING)))
 
     def _hips_shift(
         self, root: Array, turns: Array, ankles: dict[str, Array], holds: dict[str, Array], sigma: float
