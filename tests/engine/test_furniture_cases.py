@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.evaluation.naturalness.furniture_cases import CASES, NEAREST
+from nsm_blender.evaluation.naturalness.load_settings import height_above
 from nsm_blender.evaluation.real_furniture.catalog import make
 from nsm_blender.evaluation.real_furniture.rooms import before, furnished_room, overlap, stood, under
 from nsm_blender.geometry.roles import Surface
@@ -111,3 +112,18 @@ def test_a_table_stands_the_given_gap_before_a_sofa_and_a_chair_so_far_under_a_t
 def _bounds(case: Case, name: str) -> tuple[np.ndarray, np.ndarray]:
     vertices = np.concatenate([part.vertices for part in case.meshes[name]])
     return vertices.min(0), vertices.max(0)
+
+
+def test_the_free_height_over_a_shelfs_board_reaches_to_the_next_board_past_braces() -> None:
+    for seed in DEVELOPMENT_SEEDS[:12]:
+        piece = make("shelf", seed)
+        boards = [one for one in (piece.handles, *piece.also) if isinstance(one, Surface)]
+        heights = sorted({round(board.place[2], 4) for board in boards})
+        for board in boards:
+            higher = [height for height in heights if height > board.place[2] + 0.01]
+            free = height_above(piece, board)
+            if higher:
+                # A board is thinner than 6 cm.
+                assert higher[0] - board.place[2] - 0.06 < free < higher[0] - board.place[2]
+            else:
+                assert free > 0.2

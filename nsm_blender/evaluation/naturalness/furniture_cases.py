@@ -291,8 +291,10 @@ def _put(seed: int, kind: str, fitting: bool) -> Case:
         grasp = _handles_of(colliders, "Load", in_place=False)
         assert isinstance(grasp, Carryable)
         load, above = setting.thing("Load").piece, height_above(top.piece, chosen)
+        # Nothing stands behind a shelf's boards, nor on the top of a cabinet.
+        is_open = target == "shelf" or math.isinf(above)
         fits = fits_on(load, grasp, chosen, above, ROOM)
-        if fits != fitting or (not fitting and not too_big_for(load, chosen, above, target == "shelf")):
+        if fits != fitting or (not fitting and not too_big_for(load, chosen, above, is_open)):
             continue
         target_place = in_world(top, chosen.place)
         front = float(angle_of(np.array(handles_in_world(top, chosen).facing[:2])))  # type: ignore[union-attr]

@@ -24,6 +24,9 @@ ROOM = (0.08, 0.02, 0.08)
 HIGHEST = 1.05
 """Height in meters over the floor up to which things are put down."""
 
+_ABOUT = 0.05
+"""Meters about the middle of a surface over which its free height is measured; from half as far over it."""
+
 CABINETS = ("sideboard", "bookcase", "shelf", "kitchen_counter", "desk")
 """Surfaces that stand at walls."""
 
@@ -83,12 +86,25 @@ def chosen_surface(rng: np.random.Generator, piece: Piece) -> Surface | None:
 
 def height_above(piece: Piece, surface: Surface) -> float:
     """Free height in meters over the middle of a surface; infinite without anything over it."""
-    corners = piece.mesh.vertices[piece.mesh.triangles]
-    low, high = corners.min(1), corners.max(1)
     place = np.array(surface.place)
-    over = (low[:, :2] < place[:2] + 0.05).all(1) & (high[:, :2] > place[:2] - 0.05).all(1)
-    over &= low[:, 2] > place[2] + 0.02
-    return float(low[over, 2].min() - place[2]) if over.any() else math.inf
+    grid = np.linspace(-_ABOUT, _ABOUT, 5)
+    points = place[:2] + np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
+    heights = _heights_over(points, piece.mesh.vertices[piece.mesh.triangles])
+    over = heights[heights > place[2] + _ABOUT / 2]
+    return float(over.min() - place[2]) if len(over) else math.inf
+
+
+def _heights_over(points: Array, triangles: Array) -> Array:
+    """Heights at which the verticals through points (P, 2) meet triangles (T, 3, 3)."""
+    first, along, across = triangles[:, 0], triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
+    area = along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0]
+    level = np.abs(area) > 1e-12
+    first, along, across, area = first[level], along[level], across[level], area[level]
+    off = points[:, None] - first[:, :2]
+    u = (off[..., 0] * across[:, 1] - off[..., 1] * across[:, 0]) / area
+    v = (off[..., 1] * along[:, 0] - off[..., 0] * along[:, 1]) / area
+    met = (u >= 0) & (v >= 0) & (u + v <= 1)
+    return np.asarray((first[:, 2] + u * along[:, 2] + v * across[:, 2])[met])
 
 
 def _sizes(load: Piece, grasp: Carryable) -> tuple[float, float, float]:
