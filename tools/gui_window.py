@@ -131,9 +131,10 @@ def show_panels() -> None:
 
 def widen_sidebar() -> None:
     """Drag the sidebar's left edge, until the sidebar is wide."""
-    left, _, width, _ = state()["sidebar"]
-    middle = HEIGHT // 2
-    drag((left, middle), (left - (WIDE - width), middle))
+    left, bottom, width, height = state()["sidebar"]
+    # Over the view, the sidebar is there only where a panel is drawn, and its edge a few pixels within it.
+    edge, row = left + 6, HEIGHT - bottom - height + 70
+    drag((edge, row), (edge - (WIDE - width), row))
     settle()
     reached = state()["sidebar"][2]
     expect(f"the sidebar is about {WIDE} pixels wide, not {reached}", holds=abs(reached - WIDE) < 0.1 * WIDE)
