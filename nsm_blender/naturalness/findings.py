@@ -94,7 +94,7 @@ def _of_actions(measured: Measured, people: Table) -> Iterator[Finding]:
         doing, value = _DOING[action], max(values)
         most = row.at(99.0)
         if name == "root_speed":
-            text = f"Fastest while {doing} {value:.1f} m/s (people up to {most:.1f})"
+            text = f"Fastest while {doing} {value:.2g} m/s (people up to {most:.2g})"
         elif name == "yaw_speed":
             text = f"Fastest turn while {doing} {value:.0f} degrees/s (people up to {most:.0f})"
         elif name in (f"{part}_jerk" for part in PARTS):
