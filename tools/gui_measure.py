@@ -24,6 +24,8 @@ DRAWS = 40
 """Drawings of the sidebar that are timed."""
 SLOW = (0.0, 0.5, 1.5)
 """Seconds by which each drawing of the viewport is slowed down for a bake."""
+CALM = 1.0
+"""Seconds without a drawing after which the viewport rests."""
 
 
 _LEG, _SEAT, _BACK = 0.44, (0.44, 0.44, 0.04), (0.44, 0.04, 0.45)
@@ -181,18 +183,21 @@ class _Bakes:
         self.waiting = list(SLOW)
         self.figures: dict[str, float] = {}
         self.slow = 0.0
-        self.began = self.ended = 0.0
+        self.began = self.ended = self.drawn = 0.0
         self.handler: Any = None
         self.drawings = 0
 
     def tick(self) -> float | None:
         """Blender calls this again and again."""
+        if self.handler and not self.began:
+            return self._start_when_calm()
         if self.began and self.session.describe()["baking"]:
             return 0.02
         if self.began:
             self.figures[f"with_{self.slow:g}"] = self.ended - self.began
             self.figures[f"drawings_{self.slow:g}"] = self.drawings
             bpy.types.SpaceView3D.draw_handler_remove(self.handler, "WINDOW")
+            self.handler, self.began = None, 0.0
             self.session.in_viewport(bpy.ops.nsm.remove_bake)
         elif not self.figures:
             began = time.monotonic()
@@ -206,16 +211,24 @@ class _Bakes:
         # Each starts as a fresh Blender would: nothing is known of how long a drawing takes.
         importlib.import_module(f"{PACKAGE}.scene.progress").Progress.redraw_seconds = 0.0
         self._watch_end()
-        self.drawings = 0
         self.handler = bpy.types.SpaceView3D.draw_handler_add(self._draw, (), "WINDOW", "POST_VIEW")
-        self.began = time.monotonic()
-        _invoke(self.session, bpy.ops.nsm.bake)
+        self.drawn = time.monotonic()
+        return 0.02
+
+    def _start_when_calm(self) -> float:
+        """Start the bake once the viewport rests. After each change of the scene Blender draws it eight times over, to
+        smooth edges; what it still had to draw of the last change is not the preview's."""
+        if time.monotonic() - self.drawn > CALM:
+            self.drawings = 0
+            self.began = time.monotonic()
+            _invoke(self.session, bpy.ops.nsm.bake)
         return 0.02
 
     def _draw(self) -> None:
         """Slow the viewport down."""
         self.drawings += 1
         time.sleep(self.slow)
+        self.drawn = time.monotonic()
 
     def _watch_end(self) -> None:
         """Note when the operator ends: what follows is the drawing of its result, which any bake has."""
