@@ -237,18 +237,19 @@ class Hands:
         self.tracks.append(dict(self._scenery.moved))
 
     def take(self, name: str, body: Body, frame: int, key: int, grasp: Carryable | None = None) -> bool:
-        """Take a box when both palms are at it and come no nearer; whether they are. grasp: by which, if not by its
+        """Take a box when both palms touch it and come no nearer; whether they do. grasp: by which, if not by its
         handles."""
         handles, pose = grasp or self._scenery.collider(name).handles, self._scenery.pose(name, frame)
         assert isinstance(handles, Carryable)
         middle, _ = between_palms(body.places, body.rotations)
         off = middle - grasp_of(handles, pose)[0]
         away = float(np.linalg.norm(off))
-        waits = self._waited(key, away, 1.0)
+        touching = bool((body.contacts[_HANDS] > TOUCHES).all())
+        waits = self._waited(key, away, float(touching))
         reach = min(TAKING.near + TAKING.lenient * max(waits - TAKING.after, 0.0), TAKING.reach)
         low = middle[2] - off[2] - body.places[:, 2].min() < TAKING.low and 0 < off[2] < TAKING.over
         near = away < reach or (low and np.linalg.norm(off[:2]) < TAKING.near)
-        if not near or waits < TAKING.settles:
+        if not (touching and near) or waits < TAKING.settles:
             return False
         self.holds.append(Hold(name, handles, pose, frame, key))
         return True
