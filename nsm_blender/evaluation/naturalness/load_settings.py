@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ...geometry.form import Form
 from ...geometry.furniture import Piece
+from ...geometry.mesh_distance import MeshDistance
 from ...geometry.roles import Carryable, Seat, Surface
 from ...motion.root import angle_of, direction
 from ...motion.rotations import Array
@@ -25,7 +24,7 @@ HIGHEST = 1.05
 """Height in meters over the floor up to which things are put down."""
 
 _ABOUT = 0.05
-"""Meters about the middle of a surface over which its free height is measured; from half as far over it."""
+"""Meters about the middle of a surface in which its free height is measured, from half as far over it."""
 
 CABINETS = ("sideboard", "bookcase", "shelf", "kitchen_counter", "desk")
 """Surfaces that stand at walls."""
@@ -86,25 +85,10 @@ def chosen_surface(rng: np.random.Generator, piece: Piece) -> Surface | None:
 
 def height_above(piece: Piece, surface: Surface) -> float:
     """Free height in meters over the middle of a surface; infinite without anything over it."""
-    place = np.array(surface.place)
     grid = np.linspace(-_ABOUT, _ABOUT, 5)
-    points = place[:2] + np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
-    heights = _heights_over(points, piece.mesh.vertices[piece.mesh.triangles])
-    over = heights[heights > place[2] + _ABOUT / 2]
-    return float(over.min() - place[2]) if len(over) else math.inf
-
-
-def _heights_over(points: Array, triangles: Array) -> Array:
-    """Heights at which the verticals through points (P, 2) meet triangles (T, 3, 3)."""
-    first, along, across = triangles[:, 0], triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
-    area = along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0]
-    level = np.abs(area) > 1e-12
-    first, along, across, area = first[level], along[level], across[level], area[level]
-    off = points[:, None] - first[:, :2]
-    u = (off[..., 0] * across[:, 1] - off[..., 1] * across[:, 0]) / area
-    v = (off[..., 1] * along[:, 0] - off[..., 0] * along[:, 1]) / area
-    met = (u >= 0) & (v >= 0) & (u + v <= 1)
-    return np.asarray((first[:, 2] + u * along[:, 2] + v * across[:, 2])[met])
+    # From a little over the surface, which is not over itself.
+    points = np.array(surface.place) + np.array([[x, y, _ABOUT / 2] for x in grid for y in grid])
+    return float(MeshDistance([piece.mesh]).first_hit(points, np.array([0.0, 0.0, 1.0])).min()) + _ABOUT / 2
 
 
 def _sizes(load: Piece, grasp: Carryable) -> tuple[float, float, float]:
