@@ -135,7 +135,11 @@ class JobOperation(Operation):
         job = self._job
         assert job is not None
         try:
+            unchanged = not job.changes_scene
             job.run(self._slice(began))
+            if unchanged and job.changes_scene:
+                # Blender draws the views at the first pause after a change, too.
+                job.run(_OVER_DRAWING * Progress.redraw_seconds)
             self._paused = time.monotonic()
             self._worked += self._paused - began
             if not job.done:

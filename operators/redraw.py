@@ -58,11 +58,18 @@ def preview_pace() -> Pace:
 
 
 def measure() -> None:
-    """Note how long the drawing takes that follows the present operator."""
+    """Note how long the drawing takes that follows the present operator, if a view is drawn."""
     if bpy.app.background:
         return
     began = time.monotonic()
     rounds = 0
+    drawn = False
+
+    def watch() -> None:
+        nonlocal drawn
+        drawn = True
+
+    handler = bpy.types.SpaceView3D.draw_handler_add(watch, (), "WINDOW", "POST_PIXEL")
 
     def note() -> float | None:
         nonlocal rounds
@@ -70,7 +77,9 @@ def measure() -> None:
         # The first call may come in the round of the operator, before anything was drawn.
         if rounds == 1:
             return 0.0
-        Progress.redraw_seconds = time.monotonic() - began
+        bpy.types.SpaceView3D.draw_handler_remove(handler, "WINDOW")
+        if drawn:
+            Progress.redraw_seconds = time.monotonic() - began
         return None
 
     bpy.app.timers.register(note)

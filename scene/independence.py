@@ -2,7 +2,8 @@
 """Whether things stay where they are while a bake poses a character: found by posing it and looking.
 
 A goal may hang on the character's own hips, a curve be driven by a bone, the armature's parent follow its child. Such
-things move with each key that is written, so that what was planned for them is wrong.
+things move with each key that is written, so that what was planned for them is wrong. Only what is linked to the
+character can move with it, so that mostly nothing has to be posed: Blender would draw the scene anew, several times.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mathutils import Matrix, Quaternion
 
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.motion.rotations import Array
-from . import posing
+from . import changes, posing
 from .rig import Rig
 
 _TURN = Quaternion((1.0, 0.7, 0.4), 0.3)
@@ -54,6 +55,9 @@ def moving_along(
     context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, objects: Sequence[bpy.types.Object]
 ) -> list[bpy.types.Object]:
     """Those of the objects that are elsewhere, or curves of another form, when the character is posed differently."""
+    objects = _linked(armature, objects)
+    if not objects:
+        return []
     size = max((bone.head_local.length for bone in armature.data.bones), default=1.0) or 1.0
     before = [_shown(context, obj) for obj in objects]
     with posing.kept(context, armature, rig.named):
@@ -69,6 +73,30 @@ def moving_along(
         for obj, then, now in zip(objects, before, after, strict=True)
         if len(then) != len(now) or not np.allclose(then, now, rtol=_MOVED, atol=_MOVED * size, equal_nan=True)
     ]
+
+
+def _linked(armature: bpy.types.Object, objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:
+    """Those of the objects that a parent, constraint, driver, modifier or node could move with the character's bones,
+    and all where an add-on's handler acts on each change."""
+    if any(handler is not changes.changed for handler in bpy.app.handlers.depsgraph_update_post):
+        return list(objects)
+    users = bpy.data.user_map()
+    linked, new = set[bpy.types.ID](), [armature]
+    while new:
+        # A scene uses all that it shows; it passes a movement on by its drivers alone.
+        found = {user for user in users.get(new.pop(), ()) if not isinstance(user, bpy.types.Scene) or _is_driven(user)}
+        new += found - linked
+        linked |= found
+    return [obj for obj in objects if obj in linked and (obj != armature or _could_follow(armature))]
+
+
+def _is_driven(block: bpy.types.ID) -> bool:
+    return block.animation_data is not None and len(block.animation_data.drivers) > 0
+
+
+def _could_follow(armature: bpy.types.Object) -> bool:
+    """Whether the object itself, whose bones may well look at each other, could follow something."""
+    return armature.parent is not None or len(armature.constraints) > 0 or _is_driven(armature)
 
 
 def _shown(context: bpy.types.Context, obj: bpy.types.Object) -> Array:

@@ -170,7 +170,10 @@ def time_panels(session: ModuleType) -> None:
 
 
 def time_bakes(session: ModuleType) -> None:
-    """Bake the demo without a preview, then with it, at each slowness of the viewport; results come as they end."""
+    """Bake the demo without a preview, then with it, at each slowness of the viewport; results come as they end.
+
+    Before each of them a bake is removed: as in any session, an operator was used before.
+    """
     bakes = _Bakes(session)
     bpy.app.timers.register(bakes.tick, first_interval=0.1)
 
@@ -198,20 +201,21 @@ class _Bakes:
             self.figures[f"drawings_{self.slow:g}"] = self.drawings
             bpy.types.SpaceView3D.draw_handler_remove(self.handler, "WINDOW")
             self.handler, self.began = None, 0.0
-            self.session.in_viewport(bpy.ops.nsm.remove_bake)
         elif not self.figures:
-            began = time.monotonic()
-            self.session.in_viewport(bpy.ops.nsm.bake)
-            self.figures["without"] = time.monotonic() - began
-            self.session.in_viewport(bpy.ops.nsm.remove_bake)
+            # The first bake loads the network, which the others find loaded.
+            for _ in range(2):
+                began = time.monotonic()
+                self.session.in_viewport(bpy.ops.nsm.bake)
+                self.figures["without"] = time.monotonic() - began
         if not self.waiting:
             (FOLDER / "bakes.json").write_text(json.dumps(self.figures))
             return None
         self.slow = self.waiting.pop(0)
-        # Each starts as a fresh Blender would: nothing is known of how long a drawing takes.
-        importlib.import_module(f"{PACKAGE}.scene.progress").Progress.redraw_seconds = 0.0
         self._watch_end()
         self.handler = bpy.types.SpaceView3D.draw_handler_add(self._draw, (), "WINDOW", "POST_VIEW")
+        # In a fresh Blender nothing is known of how long a drawing takes, until the first operator was used.
+        importlib.import_module(f"{PACKAGE}.scene.progress").Progress.redraw_seconds = 0.0
+        self.session.in_viewport(bpy.ops.nsm.remove_bake)
         self.drawn = time.monotonic()
         return 0.02
 
