@@ -20,7 +20,7 @@ from .view_navigation import HINT, is_navigation
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
-_TICK = 0.005
+_TICK = 0.001
 """Seconds between the timer's events."""
 _SLICE = 0.03
 """Seconds of work per event: Esc is seen at least that often."""

@@ -54,7 +54,7 @@ def progress_pace() -> Pace:
 def preview_pace() -> Pace:
     """The pace of what is drawn over the views. Where no drawing was measured yet, 1.5 s are expected: a heavy scene,
     or a machine without a graphics card."""
-    return Pace(Progress.redraw_seconds or 1.5, 0.2)
+    return Pace(Progress.redraw_seconds or 1.5, 0.15)
 
 
 def measure() -> None:
