@@ -52,3 +52,22 @@ def test_esc_is_seen_soon_after_a_slow_drawing_while_nothing_is_written(extensio
     # Blender draws after each step that changes the scene: the work has to get most of the time.
     job.changes_scene = True
     assert slice_seconds(operator, 3.6) > 3.6
+
+
+def test_work_that_changes_the_scene_goes_on_at_once_for_longer_than_the_drawing_that_follows(extension_module):
+    extension_module("scene.progress").Progress.redraw_seconds = drawing = 0.4
+    budgets = []
+
+    def run(seconds):
+        budgets.append(seconds)
+        job.changes_scene = len(budgets) > 1
+
+    job = SimpleNamespace(changes_scene=False, done=False, run=run)
+    operator = SimpleNamespace(_job=job, _worked=0.0, _show=lambda _context: None, _slice=lambda _now: 0.03)
+    modal, tick = extension_module("operators.modal").JobOperation.modal, SimpleNamespace(type="TIMER", value="NOTHING")
+    modal(operator, None, tick)
+    assert budgets == [0.03], "Esc is seen soon while nothing is written"
+    modal(operator, None, tick)
+    assert budgets[1] == 0.03 and budgets[2] > drawing
+    modal(operator, None, tick)
+    assert budgets[3:] == [0.03], "later slices have their own length"
