@@ -97,6 +97,7 @@ class MotionFilesJob(Steps):
                 continue
             self._jobs.append(self._job)
             self.applied.append(self._job.action().session_uid)
+            self.premises.hold([("action", self._job.action())])
             # The next file finds the character as this one did.
             actions.assign(self._armature(), actions.assigned_before(self._job.action()))
             bpy.context.view_layer.update()

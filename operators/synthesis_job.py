@@ -213,6 +213,7 @@ class CrowdJob(Steps):
         for i, (what, uid, motion) in enumerate(zip(gathered, armatures, motions, strict=True)):
             job = _Written(what, _object(uid), _Made(motion), f"{what.rig.name} Synthesis")
             self._jobs.append(job)
+            self.premises.include(job.premises)
             while not job.done:
                 job.step()
                 yield (i + job.progress) / len(gathered)

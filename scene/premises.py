@@ -97,9 +97,14 @@ class Premises:
         self._held: list[_Held] = []
         self._characters: list[_Character] = []
         self._assignments: list[_Assignment] = []
+        self._parts: list[Premises] = []
 
-    def hold(self, blocks: Iterable[tuple[str, bpy.types.Object | None]]) -> None:
-        """These objects have to stay, each with what it is; where there is none, nothing has to."""
+    def include(self, other: Premises) -> None:
+        """All that a part of the work rests on, now and later, has to hold for the whole."""
+        self._parts.append(other)
+
+    def hold(self, blocks: Iterable[tuple[str, bpy.types.Object | bpy.types.Action | None]]) -> None:
+        """These objects and actions have to stay, each with what it is; where there is none, nothing has to."""
         self._held += [_held(block, f"the {kind}") for kind, block in blocks if block is not None]
 
     def hold_character(self, armature: bpy.types.Object, bones: Sequence[str]) -> None:
@@ -120,7 +125,7 @@ class Premises:
         gone = next((held for held in self._held if held.find() is None), None)
         if gone is not None:
             return f"{gone.said} was deleted"
-        return next((what for one in self._assignments if (what := one.lost())), "")
+        return next((what for one in (*self._assignments, *self._parts) if (what := one.lost())), "")
 
 
 def _held(block: bpy.types.ID, kind: str) -> _Held:

@@ -200,6 +200,22 @@ def test_a_crowd_that_loses_a_character_leaves_nothing(engine, extension_module)
     assert bakes() == ["Rig Bake"]
 
 
+@pytest.mark.parametrize("progress", [0.8, 0.95])
+def test_a_crowd_that_loses_an_action_that_it_has_written_leaves_nothing(engine, extension_module, progress):
+    _, way = build.shot(engine, FRAMES)
+    other = build.curve([(2, 0, 0), (2, -3, 0)], name="Other Way")
+    for curve in (way, other):
+        curve.select_set(True)
+    before = {obj.name for obj in bpy.data.objects}
+    work = extension_module("operators.synthesis_job").CrowdJob(bpy.context)
+    while work.progress < progress:
+        work.step()
+    bpy.data.actions.remove(bpy.data.actions[0])
+    with pytest.raises(Exception, match=r"The synthesis stopped: the action '.+' was deleted"):
+        work.run()
+    assert {obj.name for obj in bpy.data.objects} == before and not bpy.data.actions
+
+
 # Chains and paths that a file says
 
 

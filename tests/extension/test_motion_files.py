@@ -93,3 +93,16 @@ def test_canceled_in_the_last_file_all_files_are_taken_back(folder, extension_mo
     assert len(job.applied) == 1
     job.cancel()
     assert difference(before, snapshot()) == {}
+
+
+def test_files_of_which_one_loses_its_action_are_all_taken_back(folder, extension_module):
+    rig = bpy.context.object
+    module = extension_module("operators.motion_files_job")
+    job = module.MotionFilesJob(bpy.context, rig, module.found([folder]), 1, here=True)
+    while not job.applied:
+        job.step()
+    applied = next(action for action in bpy.data.actions if action.session_uid == job.applied[0])
+    bpy.data.actions.remove(applied)
+    with pytest.raises(Exception, match=r"stopped: the action '.+' was deleted"):
+        job.run()
+    assert not bpy.data.actions and rig.animation_data is None
