@@ -81,7 +81,7 @@ def _linked(armature: bpy.types.Object, objects: Sequence[bpy.types.Object]) -> 
     if any(handler is not changes.changed for handler in bpy.app.handlers.depsgraph_update_post):
         return list(objects)
     users = bpy.data.user_map()
-    linked, new = set[bpy.types.ID](), [armature]
+    linked, new = set[bpy.types.ID](), list[bpy.types.ID]([armature])
     while new:
         # A scene uses all that it shows; it passes a movement on by its drivers alone.
         found = {user for user in users.get(new.pop(), ()) if not isinstance(user, bpy.types.Scene) or _is_driven(user)}
