@@ -31,11 +31,11 @@ pytest=(-m pytest --durations=15 --durations-min=2)
 # The longest first, and in an order in which two cores end together.
 check "extension bpy 4.5" 1700 .venv/bin/python "${pytest[@]}" tests/extension
 check "engine a-n" 1700 .venv/bin/python "${pytest[@]}" tests/engine/test_[a-n]*.py
-check "extension bpy 5.0" 1700 .venvs/bpy-5.0/bin/python "${pytest[@]}" --version-dependent tests/extension
-check "extension bpy 4.2" 1700 .venvs/bpy-4.2/bin/python "${pytest[@]}" --version-dependent tests/extension
-check "mypy" 900 tools/typecheck.sh
-check "engine o-r" 1700 .venv/bin/python "${pytest[@]}" tests/engine/test_[o-r]*.py
 check "engine s-z" 1700 .venv/bin/python "${pytest[@]}" tests/engine/test_[!a-r]*.py
+check "extension bpy 5.0" 1700 .venvs/bpy-5.0/bin/python "${pytest[@]}" --version-dependent tests/extension
+check "mypy" 900 tools/typecheck.sh
+check "extension bpy 4.2" 1700 .venvs/bpy-4.2/bin/python "${pytest[@]}" --version-dependent tests/extension
+check "engine o-r" 1700 .venv/bin/python "${pytest[@]}" tests/engine/test_[o-r]*.py
 check "ruff" 360 .venv/bin/ruff check .
 check "ruff format" 360 .venv/bin/ruff format --check .
 check "docs" 360 make docs
