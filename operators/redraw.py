@@ -83,4 +83,5 @@ def measure() -> None:
             Progress.redraw_seconds = time.monotonic() - began
         return None
 
-    bpy.app.timers.register(note)
+    # Another file may be opened before: the timer outlives that, as the handler does.
+    bpy.app.timers.register(note, persistent=True)
