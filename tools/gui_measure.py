@@ -208,6 +208,7 @@ class _Bakes:
             # The first bake loads the network, which the others find loaded.
             self.session.in_viewport(bpy.ops.nsm.bake)
             for _ in range(BAKES):
+                _forget_bakes()
                 began = time.monotonic()
                 self.session.in_viewport(bpy.ops.nsm.bake)
                 self._note("without", time.monotonic() - began)
@@ -232,6 +233,7 @@ class _Bakes:
         smooth edges; what it still had to draw of the last change is not the preview's."""
         if time.monotonic() - self.drawn > CALM:
             self.drawings = 0
+            _forget_bakes()
             self.began = time.monotonic()
             _invoke(self.session, bpy.ops.nsm.bake)
         return 0.02
@@ -256,6 +258,11 @@ class _Bakes:
             return result
 
         operator.modal = watched
+
+
+def _forget_bakes() -> None:
+    """Let the next bake begin at its first frame: else it takes all from the last one, as nothing was changed."""
+    importlib.import_module(f"{PACKAGE}.operators.earlier").Earlier._bakes.clear()
 
 
 def _invoke(session: ModuleType, operator: Any) -> None:
