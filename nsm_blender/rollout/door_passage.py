@@ -19,11 +19,11 @@ from .root_filter import Proposal, RootMotion, RootState, limited
 class Passage:
     """How the root is led."""
 
-    speed: float = 1.2
-    """Greatest speed in m/s at which the root is led round the leaf and off the posts."""
+    speed: float = 0.7
+    """Greatest speed in m/s at which the root is led round the leaf and off the posts, that of a quick step back."""
 
-    acceleration: float = 12.0
-    """Acceleration in m/s^2 of that: a leaf comes as fast."""
+    acceleration: float = 4.0
+    """Acceleration in m/s^2 of that: the leaf waits for a body that is in its way."""
 
     ajar: float = 0.05
     """Radians from which on a leaf is open, so that the root keeps out of its way."""

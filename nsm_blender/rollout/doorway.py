@@ -13,7 +13,7 @@ from ..geometry.scene_state import to_world
 from ..motion.rotations import Array, normalize, rotate
 
 BESIDE = 0.3
-"""Distance in meters that the root keeps off the leaf's middle plane, and beyond its free edge while that comes."""
+"""Distance in meters that the root keeps off the leaf's middle plane."""
 COMES = 0.3
 """Radians from which on the root keeps the whole of that: before, the hand would be torn off the handle."""
 LANE = 0.3
@@ -23,7 +23,7 @@ THRESHOLD = 0.25
 CLEAR = 0.15
 """Distance in meters from the lane's edge from which a root would go into a post, and over which it is held off."""
 WALL = 0.42
-"""Distance in meters that the root keeps before a post or the wall: legs swing."""
+"""Distance in meters that the root keeps before a post, the wall, or a leaf that comes: legs swing."""
 SHOULDERS = 0.3
 """Distance in meters that the root keeps off what stands beside the door, past the free edge: arms need room."""
 LEAVES = 0.04
@@ -114,7 +114,7 @@ class Doorway:
         far = np.linalg.norm(flat, axis=-1)
         # A root where the leaf comes is led aside in time; far from it, or beyond a right angle, it need not be.
         swept = (off > 0) & (flat[..., 0] > 0)
-        reach = self.width + BESIDE
+        reach = self.width + WALL
         along = np.minimum(flat[..., 0] * np.maximum(reach / np.maximum(far, 1e-6), 1), max(room, 0.0))
         round_edge = np.stack((along, np.sqrt(np.maximum(reach**2 - along**2, 0))), axis=-1) - flat
         near = np.clip((2.5 * BESIDE - off) / BESIDE, 0, 1) * min(self.turned / COMES, 1.0) * (swept & (far < reach))

@@ -10,7 +10,7 @@ from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Door
 from nsm_blender.geometry.scene_state import turned_about
 from nsm_blender.motion.rotations import Array
-from nsm_blender.rollout.doorway import BESIDE, LEAVES, SHOULDERS, doorway
+from nsm_blender.rollout.doorway import BESIDE, LEAVES, SHOULDERS, WALL, doorway
 
 WIDTH, RADIUS = 0.8, 0.1
 
@@ -59,7 +59,7 @@ def test_a_root_is_led_out_of_the_reach_of_a_leaf_that_comes_and_straight_off_on
     door = leaf(1.5)
     before, behind = np.array([[0.25, 0.5]]), np.array([[0.1, 0.4]])
     after = before + doorway(door, opened(door, 0.3)).round_leaf(before)
-    assert np.linalg.norm(after[0] - [-0.4, 0]) > WIDTH + 0.5 * BESIDE and after[0, 1] > 0.4
+    assert np.linalg.norm(after[0] - [-0.4, 0]) > WIDTH + 0.5 * WALL and after[0, 1] > 0.4
     after = behind + doorway(door, opened(door, 0.95)).round_leaf(behind)
     assert away(door, 0.95, after[0]) > BESIDE - 0.05 and after[0, 0] > behind[0, 0]
 
@@ -74,7 +74,7 @@ def test_a_root_beside_a_wall_is_led_back_from_a_leaf_instead_of_into_the_wall(w
     assert room == pytest.approx(at + 0.4 - SHOULDERS, abs=0.05)
     before = np.array([[0.25, 0.5 * way]])
     after = before + now.round_leaf(before, room)
-    assert np.linalg.norm(after[0] - [-0.4, 0]) > WIDTH + 0.5 * BESIDE
+    assert np.linalg.norm(after[0] - [-0.4, 0]) > WIDTH + 0.5 * WALL
     assert after[0, 0] <= at - SHOULDERS + 0.05 and after[0, 1] * way > 0.7
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A root that stands or treads on its way is moved on; one that walks, looks elsewhere or is at the end is not."""
+"""A root that stands or treads on its way, or short of its stand, is moved on; one that walks, looks elsewhere or is
+there is not."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ import math
 import numpy as np
 import pytest
 
-from nsm_blender.rollout.goal_spec import Stay, Steer
-from nsm_blender.rollout.progress_assist import ASSIST, ProgressAssist
+from nsm_blender.rollout.goal_spec import Reach, Stay, Steer
+from nsm_blender.rollout.progress_assist import STAND, WAY, ProgressAssist
 
 from .root_filters import STILL, FilteredRoot
 from .test_speed_profile import walker
@@ -44,7 +45,7 @@ def test_a_root_that_lags_is_moved_on_along_its_way_after_a_while(start: float, 
 
 @pytest.mark.parametrize("foreseen", [0.0, 1.3, 9.0])
 def test_no_more_speed_is_added_than_that_of_a_slow_walk(foreseen: float) -> None:
-    most = ASSIST.share * ASSIST.most + ASSIST.lag - ASSIST.patience
+    most = WAY.share * WAY.most + WAY.lag - WAY.patience
     assert led(6.0, foreseen=foreseen).speeds.max() <= most + 1e-6 < 1.0
 
 
@@ -86,6 +87,31 @@ def test_a_lag_ends_with_the_way_on_which_it_arose() -> None:
     assert root.speeds[-1] > 0
     root.set_goal(Stay(np.append(root.roots[-1][:2], 0.0))).go(0.5).set_goal(Steer(walker())).go(0.2)
     np.testing.assert_allclose(root.speeds[-12:], 0, atol=1e-9)
+
+
+def reach(standoff: float = 0.45) -> Reach:
+    """Something at the origin to be used with a face along -Y, from a stand that far before it."""
+    return Reach(np.zeros(3), 0.0, "carry", "box", standoff=standoff)
+
+
+@pytest.mark.parametrize("short", [0.2, 0.5, 1.0])
+@pytest.mark.parametrize("back", [0.0, 0.1], ids=["stands", "is led back"])
+def test_a_root_that_stays_short_of_its_stand_is_moved_to_it_and_not_beyond(short: float, back: float) -> None:
+    root = FilteredRoot(reach(), [ProgressAssist()], (0.0, 0.45 + short, 0.0, 0.0)).go(12.0, (0.0, back))
+    assert 0.45 + STAND.end - 0.01 < root.track[-1, 1] < 0.45 + STAND.end + STAND.fades
+    assert root.speeds.max() < 1.0
+
+
+def test_a_root_that_comes_to_its_stand_or_is_there_is_left_alone() -> None:
+    for start, speed in ((1.2, 0.4), (0.5, 0.0)):
+        root = FilteredRoot(reach(), [ProgressAssist()], (0.0, start, 0.0, 0.0)).go(1.5, (0.0, -speed))
+        np.testing.assert_allclose(root.speeds, speed, atol=1e-9)
+
+
+def test_a_root_that_looks_away_from_what_it_uses_or_sits_on_it_is_not_moved_to_its_stand() -> None:
+    for goal, facing in ((reach(), math.pi), (reach(standoff=0.0), 0.0)):
+        root = FilteredRoot(goal, [ProgressAssist()], (0.0, 1.0, 0.0, facing)).go(4.0)
+        np.testing.assert_allclose(root.speeds, 0, atol=1e-9)
 
 
 def test_a_fork_lags_on_its_own() -> None:
