@@ -195,28 +195,28 @@ def test_a_hand_on_the_near_side_of_a_door_does_not_turn_it_by_itself(angle: flo
 def test_a_door_goes_with_the_hand_through_flicker_of_its_label_and_swings_on(angle: float) -> None:
     mine, way = hands(door(angle)), float(np.sign(angle))
     assert mine.grip("door", at_handle(0.0), 0)
-    for frame in range(60):
-        mine.follow(at_handle(way * frame / 60, touching=float(frame % 7 > 0)), frame)
+    for frame in range(90):
+        mine.follow(at_handle(way * frame / 90, touching=float(frame % 7 > 0)), frame)
         assert mine.gripping("door", frame)
         assert not mine.let_go("door", frame)
-    assert mine.opened("door") * abs(angle) == pytest.approx(59 / 60, abs=0.03)
+    assert mine.opened("door") * abs(angle) == pytest.approx(89 / 90, abs=0.03)
     palm = to_world(mine.grips[0].place, mine.tracks[-1]["door"])
-    np.testing.assert_allclose(palm, at_handle(way * 59 / 60).places[LEFT] + OUT, atol=0.03)
-    for frame in range(60, 180):
+    np.testing.assert_allclose(palm, at_handle(way * 89 / 90).places[LEFT] + OUT, atol=0.03)
+    for frame in range(90, 210):
         mine.follow(at_handle(0.0, touching=0.0), frame)
-    assert mine.let_go("door", 180) and mine.opened("door") == pytest.approx(1, abs=1e-3)
+    assert mine.let_go("door", 210) and mine.opened("door") == pytest.approx(1, abs=1e-3)
 
 
 def test_a_door_gives_way_to_a_hand_that_waits_but_not_to_one_that_lost_it() -> None:
     mine = hands(door(1.5))
     assert mine.grip("door", at_handle(0.0), 0)
-    for frame in range(23):
+    for frame in range(30):
         mine.follow(at_handle(0.0), frame)
     given = mine.opened("door")
-    assert given > 0.05 and mine.gripping("door", 23)
-    for frame in range(23, 63):
+    assert given > 0.05 and mine.gripping("door", 30)
+    for frame in range(30, 70):
         mine.follow(at_handle(0.0, off=0.9), frame)
-    assert mine.opened("door") == given and not mine.gripping("door", 63)
+    assert mine.opened("door") == given and not mine.gripping("door", 70)
 
 
 @pytest.mark.parametrize(("angle", "comes_through"), [(1.5, False), (-1.5, True)])
@@ -259,15 +259,15 @@ def test_a_leaf_that_is_pulled_waits_until_feet_that_stay_behind_have_come_along
 
 @pytest.mark.parametrize(("angle", "pushed"), [(-1.5, True), (1.5, False)])
 def test_a_door_is_given_a_push_at_arms_length_and_is_not_let_go_of_when_pulled(angle: float, pushed: bool) -> None:
-    mine, at = hands(door(angle)), float(np.sign(angle)) * 19 / 60
+    mine, at = hands(door(angle)), float(np.sign(angle)) * 29 / 90
     assert mine.grip("door", at_handle(0.0), 0)
-    for frame in range(20):
-        mine.follow(at_handle(float(np.sign(angle)) * frame / 60), frame)
+    for frame in range(30):
+        mine.follow(at_handle(float(np.sign(angle)) * frame / 90), frame)
     # Shoulder and hand are farther from each other than the arm is long, by 3 cm.
     here, shoulder = at_handle(at), MODEL_SKELETON.index("LeftArm")
     length = np.linalg.norm(MODEL_SKELETON.offsets[MODEL_SKELETON.indices(["LeftForeArm", "LeftHand"])], axis=1).sum()
     away = here.places[shoulder] - here.places[LEFT]
     here.places[shoulder] = here.places[LEFT] + (length + 0.03) * away / np.linalg.norm(away)
-    for frame in range(20, 140):
+    for frame in range(30, 180):
         mine.follow(here, frame)
-    assert mine.gripping("door", 139) != pushed and (mine.opened("door") > 0.95) == pushed
+    assert mine.gripping("door", 179) != pushed and (mine.opened("door") > 0.95) == pushed
