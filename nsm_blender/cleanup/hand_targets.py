@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..geometry.colliders import PLACE, QUATERNION, Collider, Cuboids
+from ..geometry.colliders import PLACE, Collider, Cuboids
 from ..geometry.collision import Balls, Obstacles
 from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import CONTACTS, FPS
 from ..motion.easing import eased
 from ..motion.filters import runs, without_short_runs
 from ..motion.ik import ARMS, solve_limb
-from ..motion.rotations import Array, between, multiply, rotate, wrap_angle
+from ..motion.rotations import Array, between, multiply, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, TOUCHES, Grip, Hold, between_palms, carried_pose, grasp_of, palm
 from .foot_contacts import SHORTEST
@@ -24,10 +24,6 @@ FIRM = round(0.05 * FPS)
 """Frames before and after a grasp, and a release, in which the palms are at the box."""
 SPACING = 0.12
 """Meters between the points of a carried box that are kept out of things."""
-_SIDES = np.array([[0, 0, -1], [0, 0, 1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]], dtype=float)
-"""Sides to which faces of a box look: first that on which it lies."""
-_ON_BOTTOM = dict.fromkeys(range(1, len(_SIDES)), 0)
-"""Its other faces do not leave downward what the one on which it lies leaves upward."""
 OUTSIDE = 1e-3
 """Meters from a face at which another cuboid hides it."""
 BLEND = 0.5 * FPS
@@ -73,38 +69,28 @@ def carrying(
             weight = np.zeros(count)
             weight[max(frame - FIRM, 0) : min(frame + FIRM + 1, last)] = 1.0
             at.append(At(side + "Hand", pressed(np.array(face), hold, pose) + to_wrist, weight))
-    own, sides, corners = surface(collider.cuboids)
+    own = surface(collider.cuboids)
     deep = np.max([_depths(obstacles, to_world(own, pose), frame) for frame, pose in ends], axis=0)
 
     def gives(points: Array, _frames: Array, thing: int, _normals: Array) -> Array:
         return np.asarray(deep[thing, points])
 
-    def looks(points: Array, frames: Array) -> Array:
-        return rotate(poses[frames, QUATERNION], _SIDES[sides[points]])
-
-    balls = Balls(np.zeros(len(own)), sides, gives, _ON_BOTTOM, looks=looks)
+    balls = Balls(np.zeros(len(own)), np.zeros(len(own), dtype=int), gives)
     itself = Obstacles([collider], [poses], held[:, None], -np.inf)
-    return at, Load(held, poses, own, corners, palms[0] - palms[1], obstacles, balls, itself)
+    return at, Load(held, poses, own, palms[0] - palms[1], obstacles, balls, itself)
 
 
-def surface(cuboids: Cuboids) -> tuple[Array, Array, Array]:
-    """Points (N, 3) on the outer faces of a thing made of cuboids, about SPACING apart on each; the numbers (N,) of the
-    sides, 0 to 5, to which their faces look: a point on an edge is there for each; and numbers (N,) that are the same
-    for one point."""
-    points, sides = [np.zeros((0, 3))], [np.zeros(0, dtype=int)]
+def surface(cuboids: Cuboids) -> Array:
+    """Points (N, 3) on the outer faces of a thing made of cuboids, about SPACING apart on each."""
+    out = []
     for middle, half in zip(cuboids.center, cuboids.half, strict=True):
         ticks = [np.linspace(-h, h, max(2, int(np.ceil(2 * h / SPACING)) + 1)) for h in half]
         grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 3)
         outward = np.sign(grid) * (np.abs(np.abs(grid) - half) < 1e-9)
         beyond = (middle + grid + OUTSIDE * outward)[:, None] - cuboids.center
         hidden = (np.abs(beyond) < cuboids.half).all(axis=2).any(axis=1)
-        for axis in range(3):
-            for sign in (-1, 1):
-                on = (outward[:, axis] == sign) & ~hidden
-                points.append((middle + grid)[on])
-                sides.append(np.full(on.sum(), np.flatnonzero(_SIDES[:, axis] == sign)[0]))
-    every = np.concatenate(points)
-    return every, np.concatenate(sides), np.unique(every.round(6), axis=0, return_inverse=True)[1].ravel()
+        out.append((middle + grid)[outward.any(axis=1) & ~hidden])
+    return np.concatenate(out) if out else np.zeros((0, 3))
 
 
 def _depths(obstacles: Obstacles, points: Array, frame: int) -> Array:

@@ -53,8 +53,7 @@ class By:
 class Load:
     """A thing that moves with the mean of both wrists while it is held, (T,).
 
-    poses: (T, 7) in the motion as it is. points: (N, 3) of its surface in its own frame; those on an edge are there for
-    each of its sides, with the same number in corners (N,). apart: (T, 3) meters by which
+    poses: (T, 7) in the motion as it is. points: (N, 3) of its surface in its own frame. apart: (T, 3) meters by which
     the left wrist is to move farther than the right. obstacles: what the points of its surface may meet. itself: the
     thing as it moves in the motion as it is, for the body that may meet it.
     """
@@ -62,7 +61,6 @@ class Load:
     held: Array
     poses: Array
     points: Array
-    corners: Array
     apart: Array
     obstacles: Obstacles
     surface: Balls
@@ -237,9 +235,8 @@ class LoadCollisions(Term):
     def _found(self, places: Array, frames: Array, shift: Array) -> tuple[Contacts, Contacts]:
         """Contacts of a load that is shifted (F, 1, 3) with things, and with a body with joints at places (F, J, 3)."""
         load = self._load
-        around = load.obstacles.contacts(load.surface, load.points_at(frames) + shift, frames, CLEAR)
         return (
-            around.shortest(load.corners),
+            load.obstacles.contacts(load.surface, load.points_at(frames) + shift, frames, CLEAR),
             load.itself.contacts(self._balls, ball_points(places) - shift, frames),
         )
 

@@ -20,8 +20,6 @@ _ALIKE = 0.3
 """Cosine between two ways out from which they lead to the same side."""
 _OVERLAP = 5
 """Moments around a change of sides in which a part is out on both: it goes round the edge, not through it."""
-_OUTWARD = 0.5
-"""Cosine between a way out of a face and the side to which it looks from which on it would lead through the thing."""
 _FARTHEST = 1.0
 """Meters of a way out beyond which no more is told apart."""
 _PASSES = 6
@@ -47,15 +45,6 @@ class Contacts:
     depth: Array
     normal: Array
 
-    def shortest(self, points: Array) -> Contacts:
-        """Of the balls (P,) that are one point, by its number, the one with the shortest way out of each thing at each
-        moment."""
-        point = points[self.ball]
-        order = np.lexsort((self.depth, point, self.thing, self.moment))
-        keys = np.stack((self.moment, self.thing, point))[:, order]
-        kept = order[np.diff(keys, prepend=-1).any(axis=0)]
-        return Contacts(self.moment[kept], self.ball[kept], self.thing[kept], self.depth[kept], self.normal[kept])
-
 
 Gives = Callable[[Array, Array, int, Array], Array]
 """Meters (N,) by which balls (N,), at moments (N,), may be in the thing of a number where the ways out are (N, 3)."""
@@ -68,9 +57,7 @@ class Balls:
     does not leave it on both. gives: how deep each may be in what. hangs_on: for numbers of parts the lower one of the
     part from which it hangs: a shin does not leave a seat downward whose thigh leaves it upward. sides: the direction
     in which each part left a thing so far, by the numbers of thing, part and moment: a part stays on the side that was
-    chosen first. looks: for balls (N,) that are points of faces, at moments (N,), the sides (N, 3) to which the faces
-    look, in the world: a face does not leave a thing to the side to which it looks, and its ways out count by their
-    mean, and not by the longest, as one of its edges may be in another part of the thing.
+    chosen first.
     """
 
     radii: Array
@@ -78,7 +65,6 @@ class Balls:
     gives: Gives
     hangs_on: Mapping[int, int] = field(default_factory=dict)
     sides: dict[tuple[int, int, int], int] = field(default_factory=dict)
-    looks: Callable[[Array, Array], Array] | None = None
 
 
 class Obstacles:
@@ -223,13 +209,7 @@ class _Thing:
         low = points[at, member, 2][:, None] + ways[at, :, 2] * exits < floor
         gives = [balls.gives(member, moments[at], number, ways[at, d]) for d in range(len(_DIRECTIONS))]
         exits = np.where((exits > 0) & low, np.inf, np.maximum(exits - np.stack(gives, axis=1), 0))
-        starts = np.flatnonzero(np.diff(owner, prepend=-1))
-        if balls.looks is None:
-            farthest = np.maximum.reduceat(exits, starts)
-        else:
-            outward = np.einsum("kdi,ki->kd", ways[at], balls.looks(member, moments[at]))
-            exits = np.where((exits > 0) & (outward > _OUTWARD), np.inf, exits)
-            farthest = np.add.reduceat(exits, starts) / np.diff(starts, append=len(owner))[:, None]
+        farthest = np.maximum.reduceat(exits, np.flatnonzero(np.diff(owner, prepend=-1)))
         inside = np.unique(moment[away <= 0] * many + parts[ball[away <= 0]])
         group = np.searchsorted(whole, moment[touched] * many + parts[ball[touched]])
         deep = _nearly(whole // many, whole % many, np.isin(whole, inside))

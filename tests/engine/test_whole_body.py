@@ -240,23 +240,6 @@ def test_a_box_that_is_carried_too_low_is_lifted_over_the_edge_of_what_it_is_put
     assert after[:, 2].max() < before[-1, 2] + 0.05
 
 
-def test_a_box_in_the_corner_of_a_seat_comes_out_of_its_seat_and_its_back_the_shortest_way() -> None:
-    """Palms that come a little lower and nearer to the backrest than the box lay do not push it over the edge."""
-    centers, halves = [[0.0, -0.4, 0.9], [0.0, -0.65, 1.1]], [[0.5, 0.3, 0.1], [0.5, 0.05, 0.35]]
-    bench = Collider("bench", Cuboids(np.array(centers), np.array(halves)))
-    middle = np.tile([0.0, -0.5, 1.1], (LONG, 1))
-    middle += rising(LONG, TAKEN, TAKEN + 20)[:, None] * np.array([0.0, -0.06, -0.02])
-    middle += rising(LONG, 100, 160)[:, None] * np.array([0.0, 0.16, 0.2])
-    rolled = holding(middle)
-    box, hands = hands_with(rolled, at(middle[TAKEN]), TAKEN)
-    after = posed(rolled, [], hands, [box, bench])
-    before = np.array([moved["box"] for moved in hands.tracks])
-    for part, deep in zip([block(*one) for one in zip(centers, halves, strict=True)], (0.009, 0.04), strict=True):
-        assert box_in(before, part).max() > deep and box_in(after.things["box"], part).max() < TOUCH / 2
-    assert np.linalg.norm((after.things["box"] - before)[:, :3], axis=1).max() < 0.1
-    assert acceleration(after.things["box"][:, :3]).max() < acceleration(before[:, :3]).max() + GENTLE
-
-
 def test_a_box_that_touches_nothing_is_carried_as_it_was() -> None:
     low = block([0.0, -1.27, 0.3], [0.5, 0.2, 0.3], "low")
     _, alone, _ = carried_over([], 0.1)
