@@ -23,7 +23,7 @@ from ..planning.occupancy_grid import ObstacleOutlines
 from ..rollout.nsm_network import actions_of
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
-from ..tasks.machine import UNFINISHED
+from ..tasks.outcome import UNFINISHED
 from ..tasks.validation import check
 from .nsm_rooms import ROOMS, USES, seeds
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from enum import Enum, auto
 from typing import Any, Generic, TypeVar
 
@@ -26,6 +26,7 @@ from ..shot.goals import ActionKey
 from ..shot.shot import Shot
 from .actor import Actor
 from .clock import KeyClock
+from .outcome import UNFINISHED, Outcome
 from .protocol import SETTLED, Completion, Held, Posture, Task
 from .registry import task_of
 from .timing import Plan, plan
@@ -62,7 +63,6 @@ REACHED = 0.1
 stop but for the weight that settles."""
 ENDING = 0.3
 """Meters of way left from which it is looked whether the character has arrived: a way may pass by its own end."""
-UNFINISHED = "The shot ends before this is done."
 
 
 class Stage(Enum):
@@ -76,31 +76,6 @@ class Stage(Enum):
     SETTLE = auto()
     HOLD = auto()
     PAUSE = auto()
-
-
-@dataclass
-class Outcome:
-    """What became of one key. set_off, arrived, done: frames of the shot, None for what did not happen.
-
-    late: frames by which the character set off after the key's start, because the key before was not done. asked: frame
-    at which it was to arrive, None whenever.
-
-    place, facing: where it was to stand, or to use a thing, meters and radians (facing None: any). error_cm,
-    error_deg: how far off it was when done. trouble: why the goal was not reached, empty when it was.
-    """
-
-    action: str
-    goal: str
-    set_off: int | None = None
-    arrived: int | None = None
-    done: int | None = None
-    late: int = 0
-    asked: int | None = None
-    place: list[float] | None = None
-    facing: float | None = None
-    error_cm: float | None = None
-    error_deg: float | None = None
-    trouble: str = ""
 
 
 A = TypeVar("A", bound=Actor)
@@ -500,7 +475,7 @@ class TaskMachine(Generic[A]):
         assert actor.character is not None and actor.hands is not None
         done = completion.done(actor.character, actor.hands)
         if completion.off is not None:
-            self._note(100 * completion.off[0], completion.off[1])
+            self._outcome.note(100 * completion.off[0], completion.off[1])
         if done:
             return self._done(completion)
         if completion.released:
@@ -565,9 +540,4 @@ class TaskMachine(Generic[A]):
         away = None if out.place is None else 100 * math.hypot(*(root[:2] - out.place))
         if away is not None and self._leg is not None and self.actor.terrain is not None:
             away = math.hypot(away, 100 * (self._leg.height - float(root[2])))
-        self._note(away, None if out.facing is None else out.facing - root[3])
-
-    def _note(self, error_cm: float | None, turn: float | None) -> None:
-        """Keep by how much the character is off: centimeters, radians."""
-        self._outcome.error_cm = error_cm
-        self._outcome.error_deg = None if turn is None else math.degrees(abs(float(wrap_angle(np.array(turn)))))
+        self._outcome.note(away, None if out.facing is None else out.facing - root[3])

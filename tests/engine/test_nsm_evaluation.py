@@ -18,7 +18,7 @@ from nsm_blender.models.nsm import ACTIONS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import from_yaw
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
-from nsm_blender.tasks.machine import UNFINISHED
+from nsm_blender.tasks.outcome import UNFINISHED
 
 from .rollouts import COUNT, record
 

@@ -16,7 +16,7 @@ from ...motion.rotations import Array, from_yaw
 from ...motion.skeleton import MODEL_SKELETON
 from ...shot.goals import ActionKey, Goal
 from ...shot.shot import PathFollow, Shot, per_frame
-from ...tasks.machine import Outcome
+from ...tasks.outcome import Outcome
 from .clutter import clutter
 from .episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
 from .track import Track, from_motion
