@@ -16,7 +16,7 @@ from ...baking.nsm import SceneBake
 from ...errors import UserError
 from ...geometry.colliders import Collider, Surroundings
 from ...geometry.furniture import held_out, make
-from ...geometry.roles import Carryable, Seat
+from ...geometry.roles import Door, Seat
 from ...labels.actions import locomotion_actions
 from ...models.nsm import ACTIONS, FPS
 from ...motion.gait import gait_labels
@@ -45,8 +45,10 @@ _BEFORE = 0.6
 """Meters from the middle of a thing to where a body stands before it."""
 _TRIES = 20
 """Places that are tried for a start."""
-_SITS = 0.4
-"""Share of the ways that lead to seats; the others lead to boxes."""
+_SITS, _OPENS = 0.35, 0.25
+"""Shares of the ways that lead to seats, and to doors; the others lead to boxes."""
+_LABELS = {"sit": "sit", "pick_up": "carry", "open": "open"}
+"""Labels of using a thing by the actions that do it."""
 _USING = 0.3
 """Label of an action from which the thing is being used."""
 _STALLED = 2.0
@@ -58,7 +60,7 @@ _SHORTEST = 1.0
 def rolled_out_tracks(
     weights: Path | None, count: int, seed: int, processes: int = 2, cluster: str | None = None
 ) -> list[Track]:
-    """`count` ways of the network of some weights (by default the shipped ones) to boxes and seats in fresh
+    """`count` ways of the network of some weights (by default the shipped ones) to boxes, seats and doors in fresh
     surroundings, of no held-out furniture, until it uses them or stalls; a few fewer where the planner finds no way.
     processes, cluster: which roll out, see `workers.each`."""
     found = dict(each(partial(_way, weights, seed), range(count), processes, cluster))
@@ -67,7 +69,8 @@ def rolled_out_tracks(
 
 def _way(weights: Path | None, seed: int, number: int) -> Track | None:
     network, rng = load(weights), np.random.default_rng([seed, _STREAM, number])
-    shot = _to_seat(rng) if rng.random() < _SITS else _to_box(rng)
+    drawn = rng.random()
+    shot = _to_seat(rng) if drawn < _SITS else _to_door(rng) if drawn < _SITS + _OPENS else _to_box(rng)
     if shot is None:
         return None
     try:
@@ -78,7 +81,7 @@ def _way(weights: Path | None, seed: int, number: int) -> Track | None:
     while not (bake.done or bake.keys_done):
         bake.step()
     bake.end_here()
-    label = ACTIONS.index("sit" if shot.keys[0].action == "sit" else "carry")
+    label = ACTIONS.index(_LABELS[shot.keys[0].action])
     cut = _cut(bake.record().actions[:, label], rng)
     motion = bake.motion()
     if cut < _SHORTEST * FPS:
@@ -106,7 +109,7 @@ def _to_box(rng: np.random.Generator) -> Shot | None:
     pose = np.concatenate(([0.0, 0.0, height], from_yaw(np.array(0.0))))[None]
     things = [Collider("box", box.cuboids, pose, "carryable", box.handles)]
     things += [] if support is None else [support.collider]
-    return _shot("pick_up", things, [0.0, 0.0, height], rng)
+    return _shot("pick_up", things, [0.0, 0.0, height], np.array(box.handles.facing), rng)
 
 
 def _to_seat(rng: np.random.Generator) -> Shot | None:
@@ -114,14 +117,29 @@ def _to_seat(rng: np.random.Generator) -> Shot | None:
     if held_out(seed):
         return None
     piece = make(SEATS[int(rng.integers(len(SEATS)))], seed)
-    return _shot("sit", [Collider("seat", piece.boxes, role="seat", handles=piece.handles)], [0.0, 0.0, 0.5], rng)
+    assert isinstance(piece.handles, Seat)
+    seat = Collider("seat", piece.boxes, role="seat", handles=piece.handles)
+    return _shot("sit", [seat], [0.0, 0.0, 0.5], np.array(piece.handles.facing), rng)
 
 
-def _shot(action: str, things: list[Collider], goal: list[float], rng: np.random.Generator) -> Shot | None:
-    """From anywhere to the first of some things, which is over the origin, among others."""
-    handles = things[0].handles
-    assert isinstance(handles, Carryable | Seat)
-    stand = _BEFORE * np.array(handles.facing[:2])
+def _to_door(rng: np.random.Generator) -> Shot | None:
+    seed = int(rng.integers(1, 100000))
+    if held_out(seed):
+        return None
+    piece = make("door", seed)
+    assert isinstance(piece.handles, Door) and piece.fixture is not None
+    leaf = Collider("door", piece.boxes, role="door", handles=piece.handles)
+    across = np.cross(np.array(piece.handles.axis), np.array(piece.handles.handle) - np.array(piece.handles.hinge))
+    facing = across / np.linalg.norm(across) * rng.choice((-1.0, 1.0))
+    return _shot("open", [leaf, Collider("frame", piece.fixture.boxes)], [0.0, 0.0, 1.0], facing, rng)
+
+
+def _shot(
+    action: str, things: list[Collider], goal: list[float], facing: Array, rng: np.random.Generator
+) -> Shot | None:
+    """From anywhere to the first of some things, which is over the origin and used from the side of a vector (3,),
+    among others."""
+    stand = _BEFORE * facing[:2]
     things = [*things, *clutter_about(stand, np.zeros(2), things, rng)]
     placed = Surroundings(things).at(0)
     for _ in range(_TRIES):
