@@ -20,7 +20,7 @@ from nsm_blender.training.episodes.carry_episodes import carry_episode
 from nsm_blender.training.episodes.climbing import Flight, Stance, flight_of
 from nsm_blender.training.episodes.clutter import clutter
 from nsm_blender.training.episodes.correction import corrected
-from nsm_blender.training.episodes.doorways import pulled, pushed, random_doorway
+from nsm_blender.training.episodes.doorways import pulled, pushed, random_doorway, swung_on
 from nsm_blender.training.episodes.episode import DEEPEST, Episode, Fault, Goals, asked_for, penetration, unnatural
 from nsm_blender.training.episodes.holding import Hold, box_poses, holding, off_faces
 from nsm_blender.training.episodes.lifting import standing_lifts
@@ -299,3 +299,12 @@ def test_no_body_is_in_what_stands_around(pool: Pool) -> None:
             closest.append(Surroundings([thing]).at(0).distance(track.positions()[::3].reshape(-1, 3)).min())
     # The network learns to pass things closely.
     assert min(closest) < 0.15
+
+
+@pytest.mark.parametrize("opened", [0.8, 1.4, 1.9])
+def test_a_leaf_that_is_let_go_swings_on_a_little_at_least_and_comes_to_rest(opened: float) -> None:
+    pulled = np.concatenate((np.linspace(0.0, opened, 60), np.full(300, opened)))
+    angle = swung_on(pulled, 59, 1.5)
+    steps = np.diff(angle)
+    assert (steps >= 0).all() and steps[-1] < 1e-3 and steps[59] <= steps[58] + 1e-9
+    assert angle[-1] == pytest.approx(max(1.5, opened + 0.1), abs=0.02)

@@ -23,6 +23,8 @@ _GRIP = 0.05
 """Meters from the leaf's middle plane to a lever, on both sides."""
 _OPEN = (1.3, 1.75)
 """Radians that a door stands open in the end, from the least to the most."""
+_FARTHER = 0.1
+"""Radians that a leaf swings on by itself at least."""
 _BEFORE_MOVING = 0.15
 """Seconds that the hand is on the handle before the leaf moves."""
 _SLOWEST = 0.012
@@ -152,11 +154,12 @@ def _let_go(angle: Array, touch: int, begin: int, rng: np.random.Generator) -> S
 
 
 def swung_on(angle: Array, release: int, rest: float) -> Array:
-    """Angles (T,) of a leaf that from frame `release` on swings by itself and comes to rest at `rest`, farther open."""
+    """Angles (T,) of a leaf that from frame `release` on swings by itself and comes to rest at `rest`, or a little
+    farther open than it was let go of."""
     speed = max(float(angle[release] - angle[release - 1]), _SLOWEST)
     out = angle.copy()
-    left = rest - angle[release]
-    out[release:] = rest - left * np.exp(-speed / left * np.arange(len(angle) - release))
+    left = max(rest - float(angle[release]), _FARTHER)
+    out[release:] = angle[release] + left - left * np.exp(-speed / left * np.arange(len(angle) - release))
     return out
 
 

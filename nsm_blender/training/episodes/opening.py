@@ -24,8 +24,8 @@ _OFF_LEAF = 0.3
 """Largest meters from the palm to the closed leaf when the palm is laid on the handle."""
 _MOVING = 0.02
 """Radians above which a leaf counts as open."""
-_RESTS, _FARTHER = 1.5, 0.1
-"""Radians at which a leaf that was let go comes to rest, or radians beyond where it was let go."""
+_RESTS = 1.5
+"""Radians at which a leaf that was let go comes to rest, if it was not opened farther."""
 _POST, _WALL_THICKNESS = 0.06, 0.1
 """Meters of the posts' width and of the wall's thickness, for a door whose frame is not described."""
 _WALL_LENGTHS = np.array([1.0, 1.0])
@@ -142,6 +142,6 @@ def _swing(doorway: Doorway, hand: Array, touch: int, release: int) -> Swing:
     during = slice(touch, release + 1)
     angle[during] = np.maximum(turned[during] - turned[touch], 0.0)
     # Where it came to rest is not recorded; it was out of the way that led through.
-    angle = swung_on(angle, release, max(_RESTS, float(angle[release]) + _FARTHER))
+    angle = swung_on(angle, release, _RESTS)
     moving = np.flatnonzero(angle > _MOVING)
     return Swing(angle, touch, int(moving[0]) if len(moving) else release, release)
