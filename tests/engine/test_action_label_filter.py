@@ -14,7 +14,7 @@ from nsm_blender.rollout.goal_spec import GoalSpec, Reach, Stay, Steer
 from .test_speed_profile import walker
 
 HERE, ROOT = np.zeros(3), np.zeros(4)
-SIT, CARRY, OPEN, WALK, IDLE = (ACTIONS.index(name) for name in ("sit", "carry", "open", "walk", "idle"))
+SIT, CARRY, OPEN, WALK, IDLE, CLIMB = (ACTIONS.index(n) for n in ("sit", "carry", "open", "walk", "idle", "climb"))
 
 
 def labels(index: int, value: float) -> Array:
@@ -47,6 +47,7 @@ def test_a_character_that_stands_with_a_box_holds_it_and_begins_nothing_else() -
         (WALK, Stay(np.array([1.0, 0.0, 0.0]))),
         (WALK, Stay(HERE, 1.0)),
         (IDLE, Stay(HERE)),
+        (CLIMB, Reach(HERE, 0.0, "climb", "platform", standoff=0.0)),
     ],
 )
 def test_what_is_asked_for_may_begin_and_so_may_steps_to_a_place_or_a_facing(index: int, goal: GoalSpec) -> None:
@@ -56,6 +57,11 @@ def test_what_is_asked_for_may_begin_and_so_may_steps_to_a_place_or_a_facing(ind
 def test_a_character_that_is_to_sit_down_does_not_begin_to_idle() -> None:
     goal = Reach(HERE, 0.0, "sit", "chair", standoff=0.0)
     assert only_asked(labels(IDLE, 0.7)[None], labels(IDLE, 0.1), goal, ROOT)[0, IDLE] == 0.1
+
+
+@pytest.mark.parametrize("goal", [Steer(walker()), Steer(walker(), "carry", "box"), Reach(HERE, 0.0, "open", "door")])
+def test_a_character_that_climbs_nothing_does_not_lift_its_knees_as_to_a_step(goal: GoalSpec) -> None:
+    assert only_asked(labels(CLIMB, 0.7)[None], labels(CLIMB, 0.1), goal, ROOT)[0, CLIMB] == 0.1
 
 
 @pytest.mark.parametrize("action", ["carry", "idle", "open"])
