@@ -194,7 +194,8 @@ class _Thing:
         those of balls that are to be out on another side besides: where the side changes, a part is out on both.
 
         The way out of a part is that on which all its balls together have the shortest way, also those that are not
-        inside: a shin that crosses a seat's edge leaves it to the front, not up and down.
+        inside: a shin that crosses a seat's edge leaves it to the front, not up and down. What it hangs from counts
+        where it is beside the thing: an arm leaves a door on the side on which the trunk is.
         """
         moment, ball, away, way = found
         points, moments, local, rotation = where
@@ -202,9 +203,10 @@ class _Thing:
         many = int(parts.max()) + 1
         touched = np.flatnonzero(away <= radii[ball])
         whole = np.unique(moment[touched] * many + parts[ball[touched]])
-        owner, member = np.nonzero(parts == (whole % many)[:, None])
+        owner, member = np.nonzero(_chains(balls)[whole % many])
         at = whole[owner] // many
         exits = self._exits(local[at, member], radii[member], _ACROSS)
+        exits[(exits > 0).all(axis=1) & (parts[member] != whole[owner] % many)] = 0.0
         ways = np.einsum("kij,dj->kdi", rotation, _DIRECTIONS)
         low = points[at, member, 2][:, None] + ways[at, :, 2] * exits < floor
         gives = [balls.gives(member, moments[at], number, ways[at, d]) for d in range(len(_DIRECTIONS))]
@@ -263,6 +265,16 @@ class _Thing:
                         break
                     far[row[starts]] = farther
         return out
+
+
+def _chains(balls: Balls) -> Array:
+    """Whether (N, P) each ball belongs to a part, by its number, or to what it hangs from."""
+    out = balls.parts == np.arange(int(balls.parts.max()) + 1)[:, None]
+    for part in np.unique(balls.parts).tolist():
+        # Lower numbers come first, so that what a part hangs from is complete.
+        if part in balls.hangs_on:
+            out[part] |= out[balls.hangs_on[part]]
+    return out
 
 
 def _nearly(moment: Array, part: Array, inside: Array) -> Array:

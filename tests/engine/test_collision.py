@@ -162,3 +162,20 @@ def test_what_is_given_is_no_depth() -> None:
     balls = Balls(np.array([0.08]), np.zeros(1, dtype=int), cushion)
     assert around.contacts(balls, points, np.zeros(1, dtype=int), NEAR).depth.max() <= 1e-9
     assert contacts(points, 0.08, thing).depth.max() == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("trunk", [-0.25, 0.25])
+def test_an_arm_in_a_door_leaf_leaves_it_on_the_side_on_which_the_trunk_is(trunk: float) -> None:
+    """The hand is farther through the leaf than the shoulder is before it."""
+    leaf = block([0.0, 0.0, 1.0], [0.5, 0.02, 1.0])
+    side = np.sign(trunk)
+    arm = [[0.0, side * 0.01, 1.2], [0.1, side * -0.03, 1.2], [0.2, side * -0.1, 1.2]]
+    points = np.array([[[0.0, trunk, 1.2], *arm]])
+    for hangs_on, way in (({1: 0}, side), ({}, -side)):
+        balls = Balls(np.full(4, 0.04), np.array([0, 1, 1, 1]), nothing_given, hangs_on)
+        around = Obstacles([leaf], [np.asarray(leaf.poses)], np.ones((1, 1), dtype=bool), NO_FLOOR)
+        found = around.contacts(balls, points, np.arange(1))
+        assert set(found.ball.tolist()) <= {1, 2, 3} and len(found.ball)
+        np.testing.assert_allclose(
+            found.normal[found.depth > 0], np.tile([0.0, way, 0.0], ((found.depth > 0).sum(), 1)), atol=1e-9
+        )
