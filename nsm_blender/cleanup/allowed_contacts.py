@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..geometry.body import GIVE, SITTING
+from ..geometry.body import ARMS_GIVE, GIVE, SITTING
 from ..geometry.colliders import Collider
 from ..geometry.collision import Obstacles
 from ..geometry.scene_state import blended
@@ -23,8 +23,10 @@ SOLE = 0.02
 """Meters by which the ball of a foot may be in what the foot stands on: a toe joint is lower than its radius."""
 TOWARD = 0.5
 """Cosine between the way out of a surface and up (or ahead) from which it is a seat's top (or a backrest's front)."""
-_SITS = np.isin(BONES, SITTING) | np.char.endswith(BONES, "Arm")
-_TRUNK = np.isin(BONES, ["Hips", "Neck"])
+_RESTS = np.where(np.isin(BONES, SITTING), GIVE, np.where(np.char.endswith(BONES, "Arm"), ARMS_GIVE, 0.0))
+"""Meters (P,) by which balls may be in the seat below them,"""
+_LEANS = np.where(BONES == "Hips", GIVE, 0.0)
+"""and in the backrest behind them."""
 _FOOT = np.char.endswith(BONES, "Foot")
 
 
@@ -69,9 +71,10 @@ class _Gives:
         """Meters (N,) by which balls (N,) at frames (N,) may be in a thing that they leave along normals (N, 3)."""
         below = normals[:, 2] > TOWARD
         behind = np.einsum("ni,ni->n", normals, self._ahead[frames]) > TOWARD
-        sits = self._seats[frames, thing] & ((below & _SITS[balls]) | (behind & _TRUNK[balls]))
-        holds = self._held[thing] & HANDS[balls]
-        out = np.where(sits | holds, GIVE, 0.0) + np.where(sits & below, self._thicker[balls], 0.0)
+        sits = self._seats[frames, thing]
+        out = np.where(sits & below, _RESTS[balls] + self._thicker[balls], 0.0)
+        out = np.maximum(out, np.where(sits & behind, _LEANS[balls], 0.0))
+        out = np.maximum(out, np.where(self._held[thing] & HANDS[balls], GIVE, 0.0))
         return np.where(below & _FOOT[balls], np.maximum(out, SOLE), out)
 
 

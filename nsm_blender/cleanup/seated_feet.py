@@ -43,7 +43,8 @@ LEANS_IN, LEANS_OUT = 1.2 * FPS, 0.5 * FPS
 PRESSES = 0.01
 """Metres by which a back presses into what it leans on."""
 KEEPS = 0.2
-"""Share of a firm constraint with which hips keep to their place on a seat without a backrest within reach."""
+"""Share of a firm constraint with which hips keep to their place on a seat, and a back to its backrest: shins and arms
+come out of the seat first."""
 _TRIED = np.linspace(0.0, 1.0, 41)
 _BACK, _SHINS = np.isin(OWNERS, ["Hips", "Neck"]), np.isin(OWNERS, ["LeftLeg", "RightLeg"])
 _SIT, _HIPS = ACTIONS.index("sit"), CONTACTS.index("Hips")
@@ -97,8 +98,7 @@ def lean_back(
             out.append(By(HIPS, np.zeros((count, 3)), KEEPS * (share > 0)))
             continue
         hips, tilt = _leaning(places, facing, share * leans)
-        on = (share > 0).astype(float)
-        out += [By(HIPS, hips - places[:, 0], on), By(PELVIS, tilt, on)]
+        out += [By(HIPS, hips - places[:, 0], KEEPS * (share > 0)), By(PELVIS, tilt, KEEPS * (share > 0))]
     return out
 
 

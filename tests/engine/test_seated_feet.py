@@ -10,10 +10,11 @@ import pytest
 
 from nsm_blender.cleanup.cleanup import Posed, posed
 from nsm_blender.cleanup.seating import Seating
-from nsm_blender.geometry.colliders import Collider, Cuboids
+from nsm_blender.geometry.body import depth
+from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.roles import Seat
 from nsm_blender.models.nsm import ACTIONS, CONTACTS
-from nsm_blender.motion.rotations import between
+from nsm_blender.motion.rotations import Array, between
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS, TOE_HEIGHT
 from nsm_blender.rollout.goal_spec import Reach
 from nsm_blender.rollout.nsm import SceneRecord
@@ -85,6 +86,24 @@ def test_thighs_lie_on_the_seat_and_shins_hang_before_it() -> None:
     # Flesh and upholstery give way by 5 cm.
     assert deepest(body.places[SETTLED:LEFT], thing, 3) < 0.05 + 0.01
     assert np.ptp(body.places[SETTLED + 20 : LEFT, FEET], axis=0).max() < 5e-3
+
+
+@pytest.mark.parametrize("front", [0.02, 0.04])
+def test_shins_come_out_of_a_deep_seat_and_the_head_out_of_a_tall_backrest(front: float) -> None:
+    """Thighs and back may sink in, and the hips give way before anything else is in the seat."""
+    knees = sitting().places[0, MODEL_SKELETON.index("LeftLeg"), 1]
+    depth_half = (0.4 - (knees - front)) / 2
+    center = np.array([[0.0, knees - front + depth_half, HEIGHT / 2], [0.0, 0.28, 1.1]])
+    half = np.array([[0.4, depth_half, HEIGHT / 2], [0.4, 0.05, 0.7]])
+    chair = Collider("seat", Cuboids(center, half), role="seat", handles=Seat([0, 0, HEIGHT], [0, -1, 0], 0.4, 0.4))
+    around = Surroundings([chair])
+    sat = posed(sitting(), [SEATING], empty_hands(chair), [chair]).places[SETTLED + 60 : LEFT - 30]
+
+    def deep(places: Array) -> float:
+        return depth(places, 0.0, around, ["seat"], sits=True, handles=False)
+
+    assert deep(sitting().places[0]) > 0.015
+    assert max(deep(places) for places in sat[::10]) < 0.015
 
 
 def test_a_body_that_sits_keeps_both_feet_where_they_stood() -> None:
