@@ -164,17 +164,19 @@ class NormalEquations:
 class Descent:
     """How damped Gauss-Newton comes down (Levenberg and Marquardt).
 
-    steps: at most. damping: weight of a control point's change in the first step. converged: share of the cost that the
-    last step, in its whole length, takes off at most. farthest: by which a displacement changes in one step. eased,
-    hardened: factors of the damping after a step that lowers the cost, and after one that does not.
+    steps: at most. damping: weight of a control point's change in the first step. converged, negligible: share of the
+    cost, and cost, of which the last two steps that lower it, in their whole length, take off less: one such step may
+    be short for its damping alone. farthest: by which a displacement changes in one step. eased, hardened: factors of
+    the damping after a step that lowers the cost, and after one that does not.
     """
 
     steps: int
     damping: float
     converged: float
     farthest: float
-    eased: float = 0.5
-    hardened: float = 8.0
+    negligible: float = 0.0
+    eased: float = 0.7
+    hardened: float = 3.0
 
 
 def descend(
@@ -189,13 +191,16 @@ def descend(
     normal equations' matrices (T, D, D) and vectors (T, D).
     """
     damping, best, found, largest = descent.damping, np.inf, curves.control, np.zeros((1, 1))
-    equations = own
+    equations, small = own, 0
     for _ in range(descent.steps):
         cost, matrices, vectors = yield from squares(curves.values())
         cost += own.cost(curves.control)
-        if best * (1 - descent.converged) < cost <= best and largest.max() <= descent.farthest:
-            found = curves.control
-            break
+        if cost <= best:
+            little = best - cost < max(descent.converged * best, descent.negligible)
+            small = small + 1 if little and largest.max() <= descent.farthest else 0
+            if small == 2:
+                found = curves.control
+                break
         if cost < best:
             damping, best, found = damping * descent.eased, cost, curves.control
             equations = own.copy()

@@ -54,9 +54,9 @@ class Weights:
 WEIGHTS = Weights()
 """The weights that are used."""
 
-DESCENT = Descent(steps=60, damping=1.0, converged=0.005, farthest=0.08)
+DESCENT = Descent(steps=60, damping=0.1, converged=0.005, negligible=0.01, farthest=0.08)
 """A carried thing that is to come out of a table by 35 cm takes 35 steps; a displacement that changes by more than 8 cm
-in one step meets other things."""
+in one step meets other things; half a centimeter in one frame costs 0.01."""
 MARGIN = 50
 """Frames before and after a need in which the body gives way to it."""
 BODY, LOADS, REACHES, SMOOTH = SOLVER_TERMS = (
