@@ -12,7 +12,7 @@ from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import CONTACTS, FPS
 from ..motion.easing import eased
 from ..motion.filters import runs, without_short_runs
-from ..motion.ik import ARMS, solve_limb
+from ..motion.ik import ARMS, REACH, solve_limb
 from ..motion.rotations import Array, between, multiply, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, TOUCHES, Grip, Hold, between_palms, carried_pose, grasp_of, palm
@@ -26,9 +26,9 @@ SPACING = 0.12
 """Meters between the points of a carried box that are kept out of things."""
 OUTSIDE = 1e-3
 """Meters from a face at which another cuboid hides it."""
-BLEND = 0.5 * FPS
-"""Frames in which a hand comes to a handle, and leaves it."""
-
+GRIP = 0.05
+"""Share of a firm constraint with which a hand keeps to a handle or an arm rest: it slips off before it drags the body
+into a door."""
 SPREAD = 1.0 * FPS
 """Frames over which a box that lies off the hands comes between them, and hands that let go are free again."""
 WRIST_ABOVE_REST = 0.035
@@ -78,6 +78,49 @@ def carrying(
     balls = Balls(np.zeros(len(own)), np.zeros(len(own), dtype=int), gives)
     itself = Obstacles([collider], [poses], held[:, None], -np.inf)
     return at, Load(held, poses, own, palms[0] - palms[1], obstacles, balls, itself)
+
+
+def gripping(grip: Grip, places: Array, rotations: Array, poses: Array) -> At:
+    """A constraint of a body with joints at places (T, J, 3) and world rotations (T, J, 4): the palm of a hand at the
+    handle of a door with poses (T, 7) while it turns, as far as the arm reaches from where its shoulder is."""
+    limb = ARMS[grip.side]
+    shoulder, wrist = (places[:, MODEL_SKELETON.index(name)] for name in (limb.upper, limb.end))
+    away = to_world(grip.place, poses) + wrist - palm(places, rotations, grip.side) - shoulder
+    bones = MODEL_SKELETON.offsets[MODEL_SKELETON.indices([limb.middle, limb.end])]
+    longest = REACH * np.linalg.norm(bones, axis=1).sum()
+    away *= np.minimum(1.0, longest / np.linalg.norm(away, axis=1, keepdims=True))
+    return At(grip.side + "Hand", shoulder + away, _held_on(len(places), grip.first, grip.last))
+
+
+def resting(seating: Seating, places: Array, collider: Collider, contacts: Array, rate: float) -> list[At]:
+    """Constraints of a sitting body with joints at places (T, J, 3): hands that lie on arm rests stay there, still.
+    contacts: (T, 5) labels of CONTACTS. rate: frames of the collider's poses for each of the body's."""
+    rests = getattr(collider.handles, "arm_rests", [])
+    if not rests:
+        return []
+    out = []
+    tops = to_world(np.array(rests), pose_at(collider, seating.settled * rate))
+    end = len(contacts) if seating.left is None else seating.left
+    for side in ARMS:
+        column = CONTACTS.index(side + "Hand")
+        wrist = places[:, MODEL_SKELETON.index(side + "Hand")]
+        for start, stop in runs(without_short_runs(contacts[:, column] > TOUCHES, SHORTEST, SHORTEST)):
+            if stop <= seating.first or start >= end:
+                continue
+            place = wrist[start:stop].mean(0)
+            top = tops[np.linalg.norm(tops[:, :2] - place[:2], axis=1).argmin()]
+            target = np.array([*place[:2], top[2] + WRIST_ABOVE_REST])
+            if np.linalg.norm((top - place)[:2]) > 2 * REST_REACH or abs(target[2] - place[2]) > REST_REACH:
+                continue
+            out.append(At(side + "Hand", np.broadcast_to(target, wrist.shape), _held_on(len(places), start, stop - 1)))
+    return out
+
+
+def _held_on(count: int, first: int, last: int) -> Array:
+    """Weights (count,) of a hand that keeps to a place from one frame to another."""
+    out = np.zeros(count)
+    out[first : last + 1] = GRIP
+    return out
 
 
 def surface(cuboids: Cuboids) -> Array:
@@ -142,37 +185,6 @@ class HandTargets:
             # A character that lets go takes its hands along, wherever it goes.
             off[last:] = off[last - 1]
             self._add(side, off, weight)
-
-    def rest(self, seating: Seating, collider: Collider, contacts: Array, rate: float) -> None:
-        """Keep the hands that lie on arm rests still, and on them."""
-        rests = getattr(collider.handles, "arm_rests", [])
-        if not rests:
-            return
-        count = len(contacts)
-        tops = to_world(np.array(rests), pose_at(collider, seating.settled * rate))
-        end = count if seating.left is None else seating.left
-        for side in ARMS:
-            column = CONTACTS.index(side + "Hand")
-            wrist = self._places[:, MODEL_SKELETON.index(side + "Hand")]
-            for start, stop in runs(without_short_runs(contacts[:, column] > TOUCHES, SHORTEST, SHORTEST)):
-                if stop <= seating.first or start >= end:
-                    continue
-                place = wrist[start:stop].mean(0)
-                top = tops[np.linalg.norm(tops[:, :2] - place[:2], axis=1).argmin()]
-                target = np.array([*place[:2], top[2] + WRIST_ABOVE_REST])
-                if np.linalg.norm((top - place)[:2]) > 2 * REST_REACH or abs(target[2] - place[2]) > REST_REACH:
-                    continue
-                blend = BLEND
-                self._add(side, target - wrist, eased(count, start - blend, start, stop - 1, stop - 1 + blend))
-
-    def grip(self, grip: Grip, poses: Array | None) -> None:
-        """Keep a hand at the handle of a door while it turns."""
-        if poses is None or grip.last <= grip.first:
-            return
-        blend = BLEND
-        handle = to_world(grip.place, poses)
-        weight = eased(len(poses), grip.first - blend, grip.first, grip.last, grip.last + blend)
-        self._add(grip.side, handle - palm(self._places, self._rotations, grip.side), weight)
 
     def _add(self, side: str, shift: Array, weight: Array) -> None:
         """Add another target of a hand: the stronger one counts in each frame."""

@@ -26,7 +26,7 @@ from .corrections import Correction, held, seat_error, seated, stilled
 from .foot_contacts import foot_contacts
 from .footholds import finding_footholds
 from .ground_footholds import footholds_on_ground, reached_contacts, surface_along
-from .hand_targets import HandTargets, carrying, settled, with_wrists
+from .hand_targets import HandTargets, carrying, gripping, resting, settled, with_wrists
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
 from .seating import Seating
@@ -193,18 +193,6 @@ def _press_palms(draft: Draft) -> Iterator[None]:
         draft.hands_to.press(hold, draft.things[hold.name])
 
 
-def _rest_hands(draft: Draft) -> Iterator[None]:
-    for seating in draft.seatings:
-        yield
-        draft.hands_to.rest(seating, draft.by_name[seating.aim.thing], draft.record.contacts, draft.rate)
-
-
-def _hold_handles(draft: Draft) -> Iterator[None]:
-    for grip in draft.hands.grips:
-        yield
-        draft.hands_to.grip(grip, draft.things.get(grip.name))
-
-
 def _bend_arms(draft: Draft) -> Iterator[None]:
     yield
     draft.body = draft.hands_to.reached()
@@ -234,8 +222,6 @@ PASSES: dict[str, Callable[[Draft], Iterator[None]]] = {
     "footholds": _find_footholds,
     "whole_body": _solve,
     "palms": _press_palms,
-    "arm_rests": _rest_hands,
-    "handles": _hold_handles,
     "bent_arms": _bend_arms,
     "gaze": _look,
 }
@@ -271,6 +257,12 @@ def _wanted(draft: Draft) -> Stepwise[Wanted]:
         out.loads.append(load)
         if GRASPS not in without:
             out.at.extend(at)
+    if GRASPS not in without:
+        for seating in seatings:
+            yield
+            out.at.extend(resting(seating, places, colliders[seating.aim.thing], draft.record.contacts, draft.rate))
+        turned = [grip for grip in hands.grips if grip.name in draft.things and grip.last > grip.first]
+        out.at.extend(gripping(grip, places, rotations, draft.things[grip.name]) for grip in turned)
     return out
 
 

@@ -28,6 +28,8 @@ EVERY = 2
 """Frames from one at which collisions are looked at to the next: a hand at 2 m/s moves its own width meanwhile."""
 STRETCH = 0.98
 """Share of its length to which a limb stretches, if the motion does not stretch it farther."""
+_SAME_WAY = 0.1
+"""Difference of two unit vectors from which they are two ways."""
 _WRISTS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
 
 
@@ -218,14 +220,11 @@ class LoadCollisions(Term):
         left, right = _WRISTS
         shift = (now.places[on][:, _WRISTS] - self._places[frames[on]][:, _WRISTS]).mean(axis=1)[:, None]
         around, beside = self._found(now.places[on], frames[on], shift)
-        kept = np.flatnonzero(around.depth > -CLEAR)
+        kept = _deepest(around, -CLEAR)
         at = on[around.moment[kept]]
         moves = (now.moves[at, left] + now.moves[at, right]) / 2
         along = np.einsum("ni,nid->nd", around.normal[kept], moves)
-        # The points of a face that is in a thing count together as a few.
-        many = np.bincount(around.moment[kept], minlength=1)[around.moment[kept]]
-        weight = EVERY * self._weight * np.minimum(FEW / np.maximum(many, 1), 1.0)
-        squares.add(x, at, along, around.depth[kept] + CLEAR, weight)
+        squares.add(x, at, along, around.depth[kept] + CLEAR, FEW * EVERY * self._weight)
         kept = np.flatnonzero(beside.depth > TOUCH)
         at = on[beside.moment[kept]]
         moves = ball_moves(now.moves, at, beside.ball[kept]) - (now.moves[at, left] + now.moves[at, right]) / 2
@@ -239,6 +238,17 @@ class LoadCollisions(Term):
             load.obstacles.contacts(load.surface, load.points_at(frames) + shift, frames, CLEAR),
             load.itself.contacts(self._balls, ball_points(places) - shift, frames),
         )
+
+
+def _deepest(contacts: Contacts, least: float) -> Array:
+    """Numbers (N,) of the contacts deeper than `least` of which none leads the same way out of the same thing and is
+    deeper: what is carried moves as a whole, and is out when its deepest point is."""
+    kept = np.flatnonzero(contacts.depth > least)
+    ways = np.rint(contacts.normal[kept] / _SAME_WAY).astype(int)
+    keys = np.column_stack((contacts.moment[kept], contacts.thing[kept], ways))
+    order = np.lexsort((-contacts.depth[kept], *keys.T))
+    first = np.diff(keys[order], axis=0, prepend=-1).any(axis=1)
+    return kept[order[first]]
 
 
 def _held_by_hands(balls: Array, _frames: Array, _thing: int, _normals: Array) -> Array:
