@@ -4,6 +4,8 @@ a handle."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from ..geometry.colliders import PLACE, Collider, Cuboids
@@ -166,39 +168,30 @@ def settled(hold: Hold, carried: Array, poses: Array) -> None:
     poses[hold.taken : last] = carried[hold.taken : last]
 
 
-class HandTargets:
-    """Where the wrists of a posed body (places (T, J, 3), rotations (T, J, 4)) are to be."""
-
-    def __init__(self, places: Array, rotations: Array) -> None:
-        self._places, self._rotations = places, rotations
-        self._shift = {side: np.zeros((len(places), 3)) for side in ARMS}
-        self._weight = {side: np.zeros(len(places)) for side in ARMS}
-
-    def press(self, hold: Hold, poses: Array) -> None:
-        """The palms onto the faces of a box with poses (T, 7) while it is held, as far as the arms reach."""
-        count = len(poses)
-        last = count if hold.left is None else hold.left
-        weight = eased(count, hold.taken - 2 * FIRM, hold.taken - FIRM, last - 1, last - 1 + SPREAD)
-        for side, face in (("Left", hold.handles.left), ("Right", hold.handles.right)):
-            place = pressed(np.array(face), hold, poses)
-            off = place - palm(self._places, self._rotations, side)
+def with_palms(
+    places: Array, rotations: Array, holds: Sequence[Hold], things: Mapping[str, Array]
+) -> tuple[Array, Array]:
+    """A body with joints at places (T, J, 3) and world rotations (T, J, 4), its arms bent so that the palms lie on the
+    faces of what it holds, at the poses (T, 7) of things, as far as they reach. The hands keep their own directions."""
+    out, count = rotations.copy(), len(places)
+    for side, limb in ARMS.items():
+        upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
+        shift, weight = np.zeros((count, 3)), np.zeros(count)
+        for hold in holds:
+            last = count if hold.left is None else hold.left
+            mine = eased(count, hold.taken - 2 * FIRM, hold.taken - FIRM, last - 1, last - 1 + SPREAD)
+            face = np.array(hold.handles.left if side == "Left" else hold.handles.right)
+            off = pressed(face, hold, things[hold.name]) - palm(places, rotations, side)
             # A character that lets go takes its hands along, wherever it goes.
             off[last:] = off[last - 1]
-            self._add(side, off, weight)
-
-    def _add(self, side: str, shift: Array, weight: Array) -> None:
-        """Add another target of a hand: the stronger one counts in each frame."""
-        more = weight > self._weight[side]
-        self._shift[side][more] = shift[more]
-        self._weight[side] = np.maximum(self._weight[side], weight)
-
-    def reached(self) -> tuple[Array, Array]:
-        """The body with its arms bent so: places and rotations."""
-        wanted = self._places.copy()
-        for side, limb in ARMS.items():
-            wanted[:, MODEL_SKELETON.index(limb.end)] += self._weight[side][:, None] * self._shift[side]
-        rotations = _reached(self._places, self._rotations, wanted, {s: w > 0 for s, w in self._weight.items()})
-        return MODEL_SKELETON.positions(self._places[:, 0], rotations), rotations
+            more = mine > weight
+            shift[more], weight[more] = off[more], mine[more]
+        on = weight > 0
+        if on.any():
+            wanted = places[:, end] + weight[:, None] * shift
+            turned, bent, _ = solve_limb(limb, places[:, upper], wanted, out[:, upper], out[:, middle])
+            out[on, upper], out[on, middle] = turned[on], bent[on]
+    return MODEL_SKELETON.positions(places[:, 0], out), out
 
 
 def with_wrists(wanted: Array, rotations: Array) -> Array:
@@ -210,20 +203,6 @@ def with_wrists(wanted: Array, rotations: Array) -> Array:
         upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
         turn = between(places[:, end] - places[:, upper], wanted[:, end] - places[:, upper])
         out[:, upper], out[:, middle] = multiply(turn, out[:, upper]), multiply(turn, out[:, middle])
-    return out
-
-
-def _reached(places: Array, rotations: Array, wanted: Array, when: dict[str, Array]) -> Array:
-    """World rotations (T, J, 4) of a body with joints at places (T, J, 3), with the wrists where they are wanted, when
-    (T,) they are. The hands keep their own directions, so that their palms go where their wrists go."""
-    out = rotations.copy()
-    for side, limb in ARMS.items():
-        on = when[side]
-        if not on.any():
-            continue
-        upper, middle, end = MODEL_SKELETON.indices([limb.upper, limb.middle, limb.end])
-        turned, bent, _ = solve_limb(limb, places[:, upper], wanted[:, end], out[:, upper], out[:, middle])
-        out[on, upper], out[on, middle] = turned[on], bent[on]
     return out
 
 

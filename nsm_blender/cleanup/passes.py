@@ -26,7 +26,7 @@ from .corrections import Correction, held, seat_error, seated, stilled
 from .foot_contacts import foot_contacts
 from .footholds import finding_footholds
 from .ground_footholds import footholds_on_ground, reached_contacts, surface_along
-from .hand_targets import HandTargets, carrying, gripping, resting, settled, with_wrists
+from .hand_targets import carrying, gripping, resting, settled, with_palms, with_wrists
 from .kinematics import HIPS
 from .seated_feet import keep_feet, lean_back
 from .seating import Seating
@@ -45,9 +45,9 @@ class Draft:
     hips: (T, 3), and rotations: (T, J, 4) of the world, before feet are planted. body: places (T, J, 3) and world
     rotations of rigid bones, and before: the same before they gave way to anything. wanted: (T, J, 3) joint places that
     feet should meet. contacts: (T, 4) of CONTACT_JOINTS, and locked: those of them that hold the feet. things: poses
-    (T, 7) of what was moved. hands_to: where the hands are to be in the end. without: names of what is left out.
-    radii: meters of the capsules of another body than the model's. ground: that is walked on, None for a level
-    floor at the height of the first root, and things that were climbed.
+    (T, 7) of what was moved. without: names of what is left out. radii: meters of the capsules of another body than
+    the model's. ground: that is walked on, None for a level floor at the height of the first root, and things that
+    were climbed.
     """
 
     def __init__(
@@ -70,7 +70,6 @@ class Draft:
         self.wanted = record.places
         self.contacts = self.locked = np.zeros((len(record.root), len(CONTACT_JOINTS)), dtype=np.float32)
         self.body = self.before = record.places, record.rotations
-        self.hands_to = HandTargets(*self.body)
         self.things = things
 
     def corrections(self) -> list[Correction]:
@@ -184,18 +183,11 @@ def _solve(draft: Draft) -> Iterator[None]:
     for hold, load in zip(draft.hands.holds, wanted.loads, strict=True):
         yield
         settled(hold, load.moved(draft.before[0], draft.body[0]), draft.things[hold.name])
-    draft.hands_to = HandTargets(*draft.body)
 
 
 def _press_palms(draft: Draft) -> Iterator[None]:
-    for hold in draft.hands.holds:
-        yield
-        draft.hands_to.press(hold, draft.things[hold.name])
-
-
-def _bend_arms(draft: Draft) -> Iterator[None]:
     yield
-    draft.body = draft.hands_to.reached()
+    draft.body = with_palms(*draft.body, draft.hands.holds, draft.things)
 
 
 def _look(draft: Draft) -> Iterator[None]:
@@ -222,11 +214,10 @@ PASSES: dict[str, Callable[[Draft], Iterator[None]]] = {
     "footholds": _find_footholds,
     "whole_body": _solve,
     "palms": _press_palms,
-    "bent_arms": _bend_arms,
     "gaze": _look,
 }
 """The passes by their names, in their order, each in pieces of work."""
-NEEDED = frozenset({"contacts", "rigid_bones", "reached_ground", "whole_body", "bent_arms"})
+NEEDED = frozenset({"contacts", "rigid_bones", "reached_ground", "whole_body"})
 """Names of the passes that cannot be left out."""
 LEAN, GRASPS = TARGETS = ("lean_back", "grasp_targets")
 """Names of what the whole body is wanted to do, each of which can be left out."""
