@@ -173,7 +173,7 @@ def _figures(task: Task, bake: SceneBake, motion: Motion) -> Figures:
     depth = 100 * penetration(motion, Surroundings(task.shot.colliders), task.used)
     out |= {"depth_p99_cm": float(np.percentile(depth, 99)), "depth_max_cm": float(depth.max())}
     out["foot_slide_cm_s"] = foot_slide(motion)
-    out |= _at_handles(motion, task.shot)
+    out |= _at_handles(motion, task.shot) | _seated(motion)
     return out | _natural(motion) | _moved(bake, motion)
 
 
@@ -192,6 +192,20 @@ def _at_handles(motion: Motion, shot: Shot) -> Figures:
                 if off.min(initial=_HANDLE) < _HANDLE:
                     away += off.tolist()
     return {"handle_cm": 100 * float(np.mean(away))} if away else {}
+
+
+def _seated(motion: Motion) -> Figures:
+    """The largest height in cm to which toes rise while the character sits: legs that hang in the air are no pose of
+    anybody."""
+    toes = motion.positions[:, [motion.names.index(side + "Toe") for side in ("Left", "Right")], 2].astype(float)
+    keys = motion.meta["keys"]
+    left = [key["set_off"] or len(motion) for key in keys[1:]] + [len(motion)]
+    risen = [
+        float(np.ptp(toes[key["arrived"] : last], axis=0).max())
+        for key, last in zip(keys, left, strict=True)
+        if key["action"] == "sit" and key["arrived"] is not None
+    ]
+    return {"seated_toes_cm": 100 * max(risen)} if risen else {}
 
 
 def _restless(motion: Motion, done: int) -> float:
