@@ -186,15 +186,6 @@ class Reach(GoalSpec):
 class _Way:
     """How a way is asked for."""
 
-    gain: float = 1.0
-    """Times the offset from the way by which the way is asked for farther over: the network cuts bends."""
-
-    farthest: float = 0.4
-    """Meters by which it is asked for farther over at most."""
-
-    end: float = 0.8
-    """Meters before the end from which it is asked for less far over."""
-
     pace_share: float = 0.12
     """Share of a frame's speed in the measured pace, which evens out the sway of steps."""
 
@@ -202,16 +193,10 @@ class _Way:
     """Meters ahead on the way to which the character is to look before it goes."""
 
     aligned: float = math.radians(60)
-    """Radians from there up to which a character goes on as usual."""
+    """Radians from there up to which a character runs as usual."""
 
     averted: float = math.radians(120)
-    """Radians from there beyond which it turns before it goes."""
-
-    turning: float = 0.2
-    """Share of the way that is asked for meanwhile: without this, runs begin with a loop of 3 m."""
-
-    turn_rate: float = 2.0
-    """Turning in rad/s asked of a character that looks elsewhere: asked for half a turn at once it stands undecided."""
+    """Radians from there beyond which it does not run yet."""
 
     slowing: float = 0.4
     """Meters over which a run turns into a walk before the end."""
@@ -265,24 +250,20 @@ class Steer(GoalSpec):
         walker.along = walker.path.project(root[:2], walker.along)
         self._measure_pace(root, seconds)
         along = walker.ahead((WINDOW - WINDOW[0]) / FPS, self.pace, max(self.rest - seconds, 0.0))
-        looks = self.looks_along(root)
-        along = walker.along + max(looks, _WAY.turning) * (along - walker.along)
-        beside = walker.places(np.array([walker.along]))[0] - root[:2]
-        beside *= min(walker.left / _WAY.end, _WAY.farthest / max(float(np.linalg.norm(beside)), 1e-9), 1.0)
-        flat = walker.places(along) + _WAY.gain * beside
+        flat = walker.places(along)
         place = np.empty((SAMPLES, 3))
         place[:, :2], place[:, 2] = flat, root[2] if self.ground is None else self.ground(flat)
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
         if self.action == "run":
             # Little by little: where the network is asked for something else at once, its prediction jumps.
-            runs = looks * np.clip((walker.path.length - along - LAST) / _WAY.slowing, 0, 1)
+            runs = self.looks_along(root) * np.clip((walker.path.length - along - LAST) / _WAY.slowing, 0, 1)
             action = runs[:, None] * action + (1 - runs)[:, None] * _WALKING
         if self.action != "carry":
             # What is carried stays in the hands at the end of the way.
             there = along >= walker.path.length - ARRIVED
             action[there] = _IDLE
-        return Samples(place, walker.facing(along), action, _WAY.turn_rate if looks < 1 else math.inf)
+        return Samples(place, walker.facing(along), action)
 
     def looks_along(self, root: Array) -> float:
         """How far the character looks along the way already: 0..1."""

@@ -36,8 +36,6 @@ AT_HAND = 1.2
 where a way ended, before a thing that was used or was to be."""
 NEAR = 1.8
 """Meters of way left at which the goal itself is asked for: the network was trained on such approaches."""
-NEAR_USE = 0.5
-"""Meters of way left from which a character that gets no nearer goes on to put down what it carries."""
 SIDESTEP, STEPPED = 0.4, 0.05
 """Meters of way to where a thing is used from up to which the character steps there, backward or aside, as to walk
 there takes two half turns, and meters from the place at which it has."""
@@ -49,10 +47,6 @@ PATIENCE = 4.0
 """Seconds after which a stop or a turn is taken as it is, and a character without progress counts as stuck."""
 LONGEST = 15.0
 """Seconds after which an action with a thing counts as failed."""
-SECOND_TRIES = 1
-"""Number of times that the character tries again after a failure with a thing."""
-PAUSE = 0.8
-"""Seconds that the character stands before it tries again."""
 BALKING, MOST_TURNS = 1.0, 2
 """Seconds of standing turned away from the way after which a character that carries something turns to it, and how
 often it does at most."""
@@ -75,7 +69,6 @@ class Stage(Enum):
     DO = auto()
     SETTLE = auto()
     HOLD = auto()
-    PAUSE = auto()
 
 
 A = TypeVar("A", bound=Actor)
@@ -97,7 +90,7 @@ class TaskMachine(Generic[A]):
         self._stage = Stage.WAIT
         self._since = self._still = self._waits_since = 0
         self._nearest, self._got_on = math.inf, 0
-        self._tries = self._turns = 0
+        self._turns = 0
         self._foot: Array | None = None
         self._came: Array | None = None
         self._leg: Leg | None = None
@@ -218,8 +211,6 @@ class TaskMachine(Generic[A]):
                 return self._do()
             case Stage.SETTLE:
                 return self._settle()
-            case Stage.PAUSE:
-                return self._passed(self._since) >= PAUSE and self._start()
             case Stage.HOLD:
                 return self._passed(self._since) >= self._key.hold and self._finish()
 
@@ -235,7 +226,7 @@ class TaskMachine(Generic[A]):
         self._outcome.asked = None if clock.plan is None else round(clock.plan.arrive)
         self._outcome.set_off = self._frame
         self._outcome.late = 0 if key.start is None else self._frame - key.start
-        self._tries, self._turns, self._aim = 0, 0, None
+        self._turns, self._aim = 0, None
         self.actor.begin(key)
         return self._start() if self._task.goes else self._stay()
 
@@ -324,8 +315,7 @@ class TaskMachine(Generic[A]):
                     raise RouteError(trouble)
                 aim = self._aimed(task.approach(planners[-1], key, self._at).sides[0][0].handles, place)
                 near = np.linalg.norm(aim.place[:2] - place) < AT_HAND
-                # A second try begins where the character stands before the thing.
-                at_once = near and task.at_once and not self._tries and self._posture is None
+                at_once = near and task.at_once and self._posture is None
                 if at_once and task.in_sector(aim, place) and self._is_free(task.stand_before(aim)):
                     return self._approach()
             leg = self._found(planners)
@@ -421,24 +411,21 @@ class TaskMachine(Generic[A]):
         if left < self._nearest - GETS_ON:
             self._nearest, self._got_on = left, actor.frame
         stands = self._passed(self._got_on)
-        if stands > HOVERS:
-            if self._aim is None and left <= actor.nearly_there:
-                return self._arrive()
-            if self._aim is not None and actor.load is not None and left <= NEAR_USE:
-                return self._approach()
+        if stands > HOVERS and self._aim is None and left <= actor.nearly_there:
+            return self._arrive()
         if stands >= BALKING and self._turns < MOST_TURNS and actor.balks():
             self._turns += 1
             return self._start()
         if stands > PATIENCE:
             what = f"{left:.1f} m short of '{self._thing or self._key.goal}'"
-            return self._again(f"The character stopped {what}: something blocks the way. Move it, or draw a route.")
+            return self._finish(f"The character stopped {what}: something blocks the way. Move it, or draw a route.")
         return False
 
     def _in_reach(self, aim: Reach) -> bool:
         """Whether the network can be left to come to the thing of an aim from here."""
         assert self._leg is not None
         # A character that still looks away from the way there would go backwards in a wide bend.
-        ahead = not self._tries and self.actor.looks_ahead()
+        ahead = self.actor.looks_ahead()
         free = self._is_free(self._leg.place) and self._is_free(self._task.stand_before(aim))
         return ahead and free and self._task.in_sector(aim, self._place)
 
@@ -486,7 +473,7 @@ class TaskMachine(Generic[A]):
         if completion.off is None and (self._passed(self._got_on) > PATIENCE or self._passed(self._since) > LONGEST):
             away = float(np.linalg.norm(actor.root[:2] - self._aim.place[:2]))
             what = f"The character could not {self._task.verb} '{self._thing}', {away:.1f} m from it"
-            return self._again(f"{what}: make room before it, or set another approach side.")
+            return self._finish(f"{what}: make room before it, or set another approach side.")
         return False
 
     def _done(self, completion: Completion) -> bool:
@@ -510,14 +497,6 @@ class TaskMachine(Generic[A]):
         self._walker = self._walked(planner, leg)
         self._set_out()
         return self._enter(Stage.GO)
-
-    def _again(self, trouble: str) -> bool:
-        """Stuck: look for another way, and give up the next time."""
-        self._tries += 1
-        if self._tries > SECOND_TRIES:
-            return self._finish(trouble)
-        self.actor.stand(self._place, None)
-        return self._enter(Stage.PAUSE)
 
     def _settle(self) -> bool:
         """Standing still, turned as asked, or out of patience."""
