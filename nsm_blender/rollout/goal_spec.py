@@ -112,9 +112,6 @@ class _Use:
     turns: float = 0.5
     """Distance in meters over which the body turns from its way to the goal's facing."""
 
-    closer: tuple[float, ...] = (0.0, 0.08, 0.16)
-    """Meters by which the root may come closer to the thing than its stand: bodies bend forward."""
-
 
 _USE = _Use()
 
@@ -152,11 +149,11 @@ class Reach(GoalSpec):
     @property
     def stand(self) -> Array:
         """Place (2,) of the root of a character that begins to use the thing."""
-        return self._stands(np.zeros(1))[0]
+        return np.asarray(self.place[:2] - self.standoff * direction(np.array(self.facing)))
 
     def route(self, root: Array) -> Array:
-        """The stand, and a little closer to the thing."""
-        return self._stands(np.array(_USE.closer))
+        """The stand."""
+        return self.stand[None]
 
     def speed_limit(self, root: Array) -> float:
         """A walk that slows down to the speed at which the thing is used."""
@@ -176,10 +173,6 @@ class Reach(GoalSpec):
     def away(self, place: Array) -> float:
         """Meters from a place (2,) of the root to where the thing is used."""
         return float(np.linalg.norm(place - self.place[:2])) - self.standoff
-
-    def _stands(self, closer: Array) -> Array:
-        away = np.maximum(self.standoff - closer, 0.0)[:, None]
-        return np.asarray(self.place[:2] - away * direction(np.array(self.facing)))
 
 
 @dataclass(frozen=True)
@@ -206,12 +199,6 @@ class _Way:
 
     out_of_seat: float = 0.45
     """Meters of a way from a seat on which the root does not keep off the seat."""
-
-    leaving: float = 0.3
-    """Acceleration in m/s^2 with which the root leaves a seat."""
-
-    rising: float = 0.2
-    """Speed of the root in m/s at which a character rises from a seat."""
 
 
 _WAY = _Way()
@@ -293,9 +280,8 @@ class Steer(GoalSpec):
         return self.walker.places(self.walker.along + np.array(_WAY.open))
 
     def speed_limit(self, root: Array) -> float:
-        """That of the gait; from a seat the root speeds up slowly."""
-        top = RUNNING_SPEED if self.action == "run" else WALKING_SPEED
-        return min(_WAY.rising + math.sqrt(2 * _WAY.leaving * self.walker.along), top) if self.seat else top
+        """That of the gait."""
+        return RUNNING_SPEED if self.action == "run" else WALKING_SPEED
 
     def _measure_pace(self, root: Array, seconds: float) -> None:
         if self.seen is not None and seconds > self.seen[0]:

@@ -111,10 +111,6 @@ class Actor(ABC):
         """Whether it looks along its way, and has no gap before it."""
         return True
 
-    def balks(self) -> bool:
-        """Whether it is turned away from its way with something in the hands."""
-        return False
-
     def fork(self) -> Self:
         """A copy of the actor that goes on from here on its own."""
         raise NotImplementedError

@@ -47,9 +47,6 @@ PATIENCE = 4.0
 """Seconds after which a stop or a turn is taken as it is, and a character without progress counts as stuck."""
 LONGEST = 15.0
 """Seconds after which an action with a thing counts as failed."""
-BALKING, MOST_TURNS = 1.0, 2
-"""Seconds of standing turned away from the way after which a character that carries something turns to it, and how
-often it does at most."""
 WAITING = 1.5
 """Seconds that the character waits before something that moves until another way is looked for."""
 REACHED = 0.1
@@ -90,7 +87,6 @@ class TaskMachine(Generic[A]):
         self._stage = Stage.WAIT
         self._since = self._still = self._waits_since = 0
         self._nearest, self._got_on = math.inf, 0
-        self._turns = 0
         self._foot: Array | None = None
         self._came: Array | None = None
         self._leg: Leg | None = None
@@ -226,7 +222,7 @@ class TaskMachine(Generic[A]):
         self._outcome.asked = None if clock.plan is None else round(clock.plan.arrive)
         self._outcome.set_off = self._frame
         self._outcome.late = 0 if key.start is None else self._frame - key.start
-        self._turns, self._aim = 0, None
+        self._aim = None
         self.actor.begin(key)
         return self._start() if self._task.goes else self._stay()
 
@@ -413,9 +409,6 @@ class TaskMachine(Generic[A]):
         stands = self._passed(self._got_on)
         if stands > HOVERS and self._aim is None and left <= actor.nearly_there:
             return self._arrive()
-        if stands >= BALKING and self._turns < MOST_TURNS and actor.balks():
-            self._turns += 1
-            return self._start()
         if stands > PATIENCE:
             what = f"{left:.1f} m short of '{self._thing or self._key.goal}'"
             return self._finish(f"The character stopped {what}: something blocks the way. Move it, or draw a route.")

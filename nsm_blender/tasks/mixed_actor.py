@@ -163,10 +163,6 @@ class MixedActor(NsmActor):
         along = looks_along(float(wrap_angle(np.array(ahead - root[3])))) > 0
         return along and not walker.goes_sideways and self._is_level(math.inf)
 
-    def balks(self) -> bool:
-        """Whether it is turned away from its way with something in the hands."""
-        return not self._by_legs and super().balks()
-
     def _is_level(self, meters: float) -> bool:
         """Whether the way ahead is as high as the character stands, over so many meters or to its end."""
         walker, z = self.walker, float(self.root[2])

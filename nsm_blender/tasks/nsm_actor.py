@@ -168,8 +168,3 @@ class NsmActor(Actor):
         """Whether it looks along its way, and has no gap before it."""
         assert self._steer is not None
         return self._steer.looks_along(self.root) > 0 and not self.walker.goes_sideways
-
-    def balks(self) -> bool:
-        """Whether it is turned away from its way with something in the hands."""
-        way = float(self.walker.path.heading(np.array(self.walker.along)))
-        return self.hands.holding is not None and abs(float(wrap_angle(np.array(way - self.root[3])))) > AWAY
