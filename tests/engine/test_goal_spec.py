@@ -46,16 +46,9 @@ def test_a_root_is_near_to_using_a_thing_only_at_it() -> None:
     assert Stay(np.zeros(3)).nearness(np.zeros(2)) == Steer(walker()).nearness(np.zeros(2)) == 0
 
 
-@pytest.mark.parametrize(
-    ("action", "seat", "top"),
-    [("walk", "", WALKING_SPEED), ("run", "", RUNNING_SPEED), ("run", "chair", RUNNING_SPEED)],
-)
-def test_a_way_is_gone_at_its_gaits_speed_and_begun_slowly_on_a_seat(action: str, seat: str, top: float) -> None:
-    steer = Steer(walker(30.0), action, seat=seat)
-    begin = steer.speed_limit(np.zeros(4))
-    assert begin == top if not seat else begin < 0.5
-    steer.walker.along = 25.0
-    assert steer.speed_limit(np.zeros(4)) == top
+@pytest.mark.parametrize(("action", "top"), [("walk", WALKING_SPEED), ("run", RUNNING_SPEED)])
+def test_a_way_is_gone_at_its_gaits_speed(action: str, top: float) -> None:
+    assert Steer(walker(30.0), action).speed_limit(np.zeros(4)) == top
 
 
 def test_the_root_keeps_off_all_but_what_it_uses_holds_or_leaves() -> None:
