@@ -51,9 +51,6 @@ SEATED_WITHIN = 0.3
 ON_SEAT = 0.06
 """Meters from the hips to their place on the seat within which the body sits, whatever the hips' contact label: beside
 other things the network is less sure of it."""
-ROCKS = 0.05
-"""Meters within which the root of a sitting character stays, which may rock there for good faster than a standing one
-is still."""
 _RAY = 0.005
 """Meters between the points of a ray."""
 RADIUS = {bone: radius for bone, _, radius in CAPSULES}
@@ -192,19 +189,18 @@ class Sit(ThingTask):
 
 
 class _Sitting(Completion):
-    """It sits when its labels say so, or its hips lie there, and it stays for a while."""
+    """It sits when its labels say so, or its hips lie there, for a while."""
 
     def __init__(self, number: int, aim: Reach, since: int) -> None:
         super().__init__(number, aim, since)
-        self._still, self._sat = since, np.full(2, np.inf)
+        self._still = since
 
     def done(self, character: SceneCharacter, hands: Hands) -> bool:
         hips = sitting_place(character.places[0], character.places[HIP_JOINTS]) - self.aim.place
         away = float(np.linalg.norm(hips))
         sitting = character.action[_SIT] > TOUCHES and (character.contacts[_HIPS] > TOUCHES or away < ON_SEAT)
-        moved = np.linalg.norm(character.root[:2] - self._sat) > ROCKS
-        if not sitting or moved or away > SEATED_WITHIN:
-            self._still, self._sat = character.frame, character.root[:2].copy()
+        if not sitting or away > SEATED_WITHIN:
+            self._still = character.frame
         if character.frame - self._still < SETTLED * FPS:
             return False
         self.off = away, self.aim.facing - float(character.root[3])
