@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
@@ -30,7 +29,7 @@ class Stand:
 
     outward: unit vector (2,) away from the thing that the character stands before; zero where it is none. handles: of
     the thing as it is used from here, in its own frame. sideways: the body comes there sideways, between the thing and
-    another. aside: meters by which it may stand beside the place where that is not free.
+    another.
     """
 
     place: Array
@@ -38,7 +37,6 @@ class Stand:
     outward: Array
     handles: Handles | None = None
     sideways: bool = False
-    aside: float = math.inf
 
     def moved(self, out: float, aside: float) -> Array:
         """The place (2,) so many meters further out from the thing and aside."""

@@ -228,8 +228,6 @@ class Planner:
             # In an aisle only the distance to the thing's edge differs.
             places = [max(places, key=lambda stand: ways.room_beside(stand.place))]
         for out, aside in BESIDE[:1] if sideways else BESIDE:
-            if abs(aside) > places[0].aside:
-                continue
             ends = np.array([stand.moved(out, aside) for stand in places])
             joined = np.array([self._joined(stand, end, approach) for stand, end in zip(places, ends, strict=True)])
             if not joined.any():

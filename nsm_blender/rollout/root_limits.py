@@ -43,9 +43,6 @@ class Limits:
     sway: float = 0.5
     """Turning in rad/s that is left to the gait in either direction whatever is asked for."""
 
-    overshoot: float = 0.25
-    """Radians by which the facing that is foreseen may lie beyond the facings that are asked for."""
-
 
 LIMITS = Limits()
 
@@ -59,7 +56,6 @@ class RootLimits:
         root = root_within(state.motion, state.root, proposal.root, state.goal.speed_limit(state.root), band, toward)
         local = to_local(proposal.places - proposal.root[:2], float(proposal.root[3]))
         ahead = np.asarray(wrap_angle(proposal.facings - proposal.root[3]))
-        ahead = np.clip(ahead, band[0] - LIMITS.overshoot, band[1] + LIMITS.overshoot)
         return Proposal(root, to_world(local, float(root[3])) + root[:2], root[3] + ahead)
 
     def fork(self) -> Self:

@@ -9,7 +9,6 @@ from typing import Self
 from ..geometry.ground import Ground
 from ..geometry.scene_state import Scenery
 from ..motion.rotations import Array
-from ..planning.path_planner import Leg
 from ..planning.scene_planner import Load
 from ..planning.speed_limits import SpeedLimits
 from ..planning.speed_profile import Walker
@@ -55,13 +54,13 @@ class Actor(ABC):
     def walker(self) -> Walker:
         """The one that leads it now, or led it last."""
 
-    @abstractmethod
-    def turn_first(self, walker: Walker, leg: Leg) -> bool:
+    def turn_first(self, walker: Walker) -> bool:
         """Whether it is to turn on the spot before it goes; then it begins to."""
+        return False
 
-    @abstractmethod
-    def has_turned(self, leg: Leg) -> bool:
-        """Whether it looks along the leg as far as it needs to set off."""
+    def has_turned(self) -> bool:
+        """Whether it looks along its way as far as it needs to set off."""
+        return True
 
     @abstractmethod
     def stand(self, place: Array, facing: float | None) -> None:

@@ -36,9 +36,6 @@ AT_HAND = 1.2
 where a way ended, before a thing that was used or was to be."""
 NEAR = 1.8
 """Meters of way left at which the goal itself is asked for: the network was trained on such approaches."""
-SIDESTEP, STEPPED = 0.4, 0.05
-"""Meters of way to where a thing is used from up to which the character steps there, backward or aside, as to walk
-there takes two half turns, and meters from the place at which it has."""
 HOVERS = 0.7
 """Seconds without getting nearer after which a character that is nearly there counts as arrived."""
 GETS_ON = 0.1
@@ -60,7 +57,6 @@ class Stage(Enum):
     """What is done about the present key."""
 
     WAIT = auto()
-    STEP = auto()
     TURN = auto()
     GO = auto()
     DO = auto()
@@ -197,8 +193,6 @@ class TaskMachine(Generic[A]):
         match self._stage:
             case Stage.WAIT:
                 return self._set_off()
-            case Stage.STEP:
-                return self._step()
             case Stage.TURN:
                 return self._turn()
             case Stage.GO:
@@ -325,13 +319,10 @@ class TaskMachine(Generic[A]):
             self._outcome.place, self._outcome.facing = leg.place.tolist(), leg.facing
         if leg.route.length < actor.near_end:
             return self._arrive() if self._aim is None else self._approach()
-        if leg.route.length < SIDESTEP and self._aim is not None and self._posture is None:
-            actor.stand(leg.place, leg.facing)
-            return self._enter(Stage.STEP)
         self._leave()
         self._foot = self._foot if leg.foot is None else leg.foot
         self._walker = self._walked(planners[0], leg)
-        if actor.turn_first(self._walker, leg):
+        if actor.turn_first(self._walker):
             return self._enter(Stage.TURN)
         self._set_out()
         return self._enter(Stage.GO)
@@ -363,17 +354,9 @@ class TaskMachine(Generic[A]):
             self.seatings[-1] = replace(self.seatings[-1], left=self.actor.frame)
             self._left, self._posture = self._posture, None
 
-    def _step(self) -> bool:
-        """Stepping to where a thing is used from, without a turn to the way there and back."""
-        assert self._leg is not None
-        away = float(np.linalg.norm(self._leg.place - self._place))
-        there = away < STEPPED and self.actor.is_still
-        return (there or self._passed(self._since) >= PATIENCE) and self._approach()
-
     def _turn(self) -> bool:
         """Turning to the way first."""
-        assert self._leg is not None
-        if not self.actor.has_turned(self._leg) and self._passed(self._since) < PATIENCE:
+        if not self.actor.has_turned() and self._passed(self._since) < PATIENCE:
             return False
         self._set_out()
         return self._enter(Stage.GO)

@@ -13,7 +13,6 @@ from ..models.nsm import ACTIONS, FUTURE
 from ..models.pfnn import FUTURE as WALKED_FUTURE
 from ..motion.rotations import Array, wrap_angle
 from ..motion.skeleton import HIPS_HEIGHT
-from ..planning.path_planner import Leg
 from ..planning.speed_profile import Walker
 from ..rollout.goal_spec import GoalSpec, Reach, Stay, Steer, looks_along
 from ..rollout.handover import Walked, gaits_of, made_by, other_phase, take_over
@@ -103,15 +102,15 @@ class MixedActor(NsmActor):
         """A key begins."""
         self._legs.begin(key)
 
-    def turn_first(self, walker: Walker, leg: Leg) -> bool:
+    def turn_first(self, walker: Walker) -> bool:
         """Whether it is to turn on the spot before it goes; then it begins to."""
         if not self._by_legs and self._stands_freely():
             self._to_legs()
-        return self._legs.turn_first(walker, leg) if self._by_legs else super().turn_first(walker, leg)
+        return self._by_legs and self._legs.turn_first(walker)
 
-    def has_turned(self, leg: Leg) -> bool:
-        """Whether it looks along the leg as far as it needs to set off."""
-        return self._legs.has_turned(leg) if self._by_legs else super().has_turned(leg)
+    def has_turned(self) -> bool:
+        """Whether it looks along its way as far as it needs to set off."""
+        return not self._by_legs or self._legs.has_turned()
 
     def stand(self, place: Array, facing: float | None) -> None:
         """Stand at a place (2,), turned to an angle or as it is."""

@@ -9,9 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from ..motion.root import angle_of
-from ..motion.rotations import Array, wrap_angle
-from ..planning.path_planner import Leg
+from ..motion.rotations import Array
 from ..planning.scene_planner import Load
 from ..planning.speed_limits import SpeedLimits
 from ..planning.speed_profile import Walker
@@ -32,11 +30,6 @@ TURNED = math.radians(6)
 """Radians of a turn on the spot that count as made."""
 UP = 0.15
 """Meters above the floor from which the character first goes down the way that it came."""
-AWAY, TOWARD = math.radians(50), math.radians(25)
-"""Radians from its way at which a character that is up on something, or carries something, turns on the spot before it
-goes, and up to which it does: else it walks its bend over the edge, or backs off."""
-BEGINNING = 0.3
-"""Meters of a way over which it is looked where it leads."""
 
 
 class NsmActor(Actor):
@@ -99,25 +92,6 @@ class NsmActor(Actor):
         """The one that leads it now, or led it last."""
         assert self._steer is not None
         return self._steer.walker
-
-    def turn_first(self, walker: Walker, leg: Leg) -> bool:
-        """Whether it is to turn on the spot before it goes; then it begins to."""
-        away = self._away(leg)
-        if not (self.is_high or self.hands.holding) or abs(away) <= AWAY:
-            return False
-        self.stand(self.root[:2].copy(), self.root[3] + away)
-        return True
-
-    def has_turned(self, leg: Leg) -> bool:
-        """Whether it looks along the leg as far as it needs to set off."""
-        return abs(self._away(leg)) <= TOWARD
-
-    def _away(self, leg: Leg) -> float:
-        """Radians from where the character looks to the beginning of a leg."""
-        points = leg.route.points[:, :2]
-        far = np.linalg.norm(points - points[0], axis=1)
-        first = points[int(np.argmax(far > BEGINNING))] - points[0]
-        return float(wrap_angle(angle_of(first) - self.root[3]))
 
     def stand(self, place: Array, facing: float | None) -> None:
         """Stand at a place (2,), turned to an angle or as it is."""

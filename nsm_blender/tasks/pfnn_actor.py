@@ -16,7 +16,7 @@ from ..geometry.scene_state import Scenery
 from ..models.pfnn import FPS
 from ..motion.rotations import Array, wrap_angle
 from ..planning.occupancy_grid import ANKLE, ObstacleOutlines
-from ..planning.path_planner import Leg, Planner
+from ..planning.path_planner import Planner
 from ..planning.speed_limits import SpeedLimits
 from ..planning.speed_profile import Walker
 from ..planning.trajectory import ARRIVED, CAME_TO_REST, Future, Standing, State
@@ -132,7 +132,7 @@ class Walking(Actor):
         self._berth_height = self._state.z
         self._berth = self._planner.berth(None if self.terrain is None else self._berth_height)
 
-    def turn_first(self, walker: Walker, leg: Leg) -> bool:
+    def turn_first(self, walker: Walker) -> bool:
         """Whether it is to turn on the spot before it goes; then it begins to."""
         heading = walker.heading()
         if abs(float(wrap_angle(np.array(heading - self._state.angle)))) <= TURN_FIRST:
@@ -140,8 +140,8 @@ class Walking(Actor):
         self.stand(self.root[:2], heading)
         return True
 
-    def has_turned(self, leg: Leg) -> bool:
-        """Whether it looks along the leg as far as it needs to set off."""
+    def has_turned(self) -> bool:
+        """Whether it looks along its way as far as it needs to set off."""
         return abs(float(wrap_angle(np.array(self._facing - self._state.angle)))) < TURNED_ENOUGH
 
     def stand(self, place: Array, facing: float | None) -> None:

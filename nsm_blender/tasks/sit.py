@@ -32,10 +32,6 @@ from .protocol import SETTLED, Completion, Held, Posture, ThingTask, facing_of
 AISLE = (0.3, 0.25, 0.2, 0.16, 0.12)
 """Meters from a seat's front edge at which the root may stand, its back to the seat, where a thing before the seat
 leaves no more room than for shins."""
-STRAIGHT = 0.2
-"""Meters aside of straight before a seat from which a body sits down more surely than from the aisle at its edge."""
-ALONG_SEAT = (0.0, BODY.trunk, -BODY.trunk)
-"""Meters beside the seat's middle at which the root may stand in the aisle."""
 RISES = 0.08
 """Meters over a seat by which a part of it must rise to be a back or an arm rest."""
 LEANS = 0.35
@@ -82,9 +78,8 @@ class Sit(ThingTask):
 
     def tiers(self, planner: Planner, key: ActionKey, frame: float) -> list[list[Side]]:
         """Before the seat's front; at all sides that its handles name, as it is or, where it is open all around, as its
-        sitter looks another way; in the aisle along its front edge; farther aside of the sides that its handles name;
-        at sides that they do not name, but that neither a back nor an arm rest closes. Handles that name no side leave
-        all open ones."""
+        sitter looks another way; in the aisle before the middle of its front edge; at sides that they do not name, but
+        that neither a back nor an arm rest closes. Handles that name no side leave all open ones."""
         goal, seat_of = planner.goal(key, frame), planner.thing(key)
         assert goal is not None and seat_of is not None
         collider, pose = seat_of, pose_at(seat_of, frame)
@@ -94,18 +89,17 @@ class Sit(ThingTask):
         own = replace(used, approaches=used.approaches or open_sides)
         seats: list[Seat] = [own, *other_seats(own, own_up(pose))]
 
-        def before(seat: Seat, sides: Sequence[str], aside: float = math.inf) -> list[Side]:
+        def before(seat: Seat, sides: Sequence[str]) -> list[Side]:
             if not sides:
                 return []
             places = stands(goal, collider, replace(seat, approaches=list(sides)), frame, planner.before)
-            return [[replace(stand, handles=seat, aside=aside) for stand in places]]
+            return [[replace(stand, handles=seat) for stand in places]]
 
         others = [side for side in open_sides if side not in own.approaches and side != "back"]
         return [
-            before(own, ["front"] if "front" in own.approaches else [], STRAIGHT),
-            [side for seat in seats for side in before(seat, seat.approaches, STRAIGHT)],
-            [side for seat in seats for side in _in_aisle(goal, seat, pose)],
+            before(own, ["front"] if "front" in own.approaches else []),
             [side for seat in seats for side in before(seat, seat.approaches)],
+            [_in_aisle(goal, seat, pose) for seat in seats],
             before(own, others),
         ]
 
@@ -272,15 +266,14 @@ def _sitter(seat: Seat, pose: Array, ground: float) -> Array:
     return np.asarray(out)
 
 
-def _in_aisle(goal: Goal, seat: Seat, pose: Array) -> list[Side]:
-    """Stands along a seat's front edge, the back to it, the nearest to its middle first, and of each the one farthest
-    from the edge first. pose: (7,) of the thing."""
+def _in_aisle(goal: Goal, seat: Seat, pose: Array) -> Side:
+    """Stands before the middle of a seat's front edge, the back to it, the one farthest from the edge first. pose: (7,)
+    of the thing."""
     place, front = to_world(np.array(seat.place), pose), rotate(pose[QUATERNION], np.array(seat.facing))
     out = normalize(front[:2])
     facing = float(angle_of(out)) if goal.facing is None else goal.facing
     edge = Stand(place[:2] + seat.depth / 2 * out, facing, out, seat, sideways=True)
-    asides = [aside for aside in ALONG_SEAT if abs(aside) < seat.width / 2]
-    return [[replace(edge, place=edge.moved(far, aside)) for far in AISLE] for aside in asides]
+    return [replace(edge, place=edge.moved(far, 0.0)) for far in AISLE]
 
 
 def _open_sides(seat: Seat, collider: Collider, up: Array) -> list[str]:
