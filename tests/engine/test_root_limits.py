@@ -93,13 +93,6 @@ def test_a_root_slows_down_to_where_a_thing_is_used() -> None:
     assert_smooth(root.track)
 
 
-def test_a_root_leaves_a_seat_slowly() -> None:
-    steer = Steer(walker(), seat="seat")
-    root = FilteredRoot(steer, [RootLimits()]).go(2.0, (0.0, -9.0))
-    free = FilteredRoot(Steer(walker()), [RootLimits()]).go(2.0, (0.0, -9.0))
-    assert root.speeds[30] < 0.5 * free.speeds[30] and (np.diff(root.speeds) > -1e-9).all()
-
-
 def test_a_network_that_spins_is_left_nothing_but_its_sway() -> None:
     yaw = rolled(np.array([0.0, 0.0, 0.0, 0.08]), 120, 1.2, (-0.1, 0.0))[:, 3]
     assert yaw[-1] <= LIMITS.sway * 120 / FPS
@@ -118,7 +111,7 @@ def test_a_root_that_is_still_far_from_a_thing_faces_its_way_and_turns_to_the_th
     far = FilteredRoot(thing, [RootLimits()]).go(1.5, (0.0, -1.0))
     assert abs(far.track[-1, 3]) < 0.2
     near = FilteredRoot(thing, [RootLimits()], (0.0, -3.6, 0.0, 0.0)).go(4.0)
-    assert 0.75 * 3.0 < near.track[-1, 3] < 3.0 + LIMITS.overshoot
+    assert near.track[-1, 3] == pytest.approx(3.0, abs=0.75)
 
 
 def test_the_future_moves_with_a_root_that_is_held_back() -> None:
@@ -129,7 +122,6 @@ def test_the_future_moves_with_a_root_that_is_held_back() -> None:
     apart = np.linalg.norm(np.diff(places, axis=0), axis=1)
     np.testing.assert_allclose(apart, 6.0 / FUTURE, rtol=1e-6)
     assert np.linalg.norm(places[0]) == pytest.approx(6.0 / FUTURE - 6.0 / FPS)
-    assert root.proposal.facings.max() <= 0.4 + LIMITS.overshoot + LIMITS.turn * DT
 
 
 def turns_asked(goal: GoalSpec, yaws: Array) -> Array:
