@@ -40,9 +40,6 @@ class Limits:
     follow: float = 0.4
     """Share of the turning that the network lacks which is made up for."""
 
-    sway: float = 0.5
-    """Turning in rad/s that is left to the gait in either direction whatever is asked for."""
-
 
 LIMITS = Limits()
 
@@ -97,4 +94,4 @@ def asked_turns(state: RootState) -> tuple[tuple[float, float], float]:
 
 def _allowed_turn(left: float) -> float:
     """rad/s of turning to a side on which the farthest facing that is asked for is `left` radians away."""
-    return min(LIMITS.sway + math.sqrt(2 * LIMITS.turn_braking * left), LIMITS.turn)
+    return min(math.sqrt(2 * LIMITS.turn_braking * left), LIMITS.turn)
