@@ -46,6 +46,12 @@ class Taking:
     lenient: float = 0.2
     """Rate in m/s at which it rises: the clean-up brings palms to a box by what the network lacks."""
 
+    low: float = 0.3
+    """Height in meters over the ground up to which a box is low: the network's hands end over it."""
+
+    over: float = 0.18
+    """Height in meters of the palms over a low box from which it is taken: the clean-up crouches lower for it."""
+
 
 @dataclass(frozen=True)
 class Leaving:
@@ -237,11 +243,14 @@ class Hands:
         handles, pose = grasp or self._scenery.collider(name).handles, self._scenery.pose(name, frame)
         assert isinstance(handles, Carryable)
         middle, _ = between_palms(body.places, body.rotations)
-        away = float(np.linalg.norm(middle - grasp_of(handles, pose)[0]))
+        off = middle - grasp_of(handles, pose)[0]
+        away = float(np.linalg.norm(off))
         touching = bool((body.contacts[_HANDS] > TOUCHES).all())
         waits = self._waited(key, away, float(touching))
         reach = min(TAKING.near + TAKING.lenient * max(waits - TAKING.after, 0.0), TAKING.reach)
-        if not touching or away >= reach or waits < TAKING.settles:
+        low = middle[2] - off[2] - body.places[:, 2].min() < TAKING.low and 0 < off[2] < TAKING.over
+        near = away < reach or (low and np.linalg.norm(off[:2]) < TAKING.near)
+        if not (touching and near) or waits < TAKING.settles:
             return False
         self.holds.append(Hold(name, handles, pose, frame, key))
         return True

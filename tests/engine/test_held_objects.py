@@ -110,6 +110,20 @@ def test_a_box_is_not_taken_while_the_palms_come_nearer() -> None:
     assert away[frame] < 0.03
 
 
+def test_a_low_box_is_taken_from_over_it_but_not_from_beside_it_nor_a_high_one() -> None:
+    low = Collider("box", BOX.cuboids, np.array([[0.0, -0.5, 0.15, 1.0, 0, 0, 0]]), "carryable", BOX.handles)
+    for thing, off, taken in (
+        (low, [0, 0, 0.14], True),
+        (low, [0, 0.14, 0], False),
+        (low, [0, 0, -0.14], False),
+        (BOX, [0, 0, 0.14], False),
+    ):
+        mine, body = hands(thing), Body()
+        body.places[:, 2] -= body.places[:, 2].min()
+        body.around(thing.poses[0][:3] + np.array(off))
+        assert any(mine.take("box", body, frame, 0) for frame in range(SOON)) == taken
+
+
 def test_hands_that_come_no_nearer_take_the_box_within_seconds() -> None:
     mine = hands(BOX)
     half_way = Body().around(LYING[:3] + beside(0.2))
