@@ -39,7 +39,7 @@ class DoorPassage:
     """Leads the root of a character that opens a door or goes through it."""
 
     def __init__(self) -> None:
-        self._beside = dict[str, tuple[float, float]]()
+        self._beside = dict[str, float]()
 
     def fork(self) -> Self:
         """A copy that goes on from here on its own."""
@@ -51,10 +51,10 @@ class DoorPassage:
         if not name or not isinstance(state.scenery.collider(name).handles, Door):
             return proposal
         door = doorway(state.scenery.collider(name), state.scenery.pose(name, state.frame))
-        points, room = np.concatenate((proposal.root[None, :2], proposal.places)), self._room_beside(state, door)
-        lack = door.off_side(points, room)
+        points = np.concatenate((proposal.root[None, :2], proposal.places))
+        lack = np.zeros_like(points)
         if not state.goal.is_place or door.turned > PASSAGE.ajar:
-            lack += door.round_leaf(points, room[1]) + door.off_wall(points)
+            lack += door.round_leaf(points, self._room_beside(state, door)) + door.off_wall(points)
         if not state.goal.is_place:
             lack += door.in_lane(points)
         root = np.array(proposal.root)
@@ -67,11 +67,11 @@ class DoorPassage:
             root[:2] = state.root[:2] + (state.motion.velocity + change) * DT
         return Proposal(root, proposal.places + lack[1:], proposal.facings)
 
-    def _room_beside(self, state: RootState, door: Doorway) -> tuple[float, float]:
-        """As `Doorway.beside` tells it, of the sides -1 and 1."""
+    def _room_beside(self, state: RootState, door: Doorway) -> float:
+        """As `Doorway.beside` tells it."""
         name, floor = state.goal.door, float(state.root[2])
         if name not in self._beside:
             middle = np.append(door.hinge, floor + 1)
             things = state.scenery.near(state.frame, middle, 2 * door.width + PASSAGE.around).without([name])
-            self._beside = self._beside | {name: (door.beside(things, -1, floor), door.beside(things, 1, floor))}
+            self._beside = self._beside | {name: door.beside(things, floor)}
         return self._beside[name]

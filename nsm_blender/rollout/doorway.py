@@ -85,23 +85,15 @@ class Doorway:
         out = np.where(away * np.cos(beside) < self.width, beside, np.arccos(np.clip(edge, -1, 1)))
         return np.where((away > near) & (away < self.width + near), out, 0.0)
 
-    def beside(self, things: Placed, side: float, floor: float) -> float:
-        """Meters from the hinge along the shut leaf up to which the root has room before what stands beside the door,
-        1 for the side to which it swings, -1 for the other. things: what stands there, without leaf and frame."""
+    def beside(self, things: Placed, floor: float) -> float:
+        """Meters from the hinge along the shut leaf up to which the root has room before what stands beside the door on
+        the side to which it swings. things: what stands there, without leaf and frame."""
         past, off = np.meshgrid(np.arange(0.0, _BESIDE, _STEP), np.arange(_BEFORE, self.width, _ROWS))
-        flat = np.stack((self.width + past, side * off), axis=-1)
+        flat = np.stack((self.width + past, off), axis=-1)
         ground = self.hinge + self.world(flat)
         places = np.concatenate([np.insert(ground.reshape(-1, 2), 2, floor + z, axis=1) for z in _HEIGHTS])
         free = (things.distance(places) > 0).reshape(len(_HEIGHTS), *past.shape).all(axis=(0, 1))
         return np.inf if free.all() else float(self.width + past[0, free.argmin()]) - _STEP - SHOULDERS
-
-    def off_side(self, points: Array, room: tuple[float, float]) -> Array:
-        """How far (N, 2) places (N, 2) of the root are to be moved from what stands beside the door. room: as `beside`
-        tells it, of the sides -1 and 1."""
-        along, off = self.flat(points).T
-        lack = np.minimum(np.where(off > 0, room[1], room[0]) - along, 0)
-        lack = np.where((np.abs(off) < self.width + BESIDE) & (lack > -SHOULDERS), lack, 0)
-        return self.world(np.stack((lack, np.zeros_like(lack)), axis=-1))
 
     def round_leaf(self, points: Array, room: float = np.inf) -> Array:
         """How far (N, 2) places (N, 2) of the root are to be moved that are too near the leaf: those toward which it

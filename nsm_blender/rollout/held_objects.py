@@ -37,9 +37,6 @@ class Taking:
     near: float = 0.08
     """Distance in meters from the box within which it is taken as soon as they come no nearer."""
 
-    settles: float = 0.1
-    """Seconds without coming nearer after which they come no nearer."""
-
     after: float = 0.4
     """Seconds without coming nearer from which the distance rises at which the box is taken."""
 
@@ -58,10 +55,7 @@ class Leaving:
     """When palms let go of a box at its place."""
 
     near: float = 0.06
-    """Distance in meters from its place within which a box is let go of first."""
-
-    after: float = 0.4
-    """Seconds after it last came nearer at which it is let go of first."""
+    """Distance in meters from its place within which a box is let go of that comes no nearer."""
 
     lenient: float = 0.06
     """Rate in m/s at which that distance rises from then on."""
@@ -76,8 +70,9 @@ class Leaving:
     """Share by which the height over the place counts: the clean-up crouches for it."""
 
 
-NEARER = 0.005
-"""Meters by which palms or a box must come nearer to count as coming nearer."""
+NEARER, SETTLES = 0.005, 0.1
+"""Meters by which palms or a box must come nearer to count as coming nearer, and seconds without after which they come
+no nearer."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +94,6 @@ class Swinging:
 
     gives_way: float = 0.25
     """Seconds after the hand took the handle from which it does."""
-
-    trail: int = round(0.4 * FPS)
-    """Frames for which a leaf that is pulled keeps off where the body was: planted feet stay behind a led root."""
-
-    trailed: int = 8
-    """Frames between the bodies of the trail that count."""
 
     slips: float = 0.05
     """Meters that a handle may be out of the arm's reach before the hand lets go."""
@@ -210,7 +199,6 @@ class Hands:
         self.grips: list[Grip] = []
         self.tracks: list[dict[str, Array]] = []
         self._asked, self._away, self._waits = -1, np.inf, 0.0
-        self._trail: list[Array] = []
 
     def fork(self, scenery: Scenery) -> Hands:
         """A copy that goes on from here on its own."""
@@ -226,7 +214,6 @@ class Hands:
 
     def follow(self, body: Body, frame: int) -> None:
         """Move what is held to where the hands are in this frame."""
-        self._trail = [*self._trail[-SWINGING.trail :], body.places]
         hold = self.holding
         if hold is not None:
             middle, angle = between_palms(body.places, body.rotations)
@@ -234,7 +221,7 @@ class Hands:
         elif self.grips and self.gripping(self.grips[-1].name, frame):
             self._pull(body, frame)
         elif self.grips:
-            self._swing_on(frame)
+            self._swing_on(body, frame)
         self.tracks.append(dict(self._scenery.moved))
 
     def take(self, name: str, body: Body, frame: int, key: int, grasp: Carryable | None = None) -> bool:
@@ -250,7 +237,7 @@ class Hands:
         reach = min(TAKING.near + TAKING.lenient * max(waits - TAKING.after, 0.0), TAKING.reach)
         low = middle[2] - off[2] - body.places[:, 2].min() < TAKING.low and 0 < off[2] < TAKING.over
         near = away < reach or (low and np.linalg.norm(off[:2]) < TAKING.near)
-        if not (touching and near) or waits < TAKING.settles:
+        if not (touching and near) or waits < SETTLES:
             return False
         self.holds.append(Hold(name, handles, pose, frame, key))
         return True
@@ -261,7 +248,7 @@ class Hands:
         assert hold is not None
         off = self._scenery.pose(hold.name, frame)[PLACE] - goal[PLACE]
         away = float(np.linalg.norm(off * np.array([1.0, 1.0, LEAVING.lowered if off[2] > 0 else 1.0])))
-        late = self._waited(key, away, LEAVING.labels if (contacts[_HANDS] < TOUCHES).all() else 1.0) - LEAVING.after
+        late = self._waited(key, away, LEAVING.labels if (contacts[_HANDS] < TOUCHES).all() else 1.0) - SETTLES
         if late < 0 or away > min(LEAVING.near + LEAVING.lenient * late, LEAVING.reach):
             return False
         self.holds[-1] = replace(hold, left=frame, goal=goal, key_left=key)
@@ -276,12 +263,12 @@ class Hands:
         self._waits += share / FPS
         return self._waits
 
-    def grip(self, name: str, body: Body, frame: int, anyway: bool = False) -> bool:
-        """Take a door's handle when a hand touches it, or `anyway` when one is near; whether one does."""
+    def grip(self, name: str, body: Body, frame: int) -> bool:
+        """Take a door's handle when a hand touches it; whether one does."""
         handles = self._scenery.collider(name).handles
         assert isinstance(handles, Door)
         for side, place in self._near_handle(name, body, frame).items():
-            if anyway or body.contacts[_HANDS[list(ARMS).index(side)]] >= TOUCHES:
+            if body.contacts[_HANDS[list(ARMS).index(side)]] >= TOUCHES:
                 self.grips.append(Grip(name, handles, side, place, frame, frame - 1))
                 return True
         return False
@@ -332,11 +319,11 @@ class Hands:
         gripped = bool(self.grips) and self.grips[-1].name == name
         return gripped and not self.gripping(name, frame) and self.opened(name) > SWINGING.on
 
-    def _swing_on(self, frame: int) -> None:
+    def _swing_on(self, body: Body, frame: int) -> None:
         """Turn a door that was let go of until it stands open."""
         grip = self.grips[-1]
         on = SWINGING.speed / FPS if self.opened(grip.name) > SWINGING.on else 0.0
-        self._turn(grip, frame, on)
+        self._turn(grip, body, frame, on)
 
     def _pull(self, body: Body, frame: int) -> None:
         """Turn the door so that its handle is at the hand, and never back, while the hand holds it.
@@ -363,23 +350,21 @@ class Hands:
         if beyond > 0:
             # It waits for a body that has to come along.
             turn = 0.0
-        self._turn(grip, frame, turn)
+        self._turn(grip, body, frame, turn)
 
-    def _turn(self, grip: Grip, frame: int, turn: float) -> None:
-        """Open a door by radians, no farther than it goes, and not through the body: it waits for a body that is, or
-        just was, where it swings to, and gives way to a body that pushes it."""
+    def _turn(self, grip: Grip, body: Body, frame: int, turn: float) -> None:
+        """Open a door by radians, no farther than it goes, and not through the body: it waits for a body where it
+        swings to, and gives way to a body that pushes it."""
         pose, handles, share = self._scenery.pose(grip.name, frame), grip.handles, self.opened(grip.name)
         way, most = float(np.sign(handles.angle)), (1 - share) * abs(handles.angle)
         if most < _WIDE:
             return
         door = doorway(self._scenery.collider(grip.name), pose)
         turn = min(turn, SWINGING.speed / FPS)
+        points, radii = solid(body.places)
         if _pulled(grip):
-            trail = [solid(places) for places in self._trail[:: -SWINGING.trailed]]
-            points, radii = (np.concatenate(both) for both in zip(*trail, strict=True))
             turn = min(turn, max(door.room(points[:, :2], radii), 0.0))
         else:
-            points, radii = solid(self._trail[-1])
             turn = max(turn, min(door.way(points[:, :2], radii), SWINGING.shoved / FPS))
         turn = min(max(turn, 0.0), max(most, 0.0))
         if turn > 0:

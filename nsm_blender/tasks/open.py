@@ -11,14 +11,13 @@ import numpy as np
 from ..geometry.colliders import QUATERNION, Collider
 from ..geometry.roles import Door, Handles
 from ..geometry.scene_state import Scenery, pose_at, to_world, turned_about
-from ..models.nsm import ACTIONS, FPS
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, normalize, rotate
 from ..planning.approach_poses import poses_before
 from ..planning.path_planner import Leg
 from ..planning.path_search import Route
 from ..rollout.goal_spec import Reach
-from ..rollout.held_objects import TOUCHES, Hands
+from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneCharacter
 from ..shot.goals import ActionKey
 from .protocol import Completion, Held, Prospect, Task
@@ -28,16 +27,12 @@ OPEN = 0.6
 PUSHED = 0.2
 """Share of its angle by which a door that is pushed is open enough to go on: it swings on before the body, more than
 the hand could follow standing."""
-WAITS = 1.5
-"""Seconds of opening by its label after which the character takes the handle with a hand that is near, whatever that
-hand's label: left to its labels, it treads there until the shot ends."""
 BEHIND = 0.8
 """Meters behind a door at which the character has gone through."""
 BEFORE = 0.3
 """Meters before a door up to which the way first leads to its middle."""
 ASIDE = 0.06
 """Meters of the way from the doorway's middle toward the handle, away from a leaf that stands open there."""
-_OPENS = ACTIONS.index("open")
 
 
 class Open(Task):
@@ -98,17 +93,10 @@ class Open(Task):
 class _Opening(Completion):
     """A hand takes the handle, and the leaf follows it."""
 
-    def __init__(self, number: int, aim: Reach, since: int) -> None:
-        super().__init__(number, aim, since)
-        self._opening = since
-
     def done(self, character: SceneCharacter, hands: Hands) -> bool:
         frame, name = character.frame, self.aim.thing
-        gripping = hands.gripping(name, frame)
-        if gripping or character.action[_OPENS] < TOUCHES:
-            self._opening = frame
-        if frame and not gripping:
-            hands.grip(name, character, frame, anyway=frame - self._opening > WAITS * FPS)
+        if frame and not hands.gripping(name, frame):
+            hands.grip(name, character, frame)
         enough = PUSHED if is_pushed(self.aim, character.scenery.collider(name)) else OPEN
         if not (hands.let_go(name, frame) or hands.opened(name) >= enough):
             return False

@@ -17,7 +17,6 @@ from nsm_blender.rollout.goal_spec import GoalSpec, Reach, Stay, Steer
 from nsm_blender.rollout.held_objects import SWINGING
 from nsm_blender.rollout.root_limits import LIMITS, RootLimits
 
-from .obstacles import wall
 from .root_filters import FilteredRoot
 from .test_doorway import away, leaf, opened
 
@@ -71,13 +70,6 @@ def test_a_root_that_goes_through_keeps_between_the_posts(aside: float) -> None:
 
 def test_a_root_in_the_middle_of_the_doorway_is_left_alone() -> None:
     np.testing.assert_allclose(beside(through(), (0.0, 0.0), 1.5).speeds, 0, atol=1e-9)
-
-
-def test_a_root_is_led_off_the_wall_beside_the_door() -> None:
-    side = wall("Side", (0.6, 0.0), (0.6, 3.0))
-    led = beside(OPENING, (0.45, 0.9), 0.1, side)
-    assert led.track[-1, 0] < 0.3
-    np.testing.assert_allclose(beside(OPENING, (0.45, 0.9), 0.0).track[-1, :2], [0.45, 0.9], atol=0.01)
 
 
 @pytest.mark.parametrize("goal", [Stay(np.array([0.25, 0.5, 0.0])), Reach(np.zeros(3), 0.0, "carry", "")])

@@ -69,22 +69,12 @@ def test_a_root_beside_a_wall_is_led_back_from_a_leaf_instead_of_into_the_wall(w
     door, at = leaf(1.5 * way), 0.6
     wall = Collider("wall", Cuboids(np.array([[at + 0.05, 1.0 * way, 1.0]]), np.array([[0.05, 0.95, 1.0]])))
     now = doorway(door, opened(door, 0.3 * way))
-    room = now.beside(Surroundings([wall]).at(0), 1, 0.0)
-    assert now.beside(Surroundings([wall]).at(0), -1, 0.0) == np.inf
+    room = now.beside(Surroundings([wall]).at(0), 0.0)
     assert room == pytest.approx(at + 0.4 - SHOULDERS, abs=0.05)
     before = np.array([[0.25, 0.5 * way]])
     after = before + now.round_leaf(before, room)
     assert np.linalg.norm(after[0] - [-0.4, 0]) > WIDTH + 0.5 * WALL
     assert after[0, 0] <= at - SHOULDERS + 0.05 and after[0, 1] * way > 0.7
-
-
-def test_a_root_stays_off_the_wall_beside_the_handle_on_its_side_only() -> None:
-    door = leaf(1.5)
-    now = doorway(door, opened(door, 0.0))
-    places = np.array([[0.5, -0.5], [0.5, 0.5], [0.1, -0.5], [0.5, -2.0]])
-    kept = places + now.off_side(places, (0.8, np.inf))
-    assert kept[0, 0] == pytest.approx(0.4)
-    np.testing.assert_allclose(kept[1:], places[1:], atol=1e-9)
 
 
 def test_a_root_keeps_between_the_posts() -> None:
