@@ -47,5 +47,7 @@ for name in "${names[@]}"; do
 done
 printf '\n== summary\n'
 grep -hE '^(FAILED|ERROR) ' "$logs"/*.log | head -n 60
+# Where a part crashed: the frames of the test and of the operator that it called.
+grep -hE -A 25 '^Fatal Python error' "$logs"/*.log | head -n 60
 for name in "${names[@]}"; do cat "$logs/${name// /-}.summary"; done
 ! grep -q '^FAILED' "$logs"/*.summary
