@@ -81,15 +81,18 @@ class GoalInput:
                 volume += part * self._volume(goal, float(samples.facing[-1]), root, frame)
         return values, volume
 
+    def shares(self, frame: int) -> list[tuple[GoalSpec, int, float]]:
+        """The goals that count in a frame, older first, since when they do, and their shares, which are 1 in all."""
+        share = min(max((frame - self._goals[-1][1] + 1) / (RAMP * FPS), 0.0), 1.0)
+        shares = [share] if len(self._goals) == 1 else [1 - share, share]
+        return [(goal, since, part) for (goal, since), part in zip(self._goals, shares, strict=True) if part > 0]
+
     def _asked(self, root: Array, frame: int) -> list[tuple[GoalSpec, Samples, float]]:
         """The goals that count in a frame, older first, what they give, and their shares."""
         if self._known is None or self._known[0] != frame or self._known[1] is not root:
-            share = min(max((frame - self._goals[-1][1] + 1) / (RAMP * FPS), 0.0), 1.0)
-            shares = [share] if len(self._goals) == 1 else [1 - share, share]
             asked = [
                 (goal, self._unrolled(goal, goal.samples(root, (frame - since) / FPS), float(root[3])), part)
-                for (goal, since), part in zip(self._goals, shares, strict=True)
-                if part > 0
+                for goal, since, part in self.shares(frame)
             ]
             self._known = frame, root, asked
         return self._known[2]

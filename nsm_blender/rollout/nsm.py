@@ -272,11 +272,16 @@ class SceneCharacter:
             return np.zeros(ENVIRONMENT.size, dtype=np.float32)
         middle = self.root[:3] + np.array([0.0, 0.0, sensor.height / 2])
         reach = float(np.hypot(sensor.radius, sensor.height / 2)) + sensor.sphere
-        near, goal = self.scenery.near(self.frame, middle, reach), self.goal
-        if isinstance(goal, Reach) and goal.top is not None:
+        near, tops = self.scenery.near(self.frame, middle, reach), dict[tuple[str, float] | None, float]()
+        for goal, _, share in self._goal.shares(self.frame):
+            top = goal.top if isinstance(goal, Reach) else None
+            tops[top] = tops.get(top, 0.0) + share
+        out = np.zeros(ENVIRONMENT.size, dtype=np.float32)
+        for top, share in tops.items():
             # The network, which knows few shelves, takes their sides and the boards above for a place near the floor.
-            near = near.below(goal.top[0], goal.top[1] + _BELOW)
-        return sensor.values(near, self.root)
+            seen = near if top is None else near.below(top[0], top[1] + _BELOW)
+            out += np.float32(share) * sensor.values(seen, self.root)
+        return out
 
     def _world_places(self) -> Array:
         return points_to_world(self._pose[FRAME.joint_position].reshape(JOINTS, 3).astype(float), self.root)
