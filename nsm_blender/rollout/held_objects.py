@@ -14,8 +14,9 @@ from ..geometry.colliders import PLACE, QUATERNION
 from ..geometry.roles import Carryable, Door
 from ..geometry.scene_state import Scenery, to_world, turned_about
 from ..models.nsm import CONTACTS, FPS
+from ..motion.easing import smoothstep
 from ..motion.ik import ARMS
-from ..motion.rotations import Array, from_yaw, multiply, normalize, rotate, wrap_angle
+from ..motion.rotations import Array, from_yaw, multiply, normalize, rotate, slerp, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from .doorway import doorway
 
@@ -103,6 +104,9 @@ class Swinging:
 
 
 TAKING, LEAVING, SWINGING = Taking(), Leaving(), Swinging()
+EASES = round(0.35 * FPS)
+"""Frames over which the network sees a box come into the hands from where it lay, and to its place from the hands that
+let go, as long as goals take to change: where its sensors see a jump, the body accelerates by 100 m/s^2."""
 LEVER = 0.07
 """Distance in meters from the leaf's middle plane to the palm on its lever."""
 _WIDE = 1e-9
@@ -199,6 +203,7 @@ class Hands:
         self.grips: list[Grip] = []
         self.tracks: list[dict[str, Array]] = []
         self._asked, self._away, self._waits = -1, np.inf, 0.0
+        self._let_go = np.zeros(0)
 
     def fork(self, scenery: Scenery) -> Hands:
         """A copy that goes on from here on its own."""
@@ -214,15 +219,21 @@ class Hands:
 
     def follow(self, body: Body, frame: int) -> None:
         """Move what is held to where the hands are in this frame."""
-        hold = self.holding
+        hold, moved, there = self.holding, self._scenery.moved, dict[str, Array]()
+        before = self.holds[-1] if self.holds else None
         if hold is not None:
             middle, angle = between_palms(body.places, body.rotations)
-            self._scenery.moved[hold.name] = carried_pose(hold.handles, hold.lying, middle, angle)
+            there[hold.name] = carried_pose(hold.handles, hold.lying, middle, angle)
+            moved[hold.name] = _eased(hold.lying, there[hold.name], frame - hold.taken)
+        elif before is not None and before.left is not None and frame - before.left <= EASES:
+            assert before.goal is not None
+            there[before.name] = before.goal
+            moved[before.name] = _eased(self._let_go, before.goal, frame - before.left)
         elif self.grips and self.gripping(self.grips[-1].name, frame):
             self._pull(body, frame)
         elif self.grips:
             self._swing_on(body, frame)
-        self.tracks.append(dict(self._scenery.moved))
+        self.tracks.append({**moved, **there})
 
     def take(self, name: str, body: Body, frame: int, key: int, grasp: Carryable | None = None) -> bool:
         """Take a box when both palms touch it and come no nearer; whether they do. grasp: by which, if not by its
@@ -246,13 +257,14 @@ class Hands:
         """Let go of the box that is held when it is where it shall be, `goal` (7,); whether it is."""
         hold = self.holding
         assert hold is not None
-        off = self._scenery.pose(hold.name, frame)[PLACE] - goal[PLACE]
+        pose = self._scenery.pose(hold.name, frame)
+        off = pose[PLACE] - goal[PLACE]
         away = float(np.linalg.norm(off * np.array([1.0, 1.0, LEAVING.lowered if off[2] > 0 else 1.0])))
         late = self._waited(key, away, LEAVING.labels if (contacts[_HANDS] < TOUCHES).all() else 1.0) - SETTLES
         if late < 0 or away > min(LEAVING.near + LEAVING.lenient * late, LEAVING.reach):
             return False
         self.holds[-1] = replace(hold, left=frame, goal=goal, key_left=key)
-        self._scenery.moved[hold.name] = goal
+        self._let_go = pose
         return True
 
     def _waited(self, key: int, away: float, share: float) -> float:
@@ -371,6 +383,12 @@ class Hands:
             self._scenery.moved[grip.name] = turned_about(
                 pose, np.array(handles.hinge), np.array(handles.axis), way * turn
             )
+
+
+def _eased(a: Array, b: Array, frames: int) -> Array:
+    """The pose (7,) that comes from `a` (7,) to `b` (7,) within EASES frames, so many frames later."""
+    share = smoothstep(np.array(min(frames / EASES, 1.0)))
+    return np.concatenate((a[PLACE] + share * (b - a)[PLACE], slerp(a[QUATERNION], b[QUATERNION], share)))
 
 
 def _pulled(grip: Grip) -> bool:
