@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sitting: from which side, and when it is done: on the seat, by the labels, and no longer on the way there."""
+"""Sitting: from which side, and when it is done: on the seat, by the labels."""
 
 from __future__ import annotations
 
@@ -53,10 +53,6 @@ def sits_after(way: Any, label: float = 1.0) -> float:
 def test_rocking_on_the_seat_is_sitting() -> None:
     """Up to 0.19 m/s, to and fro."""
     assert sits_after(lambda at: (0.015 * np.sin(2 * np.pi * 2 * at), 0.0)) < 1.0
-
-
-def test_sliding_in_is_sitting_when_it_is_over() -> None:
-    assert 1.0 < sits_after(lambda at: (0.0, max(0.25 - 0.25 * at, 0.0))) < 1.6
 
 
 @pytest.mark.parametrize(("beside", "label"), [((0.4, 0.0), 1.0), ((0.0, 0.0), 0.2)], ids=["beside it", "by no label"])
