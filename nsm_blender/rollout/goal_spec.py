@@ -112,6 +112,10 @@ class _Use:
     turns: float = 0.5
     """Distance in meters over which the body turns from its way to the goal's facing."""
 
+    closer: tuple[float, ...] = (0.0, 0.08, 0.16)
+    """Meters by which the root may come closer to the thing than its stand: without, 2 of 25 boxes are not put down on
+    blocks of 0.3 to 0.6 m, which the character bends over."""
+
 
 _USE = _Use()
 
@@ -149,11 +153,11 @@ class Reach(GoalSpec):
     @property
     def stand(self) -> Array:
         """Place (2,) of the root of a character that begins to use the thing."""
-        return np.asarray(self.place[:2] - self.standoff * direction(np.array(self.facing)))
+        return self._stands(np.zeros(1))[0]
 
     def route(self, root: Array) -> Array:
-        """The stand."""
-        return self.stand[None]
+        """The stand, and a little closer to the thing."""
+        return self._stands(np.array(_USE.closer))
 
     def speed_limit(self, root: Array) -> float:
         """A walk that slows down to the speed at which the thing is used."""
@@ -173,6 +177,10 @@ class Reach(GoalSpec):
     def away(self, place: Array) -> float:
         """Meters from a place (2,) of the root to where the thing is used."""
         return float(np.linalg.norm(place - self.place[:2])) - self.standoff
+
+    def _stands(self, closer: Array) -> Array:
+        away = np.maximum(self.standoff - closer, 0.0)[:, None]
+        return np.asarray(self.place[:2] - away * direction(np.array(self.facing)))
 
 
 @dataclass(frozen=True)
