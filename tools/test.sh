@@ -34,7 +34,9 @@ check "engine a-n" 1700 .venv/bin/python "${pytest[@]}" tests/engine/test_[a-n]*
 check "engine s-z" 1700 .venv/bin/python "${pytest[@]}" tests/engine/test_[!a-r]*.py
 check "extension bpy 5.0" 1700 .venvs/bpy-5.0/bin/python "${pytest[@]}" --version-dependent tests/extension
 check "mypy" 900 tools/typecheck.sh
-check "extension bpy 4.2" 1700 .venvs/bpy-4.2/bin/python "${pytest[@]}" --version-dependent tests/extension
+# In two processes: after hundreds of tests in one, Blender 4.2 at times crashed in `window.scene = scene` (preview.py).
+check "bpy 4.2 a-k" 1700 .venvs/bpy-4.2/bin/python "${pytest[@]}" --version-dependent tests/extension/test_[a-k]*.py
+check "bpy 4.2 l-z" 1700 .venvs/bpy-4.2/bin/python "${pytest[@]}" --version-dependent tests/extension/test_[!a-k]*.py
 check "engine o-r" 1700 .venv/bin/python "${pytest[@]}" tests/engine/test_[o-r]*.py
 check "ruff" 360 .venv/bin/ruff check .
 check "ruff format" 360 .venv/bin/ruff format --check .
