@@ -195,8 +195,8 @@ def _at_handles(motion: Motion, shot: Shot) -> Figures:
 
 
 def _seated(motion: Motion) -> Figures:
-    """The largest height in cm to which toes rise while the character sits: legs that hang in the air are no pose of
-    anybody."""
+    """The largest height in cm by which toes rise while the character sits: a leg that hangs in the air is neither
+    stood on nor crossed over the other."""
     toes = motion.positions[:, [motion.names.index(side + "Toe") for side in ("Left", "Right")], 2].astype(float)
     keys = motion.meta["keys"]
     left = [key["set_off"] or len(motion) for key in keys[1:]] + [len(motion)]

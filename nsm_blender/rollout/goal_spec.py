@@ -191,7 +191,7 @@ class _Way:
     """Share of a frame's speed in the measured pace, which evens out the sway of steps."""
 
     lookahead: float = 0.3
-    """Meters ahead on the way to which the character is to look before it goes."""
+    """Meters ahead on the way to which the character is to look before it runs."""
 
     aligned: float = math.radians(60)
     """Radians from there up to which a character runs as usual."""

@@ -19,6 +19,7 @@ from ..motion.ik import ARMS
 from ..motion.rotations import Array, from_yaw, multiply, normalize, rotate, slerp, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from .doorway import doorway
+from .goal_input import RAMP
 
 PALM = 0.09
 """Distance in meters from the wrist to the middle of the palm."""
@@ -104,7 +105,7 @@ class Swinging:
 
 
 TAKING, LEAVING, SWINGING = Taking(), Leaving(), Swinging()
-EASES = round(0.35 * FPS)
+EASES = round(RAMP * FPS)
 """Frames over which the network sees a box come into the hands from where it lay, and to its place from the hands that
 let go, as long as goals take to change: where its sensors see a jump, the body accelerates by 100 m/s^2."""
 LEVER = 0.07

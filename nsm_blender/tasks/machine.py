@@ -45,7 +45,7 @@ PATIENCE = 4.0
 LONGEST = 15.0
 """Seconds after which an action with a thing counts as failed."""
 SECOND_TRIES = 1
-"""Number of times that the character tries again after a failure. Of 200 put-downs it saves two or three."""
+"""Number of times that the character tries again after a failure: of four put-downs that fail without, two are done."""
 PAUSE = 0.8
 """Seconds that the character stands before it tries again."""
 WAITING = 1.5
