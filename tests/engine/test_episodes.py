@@ -80,6 +80,27 @@ def test_some_approaches_are_ways_of_the_network_and_no_departures() -> None:
     assert all(pool.after(entry, 1.0, draw)[1].track < len(taken) for _ in range(20))
 
 
+def test_a_way_with_a_box_in_the_hands_is_gone_on_from_with_a_box_alone() -> None:
+    taken, own = [walk(1.0), walk(1.1)], walk(0.9, turn=0.1)
+    own.actions[:, ACTIONS.index("carry")] = 1
+    pool, draw = Pool(taken, [own]), np.random.default_rng(0)
+    entry = walk(1.0).cut(100, 200)
+    carrying = [pool.before(entry, 1.0, draw, ahead=0.4)[1].track for _ in range(60)]
+    assert carrying.count(len(taken)) > 6
+    assert all(pool.before(entry, 1.0, draw)[1].track < len(taken) for _ in range(40))
+
+
+def test_a_box_that_was_taken_is_put_down_when_that_is_played_backward(pool: Pool) -> None:
+    up = next(lift for lift in standing_lifts(pool.tracks) if lift.way == "up")
+    down = up.reversed()
+    assert down.way == "down" and not down.track.recorded.any()
+    assert np.allclose(down.track.hips[down.grasp], up.track.hips[up.grasp])
+    assert down.grasp - down.span[0] == up.span[1] - up.grasp
+    assert 0 <= down.span[0] < down.grasp < down.span[1] < len(down.track)
+    hips = down.track.hips[slice(*down.span)]
+    assert np.allclose(hips[::-1], up.track.hips[up.span[0] + 1 : up.span[1] + 1])
+
+
 def test_an_approach_leads_to_where_the_entry_begins(pool: Pool) -> None:
     entry = walk(1.0).cut(100, 200).moved(1.2, np.zeros(2), np.array([3.0, -2.0]))
     approach, _ = pool.before(entry, 2.0, np.random.default_rng(0))

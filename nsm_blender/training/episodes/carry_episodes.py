@@ -11,6 +11,7 @@ import numpy as np
 from ...geometry.colliders import Collider, Surroundings
 from ...geometry.roles import Carryable
 from ...models.nsm import ACTIONS, CONTACTS, FPS
+from ...motion.filters import runs
 from ...motion.rotations import Array, from_yaw, rotate
 from ...motion.skeleton import MODEL_SKELETON
 from ...rollout import held_objects
@@ -34,6 +35,8 @@ _WALKED, _PAUSE = 2.0, 0.3
 people pause before they take a thing, by the quartiles 0.1 to 0.7 s."""
 _FARTHEST_GOAL = 3.5
 """Meters beyond which a place is reached along a route, by steering."""
+_PLANTED = 0.3
+"""Seconds for which both feet are down at once that tell standing from walking, whose feet are for 0.2 s at most."""
 _GOING = 0.75
 """Share of the episodes that begin with an approach, and of those that end with a way on."""
 _FAR = 1.2
@@ -162,8 +165,13 @@ def _assembled(
 def _carrying(track: Track, frames: slice, lift: Lift, span: tuple[int, int]) -> Track:
     """With "carry" besides the labels of the walk. Only the lift itself was recorded with a box."""
     actions, recorded = track.actions.copy(), track.recorded.copy()
-    actions[frames, ACTIONS.index("carry")] = 1
     during = slice(*span)
+    # Hips that bend over feet that stand do not walk, however fast they are.
+    planted = track.contacts[during].reshape(-1, 2, 2).max(axis=2).min(axis=1) > 0.5
+    for start, stop in runs(planted):
+        if stop - start > _PLANTED * FPS:
+            actions[span[0] + start : span[0] + stop] = np.eye(len(ACTIONS))[ACTIONS.index("idle")]
+    actions[frames, ACTIONS.index("carry")] = 1
     real = recorded[during] & (not lift.standing)
     recorded[frames] = False
     recorded[during] = real

@@ -168,6 +168,8 @@ class Library:
 
     def _carries(self) -> Make:
         lifts = [lift for lift in recorded_lifts(self._data) if lift.subject not in self._left_out]
+        # Of put-downs from standing, hardly any were recorded.
+        lifts += [lift.reversed() for lift in lifts if lift.way == "up"]
         lifts += standing_lifts(self._pool.tracks)
         if not lifts:
             raise UserError(

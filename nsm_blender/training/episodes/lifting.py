@@ -54,6 +54,8 @@ _NEAR = 30
 _OFF_BOX = 0.35
 """Largest meters from the middle between the palms to that of a told box, beyond half its width."""
 
+_AROUND = round(0.1 * FPS)
+"""Frames before and after a movement that are played backward with it, where it is joined to ways."""
 _COMING = 0.5, 0.1
 """Seconds before a movement, and meters that a performer who comes walking covers in them at least."""
 
@@ -97,6 +99,14 @@ class Lift:
         if box is not None:
             box = replace(box, cuboids=Cuboids(box.cuboids.center * np.array([-1.0, 1.0, 1.0]), box.cuboids.half))
         return replace(self, name=self.name + "_mirrored", track=self.track.mirrored(), box=box)
+
+    def reversed(self) -> Lift:
+        """The movement alone, played backward: a character that took a box puts it down from standing."""
+        first, last = max(self.span[0] - _AROUND, 0), min(self.span[1] + _AROUND, len(self.track) - 1)
+        way: Way = "down" if self.way == "up" else "up"
+        span = last - self.span[1], last - self.span[0]
+        track = self.track.cut(first, last + 1).reversed()
+        return replace(self, name=self.name + "_reversed", way=way, track=track, span=span, grasp=last - self.grasp)
 
     def moved_back(self, by: float) -> Lift:
         """With the carrier `by` meters farther from the box."""

@@ -60,6 +60,7 @@ _CARRIED_AFTER = 0.35
 """Seconds from the join in which what is carried may still be over what it was taken from."""
 _WORST = 0.16
 """Difference in meters from which a match is not joined to."""
+_CARRY = ACTIONS.index("carry")
 _KEPT_CLEAR = MODEL_SKELETON.indices(["Hips", "LeftLeg", "RightLeg", "LeftToe", "RightToe", "Head"])
 _COMING, _CAME = 0.9, 0.2
 """Seconds before the join in which an approach from afar is still coming, and by how many meters at least: a character
@@ -109,6 +110,8 @@ class Pool:
         here = self._root[self._frame + self._start[self._owner]]
         self._came = np.linalg.norm(here[:, :2] - self._root[before, :2], axis=1) > _CAME
         self._is_own = self._owner >= len(tracks)
+        carries = np.array([bool(track.actions[:, _CARRY].any()) for track in self._all])
+        self._carries = carries[self._owner]
 
     def before(
         self,
@@ -191,7 +194,8 @@ class Pool:
         distance = np.sqrt(np.square(self._features - wanted).sum(1) / len(_MATCHED))
         distance[room < abs(seconds) * FPS * 0.7] = np.inf
         elsewhere = np.where(self._is_own, np.inf, distance)
-        among_own = np.where(self._is_own, distance, np.inf)
+        # With a box in the hands the arms of others would be held out before nothing.
+        among_own = np.where(self._is_own & (self._carries == (ahead > 0)), distance, np.inf)
         distance = among_own if own and among_own.min() < _WORST else elsewhere
         nearest = np.argpartition(distance, min(6 * _CONSIDERED, len(distance) - 1))[: 6 * _CONSIDERED]
         nearest = nearest[np.argsort(distance[nearest])]
@@ -201,9 +205,10 @@ class Pool:
         best = nearest[np.sort(first)][:_CONSIDERED]
         good = distance[best] < _WORST
         if far:
-            good &= self._gets(best, root[frame], seconds, along) > far
-        if far and seconds < 0:
-            good &= self._came[best]
+            comes = self._gets(best, root[frame], seconds, along) > far
+            comes &= self._came[best] if seconds < 0 else True
+            # What the network came to by itself is gone on from, however long it has stood there.
+            good &= comes | self._is_own[best]
         if obstacles is not None and len(obstacles):
             good &= self._clear_ways(best, root[frame], seconds, obstacles, ahead)
         best = best[good] if good.any() else best

@@ -7,6 +7,7 @@ what is right to do where it comes to by itself.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,19 +15,23 @@ import numpy as np
 
 from ...baking.nsm import SceneBake
 from ...errors import UserError
-from ...geometry.colliders import Collider, Surroundings
+from ...geometry.colliders import PLACE, QUATERNION, Collider, Surroundings
 from ...geometry.furniture import held_out, make
-from ...geometry.roles import Door, Seat
+from ...geometry.roles import Door, Seat, Surface
+from ...geometry.scene_state import to_world
 from ...labels.actions import locomotion_actions
 from ...models.nsm import ACTIONS, FPS
 from ...motion.gait import gait_labels
+from ...motion.motion import Motion
 from ...motion.root import direction
-from ...motion.rotations import Array, from_yaw, make_continuous
+from ...motion.rotations import Array, from_yaw, make_continuous, multiply, rotate
+from ...motion.skeleton import MODEL_SKELETON
 from ...rollout.nsm_network import load
 from ...shot.goals import ActionKey, Goal
 from ...shot.shot import Shot
+from ...tasks.carry import LIFTING
 from ...workers import each
-from .boxes import random_box, random_support
+from .boxes import Box, random_box, random_support
 from .clutter import clutter_about
 from .sit_episodes import SEATS
 from .track import Track
@@ -45,8 +50,14 @@ _BEFORE = 0.6
 """Meters from the middle of a thing to where a body stands before it."""
 _TRIES = 20
 """Places that are tried for a start."""
-_SITS, _OPENS = 0.35, 0.25
-"""Shares of the ways that lead to seats, and to doors; the others lead to boxes."""
+_SITS, _OPENS, _PUTS = 0.3, 0.2, 0.25
+"""Shares of the ways that lead to seats, to doors, and with a box to where it is put; the others lead to boxes."""
+_TO_PUT = (1.5, 3.0)
+"""Meters from a box, from the least to the most, to where it is put."""
+_LOWERS = 0.1
+"""Meters that the palms go up or down when they begin to put a box down."""
+_PUTTING = 2.0
+"""Seconds that putting a box down takes at most."""
 _LABELS = {"sit": "sit", "pick_up": "carry", "open": "open"}
 """Labels of using a thing by the actions that do it."""
 _USING = 0.3
@@ -55,14 +66,15 @@ _STALLED = 2.0
 """Seconds at the end of a shot in which a way that stalled is cut off."""
 _SHORTEST = 1.0
 """Seconds of a way at least."""
+_HANDS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
 
 
 def rolled_out_tracks(
     weights: Path | None, count: int, seed: int, processes: int = 2, cluster: str | None = None
 ) -> list[Track]:
-    """`count` ways of the network of some weights (by default the shipped ones) to boxes, seats and doors in fresh
-    surroundings, of no held-out furniture, until it uses them or stalls; a few fewer where the planner finds no way.
-    processes, cluster: which roll out, see `workers.each`."""
+    """`count` ways of the network of some weights (by default the shipped ones) to boxes, seats and doors, and with
+    boxes to where they are put, in fresh surroundings, of no held-out furniture, until it uses them or stalls; a few
+    fewer where the planner finds no way. processes, cluster: which roll out, see `workers.each`."""
     found = dict(each(partial(_way, weights, seed), range(count), processes, cluster))
     return [track for number in range(count) if (track := found[number]) is not None]
 
@@ -70,7 +82,8 @@ def rolled_out_tracks(
 def _way(weights: Path | None, seed: int, number: int) -> Track | None:
     network, rng = load(weights), np.random.default_rng([seed, _STREAM, number])
     drawn = rng.random()
-    shot = _to_seat(rng) if drawn < _SITS else _to_door(rng) if drawn < _SITS + _OPENS else _to_box(rng)
+    makers = (_SITS, _to_seat), (_SITS + _OPENS, _to_door), (_SITS + _OPENS + _PUTS, _to_put), (1.0, _to_box)
+    shot = next(make for share, make in makers if drawn <= share)(rng)
     if shot is None:
         return None
     try:
@@ -81,35 +94,82 @@ def _way(weights: Path | None, seed: int, number: int) -> Track | None:
     while not (bake.done or bake.keys_done):
         bake.step()
     bake.end_here()
-    label = ACTIONS.index(_LABELS[shot.keys[0].action])
-    cut = _cut(bake.record().actions[:, label], rng)
-    motion = bake.motion()
-    if cut < _SHORTEST * FPS:
+    motion, last = bake.motion(), shot.keys[-1]
+    if last.action == "put_down":
+        taken, put = (key["arrived"] for key in motion.meta["keys"])
+        if taken is None:
+            return None
+        first, cut = round(taken + LIFTING * FPS), _cut_before_put(motion, put, rng)
+    else:
+        first, cut = 0, _cut(motion.actions[:, ACTIONS.index(_LABELS[last.action])], rng)
+    if cut - first < _SHORTEST * FPS:
         return None
-    places, contacts = motion.positions[:cut].astype(float), motion.contacts[:cut].astype(np.float32)
-    return Track(
+    way = slice(first, cut)
+    places, contacts = motion.positions[way].astype(float), motion.contacts[way].astype(np.float32)
+    track = Track(
         places[:, 0],
-        make_continuous(motion.rotations[:cut].astype(float)),
+        make_continuous(motion.rotations[way].astype(float)),
         contacts,
         locomotion_actions(gait_labels(places, contacts, FPS)),
-        np.zeros(cut, dtype=bool),
+        np.zeros(cut - first, dtype=bool),
     )
+    if last.action == "put_down":
+        track.actions[:, ACTIONS.index("carry")] = 1
+    return track
+
+
+def _cut_before_put(motion: Motion, put: int | None, rng: np.random.Generator) -> int:
+    """The frame at which palms begin to put down the box that they have put at a frame; one of the last where they
+    never do."""
+    if put is None:
+        return _stalled(len(motion), rng)
+    height = motion.positions[: put + 1, _HANDS, 2].mean(axis=1)
+    before = height[max(put - round(_PUTTING * FPS), 0) :]
+    return put + 1 - len(before) + int((np.abs(before - before[0]) > _LOWERS).argmax())
+
+
+def _stalled(count: int, rng: np.random.Generator) -> int:
+    return count - int(rng.uniform(0.0, _STALLED) * FPS)
 
 
 def _cut(uses: Array, rng: np.random.Generator) -> int:
     """The frame at which the thing begins to be used, by the label (T,) of that; one of the last where it never is."""
     using = np.flatnonzero(uses > _USING)
-    return int(using[0]) if len(using) else len(uses) - int(rng.uniform(0.0, _STALLED) * FPS)
+    return int(using[0]) if len(using) else _stalled(len(uses), rng)
 
 
-def _to_box(rng: np.random.Generator) -> Shot | None:
+def _box(rng: np.random.Generator) -> tuple[Box, list[Collider]]:
+    """A box over the origin, and what it stands on."""
     box = random_box(rng, "box")
     support = random_support(rng, box)
     height = box.bottom + (0.0 if support is None else support.top)
     pose = np.concatenate(([0.0, 0.0, height], from_yaw(np.array(0.0))))[None]
     things = [Collider("box", box.cuboids, pose, "carryable", box.handles)]
-    things += [] if support is None else [support.collider]
-    return _shot("pick_up", things, [0.0, 0.0, height], np.array(box.handles.facing), rng)
+    return box, things + ([] if support is None else [support.collider])
+
+
+def _to_box(rng: np.random.Generator) -> Shot | None:
+    box, things = _box(rng)
+    return _shot("pick_up", things, things[0].poses[0, :3].tolist(), np.array(box.handles.facing), rng)
+
+
+def _to_put(rng: np.random.Generator) -> Shot | None:
+    box, things = _box(rng)
+    top = random_support(rng, box)
+    if top is None:
+        return None
+    way = float(rng.uniform(-np.pi, np.pi))
+    turn, was = from_yaw(np.array(rng.uniform(-np.pi, np.pi))), top.collider.poses[0]
+    pose = np.concatenate((rotate(turn, was[PLACE]), multiply(turn, was[QUATERNION])))
+    pose[:2] += rng.uniform(*_TO_PUT) * direction(np.array(way))
+    other = replace(top.collider, name="top", poses=pose[None])
+    shot = _shot("pick_up", [*things, other], things[0].poses[0, :3].tolist(), np.array(box.handles.facing), rng)
+    if shot is None:
+        return None
+    assert isinstance(top.collider.handles, Surface)
+    on_top = Goal("place", to_world(np.array(top.collider.handles.place), pose).tolist(), collider="top")
+    keys, goals = [*shot.keys, ActionKey("put_down", "place")], [*shot.goals, on_top]
+    return replace(shot, keys=keys, goals=goals, frames=2 * shot.frames)
 
 
 def _to_seat(rng: np.random.Generator) -> Shot | None:

@@ -97,6 +97,11 @@ class Track:
             contacts=self.contacts[:, [2, 3, 0, 1]],
         )
 
+    def reversed(self) -> Track:
+        """Played backward, which nobody was recorded doing."""
+        backward = Track(**{name: value[::-1] for name, value in vars(self).items()})
+        return replace(backward, recorded=np.zeros(len(self), dtype=bool))
+
     def relabeled(self, start: int, stop: int, *names: str) -> Track:
         """With frames start..stop-1 labeled as these actions and no other."""
         actions = self.actions.copy()
