@@ -33,6 +33,8 @@ _TOES_OFF = (0.07, 0.12)
 _WALKED, _PAUSE = 2.0, 0.3
 """Seconds that a template has at most before its movement, where the performer comes walking and where not: as long do
 people pause before they take a thing, by the quartiles 0.1 to 0.7 s."""
+_STOPPED = 0.2
+"""Seconds of standing that a template of standing has at least before the grasp."""
 _FARTHEST_GOAL = 3.5
 """Meters beyond which a place is reached along a route, by steering."""
 _PLANTED = 0.3
@@ -147,9 +149,13 @@ def _assembled(
     """
     start, end = lift.span
     obstacles = Surroundings(things).at(0)
-    # Many takes begin with standing, which is no way to the box.
-    earliest = start if lift.standing else max(0, start - round((_WALKED if lift.comes_walking else _PAUSE) * FPS))
-    entry = int(rng.integers(earliest, max(start - 6, earliest) + 1))
+    if lift.standing:
+        # People reach as they come to a stop.
+        entry = int(rng.integers(start, lift.grasp - round(_STOPPED * FPS)))
+    else:
+        # Many takes begin with standing, which is no way to the box.
+        earliest = max(0, start - round((_WALKED if lift.comes_walking else _PAUSE) * FPS))
+        entry = int(rng.integers(earliest, max(start - 6, earliest) + 1))
     stop = min(end + int(rng.integers(0, round(0.6 * FPS))), len(lift.track) - 2)
     core = lift.track.cut(entry, stop + 1)
     # A box in the hands is in no way of the legs, but reaches out.
