@@ -180,6 +180,18 @@ def test_a_carried_box_is_wanted_reached_and_in_no_body(pool: Pool) -> None:
         assert penetration(episode.track.positions(), box, range(len(episode)), with_arms=False).max() <= DEEPEST
 
 
+def test_hips_that_bend_over_feet_that_stand_do_not_walk(pool: Pool) -> None:
+    walking = [
+        replace(lift, track=lift.track.relabeled(0, len(lift.track), "walk")) for lift in standing_lifts(pool.tracks)
+    ]
+    made = (carry_episode(pool, walking, np.random.default_rng(seed), "carry") for seed in range(20))
+    episode = next(found for found in made if isinstance(found, Episode))
+    held = episode.touching[:, 0] > 0.5
+    grasp = int(np.flatnonzero(np.diff(held.astype(int)))[0])
+    actions = episode.track.actions[grasp - 6 : episode.transitions[0][1]]
+    assert (actions[:, ACTIONS.index("walk")] == 0).all() and (actions[:, ACTIONS.index("idle")] == 1).all()
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_leaf_turns_about_its_hinge_with_the_handle_in_the_hand(seed: int) -> None:
     doorway = random_doorway(np.random.default_rng(seed), "door")
