@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From what the NSM predicted to a body with rigid bones (4), in passes, each of which can be left out.
 
-The passes limit joints, plant feet, bring hips to their seats, solve for the whole body among the things around it, put
+The passes plant feet, bring hips to their seats, solve for the whole body among the things around it, put
 palms on what they hold and turn the face to it. How far hips, palms and boxes were off their places before and after it
 is reported.
 """

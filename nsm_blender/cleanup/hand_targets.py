@@ -31,6 +31,8 @@ OUTSIDE = 1e-3
 GRIP = 0.05
 """Share of a firm constraint with which a hand keeps to a handle or an arm rest: it slips off before it drags the body
 into a door."""
+STRAIGHT = 0.99
+"""Cosine between two ways out from which they are the same."""
 SPREAD = 1.0 * FPS
 """Frames over which a box that lies off the hands comes between them, and hands that let go are free again."""
 WRIST_ABOVE_REST = 0.035
@@ -74,8 +76,15 @@ def carrying(
     own = surface(collider.cuboids)
     deep = np.max([_depths(obstacles, to_world(own, pose), frame) for frame, pose in ends], axis=0)
 
-    def gives(points: Array, _frames: Array, thing: int, _normals: Array) -> Array:
-        return np.asarray(deep[thing, points])
+    # In the corner of a seat a box may rest a little in seat and backrest, and is then far from out on any one side.
+    far, ways = obstacles.ways_out(to_world(own, hold.lying), hold.taken)
+    resting = eased(count, -1, 0, hold.taken + SPREAD / 2, hold.taken + SPREAD)
+
+    def gives(points: Array, frames: Array, thing: int, normals: Array) -> Array:
+        along = normals @ ways[thing].T
+        way = along.argmax(axis=1)
+        straight = along[np.arange(len(way)), way] > STRAIGHT
+        return np.maximum(deep[thing, points], straight * resting[frames] * far[thing, points, way])
 
     balls = Balls(np.zeros(len(own)), np.zeros(len(own), dtype=int), gives)
     itself = Obstacles([collider], [poses], held[:, None], -np.inf)

@@ -18,7 +18,7 @@ from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import Hands, grasp_of
 from ..rollout.nsm import SceneRecord
-from ..rollout.pose import limit_feet, look_at, pivoted
+from ..rollout.pose import look_at, pivoted
 from ..stepwise import FRAMES, Stepwise, by_frames
 from .allowed_contacts import Room
 from .balls import ball_radii
@@ -84,11 +84,6 @@ class Draft:
         for hold in self.hands.holds:
             out += held(hold, self.before, self.body)
         return sorted(out, key=lambda one: one.key)
-
-
-def _limit_feet(draft: Draft) -> Iterator[None]:
-    yield
-    draft.rotations = limit_feet(draft.rotations, FPS)
 
 
 def _meet_wrists(draft: Draft) -> Iterator[None]:
@@ -202,7 +197,6 @@ def _look(draft: Draft) -> Iterator[None]:
 
 
 PASSES: dict[str, Callable[[Draft], Iterator[None]]] = {
-    "foot_limits": _limit_feet,
     "predicted_wrists": _meet_wrists,
     "contacts": _find_contacts,
     "seated_feet": _keep_seated_feet,

@@ -14,8 +14,10 @@ import numpy as np
 
 from ..baking.nsm import SceneBake
 from ..cleanup.cleanup import TERMS
+from ..cleanup.hand_targets import surface
 from ..errors import UserError
-from ..geometry.colliders import Surroundings
+from ..geometry.body import depth_of_points
+from ..geometry.colliders import PLACE, Surroundings
 from ..geometry.roles import Door
 from ..geometry.rooms import random_room
 from ..geometry.scene_state import to_world
@@ -173,7 +175,7 @@ def _figures(task: Task, bake: SceneBake, motion: Motion) -> Figures:
     depth = 100 * penetration(motion, Surroundings(task.shot.colliders), task.used)
     out |= {"depth_p99_cm": float(np.percentile(depth, 99)), "depth_max_cm": float(depth.max())}
     out["foot_slide_cm_s"] = foot_slide(motion)
-    out |= _at_handles(motion, task.shot) | _seated(motion)
+    out |= _at_handles(motion, task.shot) | _seated(motion) | _carried(motion, task.shot)
     return out | _natural(motion) | _moved(bake, motion)
 
 
@@ -192,6 +194,25 @@ def _at_handles(motion: Motion, shot: Shot) -> Figures:
                 if off.min(initial=_HANDLE) < _HANDLE:
                     away += off.tolist()
     return {"handle_cm": 100 * float(np.mean(away))} if away else {}
+
+
+def _carried(motion: Motion, shot: Shot) -> Figures:
+    """The largest depth in cm of a point of what is carried in another thing, beyond that in which it rests."""
+    moved = motion.meta["things"]
+    around = Surroundings([collider for collider in shot.colliders if collider.name not in moved])
+    found: list[float] = []
+    for collider in shot.colliders:
+        if collider.role != "carryable" or collider.name not in moved:
+            continue
+        points, poses = surface(collider.cuboids), np.array(moved[collider.name])
+        depths = [
+            depth_of_points(
+                to_world(points, pose), 0.0, np.full(len(points), ""), pose[PLACE], frame, around, (), False, False
+            )
+            for frame, pose in enumerate(poses)
+        ]
+        found.append(max(depths) - max(depths[0], depths[-1]))
+    return {"carried_cm": 100 * max(found)} if found else {}
 
 
 def _seated(motion: Motion) -> Figures:

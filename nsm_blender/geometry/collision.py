@@ -102,6 +102,19 @@ class Obstacles:
         moment, ball, number, depth, normal = (np.concatenate([getattr(c, name) for c in found]) for name in columns)
         return Contacts(moment, ball, number, depth, normal)
 
+    def ways_out(self, points: Array, moment: int) -> tuple[Array, Array]:
+        """Meters (C, N, 6) that points (N, 3) go at a moment until they are out of each thing, and the directions
+        (C, 6, 3) in the world."""
+        far = np.zeros((self.count, len(points), len(_DIRECTIONS)))
+        ways = np.zeros((self.count, len(_DIRECTIONS), 3))
+        for index, thing in enumerate(self._things):
+            if len(thing.middle):
+                now = thing.at(np.array([moment]))
+                local = (points - now.place[0]) @ now.rotation[0]
+                far[index] = now.exits(local, np.zeros(len(points)), _ACROSS)
+                ways[index] = _DIRECTIONS @ now.rotation[0].T
+        return far, ways
+
 
 _NO = np.zeros(0, dtype=int)
 _NONE = Contacts(_NO, _NO, _NO, np.zeros(0), np.zeros((0, 3)))
@@ -205,7 +218,7 @@ class _Thing:
         whole = np.unique(moment[touched] * many + parts[ball[touched]])
         owner, member = np.nonzero(_chains(balls)[whole % many])
         at = whole[owner] // many
-        exits = self._exits(local[at, member], radii[member], _ACROSS)
+        exits = self.exits(local[at, member], radii[member], _ACROSS)
         exits[(exits > 0).all(axis=1) & (parts[member] != whole[owner] % many)] = 0.0
         ways = np.einsum("kij,dj->kdi", rotation, _DIRECTIONS)
         low = points[at, member, 2][:, None] + ways[at, :, 2] * exits < floor
@@ -240,10 +253,10 @@ class _Thing:
 
     def _out(self, local: Array, radii: Array, moment: Array, ball: Array, direction: Array) -> tuple[Array, Array]:
         """Signed meters (N,) of balls (N,) from the thing, and unit vectors (N, 3), on their ways out."""
-        far = self._exits(local[moment, ball], radii[ball], _TOUCHING)[np.arange(len(ball)), direction]
+        far = self.exits(local[moment, ball], radii[ball], _TOUCHING)[np.arange(len(ball)), direction]
         return radii[ball] - far, _DIRECTIONS[direction]
 
-    def _exits(self, q: Array, radius: Array, gap: float) -> Array:
+    def exits(self, q: Array, radius: Array, gap: float) -> Array:
         """Meters (N, 6) that balls around points (N, 3) go in each of _DIRECTIONS until they are out of the thing, and
         of what of it is within `gap` meters behind."""
         out = np.zeros((len(q), 6))

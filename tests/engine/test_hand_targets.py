@@ -34,6 +34,7 @@ from .rollouts import (
     hands_with,
     holding,
     record,
+    rising,
 )
 
 PLACE = np.array([0.0, -0.3, 1.1])
@@ -72,6 +73,20 @@ def test_a_box_that_is_held_beside_its_place_comes_to_lie_in_it(down: float) -> 
     box = after.things["box"][:, :3]
     np.testing.assert_allclose(box[LEFT - 1 :], np.tile(PLACE + goal, (COUNT - LEFT + 1, 1)), atol=0.01)
     assert np.linalg.norm(np.diff(box, axis=0), axis=1).max() < 0.01
+
+
+def test_a_box_that_rests_in_the_corner_of_a_seat_is_lifted_out_of_it_straight() -> None:
+    # The box is 1 cm in the seat below it and 1.5 cm in the backrest behind it.
+    x, y, z = PLACE
+    middle = np.array([[x, y, z - WIDE + 0.01 - 0.1], [x, y - WIDE + 0.015 - 0.02, z + 0.2]])
+    corner = Collider("bench", Cuboids(middle, np.array([[0.5, 0.15, 0.1], [0.5, 0.02, 0.4]])), role="seat")
+    rolled = holding(
+        PLACE + [0.0, -0.05, -0.05] + 0.4 * rising(COUNT, TAKEN + 20, TAKEN + 20 + FPS)[:, None] * [0.0, 0.0, 1.0]
+    )
+    box, hands = hands_with(rolled, at(PLACE), TAKEN)
+    after = posed(rolled, [], hands, [box, corner])
+    assert acceleration(after.places).max() < BRISK
+    assert np.ptp(after.things["box"][:, :2], axis=0).max() < 0.1
 
 
 def test_a_body_does_not_stoop_for_what_its_arms_reach_and_stoops_for_what_they_do_not() -> None:
