@@ -21,6 +21,7 @@ from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..motion.time_warp import TimeWarp
 from ..paths import weights_folder
+from ..planning.flights import flights_along
 from ..planning.path import GroundPath
 from ..planning.path_on_ground import check_path, height_at_start
 from ..planning.speed_limits import limits_of
@@ -84,11 +85,13 @@ class Bake:
             start = (shot.start[0], shot.start[1], shot.start[2], shot.start[3])
         self._steps_over: StepsOver | None = None
         felt = self._ground
-        if self._ground is not None and self.path is not None:
+        if self._ground is not None and isinstance(self._commands, PathCommands) and self.path is not None:
             height = height_at_start(self.path, self._ground, start[2])
             start = (start[0], start[1], height, start[3])
-            if gaps := check_path(self.path, self._ground, height, shot.ground):
-                self._steps_over = StepsOver(self.path, gaps)
+            surface = check_path(self.path, self._ground, height, shot.ground)
+            self._commands.take(flights_along(self.path, self._ground, surface.heights))
+            if surface.gaps:
+                self._steps_over = StepsOver(self.path, surface.gaps)
                 felt = self._steps_over.bridged(shot.ground)
         self._character = Locomotion(
             self._network,
@@ -193,7 +196,8 @@ class Bake:
         yield
         warp = commands.machine.clock.warp if isinstance(commands, PfnnActor) else None
         baked = yield from motion.resampling(self.shot.fps, self.shot.frames, warp)
-        notes = [*unkept(self.shot, baked, self.path), *unkept_keys(self.shot, baked)]
+        treads = commands.treads if isinstance(commands, PathCommands) else None
+        notes = [*unkept(self.shot, baked, self.path, treads), *unkept_keys(self.shot, baked)]
         self._motion = replace(baked, meta=baked.meta | {"notes": notes}) if notes else baked
 
     def _outcomes(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from ..motion.filters import gaussian, highest_around, runs
 from ..motion.motion import Motion
 from ..motion.rotations import Array, wrap_angle
+from ..planning.flights import TreadPacing
 from ..planning.path import GroundPath
 from ..planning.trajectory import MOVING
 from ..shot.goals import ActionKey
@@ -43,14 +44,14 @@ class _Asked:
     judged: Array
 
 
-def unkept(shot: Shot, motion: Motion, path: GroundPath | None) -> list[str]:
+def unkept(shot: Shot, motion: Motion, path: GroundPath | None, treads: TreadPacing | None = None) -> list[str]:
     """Sentences on what was missed by more than SHARE, and on the path by more than OFF_PATH; none of action keys.
 
-    motion: of the shot, at its frame rate. path: that of a shot with one.
+    motion: of the shot, at its frame rate. path: that of a shot with one. treads: how it takes stairs.
     """
-    root = motion.root.astype(np.float64)
+    root, on_stairs = motion.root.astype(np.float64), np.zeros(len(motion.root), dtype=bool)
     if path is not None and shot.path is not None:
-        asked = _along_path(shot, root, path)
+        asked, on_stairs = _along_path(shot, root, path, treads)
     elif shot.velocity is not None:
         velocity = np.asarray(shot.velocity.velocities, dtype=np.float64)
         speed = np.linalg.norm(velocity, axis=1)
@@ -58,10 +59,12 @@ def unkept(shot: Shot, motion: Motion, path: GroundPath | None) -> list[str]:
     else:
         return []
     out = [*_speeds(asked, root, motion.fps), *_facings(asked, root, motion.fps)]
+    out += _on_stairs(on_stairs, root, motion.fps)
     return out if path is None else [*out, *_places(path, root, motion.fps)]
 
 
-def _along_path(shot: Shot, root: Array, path: GroundPath) -> _Asked:
+def _along_path(shot: Shot, root: Array, path: GroundPath, treads: TreadPacing | None) -> tuple[_Asked, Array]:
+    """What a path asks for, and whether (T,) the character takes stairs tread by tread."""
     follow = shot.path
     assert follow is not None
     along, s = np.empty(len(root)), 0.0
@@ -69,11 +72,13 @@ def _along_path(shot: Shot, root: Array, path: GroundPath) -> _Asked:
         along[frame] = s = path.project(place, s)
     factors = np.array([path.factor(s) for s in along])
     left = np.full(len(along), np.inf) if path.closed else path.length - along
-    return _Asked(
-        np.asarray(follow.speeds, dtype=np.float64) * factors,
-        path.heading(along) + np.asarray(follow.facing_offsets, dtype=np.float64),
-        np.minimum.accumulate(left) > END,
-    )
+    speed, on_stairs = np.asarray(follow.speeds, dtype=np.float64) * factors, np.zeros(len(along), dtype=bool)
+    if treads is not None:
+        walks = np.array(follow.gaits) != "jog"
+        speed = np.minimum(speed, np.where(walks, [treads.allowed(s) for s in along], np.inf))
+        on_stairs = walks & [treads.is_on(s) for s in along]
+    facing = path.heading(along) + np.asarray(follow.facing_offsets, dtype=np.float64)
+    return _Asked(speed, facing, (np.minimum.accumulate(left) > END) & ~on_stairs), on_stairs
 
 
 def _speeds(asked: _Asked, root: Array, fps: float) -> list[str]:
@@ -89,6 +94,15 @@ def _speeds(asked: _Asked, root: Array, fps: float) -> list[str]:
         if b - a >= SHORTEST * fps and abs(mean - wanted) > SHARE * wanted:
             out.append(f"{_when(a, b, fps)} the character goes at {mean:.1f} m/s instead of {wanted:.1f}.")
     return out
+
+
+def _on_stairs(there: Array, root: Array, fps: float) -> list[str]:
+    speed = np.linalg.norm(np.gradient(root[:, :2], axis=0) * fps, axis=1)
+    return [
+        f"{_when(a, b, fps)} the character takes stairs tread by tread, at {speed[a:b].mean():.1f} m/s."
+        for a, b in runs(there)
+        if b - a >= SHORTEST * fps
+    ]
 
 
 def _facings(asked: _Asked, root: Array, fps: float) -> list[str]:

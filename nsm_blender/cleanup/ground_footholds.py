@@ -117,6 +117,7 @@ def reached_contacts(places: Array, contacts: Array, ground: Heights) -> Array:
         for start, stop in runs(on.any(axis=1)):
             there = np.flatnonzero(reached[start:stop])
             if not len(there):
+                out[start:stop, columns] = 0
                 continue
             first, last = start + int(there[0]), start + int(there[-1]) + 1
             if last - first >= _SHORTEST:

@@ -89,6 +89,14 @@ class Gap:
         return TriangleMesh(np.array(corners), np.array([[0, 2, 3], [0, 3, 1]]))
 
 
+@dataclass(frozen=True, eq=False)
+class PathSurface:
+    """What a path leads over. heights: (N,) meters of the ground at places evenly spaced along it. gaps: in it."""
+
+    heights: Array
+    gaps: list[Gap]
+
+
 class BlockedPathError(ShotError):
     """A path leads over ground where no character walks."""
 
@@ -102,8 +110,8 @@ def height_at_start(path: GroundPath, ground: Ground, near: float) -> float:
     return float(ground.nearest(path.position(np.array(0.0)), near))
 
 
-def check_path(path: GroundPath, ground: Ground, start: float, meshes: Sequence[GroundMesh]) -> list[Gap]:
-    """The gaps that a path leads over; raises BlockedPathError at its first place that cannot be walked.
+def check_path(path: GroundPath, ground: Ground, start: float, meshes: Sequence[GroundMesh]) -> PathSurface:
+    """What a path leads over; raises BlockedPathError at its first place that cannot be walked.
 
     start: height in meters of the surface on which it begins. meshes: of the ground, for their names.
     """
@@ -122,7 +130,8 @@ def check_path(path: GroundPath, ground: Ground, start: float, meshes: Sequence[
         ("ceiling", -headroom, -BODY.crouched),
     ) or _first(("slope", ramp, STEEPEST_RAMP), ("slope", flight, STEEPEST_FLIGHT))
     if blocked is None:
-        return [Gap(float(along[a]), float(along[b]), (float(heights[a]), float(heights[b]))) for a, b in crossed]
+        gaps = [Gap(float(along[a]), float(along[b]), (float(heights[a]), float(heights[b]))) for a, b in crossed]
+        return PathSurface(heights, gaps)
     number, kind, amount, limit = blocked
     (x, y), z = places[number], float(heights[number])
     seen = z + abs(amount) if kind == "ceiling" else z

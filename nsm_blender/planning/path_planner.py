@@ -137,7 +137,7 @@ class Planner:
     def walker(self, route: Route, gait: str, speed: float | None, facing: float | None = None) -> Walker:
         """The walker of a route. facing: angle of the body as it sets off."""
         route = replace(route, facings=(facing, route.facings[1]))
-        return Walker(route, gait, speed, self._clearance(route))
+        return Walker(route, gait, speed, self._clearance(route), self.terrain)
 
     def led_out(self, place: Array, points: Array) -> int:
         """Index of the point of a way (N, 3) to which a body goes straight from a place (2,) beside it."""

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..geometry.ground import Ground
 from ..models.pfnn import FPS, FUTURE, SAMPLE_FRAMES
 from ..motion.gait import GAITS
 from ..motion.root import direction
 from ..motion.rotations import Array, wrap_angle
+from .flights import TreadPacing, flights_along
 from .path import GroundPath
 from .path_search import LEAD, Route, lengths
 from .trajectory import ARRIVED, BRAKING, JOGGING, LAST, MOVING, WALK_FEEDBACK, Future, State, farther_over
@@ -67,11 +69,14 @@ class Walker:
     """Follows a route at the speed that its bends, its width and its end allow.
 
     gait: "walk", "jog" or "crouch". speed: m/s where the way is free, or None: as usual for the gait. clearance: (N,)
-    meters from the points of the route to the nearest thing, less the body's radius. tempo: factor on the speeds of the
-    whole way but its end, for a character that is to arrive sooner or later.
+    meters from the points of the route to the nearest thing, less the body's radius. ground: that it leads over; a walk
+    takes its stairs tread by tread. tempo: factor on the speeds of the whole way but its end, for a character that is
+    to arrive sooner or later.
     """
 
-    def __init__(self, route: Route, gait: str, speed: float | None, clearance: Array) -> None:
+    def __init__(
+        self, route: Route, gait: str, speed: float | None, clearance: Array, ground: Ground | None = None
+    ) -> None:
         self.path = GroundPath(route.points)
         self._gait, self._pace = gait, PACES[gait]
         self._s = np.arange(0, self.path.length + _STEP, _STEP)
@@ -85,6 +90,9 @@ class Walker:
         room = np.interp(self._s, at, np.minimum(clearance, ROOM))
         before, behind = (np.interp(self._s + side * _SLOPE, at, route.points[:, 2]) for side in (-0.5, 0.5))
         self._uneven = 1 + UNEVEN * np.abs(behind - before) / _SLOPE
+        evenly = np.interp(np.linspace(0, self.path.length, len(at)), at, route.points[:, 2])
+        flights = [] if ground is None or gait == "jog" else flights_along(self.path, ground, evenly)
+        self._treads = TreadPacing(self.path, flights, BRAKING[gait])
         self._speed = self._profile(self._pace.speed if speed is None else speed, room)
         self._taken = np.cumsum(_STEP / np.maximum(self._speed, 0.2))
         self._goes_aside = bool(self._aside.any())
@@ -141,8 +149,9 @@ class Walker:
         self.along = self.path.project(place, self.along)
         pace = math.hypot(*state.velocity)
         s, along, speeds = self.along, np.empty(FUTURE - 1), np.empty(FUTURE)
+        treads = self._treads.step(s, state.ball)
         for k in range(FUTURE):
-            speed = min(self._at(s), self._stopping(stop - s))
+            speed = min(self._treads.speed(s, self._at(s), treads), self._stopping(stop - s))
             if k == 0:
                 lack = min(max(speed - pace, -speed), speed)
             speeds[k] = speed
@@ -252,6 +261,7 @@ class Walker:
         speed = np.where(self._crouch, np.minimum(speed, PACES["crouch"].speed), speed)
         speed = speed / self._uneven
         speed = np.maximum(speed, min(SLOWEST, top))
+        speed = np.minimum(speed, [self._treads.allowed(s) for s in self._s.tolist()])
         speed = np.minimum(speed, top + (min(SIDEWAYS, top) - top) * self._aside)
         reach = 1 + np.rint(self._pace.early * speed / _STEP).astype(int)
         speed = np.array([speed[i : i + count].min() for i, count in enumerate(reach)])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from ..motion.gait import GAITS
 from ..motion.root import direction
 from ..motion.rotations import Array
 from ..shot.shot import PathFollow, VelocityFollow
+from .flights import Flight, TreadPacing
 from .path import GroundPath
 from .takes import Take
 from .velocity_constraints import Berth
@@ -90,7 +92,8 @@ CATCH_UP_SHARE = 0.25
 class State:
     """Where the character is: x, y in meters and facing angle about +Z, world; `time` in seconds.
 
-    velocity: x, y in m/s, the mean over about a step. z: height of the ground under the root in meters.
+    velocity: x, y in m/s, the mean over about a step. z: height of the ground under the root in meters. ball: x, y of
+    the ball of the foot that came down last, None before the first step.
     """
 
     x: float
@@ -99,6 +102,7 @@ class State:
     time: float
     velocity: tuple[float, float] = (0.0, 0.0)
     z: float = 0.0
+    ball: tuple[float, float] | None = None
 
 
 @dataclass
@@ -264,6 +268,11 @@ class PathCommands:
         self._arrived = False
         self._standing: Standing | None = None
         self._frames_ahead = np.concatenate(([0.0], AHEAD))
+        self.treads = TreadPacing(self.path, [], BRAKING["walk"])
+
+    def take(self, flights: Sequence[Flight]) -> None:
+        """Take flights of stairs tread by tread."""
+        self.treads = TreadPacing(self.path, flights, BRAKING["walk"])
 
     def future(self, state: State) -> Future:
         """Places and headings on the path at the speeds keyed for the coming second."""
@@ -271,7 +280,10 @@ class PathCommands:
         self._along = self.path.project(place, self._along)
         resting = math.hypot(*state.velocity) < CAME_TO_REST
         self._arrived |= self._left(self._along) <= (NEARLY_ARRIVED if resting else ARRIVED)
-        self._target += (state.time - self._time) * self._speed_at(state.time) * self.path.factor(self._target)
+        pace = self._speed_at(state.time) * self.path.factor(self._target)
+        if self._gait_keyed(state.time) != _JOG:
+            pace = min(pace, self.treads.allowed(self._target))
+        self._target += (state.time - self._time) * pace
         self._time = state.time
         if not self.path.closed:
             self._target = min(self._target, self.path.length)
@@ -299,13 +311,15 @@ class PathCommands:
         """Arc lengths (5,) of the samples AHEAD, and speeds in m/s (6,) asked for now and there."""
         lag = self._target - self._along
         s, along, speeds = self._along, np.empty(FUTURE - 1), np.empty(FUTURE)
-        lack = 0.0
+        lack, step = 0.0, self.treads.step(s, state.ball)
         for k in range(FUTURE):
             time = state.time + self._frames_ahead[k]
             speed = self._speed_at(time) * self.path.factor(s)
             if speed > MOVING:
                 speed += min(max(CATCH_UP * lag, -CATCH_UP_SHARE * speed), CATCH_UP_SHARE * speed)
                 speed = min(speed, self._stopping(s, time))
+                if self._gait_keyed(time) != _JOG:
+                    speed = self.treads.speed(s, speed, step)
             if k == 0:
                 near = min(max(1 - self._left(s) / END_FEEDBACK, 0.0), 1.0)
                 pace = math.hypot(*state.velocity)

@@ -15,6 +15,7 @@ from ..models.pfnn_kernels import PFNN
 from ..motion.gait import GAITS
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array
+from ..motion.skeleton import MODEL_SKELETON
 from ..planning.trajectory import AHEAD, MOVING, Future, State
 from .terrain import Terrain
 
@@ -28,6 +29,7 @@ _STAND, _WALK, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "crouc
 _CROUCHING = np.eye(len(GAITS))[_CROUCH]
 _JOINT_HEIGHTS = np.r_[INPUT.joint_position][2::3]
 _DT = 1.0 / FPS
+_BALLS = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 DRIFT = 0.05
 """m/s: where no movement is asked for, slower ones are the network's error, and would carry the body off its feet
 in half a minute; up to twice as fast they fade in."""
@@ -86,6 +88,8 @@ class Locomotion:
         self.phase = phase
         self.frame = 0
         self._velocity = (0.0, 0.0)
+        self._ball: tuple[float, float] | None = None
+        self._down, self._stood = -1, np.zeros(2, dtype=bool)
         room = frames - _PAST[0]
         self._history = np.zeros((room, 2))
         self._facing = np.zeros((room, 2))
@@ -113,7 +117,8 @@ class Locomotion:
     @property
     def state(self) -> State:
         """Where the character is now; time counts from the first step."""
-        return State(self.x, self.y, self.angle, self.frame * _DT, self._velocity, self.height)
+        time = self.frame * _DT
+        return State(self.x, self.y, self.angle, time, self._velocity, self.height, self._ball)
 
     @property
     def foreseen(self) -> tuple[Array, Array]:
@@ -125,6 +130,8 @@ class Locomotion:
         self._fill_input(future)
         y = self.network.predict(self._input, self.phase)
         self._record(y)
+        if self._terrain is not None:
+            self._follow_feet(y)
         stepping = future.gait[0, _WALK] > 0.5 or np.any(np.abs(future.velocity) > MOVING)
         self._advance(y, future, standing=not stepping)
 
@@ -252,6 +259,16 @@ class Locomotion:
         self._root[self.frame] = self.x, self.y, self.height, self.angle
         self._output[self.frame] = y
         self._phases[self.frame] = self.phase
+
+    def _follow_feet(self, y: Array) -> None:
+        """Remember where the ball of the other foot comes down."""
+        stands = y[OUTPUT.contact].reshape(2, 2).max(axis=1) > 0.5
+        for side in np.flatnonzero(stands & ~self._stood):
+            if side != self._down:
+                left, back, _ = y[OUTPUT.joint_position].reshape(-1, 3)[_BALLS[side]].tolist()
+                c, s = math.cos(self.angle), math.sin(self.angle)
+                self._ball, self._down = (self.x + c * left - s * back, self.y + s * left + c * back), side
+        self._stood = stands
 
     def _advance(self, y: Array, future: Future, standing: bool) -> None:
         c, s = math.cos(self.angle), math.sin(self.angle)

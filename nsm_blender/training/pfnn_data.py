@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..models.layout import Layout
 from ..models.pfnn import CURRENT, FPS, INPUT, JOINT_INPUT_SCALE, OUTPUT, SAMPLE_FRAMES, SAMPLES
 from ..motion.clip import Clip
 from ..motion.clip_file import load_clip, load_library
+from ..motion.feet import level_feet, level_floor
 from ..motion.filters import velocity
 from ..motion.gait import GAITS, gait_weights
 from ..motion.labels import Labels, label
@@ -50,6 +52,10 @@ UNWANTED_TAGS = frozenset(
     }
 )
 """Tags of clips that are left out whatever else they show."""
+WINDOW = CURRENT * SAMPLE_FRAMES + 1
+"""Frames of the trajectory before and after a frame that is trained on."""
+_AT_END, _STILL = 0.1, 0.3
+"""Seconds at the end of a clip in which its performer stands when the fastest joint moves by less than so many m/s."""
 HELD_OUT_SHARE = 0.08
 """Share at the end of each clip that is kept for the validation loss, since one performer gives most of the clips."""
 
@@ -124,10 +130,24 @@ def choose_clips(data: Path, subjects: Sequence[str] = ()) -> list[str]:
 
 
 def prepare(clip: Clip) -> PreparedClip:
-    """Bring a clip to 60 fps and the model skeleton, and label it."""
-    model = to_model_skeleton(clip.resampled(FPS))
+    """Bring a clip to 60 fps, the model skeleton and a level floor, and label it."""
+    model = level_feet(level_floor(to_model_skeleton(clip.resampled(FPS))))
     positions, rotations = model.world()
     return PreparedClip(model, positions, rotations, label(model))
+
+
+def held_at_ends(clip: Clip) -> Clip:
+    """A clip whose performer stands at its beginning or end is held there for as long as a trajectory window reaches,
+    so that its first and last frames have a whole one, as crouching for a jump does."""
+    positions, _ = clip.world()
+    near = max(round(_AT_END * clip.fps), 2)
+    frames = math.ceil(WINDOW / FPS * clip.fps)
+    before, after = (
+        frames if np.linalg.norm(np.diff(part, axis=0), axis=-1).mean(axis=0).max() * clip.fps < _STILL else 0
+        for part in (positions[:near], positions[-near:])
+    )
+    which = np.clip(np.arange(-before, len(clip) + after), 0, len(clip) - 1)
+    return replace(clip, root=clip.root[which], rotations=clip.rotations[which])
 
 
 def augmented(clip: Clip, warps: Sequence[float]) -> list[Clip]:
@@ -138,8 +158,7 @@ def augmented(clip: Clip, warps: Sequence[float]) -> list[Clip]:
 
 def whole_frames(count: int) -> Array:
     """Frames of a clip of `count` that have a whole trajectory window."""
-    margin = CURRENT * SAMPLE_FRAMES + 1
-    return np.arange(margin, count - margin)
+    return np.arange(WINDOW, count - WINDOW)
 
 
 def extract(prepared: PreparedClip, jumps: bool = False) -> Features:

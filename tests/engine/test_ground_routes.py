@@ -159,7 +159,7 @@ def test_the_mesh_under_a_place_is_known_by_its_height() -> None:
 def errand(*keys: ActionKey, **more: object) -> Shot:
     goals = [Goal("Up", [5.0, 1.0, STOREY], facing=0.0), Goal("Far", [5.0, 1.0, STOREY + 1.0])]
     start = [-3.0, 1.0, 0.0, math.pi / 2]
-    return Shot("A", 30.0, 400, keys=list(keys), goals=goals, ground=[balcony(), flight()], start=start, **more)  # type: ignore[arg-type]
+    return Shot("A", 30.0, 600, keys=list(keys), goals=goals, ground=[balcony(), flight()], start=start, **more)  # type: ignore[arg-type]
 
 
 def test_a_key_walks_up_the_stairs_and_stands_on_the_storey_of_its_goal() -> None:

@@ -48,7 +48,7 @@ def platforms(gap: float, height: float = 1.0) -> list[GroundMesh]:
 def checked(meshes: list[GroundMesh], start: float = 0.0, end: float = 5.5) -> list[Gap]:
     path = GroundPath(np.array([[0.0, 0.0, start], [end, 0.0, start]]))
     ground = Ground.of([mesh.mesh() for mesh in meshes])
-    return check_path(path, ground, height_at_start(path, ground, start), meshes)
+    return check_path(path, ground, height_at_start(path, ground, start), meshes).gaps
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from nsm_blender.training.pfnn_data import (
     build,
     choose_clips,
     extract,
+    held_at_ends,
     mean_rotations,
     prepare,
     set_rotations,
@@ -73,6 +74,18 @@ def test_features_are_of_every_frame_with_a_second_before_and_behind_it(straight
     assert straight.y.shape == (len(straight.x), OUTPUT.size)
     assert straight.x.dtype == straight.y.dtype == np.float32
     assert len(extract(prepare(perform(1.0, 1.5).clip)).x) == 0
+
+
+def test_who_stands_at_both_ends_is_trained_on_from_the_first_frame_to_the_last() -> None:
+    standing, walking = stand(3.0).clip, perform(SPEED, 3.0).clip
+    assert len(extract(prepare(held_at_ends(standing))).x) == len(standing)
+    assert len(held_at_ends(walking)) == len(walking)
+
+
+def test_a_floor_that_was_captured_too_high_is_leveled() -> None:
+    clip = perform(SPEED, 6.0).clip
+    high = Clip(clip.skeleton, clip.root + np.array([0, 0, 0.04]), clip.rotations, clip.fps, {"name": "high"})
+    np.testing.assert_allclose(prepare(high).labels.contacts, prepare(clip).labels.contacts)
 
 
 def test_a_straight_walk_has_a_straight_trajectory_in_the_root_frame(straight: Features) -> None:

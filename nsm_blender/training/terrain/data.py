@@ -15,6 +15,7 @@ from ...models.pfnn import ASIDE, CHARACTER_INPUT, CURRENT, FPS, INPUT, LEVEL, O
 from ...motion.clip import Clip
 from ...motion.clip_file import LibraryEntry, load_clip, load_library
 from ...motion.contacts import SPEED_LIMIT
+from ...motion.feet import level_feet
 from ...motion.filters import gaussian, runs, velocity, without_short_runs
 from ...motion.gait import GAITS, gait_labels
 from ...motion.labels import Labels
@@ -33,6 +34,7 @@ from ..pfnn_data import (
     PreparedClip,
     augmented,
     extract,
+    held_at_ends,
     normalizing,
     prepare,
     whole_frames,
@@ -145,7 +147,7 @@ def is_uneven(entry: LibraryEntry) -> bool:
 
 def prepare_uneven(clip: Clip) -> PreparedClip:
     """Bring a clip with feet at several heights to 60 fps and the model skeleton, and label it."""
-    model = to_model_skeleton(clip.resampled(FPS))
+    model = level_feet(to_model_skeleton(clip.resampled(FPS)))
     positions, rotations = model.world()
     contacts = contacts_at_any_height(positions)
     above = positions - ground_track(positions, contacts)[:, None, None] * np.array([0.0, 0.0, 1.0])
@@ -331,6 +333,7 @@ def _grounded(
     entry: LibraryEntry, clip: Clip, character: Array, library: Library
 ) -> tuple[GroundFeatures, list[Errors]]:
     """`with_ground` of a clip, or a version of it, as its tags have it."""
+    clip = held_at_ends(clip)
     prepared = prepare_uneven(clip) if is_uneven(entry) else prepare(clip)
     recorded = recorded_ground(entry.path, clip.skeleton, bool(clip.meta.get("mirrored", False)))
     return with_ground(prepared, character, library, "jump" in entry.tags, recorded, is_uneven(entry))
