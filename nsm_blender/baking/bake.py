@@ -230,7 +230,7 @@ class Bake:
 
 
 def performer_of(network: PFNN, name: str) -> Array | None:
-    """The character value of a performer whom the weights' card lists; None, their mean, without a name.
+    """The character value of a performer whom the weights' card lists; None, the weights' own, without a name.
 
     Raises ShotError when the card lists no such performer.
     """

@@ -12,6 +12,7 @@ from ..rollout.pfnn import Record
 from ..rollout.pose import joint_places
 from ..stepwise import Stepwise, by_frames
 from .gaps import StepsOver
+from .treads import StepsOnTreads
 
 
 def planting_on_ground(
@@ -24,7 +25,8 @@ def planting_on_ground(
     wanted = yield from by_frames(joint_places, hips, rotations)
     if over is not None:
         wanted = over.targets(wanted, contacts, record.root)
-    wanted = yield from footholds_on_ground(wanted, contacts, ground, record.root)
+    treads = StepsOnTreads(record, ground)
+    wanted = yield from footholds_on_ground(wanted, contacts, ground, record.root, treads.choose)
     for _ in range(2):
         places, planted = yield from planting_feet(
             hips[None], rotations[None], contacts[None], heights, targets=wanted[None]

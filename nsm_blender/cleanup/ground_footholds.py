@@ -7,6 +7,9 @@ A rollout steps where its gait leads it: across edges of treads, with the toes o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..geometry.ground import Ground
@@ -18,7 +21,7 @@ from ..stepwise import ITEMS, Stepwise
 
 FARTHEST = 0.2
 """Meters along the foot by which a stance is moved at most: more, and steps become visibly uneven."""
-_SHIFTS = np.array(sorted(np.arange(-FARTHEST, FARTHEST + 1e-9, 0.01), key=abs))
+SHIFTS = 0.01 * np.array(sorted(range(-round(100 * FARTHEST), round(100 * FARTHEST) + 1), key=abs))
 """Shifts in meters that are tried, the smallest first."""
 _BACK, _TIP = 0.04, 0.06
 """Meters of the sole behind the ankle and before the ball that are to have ground under them: a heel's edge and the
@@ -40,26 +43,55 @@ _SHORTEST = 4
 """Frames of a stance that are left, whatever the leg reaches: without it the foot would fly from step to step."""
 
 
-def footholds_on_ground(places: Array, contacts: Array, ground: Ground, root: Array) -> Stepwise[Array]:
+@dataclass
+class Foothold:
+    """Where a foot stands from frame `start` to `stop`. ball: x, y (2,) of its ball in meters. along: (2,) the foot's
+    direction. costs: (S,) of moving it by SHIFTS, in meters that a foot would be moved for as much. shift: meters along
+    the foot by which it is moved."""
+
+    side: str
+    start: int
+    stop: int
+    ball: Array
+    along: Array
+    costs: Array
+    shift: float
+
+
+Choose = Callable[[Sequence[Foothold]], None]
+"""Changes the shifts of footholds, in the order of their starts, where steps have to agree."""
+
+
+def footholds_on_ground(
+    places: Array, contacts: Array, ground: Ground, root: Array, choose: Choose | None = None
+) -> Stepwise[Array]:
     """Joint places (T, J, 3) with the toes moved to where their feet stand on ground, and over it from one such place
     to the next, in pieces of work.
 
     contacts: (T, 4) of CONTACT_JOINTS. root: (T, 4), whose height tells the storey.
     """
-    out = places.copy()
-    for side in ("Left", "Right"):
+    out, found = places.copy(), list[Foothold]()
+    stands = {side: _stands(contacts, side) for side in ("Left", "Right")}
+    for side, mask in stands.items():
         ankle, toe = MODEL_SKELETON.indices([side + "Foot", side + "Toe"])
-        columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
-        stands = (contacts[:, columns] > 0).any(axis=1)
-        shift, rise = np.zeros((len(places), 3)), np.zeros((len(places), 1))
-        for index, (start, stop) in enumerate(runs(stands)):
+        for index, (start, stop) in enumerate(runs(mask)):
             if index % ITEMS == 0:
                 yield
             heel, ball = (np.median(places[start:stop, joint, :2], axis=0) for joint in (ankle, toe))
             near = float(root[(start + stop) // 2, 2])
-            shift[start:stop, :2] = _shift(heel, ball, ground, near)
-            rise[start:stop] = ground.height(ball + shift[start, :2], near)
-        stances = Stances(stands[None])
+            found.append(Foothold(side, start, stop, ball, *_fits(heel, ball, ground, near)))
+    found.sort(key=lambda one: one.start)
+    if choose is not None:
+        choose(found)
+    for side, mask in stands.items():
+        shift, rise = np.zeros((len(places), 3)), np.zeros((len(places), 1))
+        for one in found:
+            if one.side == side:
+                near = float(root[(one.start + one.stop) // 2, 2])
+                shift[one.start : one.stop, :2] = one.shift * one.along
+                rise[one.start : one.stop] = ground.height(one.ball + one.shift * one.along, near)
+        toe = MODEL_SKELETON.index(side + "Toe")
+        stances = Stances(mask[None])
         stances.glide(shift)
         # A foot goes from the height of one foothold to that of the next, while the root goes its own way: in a stance
         # it is as high over its foothold as the network has it over a level floor.
@@ -71,21 +103,25 @@ def footholds_on_ground(places: Array, contacts: Array, ground: Ground, root: Ar
     return out
 
 
-def _shift(heel: Array, ball: Array, ground: Ground, near: float) -> Array:
-    """By how much (2,) a stance is moved whose ankle and ball are over places (2,) of ground near a height."""
+def _stands(contacts: Array, side: str) -> Array:
+    """Whether (T,) a foot stands, of contacts (T, 4) of CONTACT_JOINTS."""
+    columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
+    return np.asarray((contacts[:, columns] > 0).any(axis=1))
+
+
+def _fits(heel: Array, ball: Array, ground: Ground, near: float) -> tuple[Array, Array, float]:
+    """How a stance fits whose ankle and ball are over places (2,) of ground near a height: the foot's direction (2,),
+    costs (S,) of moving it by SHIFTS, and the cheapest shift in meters."""
     along = ball - heel
     length = float(np.linalg.norm(along))
     if length < 1e-6:
-        return np.zeros(2)
+        return np.zeros(2), np.abs(SHIFTS), 0.0
     along = along / length
     sole = np.linspace(-_BACK, length + _TIP, _POINTS)
-    at = heel + (_SHIFTS[:, None] + sole)[..., None] * along
+    at = heel + (SHIFTS[:, None] + sole)[..., None] * along
     uneven = _unevenness(ground.height(at, near), sole)
-    if uneven[0] <= _UNEVEN:
-        return np.zeros(2)
-    cost = np.abs(_SHIFTS) + 100 * _WORTH * np.maximum(uneven - _UNEVEN, 0)
-    out: Array = _SHIFTS[int(cost.argmin())] * along
-    return out
+    costs = np.abs(SHIFTS) + 100 * _WORTH * np.maximum(uneven - _UNEVEN, 0)
+    return along, costs, float(SHIFTS[int(costs.argmin())])
 
 
 def _unevenness(heights: Array, sole: Array) -> Array:

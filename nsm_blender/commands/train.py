@@ -231,6 +231,7 @@ def _pfnn_card(args: argparse.Namespace, data: Any, trainer: Any, ground: Any) -
         terrain="flat ground only; the terrain inputs are in the layout and their weights are zero"
         if ground is None
         else {"patches": args.terrain, "fit_errors": ground.errors},
+        performer="" if ground is None else ground.performer,
         performers={} if ground is None else ground.performers,
         layout={"input": input_layout(data.train.x.shape[1]).describe(), "output": OUTPUT.describe()},
     )

@@ -40,7 +40,8 @@ class PFNN:
 
     rotation_reference: (J, 4) float32 quaternions, the mean rotation of each joint in the root frame, to
     which the predicted joint_rotation is relative. y_mean: (m,) the mean output. card: the model card.
-    hash: of the weights file. character: (7,) the mean character value of the performers, None of weights without.
+    hash: of the weights file. character: (7,) the value of the performer like whom a character moves that is told no
+    other, None of weights without.
     """
 
     def __init__(

@@ -15,8 +15,8 @@ from ..motion.filters import runs
 from ..motion.rotations import Array
 from .path import GroundPath
 
-CADENCE = 1.5
-"""Steps a second from tread to tread that are asked for: the PFNN then takes 1.5 up and 1.8 down, as people do."""
+CADENCE = 1.7
+"""Steps a second from tread to tread: people take 1.6 up and 1.9 down."""
 _BEFORE, _BEHIND = 3, 1
 """Treads that are imagined before a flight and behind it: the last steps on the level are made to fit the first tread,
 and the last tread takes a step of its own."""

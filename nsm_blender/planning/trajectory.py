@@ -74,7 +74,8 @@ LAST = 1.0
 JOGGING = 1.9
 """Speed in m/s below which a jog is a walk."""
 END_FEEDBACK = 1.0
-"""Meters before the end of a path over which the feedback on the speed fades in, so that the stop is met."""
+"""Meters before the end of a path over which the feedback on the speed fades in, so that the stop is met; on stairs,
+where steps have to fit, it is always on."""
 WALK_FEEDBACK = 0.3
 """Share of the difference between commanded and present velocity that is added to the command: the
 network alone falls back to the speeds at which it was recorded, and starts as leisurely."""
@@ -321,7 +322,7 @@ class PathCommands:
                 if self._gait_keyed(time) != _JOG:
                     speed = self.treads.speed(s, speed, step)
             if k == 0:
-                near = min(max(1 - self._left(s) / END_FEEDBACK, 0.0), 1.0)
+                near = 1.0 if self.treads.is_on(s) else min(max(1 - self._left(s) / END_FEEDBACK, 0.0), 1.0)
                 pace = math.hypot(*state.velocity)
                 lack = near * WALK_FEEDBACK * min(max(speed - pace, -speed), speed)
             speeds[k] = speed

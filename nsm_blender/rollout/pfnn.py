@@ -66,8 +66,8 @@ class Locomotion:
     start: x, y, z in meters and facing angle about +Z in radians. frames: how many steps to make room for. ground: what
     is walked on; without it, a level floor at the start's height. Weights that were trained on level ground alone feel
     nothing of it, and their root follows its height. character: proportions of the performer to move like, in the order
-    of `motion.proportions.PROPORTIONS`, for weights that know several; their mean without. phase: radians of the gait
-    cycle at which it begins.
+    of `motion.proportions.PROPORTIONS`, for weights that know several; the weights' own without. phase: radians of the
+    gait cycle at which it begins.
     """
 
     def __init__(

@@ -329,11 +329,12 @@ def normalizing(
     minutes: dict[str, float],
     names: list[str],
     earlier: Mapping[str, Array] | None = None,
+    usual: Mapping[str, Array] | None = None,
 ) -> DataSet:
     """The data set of frames to train on and held-out ones, with inputs of `layout`, and its normalization.
 
     earlier: tensors of the weights file that training goes on from, whose normalization is kept for all that its
-    network has learned from.
+    network has learned from. usual: inputs of `layout` by name that count as zero in place of their mean.
     """
     if earlier is None:
         reference = mean_rotations(t.rotations[:: max(len(t.x) // 50000, 1)])
@@ -343,6 +344,8 @@ def normalizing(
     set_rotations(h, reference)
     x_mean, x_scale = t.x.mean(0), _scale(t.x, layout)
     y_mean, y_scale = t.y.mean(0), _scale(t.y, OUTPUT)
+    for name, value in (usual or {}).items():
+        x_mean[getattr(layout, name)] = value
     x_scale[INPUT.joint_position] /= JOINT_INPUT_SCALE
     x_scale[INPUT.joint_velocity] /= JOINT_INPUT_SCALE
     if earlier is not None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -251,14 +252,16 @@ class GroundSet:
     """A data set whose ground is drawn anew each epoch, and how well the grounds fit.
 
     data: with one draw of grounds. grounds: those of data.train. errors: of all fits of the recorded (not augmented)
-    clips, of even and of uneven ones. held_out: performers. performers: character value (7,) of those trained on, by
-    name: the mean over their clips, as some sources scale the same bones a little differently from clip to clip.
+    clips, of even and of uneven ones. held_out: performers. performer: the one with most frames, like whom a character
+    moves that is told no other. performers: character value (7,) of those trained on, by name: the mean over their
+    clips, as some sources scale the same bones a little differently from clip to clip.
     """
 
     data: DataSet
     grounds: GroundFeatures
     errors: dict[str, dict[str, float]]
     held_out: list[str]
+    performer: str
     performers: dict[str, list[float]]
 
 
@@ -284,6 +287,7 @@ def build(
     errors: dict[str, list[Errors]] = {"even": [], "uneven": []}
     minutes = dict.fromkeys(KINDS, 0.0)
     values: dict[str, list[Array]] = {}
+    frames = Counter[str]()
     entries = choose(data, subjects, held_out, unsure, left_out)
     for count, entry in enumerate(entries, 1):
         clip = load_clip(entry.path)
@@ -298,6 +302,7 @@ def build(
             if number == 0:
                 errors["uneven" if is_uneven(entry) else "even"] += found
                 if not held:
+                    frames[entry.subject] += len(features.base.x)
                     for i, kind in enumerate(KINDS):
                         minutes[kind] += float((features.base.kind == i).sum() / FPS / 60)
         if count % 20 == 0 or count == len(entries):
@@ -309,12 +314,15 @@ def build(
         )
     grounds, held_grounds = (GroundFeatures.concatenate(parts[held]) for held in (False, True))
     trained = [entry.name for entry in entries if entry.subject not in held_out]
-    drawn = normalizing(grounds.drawn(rng), held_grounds.drawn(rng), CHARACTER_INPUT, minutes, trained, earlier)
+    most = max((name for name in values if name), key=frames.__getitem__, default="")
+    usual = {"character": np.mean(values[most], axis=0)} if most in values else {}
+    drawn = normalizing(grounds.drawn(rng), held_grounds.drawn(rng), CHARACTER_INPUT, minutes, trained, earlier, usual)
     # The rotations of the drawn features are written in place, those of the base in the same way.
     grounds.base.y[:, OUTPUT.joint_rotation] = drawn.train.y[:, OUTPUT.joint_rotation]
     figures = {name: summary(found) for name, found in errors.items() if found}
     performers = {name: [round(float(v), 4) for v in np.mean(own, axis=0)] for name, own in values.items() if name}
-    return GroundSet(drawn, grounds, figures, sorted({e.subject for e in entries if e.subject in held_out}), performers)
+    held_names = sorted({entry.subject for entry in entries if entry.subject in held_out})
+    return GroundSet(drawn, grounds, figures, held_names, most, performers)
 
 
 def fit_errors(data: Path, patches: int, seed: int) -> dict[str, dict[str, float]]:
