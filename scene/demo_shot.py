@@ -20,7 +20,7 @@ _START = Vector((1.6, -2.4, 0.0))
 """Meters: before the room's open side, with a free way to the seat."""
 _FACING = math.radians(168)
 """Toward the seat, about +Z from -Y."""
-_FPS, _FRAMES, _COURSE_FRAMES = 30, 270, 420
+_FPS, _FRAMES, _COURSE_FRAMES = 30, 270, 540
 """Frame rate, frames for the walk, the sitting down and the time in the seat, and frames for the course."""
 _SPEED, _OVER = 1.15, 0.03
 """Speed in m/s over the course, and meters by which its curve is drawn over the ground, to be seen."""

@@ -94,7 +94,7 @@ COURSE = (
 
 GOALS_ON_GROUND = (("On Platform", (-1.2, 0.0, 0.85)), ("On Far Platform", (0.8, 0.0, 0.85)))
 """Goals of keys: up the stairs, and then, as no way leads over the gap, down again and round to the ramp."""
-KEYS_FRAMES = 720
+KEYS_FRAMES = 900
 
 LANES, IN_LANE = 6, 3
 CROWD_FRAMES, CROWD_PICTURE = 120, 80
