@@ -29,6 +29,7 @@ from ..planning.takes import Take
 from ..planning.trajectory import Commands, Future, PathCommands, State, VelocityCommands, start_of
 from ..rollout.pfnn import Locomotion, Record
 from ..rollout.pose import decode, joint_places
+from ..rollout.terrain import gliding
 from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot, VelocityFollow
 from ..tasks.pfnn_actor import PfnnActor
@@ -177,13 +178,19 @@ class Bake:
 
     def unlocked(self) -> Motion:
         """The motion at 60 fps as the network made it, before the feet are locked; for comparison."""
-        record = self._character.record()
+        record = self._record
         hips, rotations, _ = decode(record, self._network.rotation_reference)
         places = joint_places(hips, rotations)
         return self._as_motion(record, places, rotations, contacts_of(record, places))
 
-    def _finish(self) -> Iterator[None]:
+    @property
+    def _record(self) -> Record:
+        """What the rollout left, the root's height smooth over ground."""
         record = self._character.record()
+        return record if self._ground is None else replace(record, root=gliding(record.root))
+
+    def _finish(self) -> Iterator[None]:
+        record = self._record
         commands = self._commands
         reference = self._network.rotation_reference
         if self._ground is not None:

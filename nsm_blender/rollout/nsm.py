@@ -42,6 +42,7 @@ from .nsm_features import (
 from .progress_assist import ProgressAssist
 from .root_filter import Proposal, RootFilter, RootMotion, RootState
 from .root_limits import RootLimits
+from .terrain import gliding
 
 ROOT_FILTERS: Mapping[str, Callable[[], RootFilter]] = {
     "goal_convergence": GoalConvergence,
@@ -361,6 +362,8 @@ class SceneCharacter:
         if self._seams:
             yield
             places, rotations = without_jumps(root, places, rotations, self._seams)
+            smooth = gliding(root)
+            root, places = smooth, places + (smooth - root)[:, None, :3]
         record = SceneRecord(root, places, rotations, *others)
         return replace(record, steps=np.array(self._steps)) if self._steps else record
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..geometry.ground import LOW, Ground, Sampled
-from ..models.pfnn import ASIDE, CURRENT, LEVEL, SAMPLES
+from ..models.pfnn import ASIDE, CURRENT, FPS, LEVEL, SAMPLES
+from ..motion.filters import gaussian
 from ..motion.rotations import Array
 
 _SAME = 0.1
@@ -18,6 +19,16 @@ _TO_LEFT = np.array([[0.0, 1.0], [-1.0, 0.0]])
 _AHEAD = slice(CURRENT - 1, SAMPLES)
 """Samples over which it is looked for what hangs low."""
 _LEVELED = LEVEL.stop - LEVEL.start
+GLIDE = 0.1
+"""Standard deviation in seconds of the filter on the root's height when a rollout is done: in it the root rises by a
+fifth of a riser at once, whenever a sample comes onto the next tread."""
+
+
+def gliding(root: Array) -> Array:
+    """A root (T, 4) whose height goes smoothly over ground."""
+    out = root.copy()
+    out[:, 2] = gaussian(root[:, 2], GLIDE * FPS)
+    return out
 
 
 class Terrain:
