@@ -74,13 +74,16 @@ class Crossing:
     """How a course was crossed.
 
     depth: meters of the joints of feet in the ground. height: meters above it of feet in contact, each of its lower
-    joint that is, as a foot overhangs the edge of a tread. Both are empty where the path is refused. done: the end was
+    joint that is, as a foot overhangs the edge of a tread. hips, feet: accelerations in m/s^2. All are empty where the
+    path is refused. done: the end was
     reached, no foot went through an edge or missed what it was to stand on, and each tread was stood on where each is
     to be.
     """
 
     depth: Array
     height: Array
+    hips: Array
+    feet: Array
     done: bool
 
 
@@ -162,14 +165,17 @@ def cross(course: Course, gait: str, weights: Path, treads: bool = False) -> Cro
     try:
         motion = Bake(Shot("ground", FPS, frames, path=follow, ground=meshes), weights).motion()
     except BlockedPathError:
-        return Crossing(np.empty(0), np.empty(0), False)
+        return Crossing(*(np.empty(0) for _ in range(4)), False)
     ground = Ground.of([mesh.mesh() for mesh in meshes])
     above, contact, places = _feet(motion, ground)
     arrived = motion.root[:, 0].max() > course.length + BEYOND - ARRIVED
     clean = above.min() > -THROUGH and not (contact & (_under(places, course) < -MISSED)).any()
     used = not treads or all(((places[..., 0] > a) & (places[..., 0] < b) & contact).any() for a, b in course.treads)
     lower = np.where(contact, above, np.inf).reshape(len(above), 2, 2).min(axis=2)
-    return Crossing(np.maximum(-above, 0).ravel(), lower[np.isfinite(lower)], bool(arrived and clean and used))
+    acceleration = np.linalg.norm(np.diff(motion.positions.astype(np.float64), 2, axis=0), axis=-1) * FPS**2
+    hips, feet = acceleration[:, 0], acceleration[:, MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])].ravel()
+    depth = np.maximum(-above, 0).ravel()
+    return Crossing(depth, lower[np.isfinite(lower)], hips, feet, bool(arrived and clean and used))
 
 
 def _feet(motion: Motion, ground: Ground) -> tuple[Array, Array, Array]:
@@ -191,8 +197,10 @@ def ground_figures(weights: Path, log: Log, quick: bool = False) -> Figures:
     """Figures `pfnn.ground.*`; `quick` crosses a tenth of the courses.
 
     foot_depth_cm, foot_height_cm: 99th percentiles over stairs, ramps and noise, and of each, of the feet's joints in
-    the ground, and of feet above it in contact. stairs_done, jumps_done: shares. On stairs each tread is to be stood on
-    in a walk, and no foot goes through a riser; gaps, boxes and drops are run over, as there is no command to jump yet.
+    the ground, and of feet above it in contact. hips_acceleration, feet_acceleration: 99th percentiles in m/s^2; of
+    walks recorded on level ground they are 16.6 and 51.1, of jogs 20.3 and 92.7. stairs_done, jumps_done: shares. On
+    stairs each tread is to be stood on in a walk, and no foot goes through a riser; gaps, boxes and drops are run over,
+    as there is no command to jump yet.
     """
     out: Figures = {}
     found: dict[str, list[Crossing]] = {}
@@ -212,6 +220,9 @@ def ground_figures(weights: Path, log: Log, quick: bool = False) -> Figures:
         for what in ("depth", "height"):
             values = np.concatenate([getattr(row, what) for row in rows])
             out[f"{prefix}foot_{what}_cm.p99"] = 100 * float(np.percentile(values, 99))
+        for what in ("hips", "feet"):
+            values = np.concatenate([getattr(row, what) for row in rows])
+            out[f"{prefix}{what}_acceleration.p99"] = float(np.percentile(values, 99))
     for name, rows in found.items():
         out[f"pfnn.ground.{name}.done"] = float(np.mean([row.done for row in rows]))
     for kind, names in (("stairs", ("stairs.walk", "stairs.jog")), ("jumps", ("gap.jog", "box.jog", "drop.jog"))):

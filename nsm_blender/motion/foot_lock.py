@@ -44,6 +44,8 @@ _LIFTS = 8
 """Frames in which a toe rises to its clearance after a contact, and sinks from it before the next."""
 _UNROLLED = 0.005
 """Rise in meters of the ball while the foot rolls off, half of which is taken for noise and left out."""
+_ARC = 6
+"""Frames before and after an edge in which a swinging foot is as high as over it."""
 _SMOOTH_FLOOR = 0.006
 """Distance in meters to the floor within which it begins to push a foot up, so that the height has no kink."""
 _LARGEST_DROP, _LARGEST_DROP_UNEVEN = 0.12, 0.2
@@ -251,6 +253,8 @@ def planting_feet(
         yield
         moved = ankle + _offset(ankle, place, flat[side], on_toe, standing, height)
         lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
+        if ground is not None:
+            moved[:, 2] += _over_edges(lowest - moved[:, 2], standing)
         moved[:, 2] = _smooth_maximum(moved[:, 2], lowest, _SMOOTH_FLOOR * _freedom(standing))
         ankles[side] = moved
         yield
@@ -397,6 +401,16 @@ def _lowest_ankle(
         sunk = _SUNK_UNEVEN
     clear = _CLEARANCE * stances.swing((ankle + bone)[:, :2])
     return np.maximum(under_toe + TOE_HEIGHT - 0.005 + clear - bone[:, 2], under_heel + ANKLE_HEIGHT - sunk)
+
+
+def _over_edges(lack: Array, stances: Stances) -> Array:
+    """Meters (M,) by which swinging feet are raised to pass over edges in an arc. lack: (M,) by how much they are too
+    low."""
+    lack = np.where(stances.mask, 0.0, np.maximum(lack, 0.0))
+    if not lack.any():
+        return lack
+    out: Array = gaussian(highest_around(lack, _ARC), _ARC / 3) * _freedom(stances)
+    return out
 
 
 def _toes_bent(rotation: Array, ball: Array, height: Array, ground: Heights | None) -> Array:

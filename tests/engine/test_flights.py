@@ -21,6 +21,10 @@ START, LANDING = 2.0, 1.5
 """Meters of floor before stairs, and of landing on top of them."""
 
 
+WALKED = 16.6, 51.1
+"""99th percentiles of the accelerations of hips and feet in recorded walks on level ground, in m/s^2."""
+
+
 def stairs(rise: float, run: float, count: int) -> list[GroundMesh]:
     """Up one flight from x = START on, over a landing, and down the same."""
     end = START + 2 * count * run + LANDING
@@ -67,6 +71,7 @@ def used(motion: Motion, edges: Array) -> Array:
 def test_a_walk_stands_on_nearly_every_tread_of_many_stairs() -> None:
     rng = np.random.default_rng(5)
     treads: list[bool] = []
+    hips, feet = list[Array](), list[Array]()
     for number in range(6):
         rise, run, count = rng.uniform(0.15, 0.2), rng.uniform(0.26, 0.34), int(rng.integers(5, 9))
         end = START + 2 * count * run + LANDING + 1.5
@@ -76,7 +81,12 @@ def test_a_walk_stands_on_nearly_every_tread_of_many_stairs() -> None:
         up = START + run * np.arange(count)
         treads += [*used(motion, up), *used(motion, up[-1] + LANDING + run * np.arange(2, count + 2))]
         assert any("tread by tread" in note for note in motion.meta["notes"])
+        acceleration = np.linalg.norm(np.diff(motion.positions.astype(float), 2, axis=0), axis=-1) * 60**2
+        hips.append(acceleration[:, 0])
+        feet.append(acceleration[:, MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])].ravel())
     assert np.mean(treads) >= 0.9
+    assert np.percentile(np.concatenate(hips), 99) < WALKED[0]
+    assert np.percentile(np.concatenate(feet), 99) < WALKED[1]
 
 
 def test_a_key_up_the_stairs_takes_tread_by_tread() -> None:
