@@ -165,7 +165,8 @@ def cross(course: Course, gait: str, weights: Path, treads: bool = False) -> Cro
     try:
         motion = Bake(Shot("ground", FPS, frames, path=follow, ground=meshes), weights).motion()
     except BlockedPathError:
-        return Crossing(*(np.empty(0) for _ in range(4)), False)
+        nothing = np.empty(0)
+        return Crossing(nothing, nothing, nothing, nothing, False)
     ground = Ground.of([mesh.mesh() for mesh in meshes])
     above, contact, places = _feet(motion, ground)
     arrived = motion.root[:, 0].max() > course.length + BEYOND - ARRIVED
