@@ -254,7 +254,7 @@ def planting_feet(
         moved = ankle + _offset(ankle, place, flat[side], on_toe, standing, height)
         lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
         if ground is not None:
-            moved[:, 2] += _over_edges(lowest - moved[:, 2], standing)
+            moved[:, 2] += _over_edges(lowest - moved[:, 2], standing, shape)
         moved[:, 2] = _smooth_maximum(moved[:, 2], lowest, _SMOOTH_FLOOR * _freedom(standing))
         ankles[side] = moved
         yield
@@ -403,13 +403,14 @@ def _lowest_ankle(
     return np.maximum(under_toe + TOE_HEIGHT - 0.005 + clear - bone[:, 2], under_heel + ANKLE_HEIGHT - sunk)
 
 
-def _over_edges(lack: Array, stances: Stances) -> Array:
+def _over_edges(lack: Array, stances: Stances, shape: tuple[int, ...]) -> Array:
     """Meters (M,) by which swinging feet are raised to pass over edges in an arc. lack: (M,) by how much they are too
-    low."""
+    low. shape: characters and frames (N, T), whose product is M."""
     lack = np.where(stances.mask, 0.0, np.maximum(lack, 0.0))
     if not lack.any():
         return lack
-    out: Array = gaussian(highest_around(lack, _ARC), _ARC / 3) * _freedom(stances)
+    arc = gaussian(highest_around(lack.reshape(shape).T, _ARC), _ARC / 3)
+    out: Array = arc.T.reshape(-1) * _freedom(stances)
     return out
 
 
