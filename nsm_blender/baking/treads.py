@@ -16,12 +16,8 @@ from ..planning.flights import Flight, flights_along
 from ..planning.path import GroundPath
 from ..rollout.pfnn import Record
 
-_INSIDE = 0.03
-"""Meters from a tread's edges at which the ball of a foot stands at least."""
-_SKIPPED, _SHARED = 0.5, 0.1
-"""Meters of moved feet that a tread is worth which no foot stands on, and one on which both do."""
-_SHORTEST = 6
-"""Frames of a stance that counts as a step: contacts flicker for less."""
+_SKIPPED = 0.5
+"""Meters of moved feet that a tread is worth which no foot stands on."""
 _FARTHEST = 0.1
 """Meters of way of a rollout that goes anywhere at all."""
 _JOG = GAITS.index("jog")
@@ -45,9 +41,7 @@ class StepsOnTreads:
         """Move the footholds on each flight so that the cheapest choice of treads results."""
         if not self._flights:
             return
-        steps = [
-            one for one in footholds if one.stop - one.start >= _SHORTEST and self._walks[one.start : one.stop].all()
-        ]
+        steps = [one for one in footholds if self._walks[one.start : one.stop].all()]
         frames = [(one.start + one.stop) // 2 for one in steps]
         s = np.array([self._way.project(one.ball, self._along[at]) for one, at in zip(steps, frames, strict=True)])
         for flight in self._flights:
@@ -60,18 +54,17 @@ class StepsOnTreads:
 
 def _choose(flight: Flight, steps: Sequence[Foothold], s: Array, ahead: Array) -> None:
     """Set the shifts of steps at arc lengths s (N,), with the way's directions (N, 2) there: feet are moved little, and
-    few treads are left out or stood on by both feet."""
+    few treads are left out."""
     # Tread k lies between edges k - 1 and k: 0 is before the flight, the last one behind it.
     edges = np.concatenate(([-np.inf], flight.edges, [np.inf]))
     along = np.array([one.along for one in steps])
     places = s[:, None] + (along * ahead).sum(axis=1)[:, None] * SHIFTS
-    inside = (places[..., None] > edges[:-1] + _INSIDE) & (places[..., None] < edges[1:] - _INSIDE)
+    inside = (places[..., None] > edges[:-1]) & (places[..., None] < edges[1:])
     costs = np.where(inside, np.array([one.costs for one in steps])[..., None], np.inf)
     shifts, cost = costs.argmin(axis=1), costs.min(axis=1)
     number = np.arange(cost.shape[1])
     step = number - number[:, None]
     between = np.where(step > 1, _SKIPPED * (step - 1), 0.0)
-    between[step == 0] = np.where((number > 0) & (number < number[-1]), _SHARED, 0.0)
     between[step < 0] = np.inf
     best, came = cost[0], np.zeros(cost.shape, dtype=int)
     for i in range(1, len(steps)):

@@ -17,12 +17,11 @@ from .path import GroundPath
 
 CADENCE = 1.7
 """Steps a second from tread to tread: people take 1.6 up and 1.9 down."""
-_BEFORE, _BEHIND = 3, 1
-"""Treads that are imagined before a flight and behind it: the last steps on the level are made to fit the first tread,
-and the last tread takes a step of its own."""
+_BEFORE = 3
+"""Treads that are imagined before a flight: the last steps on the level are made to fit the first tread."""
 GAIN = 0.8
-"""Share of what the last foot stood beside the middle of its tread that the next step makes up for: the network
-follows a speed in about a step, and with 1 steps would be long and short in turn."""
+"""Share of what the last foot stood beside the middle of its tread that the next step makes up for, nearly all of
+it: without, 3 of 56 flights have a tread that no foot stands on."""
 _RISING = 0.5
 """Rise over run from which ground belongs to a riser."""
 
@@ -51,7 +50,7 @@ class Flight:
     @property
     def end(self) -> float:
         """Meters along the way up to which steps are made to fit."""
-        return float(self.edges[-1]) + _BEHIND * self.run
+        return float(self.edges[-1])
 
     def tread(self, s: float) -> float:
         """Number of the tread at arc length `s`: whole at a riser, 0 at the first; treads go on evenly before it and
