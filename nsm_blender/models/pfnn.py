@@ -96,7 +96,7 @@ def catmull_rom(phase: Any) -> Any:
     out = xp.zeros_like(near)
     for n in range(4):
         point = (first + n) % CONTROL_POINTS
-        index = xp.zeros_like(near) + xp.asarray([0.0, 1.0, 2.0, 3.0], dtype=near.dtype)
+        index = xp.zeros_like(near) + xp.arange(4, dtype=near.dtype, device=array_api_compat.device(near))
         out = out + xp.where(index == point, near[..., n : n + 1], xp.zeros_like(near))
     return out
 

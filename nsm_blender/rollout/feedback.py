@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+import array_api_compat
 
 from ..models.nsm import DT, FUTURE, OUTPUT
 from ..motion.root import angle_of, direction, to_local, to_world
@@ -18,8 +18,6 @@ from .nsm_features import places_from_goal
 
 POSE_SHARE = 0.5
 """Weight of the predicted joint positions against the last ones moved by the predicted velocities."""
-_W = (np.arange(1, FUTURE + 1) / FUTURE).tolist()
-"""w of lambda = w ^ (d ^ 2) (4.2): rises from now to the last sample."""
 
 
 def piece(y: Any, name: str) -> Any:
@@ -42,7 +40,8 @@ def future(y: Any, root: Any) -> tuple[Any, Any]:
 
 
 def bidirectional(y: Any, places: Any, facings: Any, goal: Any, facing: Any) -> tuple[Any, Any]:
-    """The future blended with the one that is predicted in the goals' frames, by lambda = w ^ (d ^ 2) (4.2).
+    """The future blended with the one that is predicted in the goals' frames, by lambda = w ^ (d ^ 2) (4.2), where w
+    rises from now to the last sample.
 
     places [..., FUTURE, 2], facings [..., FUTURE]: as `future` gives them. goal [..., FUTURE, 2], facing [..., FUTURE]:
     the goal of each sample in the world. d is the distance in meters of the goal-centric prediction from the goal.
@@ -51,7 +50,8 @@ def bidirectional(y: Any, places: Any, facings: Any, goal: Any, facing: Any) -> 
     aims = places_from_goal(piece(y, "goal_trajectory_position"), goal, facing)
     headings = to_world(piece(y, "goal_trajectory_direction"), facing)
     squared = xp.sum((aims - goal) ** 2, axis=-1)
-    blend = (xp.asarray(_W, dtype=squared.dtype) ** squared)[..., None]
+    w = xp.arange(1, FUTURE + 1, dtype=squared.dtype, device=array_api_compat.device(squared)) / FUTURE
+    blend = (w**squared)[..., None]
     blended = (1 - blend) * places + blend * aims
     return blended, angle_of((1 - blend) * direction(facings) + blend * headings)
 

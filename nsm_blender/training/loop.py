@@ -118,6 +118,14 @@ class Training(ABC):
     def export(self) -> dict[str, Array]:
         """All tensors of the weights file, float32."""
 
+    def gradients(self, batch: Any) -> torch.Tensor:
+        """Put the gradients of the error on a batch, and of the L1 term, into the parameters. Returns the error ()."""
+        error = self.loss(batch)
+        cost = error + self.l1 / distributed.size() * self.mean_absolute() if self.l1 else error
+        self.optimizer.zero_grad(set_to_none=True)
+        cost.backward()  # type: ignore[no-untyped-call]
+        return error
+
     def begin_epoch(self) -> None:  # noqa: B027 - most have nothing to prepare
         """Prepare the next epoch; called when the generators are seeded for it."""
 
@@ -175,11 +183,7 @@ class Training(ABC):
             rate = self.learning_rate(self.epoch + number / len(batches))
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
-            error = self.loss(batch)
-            cost = error + self.l1 / distributed.size() * self.mean_absolute() if self.l1 else error
-            self.optimizer.zero_grad(set_to_none=True)
-            cost.backward()  # type: ignore[no-untyped-call]
-            error = distributed.add_up(self.parameters.values(), error)
+            error = distributed.add_up(self.parameters.values(), self.gradients(batch))
             if self.largest_gradient is not None:
                 torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.largest_gradient)
             self.optimizer.step()

@@ -41,6 +41,7 @@ from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from . import distributed
 from .compiling import compiled
+from .graph import Graph
 from .loop import Training, cosine
 from .nsm_batches import INTERACTION_USED, Batches, sequence_starts, statistics
 from .nsm_data import KINDS, Packed
@@ -171,6 +172,8 @@ class Trainer(Training):
             _begin_with(initial, known)
         self._weights = _output_weights().to(device)
         self._standoff = torch.tensor([_EMPHASIS.standoff.get(kind, 0.0) for kind in KINDS], device=device)
+        self._contact_joints = torch.tensor(_CONTACT_JOINTS, device=device)
+        self._graph: Graph | None = None
         self._starts = {length: sequence_starts(data, length) for length in set(settings.lengths)}
         # Data that was added since does not change what the network's numbers mean: a resumed run keeps the scaling.
         parts = (("mean", 0), ("scale", 1))
@@ -211,7 +214,19 @@ class Trainer(Training):
     def loss(self, batch: Array) -> torch.Tensor:
         """Weighted squared error of the sequences from the rows `batch` on."""
         mine = distributed.part(len(batch))
-        return self._unrolled(batch, mine, self._length) * ((mine.stop - mine.start) / len(batch))
+        return self._unrolled(*self._drawn(batch, mine)) * ((mine.stop - mine.start) / len(batch))
+
+    def gradients(self, batch: Array) -> torch.Tensor:
+        """As of any training; on CUDA, where the tens of thousands of small kernels of a sequence take longer to launch
+        than to run, replayed from a graph."""
+        if not self.device.startswith("cuda"):
+            return super().gradients(batch)
+        mine = distributed.part(len(batch))
+        inputs = self._drawn(batch, mine)
+        if self._graph is None or not self._graph.takes(inputs):
+            share = (mine.stop - mine.start) / len(batch)
+            self._graph = Graph(lambda *given: self._unrolled(*given) * share, inputs, list(self.parameters.values()))
+        return self._graph(inputs)
 
     def figures(self) -> dict[str, float]:
         """The error on the held-out data, where there are any."""
@@ -238,25 +253,37 @@ class Trainer(Training):
         total = 0.0
         with torch.no_grad():
             for part in np.array_split(rows, max(len(rows) // 2048, 1)):
-                raw, phase, target = batches.raw(part)
+                raw, phase, target = batches.raw(torch.from_numpy(part).to(self.device))
                 inputs, gating = batches.normalized(raw, phase, self.settings.without, half=False)
                 predicted, _ = forward(self.settings.network, self.parameters, inputs, gating, phase)
                 error = predicted - batches.normal("output", target)
                 total += float((error**2).mean()) * len(part)
         return total / len(rows)
 
-    def _unrolled(self, rows: Array, part: slice, length: int) -> torch.Tensor:
-        """Weighted squared error over `length` frames from a part of `rows` on, in closed loop: each but the first is
-        predicted from what was predicted before. Noise is drawn for all rows, and so does not depend on the part."""
+    def _drawn(self, rows: Array, part: slice) -> tuple[torch.Tensor, ...]:
+        """What `_unrolled` takes, of a part of `rows`. It is drawn for all rows, and so does not depend on the part."""
+        count = len(rows)
+        pose_noise, beside = self._pose_noise(count), drawn(count, self.noise)
+        own = torch.stack([self._own(count) for _ in range(self._length)])
+        given = (torch.from_numpy(rows)[part], beside[part], pose_noise[part], own[:, part])
+        return tuple(one.to(self.device) for one in given)
+
+    def _unrolled(
+        self, rows: torch.Tensor, beside: torch.Tensor, pose_noise: torch.Tensor, own: torch.Tensor
+    ) -> torch.Tensor:
+        """Weighted squared error over the next frames from `rows` (N,) on, in closed loop: each but the first is
+        predicted from what was predicted before.
+
+        beside: (N, 4) of `nsm_sequences.drawn`. pose_noise: (N, FRAME.size). own: (frames, N, 1), whether a sequence
+        goes on from a frame with the network's own output.
+        """
         settings, batches = self.settings, self._batches
         parameters = self._cast()
-        count, rows = len(rows), rows[part]
-        pose_noise = self._pose_noise(count)[part]
-        sequences = Sequences(batches, rows, drawn(count, self.noise)[part], pose_noise)
+        sequences = Sequences(batches, rows, beside, pose_noise)
         total = torch.zeros((), device=self.device)
         state: State = None
         before: torch.Tensor | None = None
-        for step in range(length):
+        for step in range(len(own)):
             raw, phase = sequences.inputs()
             inputs, gating = batches.normalized(raw, phase, settings.without, settings.half)
             predicted, state = self._forward(settings.network, parameters, inputs, gating, phase, state)
@@ -264,28 +291,30 @@ class Trainer(Training):
             keep = (step + 1) % settings.gradient != 0
             if not keep:
                 state = _detached(state)
-            own = self._own(count)[part]
-            target = sequences.advance(_fed(sequences, batches.natural("output", predicted), own), keep)
+            fed = batches.natural("output", predicted)
+            if settings.network in _OWN_OUTPUT:
+                fed = torch.where(own[step], fed, sequences.right())
+            target = sequences.advance(fed, keep)
             deviation = predicted - batches.normal("output", target)
             total = total + (squared(deviation) * self._weights * self._importance(rows + step, target)).mean()
             if before is not None:
                 total = total + (unsteadiness(deviation, before) * self._weights).mean()
             before = deviation
-        return total / length
+        return total / len(own)
 
     def _own(self, count: int) -> torch.Tensor:
         """Which (count, 1) of the sequences go on with the network's own output."""
-        share = _OWN_OUTPUT.get(self.settings.network, 1.0)
-        if share == 1:
-            return torch.ones((count, 1), dtype=torch.bool, device=self.device)
-        return (torch.rand(count, 1, generator=self.noise) < share).to(self.device)
+        share = _OWN_OUTPUT.get(self.settings.network)
+        if share is None:
+            return torch.ones((count, 1), dtype=torch.bool)
+        return torch.rand(count, 1, generator=self.noise) < share
 
-    def _importance(self, rows: Array, target: torch.Tensor) -> torch.Tensor:
+    def _importance(self, rows: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """Weight (N, OUTPUT.size) of the errors of outputs in natural units (N, OUTPUT.size): by how near the goal is,
         and by what touches something."""
         out = torch.ones_like(target)
         shape = OUTPUT.shape("goal_trajectory_position")
-        standoff = self._standoff[torch.from_numpy(self.data.kind[rows].astype(np.int64)).to(self.device)]
+        standoff = self._standoff[self._batches.kind(rows)]
         away = target[:, OUTPUT.goal_trajectory_position].reshape(-1, *shape).norm(dim=2, keepdim=True)
         weight = (_EMPHASIS.near / (away - standoff[:, None, None]).clamp(_EMPHASIS.nearest, _EMPHASIS.near)) ** 2
         for name in ("goal_trajectory_position", "goal_trajectory_direction"):
@@ -293,7 +322,7 @@ class Trainer(Training):
         touch = 1 + _EMPHASIS.touching * target[:, OUTPUT.contact].clamp(0, 1)
         for name in ("joint_position", "joint_rotation"):
             part = out[:, getattr(OUTPUT, name)].reshape(-1, *OUTPUT.shape(name)).flatten(2)
-            part[:, _CONTACT_JOINTS] = touch[:, :, None].expand(-1, -1, part.shape[2])
+            part[:, self._contact_joints] = touch[:, :, None].expand(-1, -1, part.shape[2])
             out[:, getattr(OUTPUT, name)] = part.flatten(1)
         return out
 
@@ -307,11 +336,12 @@ class Trainer(Training):
 
     def _pose_noise(self, count: int) -> torch.Tensor:
         """Noise (count, FRAME.size) on the poses with which sequences begin."""
-        out = torch.zeros(count, FRAME.size, device=self.device)
+        out = torch.zeros(count, FRAME.size)
+        scale = torch.from_numpy(self.scaling["frame"][1])
         for name in ("joint_position", "joint_rotation", "joint_velocity"):
             part = getattr(FRAME, name)
-            drawn = torch.randn(count, part.stop - part.start, generator=self.noise).to(self.device)
-            out[:, part] = drawn * self._batches.scale("frame")[part] * self.settings.noise
+            drawn = torch.randn(count, part.stop - part.start, generator=self.noise)
+            out[:, part] = drawn * scale[part] * self.settings.noise
         return out
 
     def export(self) -> dict[str, Array]:
@@ -332,11 +362,6 @@ class Trainer(Training):
             if name in out and name not in left_out:
                 out[name] = (1 - share) * out[name] + share * value
         return out
-
-
-def _fed(sequences: Sequences, y: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
-    """What is fed back (N, OUTPUT.size): the output y, or where a sequence's `own` (N, 1) is not set the right one."""
-    return y if bool(own.all()) else torch.where(own, y, sequences.right())
 
 
 def _detached(state: State) -> State:

@@ -40,34 +40,41 @@ Raw = dict[str, torch.Tensor]
 
 
 class Batches:
-    """Rows of packed data on a device. scaling: mean and scale of each input, of the gating and of the output. gating:
-    what it reads; None of a network without one."""
+    """Rows of packed data, which lies on a device as it is packed. scaling: mean and scale of each input, of the gating
+    and of the output. gating: what it reads; None of a network without one."""
 
     def __init__(
         self, data: Packed, scaling: dict[str, tuple[Array, Array]], gating: Condition | None, device: str
     ) -> None:
-        self._data, self._gating, self._device = data, gating, device
+        # Arrays that are mapped from a file are copied.
+        self._data = {
+            name: torch.from_numpy(np.require(value, requirements="W")).to(device) for name, value in vars(data).items()
+        }
+        self._gating, self._last = gating, len(data) - 1
         self._scaling = {
             name: (torch.from_numpy(mean).to(device), torch.from_numpy(scale).to(device))
             for name, (mean, scale) in scaling.items()
         }
 
-    def raw(self, rows: Array) -> tuple[Raw, torch.Tensor, torch.Tensor]:
-        """Inputs by encoder, phase and outputs of rows, all in natural units; past the end those of the last row."""
-        data = self._data
-        rows = np.minimum(rows, len(data) - 1)
+    def raw(self, rows: torch.Tensor) -> tuple[Raw, torch.Tensor, torch.Tensor]:
+        """Inputs by encoder, phase and outputs of rows (N,) on the device, all in natural units; past the end those of
+        the last row."""
+        rows = rows.clamp(max=self._last)
+        frame, goal, occupied, corners, around, phase, output = (
+            self._data[name][rows].float()
+            for name in ("frame", "goal", "occupied", "corners", "around", "phase", "output")
+        )
         raw = {
-            "frame": self._tensor(data.frame, rows),
-            "goal": self._tensor(data.goal, rows),
-            "interaction": torch.cat(
-                (self._tensor(data.occupied, rows) / OCCUPANCY_STEPS, self._tensor(data.corners, rows)), dim=1
-            ),
-            "environment": self._tensor(data.around, rows) / OCCUPANCY_STEPS,
+            "frame": frame,
+            "goal": goal,
+            "interaction": torch.cat((occupied / OCCUPANCY_STEPS, corners), dim=1),
+            "environment": around / OCCUPANCY_STEPS,
         }
-        return raw, self._tensor(data.phase, rows), self._tensor(data.output, rows)
+        return raw, phase, output
 
-    def _tensor(self, values: Array, rows: Array) -> torch.Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values[rows])).to(self._device).float()
+    def kind(self, rows: torch.Tensor) -> torch.Tensor:
+        """Numbers (N,) of the kinds of episodes of rows (N,) on the device."""
+        return self._data["kind"][rows].long()
 
     def normalized(
         self, raw: Raw, phase: torch.Tensor, without: list[str], half: bool

@@ -19,7 +19,6 @@ import torch
 from ..models.layout import Layout
 from ..models.nsm import CURRENT, DT, FRAME, GOAL, OUTPUT, SAMPLE_FRAMES
 from ..motion.root import angle_of, direction, to_local, to_world
-from ..motion.rotations import Array
 from ..rollout.feedback import bidirectional, future, next_positions, next_root, piece, velocities
 from ..rollout.nsm_features import CORNERS, WINDOW
 from .nsm_batches import Batches, Raw
@@ -53,8 +52,6 @@ class Recovery:
 
 
 ASTRAY, RECOVERY = Astray(), Recovery()
-_AHEAD = torch.arange(1, OUTPUT.shape("trajectory_position")[0] + 1) * (SAMPLE_FRAMES * DT)
-"""Seconds from a frame to each of its future samples."""
 _STEP = 0.02
 """Meters of a change of the root's height in a frame from which it is one, and no rounding of stored numbers."""
 
@@ -70,7 +67,7 @@ class Sequences:
     def __init__(
         self,
         batches: Batches,
-        rows: Array,
+        rows: torch.Tensor,
         drawn: torch.Tensor,
         pose_noise: torch.Tensor,
         astray: Astray = ASTRAY,
@@ -79,6 +76,9 @@ class Sequences:
         self._raw, self._recorded_phase, self._recorded_y = batches.raw(rows)
         self._frame, self._phase = self._raw["frame"] + pose_noise, self._recorded_phase
         self._recorded = torch.zeros((len(rows), 4), device=pose_noise.device)
+        # Seconds from a frame to each of its future samples.
+        samples = OUTPUT.shape("trajectory_position")[0]
+        self._ahead = torch.arange(1, samples + 1, device=pose_noise.device) * (SAMPLE_FRAMES * DT)
         self._begin = self._root = self._beside(drawn.to(pose_noise.device), astray)
         self._history: list[tuple[torch.Tensor, torch.Tensor]] = []
 
@@ -93,7 +93,7 @@ class Sequences:
         return out
 
     @property
-    def rows(self) -> Array:
+    def rows(self) -> torch.Tensor:
         """Rows (N,) of the packed data with the recording of the present frames."""
         return self._rows + self._step
 
@@ -153,7 +153,7 @@ class Sequences:
         _put(out, "root_velocity", to_local(place - here[:, :2], here[:, 3]) / DT)
         _put(out, "root_turn", (angle - here[:, 3])[:, None] / DT)
 
-        fades = torch.exp(-rate[:, None] * _AHEAD.to(rate.device))
+        fades = torch.exp(-rate[:, None] * self._ahead)
         places, facings = future(self._recorded_y, after)
         places = places + fades[..., None] * (root[:, :2] - after[:, :2])[:, None]
         facings = facings + fades * _wrapped(root[:, 3] - after[:, 3])[:, None]
@@ -161,7 +161,7 @@ class Sequences:
         _put(out, "trajectory_direction", direction(facings - root[:, None, 3]))
 
         goal, heading = _in_world(self._raw["goal"], GOAL, "", self._recorded)
-        aims, toward = goal[:, -len(_AHEAD) :, :2], angle_of(heading)[:, -len(_AHEAD) :]
+        aims, toward = goal[:, -len(self._ahead) :, :2], angle_of(heading)[:, -len(self._ahead) :]
         _put(out, "goal_trajectory_position", to_local(places - aims, toward))
         _put(out, "goal_trajectory_direction", direction(facings - toward))
         seen, turned = _seen_from(*_in_world(self._recorded_y, OUTPUT, "goal_", after), root)

@@ -48,7 +48,7 @@ def batches(data: Packed) -> Batches:
 def begun(batches: Batches, rows: list[int], astray: nsm_sequences.Astray, seed: int = 0) -> Sequences:
     noise = torch.Generator().manual_seed(seed)
     drawn = nsm_sequences.drawn(len(rows), noise)
-    return Sequences(batches, np.array(rows), drawn, torch.zeros(len(rows), FRAME.size), astray)
+    return Sequences(batches, torch.tensor(rows), drawn, torch.zeros(len(rows), FRAME.size), astray)
 
 
 def pieces(values: Array, layout: Layout, name: str) -> Array:
@@ -61,7 +61,7 @@ def test_predicted_rightly_the_network_is_given_what_was_recorded(data: Packed, 
     sequences = begun(batches, rows, STRAIGHT)
     for step in range(FRAMES):
         raw, phase = sequences.inputs()
-        now = np.array(rows) + step
+        now = torch.tensor(rows) + step
         recorded, _, output = batches.raw(now)
         for name, tolerance in (
             ("joint_position", 0.02),
@@ -107,7 +107,7 @@ def test_what_is_right_stays_right_when_it_is_fed_back(batches: Batches) -> None
 
 def test_a_thing_keeps_its_place_beside_its_goal_where_a_sequence_begins_astray(batches: Batches) -> None:
     rows = [130, 140, 150, 160]
-    recorded = batches.raw(np.array(rows))[0]
+    recorded = batches.raw(torch.tensor(rows))[0]
     given, _ = begun(batches, rows, nsm_sequences.Astray(share=1.0)).inputs()
 
     def seen(raw: dict[str, torch.Tensor]) -> Array:
@@ -130,9 +130,9 @@ def test_where_no_thing_is_used_none_appears(batches: Batches) -> None:
 def test_gradients_reach_back_over_frames_until_they_are_cut(batches: Batches) -> None:
     for keep in (True, False):
         sequences = begun(batches, [20, 60], STRAIGHT)
-        y = batches.raw(np.array([20, 60]))[2].requires_grad_()
+        y = batches.raw(torch.tensor([20, 60]))[2].requires_grad_()
         sequences.advance(y, keep)
-        sequences.advance(batches.raw(np.array([21, 61]))[2])
+        sequences.advance(batches.raw(torch.tensor([21, 61]))[2])
         fed = sequences.inputs()[0]["frame"]
         assert fed.requires_grad is keep
         if keep:

@@ -121,6 +121,15 @@ def test_weights_of_another_size_are_not_gone_on_from(data: Packed, tmp_path: Pa
         Trainer(data, replace(SETTINGS, hidden=24), tmp_path, tensors=tensors)
 
 
+@pytest.mark.parametrize("network", ["nsm", "auto-lstm"])
+def test_a_training_step_stays_on_its_device(data: Packed, tmp_path: Path, network: str) -> None:
+    """On a device without numbers, whose tensors meet no others; reading a number off one fails, too, which on a GPU
+    waits for it."""
+    trainer = Trainer(data, replace(SETTINGS, network=network), tmp_path, device="meta")
+    assert trainer.gradients(trainer.batches()[0]).device.type == "meta"
+    assert {one.grad.device.type for one in trainer.parameters.values() if one.grad is not None} == {"meta"}
+
+
 def test_a_sequence_that_has_gone_astray_does_not_outweigh_all_others() -> None:
     usual, astray = squared(torch.tensor([0.5, 200.0]))
     assert usual == 0.25
