@@ -40,6 +40,12 @@ def low_foot_slide(motion: Motion, ground: float = 0.0) -> float:
     return 100 * total / max(frames, 1)
 
 
+def acceleration(places: Array, fps: float) -> Array:
+    """Accelerations (F - 2, J) in m/s^2 of joints at places (F, J, 3)."""
+    out: Array = np.linalg.norm(np.diff(places, n=2, axis=0), axis=-1) * fps**2
+    return out
+
+
 def hinge_angles(rotations: Array) -> dict[str, Array]:
     """Flexion of knees and elbows in radians (T,) by name; below zero bends backward.
 

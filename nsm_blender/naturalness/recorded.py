@@ -20,7 +20,9 @@ import numpy as np
 from ..errors import UserError
 from ..motion.clip_file import LibraryEntry, load_clip, load_library
 from ..motion.feet import level_floor
-from .measures import Figures, measure_track
+from ..motion.rotations import Array
+from .measures import Figures, Measured, measure_track
+from .metrics import acceleration
 from .segments import USES, Use
 from .track import FPS, LOW_PASS, Track, smooth, track_of_clip
 
@@ -36,6 +38,9 @@ ENOUGH_EXACT = 10
 """Least number of segments of exact capture for a row to leave out reconstructions."""
 DYNAMIC = ("acceleration", "jerk", "tremble", "pop")
 """Parts of the names of measures that need exact capture."""
+RATES = (60, 30)
+"""Frame rates in Hz at which joints' accelerations are taken, those of evaluated shots: at a lower rate they are
+smaller."""
 RECONSTRUCTED = "_keys"
 """End of the names of clips that were rebuilt from key poses."""
 
@@ -68,6 +73,7 @@ NOTES = {
     "climb": "accelerations are one performer's, over boxes with hands and knees; the rest also stairs",
     "start": "everyday walks that begin and end on the floor of a studio, all performers",
     "stop": "as start",
+    "whole": "joint accelerations are of all joints in all frames of all actions but strikes, not low-passed",
 }
 """Remarks on the rows of an action, written into the JSON."""
 
@@ -101,9 +107,20 @@ def recorded() -> Table:
     }
 
 
+def joint_acceleration(fps: float) -> Row:
+    """Percentiles in m/s^2 of the accelerations of all joints in all frames, not low-passed, at one of `RATES`."""
+    return recorded()["whole", _joint_acceleration(round(fps))]
+
+
+def _joint_acceleration(rate: int) -> str:
+    return f"joint_acceleration_{rate}_fps"
+
+
 @dataclass(frozen=True)
 class _Value:
-    value: float
+    """What was measured in a segment: a number, or as many as it has frames and joints."""
+
+    value: float | Array
     subject: str
     exact: bool
 
@@ -197,7 +214,24 @@ def _values(entry: LibraryEntry, kind: str) -> dict[tuple[str, str], list[_Value
     for (action, measure), numbers in found.items():
         if action in _TAKEN[kind]:
             out[action, measure] = [_Value(value, entry.subject, exact) for value in numbers]
+    if kind != "strike":
+        for rate, segments in _joint_accelerations(track, sound, _TAKEN[kind]).items():
+            out["whole", _joint_acceleration(rate)] = [_Value(values, entry.subject, exact) for values in segments]
     return out
+
+
+def _joint_accelerations(track: Track, sound: Measured, actions: Sequence[str]) -> dict[int, list[Array]]:
+    """Accelerations (N,) in m/s^2 of all joints in each segment of some actions, at those of RATES that the track's
+    source has: between its frames there is nothing but the spline."""
+    return {
+        rate: [
+            acceleration(track.raw[s.start : s.stop : round(FPS / rate)], rate).ravel()
+            for s, _ in sound.parts
+            if s.action in actions
+        ]
+        for rate in RATES
+        if track.source_fps >= rate
+    }
 
 
 def _damaged(figures: Figures) -> bool:
@@ -239,7 +273,7 @@ def _row(found: Sequence[_Value], held_out: Sequence[str], dynamic: bool) -> dic
     kept = [v for v in found if v.subject in held_out]
     enough = len(kept) >= ENOUGH and len({v.subject for v in kept}) >= PERFORMERS
     used = kept if enough else list(found)
-    numbers = np.percentile([v.value for v in used], PERCENTILES)
+    numbers = np.percentile(np.concatenate([np.ravel(v.value) for v in used]), PERCENTILES)
     return {
         "count": len(used),
         "performers": len({v.subject for v in used}),

@@ -306,6 +306,25 @@ def test_percentiles_of_recordings_ship_for_every_action_and_measure_of_the_tabl
             assert list(row.values) == sorted(row.values)
 
 
+def test_joints_are_accelerated_less_at_a_lower_frame_rate_of_the_same_recording() -> None:
+    track = track_of_clip(perform(1.3).clip)
+    found = recorded._joint_accelerations(track, measure_track(track), ["walk"])
+    assert set(found) == set(recorded.RATES) == {30, 60}
+    joints = len(MODEL_SKELETON)
+    for values in zip(found[60], found[30], strict=True):
+        many, few = (np.reshape(one, (-1, joints)) for one in values)
+        assert len(many) == pytest.approx(2 * len(few), abs=4)
+        assert few.max() < many.max()
+    assert set(recorded._joint_accelerations(replace(track, source_fps=30.0), measure_track(track), ["walk"])) == {30}
+
+
+def test_percentiles_of_all_joints_ship_for_both_frame_rates() -> None:
+    for rate in recorded.RATES:
+        row = recorded.joint_acceleration(float(rate))
+        assert row.of == "held out" and not row.reconstructed and list(row.values) == sorted(row.values)
+        assert row.at(99.0) < 50 < row.at(99.9) < 100
+
+
 def test_the_table_tells_ratios_crashes_and_refusals() -> None:
     free = Shot("free", 30.0, 150, keys=[ActionKey("walk", "there")], goals=[Goal("there", [0.0, -1.0, 0.0])])
     impossible = Shot("none", 30.0, 60, keys=[ActionKey("open", "there")], goals=[Goal("there", [0.0, -1.0, 0.0])])
