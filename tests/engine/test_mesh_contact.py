@@ -106,6 +106,25 @@ def test_a_board_through_a_carried_box_counts() -> None:
     assert found.carried[: len(found.carried) // 3].max() == 0
 
 
+def test_the_deepest_of_a_frame_is_that_of_the_body_or_of_what_it_carries() -> None:
+    """The box goes 5 cm into the shelf in the second half; the trunk is in a wall only in the first."""
+    box = block((-0.2, -0.15, -0.1), (0.2, 0.15, 0.1)).mesh
+    shelf = block((2.0, -1.0, 0.0), (3.0, 1.0, 0.75)).mesh
+    wall = block((-1.0, -0.05, 0.0), (1.0, 0.05, 2.0)).mesh
+    place, shift = np.zeros((FRAMES, 3)), np.zeros((FRAMES, 3))
+    place[:, 0], place[:, 2], shift[30:] = 5.0, 0.1, [0.0, -4.0, 0.0]
+    place[20:, 2] = 1.5
+    place[30:] = [2.5, 0.0, 0.8]
+    grasp = Carryable([0.2, 0.0, 0.0], [-0.2, 0.0, 0.0], [0.0, -1.0, 0.0])
+    case = case_of({"Box": [box], "Shelf": [shelf], "Wall": [wall]}, {"Box": grasp})
+    frames = np.arange(0, FRAMES, 3)
+    found = contact_of(case, motion_of(shift, {"Box": at(place)}), frames)
+    assert len(found.deepest) == len(frames) == len(found.body)
+    assert found.deepest[:10].min() == pytest.approx(found.body_worst.cm) and found.body_worst.cm > 10
+    np.testing.assert_allclose(found.deepest[10:], 5.0, atol=0.01)
+    assert len(found.carried) < len(frames) and found.carried.max() == pytest.approx(5.0, abs=0.01)
+
+
 def test_a_box_that_is_taken_in_the_last_frame_is_in_nothing() -> None:
     box = block((-0.2, -0.15, -0.1), (0.2, 0.15, 0.1)).mesh
     table = block((1.0, -1.0, 0.7), (2.0, 1.0, 0.75)).mesh

@@ -72,14 +72,17 @@ class Worst:
 class MeshContact:
     """Measured contacts.
 
-    body, feet, carried: deepest centimeters in each measured frame, outside intended contact. placed_mm: by thing, from
-    its lowest points up to its support, negative inside it. palms_cm: from palms to the surface that they hold, in each
-    frame. pelvis_seat_cm, back_cm: of each time of sitting, at its middle; back_cm is missing without a backrest.
+    body, feet, carried: deepest centimeters in each measured frame, outside intended contact; carried from when a thing
+    is taken, one thing after another. deepest: the deeper of body and carried things, in each measured frame.
+    placed_mm: by thing, from its lowest points up to its support, negative inside it. palms_cm: from palms to the
+    surface that they hold, in each frame. pelvis_seat_cm, back_cm: of each time of sitting, at its middle; back_cm is
+    missing without a backrest.
     """
 
     body: Array
     feet: Array
     carried: Array
+    deepest: Array
     body_worst: Worst
     carried_worst: Worst
     placed_mm: dict[str, float] = field(default_factory=dict)
@@ -108,19 +111,22 @@ def mesh_contact(case: Case, motion: Motion) -> dict[str, float]:
     return contact_of(case, motion).figures()
 
 
-def contact_of(case: Case, motion: Motion) -> MeshContact:
+def contact_of(case: Case, motion: Motion, frames: Array | None = None) -> MeshContact:
     """Contact of a motion with the meshes of its case, at the poses that the motion gives them
-    (`motion.meta["things"]`)."""
+    (`motion.meta["things"]`). frames: (F,) that are measured, in order; None: `RATE` a second."""
     things = _things(case, motion)
-    frames = np.arange(0, len(motion), max(round(motion.fps / RATE), 1))
+    if frames is None:
+        frames = np.arange(0, len(motion), max(round(motion.fps / RATE), 1))
     body, feet, body_worst = _body(case, motion, things, frames)
     carried, carried_worst, palms = _carried(motion, things, frames)
+    deepest = np.max([body, *(np.pad(one, (len(frames) - len(one), 0)) for one in carried)], axis=0)
     ground = 0.0 if case.shot.start is None else float(case.shot.start[2])
     placed = {
         thing.name: _height(thing, things, ground) for thing in things if thing.role == "carryable" and thing.placed
     }
     pelvis, back = _seated(case, motion, things)
-    return MeshContact(body, feet, carried, body_worst, carried_worst, placed, palms, pelvis, back)
+    in_turn = np.concatenate([np.zeros(0), *carried])
+    return MeshContact(body, feet, in_turn, deepest, body_worst, carried_worst, placed, palms, pelvis, back)
 
 
 class _Thing:
@@ -230,9 +236,9 @@ def _points(places: Array) -> tuple[Array, Array, Array, Array]:
     return np.concatenate(out, axis=1), np.array(radii), np.array(bones), np.array(shares)
 
 
-def _carried(motion: Motion, things: list[_Thing], frames: Array) -> tuple[Array, Worst, list[float]]:
-    """Deepest centimeters of carried things in other things in each frame, the worst of all, and centimeters from the
-    palms to the held surfaces."""
+def _carried(motion: Motion, things: list[_Thing], frames: Array) -> tuple[list[Array], Worst, list[float]]:
+    """Deepest centimeters of each carried thing in other things in each frame from when it is taken, the worst of all,
+    and centimeters from the palms to the held surfaces."""
     rows: list[Array] = []
     palms: list[float] = []
     worst = Worst()
@@ -255,7 +261,7 @@ def _carried(motion: Motion, things: list[_Thing], frames: Array) -> tuple[Array
                 worst = Worst(100 * float(depth[most]), int(at[most]), thing.name, other.name)
         rows.append(100 * deep)
         palms += _palms(motion, thing, frames[(frames >= thing.first) & (frames < thing.last)])
-    return np.concatenate(rows) if rows else np.zeros(0), worst, palms
+    return rows, worst, palms
 
 
 def _depths(thing: _Thing, surface: Array, other: _Thing, frames: Array) -> Array:
