@@ -40,6 +40,7 @@ from .nsm_ablations import (
     trained_alike,
     trained_figures,
 )
+from .nsm_bodies import added_figures
 from .nsm_components import component_figures, outcomes, task_names
 from .nsm_endurance import figures_of, wander
 from .nsm_heights import COUNT, height_figures, puts
@@ -84,6 +85,7 @@ def precision_figures(task: str, trials: Sequence[Trial], log: Log) -> Figures:
             f"nsm.motion_detail_deg.{task}": _mean(one.detail for one in trials),
             f"nsm.penetration_cm.{task}": float(np.median([one.depth_cm for one in trials])),
         }
+        out |= added_figures(f"nsm.added_acceleration.{task}", [one.added for one in trials], FPS)
     return out
 
 

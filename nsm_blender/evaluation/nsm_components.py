@@ -24,7 +24,6 @@ from ..geometry.scene_state import to_world
 from ..models.nsm import FPS
 from ..models.nsm_predictor import Predictor
 from ..motion.motion import Motion
-from ..motion.rotations import Array
 from ..naturalness.case import DEVELOPMENT_SEEDS
 from ..naturalness.measures import measure
 from ..naturalness.metrics import foot_slide
@@ -33,7 +32,7 @@ from ..rollout.held_objects import palm
 from ..rollout.nsm import ACTION_LABELS, HANGING_ARMS, ROOT_FILTERS, Options
 from ..shot.shot import Shot
 from .naturalness.table import cases_of
-from .nsm_bodies import penetration
+from .nsm_bodies import added_acceleration, penetration, rollout_places
 from .nsm_rooms import random_task
 from .nsm_rooms import seeds as room_seeds
 from .nsm_trials import BOXES, SEATS, Figures, Log, carry_shot, pieces, sit_shot
@@ -254,23 +253,14 @@ def _natural(motion: Motion) -> Figures:
 def _moved(bake: SceneBake, motion: Motion) -> Figures:
     """What the clean-up did to the network's joints: how far it moved feet, and how much acceleration it added."""
     record = bake.record()
-    frames = np.rint(np.arange(len(motion)) * FPS / motion.fps).astype(int)
-    raw = record.places[np.minimum(frames, len(record.places) - 1)]
-    places = motion.positions.astype(float)
     feet = [motion.names.index(side + part) for side in ("Left", "Right") for part in ("Foot", "Toe")]
-    moved = 100 * np.linalg.norm(places[:, feet] - raw[:, feet], axis=-1)
-    added = _acceleration(places, motion.fps) - _acceleration(raw, motion.fps)
+    off = motion.positions[:, feet].astype(float) - rollout_places(record, motion)[:, feet]
+    moved = 100 * np.linalg.norm(off, axis=-1)
     return {
         "feet_moved_mean_cm": float(moved.mean()),
         "feet_moved_max_cm": float(moved.max()),
-        "acceleration_added_m_s2": float(added.max(initial=0.0)),
+        "acceleration_added_m_s2": added_acceleration(record, motion),
     }
-
-
-def _acceleration(places: Array, fps: float) -> Array:
-    """Accelerations (F - 2, J) in m/s^2 of joints at places (F, J, 3)."""
-    out: Array = np.linalg.norm(np.diff(places, n=2, axis=0), axis=-1) * fps**2
-    return out
 
 
 def rows(found: Sequence[Mapping[str, Figures]]) -> list[Row]:

@@ -15,13 +15,15 @@ from ..geometry.furniture import held_out
 from ..geometry.rooms import Room, random_room
 from ..models.nsm_predictor import Predictor
 from ..motion.rotations import Array
+from ..naturalness.case import Case
 from ..naturalness.metrics import foot_slide
 from ..rollout.nsm_network import actions_of
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
 from ..tasks.arrival_times import foresee
 from ..tasks.validation import check
-from .nsm_bodies import penetration
+from .naturalness.mesh_contact import contact_of
+from .nsm_bodies import added_acceleration, added_figures, measured_frames, penetration
 
 ROOMS, TASKS = 20, 10
 """Rooms, and tasks in each."""
@@ -44,7 +46,9 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A task in a room. slide: cm/s of the feet in contact; depths: meters of the body in things, by frame."""
+    """A task in a room. slide: cm/s of the feet in contact. depths: meters of the body in colliders, by frame.
+    mesh_depths: meters of the body and of what it carries in the true meshes, at the same frames. added: see
+    `added_acceleration`."""
 
     room: int
     action: str
@@ -52,6 +56,8 @@ class Task:
     trouble: str
     slide: float
     depths: Array
+    mesh_depths: Array
+    added: float
 
 
 def seeds(count: int, development: bool = False) -> list[int]:
@@ -65,18 +71,22 @@ def tasks(network: Predictor, seed: int) -> list[Task]:
     """TASKS random tasks in the room of a seed. What `check` refuses (no way there, no room before the thing) is drawn
     again."""
     room, rng = random_room(seed), np.random.default_rng([33, seed])
+    meshes = {item.name: item.piece.parts for item in room.furnishings}
     out = []
     for _ in range(TASKS):
         shot = random_task(room, rng, network)
-        motion = SceneBake(shot, network).motion()
+        bake = SceneBake(shot, network)
+        motion = bake.motion()
         key = motion.meta["keys"][0]
         action = key["action"]
         near = action not in ("walk", "run") or (key["error_cm"] is not None and key["error_cm"] < CLOSE_CM)
         done = not key["trouble"] and key["arrived"] is not None and near
         used = [goal.collider for goal in shot.goals if goal.collider]
         depths = penetration(motion, Surroundings(shot.colliders), used)
+        contact = contact_of(Case("room", seed, shot, meshes), motion, measured_frames(motion))
+        added = added_acceleration(bake.record(), motion)
         trouble = "" if done else key["trouble"] or "off the goal"
-        out.append(Task(seed, action, done, trouble, foot_slide(motion), depths))
+        out.append(Task(seed, action, done, trouble, foot_slide(motion), depths, contact.deepest / 100, added))
     return out
 
 
@@ -88,12 +98,16 @@ def success_figures(done: Sequence[Task], log: Log) -> Figures:
     by_action = {action: [one for one in done if one.action == action] for action in sorted({t.action for t in done})}
     out = {f"nsm.success.{action}": _share(found) for action, found in by_action.items()}
     depth = 100 * np.concatenate([one.depths for one in done])
+    mesh_depth = 100 * np.concatenate([one.mesh_depths for one in done])
     out |= {
         "nsm.success.rate": _share(done),
         "nsm.success.tasks": float(len(done)),
         "nsm.penetration_cm.p99": float(np.percentile(depth, 99)),
         "nsm.penetration_cm.max": float(depth.max()),
+        "nsm.mesh_penetration_cm.p99": float(np.percentile(mesh_depth, 99)),
+        "nsm.mesh_penetration_cm.max": float(mesh_depth.max()),
     }
+    out |= added_figures("nsm.added_acceleration.rooms", [one.added for one in done], FPS)
     slides = {action: float(np.mean([one.slide for one in found])) for action, found in by_action.items()}
     return out | {f"nsm.foot_slide_cm_per_s.rooms_{action}": slide for action, slide in slides.items()}
 

@@ -22,7 +22,7 @@ from ..naturalness.metrics import foot_slide, low_foot_slide
 from ..rollout.nsm import Options
 from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
-from .nsm_bodies import motion_detail, penetration
+from .nsm_bodies import added_acceleration, motion_detail, penetration
 
 SEATS = ("chair", "armchair", "stool", "sofa", "bench", "office_chair")
 BOXES = ("box", "crate", "sack", "drum")
@@ -56,6 +56,7 @@ class Trial:
     finished: whether it was done. raw_cm, raw_deg, cm, deg: how far off, before and after the last correction; infinite
     when it was not finished. seconds: until the action's label; infinite when it never came. slide, low_slide: cm/s.
     depth_cm: deepest percentile of the body in things. detail: mean change of the joints' angles, degrees a frame.
+    added: see `added_acceleration`.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Trial:
     low_slide: float
     depth_cm: float
     detail: float
+    added: float
 
 
 def seeds(count: int, development: bool = False) -> list[int]:
@@ -121,7 +123,8 @@ def _shot(name: str, seconds: float, keys: list[ActionKey], colliders: list[Coll
 
 def trial(shot: Shot, network: Predictor, label: str, options: Options | None = None) -> tuple[Trial, Motion]:
     """Bake the shot and measure its first key."""
-    motion = _until_done(shot, network, options)
+    bake = _until_done(shot, network, options)
+    motion = bake.motion()
     key = motion.meta["keys"][0]
     corrected = next((one for one in motion.meta["corrections"] if one["key"] == 0), None)
     off = (math.inf,) * 4
@@ -140,22 +143,23 @@ def trial(shot: Shot, network: Predictor, label: str, options: Options | None = 
             low_foot_slide(motion),
             100 * float(np.percentile(depth, _LOW_PERCENTILE)),
             motion_detail(motion),
+            added_acceleration(bake.record(), motion),
         ),
         motion,
     )
 
 
-def _until_done(shot: Shot, network: Predictor, options: Options | None) -> Motion:
-    """The motion up to the moment when the keys are done, or to the end of the shot."""
+def _until_done(shot: Shot, network: Predictor, options: Options | None) -> SceneBake:
+    """The bake up to the moment when the keys are done, or to the end of the shot."""
     bake = SceneBake(shot, network, options)
     frames = 0
     while not bake.done and not bake.keys_done:
         bake.step()
         frames += FRAMES_PER_STEP
     if bake.done:
-        return bake.motion()
+        return bake
     shorter = replace(shot, frames=min(frames + FRAMES_PER_STEP, shot.frames))
-    return SceneBake(shorter, network, options, bake).motion()
+    return SceneBake(shorter, network, options, bake)
 
 
 def trials(

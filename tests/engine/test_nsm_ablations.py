@@ -66,7 +66,7 @@ def write(folder: Path, name: str, told: dict[str, Any]) -> None:
 
 
 def trial(finished: bool, raw_cm: float) -> Trial:
-    return Trial("chair", finished, raw_cm, 1.0, raw_cm, 1.0, 3.0, 2.0, 1.0, 0.5, 0.7)
+    return Trial("chair", finished, raw_cm, 1.0, raw_cm, 1.0, 3.0, 2.0, 1.0, 0.5, 0.7, 20.0)
 
 
 def test_networks_that_differ_in_their_part_alone_are_alike(folder: Path) -> None:

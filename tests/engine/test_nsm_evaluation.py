@@ -4,20 +4,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from nsm_blender.evaluation.nsm_bodies import motion_detail, penetration
+from nsm_blender.evaluation import nsm_rooms
+from nsm_blender.evaluation.naturalness.mesh_contact import MeshContact, contact_of
+from nsm_blender.evaluation.nsm_bodies import (
+    added_acceleration,
+    added_figures,
+    measured_frames,
+    motion_detail,
+    penetration,
+    rollout_places,
+)
 from nsm_blender.evaluation.nsm_endurance import judged
 from nsm_blender.evaluation.nsm_picture import gates_by_phase
-from nsm_blender.evaluation.nsm_trials import DEVELOPMENT, seeds
+from nsm_blender.evaluation.nsm_rooms import Task, success_figures
+from nsm_blender.evaluation.nsm_trials import DEVELOPMENT, SEATS, _until_done, pieces, seeds, sit_shot
 from nsm_blender.geometry.colliders import Collider, Cuboids, Surroundings
 from nsm_blender.geometry.furniture import held_out
 from nsm_blender.models.nsm import ACTIONS
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import from_yaw
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, HIPS_HEIGHT, MODEL_SKELETON
+from nsm_blender.naturalness.case import Case
+from nsm_blender.naturalness.recorded import RATES, joint_acceleration
+from nsm_blender.rollout.nsm import SceneRecord
+from nsm_blender.rollout.nsm_network import load
 from nsm_blender.tasks.outcome import UNFINISHED
 
 from .rollouts import COUNT, record
@@ -73,18 +88,97 @@ def test_motion_detail_is_the_joints_own_turning() -> None:
     assert motion_detail(replace(still, rotations=rotations)) == pytest.approx(1 / (len(MODEL_SKELETON) - 1), rel=1e-3)
 
 
+def rolled(motion: Motion) -> SceneRecord:
+    """The rollout, at 60 fps, of a motion that does not change it."""
+    every = np.repeat(motion.positions, round(60 / motion.fps), axis=0)
+    return replace(record(), places=every)
+
+
+@pytest.mark.parametrize("fps", RATES)
+def test_a_joint_that_the_cleanup_pushes_for_a_frame_is_accelerated_by_twice_that(fps: float) -> None:
+    still = replace(standing(), fps=float(fps))
+    pushed = still.positions.copy()
+    pushed[12, MODEL_SKELETON.index("LeftHand"), 2] += 0.01
+    assert added_acceleration(rolled(still), still) == 0
+    found = added_acceleration(rolled(still), replace(still, positions=pushed))
+    assert found == pytest.approx(2 * 0.01 * fps**2)
+
+
+def test_what_the_rollout_does_itself_is_not_added() -> None:
+    still = standing()
+    swung = still.positions.copy()
+    swung[:, MODEL_SKELETON.index("LeftHand"), 2] += 0.05 * np.sin(np.arange(30.0))
+    swinging = replace(still, positions=swung)
+    assert added_acceleration(rolled(swinging), swinging) == 0
+    assert added_acceleration(rolled(swinging), still) == 0
+    assert added_acceleration(rolled(still), swinging) > 100
+
+
+@pytest.mark.parametrize("fps", RATES)
+def test_motions_are_counted_whose_added_acceleration_is_beyond_recorded_joints(fps: float) -> None:
+    people = joint_acceleration(fps).at(99.9)
+    found = added_figures("x", [0.5 * people, 1.01 * people, 0.99 * people, 3.0 * people], fps)
+    expected = {"x.max_m_s2": 3 * people, "x.recorded_m_s2": people, "x.motions": 4.0, "x.over": 2.0}
+    assert found == pytest.approx(expected)
+
+
+def test_rooms_tell_the_depth_in_colliders_and_in_meshes_over_the_frames_of_all_tasks() -> None:
+    def task(depths: np.ndarray[Any, Any], mesh_depths: np.ndarray[Any, Any], added: float) -> Task:
+        return Task(1, "walk", True, "", 0.0, depths, mesh_depths, added)
+
+    deep = np.zeros(100)
+    deep[:5] = 0.02
+    figures = success_figures([task(np.zeros(100), deep, 1.0), task(deep, np.zeros(300), 900.0)], print)
+    # 5 of 200 frames are in colliders, 5 of 400 in meshes.
+    assert figures["nsm.penetration_cm.p99"] == pytest.approx(2.0)
+    assert figures["nsm.mesh_penetration_cm.p99"] == pytest.approx(2.0)
+    assert figures["nsm.mesh_penetration_cm.max"] == pytest.approx(2.0)
+    assert figures["nsm.added_acceleration.rooms.over"] == 1 and figures["nsm.added_acceleration.rooms.motions"] == 2
+    longer = success_figures([task(deep, deep, 1.0), task(deep, np.zeros(900), 1.0)], print)
+    assert longer["nsm.mesh_penetration_cm.p99"] == 0 and longer["nsm.mesh_penetration_cm.max"] == pytest.approx(2.0)
+
+
+def test_depths_are_measured_at_the_same_frames_in_colliders_and_in_meshes() -> None:
+    assert len(penetration(standing(), box([2.0, -2, 0], [2.2, 2, 2]), [])) == len(measured_frames(standing())) == 10
+
+
+def test_rooms_are_measured_with_the_true_mesh_of_each_thing(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def contact(case: Case, motion: Motion, frames: np.ndarray[Any, Any]) -> MeshContact:
+        seen.append((case, len(frames)))
+        return contact_of(case, motion, frames)
+
+    monkeypatch.setattr(nsm_rooms, "TASKS", 1)
+    monkeypatch.setattr(nsm_rooms, "contact_of", contact)
+    (task,) = nsm_rooms.tasks(load(None), nsm_rooms.DEVELOPMENT)
+    ((case, frames),) = seen
+    assert {thing.name for thing in case.shot.colliders} == case.meshes.keys()
+    assert frames == len(task.depths) == len(task.mesh_depths)
+    assert 0 < task.added < 1000
+
+
+def test_a_trial_is_compared_with_the_rollout_that_it_was_made_of() -> None:
+    shot = sit_shot(pieces(SEATS, 1, development=True)[0], np.random.default_rng(1))
+    bake = _until_done(shot, load(None), None)
+    motion = bake.motion()
+    assert len(motion) < shot.frames
+    off = motion.positions[:, 0] - rollout_places(bake.record(), motion)[:, 0]
+    assert np.linalg.norm(off, axis=-1).max() < 0.25
+
+
 def test_gates_are_gathered_by_the_phase() -> None:
     base = record()
     phase = np.linspace(0, 4 * np.pi, COUNT, endpoint=False) % (2 * np.pi)
     gates = np.stack((phase < np.pi, phase >= np.pi), axis=1).astype(float)
     actions = base.actions.copy()
     actions[:, ACTIONS.index("walk")] = 1
-    rolled = replace(base, phase=phase, gates=gates, actions=actions)
-    found = gates_by_phase(rolled, "walk")
+    turned = replace(base, phase=phase, gates=gates, actions=actions)
+    found = gates_by_phase(turned, "walk")
     assert found is not None
     np.testing.assert_allclose(found[: len(found) // 2], [[1.0, 0.0]] * (len(found) // 2))
     np.testing.assert_allclose(found[len(found) // 2 :], [[0.0, 1.0]] * (len(found) // 2))
-    assert gates_by_phase(rolled, "sit") is None
+    assert gates_by_phase(turned, "sit") is None
 
 
 def test_nothing_is_measured_on_what_is_tuned_on() -> None:
