@@ -10,9 +10,9 @@ import numpy as np
 
 from ..geometry.colliders import Placed
 from ..motion.filters import runs
-from ..motion.foot_lock import Stances
 from ..motion.rotations import Array
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from ..motion.stances import Stances
 from ..stepwise import ITEMS, Stepwise, finished
 
 TIP = 0.06

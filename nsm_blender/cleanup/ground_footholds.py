@@ -14,9 +14,10 @@ import numpy as np
 
 from ..geometry.ground import Ground
 from ..motion.filters import runs
-from ..motion.foot_lock import Heights, Stances
+from ..motion.foot_lock import Heights
 from ..motion.rotations import Array
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from ..motion.stances import Stances
 from ..stepwise import ITEMS, Stepwise
 
 FARTHEST = 0.2

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..models.nsm import FPS
 from ..motion.filters import highest_around, runs
-from ..motion.foot_lock import Stances
 from ..motion.rotations import Array
+from ..motion.stances import Stances
 from ..stepwise import Stepwise, finished
 from .displacement import Descent, Displacement, NormalEquations, descend
 from .kinematics import ENDS, HIPS, PELVIS, SIZE, SWIVELS, TRUNK, Body

@@ -4,9 +4,10 @@
 import numpy as np
 import pytest
 
-from nsm_blender.motion.foot_lock import Stances, plant_feet
+from nsm_blender.motion.foot_lock import plant_feet
 from nsm_blender.motion.rotations import from_axis_angle, multiply, rotate
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from nsm_blender.motion.stances import Stances
 
 from .synthetic import perform
 
