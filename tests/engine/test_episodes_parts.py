@@ -7,13 +7,14 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from nsm_blender.models.nsm import ACTIONS
+from nsm_blender.models.nsm import ACTIONS, FPS
 from nsm_blender.training.episodes.avoid_episodes import avoid_episode
 from nsm_blender.training.episodes.episode import Episode
 from nsm_blender.training.episodes.library import Tally
 from nsm_blender.training.episodes.parts import SHARES, TALLY, WALKS, Recipe, compose
-from nsm_blender.training.episodes.rolled_out import rolled_out_tracks
+from nsm_blender.training.episodes.rolled_out import at_rest, rolled_out_tracks
 from nsm_blender.training.nsm_data import KINDS
 
 
@@ -43,7 +44,7 @@ def test_parts_that_are_there_are_not_made_again(tmp_path: Path) -> None:
     assert (tmp_path / TALLY).exists()
 
 
-def test_the_networks_own_ways_end_where_it_begins_to_use_a_thing_or_stalls() -> None:
+def test_the_networks_own_ways_end_where_it_begins_to_use_a_thing_or_comes_to_rest() -> None:
     tracks = rolled_out_tracks(None, 8, seed=4)
     carrying = [track for track in tracks if track.actions[:, ACTIONS.index("carry")].any()]
     assert carrying and all(track.actions[:, ACTIONS.index("carry")].all() for track in carrying)
@@ -53,6 +54,15 @@ def test_the_networks_own_ways_end_where_it_begins_to_use_a_thing_or_stalls() ->
     for track in tracks:
         actions = track.actions.sum(0)
         assert actions[[ACTIONS.index("idle"), ACTIONS.index("walk"), ACTIONS.index("run")]].sum() == len(track)
+
+
+@pytest.mark.parametrize("stands", [0.0, 0.5, 6.0])
+def test_a_way_ends_a_moment_after_the_character_has_come_to_rest(stands: float) -> None:
+    """As one that went on while it stalls would teach to stall."""
+    walked, sway = np.arange(2 * FPS) / FPS, 0.01 * np.sin(np.arange(stands * FPS) / FPS * 5)
+    along = np.concatenate((walked, walked[-1] + sway))
+    ends = at_rest(np.stack((along, 0 * along), axis=1), np.random.default_rng(0)) / FPS
+    assert min(1.8, 2.0 + stands) <= ends <= min(2.6, 2.0 + stands)
 
 
 def test_low_openings_are_gone_under() -> None:

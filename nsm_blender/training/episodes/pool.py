@@ -207,7 +207,7 @@ class Pool:
         if far:
             comes = self._gets(best, root[frame], seconds, along) > far
             comes &= self._came[best] if seconds < 0 else True
-            # What the network came to by itself is gone on from, however long it has stood there.
+            # What the network came to by itself is gone on from, however slowly it came.
             good &= comes | self._is_own[best]
         if obstacles is not None and len(obstacles):
             good &= self._clear_ways(best, root[frame], seconds, obstacles, ahead)

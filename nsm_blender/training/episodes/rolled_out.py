@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Ways to things as an NSM goes them by itself, for learning from its own failures (DAgger; Ross et al. 2011).
 
-Where the network begins to use a thing, or stalls before it, its way is cut off. Episodes that go on from there show it
-what is right to do where it comes to by itself.
+Where the network begins to use a thing, or has come to rest before it, its way is cut off. Episodes that go on from
+there show it what is right to do where it comes to by itself; that it waited there they do not show.
 """
 
 from __future__ import annotations
@@ -62,8 +62,12 @@ _LABELS = {"sit": "sit", "pick_up": "carry", "open": "open"}
 """Labels of using a thing by the actions that do it."""
 _USING = 0.3
 """Label of an action from which the thing is being used."""
-_STALLED = 2.0
-"""Seconds at the end of a shot in which a way that stalled is cut off."""
+_STANDS = 0.25
+"""Speed of the hips in m/s below which a character stands; their sway is slower."""
+_SPEED_OVER = 0.5
+"""Seconds over which that speed is measured, about a step, within which the hips of a walk never stop."""
+_AT_REST = (0.0, 0.3)
+"""Seconds, from the least to the most, after it has come to rest at which a way is cut off: people begin at once."""
 _SHORTEST = 1.0
 """Seconds of a way at least."""
 _HANDS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
@@ -99,9 +103,10 @@ def _way(weights: Path | None, seed: int, number: int) -> Track | None:
         taken, put = (key["arrived"] for key in motion.meta["keys"])
         if taken is None:
             return None
-        first, cut = round(taken + LIFTING * FPS), _cut_before_put(motion, put, rng)
+        first, cut = round(taken + LIFTING * FPS), _puts(motion, put)
     else:
-        first, cut = 0, _cut(motion.actions[:, ACTIONS.index(_LABELS[last.action])], rng)
+        first, cut = 0, _uses(motion.actions[:, ACTIONS.index(_LABELS[last.action])])
+    cut = first + at_rest(motion.positions[first:cut, 0, :2].astype(float), rng)
     if cut - first < _SHORTEST * FPS:
         return None
     way = slice(first, cut)
@@ -118,24 +123,27 @@ def _way(weights: Path | None, seed: int, number: int) -> Track | None:
     return track
 
 
-def _cut_before_put(motion: Motion, put: int | None, rng: np.random.Generator) -> int:
-    """The frame at which palms begin to put down the box that they have put at a frame; one of the last where they
-    never do."""
+def _puts(motion: Motion, put: int | None) -> int:
+    """The frame at which palms begin to put down the box that they have put at a frame; the end where they never do."""
     if put is None:
-        return _stalled(len(motion), rng)
+        return len(motion)
     height = motion.positions[: put + 1, _HANDS, 2].mean(axis=1)
     before = height[max(put - round(_PUTTING * FPS), 0) :]
     return put + 1 - len(before) + int((np.abs(before - before[0]) > _LOWERS).argmax())
 
 
-def _stalled(count: int, rng: np.random.Generator) -> int:
-    return count - int(rng.uniform(0.0, _STALLED) * FPS)
+def _uses(label: Array) -> int:
+    """The frame at which the thing begins to be used, by the label (T,) of that; the end where it never is."""
+    using = np.flatnonzero(label > _USING)
+    return int(using[0]) if len(using) else len(label)
 
 
-def _cut(uses: Array, rng: np.random.Generator) -> int:
-    """The frame at which the thing begins to be used, by the label (T,) of that; one of the last where it never is."""
-    using = np.flatnonzero(uses > _USING)
-    return int(using[0]) if len(using) else _stalled(len(uses), rng)
+def at_rest(places: Array, rng: np.random.Generator) -> int:
+    """The frame a moment after hips at places (T, 2) have come to rest; T where they have not."""
+    over = round(_SPEED_OVER * FPS)
+    moves = np.flatnonzero(np.linalg.norm(places[over:] - places[:-over], axis=1) > _STANDS * _SPEED_OVER)
+    rests = int(moves[-1]) + over // 2 if len(moves) else 0
+    return min(rests + int(rng.uniform(*_AT_REST) * FPS), len(places))
 
 
 def _box(rng: np.random.Generator) -> tuple[Box, list[Collider]]:
