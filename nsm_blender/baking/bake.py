@@ -20,13 +20,13 @@ from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..motion.time_warp import TimeWarp
-from ..paths import weights_folder
 from ..planning.flights import flights_along
 from ..planning.path import GroundPath
-from ..planning.path_on_ground import check_path, height_at_start
+from ..planning.path_on_ground import BlockedPathError, PathSurface, check_path, height_at_start
 from ..planning.speed_limits import limits_of
 from ..planning.takes import Take
 from ..planning.trajectory import Commands, Future, PathCommands, State, VelocityCommands, start_of
+from ..rollout import pfnn_networks
 from ..rollout.pfnn import Locomotion, Record
 from ..rollout.pose import decode, joint_places
 from ..rollout.terrain import gliding
@@ -37,12 +37,14 @@ from ..tasks.validation import Problem, refuse
 from .gaps import StepsOver
 from .ground_feet import planting_on_ground
 from .kept import unkept, unkept_keys
+from .leaping import aiming
 from .retries import Retries, most_frames, rollout_frames
 
 FRAMES_PER_STEP = 12
 """Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
 SETTLING = 60
 """Frames of standing before the first, in which the mean pose becomes a natural one."""
+_DONE = object()
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class Bake:
     ) -> None:
         shot.validate()
         self.shot = shot
-        self._network = PFNN.load(weights or weights_folder() / "pfnn.safetensors")
+        self._network = pfnn_networks.load(weights)
         limits = limits_of(self._network.card, "pfnn")
         if shot.keys:
             refuse(shot, LOCOMOTION, problems, limits)
@@ -89,8 +91,8 @@ class Bake:
         if self._ground is not None and isinstance(self._commands, PathCommands) and self.path is not None:
             height = height_at_start(self.path, self._ground, start[2])
             start = (start[0], start[1], height, start[3])
-            surface = check_path(self.path, self._ground, height, shot.ground)
-            self._commands.take(flights_along(self.path, self._ground, surface.heights))
+            surface = self._checked(self.path, self._ground, height, has_choice=weights is None)
+            self._commands.take(flights_along(self.path, self._ground, surface.heights), surface.gaps)
             if surface.gaps:
                 self._steps_over = StepsOver(self.path, surface.gaps)
                 felt = self._steps_over.bridged(shot.ground)
@@ -106,8 +108,26 @@ class Bake:
         )
         self._retries, self._begun = Retries(), (-1, self._character, self._commands)
         self._stand, self._unsettled = standing(self._character.state), SETTLING
+        self._aims: Iterator[None] | None = None
         self._motion: Motion | None = None
         self._finishing = self._finish()
+
+    def _checked(self, path: GroundPath, ground: Ground, height: float, has_choice: bool) -> PathSurface:
+        """What the path leads over from a height on. has_choice: for leaps over gaps another network may be taken.
+
+        Raises BlockedPathError.
+        """
+        try:
+            return check_path(path, ground, height, self.shot.ground)
+        except BlockedPathError:
+            network: PFNN | None = self._network
+            if not pfnn_networks.jumps(self._network):
+                network = pfnn_networks.load_jumping() if has_choice else None
+            if network is None:
+                raise
+            surface = check_path(path, ground, height, self.shot.ground, leaps=True)
+            self._network = network
+            return surface
 
     @property
     def _frames(self) -> int:
@@ -143,6 +163,10 @@ class Bake:
             next(self._finishing, None)
             return
         for _ in range(min(FRAMES_PER_STEP, self._frames - character.frame)):
+            if self._aims is not None:
+                if next(self._aims, _DONE) is _DONE:
+                    self._aims = None
+                return
             self._advance()
 
     def _advance(self) -> None:
@@ -150,6 +174,8 @@ class Bake:
         character, commands = self._character, self._commands
         if not isinstance(commands, PfnnActor):
             character.step(commands.future(character.state))
+            if isinstance(commands, PathCommands) and (number := commands.leaps.due(commands.along)) is not None:
+                self._aims = aiming(character, commands, number, self._network.rotation_reference)
             return
         machine = commands.machine
         if machine.between_keys and machine.is_timed and machine.number != self._begun[0]:

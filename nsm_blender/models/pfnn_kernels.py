@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import WeightsError
+from ..motion.gait import GAITS
 from ..motion.skeleton import MODEL_SKELETON
 from .layout import Layout
 from .matmul import Float32, IntArray, Rows, matmul
@@ -107,6 +108,11 @@ class PFNN:
         if self._used is None:
             return inputs.start < self.input_size
         return bool(((self._used >= inputs.start) & (self._used < inputs.stop)).any())
+
+    def knows_gait(self, gait: str) -> bool:
+        """Whether it was trained on a gait, out of GAITS: no weight listens to one that it never saw."""
+        first = INPUT.gait.start + GAITS.index(gait)
+        return any(self.uses(slice(k, k + 1)) for k in range(first, INPUT.gait.stop, len(GAITS)))
 
     def predict(self, x: Float32, phase: float, out: Float32 | None = None) -> Float32:
         """One frame: features x (n,) as in `INPUT`, phase in radians -> features (m,) as in `OUTPUT`.

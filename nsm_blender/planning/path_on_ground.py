@@ -22,6 +22,10 @@ STEEPEST_RAMP, STEEPEST_FLIGHT = 0.7, 1.28
 steepest in houses."""
 WIDEST_GAP = 0.5
 """Meters along the path of a gap that is stepped over: a step of a walk is 0.65 m long, and the feet need room."""
+WIDEST_LEAP = 1.2
+"""Meters of a gap that is leapt over: people leap 2 m and more, the PFNN 1.05 m and what its root is moved farther."""
+RUN_UP, LANDING = 1.5, 1.5
+"""Meters of the path before a gap that is leapt over and behind it: a leap begins at 1.4 m/s or more."""
 _GAP_DEPTH, _GAP_RISE = 0.2, 0.15
 """Least depth in meters of a gap, as into less feet step down, and largest difference in height of its two edges."""
 _PLANK = 0.6
@@ -37,7 +41,8 @@ _TO_BE_SEEN = 0.01
 @dataclass(frozen=True, eq=False)
 class Obstruction:
     """What blocks a path. place: x, y, z in meters at the model's size. height: meters that it rises, drops or leaves
-    free. limit: what of it a character manages. kind: rise, drop, slope or ceiling. name: of the mesh, or nothing."""
+    free, or that there are before or behind a leap. limit: what of it a character manages or needs. kind: rise, drop,
+    slope, ceiling, run-up or landing. name: of the mesh, or nothing."""
 
     kind: str
     place: tuple[float, float, float]
@@ -65,6 +70,12 @@ class Obstruction:
                 f"{where} the path is too steep on {what}: {self.height:.2f} m up or down in a meter, and "
                 f"{self.limit:.2f} m are walked at most. Lead it up at an angle, or make the ground less steep."
             )
+        if self.kind in ("run-up", "landing"):
+            side = "before" if self.kind == "run-up" else "behind"
+            return (
+                f"{where} the path leads over a gap that has to be leapt, and has {height:.2f} m {side} it for the "
+                f"{self.kind}; {limit:.2f} m are needed. Make the path longer there, or put a plank over the gap."
+            )
         return (
             f"{where} {what} hangs {height:.2f} m over the ground; the character crouches under {limit:.2f} m or more. "
             "Raise it, or lead the path round it."
@@ -73,12 +84,13 @@ class Obstruction:
 
 @dataclass(frozen=True, eq=False)
 class Gap:
-    """A narrow gap in the ground that a path crosses. start, end: meters along the path of its edges. heights: of the
-    ground at both, in meters."""
+    """A gap in the ground that a path crosses. start, end: meters along the path of its edges. heights: of the ground
+    at both, in meters. is_leapt: it is too wide for a step."""
 
     start: float
     end: float
     heights: tuple[float, float]
+    is_leapt: bool = False
 
     def plank(self, path: GroundPath) -> TriangleMesh:
         """A plank over the gap: the root crosses it as on level ground, while the feet step over it."""
@@ -110,27 +122,39 @@ def height_at_start(path: GroundPath, ground: Ground, near: float) -> float:
     return float(ground.nearest(path.position(np.array(0.0)), near))
 
 
-def check_path(path: GroundPath, ground: Ground, start: float, meshes: Sequence[GroundMesh]) -> PathSurface:
+def check_path(
+    path: GroundPath, ground: Ground, start: float, meshes: Sequence[GroundMesh], leaps: bool = False
+) -> PathSurface:
     """What a path leads over; raises BlockedPathError at its first place that cannot be walked.
 
-    start: height in meters of the surface on which it begins. meshes: of the ground, for their names.
+    start: height in meters of the surface on which it begins. meshes: of the ground, for their names. leaps: gaps too
+    wide for a step and too deep to be walked through are leapt over.
     """
     spacing = max(_SPACING, 2 * ground.cell)
     along = np.linspace(0, path.length, max(round(path.length / spacing), 1) + 1)
     places = path.position(along)
-    heights, headroom, crossed = _surfaces(ground, places, start, max(round(WIDEST_GAP / along[1]), 1))
+    step = max(round(WIDEST_GAP / along[1]), 1)
+    # Its edges lie between the places.
+    leap = round(WIDEST_LEAP / along[1]) + 2 if leaps else 0
+    heights, headroom, crossed = _surfaces(ground, places, start, step, leap)
     exact = ground.height(places, heights)
     for first, last in crossed:
         exact[first : last + 1] = heights[first : last + 1]
     ramp, flight = _slopes(exact, float(along[1]))
+    gaps = [
+        Gap(float(along[a]), float(along[b]), (float(heights[a]), float(heights[b])), b - a > step) for a, b in crossed
+    ]
     # A wall is a slope too, already before it: slopes are told where nothing else is.
-    blocked = _first(
-        ("rise", np.diff(heights, prepend=heights[0]), STEP),
-        ("drop", -np.diff(heights, append=heights[-1]), DROP),
-        ("ceiling", -headroom, -BODY.crouched),
-    ) or _first(("slope", ramp, STEEPEST_RAMP), ("slope", flight, STEEPEST_FLIGHT))
+    blocked = (
+        _first(
+            ("rise", np.diff(heights, prepend=heights[0]), STEP),
+            ("drop", -np.diff(heights, append=heights[-1]), DROP),
+            ("ceiling", -headroom, -BODY.crouched),
+        )
+        or _first(("slope", ramp, STEEPEST_RAMP), ("slope", flight, STEEPEST_FLIGHT))
+        or _short(gaps, path, along)
+    )
     if blocked is None:
-        gaps = [Gap(float(along[a]), float(along[b]), (float(heights[a]), float(heights[b]))) for a, b in crossed]
         return PathSurface(heights, gaps)
     number, kind, amount, limit = blocked
     (x, y), z = places[number], float(heights[number])
@@ -140,9 +164,28 @@ def check_path(path: GroundPath, ground: Ground, start: float, meshes: Sequence[
     )
 
 
-def _surfaces(ground: Ground, places: Array, start: float, widest: int) -> tuple[Array, Array, list[tuple[int, int]]]:
+def _short(gaps: Sequence[Gap], path: GroundPath, along: Array) -> tuple[int, str, float, float] | None:
+    """The first leap without room for its run-up or landing: the number of the place at its gap, the kind, how many
+    meters there are, and how many there have to be."""
+    landed = 0.0
+    for number, gap in enumerate(gaps):
+        if not gap.is_leapt:
+            continue
+        needed = RUN_UP if number == 0 else LANDING + RUN_UP
+        if gap.start - landed < needed:
+            return int(np.searchsorted(along, gap.start)), "run-up", gap.start - landed, needed
+        landed = gap.end
+        if not path.closed and path.length - gap.end < LANDING:
+            return int(np.searchsorted(along, gap.end)), "landing", path.length - gap.end, LANDING
+    return None
+
+
+def _surfaces(
+    ground: Ground, places: Array, start: float, step: int, leap: int
+) -> tuple[Array, Array, list[tuple[int, int]]]:
     """Heights (N,) of the surfaces that a walk along places (N, 2) comes to from a height, and the headroom there; over
-    gaps of at most `widest` places heights are those of a plank, and the gaps' first and last places are told."""
+    gaps of at most `step` places, and deep ones of `leap`, heights are those of a plank, and the gaps' first and last
+    places are told."""
     stacks, headroom = ground.stacks(places)
     columns = stacks.T.tolist()
     here, chosen, crossed = start, [], list[tuple[int, int]]()
@@ -152,6 +195,7 @@ def _surfaces(ground: Ground, places: Array, start: float, widest: int) -> tuple
             continue
         level = _level(column, here)
         if number and here - column[level] > _GAP_DEPTH:
+            widest = max(step, leap) if here - column[level] > STEP else step
             beyond = (k for k in range(number + 1, min(number + widest, len(columns))) if _is_over(columns[k], here))
             edge = next(beyond, None)
             if edge is not None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,13 +17,15 @@ from ..motion.root import direction
 from ..motion.rotations import Array
 from ..shot.shot import PathFollow, VelocityFollow
 from .flights import Flight, TreadPacing
+from .leaps import Leaps
 from .path import GroundPath
+from .path_on_ground import Gap
 from .takes import Take
 from .velocity_constraints import Berth
 
 AHEAD = np.arange(1, FUTURE) * (SAMPLE_FRAMES / FPS)
 """Seconds from now to the five future samples."""
-_STAND, _WALK, _JOG, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "crouch"))
+_STAND, _WALK, _JOG, _JUMP, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "jog", "jump", "crouch"))
 _ONE_HOT = np.eye(len(GAITS))
 MOVING = 0.05
 """Speed in m/s below which a command means standing."""
@@ -94,7 +97,7 @@ class State:
     """Where the character is: x, y in meters and facing angle about +Z, world; `time` in seconds.
 
     velocity: x, y in m/s, the mean over about a step. z: height of the ground under the root in meters. ball: x, y of
-    the ball of the foot that came down last, None before the first step.
+    the ball of the foot that came down last, None before the first step. flies: neither foot is on the ground.
     """
 
     x: float
@@ -104,6 +107,7 @@ class State:
     velocity: tuple[float, float] = (0.0, 0.0)
     z: float = 0.0
     ball: tuple[float, float] | None = None
+    flies: bool = False
 
 
 @dataclass
@@ -270,10 +274,23 @@ class PathCommands:
         self._standing: Standing | None = None
         self._frames_ahead = np.concatenate(([0.0], AHEAD))
         self.treads = TreadPacing(self.path, [], BRAKING["walk"])
+        self.leaps = Leaps([])
 
-    def take(self, flights: Sequence[Flight]) -> None:
-        """Take flights of stairs tread by tread."""
+    def take(self, flights: Sequence[Flight], gaps: Sequence[Gap]) -> None:
+        """Take flights of stairs tread by tread, and leap over wide gaps."""
         self.treads = TreadPacing(self.path, flights, BRAKING["walk"])
+        self.leaps = Leaps(gaps, self.path.length if self.path.closed else None)
+
+    def fork(self) -> PathCommands:
+        """A copy of the commands that goes on from here on its own."""
+        out = copy.copy(self)
+        out.leaps, out._standing = copy.deepcopy((self.leaps, self._standing))
+        return out
+
+    @property
+    def along(self) -> float:
+        """Arc length in meters of the character."""
+        return self._along
 
     def future(self, state: State) -> Future:
         """Places and headings on the path at the speeds keyed for the coming second."""
@@ -284,6 +301,7 @@ class PathCommands:
         pace = self._speed_at(state.time) * self.path.factor(self._target)
         if self._gait_keyed(state.time) != _JOG:
             pace = min(pace, self.treads.allowed(self._target))
+        pace = self.leaps.speed(self._target, pace)
         self._target += (state.time - self._time) * pace
         self._time = state.time
         if not self.path.closed:
@@ -301,12 +319,23 @@ class PathCommands:
         self._standing = None
         position = self.path.position(np.concatenate(([self._along], along)))
         gait = [self._gait_at(f, v, s) for f, v, s in zip(frame, speeds, (self._along, *along), strict=True)]
+        # A leap is made facing ahead.
+        offset[1:][[self.leaps.runs_up(s) for s in along]] = 0.0
         return Future(
             position[1:] + farther_over(place, position[0]),
             np.diff(position, axis=0) * (FPS / SAMPLE_FRAMES),
             direction(self.path.heading(along) + offset[1:]),
             _ONE_HOT[gait],
+            pull=self._pull(state),
         )
+
+    def _pull(self, state: State) -> tuple[float, float]:
+        """x, y m/s by which a leap is carried farther."""
+        farther = self.leaps.farther(self._along) if state.flies else 0.0
+        if not farther:
+            return 0.0, 0.0
+        x, y = (farther * direction(self.path.heading(np.array(self._along)))).tolist()
+        return x, y
 
     def _ahead(self, state: State) -> tuple[Array, Array]:
         """Arc lengths (5,) of the samples AHEAD, and speeds in m/s (6,) asked for now and there."""
@@ -315,7 +344,7 @@ class PathCommands:
         lack, step = 0.0, self.treads.step(s, state.ball)
         for k in range(FUTURE):
             time = state.time + self._frames_ahead[k]
-            speed = self._speed_at(time) * self.path.factor(s)
+            speed = self.leaps.speed(s, self._speed_at(time) * self.path.factor(s))
             if speed > MOVING:
                 speed += min(max(CATCH_UP * lag, -CATCH_UP_SHARE * speed), CATCH_UP_SHARE * speed)
                 speed = min(speed, self._stopping(s, time))
@@ -342,7 +371,9 @@ class PathCommands:
         return max(math.sqrt(2 * brake * max(left, 0.0)), LAST_PACE) if left < math.inf else left
 
     def _gait_at(self, frame: int, speed: float, s: float) -> int:
-        """The keyed gait, which becomes a walk on the way to the stop at the path's end."""
+        """The keyed gait, which becomes a walk on the way to the stop at the path's end, and a jump over a gap."""
+        if self.leaps.runs_up(s):
+            return _JUMP if self.leaps.jumps(s) else _WALK
         gait = actual_gait(int(self._gait[frame]), speed, stepping=False)
         left = self._left(s)
         slowing = gait == _JOG and speed < JOGGING and left * 2 * BRAKING["jog"] < JOGGING**2

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a leap is aimed: it is rolled out in several ways from the run-up on, and that whose feet clear the gap best is
+taken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from ..models.pfnn import FPS
+from ..motion.filters import runs
+from ..motion.rotations import Array
+from ..motion.skeleton import MODEL_SKELETON
+from ..planning.leaps import Leap
+from ..planning.path_on_ground import Gap
+from ..planning.trajectory import PathCommands
+from ..rollout.pfnn import FLYING, Locomotion, Record
+from ..rollout.pose import decode, joint_places
+from .gaps import BEFORE, BEHIND
+
+_BEGINS = (-0.1, 0.05, 0.2, 0.35, 0.5)
+"""Meters before a gap at which the jump may begin: they fall into different phases of a stride."""
+_SPEEDS = (1.4, 1.6, 1.8, 2.0, 2.2)
+"""Speeds in m/s of the run-up, which bring other feet to the edge. Of faster runs few leaps are recorded."""
+_FARTHER = (0.0, 0.25, 0.5)
+"""m/s that may be added in the air, the least that does."""
+_GOOD = 0.15
+"""Meters of moved feet, in all, with which a leap is taken at once."""
+_WORTH = 0.05
+"""Meters of moved feet that 1 m/s less in the air is worth."""
+_SHORTEST_FLIGHT = 0.2
+"""Seconds of a flight that is a leap; flights of a run are shorter."""
+_FROM_EDGE = 0.55
+"""Meters before the gap from which the hips may begin a flight over it."""
+_OTHER_LEAP = 0.5
+"""Meters of moved feet that another leap before the gap or behind it counts for."""
+_BALLS = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
+_STEPPING = 1.5
+"""Speed in m/s over the ground at which a foot steps."""
+_LONGEST = 3.0
+"""Seconds of a try at most."""
+_LANDED = 0.6
+"""Meters behind the gap at which a try ends."""
+_FRAMES_PER_PIECE = 12
+"""Frames of a try that are rolled out at once, about 5 ms."""
+
+
+def aiming(character: Locomotion, commands: PathCommands, number: int, rotation_reference: Array) -> Iterator[None]:
+    """Aim the leap of a number from where the character is, in pieces of some milliseconds."""
+    leap, best = commands.leaps.leaps[number], math.inf
+    leap.aimed = True
+    tries = list(product(_BEGINS, _SPEEDS, _FARTHER))
+    # Neighbors are alike: in a mixed order a good one is found sooner.
+    for which in np.random.default_rng(0).permutation(len(tries)):
+        tried, body = commands.fork(), character.fork()
+        one = tried.leaps.leaps[number]
+        one.begin, one.speed, one.farther = tries[which]
+        for frame in range(min(round(_LONGEST * FPS), body.room)):
+            body.step(tried.future(body.state))
+            if tried.along >= leap.gap.end + _LANDED:
+                break
+            if frame % _FRAMES_PER_PIECE == 0:
+                yield
+        cost = _moved(body, character.frame, tried, leap, rotation_reference) + _WORTH * one.farther
+        if cost < best:
+            best = cost
+            leap.begin, leap.speed, leap.farther = tries[which]
+        if best < _GOOD:
+            return
+        yield
+
+
+def _moved(body: Locomotion, first: int, commands: PathCommands, leap: Leap, rotation_reference: Array) -> float:
+    """Meters by which the feet have to be moved, in all, to stand beside the gap in a rollout from a frame on."""
+    whole, gap = body.record(), leap.gap
+    record = Record(whole.root[first:], whole.y[first:], whole.phase[first:], whole.gait[first:])
+    if not len(record.root):
+        return math.inf
+    hips, rotations, _ = decode(record, rotation_reference)
+    places = joint_places(hips, rotations)
+    out = max(gap.end - commands.along, 0.0)
+    for toe in _BALLS:
+        # Labels of contact tell little over a gap, where the ground that is felt is a plank.
+        speed = np.linalg.norm(np.gradient(places[:, toe, :2], axis=0), axis=1) * FPS
+        low = (places[:, toe, 2] < record.root[:, 2] + FLYING) & (speed < _STEPPING)
+        for start, stop in runs(low):
+            place = np.median(places[start:stop, toe, :2], axis=0)
+            s = commands.path.project(place, 0.5 * (gap.start + gap.end))
+            out += max(min(s - (gap.start - BEFORE), gap.end + BEHIND - s), 0.0)
+    return out + _OTHER_LEAP * _other_flights(record, places, commands, gap)
+
+
+def _other_flights(record: Record, places: Array, commands: PathCommands, gap: Gap) -> int:
+    """How many leaps there are beside that over the gap."""
+    flies = (places[:, _BALLS, 2] > record.root[:, 2:3] + FLYING).all(axis=1)
+    begins = [start for start, stop in runs(flies) if stop - start > _SHORTEST_FLIGHT * FPS]
+    s = [commands.path.project(places[start, 0, :2], gap.start) for start in begins]
+    return sum(not gap.start - _FROM_EDGE <= one <= gap.end for one in s)

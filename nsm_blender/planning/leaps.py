@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Leaps over gaps that a path crosses: the run-up, where the jump begins, and how much farther it is to carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .path_on_ground import LANDING, Gap
+
+RUN_UP = 2.0
+"""Meters before a gap from which the character goes at the speed of the leap, where there is as much room."""
+BEHIND = 0.1
+"""Meters before the far edge up to which a jump is asked for."""
+_STANDING = 0.05
+"""Speed in m/s that is asked for below which a character stands, also on a run-up."""
+
+
+@dataclass
+class Leap:
+    """A leap over a gap. run_up: arc length in meters at which its run-up begins. begin: meters before the gap's near
+    edge from which a jump is asked for. speed: of the run-up in m/s. farther: m/s that are added in the air. aimed:
+    these three were chosen by trying."""
+
+    gap: Gap
+    run_up: float
+    begin: float = 0.4
+    speed: float = 1.8
+    farther: float = 0.0
+    aimed: bool = False
+
+    def is_near(self, s: float) -> bool:
+        """Whether the arc length `s` lies on the run-up or over the gap."""
+        return self.run_up <= s < self.gap.end
+
+    def jumps(self, s: float) -> bool:
+        """Whether a jump is asked for at the arc length `s`."""
+        return self.gap.start - self.begin <= s < self.gap.end - BEHIND
+
+
+class Leaps:
+    """The leaps of a path, in walking order; those of a closed path's next round come when they are needed."""
+
+    def __init__(self, gaps: Sequence[Gap], round_length: float | None = None) -> None:
+        """round_length: meters of a closed path, None of an open one."""
+        self._gaps = [gap for gap in gaps if gap.is_leapt]
+        self._round_length, self._rounds = round_length, 0
+        self.leaps: list[Leap] = []
+        self._add_round()
+
+    def due(self, s: float) -> int | None:
+        """The number of the leap for which the run-up has begun at the arc length `s` and that is not aimed yet."""
+        leap = self._near(s)
+        return None if leap is None or leap.aimed or s >= leap.gap.start else self.leaps.index(leap)
+
+    def speed(self, s: float, speed: float) -> float:
+        """m/s at the arc length `s` where `speed` is asked for."""
+        leap = self._near(s)
+        return speed if leap is None or (speed < _STANDING and not leap.jumps(s)) else leap.speed
+
+    def runs_up(self, s: float) -> bool:
+        """Whether the arc length `s` lies on a run-up or over a gap."""
+        return self._near(s) is not None
+
+    def jumps(self, s: float) -> bool:
+        """Whether a jump is asked for at the arc length `s`."""
+        leap = self._near(s)
+        return leap is not None and leap.jumps(s)
+
+    def farther(self, s: float) -> float:
+        """m/s that are added in the air at the arc length `s`."""
+        leap = self._near(s)
+        return 0.0 if leap is None or s < leap.gap.start - leap.begin else leap.farther
+
+    def _near(self, s: float) -> Leap | None:
+        if not self._gaps:
+            return None
+        while self._round_length is not None and s > (self._rounds - 1) * self._round_length:
+            self._add_round()
+        return next((one for one in self.leaps if one.is_near(s)), None)
+
+    def _add_round(self) -> None:
+        for gap in self._gaps:
+            on = self._rounds * (self._round_length or 0.0)
+            gap = replace(gap, start=gap.start + on, end=gap.end + on)
+            landed = self.leaps[-1].gap.end + LANDING if self.leaps else 0.0
+            self.leaps.append(Leap(gap, max(gap.start - RUN_UP, landed)))
+        self._rounds += 1
