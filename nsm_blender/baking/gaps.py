@@ -31,7 +31,7 @@ class StepsOver:
         return Ground.of([*(mesh.mesh() for mesh in meshes), *(gap.plank(self._path) for gap in self._gaps)])
 
     def targets(self, places: Array, contacts: Array, root: Array) -> Array:
-        """Joint places (T, J, 3) with the toes moved along the path to where their feet stand on ground.
+        """Joint places (T, J, 3) with ankles and toes moved along the path to where their feet stand on ground.
 
         contacts: (T, 4) of CONTACT_JOINTS. root: (T, 4) of the rollout.
         """
@@ -40,7 +40,7 @@ class StepsOver:
             along[frame] = s = self._path.project(place, s)
         for side in ("Left", "Right"):
             columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
-            toe = MODEL_SKELETON.index(side + "Toe")
+            ankle, toe = MODEL_SKELETON.indices([side + "Foot", side + "Toe"])
             stands = (contacts[:, columns] > 0).any(axis=1)
             shift = np.zeros((len(places), 3))
             for start, stop in runs(stands):
@@ -48,7 +48,7 @@ class StepsOver:
                 shift[start:stop, :2] = self._move(place, float(along[(start + stop) // 2]))
             if shift.any():
                 Stances(stands[None]).glide(shift)
-                out[:, toe] += shift
+                out[:, [ankle, toe]] += shift[:, None]
         return out
 
     def _move(self, ball: Array, near: float) -> Array:

@@ -37,6 +37,10 @@ _FROM_EDGE = 0.55
 """Meters before the gap from which the hips may begin a flight over it."""
 _OTHER_LEAP = 0.5
 """Meters of moved feet that another leap before the gap or behind it counts for."""
+_HANGING = 0.6
+"""Meters of moved feet that a second counts for by which a flight takes longer than a fall: it looks like floating."""
+GRAVITY = 9.81
+"""m/s^2."""
 _BALLS = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _STEPPING = 1.5
 """Speed in m/s over the ground at which a foot steps."""
@@ -64,7 +68,7 @@ def aiming(character: Locomotion, commands: PathCommands, number: int, rotation_
                 break
             if frame % _FRAMES_PER_PIECE == 0:
                 yield
-        cost = _moved(body, character.frame, tried, leap, rotation_reference) + _WORTH * one.farther
+        cost = _cost(body, character.frame, tried, leap.gap, rotation_reference) + _WORTH * one.farther
         if cost < best:
             best = cost
             leap.begin, leap.speed, leap.farther = tries[which]
@@ -73,29 +77,40 @@ def aiming(character: Locomotion, commands: PathCommands, number: int, rotation_
         yield
 
 
-def _moved(body: Locomotion, first: int, commands: PathCommands, leap: Leap, rotation_reference: Array) -> float:
-    """Meters by which the feet have to be moved, in all, to stand beside the gap in a rollout from a frame on."""
-    whole, gap = body.record(), leap.gap
+def _cost(body: Locomotion, first: int, commands: PathCommands, gap: Gap, rotation_reference: Array) -> float:
+    """What a rollout from a frame on lacks of a leap over a gap, in meters of moved feet."""
+    whole = body.record()
     record = Record(whole.root[first:], whole.y[first:], whole.phase[first:], whole.gait[first:])
     if not len(record.root):
         return math.inf
     hips, rotations, _ = decode(record, rotation_reference)
     places = joint_places(hips, rotations)
-    out = max(gap.end - commands.along, 0.0)
+    flies = (places[:, _BALLS, 2] > record.root[:, 2:3] + FLYING).all(axis=1)
+    flights = [slice(*run) for run in runs(flies) if run[1] - run[0] > _SHORTEST_FLIGHT * FPS]
+    begins = [commands.path.project(hips[flight.start, :2], gap.start) for flight in flights]
+    others = sum(not gap.start - _FROM_EDGE <= s <= gap.end for s in begins)
+    short = max(gap.end - commands.along, 0.0)
+    hanging = sum(_hanging(hips[flight, 2]) for flight in flights)
+    return short + _moved(places, record.root[:, 2], commands, gap) + _OTHER_LEAP * others + _HANGING * hanging
+
+
+def _moved(places: Array, heights: Array, commands: PathCommands, gap: Gap) -> float:
+    """Meters by which the feet have to be moved, in all, to stand beside the gap. places: (T, J, 3). heights: (T,) of
+    the root."""
+    out = 0.0
     for toe in _BALLS:
         # Labels of contact tell little over a gap, where the ground that is felt is a plank.
         speed = np.linalg.norm(np.gradient(places[:, toe, :2], axis=0), axis=1) * FPS
-        low = (places[:, toe, 2] < record.root[:, 2] + FLYING) & (speed < _STEPPING)
+        low = (places[:, toe, 2] < heights + FLYING) & (speed < _STEPPING)
         for start, stop in runs(low):
             place = np.median(places[start:stop, toe, :2], axis=0)
             s = commands.path.project(place, 0.5 * (gap.start + gap.end))
             out += max(min(s - (gap.start - BEFORE), gap.end + BEHIND - s), 0.0)
-    return out + _OTHER_LEAP * _other_flights(record, places, commands, gap)
+    return out
 
 
-def _other_flights(record: Record, places: Array, commands: PathCommands, gap: Gap) -> int:
-    """How many leaps there are beside that over the gap."""
-    flies = (places[:, _BALLS, 2] > record.root[:, 2:3] + FLYING).all(axis=1)
-    begins = [start for start, stop in runs(flies) if stop - start > _SHORTEST_FLIGHT * FPS]
-    s = [commands.path.project(places[start, 0, :2], gap.start) for start in begins]
-    return sum(not gap.start - _FROM_EDGE <= one <= gap.end for one in s)
+def _hanging(heights: Array) -> float:
+    """Seconds by which a flight whose hips are at heights (T,) takes longer than a fall from their top would."""
+    top = heights.max()
+    falls = math.sqrt(2 * (top - heights[0]) / GRAVITY) + math.sqrt(2 * (top - heights[-1]) / GRAVITY)
+    return max(len(heights) / FPS - falls, 0.0)
