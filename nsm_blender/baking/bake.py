@@ -229,8 +229,8 @@ class Bake:
         yield
         warp = commands.machine.clock.warp if isinstance(commands, PfnnActor) else None
         baked = yield from motion.resampling(self.shot.fps, self.shot.frames, warp)
-        treads = commands.treads if isinstance(commands, PathCommands) else None
-        notes = [*unkept(self.shot, baked, self.path, treads), *unkept_keys(self.shot, baked)]
+        treads, leaps = (commands.treads, commands.leaps) if isinstance(commands, PathCommands) else (None, None)
+        notes = [*unkept(self.shot, baked, self.path, treads, leaps), *unkept_keys(self.shot, baked)]
         self._motion = replace(baked, meta=baked.meta | {"notes": notes}) if notes else baked
 
     def _outcomes(self) -> dict[str, Any]:

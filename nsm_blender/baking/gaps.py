@@ -55,6 +55,8 @@ class StepsOver:
         """Meters (2,) from where the ball of a foot stands to the nearest place with ground for the foot. near: meters
         along the path about there."""
         s = self._path.project(ball, near)
+        if self._path.closed:
+            s %= self._path.length
         for gap in self._gaps:
             first, last = gap.start - BEFORE, gap.end + BEHIND
             if first < s < last:

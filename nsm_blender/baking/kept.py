@@ -13,7 +13,9 @@ from ..motion.filters import gaussian, highest_around, runs
 from ..motion.motion import Motion
 from ..motion.rotations import Array, wrap_angle
 from ..planning.flights import TreadPacing
+from ..planning.leaps import Leaps
 from ..planning.path import GroundPath
+from ..planning.path_on_ground import LEAST_LANDING
 from ..planning.trajectory import MOVING
 from ..shot.goals import ActionKey
 from ..shot.shot import Shot
@@ -44,14 +46,24 @@ class _Asked:
     judged: Array
 
 
-def unkept(shot: Shot, motion: Motion, path: GroundPath | None, treads: TreadPacing | None = None) -> list[str]:
+def unkept(
+    shot: Shot,
+    motion: Motion,
+    path: GroundPath | None,
+    treads: TreadPacing | None = None,
+    leaps: Leaps | None = None,
+) -> list[str]:
     """Sentences on what was missed by more than SHARE, and on the path by more than OFF_PATH; none of action keys.
 
-    motion: of the shot, at its frame rate. path: that of a shot with one. treads: how it takes stairs.
+    motion: of the shot, at its frame rate. path: that of a shot with one. treads, leaps: how it takes stairs and wide
+    gaps.
     """
     root, on_stairs = motion.root.astype(np.float64), np.zeros(len(motion.root), dtype=bool)
+    told = list[str]()
     if path is not None and shot.path is not None:
-        asked, on_stairs = _along_path(shot, root, path, treads)
+        along = _arc_lengths(path, root)
+        asked, on_stairs = _along_path(shot, along, path, treads, leaps)
+        told = [] if leaps is None else _over_gaps(leaps, motion, along)
     elif shot.velocity is not None:
         velocity = np.asarray(shot.velocity.velocities, dtype=np.float64)
         speed = np.linalg.norm(velocity, axis=1)
@@ -59,17 +71,24 @@ def unkept(shot: Shot, motion: Motion, path: GroundPath | None, treads: TreadPac
     else:
         return []
     out = [*_speeds(asked, root, motion.fps), *_facings(asked, root, motion.fps)]
-    out += _on_stairs(on_stairs, root, motion.fps)
+    out += [*_on_stairs(on_stairs, root, motion.fps), *told]
     return out if path is None else [*out, *_places(path, root, motion.fps)]
 
 
-def _along_path(shot: Shot, root: Array, path: GroundPath, treads: TreadPacing | None) -> tuple[_Asked, Array]:
-    """What a path asks for, and whether (T,) the character takes stairs tread by tread."""
-    follow = shot.path
-    assert follow is not None
+def _arc_lengths(path: GroundPath, root: Array) -> Array:
+    """Arc lengths (T,) of a root (T, 4) along a path."""
     along, s = np.empty(len(root)), 0.0
     for frame, place in enumerate(root[:, :2]):
         along[frame] = s = path.project(place, s)
+    return along
+
+
+def _along_path(
+    shot: Shot, along: Array, path: GroundPath, treads: TreadPacing | None, leaps: Leaps | None
+) -> tuple[_Asked, Array]:
+    """What a path asks for at arc lengths (T,), and whether (T,) the character takes stairs tread by tread."""
+    follow = shot.path
+    assert follow is not None
     factors = np.array([path.factor(s) for s in along])
     left = np.full(len(along), np.inf) if path.closed else path.length - along
     speed, on_stairs = np.asarray(follow.speeds, dtype=np.float64) * factors, np.zeros(len(along), dtype=bool)
@@ -78,7 +97,10 @@ def _along_path(shot: Shot, root: Array, path: GroundPath, treads: TreadPacing |
         speed = np.minimum(speed, np.where(walks, [treads.allowed(s) for s in along], np.inf))
         on_stairs = walks & [treads.is_on(s) for s in along]
     facing = path.heading(along) + np.asarray(follow.facing_offsets, dtype=np.float64)
-    return _Asked(speed, facing, (np.minimum.accumulate(left) > END) & ~on_stairs), on_stairs
+    judged = (np.minimum.accumulate(left) > END) & ~on_stairs
+    if leaps is not None:
+        judged &= ~np.array([leaps.runs_up(s) or leaps.runs_up(s - LEAST_LANDING) for s in along])
+    return _Asked(speed, facing, judged), on_stairs
 
 
 def _speeds(asked: _Asked, root: Array, fps: float) -> list[str]:
@@ -103,6 +125,19 @@ def _on_stairs(there: Array, root: Array, fps: float) -> list[str]:
         for a, b in runs(there)
         if b - a >= SHORTEST * fps
     ]
+
+
+def _over_gaps(leaps: Leaps, motion: Motion, along: Array) -> list[str]:
+    """Each leap that was made: from when to when no foot is on the ground about the gap."""
+    out = []
+    flies = ~(motion.contacts > 0.5).any(axis=1)
+    for leap in leaps.leaps:
+        over = np.flatnonzero((along > leap.gap.start) & (along < leap.gap.end))
+        if len(over) and along.max() > leap.gap.end:
+            flights = [run for run in runs(flies) if run[0] <= over[-1] and run[1] > over[0]]
+            a, b = max(flights, key=lambda run: run[1] - run[0], default=(int(over[0]), int(over[-1]) + 1))
+            out.append(f"{_when(a, b, motion.fps)} the character leaps over a gap, from {leap.speed:.1f} m/s.")
+    return out
 
 
 def _facings(asked: _Asked, root: Array, fps: float) -> list[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .path_on_ground import LANDING, Gap
+from .path_on_ground import LEAST_LANDING, Gap
 
 RUN_UP = 2.0
 """Meters before a gap from which the character goes at the speed of the leap, where there is as much room."""
@@ -83,6 +83,6 @@ class Leaps:
         for gap in self._gaps:
             on = self._rounds * (self._round_length or 0.0)
             gap = replace(gap, start=gap.start + on, end=gap.end + on)
-            landed = self.leaps[-1].gap.end + LANDING if self.leaps else 0.0
+            landed = self.leaps[-1].gap.end + LEAST_LANDING if self.leaps else 0.0
             self.leaps.append(Leap(gap, max(gap.start - RUN_UP, landed)))
         self._rounds += 1

@@ -24,8 +24,10 @@ WIDEST_GAP = 0.5
 """Meters along the path of a gap that is stepped over: a step of a walk is 0.65 m long, and the feet need room."""
 WIDEST_LEAP = 1.2
 """Meters of a gap that is leapt over: people leap 2 m and more, the PFNN 1.05 m and what its root is moved farther."""
-RUN_UP, LANDING = 1.5, 1.5
-"""Meters of the path before a gap that is leapt over and behind it: a leap begins at 1.4 m/s or more."""
+LEAST_RUN_UP = 1.0
+"""Meters of the path before a gap that is leapt over: a leap begins at 1.4 m/s or more."""
+LEAST_LANDING = 1.0
+"""Meters of the path behind a gap that is leapt over, in which the character comes to rest from there or goes on."""
 _GAP_DEPTH, _GAP_RISE = 0.2, 0.15
 """Least depth in meters of a gap, as into less feet step down, and largest difference in height of its two edges."""
 _PLANK = 0.6
@@ -167,16 +169,16 @@ def check_path(
 def _short(gaps: Sequence[Gap], path: GroundPath, along: Array) -> tuple[int, str, float, float] | None:
     """The first leap without room for its run-up or landing: the number of the place at its gap, the kind, how many
     meters there are, and how many there have to be."""
-    landed = 0.0
-    for number, gap in enumerate(gaps):
+    landed: float | None = None
+    for gap in gaps:
         if not gap.is_leapt:
             continue
-        needed = RUN_UP if number == 0 else LANDING + RUN_UP
-        if gap.start - landed < needed:
-            return int(np.searchsorted(along, gap.start)), "run-up", gap.start - landed, needed
+        needed = LEAST_RUN_UP if landed is None else LEAST_LANDING + LEAST_RUN_UP
+        if gap.start - (landed or 0.0) < needed - along[1]:
+            return int(np.searchsorted(along, gap.start)), "run-up", gap.start - (landed or 0.0), needed
         landed = gap.end
-        if not path.closed and path.length - gap.end < LANDING:
-            return int(np.searchsorted(along, gap.end)), "landing", path.length - gap.end, LANDING
+        if not path.closed and path.length - gap.end < LEAST_LANDING - along[1]:
+            return int(np.searchsorted(along, gap.end)), "landing", path.length - gap.end, LEAST_LANDING
     return None
 
 
