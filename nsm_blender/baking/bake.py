@@ -91,7 +91,7 @@ class Bake:
         if self._ground is not None and isinstance(self._commands, PathCommands) and self.path is not None:
             height = height_at_start(self.path, self._ground, start[2])
             start = (start[0], start[1], height, start[3])
-            surface = self._checked(self.path, self._ground, height, has_choice=weights is None)
+            surface = self._checked(self.path, self._ground, height, weights)
             self._commands.take(flights_along(self.path, self._ground, surface.heights), surface.gaps)
             if surface.gaps:
                 self._steps_over = StepsOver(self.path, surface.gaps)
@@ -112,22 +112,20 @@ class Bake:
         self._motion: Motion | None = None
         self._finishing = self._finish()
 
-    def _checked(self, path: GroundPath, ground: Ground, height: float, has_choice: bool) -> PathSurface:
-        """What the path leads over from a height on. has_choice: for leaps over gaps another network may be taken.
+    def _checked(self, path: GroundPath, ground: Ground, height: float, weights: Path | str | None) -> PathSurface:
+        """What the path leads over from a height on; where it has to leap, the network that can is taken.
 
         Raises BlockedPathError.
         """
         try:
             return check_path(path, ground, height, self.shot.ground)
         except BlockedPathError:
-            network: PFNN | None = self._network
-            if not pfnn_networks.jumps(self._network):
-                network = pfnn_networks.load_jumping() if has_choice else None
-            if network is None:
+            jumping = pfnn_networks.load_jumping(weights)
+            if jumping is None:
                 raise
-            surface = check_path(path, ground, height, self.shot.ground, leaps=True)
-            self._network = network
-            return surface
+        surface = check_path(path, ground, height, self.shot.ground, leaps=True)
+        self._network = jumping
+        return surface
 
     @property
     def _frames(self) -> int:

@@ -14,7 +14,6 @@ from ..models.pfnn import FPS
 from ..motion.filters import runs
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
-from ..planning.leaps import Leap
 from ..planning.path_on_ground import Gap
 from ..planning.trajectory import PathCommands
 from ..rollout.pfnn import FLYING, Locomotion, Record

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shipped networks of locomotion: that of level ground, and that of terrain, which can jump."""
+"""The networks of locomotion: one for nearly everything, and beside it one that can jump."""
 
 from __future__ import annotations
 
@@ -9,22 +9,26 @@ from ..models.pfnn_kernels import PFNN
 from ..paths import weights_folder
 
 FILE = "pfnn.safetensors"
-"""Of one performer on level ground; the smoothest, and used wherever it can do what is asked for."""
-TERRAIN_FILE = "pfnn_terrain.safetensors"
-"""Of several performers on ground of all kinds, who jump, too."""
+"""Weights of one performer on level ground: the smoothest, used wherever they can do what is asked for."""
+_JUMPING = "_terrain"
+"""What the name of a weights file is followed by in that of the one that can jump, of several performers on ground of
+all kinds."""
 
 
 def load(weights: Path | str | None = None) -> PFNN:
-    """The network of a weights file, or the shipped one for level ground. Raises WeightsError."""
-    return PFNN.load(weights or weights_folder() / FILE)
+    """The network of a weights file, of the shipped one without. Raises WeightsError."""
+    return PFNN.load(_file(weights))
 
 
-def load_jumping() -> PFNN | None:
-    """The shipped network that can jump, None where it is not installed. Raises WeightsError."""
-    path = weights_folder() / TERRAIN_FILE
-    return PFNN.load(path) if path.is_file() else None
+def load_jumping(weights: Path | str | None = None) -> PFNN | None:
+    """The network that leaps in place of that of a weights file: itself where it can jump, else the one beside it, None
+    where there is none. Raises WeightsError."""
+    network, file = load(weights), _file(weights)
+    if network.knows_gait("jump"):
+        return network
+    beside = file.with_stem(file.stem + _JUMPING)
+    return PFNN.load(beside) if beside.is_file() else None
 
 
-def jumps(network: PFNN) -> bool:
-    """Whether a network has learned to jump."""
-    return network.knows_gait("jump")
+def _file(weights: Path | str | None) -> Path:
+    return Path(weights or weights_folder() / FILE)
