@@ -53,27 +53,34 @@ _FRAMES_PER_PIECE = 12
 
 def aiming(character: Locomotion, commands: PathCommands, number: int, rotation_reference: Array) -> Iterator[None]:
     """Aim the leap of a number from where the character is, in pieces of some milliseconds."""
-    leap, best = commands.leaps.leaps[number], math.inf
+    leap, best, first = commands.leaps.leaps[number], math.inf, character.frame
     leap.aimed = True
-    tries = list(product(_BEGINS, _SPEEDS, _FARTHER))
+    last = first + min(round(_LONGEST * FPS), character.room)
+    tries = list(product(_BEGINS, _SPEEDS))
     # Neighbors are alike: in a mixed order a good one is found sooner.
     for which in np.random.default_rng(0).permutation(len(tries)):
-        tried, body = commands.fork(), character.fork()
-        one = tried.leaps.leaps[number]
-        one.begin, one.speed, one.farther = tries[which]
-        for frame in range(min(round(_LONGEST * FPS), body.room)):
-            body.step(tried.future(body.state))
-            if tried.along >= leap.gap.end + _LANDED:
-                break
-            if frame % _FRAMES_PER_PIECE == 0:
-                yield
-        cost = _cost(body, character.frame, tried, leap.gap, rotation_reference) + _WORTH * one.farther
-        if cost < best:
-            best = cost
-            leap.begin, leap.speed, leap.farther = tries[which]
-        if best < _GOOD:
-            return
-        yield
+        begin, speed = tries[which]
+        running, runner = commands.fork(), character.fork()
+        running.leaps.leaps[number].begin, running.leaps.leaps[number].speed = begin, speed
+        yield from _rolling(runner, running, leap.gap.start - begin, last)
+        for farther in _FARTHER:
+            tried, body = running.fork(), runner.fork()
+            tried.leaps.leaps[number].farther = farther
+            yield from _rolling(body, tried, leap.gap.end + _LANDED, last)
+            cost = _cost(body, first, tried, leap.gap, rotation_reference) + _WORTH * farther
+            if cost < best:
+                best, leap.begin, leap.speed, leap.farther = cost, begin, speed, farther
+            if best < _GOOD:
+                return
+            yield
+
+
+def _rolling(body: Locomotion, commands: PathCommands, to: float, last: int) -> Iterator[None]:
+    """Roll out up to an arc length or a frame, in pieces."""
+    while commands.along < to and body.frame < last:
+        body.step(commands.future(body.state))
+        if body.frame % _FRAMES_PER_PIECE == 0:
+            yield
 
 
 def _cost(body: Locomotion, first: int, commands: PathCommands, gap: Gap, rotation_reference: Array) -> float:
