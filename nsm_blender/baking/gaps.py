@@ -9,7 +9,7 @@ import numpy as np
 
 from ..geometry.ground import Ground, GroundMesh
 from ..motion.filters import runs
-from ..motion.foot_lock import Stances
+from ..motion.stances import Stances
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..planning.path import GroundPath
