@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from ..models.pfnn import FPS
+from ..models.pfnn import FPS, OUTPUT
 from ..motion.filters import runs
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
@@ -22,9 +22,9 @@ from .gaps import BEFORE, BEHIND
 
 _BEGINS = (-0.1, 0.05, 0.2, 0.35, 0.5)
 """Meters before a gap at which the jump may begin: they fall into different phases of a stride."""
-_SPEEDS = (1.4, 1.6, 1.8, 2.0, 2.2)
+_SPEEDS = (1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0, 2.1, 2.2)
 """Speeds in m/s of the run-up, which bring other feet to the edge. Of faster runs few leaps are recorded."""
-_FARTHER = (0.0, 0.25, 0.5)
+_FARTHER = (0.0, 0.5)
 """m/s that may be added in the air, the least that does."""
 _GOOD = 0.15
 """Meters of moved feet, in all, with which a leap is taken at once."""
@@ -36,10 +36,12 @@ _FROM_EDGE = 0.55
 """Meters before the gap from which the hips may begin a flight over it."""
 _OTHER_LEAP = 0.5
 """Meters of moved feet that another leap before the gap or behind it counts for."""
+_SLIPS = 2.0
+"""Meters of moved feet that a meter counts for by which a foot slips over the ground."""
 _HANGING = 0.6
 """Meters of moved feet that a second counts for by which a flight takes longer than a fall: it looks like floating."""
-GRAVITY = 9.81
-"""m/s^2."""
+_GRAVITY = 9.81
+"""Acceleration of a fall in m/s^2."""
 _BALLS = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _STEPPING = 1.5
 """Speed in m/s over the ground at which a foot steps."""
@@ -97,26 +99,28 @@ def _cost(body: Locomotion, first: int, commands: PathCommands, gap: Gap, rotati
     others = sum(not gap.start - _FROM_EDGE <= s <= gap.end for s in begins)
     short = max(gap.end - commands.along, 0.0)
     hanging = sum(_hanging(hips[flight, 2]) for flight in flights)
-    return short + _moved(places, record.root[:, 2], commands, gap) + _OTHER_LEAP * others + _HANGING * hanging
+    return short + _moved(record, places, commands, gap) + _OTHER_LEAP * others + _HANGING * hanging
 
 
-def _moved(places: Array, heights: Array, commands: PathCommands, gap: Gap) -> float:
-    """Meters by which the feet have to be moved, in all, to stand beside the gap. places: (T, J, 3). heights: (T,) of
-    the root."""
+def _moved(record: Record, places: Array, commands: PathCommands, gap: Gap) -> float:
+    """Meters by which the feet have to be moved, in all, to stand beside the gap, or slip. places: (T, J, 3)."""
     out = 0.0
-    for toe in _BALLS:
+    labeled = (record.y[:, OUTPUT.contact] > 0.5).reshape(-1, 2, 2).any(axis=2)
+    for toe, stands in zip(_BALLS, labeled.T, strict=True):
         # Labels of contact tell little over a gap, where the ground that is felt is a plank.
         speed = np.linalg.norm(np.gradient(places[:, toe, :2], axis=0), axis=1) * FPS
-        low = (places[:, toe, 2] < heights + FLYING) & (speed < _STEPPING)
+        low = (places[:, toe, 2] < record.root[:, 2] + FLYING) & (speed < _STEPPING)
         for start, stop in runs(low):
-            place = np.median(places[start:stop, toe, :2], axis=0)
-            s = commands.path.project(place, 0.5 * (gap.start + gap.end))
+            ball = places[start:stop, toe, :2]
+            s = commands.path.project(np.median(ball, axis=0), 0.5 * (gap.start + gap.end))
             out += max(min(s - (gap.start - BEFORE), gap.end + BEHIND - s), 0.0)
+            # Where no label says that it stands, the foot is not kept in its place.
+            out += 0.0 if stands[start:stop].any() else _SLIPS * float(np.linalg.norm(np.ptp(ball, axis=0)))
     return out
 
 
 def _hanging(heights: Array) -> float:
     """Seconds by which a flight whose hips are at heights (T,) takes longer than a fall from their top would."""
     top = heights.max()
-    falls = math.sqrt(2 * (top - heights[0]) / GRAVITY) + math.sqrt(2 * (top - heights[-1]) / GRAVITY)
+    falls = math.sqrt(2 * (top - heights[0]) / _GRAVITY) + math.sqrt(2 * (top - heights[-1]) / _GRAVITY)
     return max(len(heights) / FPS - falls, 0.0)

@@ -2,7 +2,8 @@
 """The PFNN on made-up ground: stairs, ramps, noise, gaps, boxes and drops, walked and run (table "ground").
 
 Every case is a shot like an animator's, with meshes to walk on and a straight path over them, baked with planted feet.
-The weights are used as they are: those that were trained on level ground alone feel nothing of it.
+The weights are used as they are: those that were trained on level ground alone feel nothing of it, and leave leaps to
+those beside them that can jump.
 """
 
 from __future__ import annotations
@@ -201,7 +202,7 @@ def ground_figures(weights: Path, log: Log, quick: bool = False) -> Figures:
     the ground, and of feet above it in contact. hips_acceleration, feet_acceleration: 99th percentiles in m/s^2; of
     walks recorded on level ground they are 16.6 and 51.1, of jogs 20.3 and 92.7. stairs_done, jumps_done: shares. On
     stairs each tread is to be stood on in a walk, and no foot goes through a riser; gaps, boxes and drops are run over,
-    as there is no command to jump yet.
+    gaps by the weights beside that can jump.
     """
     out: Figures = {}
     found: dict[str, list[Crossing]] = {}
