@@ -9,9 +9,9 @@ import numpy as np
 
 from ..geometry.ground import Ground, GroundMesh
 from ..motion.filters import runs
-from ..motion.stances import Stances
 from ..motion.rotations import Array
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
+from ..motion.stances import Stances
 from ..planning.path import GroundPath
 from ..planning.path_on_ground import Gap
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a leap is aimed: it is rolled out in several ways from the run-up on, and that whose feet clear the gap best is
-taken."""
+"""How a leap is aimed: it is rolled out in several ways from the run-up on, and the one in which the feet clear the gap
+best is taken."""
 
 from __future__ import annotations
 

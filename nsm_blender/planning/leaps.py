@@ -56,7 +56,9 @@ class Leaps:
     def speed(self, s: float, speed: float) -> float:
         """m/s at the arc length `s` where `speed` is asked for."""
         leap = self._near(s)
-        return speed if leap is None or (speed < _STANDING and not leap.jumps(s)) else leap.speed
+        if leap is None or (speed < _STANDING and s < leap.gap.start - leap.begin):
+            return speed
+        return leap.speed
 
     def runs_up(self, s: float) -> bool:
         """Whether the arc length `s` lies on a run-up or over a gap."""
