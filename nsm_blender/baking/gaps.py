@@ -35,9 +35,7 @@ class StepsOver:
 
         contacts: (T, 4) of CONTACT_JOINTS. root: (T, 4) of the rollout.
         """
-        out, along, s = places.copy(), np.empty(len(root)), 0.0
-        for frame, place in enumerate(root[:, :2]):
-            along[frame] = s = self._path.project(place, s)
+        out, along = places.copy(), self._path.arc_lengths(root[:, :2])
         for side in ("Left", "Right"):
             columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
             ankle, toe = MODEL_SKELETON.indices([side + "Foot", side + "Toe"])

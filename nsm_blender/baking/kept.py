@@ -61,7 +61,7 @@ def unkept(
     root, on_stairs = motion.root.astype(np.float64), np.zeros(len(motion.root), dtype=bool)
     told = list[str]()
     if path is not None and shot.path is not None:
-        along = _arc_lengths(path, root)
+        along = path.arc_lengths(root[:, :2])
         asked, on_stairs = _along_path(shot, along, path, treads, leaps)
         told = [] if leaps is None else _over_gaps(leaps, motion, along)
     elif shot.velocity is not None:
@@ -73,14 +73,6 @@ def unkept(
     out = [*_speeds(asked, root, motion.fps), *_facings(asked, root, motion.fps)]
     out += [*_on_stairs(on_stairs, root, motion.fps), *told]
     return out if path is None else [*out, *_places(path, root, motion.fps)]
-
-
-def _arc_lengths(path: GroundPath, root: Array) -> Array:
-    """Arc lengths (T,) of a root (T, 4) along a path."""
-    along, s = np.empty(len(root)), 0.0
-    for frame, place in enumerate(root[:, :2]):
-        along[frame] = s = path.project(place, s)
-    return along
 
 
 def _along_path(

@@ -23,7 +23,7 @@ from ..motion.filters import gaussian
 from ..motion.motion import Motion
 from ..motion.root import direction
 from ..motion.rotations import Array
-from ..naturalness.metrics import low_foot_slide
+from ..naturalness import metrics
 from ..shot.shot import PathFollow, Shot, per_frame
 from .bench_manifold import STYLE_SECONDS, Figures, as_synthesized, measure_apart, usual, walk
 
@@ -84,8 +84,8 @@ def _seen(name: str, before: Motion, after: Motion) -> Figures:
     and how far the hips' way, without the sway of the steps, is from what it was."""
     ways = [gaussian(m.positions[:, 0, :2].astype(np.float64), SWAY_SMOOTHING * FPS) for m in (before, after)]
     return {
-        f"{name}.low_foot_slide_cm_per_s.before": low_foot_slide(before),
-        f"{name}.low_foot_slide_cm_per_s.after": low_foot_slide(after),
+        f"{name}.low_foot_slide_cm_per_s.before": metrics.low_foot_slide(before),
+        f"{name}.low_foot_slide_cm_per_s.after": metrics.low_foot_slide(after),
         f"{name}.hips_path_error_cm.after": 100 * float(np.linalg.norm(ways[1] - ways[0], axis=1).max()),
     }
 
@@ -116,9 +116,7 @@ def rail(motion: Motion, start: int, stop: int) -> Array:
 def acceleration(motion: Motion) -> Array:
     """Accelerations in m/s^2 (T - 2, joints) of all joints but the pinned arm's."""
     others = [j for j, name in enumerate(motion.names) if name not in _PINNED_ARM]
-    places = motion.positions[:, others].astype(np.float64)
-    out: Array = np.linalg.norm(np.diff(places, 2, axis=0), axis=-1) * motion.fps**2
-    return out
+    return metrics.acceleration(motion.positions[:, others].astype(np.float64), motion.fps)
 
 
 def restyling(networks: Networks, styles: dict[str, Style], log: Log) -> Figures:

@@ -23,6 +23,7 @@ from ..models.pfnn import FPS
 from ..motion.motion import Motion
 from ..motion.rotations import Array
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from ..naturalness.metrics import acceleration
 from ..planning.path_on_ground import BlockedPathError
 from ..shot.shot import PathFollow, Shot
 
@@ -76,9 +77,8 @@ class Crossing:
 
     depth: meters of the joints of feet in the ground. height: meters above it of feet in contact, each of its lower
     joint that is, as a foot overhangs the edge of a tread. hips, feet: accelerations in m/s^2. All are empty where the
-    path is refused. done: the end was
-    reached, no foot went through an edge or missed what it was to stand on, and each tread was stood on where each is
-    to be.
+    path is refused. done: the end was reached, no foot went through an edge or missed what it was to stand on, and each
+    tread was stood on where each is to be.
     """
 
     depth: Array
@@ -174,8 +174,8 @@ def cross(course: Course, gait: str, weights: Path, treads: bool = False) -> Cro
     clean = above.min() > -THROUGH and not (contact & (_under(places, course) < -MISSED)).any()
     used = not treads or all(((places[..., 0] > a) & (places[..., 0] < b) & contact).any() for a, b in course.treads)
     lower = np.where(contact, above, np.inf).reshape(len(above), 2, 2).min(axis=2)
-    acceleration = np.linalg.norm(np.diff(motion.positions.astype(np.float64), 2, axis=0), axis=-1) * FPS**2
-    hips, feet = acceleration[:, 0], acceleration[:, MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])].ravel()
+    joints = acceleration(motion.positions.astype(np.float64), FPS)
+    hips, feet = joints[:, 0], joints[:, MODEL_SKELETON.indices(["LeftFoot", "RightFoot"])].ravel()
     depth = np.maximum(-above, 0).ravel()
     return Crossing(depth, lower[np.isfinite(lower)], hips, feet, bool(arrived and clean and used))
 

@@ -86,6 +86,13 @@ class GroundPath:
         d = self._xy[index] - place
         return float(candidates[int(np.argmin(d[:, 0] ** 2 + d[:, 1] ** 2))] * step)
 
+    def arc_lengths(self, places: Array) -> Array:
+        """Arc lengths (T,) of a walk at places (T, 2) that begins where the path does, see `project`."""
+        out, s = np.empty(len(places)), 0.0
+        for frame, place in enumerate(places):
+            out[frame] = s = self.project(place, s)
+        return out
+
     def distance(self, places: Array) -> Array:
         """Distances (T,) in meters of places (T, 2) from the nearest point of the whole path."""
         out = np.empty(len(places))
