@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from ..models.pfnn import FPS, OUTPUT
+from ..models.pfnn import FPS
 from ..motion.filters import runs
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
@@ -25,19 +25,11 @@ _BEGINS = (-0.1, 0.05, 0.2, 0.35, 0.5)
 _SPEEDS = (1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0, 2.1, 2.2)
 """Speeds in m/s of the run-up, which bring other feet to the edge. Of faster runs few leaps are recorded."""
 _FARTHER = (0.0, 0.5)
-"""m/s that may be added in the air, the least that does."""
+"""m/s that may be added in the air: gaps of more than a meter are not all cleared without."""
 _GOOD = 0.15
 """Meters of moved feet, in all, with which a leap is taken at once."""
-_WORTH = 0.05
-"""Meters of moved feet that 1 m/s less in the air is worth."""
 _SHORTEST_FLIGHT = 0.2
 """Seconds of a flight that is a leap; flights of a run are shorter."""
-_FROM_EDGE = 0.55
-"""Meters before the gap from which the hips may begin a flight over it."""
-_OTHER_LEAP = 0.5
-"""Meters of moved feet that another leap before the gap or behind it counts for."""
-_SLIPS = 2.0
-"""Meters of moved feet that a meter counts for by which a foot slips over the ground."""
 _HANGING = 0.6
 """Meters of moved feet that a second counts for by which a flight takes longer than a fall: it looks like floating."""
 _GRAVITY = 9.81
@@ -69,7 +61,7 @@ def aiming(character: Locomotion, commands: PathCommands, number: int, rotation_
             tried, body = running.fork(), runner.fork()
             tried.leaps.leaps[number].farther = farther
             yield from _rolling(body, tried, leap.gap.end + _LANDED, last)
-            cost = _cost(body, first, tried, leap.gap, rotation_reference) + _WORTH * farther
+            cost = _cost(body, first, tried, leap.gap, rotation_reference)
             if cost < best:
                 best, leap.begin, leap.speed, leap.farther = cost, begin, speed, farther
             if best < _GOOD:
@@ -95,18 +87,15 @@ def _cost(body: Locomotion, first: int, commands: PathCommands, gap: Gap, rotati
     places = joint_places(hips, rotations)
     flies = (places[:, _BALLS, 2] > record.root[:, 2:3] + FLYING).all(axis=1)
     flights = [slice(*run) for run in runs(flies) if run[1] - run[0] > _SHORTEST_FLIGHT * FPS]
-    begins = [commands.path.project(hips[flight.start, :2], gap.start) for flight in flights]
-    others = sum(not gap.start - _FROM_EDGE <= s <= gap.end for s in begins)
     short = max(gap.end - commands.along, 0.0)
     hanging = sum(_hanging(hips[flight, 2]) for flight in flights)
-    return short + _moved(record, places, commands, gap) + _OTHER_LEAP * others + _HANGING * hanging
+    return short + _moved(record, places, commands, gap) + _HANGING * hanging
 
 
 def _moved(record: Record, places: Array, commands: PathCommands, gap: Gap) -> float:
-    """Meters by which the feet have to be moved, in all, to stand beside the gap, or slip. places: (T, J, 3)."""
+    """Meters by which the feet have to be moved, in all, to stand beside the gap. places: (T, J, 3)."""
     out = 0.0
-    labeled = (record.y[:, OUTPUT.contact] > 0.5).reshape(-1, 2, 2).any(axis=2)
-    for toe, stands in zip(_BALLS, labeled.T, strict=True):
+    for toe in _BALLS:
         # Labels of contact tell little over a gap, where the ground that is felt is a plank.
         speed = np.linalg.norm(np.gradient(places[:, toe, :2], axis=0), axis=1) * FPS
         low = (places[:, toe, 2] < record.root[:, 2] + FLYING) & (speed < _STEPPING)
@@ -114,8 +103,6 @@ def _moved(record: Record, places: Array, commands: PathCommands, gap: Gap) -> f
             ball = places[start:stop, toe, :2]
             s = commands.path.project(np.median(ball, axis=0), 0.5 * (gap.start + gap.end))
             out += max(min(s - (gap.start - BEFORE), gap.end + BEHIND - s), 0.0)
-            # Where no label says that it stands, the foot is not kept in its place.
-            out += 0.0 if stands[start:stop].any() else _SLIPS * float(np.linalg.norm(np.ptp(ball, axis=0)))
     return out
 
 
