@@ -11,10 +11,9 @@ from ..geometry.body import ARMS_GIVE, GIVE, SITTING
 from ..geometry.colliders import Collider
 from ..geometry.collision import Obstacles
 from ..geometry.scene_state import blended
-from ..models.nsm import ACTIONS
 from ..motion.root import direction
 from ..motion.rotations import Array
-from ..rollout.held_objects import TOUCHES, Hands
+from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneRecord
 from .balls import BONES, HANDS, RADII
 from .seating import Seating
@@ -52,9 +51,7 @@ class Room:
         record, count = self._record, len(self._record.root)
         seats = np.zeros((count, len(self._names)), dtype=bool)
         for one in seatings:
-            number = self._names.index(one.aim.thing)
-            seats[:, number] |= record.actions[:, ACTIONS.index("sit")] > TOUCHES
-            seats[one.settled : count if one.left is None else one.left, number] = True
+            seats[one.used(count), self._names.index(one.aim.thing)] = True
         used = {hold.name for hold in self._hands.holds} | {grip.name for grip in self._hands.grips}
         return _Gives(seats, np.isin(self._names, list(used)), record.root[:, 3], radii - RADII)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far hips, palms and boxes were off their places, before the clean-up and after it; hips brought to their seat."""
+"""How far hips, palms and boxes were off their places, before the clean-up and after it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.nsm import FPS
-from ..motion.easing import eased
-from ..motion.filters import gaussian
-from ..motion.rotations import Array, from_yaw, multiply, rotate, wrap_angle
+from ..motion.rotations import Array, rotate, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, Hold, between_palms, grasp_of
 from .seating import HIP_JOINTS, Seating, sitting_place
 
 FARTHEST = 0.03
 """Meters by which sitting hips, or palms at a box, are corrected."""
-TRUNK = 0.2
-"""Meters from the spine to the shoulders, which a correction that turns the body moves no farther either."""
-SPREAD = 1.0
-"""Seconds over which a correction comes in and goes."""
-STILL = 0.5
-"""Standard deviation in seconds of the Gaussian mean that the hips of a sitting body follow: upholstery holds them, and
-does not keep them from shifting within seconds."""
 
 
 @dataclass(frozen=True)
@@ -57,39 +47,18 @@ def allowed(shift: Array, turn: Array, half: Array | float, angle: Array) -> tup
     return share[..., None] * shift, turn
 
 
-def stilled(seating: Seating, hips: Array, root: Array) -> None:
-    """Hold the hips (T, 3) of a sitting body, and its root (T, 4), in place, as a seat holds them: what sways within a
-    second goes."""
-    sits = hips[seating.settled : seating.left]
-    blend = STILL * FPS
-    weight = eased(len(sits), 0, blend, len(sits) - (0 if seating.left is None else blend), len(sits))
-    shift = weight[:, None] * (gaussian(sits, blend) - sits)
-    sits += shift
-    root[seating.settled : seating.left, :2] += shift[:, :2]
-
-
-def seated(seating: Seating, hips: Array, rotations: Array, root: Array) -> None:
-    """Turn and move the body, in place, so that it sits where it should, as far as the correction goes."""
-    count, blend = len(hips), SPREAD * FPS
-    first, last = seating.settled, count if seating.left is None else seating.left
-    weight = eased(count, first - blend, first, last, last + blend)
-    turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
-    # The body turns about its hips, under which it sits: that leaves the place as it is.
-    off = seating.aim.place - _sitting_place(hips[first], rotations[first])
-    off, turned = allowed(off, np.array(turn), TRUNK, root[first, 3])
-    yaw = weight * turned
-    rotations[:] = multiply(np.broadcast_to(from_yaw(yaw)[:, None], rotations.shape), rotations)
-    root[:, 3] += yaw
-    shift = weight[:, None] * off
-    hips += shift
-    root[:, :2] += shift[:, :2]
+def seat_offset(seating: Seating, hips: Array, rotations: Array, facing: float) -> tuple[Array, float]:
+    """Meters (3,) and radians by which a body with hips (3,) and world rotations (J, 4) that faces an angle is off its
+    seat, toward it."""
+    turned = np.tile(rotations[0], (len(HIP_JOINTS), 1))
+    sits = sitting_place(hips, hips + rotate(turned, MODEL_SKELETON.offsets[HIP_JOINTS]))
+    return seating.aim.place - sits, float(wrap_angle(np.array(seating.aim.facing - facing)))
 
 
 def seat_error(seating: Seating, hips: Array, rotations: Array, root: Array) -> tuple[float, float]:
     """By how many centimeters and degrees a body that has sat down is off its seat."""
     first = seating.settled
-    off = _sitting_place(hips[first], rotations[first]) - seating.aim.place
-    turn = float(wrap_angle(np.array(seating.aim.facing - root[first, 3])))
+    off, turn = seat_offset(seating, hips[first], rotations[first], float(root[first, 3]))
     return 100 * float(np.linalg.norm(off)), float(np.degrees(abs(turn)))
 
 
@@ -121,9 +90,3 @@ def held(hold: Hold, before: tuple[Array, Array], after: tuple[Array, Array]) ->
     if hold.goal is not None and hold.left is not None and hold.key_left is not None:
         out.append(meets(hold.left - 1, hold.goal, hold.key_left, "box"))
     return out
-
-
-def _sitting_place(hips: Array, rotations: Array) -> Array:
-    """`scene_errands.sitting_place` (3,) of rigid bones: hips (3,), world rotations (J, 4)."""
-    turned = np.tile(rotations[0], (len(HIP_JOINTS), 1))
-    return sitting_place(hips, hips + rotate(turned, MODEL_SKELETON.offsets[HIP_JOINTS]))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..geometry.colliders import Placed
 from ..motion.filters import runs
+from ..motion.foot_lock import stance_heights
 from ..motion.rotations import Array
 from ..motion.skeleton import ANKLE_HEIGHT, CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from ..motion.stances import Stances
@@ -54,6 +55,9 @@ def finding_footholds(
         soles = _soles(side, places)
         columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
         stands = (contacts[:, columns] > 0).any(axis=1)
+        # As high over each foothold as the foot lock will have it.
+        toe = places[:, MODEL_SKELETON.index(side + "Toe")]
+        heights = stance_heights(toe, contacts[:, columns[1]] > 0, Stances(stands[None]))
         shift = np.zeros((len(places), 3))
         for index, (start, stop) in enumerate(runs(stands)):
             if index % ITEMS == 0:
@@ -65,10 +69,8 @@ def finding_footholds(
                 contacts[start:stop, columns], stands[start:stop] = 0, False
                 continue
             sole = np.median(soles[start:stop], axis=0)
-            shift[start:stop] = move = _foothold(sole, placed, floor)
-            # Where the leg was too short for the ground, the hips are to come down to it.
-            lack = soles[start:stop, :2, 2].min(axis=1) - sole[1, 2]
-            shift[start:stop, 2] -= np.where((lack > RISE) & move.any(), lack, 0)
+            sole[:, 2] += heights[start] - sole[1, 2]
+            shift[start:stop] = _foothold(sole, placed, floor)
         Stances(stands[None]).glide(shift)
         out[side] = shift
     return contacts, out if any(shift.any() for shift in out.values()) else {}

@@ -14,7 +14,8 @@ from ..models.nsm import FPS
 from ..motion.contacts import firming_contacts
 from ..motion.easing import eased
 from ..motion.foot_lock import planting_feet
-from ..motion.rotations import Array
+from ..motion.root import angle_of, direction
+from ..motion.rotations import Array, from_exponential_map, rotate, wrap_angle
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import Hands, grasp_of
 from ..rollout.nsm import SceneRecord
@@ -22,13 +23,14 @@ from ..rollout.pose import look_at, pivoted
 from ..stepwise import FRAMES, Stepwise, by_frames
 from .allowed_contacts import Room
 from .balls import ball_radii
-from .corrections import Correction, held, seat_error, seated, stilled
+from .corrections import Correction, held, seat_error
 from .foot_contacts import foot_contacts
 from .footholds import finding_footholds
 from .ground_footholds import footholds_on_ground, reached_contacts, surface_along
 from .hand_targets import carrying, gripping, resting, settled, with_palms, with_wrists
-from .kinematics import HIPS
-from .seated_feet import keep_feet, lean_back
+from .kinematics import HIPS, PELVIS
+from .seat_targets import SEAT_TARGETS, on_seat
+from .seated_feet import keep_feet
 from .seating import Seating
 from .terms import Wanted
 from .whole_body import WholeBody, stood
@@ -42,7 +44,7 @@ GAZE_BLEND = 0.7 * FPS
 class Draft:
     """A motion of T frames on its way from what the network predicted to rigid bones; passes change it in turn.
 
-    hips: (T, 3), and rotations: (T, J, 4) of the world, before feet are planted. body: places (T, J, 3) and world
+    rotations: (T, J, 4) of the world, before feet are planted. body: places (T, J, 3) and world
     rotations of rigid bones, and before: the same before they gave way to anything. wanted: (T, J, 3) joint places that
     feet should meet. contacts: (T, 4) of CONTACT_JOINTS, and locked: those of them that hold the feet. things: poses
     (T, 7) of what was moved. without: names of what is left out. radii: meters of the capsules of another body than
@@ -66,7 +68,7 @@ class Draft:
         self.record, self.seatings, self.hands, self.colliders = record, seatings, hands, colliders
         self.rate, self.without = rate, without
         self.by_name = {collider.name: collider for collider in colliders}
-        self.hips, self.rotations, self.root = record.places[:, 0].copy(), record.rotations.copy(), record.root.copy()
+        self.rotations, self.root = record.rotations.copy(), record.root.copy()
         self.wanted = record.places
         self.contacts = self.locked = np.zeros((len(record.root), len(CONTACT_JOINTS)), dtype=np.float32)
         self.body = self.before = record.places, record.rotations
@@ -105,19 +107,7 @@ def _find_contacts(draft: Draft) -> Iterator[None]:
 def _keep_seated_feet(draft: Draft) -> Iterator[None]:
     for seating in draft.seatings:
         yield
-        keep_feet(draft.record, [seating], draft.contacts, draft.wanted, draft.rotations)
-
-
-def _still_hips(draft: Draft) -> Iterator[None]:
-    for seating in draft.seatings:
-        yield
-        stilled(seating, draft.hips, draft.root)
-
-
-def _correct_seats(draft: Draft) -> Iterator[None]:
-    for seating in draft.seatings:
-        yield
-        seated(seating, draft.hips, draft.rotations, draft.root)
+        keep_feet(seating, draft.contacts, draft.wanted, draft.rotations)
 
 
 def _lock_feet(draft: Draft) -> Iterator[None]:
@@ -130,7 +120,7 @@ def _plant(draft: Draft) -> Iterator[None]:
     ground = np.array([0.0, 0.0, 0.0 if draft.ground else float(draft.record.root[0, 2])])
     own_heights = draft.ground is None and bool(np.ptp(draft.record.root[:, 2]) >= 1e-6)
     places, turned = yield from planting_feet(
-        (draft.hips - ground)[None],
+        (draft.record.places[:, 0] - ground)[None],
         draft.rotations[None],
         draft.locked[None],
         None if draft.ground is None else surface_along(draft.ground, draft.record.root),
@@ -154,16 +144,11 @@ def _leave_in_time(draft: Draft) -> Iterator[None]:
 
 def _find_footholds(draft: Draft) -> Iterator[None]:
     steps = Surroundings([collider for collider in draft.colliders if collider.role == "climbable"])
-    places, floor = draft.body[0], float(draft.record.root[0, 2])
     draft.contacts, shifts = yield from finding_footholds(
-        places, draft.contacts, lambda frame: steps.at(frame * draft.rate), floor
+        draft.wanted, draft.contacts, lambda frame: steps.at(frame * draft.rate), float(draft.record.root[0, 2])
     )
-    draft.locked = np.minimum(draft.locked, draft.contacts)
-    if shifts:
-        for side, shift in shifts.items():
-            toe = MODEL_SKELETON.index(side + "Toe")
-            draft.wanted[:, toe] = places[:, toe] + shift
-        yield from _plant(draft)
+    for side, shift in shifts.items():
+        draft.wanted[:, MODEL_SKELETON.index(side + "Toe")] += shift
 
 
 def _solve(draft: Draft) -> Iterator[None]:
@@ -175,9 +160,16 @@ def _solve(draft: Draft) -> Iterator[None]:
     yield
     draft.body = body.posed(moves)
     draft.root[:, :2] += moves[:, HIPS][:, :2]
+    draft.root[:, 3] += _turned(draft.root[:, 3], moves[:, PELVIS])
     for hold, load in zip(draft.hands.holds, wanted.loads, strict=True):
         yield
         settled(hold, load.moved(draft.before[0], draft.body[0]), draft.things[hold.name])
+
+
+def _turned(facing: Array, turns: Array) -> Array:
+    """Radians (T,) about +Z by which rotation vectors (T, 3) turn a body that faces angles (T,)."""
+    ahead = np.append(direction(facing), np.zeros((len(facing), 1)), axis=1)
+    return wrap_angle(angle_of(rotate(from_exponential_map(turns), ahead)[:, :2]) - facing)
 
 
 def _press_palms(draft: Draft) -> Iterator[None]:
@@ -199,13 +191,11 @@ def _look(draft: Draft) -> Iterator[None]:
 PASSES: dict[str, Callable[[Draft], Iterator[None]]] = {
     "predicted_wrists": _meet_wrists,
     "contacts": _find_contacts,
+    "footholds": _find_footholds,
     "seated_feet": _keep_seated_feet,
-    "seated_hips": _still_hips,
-    "seat_correction": _correct_seats,
     "foot_lock": _lock_feet,
     "rigid_bones": _plant,
     "reached_ground": _leave_in_time,
-    "footholds": _find_footholds,
     "whole_body": _solve,
     "palms": _press_palms,
     "gaze": _look,
@@ -213,7 +203,8 @@ PASSES: dict[str, Callable[[Draft], Iterator[None]]] = {
 """The passes by their names, in their order, each in pieces of work."""
 NEEDED = frozenset({"contacts", "rigid_bones", "reached_ground", "whole_body"})
 """Names of the passes that cannot be left out."""
-LEAN, GRASPS = TARGETS = ("lean_back", "grasp_targets")
+GRASPS = "grasp_targets"
+TARGETS = (*SEAT_TARGETS, GRASPS)
 """Names of what the whole body is wanted to do, each of which can be left out."""
 
 
@@ -231,11 +222,10 @@ def _wanted(draft: Draft) -> Stepwise[Wanted]:
     }
     radii = ball_radii(draft.radii)
     out = Wanted(stands, room.obstacles, room.gives(seatings, radii), radii=radii)
-    if LEAN not in without:
-        for seating in seatings:
-            yield
-            found = lean_back(places, rotations, draft.root[:, 3], [seating], colliders, draft.rate, draft.radii)
-            out.by.extend(found)
+    for seating in seatings:
+        yield
+        seat = colliders[seating.aim.thing]
+        out.by.extend(on_seat(seating, places, rotations, draft.root[:, 3], seat, draft.rate, draft.radii, without))
     for hold in hands.holds:
         yield
         at, load = carrying(hold, places, rotations, colliders[hold.name], room.obstacles)

@@ -24,13 +24,22 @@ def sitting_place(hips: Array, joints: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Seating:
-    """A time of sitting. first: frame of the rollout at which the character began to sit down, settled: at which it
-    sat, left: at which it was told to get up, None while seated. key: number of the key. aim: place of the hips and
-    facing. lean: whether the back rests on a backrest that is within reach."""
+    """A time of sitting, in frames of the rollout.
+
+    key: number of the key. aim: place of the hips and facing. first: from which on the character sits down. touched: at
+    which the hips touched the seat. settled: at which it sat. left: at which it was told to get up, None while seated.
+    rises: frames that getting up takes. lean: whether the back rests on a backrest that is within reach.
+    """
 
     key: int
     aim: Reach
     first: int
+    touched: int
     settled: int
     left: int | None = None
+    rises: int = 0
     lean: bool = True
+
+    def used(self, count: int) -> slice:
+        """The frames of `count` in which the body may touch its seat."""
+        return slice(self.first, count if self.left is None else min(self.left + self.rises, count))

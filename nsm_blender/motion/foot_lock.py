@@ -84,8 +84,9 @@ def planting_feet(
     ground: Heights | None = None,
     targets: Array | None = None,
     own_heights: bool = False,
+    arcs: bool = True,
 ) -> Stepwise[tuple[Array, Array]]:
-    """`plant_feet` in pieces."""
+    """`plant_feet` in pieces. arcs: whether swinging feet pass over edges of the ground in arcs."""
     shape = contacts.shape[:2]
     flat_hips = hips.reshape(-1, 3).copy()
     out = rotations.reshape(-1, *rotations.shape[2:]).copy()
@@ -113,12 +114,12 @@ def planting_feet(
         standing = stances[side] = Stances(heel_on | toe_on)
         on_toe = toe_on.reshape(-1)
         flat[side] = heel_on.reshape(-1)
-        height = _own_heights(place, on_toe, standing) if own_heights else _heights(ground, place, standing)
+        height = stance_heights(place, on_toe, standing) if own_heights else _heights(ground, place, standing)
         floors[side] = height
         yield
         moved = ankle + _offset(ankle, place, flat[side], on_toe, standing, height)
         lowest = _lowest_ankle(moved, out[:, foot], toe, ground, height, standing)
-        if ground is not None:
+        if ground is not None and arcs:
             moved[:, 2] += _over_edges(lowest - moved[:, 2], standing, shape)
         moved[:, 2] = _smooth_maximum(moved[:, 2], lowest, _SMOOTH_FLOOR * _freedom(standing))
         ankles[side] = moved
@@ -190,7 +191,7 @@ def _heights(ground: Heights | None, toe: Array, stances: Stances) -> Array:
     return out[:, 0]
 
 
-def _own_heights(toe: Array, toe_on: Array, stances: Stances) -> Array:
+def stance_heights(toe: Array, toe_on: Array, stances: Stances) -> Array:
     """Height (M,) in meters of the ground, from the toe's mean height in each stance, gliding between stances and level
     beyond them."""
     out = np.zeros((len(toe), 1))

@@ -187,12 +187,15 @@ class _Sitting(Completion):
 
     def __init__(self, number: int, aim: Reach, since: int) -> None:
         super().__init__(number, aim, since)
-        self._still = since
+        self._still = self._touched = since
 
     def done(self, character: SceneCharacter, hands: Hands) -> bool:
         hips = sitting_place(character.places[0], character.places[HIP_JOINTS]) - self.aim.place
         away = float(np.linalg.norm(hips))
-        sitting = character.action[_SIT] > TOUCHES and (character.contacts[_HIPS] > TOUCHES or away < ON_SEAT)
+        sits, touches = character.action[_SIT] > TOUCHES, character.contacts[_HIPS] > TOUCHES
+        if not (sits and touches):
+            self._touched = character.frame
+        sitting = sits and (touches or away < ON_SEAT)
         if not sitting or away > SEATED_WITHIN:
             self._still = character.frame
         if character.frame - self._still < SETTLED * FPS:
@@ -202,7 +205,9 @@ class _Sitting(Completion):
         return True
 
     def posture(self, character: SceneCharacter, key: ActionKey) -> Posture | None:
-        seating = Seating(self.number, self.aim, self.since, character.frame - 1, lean=key.lean)
+        settled = character.frame - 1
+        times = self.since, min(self._touched, settled), settled
+        seating = Seating(self.number, self.aim, *times, rises=round(GETTING_UP * FPS), lean=key.lean)
         return Posture(seating, SIT.stand_before(self.aim), GETTING_UP)
 
 

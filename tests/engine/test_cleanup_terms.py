@@ -52,7 +52,7 @@ def sits(without: Collection[str]) -> Posed:
     cuboids = Cuboids(np.array([[0.0, 0.0, 0.2], [0.0, 0.32, 0.8]]), np.array([[0.3, 0.25, 0.2], [0.3, 0.05, 0.4]]))
     handles = Seat([0, 0, 0.4], [0, -1, 0], 0.4, 0.4, [top.tolist()])
     chair = Collider("seat", cuboids, role="seat", handles=handles)
-    seating = Seating(0, Reach(np.array([0.02, 0.0, 0.4]), 0.0, "sit", "seat"), SAT - 60, SAT)
+    seating = Seating(0, Reach(np.array([0.02, 0.0, 0.4]), 0.0, "sit", "seat"), SAT - 60, SAT, SAT)
     return posed(rolled, [seating], empty_hands(chair), [chair], without=without)
 
 

@@ -151,7 +151,7 @@ def test_a_hand_on_an_arm_rest_lies_still_on_it() -> None:
     aim = Reach(np.array([0.0, 0.0, 0.4]), 0.0, "sit", "seat")
     rolled = record(places, ("LeftHand",))
     rolled.actions[:, ACTIONS.index("sit")] = 1
-    body = posed(rolled, [Seating(0, aim, SAT - 30, SAT)], empty_hands(chair), [chair])
+    body = posed(rolled, [Seating(0, aim, SAT - 30, SAT - 20, SAT)], empty_hands(chair), [chair])
     wrist = body.places[SAT:, hand]
     assert np.ptp(wrist, axis=0).max() < 2e-3
     assert wrist[0, 2] == pytest.approx(top[2] + 0.035, abs=2e-3)

@@ -26,7 +26,7 @@ HEIGHT = 0.45
 LEANS = 9.9
 """m/s2 of the heads of people that sit, at the recorded 99th percentile."""
 NECK = MODEL_SKELETON.index("Neck")
-SEATING = Seating(0, Reach(np.array([0.0, 0.0, HEIGHT]), 0.0, "sit", "seat"), 20, SETTLED, LEFT)
+SEATING = Seating(0, Reach(np.array([0.0, 0.0, HEIGHT]), 0.0, "sit", "seat"), 20, SETTLED, SETTLED, LEFT, rises=60)
 
 
 def sitting() -> SceneRecord:
@@ -118,7 +118,7 @@ def test_a_body_that_sits_keeps_both_feet_where_they_stood() -> None:
     rolled.places[lifted, legs[0] : legs[-1] + 1] += [0.2, -0.1, 0.2]
     aim = Reach(np.array([0.0, 0.0, 0.4]), 0.0, "sit", "seat")
     far = replace(SEAT, poses=np.array([[9.0, 0, 0, 1, 0, 0, 0]]))
-    body = posed(rolled, [Seating(0, aim, SAT - 30, SAT)], empty_hands(far), [far])
+    body = posed(rolled, [Seating(0, aim, SAT - 30, SAT - 20, SAT)], empty_hands(far), [far])
     assert body.contacts[SAT:, [CONTACT_JOINTS.index(name) for name in ("LeftToe", "RightToe")]].all()
     assert np.ptp(body.places[SAT:, TOES], axis=0).max() < 5e-3
     np.testing.assert_allclose(body.places[SAT:, TOES, 2], TOE_HEIGHT, atol=0.01)

@@ -92,7 +92,7 @@ def test_a_body_that_sits_before_a_wall_leans_out_of_it_and_stays_on_the_seat() 
     rolled = record(np.tile(rest - sitting_place(rest[0], rest[HIP_JOINTS]) + aim.place, (COUNT, 1, 1)), ())
     rolled.actions[:, ACTIONS.index("sit")] = 1
     behind = block([0.0, 0.16, 1.2], [2.0, 0.1, 0.4])
-    seating = [Seating(0, aim, SAT - 30, SAT, lean=False)]
+    seating = [Seating(0, aim, SAT - 30, SAT - 20, SAT, lean=False)]
     before, after = posed(rolled, seating, empty_hands(), [SEAT]), posed(rolled, seating, empty_hands(), [SEAT, behind])
     sat = slice(SAT, COUNT)
     assert deepest(before.places[sat], behind) > 0.04
