@@ -47,13 +47,13 @@ def evaluate(
 
     tables: of the NSM or the PFNN, some of its tables; of naturalness, some of its kinds of cases; of bodies, some;
     None: all. weights: others than the shipped ones, a file of the nsm or pfnn, a folder of the manifold's. count:
-    cases of each kind, of naturalness. processes: that measure at the same time, of the nsm and of naturalness; more
-    than one needs a script whose work is under `if __name__ == "__main__":`, as they are started anew. cluster: of the
-    nsm, the address of a Dask scheduler whose workers measure instead, and find files at the same paths. ablations: of
-    the nsm, a folder of networks that were trained alike. cases: sits, carries and room tasks of the NSM's table
-    "components", which is measured only where it is asked for. components: some of its rows, None: all. keep: is given
-    the figures so far as they grow. log: is told each step. All tables of a system take minutes. Raises UserError for a
-    table that there is not, and WeightsError.
+    cases of each kind, of naturalness. processes: that measure at the same time, of the nsm, of naturalness, and of the
+    components of the pfnn; more than one needs a script whose work is under `if __name__ == "__main__":`, as they are
+    started anew. cluster: of the nsm, the address of a Dask scheduler whose workers measure instead, and find files at
+    the same paths. ablations: of the nsm, a folder of networks that were trained alike. cases: sits, carries and room
+    tasks of the NSM's table "components", which is measured only where it is asked for, as the PFNN's is. components:
+    some of the rows of these tables, None: all. keep: is given the figures so far as they grow. log: is told each step.
+    All tables of a system take minutes. Raises UserError for a table that there is not, and WeightsError.
     """
     if tables is not None and system not in ("nsm", "pfnn", "naturalness", "bodies"):
         raise UserError(f"The tables of '{system}' come together; leave them out.")
@@ -73,9 +73,13 @@ def evaluate(
             folder = None if ablations is None else Path(ablations)
             return _nsm(tables, path, processes, cluster, folder, cases, components, keep, log)
         case "pfnn":
+            from ..baking.bake import GROUND_PARTS
             from ..evaluation import pfnn
 
-            return pfnn.evaluate(path, log, tables=_some_of(pfnn.TABLES, tables, "table of the PFNN's"))
+            known = (*pfnn.TABLES, pfnn.COMPONENTS)
+            chosen = _some_of(known, tables, "table of the PFNN's") if tables else list(pfnn.TABLES)
+            parts = _some_of(GROUND_PARTS, components, "component")
+            return pfnn.evaluate(path, log, tables=chosen, components=parts, processes=processes)
         case "manifold":
             from ..evaluation import manifold
 

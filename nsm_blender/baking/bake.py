@@ -35,7 +35,7 @@ from ..shot.shot import Shot, VelocityFollow
 from ..tasks.pfnn_actor import PfnnActor
 from ..tasks.validation import Problem, refuse
 from .gaps import StepsOver
-from .ground_feet import planting_on_ground
+from .ground_feet import FEET_PARTS, planting_on_ground
 from .kept import unkept, unkept_keys
 from .leaping import aiming
 from .retries import Retries, most_frames, rollout_frames
@@ -44,6 +44,9 @@ FRAMES_PER_STEP = 12
 """Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
 SETTLING = 60
 """Frames of standing before the first, in which the mean pose becomes a natural one."""
+GROUND_PARTS = PACING, AIMING, GLIDING, *_ = ("tread_pacing", "leap_aiming", "root_glide", *FEET_PARTS)
+"""Names of the parts of bakes over ground that can be left out: walks that take a tread a step, leaps that are tried
+before they are taken, a root whose height goes smoothly, and what is done to feet."""
 _DONE = object()
 
 
@@ -59,16 +62,23 @@ class Now:
 class Bake:
     """One bake in progress. `step()` does a small piece of work; repeat until `done`, then ask for `motion()`.
 
-    problems: what `validation.check` found in the shot, None where that is still to be done. Raises ShotError or
-    WeightsError on construction when the shot cannot be baked. The same shot and weights give the same motion, bit for
-    bit, on one machine.
+    problems: what `validation.check` found in the shot, None where that is still to be done. without: GROUND_PARTS
+    that are left out. Raises ShotError or WeightsError on construction when the shot cannot be baked, ValueError for a
+    part that there is not. The same shot and weights give the same motion, bit for bit, on one machine.
     """
 
     def __init__(
-        self, shot: Shot, weights: Path | str | None = None, problems: Collection[Problem] | None = None
+        self,
+        shot: Shot,
+        weights: Path | str | None = None,
+        problems: Collection[Problem] | None = None,
+        without: Collection[str] = frozenset(),
     ) -> None:
         shot.validate()
-        self.shot = shot
+        unknown = sorted({*without} - {*GROUND_PARTS})
+        if unknown:
+            raise ValueError(f"Bakes over ground have no parts {unknown}; they have {list(GROUND_PARTS)}.")
+        self.shot, self._without = shot, without
         self._network = pfnn_networks.load(weights)
         limits = limits_of(self._network.card, "pfnn")
         if shot.keys:
@@ -92,7 +102,8 @@ class Bake:
             height = height_at_start(self.path, self._ground, start[2])
             start = (start[0], start[1], height, start[3])
             surface = self._checked(self.path, self._ground, height, weights)
-            self._commands.take(flights_along(self.path, self._ground, surface.heights), surface.gaps)
+            flights = [] if PACING in without else flights_along(self.path, self._ground, surface.heights)
+            self._commands.take(flights, surface.gaps)
             if surface.gaps:
                 self._steps_over = StepsOver(self.path, surface.gaps)
                 felt = self._steps_over.bridged(shot.ground)
@@ -172,7 +183,9 @@ class Bake:
         character, commands = self._character, self._commands
         if not isinstance(commands, PfnnActor):
             character.step(commands.future(character.state))
-            if isinstance(commands, PathCommands) and (number := commands.leaps.due(commands.along)) is not None:
+            if not isinstance(commands, PathCommands) or AIMING in self._without:
+                return
+            if (number := commands.leaps.due(commands.along)) is not None:
                 self._aims = aiming(character, commands, number, self._network.rotation_reference)
             return
         machine = commands.machine
@@ -211,14 +224,16 @@ class Bake:
     def _record(self) -> Record:
         """What the rollout left, the root's height smooth over ground."""
         record = self._character.record()
-        return record if self._ground is None else replace(record, root=gliding(record.root))
+        if self._ground is None or GLIDING in self._without:
+            return record
+        return replace(record, root=gliding(record.root))
 
     def _finish(self) -> Iterator[None]:
         record = self._record
         commands = self._commands
         reference = self._network.rotation_reference
         if self._ground is not None:
-            locked = yield from planting_on_ground(record, reference, self._ground, self._steps_over)
+            locked = yield from planting_on_ground(record, reference, self._ground, self._steps_over, self._without)
         else:
             above = commands.undersides(record.root[:, :2]) if isinstance(commands, PfnnActor) else None
             locked = yield from locking_feet(record, reference, self._character.height, above)

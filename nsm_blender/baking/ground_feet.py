@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ..cleanup.ground_footholds import footholds_on_ground, reached_contacts, surface_along
 from ..cleanup.pfnn_foot_lock import posing
 from ..geometry.ground import Ground
@@ -14,25 +16,40 @@ from ..stepwise import Stepwise, by_frames
 from .gaps import StepsOver
 from .treads import StepsOnTreads
 
+FEET_PARTS = TREADS, FOOTHOLDS, ARCS, REACH, OVER_GAPS = (
+    "tread_choice",
+    "ground_footholds",
+    "edge_arcs",
+    "reached_ground",
+    "steps_over_gaps",
+)
+"""Names of the parts that can be left out: treads that are chosen together, soles on even ground, swings in arcs over
+edges, stances only where the leg reaches the ground, feet beside gaps."""
+
 
 def planting_on_ground(
-    record: Record, rotation_reference: Array, ground: Ground, over: StepsOver | None = None
+    record: Record,
+    rotation_reference: Array,
+    ground: Ground,
+    over: StepsOver | None = None,
+    without: Collection[str] = (),
 ) -> Stepwise[tuple[Array, Array, Array]]:
     """Pose a rollout with planted feet, in pieces: joint places (T, J, 3), world rotations (T, J, 4) and contacts
-    (T, 4). over: gaps that the feet step over."""
+    (T, 4). over: gaps that the feet step over. without: FEET_PARTS that are left out."""
     hips, rotations, contacts, _ = yield from posing(record, rotation_reference)
     heights = surface_along(ground, record.root)
     wanted = yield from by_frames(joint_places, hips, rotations)
-    if over is not None:
+    if over is not None and OVER_GAPS not in without:
         wanted = over.targets(wanted, contacts, record.root)
-    treads = StepsOnTreads(record, ground)
-    wanted = yield from footholds_on_ground(wanted, contacts, ground, record.root, treads.choose)
-    for _ in range(2):
+    if FOOTHOLDS not in without:
+        choose = None if TREADS in without else StepsOnTreads(record, ground).choose
+        wanted = yield from footholds_on_ground(wanted, contacts, ground, record.root, choose)
+    for _ in range(1 if REACH in without else 2):
         places, planted = yield from planting_feet(
-            hips[None], rotations[None], contacts[None], heights, targets=wanted[None]
+            hips[None], rotations[None], contacts[None], heights, targets=wanted[None], arcs=ARCS not in without
         )
         reached = reached_contacts(places[0], contacts, heights)
-        if (reached == contacts).all():
+        if (reached == contacts).all() or REACH in without:
             break
         contacts = reached
     return places[0], planted[0], contacts

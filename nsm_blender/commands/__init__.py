@@ -54,10 +54,15 @@ def _number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
 
 
-def add_workers(parser: argparse.ArgumentParser | argparse._ArgumentGroup, verb: str) -> None:
-    """Let many things be done at once, on this machine or on a cluster. verb: what is done, such as "bake"."""
+def add_processes(parser: argparse.ArgumentParser | argparse._ArgumentGroup, verb: str) -> None:
+    """Let many things be done at once on this machine. verb: what is done, such as "bake"."""
     parser.add_argument("--processes", type=count, default=2, metavar="N",
                         help=f"that {verb} at the same time (default 2)")  # fmt: skip
+
+
+def add_workers(parser: argparse.ArgumentParser | argparse._ArgumentGroup, verb: str) -> None:
+    """Let many things be done at once, on this machine or on a cluster. verb: what is done, such as "bake"."""
+    add_processes(parser, verb)
     parser.add_argument("--cluster", metavar="ADDRESS",
                         help=f"{verb} on the workers of a Dask cluster, which find files at the same paths; the "
                         "address of its scheduler, such as tcp://host:8786")  # fmt: skip

@@ -26,6 +26,7 @@ from ..shot.goals import ActionKey, Goal
 from ..shot.shot import Shot
 from ..workers import each
 from .arrival import THINGS, arrivals_of, speed_figures, thing_figures
+from .components import component_figures
 from .nsm_ablations import (
     COMPARED,
     FULL,
@@ -41,7 +42,7 @@ from .nsm_ablations import (
     trained_figures,
 )
 from .nsm_bodies import added_figures
-from .nsm_components import component_figures, outcomes, task_names
+from .nsm_components import outcomes, task_names
 from .nsm_endurance import figures_of, wander
 from .nsm_heights import COUNT, height_figures, puts
 from .nsm_rooms import ROOMS, success_figures, tasks
@@ -187,7 +188,7 @@ def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] |
 
     out: Figures = {}
     if table == COMPONENTS:
-        out |= component_figures(list(results.values()), log)
+        out |= component_figures("nsm", list(results.values()), log)
     elif table == "response":
         out |= results["response"]
     elif table == "endurance":

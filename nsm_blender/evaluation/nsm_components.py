@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each root filter and each clean-up term is worth: the same development tasks are carried out without it.
-
-A component stays only if some figure is worse by more than two standard errors without it.
-"""
+"""What each root filter and each clean-up term of the NSM is worth: the same development tasks are carried out
+without it, see `components`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,7 +33,7 @@ from .naturalness.table import cases_of
 from .nsm_bodies import added_acceleration, penetration, rollout_places
 from .nsm_rooms import random_task
 from .nsm_rooms import seeds as room_seeds
-from .nsm_trials import BOXES, SEATS, Figures, Log, carry_shot, pieces, sit_shot
+from .nsm_trials import BOXES, SEATS, Figures, carry_shot, pieces, sit_shot
 
 ROOM_KINDS = ("room", "open", "approach_door", "put_down", "climb", "sit_blocked", "wait")
 """Kinds of room tasks, in turn: random ones, those with doors, shelves, climbs and gaps, and random ones after which
@@ -48,12 +46,9 @@ RESTLESS = 0.5
 """Speed in m/s of a standing character's head above which it bows or starts: people who wait do not reach it."""
 ROLLOUT = (*ROOT_FILTERS, HANGING_ARMS, ACTION_LABELS)
 """Components of the rollout."""
-WORTH = 2.0
-"""Standard errors by which a figure must be worse without a component that stays."""
 MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob",
             "hips_travel_cm_per_s", "knee_pop", "wait_s", "hand_height")  # fmt: skip
 """Measures of the naturalness table that count as figures, each relative to people's 99th percentile."""
-_MORE_IS_BETTER = frozenset({"done"})
 _HANDLE = 0.4
 """Meters from a door's handle to which a hand that holds something comes if it is the handle that it holds."""
 _LOOKING = ("pick_up", "put_down", "open")
@@ -71,28 +66,6 @@ class Task:
     shot: Shot
     used: Sequence[str]
     afterwards: float = _AFTERWARDS
-
-
-@dataclass(frozen=True)
-class Row:
-    """What a figure loses without a component: mean and standard error over the tasks that have it both ways."""
-
-    component: str
-    figure: str
-    count: int
-    full: float
-    without: float
-    error: float
-
-    @property
-    def loss(self) -> float:
-        """By how many standard errors the figure is worse without the component."""
-        change = self.without - self.full
-        worse = -change if self.figure in _MORE_IS_BETTER else change
-        if self.error == 0:
-            # Each task changes by as much: by nothing, or beyond all doubt.
-            return math.copysign(math.inf, worse) if worse else 0.0
-        return worse / self.error
 
 
 def component_names() -> tuple[str, ...]:
@@ -261,42 +234,3 @@ def _moved(bake: SceneBake, motion: Motion) -> Figures:
         "feet_moved_max_cm": float(moved.max()),
         "acceleration_added_m_s2": added_acceleration(record, motion),
     }
-
-
-def rows(found: Sequence[Mapping[str, Figures]]) -> list[Row]:
-    """The table from the outcomes of tasks: of each component, all figures that tasks have with and without it."""
-    out = []
-    components = list(dict.fromkeys(name for one in found for name in one if name))
-    for component in components:
-        pairs = [(one[""], one[component]) for one in found if component in one]
-        for figure in dict.fromkeys(name for full, _ in pairs for name in full):
-            values = [(a[figure], b[figure]) for a, b in pairs if figure in a and figure in b]
-            both = np.array([pair for pair in values if all(map(math.isfinite, pair))])
-            if len(both) < 2:
-                continue
-            error = float((both[:, 1] - both[:, 0]).std(ddof=1) / math.sqrt(len(both)))
-            full, without = both.mean(axis=0).tolist()
-            out.append(Row(component, figure, len(both), full, without, error))
-    return out
-
-
-def component_figures(found: Sequence[Mapping[str, Figures]], log: Log) -> Figures:
-    """All rows as figures, logged with a mark where the component is worth more than `WORTH` standard errors."""
-    out: Figures = {"nsm.components.tasks": float(sum(bool(one) for one in found))}
-    for component, mine in _by_component(rows(found)):
-        worth = [row for row in mine if row.loss > WORTH]
-        log(f"{component}: {'worth it' if worth else 'NOT WORTH IT'}")
-        for row in mine:
-            mark = "worse" if row.loss > WORTH else "better" if row.loss < -WORTH else ""
-            change = row.without - row.full
-            log(f"  {row.figure:26s} n {row.count:4d}  {row.full:9.3f}  without {row.without:9.3f}  "
-                f"{change:+9.3f} +- {row.error:.3f} {mark}")  # fmt: skip
-            name = f"nsm.components.{component}.{row.figure}"
-            out |= {name: change, f"{name}.error": row.error}
-        out[f"nsm.components.{component}.worth"] = float(len(worth))
-    return out
-
-
-def _by_component(every: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    for component in dict.fromkeys(row.component for row in every):
-        yield component, [row for row in every if row.component == component]

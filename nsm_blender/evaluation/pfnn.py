@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..baking.bake import SETTLING, Bake, standing
+from ..baking.bake import GROUND_PARTS, SETTLING, Bake, standing
 from ..cleanup.pfnn_foot_lock import lock_feet
 from ..models.pfnn import FPS
 from ..models.pfnn_kernels import PFNN
@@ -27,6 +27,7 @@ from ..rollout.pfnn import Locomotion
 from ..rollout.pose import decode
 from ..shot.shot import BAKEABLE_GAITS, PathFollow, Shot, VelocityFollow
 from .arrival import arrival_figures, speed_figures
+from .ground_components import ground_component_figures
 from .mixed_ground import mixed_figures
 from .pfnn_ground import ground_figures
 from .pfnn_routes import route_figures
@@ -287,14 +288,25 @@ TABLES: dict[str, Callable[[Path, Log, bool], Figures]] = {
     "speeds": lambda weights, log, _: speed_figures(weights, log, "pfnn"),
 }
 """The tables by name: weights, log, and whether a tenth of the long ones is enough -> figures."""
+COMPONENTS = "components"
+"""The table that is measured only where it is asked for, on development courses."""
 
 
 def evaluate(
-    weights: Path | None = None, log: Log = print, quick: bool = False, tables: Collection[str] | None = None
+    weights: Path | None = None,
+    log: Log = print,
+    quick: bool = False,
+    tables: Collection[str] | None = None,
+    components: Collection[str] = GROUND_PARTS,
+    processes: int = 2,
 ) -> Figures:
-    """The figures of some tables, of all without any; `quick` does a tenth of the long ones."""
+    """The figures of some tables, of all without any; `quick` does a tenth of the long ones. components: of bakes over
+    ground that are left out in the table of that name. processes: that measure it at the same time."""
     path = weights or weights_folder() / "pfnn.safetensors"
     out: Figures = {}
     for table in tables or TABLES:
-        out |= TABLES[table](path, log, quick)
+        if table == COMPONENTS:
+            out |= ground_component_figures(path, log, quick, list(components), processes)
+        else:
+            out |= TABLES[table](path, log, quick)
     return out

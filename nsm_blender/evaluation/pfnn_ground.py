@@ -9,7 +9,7 @@ those beside them that can jump.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,7 +123,11 @@ def noise(rng: np.random.Generator) -> Course:
 
 def gap(rng: np.random.Generator) -> Course:
     """A gap of 0.5 to 1.2 m between two platforms."""
-    width = rng.uniform(0.5, 1.2)
+    return gap_of(rng.uniform(0.5, 1.2))
+
+
+def gap_of(width: float) -> Course:
+    """A gap of a width in meters between two platforms."""
     before, after = _solid(-APPROACH - 1, 0.0, _BELOW), _solid(width, width + BEYOND + 1, _BELOW)
     return Course([before, after], width, np.zeros((0, 2)), _BELOW)
 
@@ -152,8 +156,9 @@ def _ribbon(x: Array, z: Array) -> TriangleMesh:
     return TriangleMesh(np.concatenate(sides), triangles)
 
 
-def cross(course: Course, gait: str, weights: Path, treads: bool = False) -> Crossing:
-    """Bake a straight path over a course and measure it. treads: each is to be stood on."""
+def cross(course: Course, gait: str, weights: Path, treads: bool = False, without: Collection[str] = ()) -> Crossing:
+    """Bake a straight path over a course and measure it. treads: each is to be stood on. without: GROUND_PARTS of
+    bakes that are left out."""
     speed = RUN_SPEED if gait == "jog" else WALK_SPEED
     length = APPROACH + course.length + BEYOND
     frames = int(_SPARE * length / speed * FPS) + int(FPS)
@@ -164,7 +169,7 @@ def cross(course: Course, gait: str, weights: Path, treads: bool = False) -> Cro
         for i, mesh in enumerate(course.meshes)
     ]
     try:
-        motion = Bake(Shot("ground", FPS, frames, path=follow, ground=meshes), weights).motion()
+        motion = Bake(Shot("ground", FPS, frames, path=follow, ground=meshes), weights, without=without).motion()
     except BlockedPathError:
         nothing = np.empty(0)
         return Crossing(nothing, nothing, nothing, nothing, False)

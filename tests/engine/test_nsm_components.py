@@ -13,17 +13,9 @@ import pytest
 from nsm_blender import evaluate
 from nsm_blender.cli import main
 from nsm_blender.errors import UserError
+from nsm_blender.evaluation.components import Row, component_figures, rows
 from nsm_blender.evaluation.nsm import COMPONENTS, TABLES
-from nsm_blender.evaluation.nsm_components import (
-    ROOM_KINDS,
-    Row,
-    component_figures,
-    component_names,
-    outcomes,
-    rows,
-    task_names,
-    task_of,
-)
+from nsm_blender.evaluation.nsm_components import ROOM_KINDS, component_names, outcomes, task_names, task_of
 from nsm_blender.rollout.nsm_network import load
 
 INF = math.inf
@@ -62,7 +54,7 @@ def test_a_figure_that_a_task_has_one_way_only_does_not_count_for_it() -> None:
 def test_tasks_that_are_refused_are_left_out() -> None:
     both = tasks([1.0, 2.0], [2.0, 4.0])
     assert rows([{}, *both, {}]) == rows(both)
-    assert component_figures([{}, *both], print)["nsm.components.tasks"] == 2
+    assert component_figures("nsm", [{}, *both], print)["nsm.components.tasks"] == 2
 
 
 def test_one_task_alone_tells_nothing() -> None:
@@ -96,7 +88,7 @@ def test_the_table_says_which_parts_are_worth_it() -> None:
         for n in range(6)
     ]
     told: list[str] = []
-    figures = component_figures(found, told.append)
+    figures = component_figures("nsm", found, told.append)
     assert figures["nsm.components.good.worth"] == 1 and figures["nsm.components.idle.worth"] == 0
     assert figures["nsm.components.good.cm"] == pytest.approx(2.05)
     assert "good: worth it" in told and "idle: NOT WORTH IT" in told

@@ -6,9 +6,10 @@ from __future__ import annotations
 import argparse
 
 from ... import evaluate
-from ...evaluation.pfnn import TABLES
+from ...evaluation.pfnn import COMPONENTS, TABLES
 from ...models.weights import card_path, file_hash
 from ...paths import weights_folder
+from .. import add_processes
 from .results import Figures, Keep, Told, add_weights, into_card
 
 SUMMARY = "path error, response, foot slide of the PFNN, ground, and routes over it"
@@ -17,13 +18,22 @@ SUMMARY = "path error, response, foot slide of the PFNN, ground, and routes over
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this system."""
     add_weights(parser, "a file")
-    parser.add_argument("--tables", nargs="+", metavar="NAME", help=f"some of {', '.join(TABLES)}")
+    parser.add_argument("--tables", nargs="+", metavar="NAME", help=f"some of {', '.join((*TABLES, COMPONENTS))}")
+    parser.add_argument(
+        "--components",
+        nargs="+",
+        metavar="NAME",
+        help="some of the components, by default all",
+    )
+    add_processes(parser, "measure the components")
 
 
 def measure(args: argparse.Namespace, _: Keep) -> tuple[Figures, Told]:
     """The figures, and what they were measured on. Raises UserError."""
     weights = args.weights or weights_folder() / "pfnn.safetensors"
-    figures = evaluate("pfnn", args.tables, weights=weights, log=print)
+    figures = evaluate(
+        "pfnn", args.tables, weights=weights, components=args.components, processes=args.processes, log=print
+    )
     if args.card:
         into_card(card_path(weights), figures, replace=args.tables is None)
     return figures, {"weights": file_hash(weights)}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each part of bakes over ground is worth: development courses are crossed without it, see `components`.
+
+The courses are drawn as those of the table "ground" are, from other seeds; gaps that are stepped over are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ..baking.bake import GROUND_PARTS
+from ..planning.path_on_ground import WIDEST_GAP
+from ..workers import each
+from .components import component_figures
+from .pfnn_ground import Course, Crossing, Figures, Log, box, cross, drop, gap, gap_of, noise, ramp, stairs
+
+_SEED = 39
+"""Of development courses, none of which is measured in the table "ground"."""
+_NARROWEST = 0.2
+"""Meters of the narrowest gap that is stepped over."""
+
+
+def narrow_gap(rng: np.random.Generator) -> Course:
+    """A gap that a walk steps over."""
+    return gap_of(rng.uniform(_NARROWEST, WIDEST_GAP))
+
+
+COURSES: dict[str, tuple[Callable[[np.random.Generator], Course], str, int]] = {
+    "stairs": (stairs, "walk", 24),
+    "stairs_run": (stairs, "jog", 8),
+    "ramp": (ramp, "walk", 6),
+    "noise": (noise, "walk", 6),
+    "narrow_gap": (narrow_gap, "walk", 12),
+    "gap": (gap, "jog", 24),
+    "box": (box, "jog", 6),
+    "drop": (drop, "jog", 6),
+}
+"""Kinds of courses: how one is made, the gait, and how many there are."""
+
+
+def course_names(quick: bool = False) -> list[str]:
+    """Names of the courses, a kind and a number; `quick` names one of each kind."""
+    return [f"{kind} {number}" for kind, (_, _, count) in COURSES.items() for number in range(1 if quick else count)]
+
+
+def outcomes(weights: Path, parts: Sequence[str], name: str) -> dict[str, Figures]:
+    """Figures of a course by what is left out, "" for nothing."""
+    kind, _, number = name.partition(" ")
+    make, gait, _ = COURSES[kind]
+    course = make(np.random.default_rng((_SEED, [*COURSES].index(kind), int(number))))
+    treads = kind == "stairs"
+    return {part: _figures(cross(course, gait, weights, treads, {part} - {""})) for part in ("", *parts)}
+
+
+def _figures(crossing: Crossing) -> Figures:
+    out = {"done": float(crossing.done)}
+    for what, values, scale in (
+        ("depth_cm", crossing.depth, 100.0),
+        ("height_cm", crossing.height, 100.0),
+        ("hips_acceleration", crossing.hips, 1.0),
+        ("feet_acceleration", crossing.feet, 1.0),
+    ):
+        if len(values):
+            out[f"{what}_p99"] = scale * float(np.percentile(values, 99))
+    return out
+
+
+def ground_component_figures(
+    weights: Path, log: Log, quick: bool = False, parts: Sequence[str] = GROUND_PARTS, processes: int = 2
+) -> Figures:
+    """Figures `pfnn.components.*` of some parts, see `components.component_figures`."""
+    names = course_names(quick)
+    found: dict[str, dict[str, Figures]] = {}
+    for name, result in each(partial(outcomes, weights, tuple(parts)), names, processes):
+        found[name] = result
+        log(f"{len(found)}/{len(names)} {name}")
+    return component_figures("pfnn", [found[name] for name in names], log)
