@@ -73,7 +73,8 @@ def on_seat(
     count = len(places)
     first, end = seating.settled, count if seating.left is None else seating.left
     share = eased(count, first - SPREAD, first, end, end + SPREAD)
-    shift, yaw = np.zeros((count, 3)), np.zeros(count)
+    shift: Array = np.zeros((count, 3))
+    yaw: Array = np.zeros(count)
     if STILL not in without:
         shift[first:end] = _stilled(places[first:end, 0], seating.left is None)
     if CORRECTION not in without:
