@@ -13,6 +13,7 @@ from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import FPS
 from ..motion.contacts import firming_contacts
 from ..motion.easing import eased
+from ..motion.filters import gaussian
 from ..motion.foot_lock import planting_feet
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, from_exponential_map, rotate, wrap_angle
@@ -35,6 +36,9 @@ from .seating import Seating
 from .terms import Wanted
 from .whole_body import WholeBody, stood
 
+RISING = 0.3 * FPS
+"""Standard deviation in frames of the filter on the height of hips that footholds raise: a step takes three times as
+long."""
 GAZE = 0.3 * FPS
 """Frames before the hands take or leave a thing from which the face is turned to it, and after which it is free."""
 GAZE_BLEND = 0.7 * FPS
@@ -44,12 +48,12 @@ GAZE_BLEND = 0.7 * FPS
 class Draft:
     """A motion of T frames on its way from what the network predicted to rigid bones; passes change it in turn.
 
-    rotations: (T, J, 4) of the world, before feet are planted. body: places (T, J, 3) and world
+    hips: (T, 3), and rotations: (T, J, 4) of the world, before feet are planted. body: places (T, J, 3) and world
     rotations of rigid bones, and before: the same before they gave way to anything. wanted: (T, J, 3) joint places that
-    feet should meet. contacts: (T, 4) of CONTACT_JOINTS, and locked: those of them that hold the feet. things: poses
-    (T, 7) of what was moved. without: names of what is left out. radii: meters of the capsules of another body than
-    the model's. ground: that is walked on, None for a level floor at the height of the first root, and things that
-    were climbed.
+    feet should meet. footholds: of each side, by how many meters (T, 3) its foot is moved onto steps. contacts: (T, 4)
+    of CONTACT_JOINTS, and locked: those of them that hold the feet. things: poses (T, 7) of what was moved. without:
+    names of what is left out. radii: meters of the capsules of another body than the model's. ground: that is walked
+    on, None for a level floor at the height of the first root, and things that were climbed.
     """
 
     def __init__(
@@ -68,8 +72,9 @@ class Draft:
         self.record, self.seatings, self.hands, self.colliders = record, seatings, hands, colliders
         self.rate, self.without = rate, without
         self.by_name = {collider.name: collider for collider in colliders}
-        self.rotations, self.root = record.rotations.copy(), record.root.copy()
+        self.hips, self.rotations, self.root = record.places[:, 0].copy(), record.rotations.copy(), record.root.copy()
         self.wanted = record.places
+        self.footholds: dict[str, Array] = {}
         self.contacts = self.locked = np.zeros((len(record.root), len(CONTACT_JOINTS)), dtype=np.float32)
         self.body = self.before = record.places, record.rotations
         self.things = things
@@ -120,7 +125,7 @@ def _plant(draft: Draft) -> Iterator[None]:
     ground = np.array([0.0, 0.0, 0.0 if draft.ground else float(draft.record.root[0, 2])])
     own_heights = draft.ground is None and bool(np.ptp(draft.record.root[:, 2]) >= 1e-6)
     places, turned = yield from planting_feet(
-        (draft.record.places[:, 0] - ground)[None],
+        (draft.hips - ground)[None],
         draft.rotations[None],
         draft.locked[None],
         None if draft.ground is None else surface_along(draft.ground, draft.record.root),
@@ -144,11 +149,20 @@ def _leave_in_time(draft: Draft) -> Iterator[None]:
 
 def _find_footholds(draft: Draft) -> Iterator[None]:
     steps = Surroundings([collider for collider in draft.colliders if collider.role == "climbable"])
-    draft.contacts, shifts = yield from finding_footholds(
+    draft.contacts, draft.footholds = yield from finding_footholds(
         draft.wanted, draft.contacts, lambda frame: steps.at(frame * draft.rate), float(draft.record.root[0, 2])
     )
-    for side, shift in shifts.items():
+    for side, shift in draft.footholds.items():
         draft.wanted[:, MODEL_SKELETON.index(side + "Toe")] += shift
+
+
+def _raise_hips(draft: Draft) -> Iterator[None]:
+    """Raise hips with footholds: the root's ground is a mean over a circle, of which lower steps are a part, and a body
+    on a small top would stand with bent knees."""
+    if draft.footholds:
+        raised = np.min([shift[:, 2] for shift in draft.footholds.values()], axis=0)
+        draft.hips[:, 2] += gaussian(np.maximum(raised, 0), RISING)
+    yield
 
 
 def _solve(draft: Draft) -> Iterator[None]:
@@ -192,6 +206,7 @@ PASSES: dict[str, Callable[[Draft], Iterator[None]]] = {
     "predicted_wrists": _meet_wrists,
     "contacts": _find_contacts,
     "footholds": _find_footholds,
+    "raised_hips": _raise_hips,
     "seated_feet": _keep_seated_feet,
     "foot_lock": _lock_feet,
     "rigid_bones": _plant,

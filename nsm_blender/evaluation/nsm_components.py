@@ -22,6 +22,8 @@ from ..geometry.scene_state import to_world
 from ..models.nsm import FPS
 from ..models.nsm_predictor import Predictor
 from ..motion.motion import Motion
+from ..motion.rotations import Array
+from ..motion.skeleton import MODEL_SKELETON
 from ..naturalness.case import DEVELOPMENT_SEEDS
 from ..naturalness.measures import measure
 from ..naturalness.metrics import foot_slide
@@ -49,6 +51,7 @@ ROLLOUT = (*ROOT_FILTERS, HANGING_ARMS, ACTION_LABELS)
 MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob",
             "hips_travel_cm_per_s", "knee_pop", "wait_s", "hand_height")  # fmt: skip
 """Measures of the naturalness table that count as figures, each relative to people's 99th percentile."""
+_TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _HANDLE = 0.4
 """Meters from a door's handle to which a hand that holds something comes if it is the handle that it holds."""
 _LOOKING = ("pick_up", "put_down", "open")
@@ -224,13 +227,21 @@ def _natural(motion: Motion) -> Figures:
 
 
 def _moved(bake: SceneBake, motion: Motion) -> Figures:
-    """What the clean-up did to the network's joints: how far it moved feet, and how much acceleration it added."""
+    """What the clean-up did to the network's joints: how far it moved feet, how much acceleration it added, and by how
+    much the hips are lower over the feet in the end."""
     record = bake.record()
     feet = [motion.names.index(side + part) for side in ("Left", "Right") for part in ("Foot", "Toe")]
-    off = motion.positions[:, feet].astype(float) - rollout_places(record, motion)[:, feet]
+    places = rollout_places(record, motion)
+    off = motion.positions[:, feet].astype(float) - places[:, feet]
     moved = 100 * np.linalg.norm(off, axis=-1)
     return {
         "feet_moved_mean_cm": float(moved.mean()),
         "feet_moved_max_cm": float(moved.max()),
         "acceleration_added_m_s2": added_acceleration(record, motion),
+        "sunk_cm": 100 * max(_over_feet(places[-1]) - _over_feet(motion.positions[-1].astype(float)), 0.0),
     }
+
+
+def _over_feet(places: Array) -> float:
+    """Meters of the hips over the higher toe, of a body with joints at places (J, 3)."""
+    return float(places[0, 2] - places[_TOES, 2].max())

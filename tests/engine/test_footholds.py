@@ -100,3 +100,19 @@ def test_nothing_changes_where_there_are_no_steps() -> None:
     none = Surroundings([]).at(0)
     contacts, moved = footholds(body(still([0.0, -0.4, 0.25])), EVERYWHERE, lambda _: none, 0.0)
     assert moved == {} and np.array_equal(contacts, EVERYWHERE)
+
+
+def test_a_body_on_a_small_top_stands_as_upright_as_on_the_floor() -> None:
+    """The ground under the root is a mean, which lower steps beside the top are a part of."""
+    top, ground = 0.4, 0.32
+    rest = MODEL_SKELETON.rest_positions() + np.array([0.0, 0.0, HIPS_HEIGHT + ground])
+    rolled = record(np.tile(rest, (ROLLOUT, 1, 1)))
+    rolled.root[:, 2] = ground
+    rolled.root[:2, 2] = 0.0
+    stool = Cuboids(np.array([[0.0, 0.0, top / 2]]), np.array([[0.3, 0.3, top / 2]]))
+    thing = Collider("stool", stool, role="climbable")
+    after = posed(rolled, [], Hands(Scenery(Surroundings([thing]))), [thing])
+    toes = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
+    over = (after.places[:, 0, 2] - after.places[:, toes, 2].max(axis=1))[60:]
+    assert after.places[60:, toes, 2] == pytest.approx(top + TOE_HEIGHT, abs=0.01)
+    assert over == pytest.approx(rest[0, 2] - rest[toes[0], 2], abs=0.015)
