@@ -23,9 +23,9 @@ SOLE = 0.02
 TOWARD = 0.5
 """Cosine between the way out of a surface and up (or ahead) from which it is a seat's top (or a backrest's front)."""
 _RESTS = np.where(np.isin(BONES, SITTING), GIVE, np.where(np.char.endswith(BONES, "Arm"), ARMS_GIVE, 0.0))
-"""Meters (P,) by which balls may be in the seat below them,"""
+"""Meters (P,) by which each ball of the body may be in the seat below it."""
 _LEANS = np.where(BONES == "Hips", GIVE, 0.0)
-"""and in the backrest behind them."""
+"""Meters (P,) by which each ball of the body may be in the backrest behind it."""
 _FOOT = np.char.endswith(BONES, "Foot")
 
 

@@ -24,11 +24,11 @@ of the head."""
 _FIRST = np.array(MODEL_SKELETON.indices([first for (first, _, _), _ in _BALLS]))
 _LAST = np.array(MODEL_SKELETON.indices([last for (_, last, _), _ in _BALLS]))
 SHARE = np.array([share for _, share in _BALLS])
-"""Shares (P,) of its bone's length at which each ball of the body lies,"""
+"""Shares (P,) of its bone's length at which each ball of the body lies."""
 RADII = np.array([radius for (_, _, radius), _ in _BALLS])
-"""its radius (P,) in meters,"""
+"""Radius (P,) in meters of each ball."""
 BONES = np.array([first for (first, _, _), _ in _BALLS])
-"""and the joint (P,) at which its bone begins."""
+"""Joint (P,) at which the bone of each ball begins."""
 HANDS = np.char.endswith(BONES, "ForeArm") & (SHARE == 1)
 """Which balls (P,) may touch what the hands hold: those at the wrists."""
 PARTS = np.where(BONES == "Neck", 0, _FIRST)

@@ -32,7 +32,7 @@ class Correction:
 def allowed(shift: Array, turn: Array, half: Array | float, angle: Array) -> tuple[Array, Array]:
     """How much of a shift (..., 3) and of a turn (...) about +Z moves neither of two points farther than FARTHEST.
 
-    The points lie `half` metres to both sides of the middle that is shifted, on a level line at `angle` (...) about +Z.
+    The points lie `half` meters to both sides of the middle that is shifted, on a level line at `angle` (...) about +Z.
     The turn comes first: what is askew shows more than what is a little beside its place.
     """
     most = 2 * np.arcsin(np.clip(FARTHEST / (2 * np.asarray(half)), 0, 1))

@@ -10,13 +10,13 @@ from ..motion.filters import gaussian, highest_around
 from ..motion.rotations import Array
 
 CROWN = 0.2
-"""Metres from the head's joint to the crown,"""
+"""Meters from the head's joint to the crown."""
 SPARE = 0.03
-"""and to what is above it."""
+"""Meters from the crown to what it passes under."""
 DEEPEST = 0.25
-"""Metres by which the hips sink at most: no more are asked for by what routes lead under."""
+"""Meters by which the hips sink at most: routes lead under nothing that asks for more."""
 _BEFORE = int(0.4 * FPS)
-"""Frames before and after, in which one goes down and comes up again."""
+"""Frames before and after something low in which the hips go down and come up again."""
 
 
 def sinking(heads: Array, undersides: Array) -> Array:

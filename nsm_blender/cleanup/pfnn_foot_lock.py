@@ -25,8 +25,8 @@ def lock_feet(
 ) -> tuple[Array, Array, Array]:
     """Pose a rollout with planted feet.
 
-    ground: height of the floor in meters. undersides: heights (T,) of what one goes under; see `sinking`. Returns
-    joint places (T, J, 3), world rotations (T, J, 4) and contacts (T, 4).
+    ground: height of the floor in meters. undersides: heights (T,) of what it goes under, see
+    `sinking`. Returns joint places (T, J, 3), world rotations (T, J, 4) and contacts (T, 4).
     """
     return finished(locking_feet(record, rotation_reference, ground, undersides))
 

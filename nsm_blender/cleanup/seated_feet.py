@@ -20,9 +20,10 @@ STEPS = round(0.5 * FPS)
 """Frames before touching the seat in which a foot must have stood to be kept where it stood, frames of getting up
 within which a foot that hung is down again, and frames in which a foot that was kept comes back to its own path."""
 STAYS = 0.15
-"""Meters from there within which it is not lifted then;"""
+"""Meters from where a foot was kept within which it is not lifted in getting up, but comes to its next stance sliding
+unnoticed."""
 STEP = round(0.25 * FPS)
-"""frames that it is lifted for, else."""
+"""Frames that a kept foot is lifted for, where its next stance is farther away."""
 
 
 def keep_feet(seating: Seating, contacts: Array, wanted: Array, turned: Array) -> None:
@@ -37,7 +38,7 @@ def keep_feet(seating: Seating, contacts: Array, wanted: Array, turned: Array) -
 
 
 def _keep(side: str, spans: tuple[int, int, int], contacts: Array, wanted: Array, turned: Array) -> None:
-    """One foot. spans: frames at which the hips touch the seat, at which one sits, and of getting up."""
+    """One foot. spans: frames at which the hips touch the seat, at which the body sits, and of getting up."""
     touch, settled, last = spans
     columns = [CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe")]
     leg = MODEL_SKELETON.indices([side + part for part in ("UpLeg", "Leg", "Foot", "Toe")])

@@ -38,7 +38,7 @@ def test_there_are_courses_of_every_kind_and_one_of_each_is_quick() -> None:
 def test_parts_have_names_of_their_own_and_others_are_refused() -> None:
     assert len(set(GROUND_PARTS)) == len(GROUND_PARTS) > 4
     path = PathFollow([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]], [1.0] * 60, ["walk"] * 60, [0.0] * 60)
-    with pytest.raises(ValueError, match="parts.*wings.*root_glide"):
+    with pytest.raises(ValueError, match=r"parts.*wings.*root_glide"):
         Bake(Shot("level", 30.0, 60, path=path), without={"wings"})
 
 
