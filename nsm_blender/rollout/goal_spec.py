@@ -25,6 +25,8 @@ WALKING_SPEED = 1.6
 """Greatest speed of a walking root in m/s: the recorded 99th percentile of a brisk walk."""
 RUNNING_SPEED = 3.2
 """Greatest speed of a running root in m/s, the fastest jog on which the network was trained."""
+STEP = 0.05
+"""Rise or fall in meters of the ground along a way from which it is climbed: less is a doorstep, which is walked over."""
 _WALKING, _IDLE = (np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index(name)] for name in ("walk", "idle"))
 
 
@@ -234,6 +236,8 @@ class Steer(GoalSpec):
     door: str = ""
     seen: tuple[float, Array] | None = None
     """Seconds and root (4,) of the frame before."""
+    rises: bool = False
+    """Whether the ground rises or falls along the way of the next seconds."""
 
     def fork(self) -> Steer:
         """A copy that goes on from here on its own."""
@@ -248,6 +252,7 @@ class Steer(GoalSpec):
         flat = walker.places(along)
         place = np.empty((SAMPLES, 3))
         place[:, :2], place[:, 2] = flat, root[2] if self.ground is None else self.ground(flat)
+        self.rises = bool(np.ptp(place[:, 2]) > STEP)
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
         if self.action == "run":

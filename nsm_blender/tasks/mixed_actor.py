@@ -26,7 +26,7 @@ from .protocol import Posture
 
 UPRIGHT = 0.9
 """Share of the straight-legged height of the hips above which a body walks and stands, and does not rise or bend."""
-_USING = [ACTIONS.index(name) for name in ("sit", "open", "carry", "climb")]
+_USING = [number for number, name in enumerate(ACTIONS) if name not in ("idle", "walk", "run")]
 USES = 0.1
 """Action label above which a body still uses a thing."""
 OUT_OF_SEAT = 0.3

@@ -48,6 +48,7 @@ def test_a_character_that_stands_with_a_box_holds_it_and_begins_nothing_else() -
         (WALK, Stay(HERE, 1.0)),
         (IDLE, Stay(HERE)),
         (CLIMB, Reach(HERE, 0.0, "climb", "platform", standoff=0.0)),
+        (CLIMB, Steer(walker(), rises=True)),
     ],
 )
 def test_what_is_asked_for_may_begin_and_so_may_steps_to_a_place_or_a_facing(index: int, goal: GoalSpec) -> None:
@@ -82,3 +83,13 @@ def test_a_use_that_is_not_asked_for_is_foreseen_no_higher_than_it_is() -> None:
 @pytest.mark.parametrize("gait", [WALK, ACTIONS.index("run")])
 def test_a_character_that_stands_where_and_as_it_should_does_not_begin_to_tread(gait: int) -> None:
     assert only_asked(labels(gait, 0.7)[None], labels(gait, 0.1), Stay(HERE, 0.0), ROOT)[0, gait] == 0.1
+
+
+@pytest.mark.parametrize(("high", "rises"), [(0.0, False), (0.02, False), (0.3, True), (-0.3, True)])
+def test_climbing_is_asked_for_on_a_way_that_goes_up_or_down(high: float, rises: bool) -> None:
+    way = walker()
+    there = way.path.position(np.array(1.0))
+    goal = Steer(way, ground=lambda places: high * (np.linalg.norm(places - there, axis=1) < 0.5))
+    goal.samples(np.append(way.path.position(np.array(0.0)), [0.0, 0.0]), 0.0)
+    assert goal.rises == rises
+    assert (only_asked(labels(CLIMB, 0.7)[None], labels(CLIMB, 0.1), goal, ROOT)[0, CLIMB] == 0.7) == rises
