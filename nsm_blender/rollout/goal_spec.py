@@ -26,7 +26,7 @@ WALKING_SPEED = 1.6
 RUNNING_SPEED = 3.2
 """Greatest speed of a running root in m/s, the fastest jog on which the network was trained."""
 STEP = 0.05
-"""Rise or fall in meters of the ground along a way from which it is climbed: less is a doorstep, which is walked over."""
+"""Rise or fall in meters of the ground along a way from which it is climbed; a doorstep is walked over."""
 _WALKING, _IDLE = (np.eye(len(GOAL_ACTIONS))[GOAL_ACTIONS.index(name)] for name in ("walk", "idle"))
 
 
