@@ -14,8 +14,8 @@ from ..baking.nsm import SceneBake
 from ..cleanup.cleanup import TERMS
 from ..cleanup.hand_targets import surface
 from ..errors import UserError
-from ..geometry.body import depth_of_points
-from ..geometry.colliders import PLACE, Surroundings
+from ..geometry.body import OWNERS, RADII, bone_points, depth_of_points
+from ..geometry.colliders import PLACE, Collider, Surroundings
 from ..geometry.roles import Door
 from ..geometry.rooms import random_room
 from ..geometry.scene_state import to_world
@@ -51,6 +51,8 @@ ROLLOUT = (*ROOT_FILTERS, HANGING_ARMS, ACTION_LABELS)
 MEASURES = ("root_speed", "yaw_speed", "hips_acceleration", "hands_acceleration", "feet_acceleration", "hips_bob",
             "hips_travel_cm_per_s", "knee_pop", "wait_s", "hand_height")  # fmt: skip
 """Measures of the naturalness table that count as figures, each relative to people's 99th percentile."""
+_UPPER = 0.2
+"""Meters over the hips from which on the trunk leans on a backrest."""
 _TOES = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 _HANDLE = 0.4
 """Meters from a door's handle to which a hand that holds something comes if it is the handle that it holds."""
@@ -150,7 +152,7 @@ def _figures(task: Task, bake: SceneBake, motion: Motion) -> Figures:
     depth = 100 * penetration(motion, Surroundings(task.shot.colliders), task.used)
     out |= {"depth_p99_cm": float(np.percentile(depth, 99)), "depth_max_cm": float(depth.max())}
     out["foot_slide_cm_s"] = foot_slide(motion)
-    out |= _at_handles(motion, task.shot) | _seated(motion) | _carried(motion, task.shot)
+    out |= _at_handles(motion, task.shot) | _seated(motion, task.shot) | _carried(motion, task.shot)
     return out | _natural(motion) | _moved(bake, motion)
 
 
@@ -190,18 +192,33 @@ def _carried(motion: Motion, shot: Shot) -> Figures:
     return {"carried_cm": 100 * max(found)} if found else {}
 
 
-def _seated(motion: Motion) -> Figures:
-    """The largest height in cm by which toes rise while the character sits: a leg that hangs in the air is neither
-    stood on nor crossed over the other."""
+def _seated(motion: Motion, shot: Shot) -> Figures:
+    """The largest height in cm by which toes rise while the character sits, as a leg that hangs in the air is neither
+    stood on nor crossed over the other; and cm between the upper trunk and the seat, for a back that is to lean on it.
+    """
     toes = motion.positions[:, [motion.names.index(side + "Toe") for side in ("Left", "Right")], 2].astype(float)
     keys = motion.meta["keys"]
     left = [key["set_off"] or len(motion) for key in keys[1:]] + [len(motion)]
-    risen = [
-        float(np.ptp(toes[key["arrived"] : last], axis=0).max())
-        for key, last in zip(keys, left, strict=True)
+    spans = [
+        (key["arrived"], last, asked.goal)
+        for key, last, asked in zip(keys, left, shot.keys, strict=True)
         if key["action"] == "sit" and key["arrived"] is not None
     ]
-    return {"seated_toes_cm": 100 * max(risen)} if risen else {}
+    if not spans:
+        return {}
+    risen = [float(np.ptp(toes[first:last], axis=0).max()) for first, last, _ in spans]
+    seats = {goal.name: one for goal in shot.goals for one in shot.colliders if one.name == goal.collider}
+    away = [_back_away(motion, (first + last) // 2, seats[goal]) for first, last, goal in spans]
+    return {"seated_toes_cm": 100 * max(risen), "back_cm": 100 * max(away)}
+
+
+def _back_away(motion: Motion, frame: int, seat: Collider) -> float:
+    """Meters between the upper trunk at a frame and a seat."""
+    places = motion.positions[frame].astype(float)
+    points = bone_points(places)
+    upper = (OWNERS == "Hips") & (points[:, 2] > places[0, 2] + _UPPER)
+    away = Surroundings([seat]).at(float(frame)).distance(points[upper]) - RADII[upper]
+    return max(float(away.min()), 0.0)
 
 
 def _restless(motion: Motion, done: int) -> float:
