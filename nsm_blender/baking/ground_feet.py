@@ -44,12 +44,12 @@ def planting_on_ground(
     if FOOTHOLDS not in without:
         choose = None if TREADS in without else StepsOnTreads(record, ground).choose
         wanted = yield from footholds_on_ground(wanted, contacts, ground, record.root, choose)
-    for _ in range(1 if REACH in without else 2):
+    for _ in range(2):
         places, planted = yield from planting_feet(
             hips[None], rotations[None], contacts[None], heights, targets=wanted[None], arcs=ARCS not in without
         )
         reached = reached_contacts(places[0], contacts, heights)
-        if (reached == contacts).all() or REACH in without:
+        if REACH in without or (reached == contacts).all():
             break
         contacts = reached
     return places[0], planted[0], contacts

@@ -23,7 +23,6 @@ WEIGHTS = weights_folder() / "pfnn.safetensors"
 def test_a_course_is_measured_with_everything_and_without_each_part() -> None:
     found = outcomes(WEIGHTS, ("root_glide", "tread_pacing"), "stairs 0")
     assert set(found) == {"", "root_glide", "tread_pacing"}
-    assert found[""]["done"] == 1.0
     # Without it the root jumps from tread to tread.
     assert found["root_glide"]["hips_acceleration_p99"] > 2 * found[""]["hips_acceleration_p99"]
     assert found["tread_pacing"] != found[""]
