@@ -8,6 +8,7 @@ and rooms; `development` names others that nothing was trained on either, for ch
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -59,6 +60,9 @@ TABLES = ("precision", "ablations", "response", "endurance", "success", "heights
 """Tables of a full evaluation."""
 COMPONENTS = "components"
 """The table that is measured only where it is asked for: it takes most of an hour, on development tasks."""
+
+KEPT_EVERY = 60.0
+"""Seconds after which the figures so far of a table that takes long are told, so that stopping it loses little."""
 
 Keep = Callable[[Figures], None]
 
@@ -149,7 +153,7 @@ def evaluate(
 
     ablations: folder of networks that were trained alike, see `nsm_ablations.TRAINED`; None: parts are left out of the
     rollout of the network that is measured. cases: sits, carries and room tasks of the table of components. keep: is
-    told the figures so far whenever a table is done.
+    told the figures so far whenever a table is done, and those of the components every minute.
     """
     network = load(weights)
     if cluster is not None:
@@ -166,6 +170,7 @@ def evaluate(
     results: dict[str, Any] = {}
     out: Figures = {}
     done = each(partial(_measured, weights), jobs.items(), processes, cluster)
+    kept = time.perf_counter()
     for number, ((measured, job), result) in enumerate(done, 1):
         results[measured] = result
         log(f"{number}/{len(jobs)} {measured}")
@@ -177,6 +182,10 @@ def evaluate(
             out |= found
             if keep is not None:
                 keep(out)
+        elif job.table == COMPONENTS and keep is not None and time.perf_counter() - kept > KEPT_EVERY:
+            kept = time.perf_counter()
+            so_far = [results[name] for name in names if name in results]
+            keep(out | component_figures("nsm", so_far, lambda _: None))
     return out
 
 
