@@ -32,6 +32,7 @@ from ..rollout.pose import decode, joint_places
 from ..rollout.terrain import gliding
 from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot, VelocityFollow
+from ..stepwise import Stepwise, finished
 from ..tasks.pfnn_actor import PfnnActor
 from ..tasks.validation import Problem, refuse
 from .gaps import StepsOver
@@ -44,9 +45,13 @@ FRAMES_PER_STEP = 12
 """Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
 SETTLING = 60
 """Frames of standing before the first, in which the mean pose becomes a natural one."""
-GROUND_PARTS = PACING, AIMING, GLIDING, *_ = ("tread_pacing", "leap_aiming", "root_glide", *FEET_PARTS)
+PACING, AIMING, GLIDING = "tread_pacing", "leap_aiming", "root_glide"
+FINISHING_PARTS = (GLIDING, *FEET_PARTS)
+"""Names of the parts of bakes over ground that follow the rollout: a root whose height goes smoothly, and what is done
+to feet."""
+GROUND_PARTS = (PACING, AIMING, *FINISHING_PARTS)
 """Names of the parts of bakes over ground that can be left out: walks that take a tread a step, leaps that are tried
-before they are taken, a root whose height goes smoothly, and what is done to feet."""
+before they are taken, and what follows the rollout."""
 _DONE = object()
 
 
@@ -215,25 +220,34 @@ class Bake:
 
     def unlocked(self) -> Motion:
         """The motion at 60 fps as the network made it, before the feet are locked; for comparison."""
-        record = self._record
+        record = self._record(self._without)
         hips, rotations, _ = decode(record, self._network.rotation_reference)
         places = joint_places(hips, rotations)
         return self._as_motion(record, places, rotations, contacts_of(record, places))
 
-    @property
-    def _record(self) -> Record:
+    def motion_without(self, part: str) -> Motion:
+        """The same rollout's motion with one of FINISHING_PARTS left out, too."""
+        if not self.done:
+            raise RuntimeError("The bake is not done yet.")
+        return finished(self._finished({*self._without, part}))
+
+    def _record(self, without: Collection[str]) -> Record:
         """What the rollout left, the root's height smooth over ground."""
         record = self._character.record()
-        if self._ground is None or GLIDING in self._without:
+        if self._ground is None or GLIDING in without:
             return record
         return replace(record, root=gliding(record.root))
 
     def _finish(self) -> Iterator[None]:
-        record = self._record
+        self._motion = yield from self._finished(self._without)
+
+    def _finished(self, without: Collection[str]) -> Stepwise[Motion]:
+        """The motion that the rollout becomes."""
+        record = self._record(without)
         commands = self._commands
         reference = self._network.rotation_reference
         if self._ground is not None:
-            locked = yield from planting_on_ground(record, reference, self._ground, self._steps_over, self._without)
+            locked = yield from planting_on_ground(record, reference, self._ground, self._steps_over, without)
         else:
             above = commands.undersides(record.root[:, :2]) if isinstance(commands, PfnnActor) else None
             locked = yield from locking_feet(record, reference, self._character.height, above)
@@ -244,7 +258,7 @@ class Bake:
         baked = yield from motion.resampling(self.shot.fps, self.shot.frames, warp)
         treads, leaps = (commands.treads, commands.leaps) if isinstance(commands, PathCommands) else (None, None)
         notes = [*unkept(self.shot, baked, self.path, treads, leaps), *unkept_keys(self.shot, baked)]
-        self._motion = replace(baked, meta=baked.meta | {"notes": notes}) if notes else baked
+        return replace(baked, meta=baked.meta | {"notes": notes}) if notes else baked
 
     def _outcomes(self) -> dict[str, Any]:
         """What became of the action keys, for the report; nothing for a shot without."""

@@ -12,11 +12,26 @@ from pathlib import Path
 
 import numpy as np
 
-from ..baking.bake import GROUND_PARTS
+from ..baking.bake import AIMING, FINISHING_PARTS, GROUND_PARTS, PACING
 from ..planning.path_on_ground import WIDEST_GAP
 from ..workers import each
 from .components import component_figures
-from .pfnn_ground import Course, Crossing, Figures, Log, box, cross, drop, gap, gap_of, noise, ramp, stairs
+from .pfnn_ground import (
+    REFUSED,
+    Course,
+    Crossing,
+    Figures,
+    Log,
+    begun,
+    box,
+    crossing,
+    drop,
+    gap,
+    gap_of,
+    noise,
+    ramp,
+    stairs,
+)
 
 _SEED = 39
 """Of development courses, none of which is measured in the table "ground"."""
@@ -41,6 +56,9 @@ COURSES: dict[str, tuple[Callable[[np.random.Generator], Course], str, int]] = {
 }
 """Kinds of courses: how one is made, the gait, and how many there are."""
 
+_ELSEWHERE = {PACING: ("narrow_gap", "gap", "box", "drop"), AIMING: {*COURSES} - {"gap"}}
+"""Kinds of courses on which a part of the rollout has nothing to do: they have no flights of stairs, or no leaps."""
+
 
 def course_names(quick: bool = False) -> list[str]:
     """Names of the courses, a kind and a number; `quick` names one of each kind."""
@@ -52,17 +70,29 @@ def outcomes(weights: Path, parts: Sequence[str], name: str) -> dict[str, Figure
     kind, _, number = name.partition(" ")
     make, gait, _ = COURSES[kind]
     course = make(np.random.default_rng((_SEED, [*COURSES].index(kind), int(number))))
-    treads = kind == "stairs"
-    return {part: _figures(cross(course, gait, weights, treads, {part} - {""})) for part in ("", *parts)}
+    full = begun(course, gait, weights)
+    if full is None:
+        return {part: _figures(REFUSED) for part in ("", *parts)}
+    motions = {"": full.motion()}
+    for part in parts:
+        if part in FINISHING_PARTS:
+            motions[part] = full.motion_without(part)
+        elif kind in _ELSEWHERE[part]:
+            motions[part] = motions[""]
+        else:
+            bake = begun(course, gait, weights, {part})
+            assert bake is not None
+            motions[part] = bake.motion()
+    return {part: _figures(crossing(course, motion, kind == "stairs")) for part, motion in motions.items()}
 
 
-def _figures(crossing: Crossing) -> Figures:
-    out = {"done": float(crossing.done)}
+def _figures(crossed: Crossing) -> Figures:
+    out = {"done": float(crossed.done)}
     for what, values, scale in (
-        ("depth_cm", crossing.depth, 100.0),
-        ("height_cm", crossing.height, 100.0),
-        ("hips_acceleration", crossing.hips, 1.0),
-        ("feet_acceleration", crossing.feet, 1.0),
+        ("depth_cm", crossed.depth, 100.0),
+        ("height_cm", crossed.height, 100.0),
+        ("hips_acceleration", crossed.hips, 1.0),
+        ("feet_acceleration", crossed.feet, 1.0),
     ):
         if len(values):
             out[f"{what}_p99"] = scale * float(np.percentile(values, 99))

@@ -88,6 +88,10 @@ class Crossing:
     done: bool
 
 
+REFUSED = Crossing(*[np.empty(0)] * 4, done=False)
+"""A course whose path is refused."""
+
+
 def stairs(rng: np.random.Generator) -> Course:
     """Up one flight, over a landing, down the same: treads of 15 to 20 cm, 26 to 34 cm deep."""
     rise, going, count = rng.uniform(0.15, 0.2), rng.uniform(0.26, 0.34), int(rng.integers(5, 13))
@@ -156,9 +160,15 @@ def _ribbon(x: Array, z: Array) -> TriangleMesh:
     return TriangleMesh(np.concatenate(sides), triangles)
 
 
-def cross(course: Course, gait: str, weights: Path, treads: bool = False, without: Collection[str] = ()) -> Crossing:
-    """Bake a straight path over a course and measure it. treads: each is to be stood on. without: GROUND_PARTS of
-    bakes that are left out."""
+def cross(course: Course, gait: str, weights: Path, treads: bool = False) -> Crossing:
+    """Bake a straight path over a course and measure it. treads: each is to be stood on."""
+    bake = begun(course, gait, weights)
+    return REFUSED if bake is None else crossing(course, bake.motion(), treads)
+
+
+def begun(course: Course, gait: str, weights: Path, without: Collection[str] = ()) -> Bake | None:
+    """The bake of a straight path over a course, None where the path is refused. without: GROUND_PARTS of bakes that
+    are left out."""
     speed = RUN_SPEED if gait == "jog" else WALK_SPEED
     length = APPROACH + course.length + BEYOND
     frames = int(_SPARE * length / speed * FPS) + int(FPS)
@@ -169,11 +179,14 @@ def cross(course: Course, gait: str, weights: Path, treads: bool = False, withou
         for i, mesh in enumerate(course.meshes)
     ]
     try:
-        motion = Bake(Shot("ground", FPS, frames, path=follow, ground=meshes), weights, without=without).motion()
+        return Bake(Shot("ground", FPS, frames, path=follow, ground=meshes), weights, without=without)
     except BlockedPathError:
-        nothing = np.empty(0)
-        return Crossing(nothing, nothing, nothing, nothing, False)
-    ground = Ground.of([mesh.mesh() for mesh in meshes])
+        return None
+
+
+def crossing(course: Course, motion: Motion, treads: bool = False) -> Crossing:
+    """How a motion crosses a course. treads: each is to be stood on."""
+    ground = Ground.of(course.meshes)
     above, contact, places = _feet(motion, ground)
     arrived = motion.root[:, 0].max() > course.length + BEYOND - ARRIVED
     clean = above.min() > -THROUGH and not (contact & (_under(places, course) < -MISSED)).any()
