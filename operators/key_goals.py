@@ -6,16 +6,18 @@ from __future__ import annotations
 import bpy
 
 from ..nsm_blender import ShotError, finished
+from ..nsm_blender.shot.goals import WITHOUT_GOAL
 from ..scene import colliders, goals, picking, selection
 
 
 def goal_of_selection(context: bpy.types.Context, action: str) -> bpy.types.Object | None:
-    """The selected goal, else one on the selected thing, else one at the 3D cursor; None for a wait without a goal.
+    """The selected goal, else one on the selected thing, else one at the 3D cursor; None for an action that needs
+    none.
 
     Raises ShotError and ColliderError, and then nothing has changed.
     """
     goal = goals.selected(context.selected_objects)
-    if goal is not None or action == "idle":
+    if goal is not None or action in WITHOUT_GOAL:
         return goal
     thing = selection.used_thing(context)
     role = selection.ROLES.get(action)

@@ -27,6 +27,7 @@ _VERBS = {
     "pick_up": "picks up",
     "put_down": "puts down",
     "climb": "stands",
+    "jump": "has landed",
 }
 """What the character does at the mark of an action, in a verdict."""
 _NONE = "-"

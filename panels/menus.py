@@ -21,6 +21,7 @@ ACTIONS = (
     ("put_down", "Put Down Here"),
     ("open", "Open"),
     ("climb", "Climb"),
+    ("jump", "Jump"),
     ("idle", "Wait"),
 )
 """The actions that menus offer, and what they are called there."""

@@ -195,10 +195,10 @@ def _draw_actions(layout: bpy.types.UILayout, context: bpy.types.Context, armatu
     row.active = key.start == "FRAME"
     row.prop(key, "frame")
     row = column.row()
-    row.active = key.action != "idle"
+    row.active = not keys.stays(key)
     row.prop(key, "timing")
     row = column.row()
-    row.active = key.action != "idle" and key.timing != "FREE"
+    row.active = not keys.stays(key) and key.timing != "FREE"
     row.prop(key, "duration" if key.timing == "DURATION" else "arrive")
     column.prop(key, "hold")
     if chosen is None:
@@ -220,7 +220,7 @@ def _when(key: keys.NSM_PG_action_key) -> str:
     """The frame at which a key sets off, that of the last bake for one that waits for its turn; and that at which it
     arrives, where it says when."""
     start = str(key.frame) if key.start == "FRAME" else f"~{key.set_off}" if key.was_baked else "Next"
-    if key.action == "idle" or key.timing == "FREE":
+    if keys.stays(key) or key.timing == "FREE":
         return start
     return f"{start} - {key.arrive}" if key.timing == "ARRIVE" else f"{start} +{key.duration}"
 

@@ -19,6 +19,7 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..nsm_blender.shot.goals import WITHOUT_GOAL
 from .goals import is_goal
 from .label_settings import NSM_PG_labels
 
@@ -35,6 +36,7 @@ ACTION_ITEMS = (
     ("pick_up", "Pick Up", "Pick up the goal's box", "TRIA_UP", 5),
     ("put_down", "Put Down", "Put the carried box down on the goal's surface", "TRIA_DOWN", 6),
     ("climb", "Climb", "Climb on the goal's step", "MOD_ARRAY", 7),
+    ("jump", "Jump", "Jump to the goal with both feet; without a goal, on the spot", "TRIA_UP_BAR", 8),
 )
 """The engine's actions, in its order. The numbers are stored in files and keyframes: never change them."""
 
@@ -299,6 +301,11 @@ def active(armature: bpy.types.Object) -> NSM_PG_action_key | None:
     """The key that is chosen in the list."""
     keys, index = of_character(armature), armature.nsm.key_index
     return keys[index] if 0 <= index < len(keys) else None
+
+
+def stays(key: Any) -> bool:
+    """Whether a key leads nowhere, so that it has no arrival: a wait, or a jump on the spot."""
+    return key.action == "idle" or (key.action in WITHOUT_GOAL and key.goal is None)
 
 
 def label(key: NSM_PG_action_key) -> str:

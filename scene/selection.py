@@ -9,7 +9,7 @@ from . import colliders, goals, handles, picking
 
 ROLES = {"sit": "seat", "open": "door", "pick_up": "carryable", "put_down": "surface", "climb": "climbable"}
 """The role that each action needs."""
-ANYWHERE = ("idle", "walk", "run")
+ANYWHERE = ("idle", "walk", "run", "jump")
 """Actions that need no thing."""
 
 

@@ -34,6 +34,7 @@ from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot, VelocityFollow
 from ..stepwise import Stepwise, finished
 from ..tasks.pfnn_actor import PfnnActor
+from ..tasks.registry import task_of
 from ..tasks.validation import Problem, refuse
 from .gaps import StepsOver
 from .ground_feet import FEET_PARTS, planting_on_ground
@@ -84,7 +85,7 @@ class Bake:
         if unknown:
             raise ValueError(f"Bakes over ground have no parts {unknown}; they have {list(GROUND_PARTS)}.")
         self.shot, self._without = shot, without
-        self._network = pfnn_networks.load(weights)
+        self._network = walking_network(shot, weights)
         limits = limits_of(self._network.card, "pfnn")
         if shot.keys:
             refuse(shot, LOCOMOTION, problems, limits)
@@ -287,6 +288,19 @@ class Bake:
                 "name": self.shot.name,
             },
         )
+
+
+def walking_network(shot: Shot, weights: Path | str | None = None) -> PFNN:
+    """The network that walks a shot: that of a weights file, or the one beside it that can jump where keys ask for it.
+
+    Raises WeightsError, and ShotError where none can jump.
+    """
+    if not any(task_of(key).jumps for key in shot.keys):
+        return pfnn_networks.load(weights)
+    network = pfnn_networks.load_jumping(weights)
+    if network is None:
+        raise ShotError("The weights know no jump, and there are none beside them that do. Leave the jumps out.")
+    return network
 
 
 def performer_of(network: PFNN, name: str) -> Array | None:

@@ -18,18 +18,16 @@ from ..geometry.ground import Ground
 from ..geometry.scene_state import Scenery, blended
 from ..models.nsm import ACTIONS, FPS
 from ..models.nsm_predictor import Predictor
-from ..models.pfnn_kernels import PFNN
 from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from ..paths import weights_folder
 from ..planning.path import GroundPath
 from ..planning.speed_limits import limits_of
 from ..planning.takes import Take
 from ..rollout.goal_spec import Stay
 from ..rollout.handover import other_phase
 from ..rollout.nsm import Options, SceneCharacter, SceneRecord
-from ..rollout.nsm_network import actions_of, load, standing_of
+from ..rollout.nsm_network import actions_of, load, standing_of, with_locomotion
 from ..rollout.pfnn import Locomotion
 from ..shot.goals import LOCOMOTION
 from ..shot.shot import Shot
@@ -39,8 +37,9 @@ from ..tasks.machine import TaskMachine
 from ..tasks.mixed_actor import MixedActor
 from ..tasks.nsm_actor import NsmActor
 from ..tasks.pfnn_actor import Walking
+from ..tasks.registry import task_of
 from ..tasks.validation import Problem, refuse
-from .bake import SETTLING, Bake, Now, standing
+from .bake import SETTLING, Bake, Now, standing, walking_network
 from .kept import unkept_keys
 from .retries import Retries, most_frames, retimed, rollout_frames
 
@@ -65,6 +64,15 @@ def bake_of(
     if model == "nsm" or (model == "auto" and beyond):
         return SceneBake(shot, again=again if isinstance(again, SceneBake) else None, problems=problems)
     return Bake(shot, problems=problems)
+
+
+def _walked_on(shot: Shot) -> Ground | None:
+    """The ground over which a locomotion network leads: that of the shot, or the floor of one with jumps. None where
+    there is neither: the NSM walks by itself."""
+    if shot.ground:
+        return Ground.of([mesh.mesh() for mesh in shot.ground])
+    jumps = any(task_of(key).jumps for key in shot.keys)
+    return Ground.of([], 0.0 if shot.start is None else shot.start[2]) if jumps else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +111,12 @@ class SceneBake:
         self._network = load(weights) if weights is None or isinstance(weights, Path | str) else weights
         self.shot = shot
         self._played = shot = without_flat_ground(shot)
-        self._terrain = Ground.of([mesh.mesh() for mesh in shot.ground]) if shot.ground else None
+        self._terrain = _walked_on(shot)
         self._limits = limits_of(self._network.card, "nsm")
         if self._terrain is not None:
-            self._walking = PFNN.load(weights_folder() / "pfnn.safetensors")
+            self._walking = walking_network(shot)
             self._limits = limits_of(self._walking.card, "pfnn")
-        refuse(shot, actions_of(self._network.card), problems, self._limits)
+        refuse(shot, with_locomotion(actions_of(self._network.card)), problems, self._limits)
         self._options = options or Options()
         self._retries = Retries()
         self._motion: Motion | None = None

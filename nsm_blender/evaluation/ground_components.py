@@ -45,7 +45,7 @@ def narrow_gap(rng: np.random.Generator) -> Course:
 
 
 COURSES: dict[str, tuple[Callable[[np.random.Generator], Course], str, int]] = {
-    "stairs": (stairs, "walk", 24),
+    "stairs": (stairs, "walk", 72),
     "stairs_run": (stairs, "jog", 8),
     "ramp": (ramp, "walk", 6),
     "noise": (noise, "walk", 6),

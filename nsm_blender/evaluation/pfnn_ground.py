@@ -88,7 +88,7 @@ class Crossing:
     done: bool
 
 
-REFUSED = Crossing(*[np.empty(0)] * 4, done=False)
+REFUSED = Crossing(np.empty(0), np.empty(0), np.empty(0), np.empty(0), done=False)
 """A course whose path is refused."""
 
 

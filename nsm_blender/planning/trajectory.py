@@ -88,6 +88,8 @@ LARGEST_LACK = 1.0
 """The difference counts up to this share of the commanded speed."""
 CATCH_UP = 1.2
 """1/s: share of the lag behind the target on the path that is added to the speed."""
+PLANK = 0.6
+"""Meters to either side of a jump over which what lies below it is not felt."""
 CATCH_UP_SHARE = 0.25
 """The speed is raised or lowered by at most this share to meet the target."""
 
@@ -110,6 +112,28 @@ class State:
     flies: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Airborne:
+    """A jump from a place x, y, z in meters to another. height: that the root has in it now. velocity: (2,) m/s at
+    which it goes. led: how far it goes so and not as the network predicts, 0..1."""
+
+    start: Array
+    end: Array
+    height: float
+    velocity: Array
+    led: float
+
+    def plank(self, places: Array) -> Array:
+        """Heights (...) at places (..., 2) of a plank from start to end, -inf beside it."""
+        way = self.end[:2] - self.start[:2]
+        length = max(float(np.hypot(*way)), 1e-9)
+        away = places - self.start[:2]
+        along, aside = away @ way / length, away @ np.array([-way[1], way[0]]) / length
+        on = (along >= 0) & (along <= length) & (np.abs(aside) < PLANK)
+        rise = self.start[2] + along / length * (self.end[2] - self.start[2])
+        return np.where(on, rise, -np.inf)
+
+
 @dataclass
 class Future:
     """The trajectory asked for at the samples AHEAD, in the world.
@@ -117,7 +141,8 @@ class Future:
     position: (5, 2) places, or None where only velocities are asked for. velocity: (5, 2) m/s.
     direction: (5, 2) facing. gait: (6, 5) weights at now and the five samples. berth: what is kept off on the way.
     sideways: the character goes sideways now, where there is less room. pull: x, y m/s that the root is moved by
-    beside what the network predicts.
+    beside what the network predicts. airborne: over what the character jumps, None on the ground. phase: radians of
+    the cycle to which a standing character comes, None: that of its gait.
     """
 
     position: Array | None
@@ -127,6 +152,8 @@ class Future:
     berth: Berth | None = None
     sideways: bool = False
     pull: tuple[float, float] = (0.0, 0.0)
+    airborne: Airborne | None = None
+    phase: float | None = None
 
 
 class Commands(Protocol):

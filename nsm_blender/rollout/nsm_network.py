@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -41,5 +42,9 @@ def actions_of(card: dict[str, object]) -> tuple[str, ...]:
 def able(weights: Path | str | None = None) -> tuple[str, ...]:
     """The actions that keys may ask for: those of the locomotion network, and of the NSM where it is installed."""
     path = Path(weights or weights_folder() / FILE)
-    more = actions_of(read_card(path)) if path.exists() else ()
-    return tuple(action for action in ACTIONS if action in LOCOMOTION or action in more)
+    return with_locomotion(actions_of(read_card(path)) if path.exists() else ())
+
+
+def with_locomotion(actions: Collection[str]) -> tuple[str, ...]:
+    """Actions and those of the locomotion networks, in the order of goals.ACTIONS."""
+    return tuple(action for action in ACTIONS if action in LOCOMOTION or action in actions)

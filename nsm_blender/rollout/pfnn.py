@@ -16,13 +16,15 @@ from ..motion.gait import GAITS
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
-from ..planning.trajectory import AHEAD, MOVING, Future, State
+from ..planning.trajectory import AHEAD, MOVING, Airborne, Future, State
 from .terrain import Terrain
 
 GAIT_SMOOTHING = 0.3
 """Share of the way to the commanded gait that the trajectory's gait goes each frame."""
 _VELOCITY_SHARE = 0.08
 """Weight of a frame in the running mean of the velocity, which so spans about a step."""
+_PHASE_SHARE = 0.2
+"""Share of the way to a phase that is asked for by which a frame comes nearer to it."""
 _PAST = (np.arange(CURRENT) - CURRENT) * SAMPLE_FRAMES
 _AHEAD_SHARE = np.arange(1, FUTURE) / FUTURE
 _STAND, _WALK, _CROUCH = (GAITS.index(name) for name in ("stand", "walk", "crouch"))
@@ -108,7 +110,7 @@ class Locomotion:
         if network.character is not None:
             self._input[CHARACTER_INPUT.character] = network.character if character is None else character
         self._terrain = None if ground is None else Terrain(ground, (self.x, self.y), self.height)
-        self._feels = network.uses(INPUT.terrain_height)
+        self._feels, self._jumps = network.uses(INPUT.terrain_height), network.knows_gait("jump")
         if self._terrain is not None:
             self.height = self._terrain.height
         self._input[INPUT.joint_position] = network.y_mean[OUTPUT.joint_position]
@@ -137,9 +139,11 @@ class Locomotion:
     def step(self, future: Future) -> None:
         """Advance one frame toward the trajectory asked for."""
         self._fill_input(future)
+        if future.phase is not None:
+            self.phase += _PHASE_SHARE * math.remainder(future.phase - self.phase, 2 * math.pi)
         y = self.network.predict(self._input, self.phase)
         self._record(y)
-        if self._terrain is not None:
+        if self._terrain is not None or self._jumps:
             self._follow_feet(y)
         stepping = future.gait[0, _WALK] > 0.5 or np.any(np.abs(future.velocity) > MOVING)
         self._advance(y, future, standing=not stepping)
@@ -231,16 +235,19 @@ class Locomotion:
         x[INPUT.trajectory_position] = ((samples - samples[CURRENT]) @ to_local).ravel()
         x[INPUT.trajectory_direction] = (directions @ to_local).ravel()
         if self._terrain is not None:
-            self._feel(self._terrain, samples, directions)
+            self._feel(self._terrain, samples, directions, future.airborne)
         gait = x[INPUT.gait].reshape(SAMPLES, len(GAITS))
         gait[:CURRENT] = self._gaits[past]
         gait[CURRENT:] = self._future_gait
 
-    def _feel(self, terrain: Terrain, samples: Array, directions: Array) -> None:
+    def _feel(self, terrain: Terrain, samples: Array, directions: Array, airborne: Airborne | None) -> None:
         """Set the height of the root, and the inputs that depend on it."""
         before = self.height
-        heights = terrain.feel(samples, directions)
+        heights = terrain.feel(samples, directions) if airborne is None else terrain.jump(airborne)
         self.height = terrain.height
+        if airborne is not None:
+            # The body rises with its root.
+            before = self.height
         if self._feels:
             self._input[INPUT.terrain_height] = (heights - self.height).ravel()
             # The joints are told above the present root: where it rises, they lie lower.
@@ -287,6 +294,9 @@ class Locomotion:
             share = min(max((math.hypot(vx, vy) - DRIFT) / DRIFT, 0.0), 1.0)
             vx, vy = share * vx, share * vy
         world = c * vx - s * vy + future.pull[0], s * vx + c * vy + future.pull[1]
+        if future.airborne is not None:
+            led, (east, north) = future.airborne.led, future.airborne.velocity.tolist()
+            world = world[0] + led * (east - world[0]), world[1] + led * (north - world[1])
         if future.berth is not None:
             crouching = bool(future.gait[0, _CROUCH] > 0.5)
             world = future.berth.allowed(self.x, self.y, world, crouching, future.sideways)

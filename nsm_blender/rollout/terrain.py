@@ -9,6 +9,7 @@ from ..geometry.ground import LOW, Ground, Sampled
 from ..models.pfnn import ASIDE, CURRENT, FPS, LEVEL, SAMPLES
 from ..motion.filters import gaussian
 from ..motion.rotations import Array
+from ..planning.trajectory import Airborne
 
 _SAME = 0.1
 """Meters within which a height tells the same level, as storeys and what is stepped onto are farther apart."""
@@ -44,10 +45,18 @@ class Terrain:
         self._has_levels = len(ground.levels) > 1
         self._here = float(ground.height(np.array(place), near))
         self._chain = np.full(SAMPLES, self._here)
+        self._jumped: Airborne | None = None
         self.height = self._here
         """Height of the root in meters: the mean of the ground's over LEVEL, as in training."""
         self.is_low = False
         """Whether something hangs low over the character or over its way."""
+
+    def jump(self, airborne: Airborne) -> Array:
+        """Heights (SAMPLES, 3) that are felt in the air: level ground under the root. Afterwards a plank is felt where
+        the character has jumped, as in training nothing lay so much lower behind it."""
+        self.height, self.is_low, self._jumped = airborne.height, False, airborne
+        self._here, self._chain = airborne.height, np.full(SAMPLES, airborne.height)
+        return np.full((SAMPLES, len(_SIDES)), airborne.height)
 
     def feel(self, positions: Array, directions: Array) -> Array:
         """World heights (SAMPLES, 3) at the right of, under and at the left of the trajectory.
@@ -57,6 +66,8 @@ class Terrain:
         places = positions[:, None] + _SIDES[:, None] * (directions @ _TO_LEFT)[:, None]
         sampled = self.ground.sampled(places)
         heights = self._chained(sampled) if self._has_levels else sampled.heights(np.inf)
+        if self._jumped is not None:
+            heights = np.maximum(heights, self._jumped.plank(places))
         self._here = float(heights[CURRENT, 1])
         self.height = sum(heights[LEVEL, 1].tolist()) / _LEVELED
         self.is_low = False

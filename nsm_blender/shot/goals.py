@@ -10,11 +10,14 @@ from ..files import Count, Sizes, Within
 from ..geometry.body import BODY
 from .limits import FARTHEST_PLACE, LONGEST_SHOT, MOST_FRAMES, Angle, PerFrame, Place
 
-ACTIONS = ("idle", "walk", "run", "sit", "open", "pick_up", "put_down", "climb")
+ACTIONS = ("idle", "walk", "run", "sit", "open", "pick_up", "put_down", "climb", "jump")
 """What an action key may ask for. The order is stored in files and keyframes: append only."""
 
-LOCOMOTION = ("idle", "walk", "run")
-"""Actions that the locomotion network can do."""
+LOCOMOTION = ("idle", "walk", "run", "jump")
+"""Actions that the locomotion networks can do."""
+
+WITHOUT_GOAL = ("idle", "jump")
+"""Actions that need no goal: the character stays where it is."""
 
 SLIM = 0.7
 """Share of the body's radius that it needs to either side where it goes sideways."""
@@ -58,10 +61,10 @@ class Goal:
 class ActionKey:
     """One thing to do.
 
-    action: one of ACTIONS. goal: name of a Goal, "" only for idle. start: frame of the shot (0 is its first) at which
-    the character sets off, or None: when the previous key is done. hold: seconds to stay when done. gait: "walk", "jog"
-    or "crouch" on the way. speed: m/s on the way, None as usual for the gait. facing: angle at the end, None as the
-    goal has it.
+    action: one of ACTIONS. goal: name of a Goal, "" only for those WITHOUT_GOAL. start: frame of the shot (0 is its
+    first) at which the character sets off, or None: when the previous key is done. hold: seconds to stay when done.
+    gait: "walk", "jog" or "crouch" on the way. speed: m/s on the way, None as usual for the gait. facing: angle at the
+    end, None as the goal has it.
     lean: whether a body that sits leans back where a backrest is within reach.
     route: the animator's own way as world places x, y, z, or empty: found around the colliders.
     arrive: frame of the shot at which the character is there, sits, has taken the thing or put it down; None: whenever

@@ -19,7 +19,7 @@ from ..geometry.colliders import MOST_CUBOIDS, Collider
 from ..geometry.ground import GroundMesh
 from ..geometry.roles import ROLES
 from ..motion.rotations import Array
-from .goals import ACTIONS, ActionKey, Corners, Goal, Move, RouteOptions
+from .goals import ACTIONS, WITHOUT_GOAL, ActionKey, Corners, Goal, Move, RouteOptions
 from .limits import (
     FARTHEST_GOAL,
     FARTHEST_START,
@@ -233,7 +233,7 @@ class Shot:
         """What a key says can be understood; whether it can be done, `validation.check` says."""
         if key.action not in ACTIONS:
             raise ShotError(f"{which}: '{key.action}' is not an action; choose one of {', '.join(ACTIONS)}.")
-        if not key.goal and key.action != "idle":
+        if not key.goal and key.action not in WITHOUT_GOAL:
             raise ShotError(f"{which} ({key.action}) has no goal; choose one.")
         if key.goal and key.goal not in goals:
             raise ShotError(f"{which} ({key.action}): there is no goal '{key.goal}' in the shot.")
@@ -328,7 +328,7 @@ def _check_times(key: ActionKey, which: str) -> None:
     """Start, arrival and duration of a key do not contradict each other."""
     if not key.is_timed:
         return
-    if key.action == "idle":
+    if key.action == "idle" or not key.goal:
         raise ShotError(f"{which} stays where it is and arrives nowhere; set how long it is held instead.")
     if key.duration is not None and key.duration < 1:
         raise ShotError(f"{which} takes less than a frame.")

@@ -74,6 +74,10 @@ class Actor(ABC):
     def walk(self, walker: Walker, runs: bool, left: Posture | None, door: str) -> None:
         """Follow a walker. left: what it has just left. door: name of the one that the way leads through, ""."""
 
+    def jump(self, target: Array | None, facing: float | None) -> None:
+        """Jump with both feet to a place (3,), or on the spot, and stand there turned to an angle or as it is."""
+        raise NotImplementedError
+
     def begin(self, key: ActionKey) -> None:  # noqa: B027 most have nothing to do
         """A key begins."""
 

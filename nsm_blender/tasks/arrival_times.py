@@ -76,7 +76,7 @@ def foreseeing(
         task, planner, thing = task_of(key), now.planner, now.planner.thing(key)
         leg, trouble, tight, seconds, own = None, "", "", key.hold, 0.0
         idle = thing is not None and bool(task.nothing_left) and (thing.name in now.done_with or thing.name == now.on)
-        if not task.goes:
+        if not task.has_way(key):
             asked = task.facing(planner, key, now.place, set_off)
             end = now.facing if asked is None else asked
             seconds += SETTLED + _turning(end - now.facing)

@@ -21,6 +21,7 @@ from ..planning.path_planner import Leg, Planner
 from ..planning.scene_planner import ScenePlanner, is_free, leg_from
 from ..planning.speed_profile import Walker
 from ..planning.takes import Take
+from ..planning.trajectory import LEAST_STEP
 from ..rollout.goal_spec import Reach
 from ..shot.goals import ActionKey
 from ..shot.shot import Shot
@@ -89,6 +90,7 @@ class TaskMachine(Generic[A]):
         self._since = self._still = self._waits_since = 0
         self._nearest, self._got_on = math.inf, 0
         self._tries = 0
+        self._jumped = False
         self._foot: Array | None = None
         self._came: Array | None = None
         self._leg: Leg | None = None
@@ -224,9 +226,9 @@ class TaskMachine(Generic[A]):
         self._outcome.asked = None if clock.plan is None else round(clock.plan.arrive)
         self._outcome.set_off = self._frame
         self._outcome.late = 0 if key.start is None else self._frame - key.start
-        self._tries, self._aim = 0, None
+        self._tries, self._aim, self._jumped = 0, None, False
         self.actor.begin(key)
-        return self._start() if self._task.goes else self._stay()
+        return self._start() if self._task.has_way(self._key) else self._stay()
 
     def _planned(self) -> Plan | None:
         """When the present key sets off, how fast and in which gait it goes; None where there is no way."""
@@ -257,7 +259,7 @@ class TaskMachine(Generic[A]):
 
     def _is_there(self) -> bool:
         """Whether the character is at the end of its way."""
-        place = self._outcome.place
+        place = None if self._task.jumps and not self._jumped else self._outcome.place
         return place is not None and math.hypot(*(self._place - place)) < REACHED
 
     def _reach(self, frame: int) -> None:
@@ -495,17 +497,31 @@ class TaskMachine(Generic[A]):
         """Standing still, turned as asked, or out of patience."""
         facing = self._outcome.facing
         turn = 0.0 if facing is None else float(wrap_angle(np.array(facing - self.actor.root[3])))
-        if not self.actor.is_still or abs(turn) > self.actor.turned:
+        jumps = self._task.jumps and not self._jumped
+        # What is left of a turn before a jump is made in it.
+        if not self.actor.is_still or abs(turn) > (LEAST_STEP if jumps else self.actor.turned):
             self._still = self.actor.frame
         if self._is_there():
             self._reach(self.actor.frame)
         if self._passed(self._still) < SETTLED and self._passed(self._since) < PATIENCE:
             return False
+        if jumps:
+            return self._jump()
         self._reach(self._since)
         if self._outcome.arrived is None:
             self._outcome.arrived = self._frame
         self._measure()
         return self._enter(Stage.HOLD)
+
+    def _jump(self) -> bool:
+        """Standing still: jump on the spot or to the goal, and stand there."""
+        self._jumped, out = True, self._outcome
+        landing = self._task.landing(self._planners.still, self._key, self._at)
+        if landing is not None:
+            out.place, out.facing = landing[0][:2].tolist(), landing[1]
+            out.arrived, self._leg = None, None
+        self.actor.jump(None if landing is None else landing[0], out.facing)
+        return self._enter(Stage.SETTLE)
 
     def _measure(self) -> None:
         out, root = self._outcome, self.actor.root

@@ -119,6 +119,12 @@ class MixedActor(NsmActor):
         else:
             super().stand(place, facing)
 
+    def jump(self, target: Array | None, facing: float | None) -> None:
+        """Jump with both feet to a place (3,), or on the spot, and stand there turned to an angle or as it is."""
+        if not self._by_legs:
+            self._to_legs()
+        self._legs.jump(target, facing)
+
     def face(self, facing: float | None) -> None:
         """Stand where it does, turned to an angle or as it is."""
         if self._by_legs:

@@ -14,7 +14,9 @@ from ..geometry.colliders import Surroundings
 from ..geometry.ground import Ground
 from ..geometry.scene_state import Scenery
 from ..models.pfnn import FPS
+from ..motion.root import angle_of
 from ..motion.rotations import Array, wrap_angle
+from ..planning.hop import Hop
 from ..planning.occupancy_grid import ANKLE, ObstacleOutlines
 from ..planning.path_planner import Planner
 from ..planning.speed_limits import SpeedLimits
@@ -64,6 +66,7 @@ class Walking(Actor):
         self._berth: Berth | None = None
         self._berth_height = z
         self._stop, self._looked = math.inf, -1
+        self._hop: Hop | None = None
 
     def see(self, state: State) -> None:
         """Know where the character is now."""
@@ -72,6 +75,8 @@ class Walking(Actor):
     def wanted(self) -> Future:
         """The trajectory asked for from where the character is."""
         state = self._state
+        if self._hop is not None and self.is_jumping:
+            return self._hop.future(state)
         if self.terrain is not None and self._berth is not None and abs(state.z - self._berth_height) > RISEN:
             self._keep_off()
         walks = self._walks
@@ -107,7 +112,12 @@ class Walking(Actor):
     @property
     def is_still(self) -> bool:
         """Whether it stands still."""
-        return math.hypot(*self._state.velocity) <= CAME_TO_REST
+        return math.hypot(*self._state.velocity) <= CAME_TO_REST and not self.is_jumping
+
+    @property
+    def is_jumping(self) -> bool:
+        """Whether it jumps, from bending its knees to standing up again."""
+        return self._hop is not None and not self._hop.is_over(self._state.time)
 
     @property
     def is_walking(self) -> bool:
@@ -149,6 +159,15 @@ class Walking(Actor):
         if facing is None:
             facing = self.walker.heading() if self._walks else self._state.angle
         self._standing, self._facing, self._walks = Standing(place), facing, False
+
+    def jump(self, target: Array | None, facing: float | None) -> None:
+        """Jump with both feet to a place (3,), or on the spot, and stand there turned to an angle or as it is."""
+        start, ahead = self.root[:3], float(self.root[3])
+        end = start
+        if target is not None:
+            end, ahead = target, float(angle_of(target[:2] - start[:2]))
+        self._hop = Hop(start, end, self._state.time, ahead)
+        self.stand(end[:2], self._facing if facing is None else facing)
 
     def face(self, facing: float | None) -> None:
         """Stand where it does, turned to an angle or as it is."""

@@ -106,8 +106,9 @@ class Task:
 
     name: of the action, out of shot.goals.ACTIONS. doing, verb: in sentences, as "sitting down", "sit down on". role:
     that the goal's thing must have, "" where it may be any or none. nothing_left: a sentence for the animator about a
-    key with nothing to do. goes: whether it has a way. interacts: whether the network is given the thing itself for a
-    goal, see `aim`. hands: what they must be. at_once: whether it may begin without a way where the thing is at hand.
+    key with nothing to do. goes: whether it has a way. jumps: whether the character jumps once it stands.
+    interacts: whether the network is given the thing itself for a goal, see `aim`. hands: what they must be. at_once:
+    whether it may begin without a way where the thing is at hand.
     stops: whether the character comes to a stop at the end of its way. turns: whether it turns there to the goal's
     facing, if the key asks for none. sector: radians from straight before the thing within which the network was
     trained to begin. seconds: that what is done with the thing takes, about. reaching: seconds of
@@ -122,6 +123,7 @@ class Task:
     role: ClassVar[str] = ""
     nothing_left: ClassVar[str] = ""
     goes: ClassVar[bool] = True
+    jumps: ClassVar[bool] = False
     interacts: ClassVar[bool] = False
     hands: ClassVar[Literal["any", "free", "full"]] = "any"
     at_once: ClassVar[bool] = True
@@ -134,6 +136,15 @@ class Task:
     training: ClassVar[tuple[str, ...]] = ()
 
     # Where the character goes
+
+    def has_way(self, key: ActionKey) -> bool:
+        """Whether a key has a way."""
+        return self.goes
+
+    def landing(self, planner: Planner, key: ActionKey, frame: float) -> tuple[Array, float | None] | None:
+        """The place (3,) to which a jump leads, and the facing angle there or None: as the character comes. None for a
+        jump on the spot."""
+        return None
 
     def gait(self, key: ActionKey) -> str:
         """The gait on the way: "walk", "jog" or "crouch"."""

@@ -7,12 +7,14 @@ from ..shot.goals import ActionKey
 from .carry import PUT_DOWN, PickUp
 from .climb import Climb
 from .idle import Idle
+from .jump import Jump
 from .open import Open
 from .protocol import Task
 from .sit import SIT
 from .walk import Run, Walk
 
-TASKS: dict[str, Task] = {task.name: task for task in (Idle(), Walk(), Run(), SIT, Open(), PickUp(), PUT_DOWN, Climb())}
+_ALL = (Idle(), Walk(), Run(), SIT, Open(), PickUp(), PUT_DOWN, Climb(), Jump())
+TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 """The task of each of shot.goals.ACTIONS."""
 
 

@@ -144,7 +144,7 @@ def test_the_switch_decides_what_is_baked(engine, extension_module):
 
 def test_the_menu_offers_what_fits_the_selection(engine):
     build.shot(engine)
-    anywhere = {"Walk Here", "Run Here", "Wait"}
+    anywhere = {"Walk Here", "Run Here", "Jump", "Wait"}
 
     def offered():
         return {text for text, enabled in menu("NSM_MT_add_action").items() if enabled}
