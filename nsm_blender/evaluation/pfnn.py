@@ -28,6 +28,7 @@ from ..rollout.pose import decode
 from ..shot.shot import BAKEABLE_GAITS, PathFollow, Shot, VelocityFollow
 from .arrival import arrival_figures, speed_figures
 from .ground_components import ground_component_figures
+from .jumps import jump_figures
 from .mixed_ground import mixed_figures
 from .pfnn_ground import ground_figures
 from .pfnn_routes import route_figures
@@ -285,6 +286,7 @@ TABLES: dict[str, Callable[[Path, Log, bool], Figures]] = {
     "mixed": lambda _, log, quick: mixed_figures(log, quick),
     "arrival": arrival_figures,
     "takes": take_figures,
+    "jumps": jump_figures,
     "speeds": lambda weights, log, _: speed_figures(weights, log, "pfnn"),
 }
 """The tables by name: weights, log, and whether a tenth of the long ones is enough -> figures."""

@@ -124,14 +124,13 @@ class Airborne:
     led: float
 
     def plank(self, places: Array) -> Array:
-        """Heights (...) at places (..., 2) of a plank from start to end, -inf beside it."""
+        """Heights (...) at places (..., 2) of a level plank under the jump, -inf beside it."""
         way = self.end[:2] - self.start[:2]
         length = max(float(np.hypot(*way)), 1e-9)
         away = places - self.start[:2]
         along, aside = away @ way / length, away @ np.array([-way[1], way[0]]) / length
         on = (along >= 0) & (along <= length) & (np.abs(aside) < PLANK)
-        rise = self.start[2] + along / length * (self.end[2] - self.start[2])
-        return np.where(on, rise, -np.inf)
+        return np.where(on, min(self.start[2], self.end[2]), -np.inf)
 
 
 @dataclass

@@ -53,7 +53,7 @@ class Terrain:
 
     def jump(self, airborne: Airborne) -> Array:
         """Heights (SAMPLES, 3) that are felt in the air: level ground under the root. Afterwards a plank is felt where
-        the character has jumped, as in training nothing lay so much lower behind it."""
+        the character has jumped, as in training no gap lay behind it."""
         self.height, self.is_low, self._jumped = airborne.height, False, airborne
         self._here, self._chain = airborne.height, np.full(SAMPLES, airborne.height)
         return np.full((SAMPLES, len(_SIDES)), airborne.height)

@@ -23,7 +23,7 @@ REACHES = (0.6, 0.8, 1.0, 1.2)
 """Meters before its goal from which the character jumps: the least at which there is ground to jump from."""
 _UNEVEN = 0.02
 """Meters by which heights of ground are off, as they are those of a grid."""
-_TOES, _STEP = 0.35, 0.05
+_TOES, _STEP = 0.35, 0.1
 """Meters before the root up to which nothing rises by more than so many meters where the character jumps."""
 _DIRECTIONS = np.array([(math.cos(a), math.sin(a)) for a in np.arange(16) * (math.pi / 8)])
 """Directions (16, 2) around a goal from which it is jumped to."""
@@ -49,8 +49,7 @@ class Jump(Task):
         found, rises = Side(), list[float]()
         for out in _DIRECTIONS:
             for reach in REACHES:
-                start = np.append(end[:2] + reach * out, end[2] - 0.5 * HIGHEST)
-                start[2] = _height(planner, start)
+                start = _on_ground(planner, end[:2] + reach * out, end[2] - 0.5 * HIGHEST)
                 rises.append(float(end[2] - start[2]))
                 if -DROP - _UNEVEN < rises[-1] < HIGHEST + _UNEVEN and self._is_free(planner, start, end, frame):
                     found.append(Stand(start[:2], math.atan2(-out[0], out[1]), np.zeros(2)))
@@ -60,11 +59,13 @@ class Jump(Task):
         return Approach([found])
 
     def _is_free(self, planner: Planner, start: Array, end: Array, frame: float) -> bool:
-        """Whether nothing is in the way of a jump from a place (3,) to another, which is not over an edge itself."""
-        way, ahead = start + _STEPS * (end - start), (end - start)[:2] / np.linalg.norm((end - start)[:2])
-        soles, toes = (_height(planner, np.append(start[:2] + by * ahead, start[2])) for by in (LIMITS.ledge, _TOES))
-        room = planner.away(planner.in_the_way(frame), way) >= planner.shot.route_options.radius
-        return bool(room.all()) and abs(soles - start[2]) < _STEP and toes < start[2] + _STEP
+        """Whether a body can stand at a place (3,), and nothing is in the way of its jump to another."""
+        radius, way = planner.shot.route_options.radius, start + _STEPS * (end - start)
+        ahead = (end - start)[:2] / np.linalg.norm((end - start)[:2])
+        around = _heights(planner, start[:2] + radius * _DIRECTIONS, start[2]) - start[2]
+        sole, toes = _heights(planner, start[:2] + np.outer((LIMITS.ledge, _TOES), ahead), start[2]) - start[2]
+        room = planner.away(planner.in_the_way(frame), way) >= radius
+        return bool(room.all() and (around < _STEP).all() and abs(sole) < _STEP and toes < _STEP)
 
     def landing(self, planner: Planner, key: ActionKey, frame: float) -> tuple[Array, float | None] | None:
         """The goal."""
@@ -82,14 +83,17 @@ class Jump(Task):
         """Place (3,) of the goal on the ground."""
         goal = planner.goal(key, frame)
         assert goal is not None
-        place = np.array(goal.place, dtype=np.float64)
-        place[2] = _height(planner, place)
-        return place
+        return _on_ground(planner, np.array(goal.place[:2]), goal.place[2])
 
 
-def _height(planner: Planner, place: Array) -> float:
-    """Height in meters of the ground nearest to a place (3,)."""
-    return planner.ground if planner.terrain is None else float(planner.terrain.nearest(place[:2], place[2]))
+def _on_ground(planner: Planner, place: Array, near: float) -> Array:
+    """The place (3,) on the ground over a place (2,) that is nearest to a height."""
+    return np.append(place, _heights(planner, place[None], near))
+
+
+def _heights(planner: Planner, places: Array, near: float) -> Array:
+    """Heights (N,) in meters of the ground at places (N, 2) nearest to a height."""
+    return np.full(len(places), planner.ground) if planner.terrain is None else planner.terrain.nearest(places, near)
 
 
 def _trouble(goal: str, rise: float) -> str:

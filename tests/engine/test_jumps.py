@@ -14,6 +14,7 @@ import pytest
 from nsm_blender.baking.bake import Bake
 from nsm_blender.baking.nsm import SceneBake, bake_of
 from nsm_blender.errors import ShotError
+from nsm_blender.evaluation import jumps
 from nsm_blender.evaluation.nsm_trials import BOXES, SEATS, carry_shot, pieces, sit_shot
 from nsm_blender.geometry.ground import Ground, GroundMesh
 from nsm_blender.geometry.shapes import block
@@ -65,6 +66,9 @@ def test_without_a_goal_the_character_jumps_where_it_stands(seed: int) -> None:
     assert np.linalg.norm(motion.root[-1, :2] - motion.root[0, :2]) < 0.05
     assert motion.meta["keys"][0]["trouble"] == ""
 
+
+TALL = platform(1.6, 4.0, 0.8)
+WEIGHTS = weights_folder() / "pfnn.safetensors"
 
 PLACES = {
     "level": (2.0, 0.0, [], 0.0),
@@ -164,3 +168,11 @@ def test_weights_without_a_jump_and_none_beside_them_are_refused(tmp_path: Path)
         shutil.copy(weights_folder() / file, tmp_path / file)
     with pytest.raises(ShotError, match="know no jump"):
         Bake(jump_to(None), tmp_path / "pfnn.safetensors")
+
+
+def test_the_table_tells_how_many_jumps_land_on_their_goals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jumps, "KINDS", {"spot": jumps.spot, "refused": lambda rng: jump_to(2.0, 0.8, [TALL])})
+    figures = jumps.jump_figures(WEIGHTS, print, quick=True)
+    assert figures["pfnn.jumps.spot.done"] == 1 and figures["pfnn.jumps.refused.done"] == 0
+    assert figures["pfnn.jumps.done"] == 0.5
+    assert figures["pfnn.jumps.spot.goal_cm.max"] < 100 * jumps.LANDED
