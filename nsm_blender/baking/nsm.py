@@ -128,6 +128,11 @@ class SceneBake:
         """The first frame of the shot that was not taken from the bake before."""
 
     @property
+    def _locomotion(self) -> dict[str, str]:
+        """Hash of the network that walks beside the NSM, where there is one."""
+        return {} if self._terrain is None else {"locomotion": self._walking.hash}
+
+    @property
     def _frames(self) -> int:
         """Frames of the rollout that the shot needs."""
         return rollout_frames(self.shot, self._machine.clock.warp)
@@ -159,7 +164,7 @@ class SceneBake:
         colliders = [[c.to_data() for c in one.colliders] for one in (old, shot)]
         if not same or colliders[0] != colliders[1] or new._network.hash != self._network.hash:
             return None
-        if new._options != self._options:
+        if new._options != self._options or new._locomotion != self._locomotion:
             return None
         goals = [{goal.name: goal for goal in one.goals} for one in (old, shot)]
         equal = 0
@@ -292,7 +297,7 @@ class SceneBake:
                 "shot": shot.hash(),
                 "seed": shot.seed,
                 "name": shot.name,
-                **({} if self._terrain is None else {"locomotion": self._walking.hash}),
+                **self._locomotion,
                 "keys": keys,
                 "corrections": body.told(),
                 "things": things,

@@ -136,6 +136,15 @@ def test_a_jump_and_a_seat_in_one_shot_are_two_networks_in_one_motion() -> None:
     assert hips.max() > hips[0] + 0.15
 
 
+def test_a_jump_that_is_added_to_a_shot_is_baked_from_the_beginning() -> None:
+    """The character walked by another network before."""
+    shot = sit_shot(pieces(SEATS, 1, development=True)[0], np.random.default_rng(3))
+    walked = SceneBake(replace(shot, frames=90))
+    walked.motion()
+    again = bake_of(replace(shot, keys=[*shot.keys, ActionKey("jump")], frames=90), again=walked)
+    assert again.motion().meta["locomotion"] and walked.motion().meta.get("locomotion") is None
+
+
 @pytest.mark.parametrize(
     ("shot", "told"),
     [
