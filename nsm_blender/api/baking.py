@@ -29,8 +29,8 @@ def bake(
     """Bake a shot: `shot.frames` frames at `shot.fps`, in the world, meters, Z up.
 
     model: "nsm" (Starke et al. 2019; action keys only), "pfnn" (Holden et al. 2017; curves, velocities and keys that
-    only walk and jump), or "auto": the NSM where a key asks for more than walking, else the PFNN. weights: a file of that
-    network in place of the shipped one. The result's `meta["keys"]` says what became of each action key. The same shot
+    only walk and jump), or "auto": the NSM where a key asks for more, else the PFNN. weights: a file of that network in
+    place of the shipped one. The result's `meta["keys"]` says what became of each action key. The same shot
     and weights give the same motion, bit for bit, on one machine. Raises ShotError, RouteError or WeightsError.
     """
     work = begin_bake(shot, model, weights=weights)
