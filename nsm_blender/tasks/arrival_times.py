@@ -79,7 +79,7 @@ def foreseeing(
         if not task.has_way(key):
             asked = task.facing(planner, key, now.place, set_off)
             end = now.facing if asked is None else asked
-            seconds += SETTLED + _turning(end - now.facing)
+            seconds += task.seconds + SETTLED + _turning(end - now.facing)
             now = replace(now, facing=end)
         elif not idle and key.action in able:
             seconds += task.seconds

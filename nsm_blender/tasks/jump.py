@@ -36,7 +36,7 @@ class Jump(Task):
 
     name, doing = "jump", "jumping"
     jumps, hands = True, "free"
-    seconds, reaching = 2.3, 1.8
+    seconds, reaching = 2.6, 2.0
 
     def has_way(self, key: ActionKey) -> bool:
         """Whether there is a goal."""
