@@ -85,7 +85,7 @@ class Bake:
         if unknown:
             raise ValueError(f"Bakes over ground have no parts {unknown}; they have {list(GROUND_PARTS)}.")
         self.shot, self._without = shot, without
-        self._network = walking_network(shot, weights)
+        self._network = pfnn_networks.load(weights)
         limits = limits_of(self._network.card, "pfnn")
         if shot.keys:
             refuse(shot, LOCOMOTION, problems, limits)
@@ -122,6 +122,7 @@ class Bake:
             felt,
             performer_of(self._network, shot.performer),
             Take(shot.seed).phase,
+            jumping_network(shot, weights),
         )
         self._retries, self._begun = Retries(), (-1, self._character, self._commands)
         self._stand, self._unsettled = standing(self._character.state), SETTLING
@@ -290,13 +291,14 @@ class Bake:
         )
 
 
-def walking_network(shot: Shot, weights: Path | str | None = None) -> PFNN:
-    """The network that walks a shot: that of a weights file, or the one beside it that can jump where keys ask for it.
+def jumping_network(shot: Shot, weights: Path | str | None = None) -> PFNN | None:
+    """The network that takes over in the jumps of a shot's keys: that of a weights file, or the one beside it. None
+    where there are no jumps.
 
     Raises WeightsError, and ShotError where none can jump.
     """
     if not any(task_of(key).jumps for key in shot.keys):
-        return pfnn_networks.load(weights)
+        return None
     network = pfnn_networks.load_jumping(weights)
     if network is None:
         raise ShotError("The weights know no jump, and there are none beside them that do. Leave the jumps out.")

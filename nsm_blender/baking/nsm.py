@@ -24,6 +24,7 @@ from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..planning.path import GroundPath
 from ..planning.speed_limits import limits_of
 from ..planning.takes import Take
+from ..rollout import pfnn_networks
 from ..rollout.goal_spec import Stay
 from ..rollout.handover import other_phase
 from ..rollout.nsm import Options, SceneCharacter, SceneRecord
@@ -39,7 +40,7 @@ from ..tasks.nsm_actor import NsmActor
 from ..tasks.pfnn_actor import Walking
 from ..tasks.registry import task_of
 from ..tasks.validation import Problem, refuse
-from .bake import SETTLING, Bake, Now, standing, walking_network
+from .bake import SETTLING, Bake, Now, jumping_network, standing
 from .kept import unkept_keys
 from .retries import Retries, most_frames, retimed, rollout_frames
 
@@ -114,7 +115,7 @@ class SceneBake:
         self._terrain = _walked_on(shot)
         self._limits = limits_of(self._network.card, "nsm")
         if self._terrain is not None:
-            self._walking = walking_network(shot)
+            self._walking, self._jumping = pfnn_networks.load(), jumping_network(shot)
             self._limits = limits_of(self._walking.card, "pfnn")
         refuse(shot, with_locomotion(actions_of(self._network.card)), problems, self._limits)
         self._options = options or Options()
@@ -129,8 +130,11 @@ class SceneBake:
 
     @property
     def _locomotion(self) -> dict[str, str]:
-        """Hash of the network that walks beside the NSM, where there is one."""
-        return {} if self._terrain is None else {"locomotion": self._walking.hash}
+        """Hashes of the networks that walk and jump beside the NSM, where there are any."""
+        if self._terrain is None:
+            return {}
+        jumping = {} if self._jumping is None else {"jumping": self._jumping.hash}
+        return {"locomotion": self._walking.hash} | jumping
 
     @property
     def _frames(self) -> int:
@@ -151,7 +155,10 @@ class SceneBake:
         x, y, z, angle = start.tolist()
         biases = shot.bias_velocity, shot.bias_direction
         room = most_frames(shot)
-        legs = Locomotion(self._walking, (x, y, z, angle), room, *biases, self._terrain, phase=other_phase(phase))
+        begins = other_phase(phase)
+        legs = Locomotion(
+            self._walking, (x, y, z, angle), room, *biases, self._terrain, phase=begins, jumping=self._jumping
+        )
         legs.settle(standing(legs.state), SETTLING)
         asked = Walking(replace(shot, start=[x, y, z, angle]), self._limits, self._terrain)
         return TaskMachine(shot, MixedActor(character, legs, asked, self._terrain))

@@ -14,6 +14,7 @@ from ..motion.contacts import firm_contacts, firming_contacts
 from ..motion.foot_lock import planting_feet
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
+from ..rollout.handover import without_jumps
 from ..rollout.pfnn import Record
 from ..rollout.pose import decoding, joint_places, limit_elbows, limit_feet
 from ..stepwise import Stepwise, by_frames, finished
@@ -47,6 +48,10 @@ def posing(record: Record, rotation_reference: Array) -> Stepwise[tuple[Array, A
     """A rollout's pose before its feet are planted, in pieces: hips (T, 3), world rotations (T, J, 4) with limited
     elbows and feet, contacts (T, 4), and the joint places (T, J, 3) that the network predicted."""
     hips, rotations, predicted = yield from decoding(record, rotation_reference)
+    if record.seams:
+        yield
+        places, rotations = without_jumps(record.root, joint_places(hips, rotations), rotations, record.seams)
+        hips = places[:, 0]
     rotations = yield from by_frames(limit_elbows, rotations)
     yield
     rotations = limit_feet(rotations, FPS)

@@ -14,7 +14,7 @@ from ..models.pfnn import CHARACTER_INPUT, CURRENT, FPS, FUTURE, INPUT, OUTPUT, 
 from ..models.pfnn_kernels import PFNN
 from ..motion.gait import GAITS
 from ..motion.root import angle_of, direction
-from ..motion.rotations import Array
+from ..motion.rotations import Array, conjugate, from_exponential_map, multiply, to_exponential_map
 from ..motion.skeleton import MODEL_SKELETON
 from ..planning.trajectory import AHEAD, MOVING, Airborne, Future, State
 from .terrain import Terrain
@@ -47,12 +47,13 @@ _REACHABLE_TURN = TURN_RATE * AHEAD
 @dataclass(frozen=True, eq=False)
 class Record:
     """What a rollout left: root (T, 4) x, y, z, facing angle; y (T, OUTPUT.size) network outputs in the
-    root frame; phase (T,) radians; gait (T, 5) weights."""
+    root frame; phase (T,) radians; gait (T, 5) weights. seams: frames from which on another network predicts."""
 
     root: Array
     y: Array
     phase: Array
     gait: Array
+    seams: tuple[int, ...] = ()
 
 
 def blend_weights(bias: float) -> Array:
@@ -72,7 +73,7 @@ class Locomotion:
     is walked on; without it, a level floor at the start's height. Weights that were trained on level ground alone feel
     nothing of it, and their root follows its height. character: proportions of the performer to move like, in the order
     of `motion.proportions.PROPORTIONS`, for weights that know several; the weights' own without. phase: radians of the
-    gait cycle at which it begins.
+    gait cycle at which it begins. jumping: the network that takes over in jumps; its outputs are kept as the other's.
     """
 
     def __init__(
@@ -85,8 +86,11 @@ class Locomotion:
         ground: Ground | None = None,
         character: Array | None = None,
         phase: float = 0.0,
+        jumping: PFNN | None = None,
     ) -> None:
-        self.network = network
+        self.network = self._walking = network
+        self._jumping, self._character = network if jumping is None else jumping, character
+        self._seams: tuple[int, ...] = ()
         self._wp = blend_weights(bias_velocity)[:, None]
         self._wd = blend_weights(bias_direction)[:, None]
         self.x, self.y, self.height, self.angle = start
@@ -106,11 +110,8 @@ class Locomotion:
         self._root = np.zeros((frames, 4), dtype=np.float64)
         self._output = np.zeros((frames, OUTPUT.size), dtype=np.float32)
         self._phases = np.zeros(frames, dtype=np.float32)
-        self._input = np.zeros(network.input_size, dtype=np.float32)
-        if network.character is not None:
-            self._input[CHARACTER_INPUT.character] = network.character if character is None else character
+        self._feels, self._input = self._felt_by(network)
         self._terrain = None if ground is None else Terrain(ground, (self.x, self.y), self.height)
-        self._feels, self._jumps = network.uses(INPUT.terrain_height), network.knows_gait("jump")
         if self._terrain is not None:
             self.height = self._terrain.height
         self._input[INPUT.joint_position] = network.y_mean[OUTPUT.joint_position]
@@ -138,12 +139,15 @@ class Locomotion:
 
     def step(self, future: Future) -> None:
         """Advance one frame toward the trajectory asked for."""
+        wanted = self._walking if future.airborne is None else self._jumping
+        if wanted is not self.network:
+            self._change_to(wanted)
         self._fill_input(future)
         if future.phase is not None:
             self.phase += _PHASE_SHARE * math.remainder(future.phase - self.phase, 2 * math.pi)
         y = self.network.predict(self._input, self.phase)
         self._record(y)
-        if self._terrain is not None or self._jumps:
+        if self._terrain is not None:
             self._follow_feet(y)
         stepping = future.gait[0, _WALK] > 0.5 or np.any(np.abs(future.velocity) > MOVING)
         self._advance(y, future, standing=not stepping)
@@ -197,6 +201,21 @@ class Locomotion:
         if self._terrain is not None:
             self._terrain = Terrain(self._terrain.ground, (self.x, self.y), self.height)
 
+    def _felt_by(self, network: PFNN) -> tuple[bool, Array]:
+        """Whether a network feels the ground, and its input, of which each frame fills all but the performer."""
+        values = np.zeros(network.input_size, dtype=np.float32)
+        if network.character is not None:
+            values[CHARACTER_INPUT.character] = network.character if self._character is None else self._character
+        return network.uses(INPUT.terrain_height), values
+
+    def _change_to(self, network: PFNN) -> None:
+        """Go on by another network from the pose of the last frame."""
+        before = self._input
+        self._feels, self._input = self._felt_by(network)
+        for part in (INPUT.joint_position, INPUT.joint_velocity):
+            self._input[part] = before[part]
+        self.network, self._seams = network, (*self._seams, self.frame)
+
     def last(self) -> Record:
         """The last step."""
         n = self.frame
@@ -206,7 +225,9 @@ class Locomotion:
     def record(self) -> Record:
         """All steps so far."""
         n = self.frame
-        return Record(self._root[:n], self._output[:n], self._phases[:n], self._gaits[-_PAST[0] : n - _PAST[0]])
+        return Record(
+            self._root[:n], self._output[:n], self._phases[:n], self._gaits[-_PAST[0] : n - _PAST[0]], self._seams
+        )
 
     def _fill_input(self, future: Future) -> None:
         now = self.frame - _PAST[0]
@@ -274,6 +295,12 @@ class Locomotion:
     def _record(self, y: Array) -> None:
         self._root[self.frame] = self.x, self.y, self.height, self.angle
         self._output[self.frame] = y
+        if self.network is not self._walking:
+            maps = y[OUTPUT.joint_rotation].reshape(-1, 3)
+            mine, other = self.network.rotation_reference, self._walking.rotation_reference
+            turned = multiply(conjugate(other), multiply(mine, from_exponential_map(maps)))
+            turned = np.where(turned[:, :1] < 0, -turned, turned)
+            self._output[self.frame, OUTPUT.joint_rotation] = to_exponential_map(turned).ravel()
         self._phases[self.frame] = self.phase
 
     def _follow_feet(self, y: Array) -> None:

@@ -66,7 +66,10 @@ class MixedActor(NsmActor):
             if self._walks_freely():
                 self._to_legs()
         else:
+            before = self._locomotion.network
             self._locomotion.step(self._legs.wanted())
+            if self._locomotion.network is not before:
+                self.character.seam()
             self.character.adopt(made_by(self._locomotion, self._reference))
             self._legs.see(self._locomotion.state)
         self.hands.follow(self.character, self.character.frame - 1)
