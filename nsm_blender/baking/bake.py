@@ -85,7 +85,7 @@ class Bake:
         if unknown:
             raise ValueError(f"Bakes over ground have no parts {unknown}; they have {list(GROUND_PARTS)}.")
         self.shot, self._without = shot, without
-        self._network = pfnn_networks.load(weights)
+        self._network, self._jumping = pfnn_networks.load(weights), jumping_network(shot, weights)
         limits = limits_of(self._network.card, "pfnn")
         if shot.keys:
             refuse(shot, LOCOMOTION, problems, limits)
@@ -122,7 +122,7 @@ class Bake:
             felt,
             performer_of(self._network, shot.performer),
             Take(shot.seed).phase,
-            jumping_network(shot, weights),
+            self._jumping,
         )
         self._retries, self._begun = Retries(), (-1, self._character, self._commands)
         self._stand, self._unsettled = standing(self._character.state), SETTLING
@@ -131,7 +131,8 @@ class Bake:
         self._finishing = self._finish()
 
     def _checked(self, path: GroundPath, ground: Ground, height: float, weights: Path | str | None) -> PathSurface:
-        """What the path leads over from a height on; where it has to leap, the network that can is taken.
+        """What the path leads over from a height on; where it has to leap, the network that can takes over
+        there.
 
         Raises BlockedPathError.
         """
@@ -142,7 +143,7 @@ class Bake:
             if jumping is None:
                 raise
         surface = check_path(path, ground, height, self.shot.ground, leaps=True)
-        self._network = jumping
+        self._jumping = jumping
         return surface
 
     @property
@@ -284,6 +285,7 @@ class Bake:
             | {
                 "model": "pfnn",
                 "weights": self._network.hash,
+                **({} if self._jumping is None else {"jumping": self._jumping.hash}),
                 "shot": self.shot.hash(),
                 "seed": self.shot.seed,
                 "name": self.shot.name,

@@ -12,6 +12,8 @@ RUN_UP = 2.0
 """Meters before a gap from which the character goes at the speed of the leap, where there is as much room."""
 BEHIND = 0.1
 """Meters before the far edge up to which a jump is asked for."""
+_LANDED = 0.8
+"""Meters behind a gap within which the character has landed and walks."""
 _STANDING = 0.05
 """Speed in m/s that is asked for below which a character stands, also on a run-up."""
 
@@ -63,6 +65,10 @@ class Leaps:
     def runs_up(self, s: float) -> bool:
         """Whether the arc length `s` lies on a run-up or over a gap."""
         return self._near(s) is not None
+
+    def leads(self, s: float) -> bool:
+        """Whether the network that jumps leads at the arc length `s`: from the run-up on until after the landing."""
+        return self._near(s) is not None or any(0 <= s - leap.gap.end < _LANDED for leap in self.leaps)
 
     def jumps(self, s: float) -> bool:
         """Whether a jump is asked for at the arc length `s`."""

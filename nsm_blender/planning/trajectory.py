@@ -140,7 +140,8 @@ class Future:
     position: (5, 2) places, or None where only velocities are asked for. velocity: (5, 2) m/s.
     direction: (5, 2) facing. gait: (6, 5) weights at now and the five samples. berth: what is kept off on the way.
     sideways: the character goes sideways now, where there is less room. pull: x, y m/s that the root is moved by
-    beside what the network predicts. airborne: over what the character jumps, None on the ground. phase: radians of
+    beside what the network predicts. leaps: the network that jumps leads. airborne: the course of a jump, for which it
+    does too; None on the ground. phase: radians of
     the cycle to which a standing character comes, None: that of its gait.
     """
 
@@ -151,6 +152,7 @@ class Future:
     berth: Berth | None = None
     sideways: bool = False
     pull: tuple[float, float] = (0.0, 0.0)
+    leaps: bool = False
     airborne: Airborne | None = None
     phase: float | None = None
 
@@ -353,6 +355,7 @@ class PathCommands:
             direction(self.path.heading(along) + offset[1:]),
             _ONE_HOT[gait],
             pull=self._pull(state),
+            leaps=self.leaps.leads(self._along),
         )
 
     def _pull(self, state: State) -> tuple[float, float]:

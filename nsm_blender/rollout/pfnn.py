@@ -139,7 +139,7 @@ class Locomotion:
 
     def step(self, future: Future) -> None:
         """Advance one frame toward the trajectory asked for."""
-        wanted = self._walking if future.airborne is None else self._jumping
+        wanted = self._jumping if future.leaps or future.airborne is not None else self._walking
         if wanted is not self.network:
             self._change_to(wanted)
         self._fill_input(future)
