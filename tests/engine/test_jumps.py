@@ -166,6 +166,15 @@ def test_a_jump_with_full_hands_is_told_before() -> None:
     assert any(one.fatal and "still holds" in one.text and one.key == 1 for one in check(shot))
 
 
+def test_a_jump_lands_at_the_frame_that_is_asked_for() -> None:
+    shot = jump_to(2.5)
+    motion = Bake(replace(shot, keys=[replace(shot.keys[0], arrive=380)])).motion()
+    (key,) = motion.meta["keys"]
+    assert key["trouble"] == "" and abs(key["arrived"] - 380) <= 1
+    away = np.linalg.norm(motion.root[:, :2] - shot.goals[0].place[:2], axis=1)
+    assert away[385] < 0.1 < away[365]
+
+
 def test_a_jump_on_the_spot_arrives_nowhere_and_says_so() -> None:
     shot = jump_to(None)
     with pytest.raises(ShotError, match="arrives nowhere"):
