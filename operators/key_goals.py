@@ -6,8 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ..nsm_blender import ShotError, finished
-from ..nsm_blender.shot.goals import WITHOUT_GOAL
-from ..scene import colliders, goals, picking, selection
+from ..scene import colliders, goals, keys, picking, selection
 
 
 def goal_of_selection(context: bpy.types.Context, action: str) -> bpy.types.Object | None:
@@ -17,7 +16,7 @@ def goal_of_selection(context: bpy.types.Context, action: str) -> bpy.types.Obje
     Raises ShotError and ColliderError, and then nothing has changed.
     """
     goal = goals.selected(context.selected_objects)
-    if goal is not None or action in WITHOUT_GOAL:
+    if goal is not None or not keys.needs_goal(action):
         return goal
     thing = selection.used_thing(context)
     role = selection.ROLES.get(action)

@@ -12,7 +12,7 @@ from ..nsm_blender.errors import ShotError
 from ..nsm_blender.geometry.ground import GroundMesh
 from ..nsm_blender.geometry.scaling import scaled
 from ..nsm_blender.motion.rotations import Array
-from ..nsm_blender.shot.goals import WITHOUT_GOAL, ActionKey, Goal, RouteOptions
+from ..nsm_blender.shot.goals import ActionKey, Goal, RouteOptions
 from ..nsm_blender.shot.shot import Shot
 from . import (
     actions,
@@ -145,7 +145,7 @@ def _keys(context: bpy.types.Context, armature: bpy.types.Object, rig: armatures
                 f"Action key {number} ({keys.label(key)}) starts at frame {frame}, before the first frame {first}; "
                 "move it, or the beginning of the frame range."
             )
-        if key.goal is None and key.action not in WITHOUT_GOAL:
+        if key.goal is None and keys.needs_goal(key.action):
             raise ShotError(f"Action key {number} ({keys.label(key)}) has no goal; choose one.")
         timing = "FREE" if keys.stays(key) else key.timing
         speed = key.speed / rig.scale

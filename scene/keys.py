@@ -303,6 +303,11 @@ def active(armature: bpy.types.Object) -> NSM_PG_action_key | None:
     return keys[index] if 0 <= index < len(keys) else None
 
 
+def needs_goal(action: str) -> bool:
+    """Whether there is no such action without a goal."""
+    return action not in WITHOUT_GOAL
+
+
 def stays(key: Any) -> bool:
     """Whether a key leads nowhere, so that it has no arrival: a wait, or a jump on the spot."""
     return key.action == "idle" or (key.action in WITHOUT_GOAL and key.goal is None)
