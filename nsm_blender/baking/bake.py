@@ -131,8 +131,7 @@ class Bake:
         self._finishing = self._finish()
 
     def _checked(self, path: GroundPath, ground: Ground, height: float, weights: Path | str | None) -> PathSurface:
-        """What the path leads over from a height on; where it has to leap, the network that can takes over
-        there.
+        """What the path leads over from a height on; where it has to leap, the network that can takes over.
 
         Raises BlockedPathError.
         """
