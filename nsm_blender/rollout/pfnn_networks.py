@@ -21,7 +21,7 @@ def load(weights: Path | str | None = None) -> PFNN:
 
 
 def load_jumping(weights: Path | str | None = None) -> PFNN | None:
-    """The network that jumps and leaps for that of a weights file: itself where it can jump, else the one beside it, None
+    """The network that jumps and leaps for that of a weights file: itself where it can, else the one beside it, None
     where there is none. Raises WeightsError."""
     network, file = load(weights), _file(weights)
     if network.knows_gait("jump"):
