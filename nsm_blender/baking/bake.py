@@ -39,21 +39,20 @@ from ..tasks.validation import Problem, refuse
 from .gaps import StepsOver
 from .ground_feet import FEET_PARTS, planting_on_ground
 from .kept import unkept, unkept_keys
-from .leaping import aiming
+from .leaping import fitted
 from .retries import Retries, most_frames, rollout_frames
 
 FRAMES_PER_STEP = 12
 """Frames of the rollout in one `Bake.step`: about 5 ms, so that a key press is noticed at once."""
 SETTLING = 60
 """Frames of standing before the first, in which the mean pose becomes a natural one."""
-PACING, AIMING, GLIDING = "tread_pacing", "leap_aiming", "root_glide"
-FINISHING_PARTS = (GLIDING, *FEET_PARTS)
-"""Names of the parts of bakes over ground that follow the rollout: a root whose height goes smoothly, and what is done
-to feet."""
-GROUND_PARTS = (PACING, AIMING, *FINISHING_PARTS)
-"""Names of the parts of bakes over ground that can be left out: walks that take a tread a step, leaps that are tried
-before they are taken, and what follows the rollout."""
-_DONE = object()
+PACING, FITTING, GLIDING = "tread_pacing", "leap_fitting", "root_glide"
+FINISHING_PARTS = (FITTING, GLIDING, *FEET_PARTS)
+"""Names of the parts of bakes over ground that follow the rollout: leaps that are made to fit their gaps, a root whose
+height goes smoothly, and what is done to feet."""
+GROUND_PARTS = (PACING, *FINISHING_PARTS)
+"""Names of the parts of bakes over ground that can be left out: walks that take a tread a step, and what follows the
+rollout."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +125,6 @@ class Bake:
         )
         self._retries, self._begun = Retries(), (-1, self._character, self._commands)
         self._stand, self._unsettled = standing(self._character.state), SETTLING
-        self._aims: Iterator[None] | None = None
         self._motion: Motion | None = None
         self._finishing = self._finish()
 
@@ -179,10 +177,6 @@ class Bake:
             next(self._finishing, None)
             return
         for _ in range(min(FRAMES_PER_STEP, self._frames - character.frame)):
-            if self._aims is not None:
-                if next(self._aims, _DONE) is _DONE:
-                    self._aims = None
-                return
             self._advance()
 
     def _advance(self) -> None:
@@ -190,10 +184,6 @@ class Bake:
         character, commands = self._character, self._commands
         if not isinstance(commands, PfnnActor):
             character.step(commands.future(character.state))
-            if not isinstance(commands, PathCommands) or AIMING in self._without:
-                return
-            if (number := commands.leaps.due(commands.along)) is not None:
-                self._aims = aiming(character, commands, number, self._network.rotation_reference)
             return
         machine = commands.machine
         if machine.between_keys and machine.is_timed and machine.number != self._begun[0]:
@@ -220,9 +210,10 @@ class Bake:
         """The path that is followed, if the shot has one."""
         return self._commands.path if isinstance(self._commands, PathCommands) else None
 
-    def unlocked(self) -> Motion:
-        """The motion at 60 fps as the network made it, before the feet are locked; for comparison."""
-        record = self._record(self._without)
+    def unlocked(self, without: str = "") -> Motion:
+        """The motion at 60 fps before the feet are locked; for comparison. without: one of FINISHING_PARTS, left out
+        too."""
+        record = self._record({*self._without, without})
         hips, rotations, _ = decode(record, self._network.rotation_reference)
         places = joint_places(hips, rotations)
         return self._as_motion(record, places, rotations, contacts_of(record, places))
@@ -234,11 +225,14 @@ class Bake:
         return finished(self._finished({*self._without, part}))
 
     def _record(self, without: Collection[str]) -> Record:
-        """What the rollout left, the root's height smooth over ground."""
+        """What the rollout left, the root's height smooth over ground and its way stretched to what is leapt over."""
         record = self._character.record()
-        if self._ground is None or GLIDING in without:
-            return record
-        return replace(record, root=gliding(record.root))
+        if self._ground is not None and GLIDING not in without:
+            record = replace(record, root=gliding(record.root))
+        if isinstance(self._commands, PathCommands) and FITTING not in without:
+            leaps = self._commands.leaps.leaps
+            record = fitted(record, self._network.rotation_reference, self._commands.path, leaps)
+        return record
 
     def _finish(self) -> Iterator[None]:
         self._motion = yield from self._finished(self._without)

@@ -128,7 +128,7 @@ def _over_gaps(leaps: Leaps, motion: Motion, along: Array) -> list[str]:
         if len(over) and along.max() > leap.gap.end:
             flights = [run for run in runs(flies) if run[0] <= over[-1] and run[1] > over[0]]
             a, b = max(flights, key=lambda run: run[1] - run[0], default=(int(over[0]), int(over[-1]) + 1))
-            out.append(f"{_when(a, b, motion.fps)} the character leaps over a gap, from {leap.speed:.1f} m/s.")
+            out.append(f"{_when(a, b, motion.fps)} the character leaps over a gap.")
     return out
 
 

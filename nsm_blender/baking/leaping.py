@@ -1,113 +1,118 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a leap is aimed: it is rolled out in several ways from the run-up on, and the one in which the feet clear the gap
-best is taken."""
+"""Leaps that fit their gaps: the way about a gap is stretched until the feet leave it before one edge and come down
+behind the other (path warping, Gleicher 2001)."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from ..models.pfnn import FPS
+from ..motion.easing import smoothstep
 from ..motion.filters import runs
+from ..motion.root import direction
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
-from ..planning.path_on_ground import Gap
-from ..planning.trajectory import PathCommands
-from ..rollout.pfnn import FLYING, Locomotion, Record
+from ..planning.leaps import Leap
+from ..planning.path import GroundPath
+from ..planning.path_on_ground import LEAST_LANDING
+from ..rollout.pfnn import Record
 from ..rollout.pose import decode, joint_places
 from .gaps import BEFORE, BEHIND
 
-_BEGINS = (-0.1, 0.05, 0.2, 0.35, 0.5)
-"""Meters before a gap at which the jump may begin: they fall into different phases of a stride."""
-_SPEEDS = (1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0, 2.1, 2.2)
-"""Speeds in m/s of the run-up, which bring other feet to the edge. Of faster runs few leaps are recorded."""
-_FARTHER = (0.0, 0.5)
-"""m/s that may be added in the air: gaps of more than a meter are not all cleared without."""
-_GOOD = 0.15
-"""Meters of moved feet, in all, with which a leap is taken at once."""
-_SHORTEST_FLIGHT = 0.2
-"""Seconds of a flight that is a leap; flights of a run are shorter."""
-_HANGING = 0.6
-"""Meters of moved feet that a second counts for by which a flight takes longer than a fall: it looks like floating."""
-_GRAVITY = 9.81
-"""Acceleration of a fall in m/s^2."""
 _BALLS = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
-_STEPPING = 1.5
-"""Speed in m/s over the ground at which a foot steps."""
-_LONGEST = 3.0
-"""Seconds of a try at most."""
-_LANDED = 0.6
-"""Meters behind the gap at which a try ends."""
-_FRAMES_PER_PIECE = 12
-"""Frames of a try that are rolled out at once, about 5 ms."""
+_HIGH, _STEPPING = 0.05, 1.5
+"""Meters of the ball of a foot above the ground, and its m/s over it, from which the foot does not stand."""
+_SETTLES = 1.5
+"""Meters behind a leap on which the way is no longer stretched."""
 
 
-def aiming(character: Locomotion, commands: PathCommands, number: int, rotation_reference: Array) -> Iterator[None]:
-    """Aim the leap of a number from where the character is, in pieces of some milliseconds."""
-    leap, best, first = commands.leaps.leaps[number], math.inf, character.frame
-    leap.aimed = True
-    last = first + min(round(_LONGEST * FPS), character.room)
-    tries = list(product(_BEGINS, _SPEEDS))
-    # Neighbors are alike: in a mixed order a good one is found sooner.
-    for which in np.random.default_rng(0).permutation(len(tries)):
-        begin, speed = tries[which]
-        running, runner = commands.fork(), character.fork()
-        running.leaps.leaps[number].begin, running.leaps.leaps[number].speed = begin, speed
-        yield from _rolling(runner, running, leap.gap.start - begin, last)
-        for farther in _FARTHER:
-            tried, body = running.fork(), runner.fork()
-            tried.leaps.leaps[number].farther = farther
-            yield from _rolling(body, tried, leap.gap.end + _LANDED, last)
-            cost = _cost(body, first, tried, leap.gap, rotation_reference)
-            if cost < best:
-                best, leap.begin, leap.speed, leap.farther = cost, begin, speed, farther
-            if best < _GOOD:
-                return
-            yield
+@dataclass(frozen=True, eq=False)
+class _Stance:
+    """A foot that stands from a frame to another. ball: arc length in meters of its ball."""
+
+    start: int
+    stop: int
+    ball: float
 
 
-def _rolling(body: Locomotion, commands: PathCommands, to: float, last: int) -> Iterator[None]:
-    """Roll out up to an arc length or a frame, in pieces."""
-    while commands.along < to and body.frame < last:
-        body.step(commands.future(body.state))
-        if body.frame % _FRAMES_PER_PIECE == 0:
-            yield
+@dataclass(frozen=True, eq=False)
+class _Stretch:
+    """How far the root is moved along its way, in meters: nothing from `begin` on, `off` where a foot leaves the
+    ground at arc length `leaves`, `on` where the other comes down at `lands`, and nothing `settles` meters behind."""
+
+    begin: float
+    leaves: float
+    off: float
+    lands: float
+    on: float
+    settles: float
+
+    def at(self, s: Array) -> Array:
+        """Meters (T,) at arc lengths s (T,)."""
+        out = self.off * smoothstep((s - self.begin) / (self.leaves - self.begin))
+        out += (self.on - self.off) * smoothstep((s - self.leaves) / (self.lands - self.leaves))
+        out -= self.on * smoothstep((s - self.lands) / self.settles)
+        return out
 
 
-def _cost(body: Locomotion, first: int, commands: PathCommands, gap: Gap, rotation_reference: Array) -> float:
-    """What a rollout from a frame on lacks of a leap over a gap, in meters of moved feet."""
-    whole = body.record()
-    record = Record(whole.root[first:], whole.y[first:], whole.phase[first:], whole.gait[first:])
-    if not len(record.root):
-        return math.inf
-    hips, rotations, _ = decode(record, rotation_reference)
-    places = joint_places(hips, rotations)
-    flies = (places[:, _BALLS, 2] > record.root[:, 2:3] + FLYING).all(axis=1)
-    flights = [slice(*run) for run in runs(flies) if run[1] - run[0] > _SHORTEST_FLIGHT * FPS]
-    short = max(gap.end - commands.along, 0.0)
-    hanging = sum(_hanging(hips[flight, 2]) for flight in flights)
-    return short + _moved(record, places, commands, gap) + _HANGING * hanging
+def fitted(record: Record, rotation_reference: Array, path: GroundPath, leaps: Sequence[Leap]) -> Record:
+    """A rollout along a path whose leaps clear their gaps."""
+    if not leaps:
+        return record
+    root = record.root.astype(np.float64)
+    along = path.arc_lengths(root[:, :2])
+    # The path's points are two centimeters apart.
+    along += ((root[:, :2] - path.position(along)) * direction(path.heading(along))).sum(axis=1)
+    shift = np.zeros(len(root))
+    ends = [*(leap.run_up for leap in leaps[1:]), np.inf if path.closed else path.length]
+    for leap, end in zip(leaps, ends, strict=True):
+        here = np.flatnonzero((along > leap.run_up) & (along < leap.gap.end + LEAST_LANDING))
+        if not len(here) or along[-1] < leap.gap.end:
+            continue
+        near = slice(int(here[0]), int(here[-1]) + 1)
+        stretch = _stretch(_stances(record, near, rotation_reference, path, along[near]), along[near], leap, end)
+        if stretch is not None:
+            shift += stretch.at(along)
+    moved = along + shift
+    place = path.position(moved) - path.position(along)
+    turned = np.unwrap(path.heading(moved) - path.heading(along))
+    ahead = np.maximum.accumulate(along)
+    height = np.interp(np.clip(moved, ahead[0], ahead[-1]), ahead, root[:, 2])
+    return replace(record, root=np.column_stack((root[:, :2] + place, height, root[:, 3] + turned)))
 
 
-def _moved(record: Record, places: Array, commands: PathCommands, gap: Gap) -> float:
-    """Meters by which the feet have to be moved, in all, to stand beside the gap. places: (T, J, 3)."""
-    out = 0.0
-    for toe in _BALLS:
-        # Labels of contact tell little over a gap, where the ground that is felt is a plank.
-        speed = np.linalg.norm(np.gradient(places[:, toe, :2], axis=0), axis=1) * FPS
-        low = (places[:, toe, 2] < record.root[:, 2] + FLYING) & (speed < _STEPPING)
-        for start, stop in runs(low):
-            ball = places[start:stop, toe, :2]
-            s = commands.path.project(np.median(ball, axis=0), 0.5 * (gap.start + gap.end))
-            out += max(min(s - (gap.start - BEFORE), gap.end + BEHIND - s), 0.0)
-    return out
+def _stances(record: Record, near: slice, rotation_reference: Array, path: GroundPath, along: Array) -> list[_Stance]:
+    """The stances of both feet in a span of frames about a gap, in their order. along: arc lengths (T,) of the root in
+    it. Labels of contact tell little there, where the ground that is felt is a plank."""
+    part = Record(record.root[near], record.y[near], record.phase[near], record.gait[near])
+    hips, rotations, _ = decode(part, rotation_reference)
+    places = joint_places(hips, rotations)[:, _BALLS]
+    speeds = np.linalg.norm(np.gradient(places[..., :2], axis=0), axis=-1) * FPS
+    stands = (places[..., 2] < part.root[:, 2:3] + _HIGH) & (speeds < _STEPPING)
+    found = [
+        _Stance(start, stop, path.project(np.median(places[start:stop, side, :2], axis=0), along[(start + stop) // 2]))
+        for side in range(2)
+        for start, stop in runs(stands[:, side])
+    ]
+    return sorted(found, key=lambda one: one.start)
 
 
-def _hanging(heights: Array) -> float:
-    """Seconds by which a flight whose hips are at heights (T,) takes longer than a fall from their top would."""
-    top = heights.max()
-    falls = math.sqrt(2 * (top - heights[0]) / _GRAVITY) + math.sqrt(2 * (top - heights[-1]) / _GRAVITY)
-    return max(len(heights) / FPS - falls, 0.0)
+def _stretch(stances: Sequence[_Stance], along: Array, leap: Leap, end: float) -> _Stretch | None:
+    """What makes the longest flight over a leap's gap clear it; None where there is none. along: arc lengths (T,) of
+    the root. end: that up to which the way may be stretched."""
+    flights = [
+        (a, b)
+        for a, b in pairwise(stances)
+        if a.stop <= b.start and a.ball < min(b.ball, leap.gap.end) and along[b.start] > leap.gap.start
+    ]
+    if not flights:
+        return None
+    off, on = max(flights, key=lambda pair: pair[1].start - pair[0].stop)
+    most, least = leap.gap.start - BEFORE - off.ball, leap.gap.end + BEHIND - on.ball
+    both = min(max(0.0, least), most)
+    leaves, lands = (float(along[(one.start + one.stop) // 2]) for one in (off, on))
+    return _Stretch(leap.run_up, leaves, min(both, most), lands, max(both, least), min(_SETTLES, end - lands))

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..baking.bake import AIMING, FINISHING_PARTS, GROUND_PARTS, PACING
+from ..baking.bake import FINISHING_PARTS, GROUND_PARTS, PACING
+from ..motion.motion import Motion
+from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..planning.path_on_ground import WIDEST_GAP
 from ..workers import each
 from .components import component_figures
@@ -56,8 +58,8 @@ COURSES: dict[str, tuple[Callable[[np.random.Generator], Course], str, int]] = {
 }
 """Kinds of courses: how one is made, the gait, and how many there are."""
 
-_ELSEWHERE = {PACING: ("narrow_gap", "gap", "box", "drop"), AIMING: {*COURSES} - {"gap"}}
-"""Kinds of courses on which a part of the rollout has nothing to do: they have no flights of stairs, or no leaps."""
+_ELSEWHERE = {PACING: ("narrow_gap", "gap", "box", "drop")}
+"""Kinds of courses on which a part of the rollout has nothing to do: they have no flights of stairs."""
 
 
 def course_names(quick: bool = False) -> list[str]:
@@ -73,17 +75,28 @@ def outcomes(weights: Path, parts: Sequence[str], name: str) -> dict[str, Figure
     full = begun(course, gait, weights)
     if full is None:
         return {part: _figures(REFUSED) for part in ("", *parts)}
-    motions = {"": full.motion()}
+    motions = {"": (full.motion(), full.unlocked())}
     for part in parts:
         if part in FINISHING_PARTS:
-            motions[part] = full.motion_without(part)
+            motions[part] = full.motion_without(part), full.unlocked(part)
         elif kind in _ELSEWHERE[part]:
             motions[part] = motions[""]
         else:
             bake = begun(course, gait, weights, {part})
             assert bake is not None
-            motions[part] = bake.motion()
-    return {part: _figures(crossing(course, motion, kind == "stairs")) for part, motion in motions.items()}
+            motions[part] = bake.motion(), bake.unlocked()
+    return {
+        part: _figures(crossing(course, motion, kind == "stairs")) | {"moved_cm_p99": _moved(motion, before)}
+        for part, (motion, before) in motions.items()
+    }
+
+
+def _moved(motion: Motion, before: Motion) -> float:
+    """Centimeters by which feet in contact were moved to where they stand, the 99th percentile."""
+    feet, frames = MODEL_SKELETON.indices(CONTACT_JOINTS), min(len(motion.positions), len(before.positions))
+    moved = np.linalg.norm(motion.positions[:frames, feet] - before.positions[:frames, feet], axis=-1)
+    stands = motion.contacts[:frames] > 0.5
+    return 100 * float(np.percentile(moved[stands], 99)) if stands.any() else 0.0
 
 
 def _figures(crossed: Crossing) -> Figures:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Leaps over gaps that a path crosses: the run-up, where the jump begins, and how much farther it is to carry."""
+"""Leaps over gaps that a path crosses: the run-up, and where a jump is asked for."""
 
 from __future__ import annotations
 
@@ -8,28 +8,24 @@ from dataclasses import dataclass, replace
 
 from .path_on_ground import LEAST_LANDING, Gap
 
+SPEED = 2.2
+"""m/s of a run-up: people jog up to a leap; from slower ones leaps hang in the air, and few are recorded of faster."""
 RUN_UP = 2.0
-"""Meters before a gap from which the character goes at the speed of the leap, where there is as much room."""
-BEHIND = 0.1
+"""Meters before a gap from which the character runs up, where there is as much room."""
+_BEHIND = 0.1
 """Meters before the far edge up to which a jump is asked for."""
-_LANDED = 0.8
-"""Meters behind a gap within which the character has landed and walks."""
+_BEFORE, _LANDED = 0.8, 0.8
+"""Meters before a gap, a step, and behind it between which the network that jumps leads."""
 _STANDING = 0.05
 """Speed in m/s that is asked for below which a character stands, also on a run-up."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Leap:
-    """A leap over a gap. run_up: arc length in meters at which its run-up begins. begin: meters before the gap's near
-    edge from which a jump is asked for. speed: of the run-up in m/s. farther: m/s that are added in the air. aimed:
-    these three were chosen by trying."""
+    """A leap over a gap. run_up: arc length in meters at which its run-up begins."""
 
     gap: Gap
     run_up: float
-    begin: float = 0.4
-    speed: float = 1.8
-    farther: float = 0.0
-    aimed: bool = False
 
     def is_near(self, s: float) -> bool:
         """Whether the arc length `s` lies on the run-up or over the gap."""
@@ -37,7 +33,11 @@ class Leap:
 
     def jumps(self, s: float) -> bool:
         """Whether a jump is asked for at the arc length `s`."""
-        return self.gap.start - self.begin <= s < self.gap.end - BEHIND
+        return self.gap.start <= s < self.gap.end - _BEHIND
+
+    def leads(self, s: float) -> bool:
+        """Whether the network that jumps leads at the arc length `s`."""
+        return self.gap.start - _BEFORE <= s < self.gap.end + _LANDED
 
 
 class Leaps:
@@ -50,35 +50,25 @@ class Leaps:
         self.leaps: list[Leap] = []
         self._add_round()
 
-    def due(self, s: float) -> int | None:
-        """The number of the leap for which the run-up has begun at the arc length `s` and that is not aimed yet."""
-        leap = self._near(s)
-        return None if leap is None or leap.aimed or s >= leap.gap.start else self.leaps.index(leap)
-
     def speed(self, s: float, speed: float) -> float:
         """m/s at the arc length `s` where `speed` is asked for."""
         leap = self._near(s)
-        if leap is None or (speed < _STANDING and s < leap.gap.start - leap.begin):
+        if leap is None or (speed < _STANDING and s < leap.gap.start):
             return speed
-        return leap.speed
+        return SPEED
 
     def runs_up(self, s: float) -> bool:
         """Whether the arc length `s` lies on a run-up or over a gap."""
         return self._near(s) is not None
 
     def leads(self, s: float) -> bool:
-        """Whether the network that jumps leads at the arc length `s`: from the run-up on until after the landing."""
-        return self._near(s) is not None or any(0 <= s - leap.gap.end < _LANDED for leap in self.leaps)
+        """Whether the network that jumps leads at the arc length `s`."""
+        return any(leap.leads(s) for leap in self.leaps)
 
     def jumps(self, s: float) -> bool:
         """Whether a jump is asked for at the arc length `s`."""
         leap = self._near(s)
         return leap is not None and leap.jumps(s)
-
-    def farther(self, s: float) -> float:
-        """m/s that are added in the air at the arc length `s`."""
-        leap = self._near(s)
-        return 0.0 if leap is None or s < leap.gap.start - leap.begin else leap.farther
 
     def _near(self, s: float) -> Leap | None:
         if not self._gaps:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -99,7 +98,7 @@ class State:
     """Where the character is: x, y in meters and facing angle about +Z, world; `time` in seconds.
 
     velocity: x, y in m/s, the mean over about a step. z: height of the ground under the root in meters. ball: x, y of
-    the ball of the foot that came down last, None before the first step. flies: neither foot is on the ground.
+    the ball of the foot that came down last, None before the first step.
     """
 
     x: float
@@ -109,7 +108,6 @@ class State:
     velocity: tuple[float, float] = (0.0, 0.0)
     z: float = 0.0
     ball: tuple[float, float] | None = None
-    flies: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,17 +307,6 @@ class PathCommands:
         self.treads = TreadPacing(self.path, flights, BRAKING["walk"])
         self.leaps = Leaps(gaps, self.path.length if self.path.closed else None)
 
-    def fork(self) -> PathCommands:
-        """A copy of the commands that goes on from here on its own."""
-        out = copy.copy(self)
-        out.leaps, out._standing = copy.deepcopy((self.leaps, self._standing))
-        return out
-
-    @property
-    def along(self) -> float:
-        """Arc length in meters of the character."""
-        return self._along
-
     def future(self, state: State) -> Future:
         """Places and headings on the path at the speeds keyed for the coming second."""
         place = np.array([state.x, state.y])
@@ -354,17 +341,8 @@ class PathCommands:
             np.diff(position, axis=0) * (FPS / SAMPLE_FRAMES),
             direction(self.path.heading(along) + offset[1:]),
             _ONE_HOT[gait],
-            pull=self._pull(state),
             leaps=self.leaps.leads(self._along),
         )
-
-    def _pull(self, state: State) -> tuple[float, float]:
-        """x, y m/s by which a leap is carried farther."""
-        farther = self.leaps.farther(self._along) if state.flies else 0.0
-        if not farther:
-            return 0.0, 0.0
-        x, y = (farther * direction(self.path.heading(np.array(self._along)))).tolist()
-        return x, y
 
     def _ahead(self, state: State) -> tuple[Array, Array]:
         """Arc lengths (5,) of the samples AHEAD, and speeds in m/s (6,) asked for now and there."""
@@ -402,7 +380,7 @@ class PathCommands:
     def _gait_at(self, frame: int, speed: float, s: float) -> int:
         """The keyed gait, which becomes a walk on the way to the stop at the path's end, and a jump over a gap."""
         if self.leaps.runs_up(s):
-            return _JUMP if self.leaps.jumps(s) else _WALK
+            return _JUMP if self.leaps.jumps(s) else _JOG
         gait = actual_gait(int(self._gait[frame]), speed, stepping=False)
         left = self._left(s)
         slowing = gait == _JOG and speed < JOGGING and left * 2 * BRAKING["jog"] < JOGGING**2

@@ -32,9 +32,6 @@ _CROUCHING = np.eye(len(GAITS))[_CROUCH]
 _JOINT_HEIGHTS = np.r_[INPUT.joint_position][2::3]
 _DT = 1.0 / FPS
 _BALLS = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
-FLYING = 0.05
-"""Height in meters of the balls of both feet above the ground from which the character flies; of a run's they are 0.1 m
-high in its flight."""
 DRIFT = 0.05
 """m/s: where no movement is asked for, slower ones are the network's error, and would carry the body off its feet
 in half a minute; up to twice as fast they fade in."""
@@ -98,7 +95,6 @@ class Locomotion:
         self.frame = 0
         self._velocity = (0.0, 0.0)
         self._ball: tuple[float, float] | None = None
-        self._flies = False
         self._down, self._stood = -1, np.zeros(2, dtype=bool)
         room = frames - _PAST[0]
         self._history = np.zeros((room, 2))
@@ -125,17 +121,12 @@ class Locomotion:
     def state(self) -> State:
         """Where the character is now; time counts from the first step."""
         time = self.frame * _DT
-        return State(self.x, self.y, self.angle, time, self._velocity, self.height, self._ball, self._flies)
+        return State(self.x, self.y, self.angle, time, self._velocity, self.height, self._ball)
 
     @property
     def foreseen(self) -> tuple[Array, Array]:
         """Places (FUTURE, 2) and facing angles (FUTURE,) that the network predicts, the first of them now."""
         return self._predicted, angle_of(self._predicted_direction)
-
-    @property
-    def room(self) -> int:
-        """Steps that there is room for yet."""
-        return len(self._root) - self.frame
 
     def step(self, future: Future) -> None:
         """Advance one frame toward the trajectory asked for."""
@@ -304,9 +295,8 @@ class Locomotion:
         self._phases[self.frame] = self.phase
 
     def _follow_feet(self, y: Array) -> None:
-        """Remember where the ball of the other foot comes down, and whether both feet are in the air."""
+        """Remember where the ball of the other foot comes down."""
         stands = y[OUTPUT.contact].reshape(2, 2).max(axis=1) > 0.5
-        self._flies = bool((y[OUTPUT.joint_position].reshape(-1, 3)[_BALLS, 2] > FLYING).all())
         for side in np.flatnonzero(stands & ~self._stood):
             if side != self._down:
                 left, back, _ = y[OUTPUT.joint_position].reshape(-1, 3)[_BALLS[side]].tolist()
