@@ -67,6 +67,7 @@ def at(frame: int, obj: bpy.types.Object) -> np.ndarray:
     return frame_of(obj)
 
 
+@pytest.mark.any_version
 def test_a_box_is_carried_to_the_table_and_a_second_bake_takes_it_from_where_it_lay(puppet, rig, tmp_path):
     box = bpy.data.objects["Box"]
     lay = frame_of(box)
