@@ -29,6 +29,10 @@ _EPISODE = 12
 _SIDES = 0.3
 """Cost, in m^2 of a way out at one moment, of leaving a thing on another side than at the moment before: a limb that
 swings through a post would else leave it on both sides. Ten moments at 0.17 m."""
+_THROUGH = 10.0
+"""The same of leaving it on the opposite side: there is no way but round the thing, such as under a beam."""
+_BARELY = 0.1
+"""Meters of a way out up to which a part has just come in, or is about to leave, on that side."""
 _DIRECTIONS = np.concatenate((np.eye(3), -np.eye(3)))
 _EACH = np.arange(len(_DIRECTIONS))
 _OPPOSITE = np.roll(_EACH, 3)
@@ -319,6 +323,28 @@ def _together(moment: Array, exits: Array) -> Array:
     out: the cheapest choice over moments that follow each other."""
     out = np.empty(len(moment), dtype=int)
     changes = _SIDES * (1 - np.eye(len(_DIRECTIONS)))
+    changes[_EACH, _OPPOSITE] = _THROUGH
     for rows in np.split(np.arange(len(moment)), np.flatnonzero(np.diff(moment) > _EPISODE) + 1):
-        out[rows] = viterbi(np.minimum(exits[rows], _FARTHEST) ** 2, changes)
+        costs = np.minimum(exits[rows], _FARTHEST) ** 2
+        whole = viterbi(np.concatenate((_beside(exits[rows[0]]), costs, _beside(exits[rows[-1]]))), changes)
+        out[rows] = _round(whole)[1:-1]
+    return out
+
+
+def _beside(exits: Array) -> Array:
+    """What it costs (1, 6) a part not to have come in, or not to leave, on a side, from the lengths (6,) of its ways out
+    at the first moment inside, or the last."""
+    side = int(exits.argmin())
+    return _THROUGH * (_EACH != side)[None] if exits[side] < _BARELY else np.zeros((1, len(_EACH)))
+
+
+def _round(chosen: Array) -> Array:
+    """Directions (N,) in which a part leaves a thing, moment by moment, with those between two opposite ones kept for
+    `_EPISODE` moments at least: it takes as long to get round a thing."""
+    out = chosen.copy()
+    edges = [0, *(np.flatnonzero(np.diff(chosen)) + 1).tolist(), len(chosen)]
+    for first, last in zip(edges[1:-2], edges[2:-1], strict=True):
+        more = (_EPISODE - (last - first) + 1) // 2
+        if more > 0 and chosen[first - 1] == _OPPOSITE[chosen[last]]:
+            out[max(first - more, 0) : last + more] = chosen[first]
     return out

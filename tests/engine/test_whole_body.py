@@ -104,6 +104,21 @@ def test_a_body_that_sits_before_a_wall_leans_out_of_it_and_stays_on_the_seat() 
     np.testing.assert_allclose(after.corrections[0].cm, off, atol=1e-3)
 
 
+@pytest.mark.parametrize(("underside", "thick"), [(1.3, 0.07), (1.35, 0.11), (1.42, 0.07)])
+def test_a_body_that_goes_under_a_beam_ducks_and_does_not_go_through_it(underside: float, thick: float) -> None:
+    places = record().places
+    places[:, :, 1] += np.linspace(-0.8, 0.8, COUNT)[:, None]
+    beam = block([0.0, 0.0, underside + thick], [1.2, thick, thick])
+    rolled = record(places, ())
+    before, after = posed(rolled, [], empty_hands(), []), posed(rolled, [], empty_hands(beam), [beam])
+    assert deepest(before.places, beam) > 0.1
+    assert deepest(after.places, beam, 1) < 2 * TOUCH
+    # The head is lower under the beam than on either side of it, and ends where it was.
+    head = after.places[:, MODEL_SKELETON.index("Head"), 2]
+    assert head.min() < underside < head[[0, -1]].min()
+    assert acceleration(after.places[:, 0]).max() < BRISK
+
+
 def test_a_thigh_turns_out_of_the_edge_of_a_thing() -> None:
     rolled = record()
     rolled.places[:, 0, 2] = HIPS_HEIGHT - 0.2
