@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -332,18 +333,17 @@ def _together(moment: Array, exits: Array) -> Array:
 
 
 def _beside(exits: Array) -> Array:
-    """What it costs (1, 6) a part not to have come in, or not to leave, on a side, from the lengths (6,) of its ways out
-    at the first moment inside, or the last."""
+    """What it costs (1, 6) a part to have come in, or to leave, elsewhere than on the nearest side. exits: lengths (6,)
+    of its ways out at the first moment inside, or the last."""
     side = int(exits.argmin())
-    return _THROUGH * (_EACH != side)[None] if exits[side] < _BARELY else np.zeros((1, len(_EACH)))
+    return _THROUGH * (side != _EACH)[None] if exits[side] < _BARELY else np.zeros((1, len(_EACH)))
 
 
 def _round(chosen: Array) -> Array:
     """Directions (N,) in which a part leaves a thing, moment by moment, with those between two opposite ones kept for
     `_EPISODE` moments at least: it takes as long to get round a thing."""
     out = chosen.copy()
-    edges = [0, *(np.flatnonzero(np.diff(chosen)) + 1).tolist(), len(chosen)]
-    for first, last in zip(edges[1:-2], edges[2:-1], strict=True):
+    for first, last in pairwise((np.flatnonzero(np.diff(chosen)) + 1).tolist()):
         more = (_EPISODE - (last - first) + 1) // 2
         if more > 0 and chosen[first - 1] == _OPPOSITE[chosen[last]]:
             out[max(first - more, 0) : last + more] = chosen[first]
