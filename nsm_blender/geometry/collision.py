@@ -327,16 +327,21 @@ def _together(moment: Array, exits: Array) -> Array:
     changes[_EACH, _OPPOSITE] = _THROUGH
     for rows in np.split(np.arange(len(moment)), np.flatnonzero(np.diff(moment) > _EPISODE) + 1):
         costs = np.minimum(exits[rows], _FARTHEST) ** 2
-        whole = viterbi(np.concatenate((_beside(exits[rows[0]]), costs, _beside(exits[rows[-1]]))), changes)
-        out[rows] = _round(whole)[1:-1]
+        ends = [_beside(exits[rows[0]]), _beside(exits[rows[-1]])]
+        for row, side in zip((0, -1), ends, strict=True):
+            if side is not None:
+                costs[row, _OPPOSITE[side]] += _THROUGH
+        chosen = viterbi(costs, changes)
+        came, left = ([int(chosen[row]) if side is None else side] for row, side in zip((0, -1), ends, strict=True))
+        out[rows] = _round(np.concatenate((came, chosen, left)))[1:-1]
     return out
 
 
-def _beside(exits: Array) -> Array:
-    """What it costs (1, 6) a part to have come in, or to leave, elsewhere than on the nearest side. exits: lengths (6,)
-    of its ways out at the first moment inside, or the last."""
+def _beside(exits: Array) -> int | None:
+    """The side on which a part has just come in, or is about to leave, from the lengths (6,) of its ways out at the
+    first moment inside, or the last; None where it is deep inside."""
     side = int(exits.argmin())
-    return _THROUGH * (side != _EACH)[None] if exits[side] < _BARELY else np.zeros((1, len(_EACH)))
+    return side if exits[side] < _BARELY else None
 
 
 def _round(chosen: Array) -> Array:

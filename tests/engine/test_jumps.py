@@ -117,7 +117,7 @@ def test_a_course_begins_at_its_start_and_ends_at_its_end_without_a_step() -> No
     start, end = np.array([1.0, 2.0, 0.3]), np.array([1.0, 3.2, 0.7])
     hop = Hop(start, end, 10.0, 0.0)
     times = np.arange(10.0, 12.5, 1 / 60)
-    states = [State(1.0, 2.0, 0.0, time, flies=True) for time in times]
+    states = [State(1.0, 2.0, 0.0, time) for time in times]
     heights = np.array([hop.future(state).airborne.height for state in states])  # type: ignore[union-attr]
     assert heights[0] == 0.3 and abs(heights[-1] - 0.7) < 1e-9
     assert (np.diff(heights) >= -1e-9).all() and np.diff(heights).max() < 0.02
