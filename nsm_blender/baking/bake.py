@@ -227,7 +227,7 @@ class Bake:
     def _record(self, without: Collection[str]) -> Record:
         """What the rollout left, the root's height smooth over ground and its way stretched to what is leapt over."""
         record = self._character.record()
-        if self._ground is not None and GLIDING not in without:
+        if self._ground is not None and not self._character.feels and GLIDING not in without:
             record = replace(record, root=gliding(record.root))
         if isinstance(self._commands, PathCommands) and FITTING not in without:
             leaps = self._commands.leaps.leaps

@@ -124,6 +124,11 @@ class Locomotion:
         return State(self.x, self.y, self.angle, time, self._velocity, self.height, self._ball)
 
     @property
+    def feels(self) -> bool:
+        """Whether the network that walks feels the ground, so that its body makes up for how the root rises."""
+        return self._walking.uses(INPUT.terrain_height)
+
+    @property
     def foreseen(self) -> tuple[Array, Array]:
         """Places (FUTURE, 2) and facing angles (FUTURE,) that the network predicts, the first of them now."""
         return self._predicted, angle_of(self._predicted_direction)

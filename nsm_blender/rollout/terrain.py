@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..geometry.ground import LOW, Ground, Sampled
-from ..models.pfnn import ASIDE, CURRENT, FPS, LEVEL, SAMPLES
+from ..models.pfnn import ASIDE, CURRENT, FPS, SAMPLE_FRAMES, SAMPLES
 from ..motion.filters import gaussian
 from ..motion.rotations import Array
 from ..planning.trajectory import Airborne
@@ -17,12 +17,39 @@ _SIDES = np.array([-ASIDE, 0.0, ASIDE])
 """Offsets in meters toward the character's left: right, center, left."""
 _TO_LEFT = np.array([[0.0, 1.0], [-1.0, 0.0]])
 """Turns directions, as rows, a quarter counter-clockwise."""
-_AHEAD = slice(CURRENT - 1, SAMPLES)
-"""Samples over which it is looked for what hangs low."""
-_LEVELED = LEVEL.stop - LEVEL.start
+_MARGIN = 3
+"""Samples to either side whose ground a sample feels; by as many the trajectory is lengthened, straight on, at both ends.
+"""
+_SPREAD = 1.5
+"""Standard deviation, in samples of a sixth of a second, of the heights whose mean a sample feels, about a step in all. A
+flight of stairs rises by whole treads, and weights that are told so make the hips jerk by 150 m/s^2 in place of 10."""
+_AT = np.arange(-_MARGIN * SAMPLE_FRAMES, (SAMPLES - 1 + _MARGIN) * SAMPLE_FRAMES + 1) / SAMPLE_FRAMES
+"""Places of the lengthened trajectory (P,) in samples, one a frame, so that treads come up one after the other."""
+_HERE = int(np.flatnonzero(_AT == CURRENT)[0])
+"""Number of the present one of these places."""
+_AHEAD = slice(_HERE - SAMPLE_FRAMES, len(_AT) - _MARGIN * SAMPLE_FRAMES)
+"""Places over which it is looked for what hangs low."""
+
+
+def _between() -> Array:
+    """Shares (P, SAMPLES) of the samples in each place."""
+    first = np.clip(_AT.astype(int), 0, SAMPLES - 2)
+    out, rows = np.zeros((len(_AT), SAMPLES)), np.arange(len(_AT))
+    out[rows, first], out[rows, first + 1] = first + 1 - _AT, _AT - first
+    return out
+
+
+def _spread() -> Array:
+    """Shares (SAMPLES, P) of the places in what each sample feels."""
+    away = np.arange(SAMPLES)[:, None] - _AT
+    out: Array = np.exp(-0.5 * (away / _SPREAD) ** 2) * (np.abs(away) <= _MARGIN)
+    return out / out.sum(axis=1, keepdims=True)
+
+
+_BETWEEN, _SHARES = _between(), _spread()
 GLIDE = 0.1
-"""Standard deviation in seconds of the filter on the root's height when a rollout is done: in it the root rises by a
-fifth of a riser at once, whenever a sample comes onto the next tread."""
+"""Standard deviation in seconds of the filter on the root's height when a rollout is done that does not feel the ground:
+in it the height follows a trajectory that changes a little from frame to frame, and the body follows the height."""
 
 
 def gliding(root: Array) -> Array:
@@ -44,10 +71,10 @@ class Terrain:
         self.ground = ground
         self._has_levels = len(ground.levels) > 1
         self._here = float(ground.height(np.array(place), near))
-        self._chain = np.full(SAMPLES, self._here)
+        self._chain = np.full(len(_AT), self._here)
         self._jumped: Airborne | None = None
         self.height = self._here
-        """Height of the root in meters: the mean of the ground's over LEVEL, as in training."""
+        """Height of the root in meters: what is felt under it, the mean of about a step's ground, as in training."""
         self.is_low = False
         """Whether something hangs low over the character or over its way."""
 
@@ -55,7 +82,7 @@ class Terrain:
         """Heights (SAMPLES, 3) that are felt in the air: level ground under the root. Afterwards a plank is felt where
         the character has jumped, as in training no gap lay behind it."""
         self.height, self.is_low, self._jumped = airborne.height, False, airborne
-        self._here, self._chain = airborne.height, np.full(SAMPLES, airborne.height)
+        self._here, self._chain = airborne.height, np.full(len(_AT), airborne.height)
         return np.full((SAMPLES, len(_SIDES)), airborne.height)
 
     def feel(self, positions: Array, directions: Array) -> Array:
@@ -63,28 +90,30 @@ class Terrain:
 
         positions: (SAMPLES, 2) in the world. directions: (SAMPLES, 2) unit facings. Sets `height` and `is_low`.
         """
-        places = positions[:, None] + _SIDES[:, None] * (directions @ _TO_LEFT)[:, None]
+        sides = positions[:, None] + _SIDES[:, None] * (directions @ _TO_LEFT)[:, None]
+        places = (_BETWEEN @ sides.reshape(SAMPLES, -1)).reshape(len(_AT), *sides.shape[1:])
         sampled = self.ground.sampled(places)
-        heights = self._chained(sampled) if self._has_levels else sampled.heights(np.inf)
+        ground = self._chained(sampled) if self._has_levels else sampled.heights(np.inf)
         if self._jumped is not None:
-            heights = np.maximum(heights, self._jumped.plank(places))
-        self._here = float(heights[CURRENT, 1])
-        self.height = sum(heights[LEVEL, 1].tolist()) / _LEVELED
+            ground = np.maximum(ground, self._jumped.plank(places))
+        self._here = float(ground[_HERE, 1])
+        heights: Array = _SHARES @ ground
+        self.height = float(heights[CURRENT, 1])
         self.is_low = False
         if self.ground.has_ceilings and self.ground.may_be_low(sampled, _AHEAD):
-            near = self._chain if self._has_levels else np.full(SAMPLES, np.inf)
-            self.is_low = bool((self.ground.clearance(positions[_AHEAD], near[_AHEAD]) < LOW).any())
+            near = self._chain if self._has_levels else np.full(len(_AT), np.inf)
+            self.is_low = bool((self.ground.clearance(places[_AHEAD, 1], near[_AHEAD]) < LOW).any())
         return heights
 
     def _chained(self, sampled: Sampled) -> Array:
-        """Heights (SAMPLES, 3), each sample's near that of its neighbor nearer to the root."""
-        # Each round settles at least one sample more on either side. Begun with those of the frame before, all are
+        """Heights (P, 3) of the places, each one's near that of its neighbor nearer to the root."""
+        # Each round settles at least one place more on either side. Begun with those of the frame before, all are
         # settled after the first, as the heights have changed by less than what tells levels apart.
-        for _ in range(CURRENT + 1):
+        for _ in range(len(_AT)):
             heights = sampled.heights(self._chain[:, None])
-            near, before = np.empty(SAMPLES), self._chain
-            near[:CURRENT], near[CURRENT] = heights[1 : CURRENT + 1, 1], self._here
-            near[CURRENT + 1 :] = heights[CURRENT:-1, 1]
+            near, before = np.empty(len(_AT)), self._chain
+            near[:_HERE], near[_HERE] = heights[1 : _HERE + 1, 1], self._here
+            near[_HERE + 1 :] = heights[_HERE:-1, 1]
             self._chain = near
             if np.abs(near - before).max() < _SAME:
                 break

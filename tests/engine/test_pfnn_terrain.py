@@ -38,13 +38,14 @@ def test_left_and_right_are_the_characters(angle: float, right_to_left: tuple[in
     np.testing.assert_allclose(felt - 2.5, np.tile(0.5 * ASIDE * np.array(right_to_left), (SAMPLES, 1)), atol=1e-5)
 
 
-def test_the_root_glides_up_stairs_in_less_than_half_treads() -> None:
+def test_the_root_glides_up_stairs() -> None:
     terrain = Terrain(flight(), (0.0, 2.0), 0.0)
     heights = []
     for place in np.arange(-2.0, 7.0, 0.02):
         terrain.feel(along(place), AHEAD)
         heights.append(terrain.height)
-    assert np.diff(heights).max() < 0.5 * 0.17
+    # In a frame of a walk no faster than twice as steep as the flight.
+    assert np.diff(heights).max() < 2 * 0.02 * 0.17 / 0.3
     assert np.diff(heights).min() > -1e-6
     assert heights[0] == 0.0
     assert heights[-1] == pytest.approx(12 * 0.17, abs=1e-5)
@@ -53,7 +54,7 @@ def test_the_root_glides_up_stairs_in_less_than_half_treads() -> None:
 def test_stairs_a_second_ahead_are_felt_though_no_foot_could_step_so_high() -> None:
     terrain = Terrain(flight(), (0.0, 0.1), 0.0)
     felt = terrain.feel(along(-0.1, spacing=0.3), AHEAD)
-    assert felt[-1, 1] == pytest.approx(5 * 0.17, abs=1e-5)
+    assert felt[-1, 1] == pytest.approx(5 * 0.17, abs=0.5 * 0.17)
 
 
 def test_a_way_under_a_gallery_stays_on_the_floor() -> None:
