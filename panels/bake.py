@@ -97,21 +97,28 @@ class NSM_PT_report(Subpanel):
 
 
 class NSM_PT_network(Subpanel):
-    """Which neural network moves the character."""
+    """Which neural network moves the character, and like whom it walks."""
 
     bl_label = "Network"
     bl_parent_id = "NSM_PT_bake"
 
     def draw(self, context: bpy.types.Context) -> None:
-        """The choice; what is not installed cannot be chosen."""
+        """The choices; what is not installed cannot be chosen."""
         armature = lookup.character(context)
         settings = blank(context).blank if armature is None else of_object(armature)
-        row = self.layout.row(align=True)
-        row.enabled = armature is not None
+        layout = self.layout.column()
+        layout.enabled = armature is not None
+        row = layout.row(align=True)
         for name in _NETWORKS:
             part = row.row(align=True)
             part.enabled = name != "NSM" or lookup.has_scene_network()
             part.prop_enum(settings, "controller", name)
+        column = layout.column()
+        column.use_property_split = True
+        column.prop(settings, "performer")
+        row = column.row()
+        row.active = settings.performer != "DEFAULT"
+        row.prop(settings, "performer_blend")
 
 
 def _news(context: bpy.types.Context) -> tuple[str, str]:

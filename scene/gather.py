@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..nsm_blender.errors import ShotError
 from ..nsm_blender.shot.shot import PathFollow, Shot, per_frame
 from . import actions, armatures, curves
-from .properties import GAIT_ITEMS, of_object, of_scene
+from .properties import GAIT_ITEMS, of_object, of_scene, performer_of
 from .things import Thing
 
 Array = NDArray[Any]
@@ -49,6 +49,7 @@ def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gat
     line = curves.polyline(context, path)
     frames = frame_range(context)
     settings = of_object(path)
+    performer, blend = performer_of(armature)
     keyed = _sample(context, path, frames)
     names = {number: name for name, _, _, number in GAIT_ITEMS}
     render = context.scene.render
@@ -68,6 +69,8 @@ def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gat
         bias_velocity=settings.bias_velocity,
         bias_direction=settings.bias_direction,
         seed=of_object(armature).seed,
+        performer=performer,
+        performer_blend=blend,
     )
     fastest = max(shot.path.speeds) if shot.path else 0.0
     if fastest > FASTEST and fastest * rig.scale <= FASTEST:

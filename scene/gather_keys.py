@@ -32,7 +32,7 @@ from . import (
 )
 from . import gather as path_gather
 from .gather import FASTEST, Gathered, frame_range
-from .properties import by_actions
+from .properties import by_actions, performer_of
 
 
 def gather_shot(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gathered:
@@ -83,6 +83,7 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
         *colliders.gather(context, frames, left_out),
         *bodies.gather(context, armature, frames, places),
     ]
+    performer, blend = performer_of(armature)
     shot = Shot(
         name=armature.name,
         fps=render.fps / render.fps_base,
@@ -93,6 +94,8 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
         colliders=[scaled(thing, 1 / rig.scale) for thing in around],
         body_radii=list(rig.body_radii),
         seed=armature.nsm.seed,
+        performer=performer,
+        performer_blend=blend,
         route_options=RouteOptions(
             radius=settings.radius / rig.scale, crouch=settings.crouch, sideways=settings.sideways
         ),

@@ -34,6 +34,13 @@ CONTROLLER_ITEMS = (
 )
 """Networks that move a character. The numbers are stored in files: never change them."""
 
+PERFORMER_ITEMS = (
+    ("DEFAULT", "O3DE A", "The performer of most recordings: quick steps, arms close to the body", 0),
+    ("accad_female1", "ACCAD Female 1", "Longer and slower steps on a narrow track, arms farther from the body", 1),
+)
+"""Performers like whom a character walks, as the card of the weights names them. The numbers are stored in files: never
+change them."""
+
 ANIMATE_ITEMS = (
     ("PATH", "Path", "Walk along a curve", 0),
     ("ACTIONS", "Actions", "Carry out the list of actions, one after the other", 1),
@@ -178,6 +185,22 @@ class NSM_PG_object(bpy.types.PropertyGroup):
         name="Seed",
         description="Number of the take: another one sets off with the other foot, or strides a little differently",
         min=0,
+        options=_FIXED,
+        override=keys.OVERRIDE,
+    )
+    performer: EnumProperty(
+        name="Walk Like",
+        description="The performer like whom the character walks; stairs, crouching and jumps are always the first's",
+        items=PERFORMER_ITEMS,
+        options=_FIXED,
+        override=keys.OVERRIDE,
+    )
+    performer_blend: FloatProperty(
+        name="Blend",
+        description="Share of the first performer's manner that is blended in",
+        subtype="FACTOR",
+        min=0.0,
+        max=1.0,
         options=_FIXED,
         override=keys.OVERRIDE,
     )
@@ -330,6 +353,20 @@ def blank(context: bpy.types.Context) -> NSM_PG_window_manager:
 def by_actions(armature: bpy.types.Object) -> bool:
     """Whether a bake of a character carries out its actions, not its path."""
     return of_object(armature).animate_by == "ACTIONS"
+
+
+def performer_of(armature: bpy.types.Object) -> tuple[str, float]:
+    """The performer like whom a character walks, as in a shot, and the share of the first one."""
+    settings = of_object(armature)
+    return ("", 0.0) if settings.performer == "DEFAULT" else (settings.performer, settings.performer_blend)
+
+
+def walk_like(armature: bpy.types.Object, performer: str, blend: float) -> None:
+    """Let a character walk like a performer of a shot; one whom the interface does not offer becomes the first."""
+    settings = of_object(armature)
+    offered = [item[0] for item in PERFORMER_ITEMS]
+    settings.performer = performer if performer in offered else "DEFAULT"
+    settings.performer_blend = blend
 
 
 def animate_by(armature: bpy.types.Object, choice: str) -> None:

@@ -18,7 +18,7 @@ from . import actions, curves, gather_keys, goals, keys, pieces, schedule
 from .all_or_nothing import additions
 from .armatures import Rig
 from .gather import check_time
-from .properties import of_object, of_scene
+from .properties import of_object, of_scene, walk_like
 
 _COLOR = (0.45, 0.47, 0.50, 1.0)
 """Color of the loaded colliders' material, as linear RGBA."""
@@ -68,6 +68,7 @@ def put(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, shot: 
         schedule.forget(context.scene, armature, listed[0])
         listed.remove(0)
     of_object(armature).seed = min(shot.seed, _LARGEST_SEED)
+    walk_like(armature, shot.performer, shot.performer_blend)
     if path is not None:
         of_object(armature).path = path
     else:

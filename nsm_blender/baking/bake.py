@@ -84,7 +84,8 @@ class Bake:
         if unknown:
             raise ValueError(f"Bakes over ground have no parts {unknown}; they have {list(GROUND_PARTS)}.")
         self.shot, self._without = shot, without
-        self._network, self._jumping = pfnn_networks.load(weights), jumping_network(shot, weights)
+        self._network = pfnn_networks.load(weights, shot.performer)
+        self._jumping = jumping_network(shot, self._network, weights)
         limits = limits_of(self._network.card, "pfnn")
         if shot.keys:
             refuse(shot, LOCOMOTION, problems, limits)
@@ -119,7 +120,7 @@ class Bake:
             shot.bias_velocity,
             shot.bias_direction,
             felt,
-            performer_of(self._network, shot.performer),
+            pfnn_networks.performer_of(self._network, shot.performer, shot.performer_blend),
             Take(shot.seed).phase,
             self._jumping,
         )
@@ -136,7 +137,7 @@ class Bake:
         try:
             return check_path(path, ground, height, self.shot.ground)
         except BlockedPathError:
-            jumping = pfnn_networks.load_jumping(weights)
+            jumping = pfnn_networks.that_jumps(self._network, weights)
             if jumping is None:
                 raise
         surface = check_path(path, ground, height, self.shot.ground, leaps=True)
@@ -286,32 +287,18 @@ class Bake:
         )
 
 
-def jumping_network(shot: Shot, weights: Path | str | None = None) -> PFNN | None:
-    """The network that takes over in the jumps of a shot's keys: that of a weights file, or the one beside it. None
-    where there are no jumps.
+def jumping_network(shot: Shot, network: PFNN, weights: Path | str | None = None) -> PFNN | None:
+    """The network that takes over in the jumps of a shot's keys: that of a weights file itself, or the one beside it.
+    None where there are no jumps.
 
     Raises WeightsError, and ShotError where none can jump.
     """
     if not any(task_of(key).jumps for key in shot.keys):
         return None
-    network = pfnn_networks.load_jumping(weights)
-    if network is None:
+    jumping = pfnn_networks.that_jumps(network, weights)
+    if jumping is None:
         raise ShotError("The weights know no jump, and there are none beside them that do. Leave the jumps out.")
     return network
-
-
-def performer_of(network: PFNN, name: str) -> Array | None:
-    """The character value of a performer whom the weights' card lists; None, the weights' own, without a name.
-
-    Raises ShotError when the card lists no such performer.
-    """
-    if not name:
-        return None
-    known = network.card.get("performers", {}) if network.character is not None else {}
-    if name not in known:
-        choice = f"choose one of {', '.join(sorted(known))}" if known else "they know one alone; leave it out"
-        raise ShotError(f"The weights know no performer '{name}': {choice}.")
-    return np.asarray(known[name], dtype=np.float32)
 
 
 def standing(state: State) -> Future:

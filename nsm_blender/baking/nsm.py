@@ -68,12 +68,12 @@ def bake_of(
 
 
 def _walked_on(shot: Shot) -> Ground | None:
-    """The ground over which a locomotion network leads: that of the shot, or the floor of one with jumps. None where
-    there is neither: the NSM walks by itself."""
+    """The ground over which a locomotion network leads: that of the shot, or the floor of one that jumps or names a
+    performer. None where there is neither: the NSM walks by itself."""
     if shot.ground:
         return Ground.of([mesh.mesh() for mesh in shot.ground])
-    jumps = any(task_of(key).jumps for key in shot.keys)
-    return Ground.of([], 0.0 if shot.start is None else shot.start[2]) if jumps else None
+    leads = bool(shot.performer) or any(task_of(key).jumps for key in shot.keys)
+    return Ground.of([], 0.0 if shot.start is None else shot.start[2]) if leads else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,8 @@ class SceneBake:
         self._terrain = _walked_on(shot)
         self._limits = limits_of(self._network.card, "nsm")
         if self._terrain is not None:
-            self._walking, self._jumping = pfnn_networks.load(), jumping_network(shot)
+            self._walking = pfnn_networks.load(performer=shot.performer)
+            self._jumping = jumping_network(shot, self._walking)
             self._limits = limits_of(self._walking.card, "pfnn")
         refuse(shot, with_locomotion(actions_of(self._network.card)), problems, self._limits)
         self._options = options or Options()
@@ -156,9 +157,9 @@ class SceneBake:
         biases = shot.bias_velocity, shot.bias_direction
         room = most_frames(shot)
         begins = other_phase(phase)
-        legs = Locomotion(
-            self._walking, (x, y, z, angle), room, *biases, self._terrain, phase=begins, jumping=self._jumping
-        )
+        like = pfnn_networks.performer_of(self._walking, shot.performer, shot.performer_blend)
+        legs = Locomotion(self._walking, (x, y, z, angle), room, *biases, self._terrain, like, begins, self._jumping)
+        character.glides = not legs.feels
         legs.settle(standing(legs.state), SETTLING)
         asked = Walking(replace(shot, start=[x, y, z, angle]), self._limits, self._terrain)
         return TaskMachine(shot, MixedActor(character, legs, asked, self._terrain))

@@ -233,6 +233,7 @@ def _pfnn_card(args: argparse.Namespace, data: Any, trainer: Any, ground: Any) -
         else {"patches": args.terrain, "fit_errors": ground.errors},
         performer="" if ground is None else ground.performer,
         performers={} if ground is None else ground.performers,
+        performer_gaits={} if ground is None else ground.gaits,
         layout={"input": input_layout(data.train.x.shape[1]).describe(), "output": OUTPUT.describe()},
     )
 

@@ -142,6 +142,8 @@ class SceneCharacter:
         self._records: list[tuple[Array, ...]] = []
         self._turned: tuple[tuple[Array, ...], Array] | None = None
         self._steps, self._seams = list[Array](), list[int]()
+        self.glides = True
+        """Whether the height of the root over ground is made smooth, and the body with it, where locomotion leads."""
 
     @property
     def action(self) -> Array:
@@ -362,8 +364,9 @@ class SceneCharacter:
         if self._seams:
             yield
             places, rotations = without_jumps(root, places, rotations, self._seams)
-            smooth = gliding(root)
-            root, places = smooth, places + (smooth - root)[:, None, :3]
+            if self.glides:
+                smooth = gliding(root)
+                root, places = smooth, places + (smooth - root)[:, None, :3]
         record = SceneRecord(root, places, rotations, *others)
         return replace(record, steps=np.array(self._steps)) if self._steps else record
 

@@ -63,14 +63,24 @@ def blend_weights(bias: float) -> Array:
     return out
 
 
+@dataclass(frozen=True, eq=False)
+class Performer:
+    """Like whom a character moves. value: (7,) the proportions, in the order of `motion.proportions.PROPORTIONS`.
+    knows: (5,) 1 for each of GAITS in which the performer was recorded; in the others, and on stairs, the character moves
+    like the weights' own performer, who was recorded in all of them."""
+
+    value: Array
+    knows: Array
+
+
 class Locomotion:
     """A character walking: state, and `step` to advance one frame at 60 fps.
 
     start: x, y, z in meters and facing angle about +Z in radians. frames: how many steps to make room for. ground: what
     is walked on; without it, a level floor at the start's height. Weights that were trained on level ground alone feel
-    nothing of it, and their root follows its height. character: proportions of the performer to move like, in the order
-    of `motion.proportions.PROPORTIONS`, for weights that know several; the weights' own without. phase: radians of the
-    gait cycle at which it begins. jumping: the network that takes over in jumps; its outputs are kept as the other's.
+    nothing of it, and their root follows its height. performer: like whom the character moves, for weights that know
+    several; the weights' own without. phase: radians of the gait cycle at which it begins. jumping: the network that
+    takes over in jumps; its outputs are kept as the other's.
     """
 
     def __init__(
@@ -81,12 +91,13 @@ class Locomotion:
         bias_velocity: float = 0.5,
         bias_direction: float = 2.0,
         ground: Ground | None = None,
-        character: Array | None = None,
+        performer: Performer | None = None,
         phase: float = 0.0,
         jumping: PFNN | None = None,
     ) -> None:
         self.network = self._walking = network
-        self._jumping, self._character = network if jumping is None else jumping, character
+        self._jumping, self._performer = network if jumping is None else jumping, performer
+        self._likeness = 1.0
         self._seams: tuple[int, ...] = ()
         self._wp = blend_weights(bias_velocity)[:, None]
         self._wd = blend_weights(bias_direction)[:, None]
@@ -198,10 +209,10 @@ class Locomotion:
             self._terrain = Terrain(self._terrain.ground, (self.x, self.y), self.height)
 
     def _felt_by(self, network: PFNN) -> tuple[bool, Array]:
-        """Whether a network feels the ground, and its input, of which each frame fills all but the performer."""
+        """Whether a network feels the ground, and its input, which each frame fills."""
         values = np.zeros(network.input_size, dtype=np.float32)
         if network.character is not None:
-            values[CHARACTER_INPUT.character] = network.character if self._character is None else self._character
+            values[CHARACTER_INPUT.character] = network.character
         return network.uses(INPUT.terrain_height), values
 
     def _change_to(self, network: PFNN) -> None:
@@ -256,6 +267,11 @@ class Locomotion:
         gait = x[INPUT.gait].reshape(SAMPLES, len(GAITS))
         gait[:CURRENT] = self._gaits[past]
         gait[CURRENT:] = self._future_gait
+        own, performer = self.network.character, self._performer
+        if performer is not None and own is not None:
+            likeness = 0.0 if future.treads else float(self._gaits[now] @ performer.knows)
+            self._likeness += GAIT_SMOOTHING * (likeness - self._likeness)
+            x[CHARACTER_INPUT.character] = own + self._likeness * (performer.value - own)
 
     def _feel(self, terrain: Terrain, samples: Array, directions: Array, airborne: Airborne | None) -> None:
         """Set the height of the root, and the inputs that depend on it."""

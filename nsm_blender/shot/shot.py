@@ -42,7 +42,7 @@ FASTEST = 6.0
 WAY_GAITS = ("walk", "jog", "crouch")
 """Gaits that an action key may ask for on the way."""
 
-_UNTOLD = ("body_radii", "performer", "ground", "arrive", "duration")
+_UNTOLD = ("body_radii", "performer", "performer_blend", "ground", "arrive", "duration")
 """Fields that are left out of a shot's file and hash while they are empty, as older files are without them."""
 
 SHOT_VERSION = 2
@@ -96,7 +96,8 @@ class Shot:
     keys: what to do, in order of time. goals: the places that the keys name. colliders: the things around.
     body_radii: meters of the capsules `geometry.body.CAPSULES` of the body that keeps out of things; none takes the
     model's.
-    performer: whose manner of moving it is, of those that the card of the weights lists; none is their mean.
+    performer: like whom the character walks, of those that the card of the weights lists; none is the one whose
+    recordings the weights know best. performer_blend: share of that one in the performer's manner.
     ground: meshes to walk on, over a level floor at z = 0; none is a level floor at the height of the start.
     """
 
@@ -116,6 +117,7 @@ class Shot:
     route_options: RouteOptions = field(default_factory=RouteOptions)
     body_radii: BodyRadii = field(default_factory=list)
     performer: str = ""
+    performer_blend: Annotated[float, Within(0.0, 1.0)] = 0.0
     ground: Annotated[list[GroundMesh], Distinct] = field(default_factory=list)
 
     def validate(self) -> None:

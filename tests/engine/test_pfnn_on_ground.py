@@ -6,12 +6,14 @@ The networks of the rollouts are written by hand: each says a constant, or repea
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nsm_blender.baking.bake import Bake, performer_of
+from nsm_blender.baking.bake import Bake
 from nsm_blender.errors import ShotError
 from nsm_blender.geometry.ground import Ground, GroundMesh
 from nsm_blender.models.layout import Layout
@@ -19,9 +21,10 @@ from nsm_blender.models.pfnn import CHARACTER_INPUT, CURRENT, INPUT, JOINTS, OUT
 from nsm_blender.models.pfnn_kernels import PFNN
 from nsm_blender.motion.gait import GAITS
 from nsm_blender.motion.motion import Motion
-from nsm_blender.motion.rotations import Array
 from nsm_blender.motion.skeleton import MODEL_SKELETON, TOE_HEIGHT
-from nsm_blender.rollout.pfnn import Locomotion, Record
+from nsm_blender.paths import weights_folder
+from nsm_blender.rollout.pfnn import Locomotion, Performer, Record
+from nsm_blender.rollout.pfnn_networks import performer_of
 from nsm_blender.shot.shot import PathFollow, Shot
 
 from .test_ground import box, quad
@@ -67,8 +70,8 @@ def repeating(repeats: Mapping[int, int], layout: Layout = INPUT, card: Mapping[
     return PFNN({name: value.astype(np.float32) for name, value in tensors.items()}, card=card)
 
 
-def rolled(network: PFNN, frames: int, ground: Ground | None = RAMP, character: Array | None = None) -> Record:
-    walker = Locomotion(network, (0.0, -2.0, 2.0 * SLOPE, 0.0), frames, ground=ground, character=character)
+def rolled(network: PFNN, frames: int, ground: Ground | None = RAMP, performer: Performer | None = None) -> Record:
+    walker = Locomotion(network, (0.0, -2.0, 2.0 * SLOPE, 0.0), frames, ground=ground, performer=performer)
     for _ in range(frames):
         walker.step(command((0.0, walker.y)))
     return walker.record()
@@ -123,7 +126,10 @@ def test_weights_of_many_performers_move_as_their_mean_or_as_one() -> None:
     network = repeating({output: CHARACTER_INPUT.character.start + 2}, CHARACTER_INPUT)
     assert rolled(network, 3, None).y[-1, output] == pytest.approx(MEAN_CHARACTER[2], abs=1e-4)
     own = MEAN_CHARACTER + 10
-    assert rolled(network, 3, None, own).y[-1, output] == pytest.approx(own[2], abs=1e-4)
+    walks = Performer(own, np.ones(len(GAITS)))
+    assert rolled(network, 3, None, walks).y[-1, output] == pytest.approx(own[2], abs=1e-4)
+    no_walk = Performer(own, np.zeros(len(GAITS)))
+    assert rolled(network, 3, None, no_walk).y[-1, output] == pytest.approx(MEAN_CHARACTER[2], abs=1e-4)
 
 
 def test_the_character_crouches_under_a_low_beam_and_rises_behind_it() -> None:
@@ -140,9 +146,15 @@ def test_the_character_crouches_under_a_low_beam_and_rises_behind_it() -> None:
 
 
 def test_a_performer_is_found_in_the_card() -> None:
-    several = repeating({}, CHARACTER_INPUT, {"performers": {"16": [0.8] * 7, "35": [0.9] * 7}})
+    known = {"performers": {"16": [0.8] * 7, "35": [0.9] * 7}, "performer_gaits": {"35": ["stand", "walk"]}}
+    several = repeating({}, CHARACTER_INPUT, known)
     assert performer_of(several, "") is None
-    np.testing.assert_allclose(performer_of(several, "35"), 0.9, rtol=1e-6)
+    found, half = performer_of(several, "35"), performer_of(several, "35", 0.5)
+    assert found is not None
+    assert half is not None
+    np.testing.assert_allclose(found.value, 0.9, rtol=1e-6)
+    np.testing.assert_allclose(half.value, 0.5 * (0.9 + MEAN_CHARACTER), rtol=1e-6)
+    assert [gait for gait, knows in zip(GAITS, found.knows, strict=True) if knows] == ["stand", "walk"]
     with pytest.raises(ShotError, match=r"no performer '99': choose one of 16, 35\."):
         performer_of(several, "99")
 
@@ -180,9 +192,19 @@ def test_a_bake_on_ground_comes_out_the_same_each_time(climbed: Motion) -> None:
     np.testing.assert_array_equal(Bake(shot(flight())).motion().positions, climbed.positions)
 
 
-def test_weights_of_one_performer_refuse_the_name_of_another() -> None:
+def test_weights_of_one_performer_refuse_the_name_of_another(tmp_path: Path) -> None:
+    """Alone in their folder, and without such a performer in the weights beside them."""
+    shutil.copy(weights_folder() / "pfnn.safetensors", tmp_path)
     with pytest.raises(ShotError, match="The weights know no performer '35': they know one alone; leave it out"):
+        Bake(shot([], performer="35"), tmp_path / "pfnn.safetensors")
+    with pytest.raises(ShotError, match="The weights know no performer '35': choose one of"):
         Bake(shot([], performer="35"))
+
+
+def test_a_character_walks_as_another_performer_does() -> None:
+    """By the weights beside those that know one: she takes longer and slower steps."""
+    steps = [np.diff(Bake(shot([], performer=name)).motion().phase) % (2 * np.pi) for name in ("", "accad_female1")]
+    assert np.median(steps[1]) < 0.95 * np.median(steps[0])
 
 
 def test_the_samples_of_the_future_lie_ahead() -> None:

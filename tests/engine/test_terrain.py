@@ -254,6 +254,8 @@ def test_held_out_performers_are_never_trained_on(folder: Path) -> None:
     assert list(found.performers) == ["a"]
     np.testing.assert_allclose(found.performers["a"], MODEL_PROPORTIONS, atol=1e-4)
     assert found.performer == "a"
+    assert "walk" in found.gaits["a"]
+    assert "crouch" not in found.gaits["a"]
     np.testing.assert_allclose(found.data.x_mean[CHARACTER_INPUT.character], found.performers["a"], atol=1e-4)
     assert len(found.data.train.x) == 4 * len(found.data.held_out.x)  # two clips and their mirror images
     assert set(found.errors) == {"even", "uneven"}

@@ -213,7 +213,7 @@ def on_ground() -> GroundSet:
         x_mean=train.x.mean(0),
         x_scale=np.ones(CHARACTER_INPUT.size, np.float32),
     )
-    return GroundSet(drawn, grounds, {}, ["b"], "", {})
+    return GroundSet(drawn, grounds, {}, ["b"], "", {}, {})
 
 
 @pytest.fixture(scope="module")

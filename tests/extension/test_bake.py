@@ -159,3 +159,28 @@ def test_the_saved_shot_repeats_the_bake_without_blender(engine, extension_modul
     bpy.ops.nsm.save_shot(filepath=str(path))
     loaded = extension_module("nsm_blender.shot.shot").Shot.load(path)
     assert loaded == extension_module("scene.gather").gather(bpy.context, rig).shot
+
+
+def test_a_character_walks_like_the_performer_that_is_chosen(engine):
+    """Her arms are farther from the body, and less so with half of the first performer."""
+    rig, _ = build.shot(engine, frames=120)
+    apart = []
+    for performer, blend in (("DEFAULT", 0.0), ("accad_female1", 0.5), ("accad_female1", 0.0)):
+        rig.nsm.performer, rig.nsm.performer_blend = performer, blend
+        assert bpy.ops.nsm.bake() == {"FINISHED"}
+        width = []
+        for frame in range(30, 120, 3):
+            bpy.context.scene.frame_set(frame)
+            left, right = (rig.pose.bones[side + "Hand"].head for side in ("Left", "Right"))
+            width.append((left - right).xy.length)
+        apart.append(np.mean(width))
+    assert apart[0] < apart[1] < apart[2]
+
+
+def test_performers_that_are_offered_were_recorded_going(engine):
+    """The card tells of each in which gaits."""
+    card = json.loads((Path(engine.__file__).parents[1] / "weights" / "pfnn_terrain.json").read_text())
+    offered = bpy.types.Object.bl_rna.properties["nsm"].fixed_type.properties["performer"].enum_items.keys()
+    assert len(offered) > 1
+    for name in offered[1:]:
+        assert {"stand", "walk", "jog"} <= set(card["performer_gaits"][name])

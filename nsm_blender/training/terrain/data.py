@@ -61,6 +61,10 @@ _STANDS = 0.1
 HANGING = 0.3
 """Meters of the fit of a recorded ground from which feet that are still do not stand on it: the performer sits on a box
 or climbs with hands and knees."""
+LEAST_GAIT = 5.0
+"""Seconds for which a performer must show a gait to be one like whom a character moves in it."""
+ON_THE_WAY = 0.3
+"""Meters a second from which a performer is on the way somewhere."""
 _GROUND_SMOOTHING = 0.25
 """Seconds of the filter on the height of the ground under a performer, about half a step."""
 STORED = np.float16
@@ -254,7 +258,8 @@ class GroundSet:
     data: with one draw of grounds. grounds: those of data.train. errors: of all fits of the recorded (not augmented)
     clips, of even and of uneven ones. held_out: performers. performer: the one with most frames, like whom a character
     moves that is told no other. performers: character value (7,) of those trained on, by name: the mean over their
-    clips, as some sources scale the same bones a little differently from clip to clip.
+    clips, as some sources scale the same bones a little differently from clip to clip. gaits: those in which each of
+    them is shown for LEAST_GAIT.
     """
 
     data: DataSet
@@ -263,6 +268,7 @@ class GroundSet:
     held_out: list[str]
     performer: str
     performers: dict[str, list[float]]
+    gaits: dict[str, list[str]]
 
 
 def build(
@@ -288,6 +294,7 @@ def build(
     minutes = dict.fromkeys(KINDS, 0.0)
     values: dict[str, list[Array]] = {}
     frames = Counter[str]()
+    shown: dict[str, Array] = {}
     entries = choose(data, subjects, held_out, unsure, left_out)
     for count, entry in enumerate(entries, 1):
         clip = load_clip(entry.path)
@@ -303,6 +310,7 @@ def build(
                 errors["uneven" if is_uneven(entry) else "even"] += found
                 if not held:
                     frames[entry.subject] += len(features.base.x)
+                    shown[entry.subject] = shown.get(entry.subject, 0) + seconds_by_gait(features.base.x)
                     for i, kind in enumerate(KINDS):
                         minutes[kind] += float((features.base.kind == i).sum() / FPS / 60)
         if count % 20 == 0 or count == len(entries):
@@ -321,8 +329,20 @@ def build(
     grounds.base.y[:, OUTPUT.joint_rotation] = drawn.train.y[:, OUTPUT.joint_rotation]
     figures = {name: summary(found) for name, found in errors.items() if found}
     performers = {name: [round(float(v), 4) for v in np.mean(own, axis=0)] for name, own in values.items() if name}
+    gaits = {name: [gait for gait, s in zip(GAITS, shown[name], strict=True) if s >= LEAST_GAIT] for name in performers}
     held_names = sorted({entry.subject for entry in entries if entry.subject in held_out})
-    return GroundSet(drawn, grounds, figures, held_names, most, performers)
+    return GroundSet(drawn, grounds, figures, held_names, most, performers, gaits)
+
+
+def seconds_by_gait(x: Array) -> Array:
+    """Seconds (5,) for which inputs x (N, n) of consecutive frames show each of GAITS, and but for standing, on the
+    way: a performer who crouches over a box does not show how to go crouched."""
+    gaits = x[:, INPUT.gait].reshape(len(x), SAMPLES, len(GAITS))[:, CURRENT]
+    way = x[:, INPUT.trajectory_position].reshape(len(x), SAMPLES, 2)
+    goes = np.linalg.norm(way[:, CURRENT + 1] - way[:, CURRENT], axis=1) > ON_THE_WAY * SAMPLE_FRAMES / FPS
+    stands = np.arange(len(GAITS)) == GAITS.index("stand")
+    seconds: Array = (gaits * (goes[:, None] | stands)).sum(axis=0) / FPS
+    return seconds
 
 
 def fit_errors(data: Path, patches: int, seed: int) -> dict[str, dict[str, float]]:
