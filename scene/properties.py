@@ -190,7 +190,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     )
     performer: EnumProperty(
         name="Walk Like",
-        description="The performer like whom the character walks; stairs, crouching and jumps are always the first's",
+        description="Like whom the character walks; slow walks, stairs, crouching and jumps are the first one's",
         items=PERFORMER_ITEMS,
         options=_FIXED,
         override=keys.OVERRIDE,

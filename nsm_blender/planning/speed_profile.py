@@ -169,7 +169,6 @@ class Walker:
             direction(self.facing(along)),
             _ONE_HOT[gait],
             sideways=self.aside > 0.5,
-            treads=self._treads.is_on(self.along),
         )
 
     @property

@@ -139,8 +139,8 @@ class Future:
     direction: (5, 2) facing. gait: (6, 5) weights at now and the five samples. berth: what is kept off on the way.
     sideways: the character goes sideways now, where there is less room. pull: x, y m/s that the root is moved by
     beside what the network predicts. leaps: the network that jumps leads. airborne: the course of a jump, for which it
-    does too; None on the ground. phase: radians of the cycle to which a standing character comes, None: that of its
-    gait. treads: steps are made to fit treads.
+    does too; None on the ground. phase: radians of
+    the cycle to which a standing character comes, None: that of its gait.
     """
 
     position: Array | None
@@ -153,7 +153,6 @@ class Future:
     leaps: bool = False
     airborne: Airborne | None = None
     phase: float | None = None
-    treads: bool = False
 
 
 class Commands(Protocol):
@@ -343,7 +342,6 @@ class PathCommands:
             direction(self.path.heading(along) + offset[1:]),
             _ONE_HOT[gait],
             leaps=self.leaps.leads(self._along),
-            treads=self.treads.is_on(self._along),
         )
 
     def _ahead(self, state: State) -> tuple[Array, Array]:

@@ -21,6 +21,11 @@ from .terrain import Terrain
 
 GAIT_SMOOTHING = 0.3
 """Share of the way to the commanded gait that the trajectory's gait goes each frame."""
+SLOW_WALK = 0.8
+"""Meters a second below which walks, as to a stop and on stairs, are those of the weights' own performer: others were
+not recorded walking slower, and stop short of where they are sent to."""
+_LIKENESS_SHARE = 0.05
+"""Share of the way from one performer to another that a character goes each frame, in a third of a second."""
 _VELOCITY_SHARE = 0.08
 """Weight of a frame in the running mean of the velocity, which so spans about a step."""
 _PHASE_SHARE = 0.2
@@ -66,8 +71,8 @@ def blend_weights(bias: float) -> Array:
 @dataclass(frozen=True, eq=False)
 class Performer:
     """Like whom a character moves. value: (7,) the proportions, in the order of `motion.proportions.PROPORTIONS`.
-    knows: (5,) 1 for each of GAITS in which the performer was recorded; in the others, and on stairs, the character moves
-    like the weights' own performer, who was recorded in all of them."""
+    knows: (5,) 1 for each of GAITS in which the performer was recorded; in the others, and in slow walks, the character
+    moves like the weights' own performer, who was recorded in all of them."""
 
     value: Array
     knows: Array
@@ -269,8 +274,10 @@ class Locomotion:
         gait[CURRENT:] = self._future_gait
         own, performer = self.network.character, self._performer
         if performer is not None and own is not None:
-            likeness = 0.0 if future.treads else float(self._gaits[now] @ performer.knows)
-            self._likeness += GAIT_SMOOTHING * (likeness - self._likeness)
+            walks = future.gait[0, _WALK] > 0.5
+            is_slow = walks and math.hypot(*future.velocity[0].tolist()) < SLOW_WALK
+            likeness = 0.0 if is_slow else float(self._gaits[now] @ performer.knows)
+            self._likeness += _LIKENESS_SHARE * (likeness - self._likeness)
             x[CHARACTER_INPUT.character] = own + self._likeness * (performer.value - own)
 
     def _feel(self, terrain: Terrain, samples: Array, directions: Array, airborne: Airborne | None) -> None:

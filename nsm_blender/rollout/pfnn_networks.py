@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The networks of locomotion: one for nearly everything, and beside it one that can jump and knows several performers."""
+"""The networks of locomotion: one for nearly everything, beside it one that can jump and knows several performers."""
 
 from __future__ import annotations
 

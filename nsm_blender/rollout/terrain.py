@@ -18,11 +18,11 @@ _SIDES = np.array([-ASIDE, 0.0, ASIDE])
 _TO_LEFT = np.array([[0.0, 1.0], [-1.0, 0.0]])
 """Turns directions, as rows, a quarter counter-clockwise."""
 _MARGIN = 3
-"""Samples to either side whose ground a sample feels; by as many the trajectory is lengthened, straight on, at both ends.
-"""
+"""Samples to either side whose ground a sample feels, and by which the trajectory is lengthened, straight on, at both
+ends."""
 _SPREAD = 1.5
-"""Standard deviation, in samples of a sixth of a second, of the heights whose mean a sample feels, about a step in all. A
-flight of stairs rises by whole treads, and weights that are told so make the hips jerk by 150 m/s^2 in place of 10."""
+"""Standard deviation, in samples of a sixth of a second, of the heights whose mean a sample feels, about a step in all.
+A flight of stairs rises by whole treads, and weights that are told so make the hips jerk by 150 m/s^2, not 10."""
 _AT = np.arange(-_MARGIN * SAMPLE_FRAMES, (SAMPLES - 1 + _MARGIN) * SAMPLE_FRAMES + 1) / SAMPLE_FRAMES
 """Places of the lengthened trajectory (P,) in samples, one a frame, so that treads come up one after the other."""
 _HERE = int(np.flatnonzero(_AT == CURRENT)[0])
@@ -48,8 +48,8 @@ def _spread() -> Array:
 
 _BETWEEN, _SHARES = _between(), _spread()
 GLIDE = 0.1
-"""Standard deviation in seconds of the filter on the root's height when a rollout is done that does not feel the ground:
-in it the height follows a trajectory that changes a little from frame to frame, and the body follows the height."""
+"""Standard deviation in seconds of the filter on the root's height in a rollout that does not feel the ground: there
+the height is of a trajectory that changes a little from frame to frame, and the body rises and sinks with it."""
 
 
 def gliding(root: Array) -> Array:

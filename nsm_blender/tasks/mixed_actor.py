@@ -198,7 +198,9 @@ class MixedActor(NsmActor):
         places, facings = (
             np.concatenate((part[1:], 2 * part[-1:] - part[-2:-1]))[:FUTURE] for part in (places, facings)
         )
-        self.character.go_on(floor, goal, places, facings)
+        # In the first frame the NSM still stands where it began.
+        if self.character.frame:
+            self.character.go_on(floor, goal, places, facings)
         self._set_mode(False)
 
     def _to_legs(self) -> None:

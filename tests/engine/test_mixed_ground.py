@@ -72,6 +72,23 @@ def test_a_box_at_the_foot_of_a_ramp_is_taken() -> None:
     assert motion.meta["things"]["Load"][-1][2] > 0.3, "the box is lifted"
 
 
+def test_a_box_at_hand_is_taken_in_the_first_frame() -> None:
+    """From where it was taken before, so that no way leads there."""
+    shot = ramp(2)
+    shot.keys = shot.keys[:1]
+    bake = SceneBake(shot)
+    bake.motion()
+    (hold,) = bake.motion().meta["holds"]["LeftHand"]
+    root = bake.motion().root[round(hold[0] * shot.fps)]
+    again = SceneBake(replace(shot, start=[float(value) for value in root]))
+    while not again.keys_done:
+        again.step()
+    again.end_here()
+    (taken,) = again.motion().meta["keys"]
+    assert not taken["trouble"]
+    assert again.motion().meta["holds"]["LeftHand"][0][0] < 3.0
+
+
 def slope(degrees: float) -> GroundMesh:
     rise = 10 * math.tan(math.radians(degrees))
     corners = [[-5.0, -5.0, 0.0], [5.0, -5.0, rise], [5.0, 5.0, rise], [-5.0, 5.0, 0.0]]
