@@ -298,7 +298,7 @@ def jumping_network(shot: Shot, network: PFNN, weights: Path | str | None = None
     jumping = pfnn_networks.that_jumps(network, weights)
     if jumping is None:
         raise ShotError("The weights know no jump, and there are none beside them that do. Leave the jumps out.")
-    return network
+    return jumping
 
 
 def standing(state: State) -> Future:
