@@ -68,11 +68,12 @@ def bake_of(
 
 
 def _walked_on(shot: Shot) -> Ground | None:
-    """The ground over which a locomotion network leads: that of the shot, or the floor of one that jumps or names a
-    performer. None where there is neither: the NSM walks by itself."""
+    """The ground over which a locomotion network leads: that of the shot, or the floor of one that jumps, or names a
+    performer and does nothing that the NSM has to walk to by itself. None where there is neither."""
     if shot.ground:
         return Ground.of([mesh.mesh() for mesh in shot.ground])
-    leads = bool(shot.performer) or any(task_of(key).jumps for key in shot.keys)
+    tasks = [task_of(key) for key in shot.keys]
+    leads = any(task.jumps for task in tasks) or (bool(shot.performer) and all(task.on_ground for task in tasks))
     return Ground.of([], 0.0 if shot.start is None else shot.start[2]) if leads else None
 
 

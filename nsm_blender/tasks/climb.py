@@ -36,7 +36,7 @@ class Climb(Task):
 
     name, doing, verb, role = "climb", "climbing", "climb", "climbable"
     nothing_left = "The character is up there by then: nothing is done. Remove the key."
-    turns = False
+    turns = on_ground = False
     seconds = 2.5
     reaching = 0.5
     training = ("climb_episodes", "climbing")

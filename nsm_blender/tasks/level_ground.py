@@ -12,6 +12,7 @@ from ..geometry.ground import Ground
 from ..planning.path_planner import Leg, Planner
 from ..shot.goals import LOCOMOTION, ActionKey
 from ..shot.shot import Shot
+from .registry import task_of
 
 LEVEL = 0.04
 """Meters by which level ground is uneven at most: less than feet step over without being lifted for it."""
@@ -39,8 +40,10 @@ def trouble(planner: Planner, key: ActionKey, leg: Leg | None, frame: float, hel
     ground, thing = planner.terrain, planner.thing(key)
     if ground is None:
         return ""
-    if key.action == "climb" and thing is not None:
-        return f"'{thing.name}' is climbed on a level floor alone, and the shot has ground. Use it as ground, too."
+    task = task_of(key)
+    if not task.on_ground and thing is not None:
+        what = f"The character can {task.verb} '{thing.name}' on a level floor alone, and there is ground."
+        return f"{what} Use it as ground, too."
     if leg is None:
         return ""
     if held and np.ptp(leg.route.points[:, 2]) > LEVEL:

@@ -113,8 +113,8 @@ class Task:
     facing, if the key asks for none. sector: radians from straight before the thing within which the network was
     trained to begin. seconds: that what is done with the thing takes, about. reaching: seconds of
     these until the character has arrived: sits, has taken the thing or put it down. leaving: seconds until it stands
-    again before the next key. training: the modules of
-    training.episodes that compose what the network learns it from.
+    again before the next key. on_ground: whether it can be done in a shot with ground, over which locomotion leads.
+    training: the modules of training.episodes that compose what the network learns it from.
     """
 
     name: ClassVar[str]
@@ -133,6 +133,7 @@ class Task:
     seconds: ClassVar[float] = 0.0
     reaching: ClassVar[float] = 0.0
     leaving: ClassVar[float] = 0.0
+    on_ground: ClassVar[bool] = True
     training: ClassVar[tuple[str, ...]] = ()
 
     # Where the character goes

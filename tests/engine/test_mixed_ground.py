@@ -11,11 +11,13 @@ import pytest
 
 from nsm_blender.baking.nsm import SceneBake, bake_of
 from nsm_blender.evaluation.mixed_ground import around_seams, ramp, stairs
+from nsm_blender.evaluation.naturalness.furniture_cases import CASES
 from nsm_blender.geometry.ground import Ground, GroundMesh
 from nsm_blender.geometry.shapes import block
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import from_yaw
 from nsm_blender.motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
+from nsm_blender.naturalness.case import DEVELOPMENT_SEEDS
 from nsm_blender.rollout.handover import other_phase, without_jumps
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
@@ -89,6 +91,17 @@ def test_a_box_at_hand_is_taken_in_the_first_frame() -> None:
     assert again.motion().meta["holds"]["LeftHand"][0][0] < 3.0
 
 
+def test_a_character_walks_like_another_performer_to_what_it_climbs() -> None:
+    """As it is climbed from a level floor alone, the NSM walks there by itself."""
+    case = CASES["climb"](DEVELOPMENT_SEEDS[0])
+    bake = SceneBake(replace(case.shot, performer="accad_female1"))
+    while not bake.keys_done:
+        bake.step()
+    bake.end_here()
+    assert not bake.motion().meta["keys"][0]["trouble"]
+    assert "handovers" not in bake.motion().meta
+
+
 def slope(degrees: float) -> GroundMesh:
     rise = 10 * math.tan(math.radians(degrees))
     corners = [[-5.0, -5.0, 0.0], [5.0, -5.0, rise], [5.0, 5.0, rise], [-5.0, 5.0, 0.0]]
@@ -117,7 +130,7 @@ def test_what_the_flat_network_cannot_do_on_ground_is_refused_in_words() -> None
     climbed = stairs(1)
     climbed.colliders[0] = replace(climbed.colliders[0], role="climbable")
     climbed.keys = [ActionKey("climb", "Seat")]
-    assert "is climbed on a level floor alone" in refused(climbed)
+    assert "on a level floor alone, and there is ground" in refused(climbed)
 
 
 def test_flat_ground_changes_nothing_where_things_are_used() -> None:
