@@ -77,8 +77,11 @@ def plan(
     if fixed is None and key.duration is None and set_off + needed * fps <= target:
         return Plan(target - needed * fps, arrive, gait, key.speed, task.reaching)
     set_off = max(set_off, 0 if fixed is None else fixed)
-    available = (target - set_off) / fps - task.reaching
-    gait, speed, trouble = way.fitted(gait, available, fixed is None and key.duration is None)
+    available, may_wait = (target - set_off) / fps - task.reaching, fixed is None and key.duration is None
+    gait, speed, trouble = way.fitted(gait, available, may_wait)
+    if may_wait:
+        # The slowest run may be far faster than the fastest walk, as on stairs.
+        set_off = max(set_off, target - (way.seconds(gait, speed) + task.reaching) * fps)
     if trouble:
         trouble += _remedy(trouble, set_off, arrive, fps, way, gait, task.reaching)
     return Plan(set_off, arrive, gait, speed, task.reaching, trouble)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -204,3 +205,16 @@ def test_the_table_of_routes_bakes_what_it_finds() -> None:
     errand = carry_out(shot_of("ramp", FIRST - 1), weights_folder() / "pfnn.safetensors")
     assert errand.reached or errand.refused
     assert carry_out(shot_of("nothing", FIRST - 1), weights_folder() / "pfnn.safetensors").refused
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("stairs", FIRST - 2), ("winding", FIRST - 3)])
+def test_arrivals_up_stairs_are_kept_between_the_fastest_walk_and_the_slowest_run(kind: str, seed: int) -> None:
+    """A run takes stairs several times as fast as a walk: one that has more time sets off later."""
+    shot = shot_of(kind, seed)
+    shot = replace(shot, keys=[replace(shot.keys[0], action="walk", gait="walk")], frames=1500)
+    (walked,) = Bake(shot).motion().meta["keys"]
+    for share in (0.7, 0.9):
+        timed = replace(shot.keys[0], arrive=round(share * walked["arrived"]))
+        (key,) = Bake(replace(shot, keys=[timed])).motion().meta["keys"]
+        assert not key["trouble"]
+        assert abs(key["arrived"] - timed.arrive) <= 1
