@@ -190,7 +190,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     )
     performer: EnumProperty(
         name="Walk Like",
-        description="Like whom the character walks; slow walks, stairs, crouching and jumps are the first one's",
+        description="Like whom the character walks; slow walks, stairs, crouching, jumps: the first performer's",
         items=PERFORMER_ITEMS,
         options=_FIXED,
         override=keys.OVERRIDE,
