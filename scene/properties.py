@@ -190,7 +190,7 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     )
     performer: EnumProperty(
         name="Walk Like",
-        description="Like whom the character walks; slow walks, stairs, crouching, jumps: the first performer's",
+        description="Another performer's manner of walking; not for slow walks, stairs, crouching and jumps",
         items=PERFORMER_ITEMS,
         options=_FIXED,
         override=keys.OVERRIDE,
@@ -356,13 +356,13 @@ def by_actions(armature: bpy.types.Object) -> bool:
 
 
 def performer_of(armature: bpy.types.Object) -> tuple[str, float]:
-    """The performer like whom a character walks, as in a shot, and the share of the first one."""
+    """The performer like whom a character walks, as in a shot, and the share of the first performer."""
     settings = of_object(armature)
     return ("", 0.0) if settings.performer == "DEFAULT" else (settings.performer, settings.performer_blend)
 
 
 def walk_like(armature: bpy.types.Object, performer: str, blend: float) -> None:
-    """Let a character walk like a performer of a shot; one whom the interface does not offer becomes the first."""
+    """Let a character walk like a performer of a shot; whom the interface does not offer becomes the first performer."""
     settings = of_object(armature)
     offered = [item[0] for item in PERFORMER_ITEMS]
     settings.performer = performer if performer in offered else "DEFAULT"
