@@ -97,7 +97,7 @@ class NSM_PT_report(Subpanel):
 
 
 class NSM_PT_network(Subpanel):
-    """Which neural network moves the character, and like whom it walks."""
+    """Which neural network moves the character, and whose manner of walking it has."""
 
     bl_label = "Network"
     bl_parent_id = "NSM_PT_bake"

@@ -38,8 +38,8 @@ PERFORMER_ITEMS = (
     ("DEFAULT", "O3DE A", "The performer of most recordings: quick steps, arms close to the body", 0),
     ("accad_female1", "ACCAD Female 1", "Longer and slower steps on a narrow track, arms farther from the body", 1),
 )
-"""Performers like whom a character walks, as the card of the weights names them. The numbers are stored in files: never
-change them."""
+"""Performers whose manner of walking a character may have, as the card of the weights names them. The numbers are stored
+in files: never change them."""
 
 ANIMATE_ITEMS = (
     ("PATH", "Path", "Walk along a curve", 0),
@@ -356,13 +356,13 @@ def by_actions(armature: bpy.types.Object) -> bool:
 
 
 def performer_of(armature: bpy.types.Object) -> tuple[str, float]:
-    """The performer like whom a character walks, as in a shot, and the share of the first performer."""
+    """The performer whose manner of walking a character has, as in a shot, and the share of the first performer."""
     settings = of_object(armature)
     return ("", 0.0) if settings.performer == "DEFAULT" else (settings.performer, settings.performer_blend)
 
 
 def walk_like(armature: bpy.types.Object, performer: str, blend: float) -> None:
-    """Let a character walk like a performer of a shot; whom the interface does not offer becomes the first performer."""
+    """Let a character walk like a performer of a shot, or like the first where the interface does not offer it."""
     settings = of_object(armature)
     offered = [item[0] for item in PERFORMER_ITEMS]
     settings.performer = performer if performer in offered else "DEFAULT"

@@ -70,9 +70,9 @@ def blend_weights(bias: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Performer:
-    """Like whom a character moves. value: (7,) the proportions, in the order of `motion.proportions.PROPORTIONS`.
+    """A manner of moving. value: (7,) the proportions, in the order of `motion.proportions.PROPORTIONS`.
     knows: (5,) 1 for each of GAITS in which the performer was recorded; in the others, and in slow walks, the character
-    moves like the weights' own performer, who was recorded in all of them."""
+    moves like the weights' own performer, recorded in all of them."""
 
     value: Array
     knows: Array
@@ -83,7 +83,7 @@ class Locomotion:
 
     start: x, y, z in meters and facing angle about +Z in radians. frames: how many steps to make room for. ground: what
     is walked on; without it, a level floor at the start's height. Weights that were trained on level ground alone feel
-    nothing of it, and their root follows its height. performer: like whom the character moves, for weights that know
+    nothing of it, and their root follows its height. performer: whose manner the character has, for weights that know
     several; the weights' own without. phase: radians of the gait cycle at which it begins. jumping: the network that
     takes over in jumps; its outputs are kept as the other's.
     """

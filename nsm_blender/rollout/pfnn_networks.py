@@ -36,7 +36,7 @@ def that_jumps(network: PFNN, weights: Path | str | None = None) -> PFNN | None:
 
 
 def performer_of(network: PFNN, name: str, blend: float = 0.0) -> Performer | None:
-    """Like whom a character moves, of those whom the weights' card lists; None, the weights' own, without a name.
+    """The manner of a performer that the weights' card lists; None, the weights' own, without a name.
 
     blend: share of the weights' own performer in it. Raises ShotError when the card lists no such performer.
     """

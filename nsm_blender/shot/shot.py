@@ -96,7 +96,7 @@ class Shot:
     keys: what to do, in order of time. goals: the places that the keys name. colliders: the things around.
     body_radii: meters of the capsules `geometry.body.CAPSULES` of the body that keeps out of things; none takes the
     model's.
-    performer: like whom the character walks, of those that the card of the weights lists; none is the one whose
+    performer: whose manner of walking it is, of those that the card of the weights lists; none is the one whose
     recordings the weights know best. performer_blend: share of that one in the performer's manner.
     ground: meshes to walk on, over a level floor at z = 0; none is a level floor at the height of the start.
     """

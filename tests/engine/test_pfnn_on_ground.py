@@ -202,7 +202,7 @@ def test_weights_of_one_performer_refuse_the_name_of_another(tmp_path: Path) -> 
 
 
 def test_a_character_walks_as_another_performer_does() -> None:
-    """By the weights beside those that know one: she takes longer and slower steps."""
+    """By the weights beside those that know a single performer; the steps are longer and slower."""
     steps = [np.diff(Bake(shot([], performer=name)).motion().phase) % (2 * np.pi) for name in ("", "accad_female1")]
     assert np.median(steps[1]) < 0.95 * np.median(steps[0])
 

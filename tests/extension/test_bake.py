@@ -162,7 +162,7 @@ def test_the_saved_shot_repeats_the_bake_without_blender(engine, extension_modul
 
 
 def test_a_character_walks_like_the_performer_that_is_chosen(engine):
-    """Her arms are farther from the body, and less so with half of the first performer."""
+    """The arms are farther from the body, and less so with half of the first performer."""
     rig, _ = build.shot(engine, frames=120)
     apart = []
     for performer, blend in (("DEFAULT", 0.0), ("accad_female1", 0.5), ("accad_female1", 0.0)):

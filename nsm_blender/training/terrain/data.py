@@ -62,7 +62,7 @@ HANGING = 0.3
 """Meters of the fit of a recorded ground from which feet that are still do not stand on it: the performer sits on a box
 or climbs with hands and knees."""
 LEAST_GAIT = 5.0
-"""Seconds for which a performer must show a gait to be one like whom a character moves in it."""
+"""Seconds for which a performer must show a gait to lend a character its manner in it."""
 ON_THE_WAY = 0.3
 """Meters a second from which a performer is on the way somewhere."""
 _GROUND_SMOOTHING = 0.25
@@ -336,7 +336,7 @@ def build(
 
 def seconds_by_gait(x: Array) -> Array:
     """Seconds (5,) for which inputs x (N, n) of consecutive frames show each of GAITS, and but for standing, on the
-    way: a performer who crouches over a box does not show how to go crouched."""
+    way: crouching over a box does not show how to go crouched."""
     gaits = x[:, INPUT.gait].reshape(len(x), SAMPLES, len(GAITS))[:, CURRENT]
     way = x[:, INPUT.trajectory_position].reshape(len(x), SAMPLES, 2)
     goes = np.linalg.norm(way[:, CURRENT + 1] - way[:, CURRENT], axis=1) > ON_THE_WAY * SAMPLE_FRAMES / FPS
