@@ -38,8 +38,8 @@ PERFORMER_ITEMS = (
     ("DEFAULT", "O3DE A", "The performer of most recordings: quick steps, arms close to the body", 0),
     ("accad_female1", "ACCAD Female 1", "Longer and slower steps on a narrow track, arms farther from the body", 1),
 )
-"""Performers whose manner of walking a character may have, as the card of the weights names them. The numbers are stored
-in files: never change them."""
+"""Performers whose manner of walking a character may have, as the card of the weights names them. The numbers are
+stored in files: never change them."""
 
 ANIMATE_ITEMS = (
     ("PATH", "Path", "Walk along a curve", 0),
