@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,8 +71,8 @@ def repeating(repeats: Mapping[int, int], layout: Layout = INPUT, card: Mapping[
     return PFNN({name: value.astype(np.float32) for name, value in tensors.items()}, card=card)
 
 
-def rolled(network: PFNN, frames: int, ground: Ground | None = RAMP, performer: Performer | None = None) -> Record:
-    walker = Locomotion(network, (0.0, -2.0, 2.0 * SLOPE, 0.0), frames, ground=ground, performer=performer)
+def rolled(network: PFNN, frames: int, ground: Ground | None = RAMP) -> Record:
+    walker = Locomotion(network, (0.0, -2.0, 2.0 * SLOPE, 0.0), frames, ground=ground)
     for _ in range(frames):
         walker.step(command((0.0, walker.y)))
     return walker.record()
@@ -121,15 +122,21 @@ def test_weights_of_level_ground_see_none() -> None:
     np.testing.assert_array_equal(on.root[:, :2], off.root[:, :2])
 
 
-def test_weights_of_many_performers_move_as_their_mean_or_as_one() -> None:
-    output = OUTPUT.joint_position.start
+def test_a_character_moves_like_a_performer_in_the_gaits_and_at_the_speeds_of_the_recordings() -> None:
+    output, other = OUTPUT.joint_position.start, MEAN_CHARACTER + 10
     network = repeating({output: CHARACTER_INPUT.character.start + 2}, CHARACTER_INPUT)
-    assert rolled(network, 3, None).y[-1, output] == pytest.approx(MEAN_CHARACTER[2], abs=1e-4)
-    own = MEAN_CHARACTER + 10
-    walks = Performer(own, np.ones(len(GAITS)))
-    assert rolled(network, 3, None, walks).y[-1, output] == pytest.approx(own[2], abs=1e-4)
-    no_walk = Performer(own, np.zeros(len(GAITS)))
-    assert rolled(network, 3, None, no_walk).y[-1, output] == pytest.approx(MEAN_CHARACTER[2], abs=1e-4)
+
+    def told(performer: Performer | None, speed: float) -> float:
+        walker = Locomotion(network, (0.0, 0.0, 0.0, 0.0), 300, performer=performer)
+        for _ in range(300):
+            walker.step(replace(command(), velocity=np.tile([0.0, -speed], (5, 1))))
+        return float(walker.record().y[-1, output])
+
+    walks, does_not = (Performer(other, np.full(len(GAITS), knows)) for knows in (1.0, 0.0))
+    assert told(None, SPEED) == pytest.approx(MEAN_CHARACTER[2], abs=1e-3)
+    assert told(walks, SPEED) == pytest.approx(other[2], abs=1e-3)
+    assert told(walks, 0.4) == pytest.approx(MEAN_CHARACTER[2], abs=1e-3)
+    assert told(does_not, SPEED) == pytest.approx(MEAN_CHARACTER[2], abs=1e-3)
 
 
 def test_the_character_crouches_under_a_low_beam_and_rises_behind_it() -> None:
