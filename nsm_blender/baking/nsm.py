@@ -170,6 +170,7 @@ class SceneBake:
         old, shot = self.shot, new.shot
         same = (old.start, old.fps, old.seed) == (shot.start, shot.fps, shot.seed)
         same &= (old.route_options, old.ground) == (shot.route_options, shot.ground)
+        same &= (old.performer, old.performer_blend) == (shot.performer, shot.performer_blend)
         colliders = [[c.to_data() for c in one.colliders] for one in (old, shot)]
         if not same or colliders[0] != colliders[1] or new._network.hash != self._network.hash:
             return None

