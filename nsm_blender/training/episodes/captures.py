@@ -13,7 +13,7 @@ from ...motion.clip_file import LibraryEntry, load_clip
 from ...motion.feet import level_feet, level_floor
 from ...motion.retarget import leg_length, stride_ratio, to_model_skeleton
 from ...motion.skeleton import MODEL_SKELETON
-from .props import Prop, objects_beside, read_props
+from .props import Prop, read_props, told_beside
 from .track import Track, from_clip
 
 
@@ -43,8 +43,8 @@ def load_capture(entry: LibraryEntry, *, level: bool = True, corrected: bool = T
     clip = load_clip(entry.path)
     # The clip grows or shrinks to the model skeleton, and the things in it likewise.
     stride, height = stride_ratio(clip.skeleton), leg_length(MODEL_SKELETON) / leg_length(clip.skeleton)
-    told = objects_beside(entry.path)
-    props = read_props(told) if told.is_file() else []
+    told = told_beside(entry.path)
+    props = [] if told is None else read_props(told)
     labels = marks_beside(entry.path)
     marks = load_marks(labels, clip) if corrected and labels.is_file() else None
     if level:

@@ -10,19 +10,24 @@ import numpy as np
 
 from ...geometry.colliders import Collider, Cuboids, Surroundings
 from ...geometry.roles import Climbable
-from ...models.nsm import ACTIONS, FPS
+from ...models.nsm import ACTIONS, CONTACTS, FPS
 from ...motion.rotations import Array
 from ...motion.skeleton import MODEL_SKELETON
-from .climbing import Flight
+from .climbing import STEEPEST, Flight
 from .clutter import clutter
+from .correction import climbed
 from .episode import DEEPEST, Episode, Fault, Goals, penetration, unnatural
 from .pool import Pool
 from .track import Track, joined
 
 _FACTORS = (0.65, 1.4)
 """Factors between which the recorded heights of the steps are scaled."""
-_HIGHEST, _STEEPEST = 1.0, 0.5
-"""Largest height in meters of the top, and of a single step up."""
+_HIGHEST = 1.0
+"""Largest height in meters of the top."""
+_ON_HANDS_AND_KNEES = (0.66, 0.96)
+"""Lowest and highest top in meters that is climbed on hands and knees; people were recorded on one of 0.79 m."""
+_KNEELING = 0.4
+"""Share of the episodes that climb on hands and knees, where such a climb was recorded."""
 _BEYOND = (0.25, 1.0)
 """Meters that the last tread goes on beyond the feet, from the least to the most."""
 _BESIDE = (0.25, 0.7)
@@ -38,10 +43,15 @@ _TOES_INSIDE = 0.03
 
 def climb_episode(pool: Pool, flights: Sequence[Flight], rng: np.random.Generator, name: str) -> Episode | Fault:
     """Make an episode from a random template on steps of a random height, or why it is not good enough."""
+    high = rng.random() < _KNEELING
+    flights = [flight for flight in flights if flight.on_hands_and_knees == high] or flights
     flight = flights[int(rng.integers(len(flights)))]
     flight = flight.mirrored() if rng.random() < 0.5 else flight
-    most = min(_FACTORS[1], _HIGHEST / flight.heights[-1], _STEEPEST / np.diff(flight.heights).max())
-    flight = flight.scaled(float(rng.uniform(_FACTORS[0], most)))
+    top, once = float(flight.heights[-1]), float(np.diff(flight.heights).max())
+    low, most = _FACTORS[0], min(_FACTORS[1], _HIGHEST / top, STEEPEST / once)
+    if flight.on_hands_and_knees:
+        low, most = _ON_HANDS_AND_KNEES[0] / top, _ON_HANDS_AND_KNEES[1] / top
+    flight = flight.scaled(float(rng.uniform(low, most)))
     left, right = (float(value) for value in rng.uniform(*_BESIDE, size=2))
     treads = flight.treads(float(rng.uniform(*_BEYOND)), (left, right))
     core, start = flight.track, max(flight.climbing[0][0] - round(float(rng.uniform(0.3, 1.5)) * FPS), 0)
@@ -60,12 +70,20 @@ def climb_episode(pool: Pool, flights: Sequence[Flight], rng: np.random.Generato
         actions[first:last] = np.eye(len(ACTIONS))[ACTIONS.index("climb")]
     track = replace(track, actions=actions)
     collider = Collider(f"{name} steps", treads, role="climbable", handles=_handles(treads))
+    if flight.on_hands_and_knees:
+        track = climbed(track, collider)
     fault = _fault(track, collider)
     if fault is not None:
         return fault
-    still = np.zeros((len(track), 3), dtype=np.float32)
+    touching = np.zeros((len(track), 3), dtype=np.float32)
+    if flight.on_hands_and_knees:
+        for hand in flight.hands:
+            frames = slice(hand.start - start + len(approach), hand.stop - start + len(approach))
+            touching[frames, CONTACTS.index(hand.side + "Hand") - 2] = 1
     colliders = [collider, *clutter(track, [collider], rng)]
-    return Episode(name, "climb", (flight.subject,), track, (), Goals.steered(len(track)), still, colliders)
+    # Feet tell no phase while the knees kneel.
+    acyclic = tuple(spans) if flight.on_hands_and_knees else ()
+    return Episode(name, "climb", (flight.subject,), track, acyclic, Goals.steered(len(track)), touching, colliders)
 
 
 def _along_the_top(

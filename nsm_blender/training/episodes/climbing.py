@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Recorded steps and platforms as templates: where the feet stood, and the treads that were under them."""
+"""Recorded steps and platforms as templates: where feet, knees and hands rested, and the treads under them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +21,7 @@ from ...motion.rotations import Array
 from ...motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON, TOE_HEIGHT
 from .captures import Capture, load_capture
 from .props import Prop, kinds_beside
-from .reach import reaching
+from .reach import Target, reaching
 from .track import Track
 
 TAKES: dict[str, tuple[int, int | None, float]] = {
@@ -33,7 +33,10 @@ TAKES: dict[str, tuple[int, int | None, float]] = {
     "cmu_83_28_keys": (0, None, 0.0),
     "cmu_113_19_keys": (0, None, 0.0),
     "o3de_jumps1": (140, 560, 0.29),
+    "holo_climb1": (0, None, 0.0),
 }
+STEEPEST = 0.5
+"""Largest height in meters of a single step up by the legs alone."""
 _STANDING_SPEED = 0.35
 """Speed in m/s below which a foot stands; without a known ground its height says nothing."""
 _SHORTEST, _SHORTEST_GAP = 0.12, 0.05
@@ -46,8 +49,14 @@ _OFF_TREAD = 0.12
 """Largest distance in meters from the ball of a standing foot to the tread that was told under it."""
 _TIP, _HEEL = 0.06, 0.16
 """Meters from the ball of the foot to its tip, and back to its heel."""
+_KNEE, _WRIST = 0.14, 0.16
+"""Meters over a tread up to which a knee that kneels on it and the wrist of a hand that leans on it are."""
+_HANDS_SMOOTHING = 0.1
+"""Seconds: standard deviation of the filter on how much a hand is held where it leans."""
 _TOES = {"Left": MODEL_SKELETON.index("LeftToe"), "Right": MODEL_SKELETON.index("RightToe")}
 _ANKLES = {"Left": MODEL_SKELETON.index("LeftFoot"), "Right": MODEL_SKELETON.index("RightFoot")}
+_KNEES = {"Left": MODEL_SKELETON.index("LeftLeg"), "Right": MODEL_SKELETON.index("RightLeg")}
+_WRISTS = {"Left": MODEL_SKELETON.index("LeftHand"), "Right": MODEL_SKELETON.index("RightHand")}
 _EARLY = 0.6
 """Share of a step in which a foot has risen to its new height, so that it clears the edge."""
 _HIPS_SMOOTHING = 0.15
@@ -56,8 +65,8 @@ _HIPS_SMOOTHING = 0.15
 
 @dataclass(frozen=True, eq=False)
 class Stance:
-    """A foot that stands, first frame and the one after the last, on tread number `level`; 0 is the floor.
-    ball: place (3,) of the ball of the foot."""
+    """A foot that stands, a knee that kneels or a hand that leans, first frame and the one after the last, on tread
+    number `level`; 0 is the floor. ball: place (3,) of the ball of the foot, of the knee or of the wrist."""
 
     side: str
     start: int
@@ -69,7 +78,7 @@ class Stance:
 @dataclass(frozen=True, eq=False)
 class Flight:
     """One way over steps, climbed along -Y. heights: (L,) meters of the treads, the floor's 0 first. steps: what was
-    climbed, where that was told; the highest tread comes last."""
+    climbed, where that was told; the highest tread comes last. knees, hands: where they rested, on what was told."""
 
     name: str
     subject: str
@@ -77,6 +86,8 @@ class Flight:
     stances: tuple[Stance, ...]
     heights: Array
     steps: Cuboids | None = None
+    knees: tuple[Stance, ...] = ()
+    hands: tuple[Stance, ...] = ()
 
     @property
     def last_level(self) -> int:
@@ -84,8 +95,15 @@ class Flight:
         return max(self.stances, key=lambda stance: stance.stop).level
 
     @property
+    def on_hands_and_knees(self) -> bool:
+        """Whether it goes up more at once than a leg can step."""
+        return bool(self.hands and np.diff(self.heights).max() > STEEPEST)
+
+    @property
     def climbing(self) -> list[tuple[int, int]]:
-        """First and last frames of going from tread to tread."""
+        """First and last frames of going from tread to tread; on hands and knees, of leaning on the hands."""
+        if self.on_hands_and_knees:
+            return [(min(hand.start for hand in self.hands), max(hand.stop for hand in self.hands) - 1)]
         moving = np.zeros(len(self.track), dtype=bool)
         for side in _TOES:
             own = [stance for stance in self.stances if stance.side == side]
@@ -96,24 +114,33 @@ class Flight:
 
     def mirrored(self) -> Flight:
         """As seen in a mirror."""
-        other = {"Left": "Right", "Right": "Left"}
-        stances = tuple(
-            replace(stance, side=other[stance.side], ball=stance.ball * np.array([-1.0, 1, 1]))
-            for stance in self.stances
-        )
-        steps = self._stretched(np.array([-1.0, 1, 1]))
-        return replace(self, name=self.name + "_mirrored", track=self.track.mirrored(), stances=stances, steps=steps)
+        other, across = {"Left": "Right", "Right": "Left"}, np.array([-1.0, 1, 1])
+
+        def seen(stances: tuple[Stance, ...]) -> tuple[Stance, ...]:
+            return tuple(replace(one, side=other[one.side], ball=one.ball * across) for one in stances)
+
+        return replace(self, name=self.name + "_mirrored", track=self.track.mirrored(), stances=seen(self.stances),
+                       steps=self._stretched(across), knees=seen(self.knees), hands=seen(self.hands))  # fmt: skip
 
     def scaled(self, factor: float) -> Flight:
-        """On treads `factor` times as high: each foot keeps its place on its tread (5.2, steps 3 to 5)."""
-        positions = self.track.positions()
+        """On treads `factor` times as high: each foot, knee and hand keeps its place on its tread (5.2, steps 3 to
+        5)."""
+        positions, up, by_level = self.track.positions(), np.array([0.0, 0.0, 1.0]), (factor - 1) * self.heights
         feet, rise = {}, np.zeros(len(self.track))
         for side, joint in _ANKLES.items():
-            change = self._change(side, (factor - 1) * self.heights)
-            feet[side] = positions[:, joint] + change[:, None] * np.array([0.0, 0.0, 1.0])
+            change = self._change(side, by_level)
+            feet[side] = positions[:, joint] + change[:, None] * up
             rise += gaussian(change, _HIPS_SMOOTHING * FPS) / 2
-        hips = rise[:, None] * np.array([0.0, 0.0, 1.0])
-        track = reaching(self.track, hips, {}, feet)
+        hands = {}
+        for side, joint in _WRISTS.items():
+            change, leans = np.zeros(len(self.track)), np.zeros(len(self.track))
+            for hand in (hand for hand in self.hands if hand.side == side):
+                change[hand.start : hand.stop], leans[hand.start : hand.stop] = by_level[hand.level], 1.0
+            # Where the hand is on its way, it is held as high as where it leans next or leaned last.
+            weight = gaussian(leans, _HANDS_SMOOTHING * FPS)
+            change = gaussian(change, _HANDS_SMOOTHING * FPS) / np.maximum(weight, 1e-6)
+            hands[side] = Target(positions[:, joint] + change[:, None] * up, weight)
+        track = reaching(self.track, rise[:, None] * up, hands, feet)
         return replace(
             self, track=track, heights=self.heights * factor, steps=self._stretched(np.array([1.0, 1.0, factor]))
         )
@@ -125,7 +152,8 @@ class Flight:
     def _change(self, side: str, by_level: Array) -> Array:
         """Meters (T,) that a foot is moved up: by its tread's change while it stands, between them in between."""
         out = np.zeros(len(self.track))
-        own = [stance for stance in self.stances if stance.side == side]
+        own = [stance for stance in (*self.stances, *self.knees) if stance.side == side]
+        own.sort(key=lambda stance: stance.start)
         out[: own[0].start] = by_level[own[0].level]
         out[own[-1].start :] = by_level[own[-1].level]
         for before, after in pairwise(own):
@@ -201,6 +229,8 @@ def flight_of(track: Track, name: str, subject: str, props: Sequence[Prop] = (),
     """
     places = track.positions()
     contacts = track.contacts if corrected else standing_feet(places)
+    kneeling, leaning = (_resting(track, props, joints, most) for joints, most in ((_KNEES, _KNEE), (_WRISTS, _WRIST)))
+    contacts = _without_hanging(contacts, kneeling)
     down = {side: contacts[:, CONTACT_JOINTS.index(side + "Toe")] > 0.5 for side in _TOES}
     if not any(down[side].any() for side in down):
         raise FileFormatError(f"{name}: no foot stands in it; correct its labels (nsm-blender data label)")
@@ -230,7 +260,16 @@ def flight_of(track: Track, name: str, subject: str, props: Sequence[Prop] = (),
         for stance in stances
     ]
     steps = _in_order([prop.solid(facing, floor) for prop in props], treads) if props else None
-    return Flight(name, subject, replace(moved, contacts=contacts), tuple(stances), treads, steps)
+    knees, hands = (
+        tuple(
+            Stance(side, start, stop, int((treads < middle[2]).sum()) - 1, middle)
+            for side, rests in resting.items()
+            for start, stop in runs(rests)
+            for middle in [np.median(places[start:stop, joints[side]], axis=0)]
+        )
+        for joints, resting in ((_KNEES, kneeling), (_WRISTS, leaning))
+    )
+    return Flight(name, subject, replace(moved, contacts=contacts), tuple(stances), treads, steps, knees, hands)
 
 
 def _told_levels(props: Sequence[Prop], stood: Array, name: str) -> Array:
@@ -264,8 +303,35 @@ def _levels(heights: Array) -> Array:
     return out
 
 
+def _resting(track: Track, props: Sequence[Prop], joints: Mapping[str, int], most: float) -> dict[str, Array]:
+    """(T,) by side whether a joint rests on a prop, no more than `most` meters above its top."""
+    facing = (props[0].facing or 0.0) if props else 0.0
+    places = track.moved(-facing, np.zeros(2), np.zeros(2)).positions()
+    solids = [prop.solid(facing, np.zeros(2)) for prop in props]
+    out = {}
+    for side, joint in joints.items():
+        over = np.zeros(len(track), dtype=bool)
+        for center, half in ((c, h) for solid in solids for c, h in zip(solid.center, solid.half, strict=True)):
+            away = places[:, joint] - center - [0.0, 0.0, half[2]]
+            over |= (np.abs(away[:, :2]) <= half[:2]).all(1) & (np.abs(away[:, 2] - most / 2) <= most / 2)
+        out[side] = without_short_runs(_stands(places[:, joint]) & over, round(_SHORTEST_GAP * FPS),
+                                       round(_SHORTEST * FPS))  # fmt: skip
+    return out
+
+
+def _without_hanging(contacts: Array, kneeling: Mapping[str, Array]) -> Array:
+    """Contacts (T, 4) without those of feet that are still, but hang over an edge while the knee kneels."""
+    out = contacts.copy()
+    for column, name in enumerate(CONTACT_JOINTS):
+        kneels = next(rests for side, rests in kneeling.items() if name.startswith(side))
+        for start, stop in runs(contacts[:, column] > 0.5):
+            if kneels[start:stop].any():
+                out[start:stop, column] = 0
+    return out
+
+
 def _stands(places: Array) -> Array:
-    """(T,) whether a foot stands, from the places (T, 3) of its ball."""
+    """(T,) whether a joint is still, from its places (T, 3)."""
     speed = np.linalg.norm(velocity(gaussian(places, 0.01 * FPS), FPS), axis=1)
     out: Array = without_short_runs(speed < _STANDING_SPEED, round(_SHORTEST_GAP * FPS), round(_SHORTEST * FPS))
     return out

@@ -42,6 +42,8 @@ from ...motion.rotations import Array, from_yaw, rotate
 
 SUFFIX = ".objects.json"
 """Ending of the file beside a clip that tells of the objects in it."""
+GROUND_SUFFIX = ".ground.json"
+"""Ending of the file that tells the ground of a clip whose blocks are no climb from the floor, in the same format."""
 KINDS = ("seat", "box", "door", "climbable")
 _SECONDS = ("from", "to")
 _MOST_OBJECTS = 1000
@@ -162,6 +164,12 @@ class ImportedProp:
 def objects_beside(clip: Path) -> Path:
     """Where the objects of a motion file or clip are told."""
     return clip.with_name(clip.stem + SUFFIX)
+
+
+def told_beside(clip: Path) -> Path | None:
+    """The file that tells the objects of a clip, or the ground under it; None where nothing is told."""
+    paths = (objects_beside(clip), clip.with_name(clip.stem + GROUND_SUFFIX))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def kinds_beside(clip: Path) -> set[str]:

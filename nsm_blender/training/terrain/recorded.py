@@ -13,10 +13,7 @@ from ...geometry.shapes import block
 from ...motion.retarget import leg_length, stride_ratio
 from ...motion.rotations import from_yaw, rotate
 from ...motion.skeleton import MODEL_SKELETON, Skeleton
-from ..episodes.props import Prop, objects_beside, read_props
-
-GROUND_SUFFIX = ".ground.json"
-"""Ending of the file that tells the ground of a clip whose blocks are no climb from the floor, in the same format."""
+from ..episodes.props import Prop, read_props, told_beside
 
 
 def recorded_ground(clip: Path, performer: Skeleton, mirrored: bool = False) -> Ground | None:
@@ -24,10 +21,8 @@ def recorded_ground(clip: Path, performer: Skeleton, mirrored: bool = False) -> 
 
     performer: skeleton of the clip. mirrored: in x = 0, as a mirrored clip. Raises FileFormatError.
     """
-    for path in (objects_beside(clip), clip.with_name(clip.stem + GROUND_SUFFIX)):
-        if path.is_file():
-            break
-    else:
+    path = told_beside(clip)
+    if path is None:
         return None
     meshes = [_mesh(prop) for prop in read_props(path) if prop.kind == "climbable"]
     if not meshes:
