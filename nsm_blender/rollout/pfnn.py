@@ -40,6 +40,9 @@ _BALLS = MODEL_SKELETON.indices(["LeftToe", "RightToe"])
 DRIFT = 0.05
 """m/s: where no movement is asked for, slower ones are the network's error, and would carry the body off its feet
 in half a minute; up to twice as fast they fade in."""
+ASKED_CHANGE, ASKED_TURN = 15.0, 12.0
+"""m/s^2 and rad/s: what is asked for from one frame to the next changes no faster. A trajectory that a key or the end
+of a stage turns round at once is like none that was recorded, and the pose leaps."""
 TURN_RATE = 8.0
 """rad/s: the facing asked for at a future sample is not turned further than this allows. People turn at up
 to 3 rad/s while they walk; asking for more makes the network turn as fast as it has learned to."""
@@ -66,6 +69,15 @@ def blend_weights(bias: float) -> Array:
     """
     out: Array = 1 - (1 - _AHEAD_SHARE) ** bias
     return out
+
+
+def _within(wanted: Array, facing: Array, most: Array | float) -> Array:
+    """Directions (5, 2) as near to the ones wanted as `most` radians from a facing (..., 2) allow."""
+    across = facing[..., 0] * wanted[:, 1] - facing[..., 1] * wanted[:, 0]
+    turn = np.arctan2(across, (wanted * facing).sum(-1))
+    if (np.abs(turn) <= most).all():
+        return wanted
+    return direction(angle_of(facing) + np.clip(turn, -most, most))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +140,8 @@ class Locomotion:
             self.height = self._terrain.height
         self._input[INPUT.joint_position] = network.y_mean[OUTPUT.joint_position]
         self._future_gait = np.tile(self._gaits[0], (FUTURE, 1))
+        self._asked_velocity = np.zeros((FUTURE - 1, 2))
+        self._asked_facing = np.tile(self._facing[0], (FUTURE - 1, 1))
         self._predicted = np.tile([self.x, self.y], (FUTURE, 1))
         self._predicted_direction = np.tile(self._facing[0], (FUTURE, 1))
         self._samples = np.empty((SAMPLES, 2))
@@ -209,6 +223,8 @@ class Locomotion:
             mine[now - len(back) : now] = those[np.maximum(len(those) - back, 0)]
         self._future_gait = np.tile(gaits[-1], (FUTURE, 1))
         self._predicted, self._predicted_direction = (part.copy() for part in future)
+        self._asked_velocity = (self._predicted[1:] - (self.x, self.y)) / AHEAD[:, None]
+        self._asked_facing = self._predicted_direction[1:].copy()
         self._input[INPUT.joint_position], self._input[INPUT.joint_velocity] = (part.ravel() for part in joints)
         if self._terrain is not None:
             self._terrain = Terrain(self._terrain.ground, (self.x, self.y), self.height)
@@ -250,14 +266,14 @@ class Locomotion:
         self._gaits[now] = self._future_gait[0]
         past = now + _PAST
 
+        self._ask(future)
         samples, directions = self._samples, self._directions
         samples[:CURRENT] = self._history[past]
         samples[CURRENT] = self.x, self.y
         samples[CURRENT + 1 :] = self._blend_positions(future)
         directions[:CURRENT] = self._facing[past]
         directions[CURRENT] = self._facing[now]
-        wanted = self._reachable(future.direction, self._facing[now])
-        directions[CURRENT + 1 :] = (1 - self._wd) * self._predicted_direction[1:] + self._wd * wanted
+        directions[CURRENT + 1 :] = (1 - self._wd) * self._predicted_direction[1:] + self._wd * self._asked_facing
         ahead = directions[CURRENT + 1 :]
         ahead /= np.maximum(np.sqrt((ahead * ahead).sum(1, keepdims=True)), 1e-6)
 
@@ -293,22 +309,28 @@ class Locomotion:
             # The joints are told above the present root: where it rises, they lie lower.
             self._input[_JOINT_HEIGHTS] += before - self.height
 
-    def _reachable(self, wanted: Array, facing: Array) -> Array:
-        """The facing asked for (5, 2), no further from the facing now (2,) than one can turn until then."""
-        across = facing[0] * wanted[:, 1] - facing[1] * wanted[:, 0]
-        turn = np.arctan2(across, wanted @ facing)
-        if (np.abs(turn) <= _REACHABLE_TURN).all():
-            return wanted
-        return direction(self.angle + np.clip(turn, -_REACHABLE_TURN, _REACHABLE_TURN))
+    def _ask(self, future: Future) -> None:
+        """Come as near as ASKED_CHANGE and ASKED_TURN allow to the mean velocities (5, 2) in m/s until the future
+        samples, and the facings (5, 2) there, that are asked for. A jump is asked for as it is."""
+        velocity = future.velocity
+        facing = _within(future.direction, direction(np.array(self.angle)), _REACHABLE_TURN)
+        if future.position is not None:
+            velocity = (future.position - (self.x, self.y)) / AHEAD[:, None]
+        if not future.leaps and future.airborne is None:
+            change = velocity - self._asked_velocity
+            much = np.sqrt((change * change).sum(1, keepdims=True))
+            velocity = self._asked_velocity + change * np.minimum(1.0, ASKED_CHANGE * _DT / np.maximum(much, 1e-9))
+            facing = _within(facing, self._asked_facing, ASKED_TURN * _DT)
+        self._asked_velocity, self._asked_facing = velocity, facing
 
     def _blend_positions(self, future: Future) -> Array:
         """Future samples (5, 2): the network's prediction and the command, by the bias (eq. 9)."""
-        predicted = self._predicted
+        predicted, velocity, here = self._predicted, self._asked_velocity, np.array([self.x, self.y])
         if future.position is not None:
-            blended: Array = (1 - self._wp) * predicted[1:] + self._wp * future.position
+            blended: Array = (1 - self._wp) * predicted[1:] + self._wp * (here + velocity * AHEAD[:, None])
             return blended
-        steps = (1 - self._wp) * (predicted[1:] - predicted[:-1]) + self._wp * future.velocity * (SAMPLE_FRAMES * _DT)
-        out: Array = np.cumsum(steps, axis=0) + np.array([self.x, self.y])
+        steps = (1 - self._wp) * (predicted[1:] - predicted[:-1]) + self._wp * velocity * (SAMPLE_FRAMES * _DT)
+        out: Array = np.cumsum(steps, axis=0) + here
         return out
 
     def _record(self, y: Array) -> None:

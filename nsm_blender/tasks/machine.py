@@ -143,7 +143,9 @@ class TaskMachine(Generic[A]):
         for number, outcome in enumerate(self.outcomes[self.number :]):
             if number == 0 and outcome.set_off is not None and outcome.error_cm is None and self._aim is None:
                 self._measure()
-            outcome.trouble = outcome.trouble or UNFINISHED
+            # A stay that the end of the shot cuts short was reached.
+            if number or self._stage is not Stage.HOLD:
+                outcome.trouble = outcome.trouble or UNFINISHED
         return [asdict(outcome) for outcome in self.outcomes]
 
     @property

@@ -366,3 +366,22 @@ def test_the_motion_says_what_it_was_made_with() -> None:
 def test_weights_that_are_not_there_are_missed_by_name(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match=r"none\.safetensors"):
         Bake(SHOTS["a circle"], tmp_path / "none.safetensors")
+
+
+def sharpest_toes(motion: Motion, seconds: slice) -> float:
+    """Largest acceleration of a toe in m/s^2 within some seconds."""
+    frames = slice(round(seconds.start * motion.fps), round(seconds.stop * motion.fps))
+    toes = motion.positions[frames][:, MODEL_SKELETON.indices(["LeftToe", "RightToe"])].astype(np.float64)
+    return float(np.linalg.norm(np.diff(toes, 2, axis=0), axis=-1).max()) * motion.fps**2
+
+
+def test_the_pose_of_a_run_that_is_turned_round_does_not_leap() -> None:
+    turns = np.radians([-170, -150, -120, 120, 150, 170])
+    rises = []
+    for turn in turns.tolist():
+        way = np.where(np.arange(361) < 180, 0.0, turn)
+        follow = VelocityFollow((3.2 * direction(way)).tolist(), way.tolist(), ["jog"] * 361)
+        motion = Bake(Shot("Runner", 60.0, 361, velocity=follow)).motion()
+        rises.append(sharpest_toes(motion, slice(2.9, 4.5)) / sharpest_toes(motion, slice(1.5, 2.9)))
+    assert np.median(rises) < 1.5
+    assert max(rises) < 3

@@ -249,6 +249,16 @@ def test_what_is_not_done_at_the_end_of_the_shot_says_so() -> None:
     assert first["error_cm"] > 50
 
 
+def test_a_stay_that_the_end_of_the_shot_cuts_short_was_done() -> None:
+    first, second = (
+        Bake(shot([ActionKey("walk", "g"), ActionKey("idle", hold=60.0)], [Goal("g", [0.0, 0.0, 0.0])], [], 8))
+        .motion()
+        .meta["keys"]
+    )
+    assert (first["trouble"], second["trouble"]) == ("", "")
+    assert second["arrived"] is not None
+
+
 @pytest.mark.parametrize("name", ["there and back", "crouching", "late", "beneath", "a narrow gap"])
 def test_when_a_key_will_be_done_is_foreseen_within_what_is_left_open(name: str) -> None:
     for one, key in zip(foresee(SHOTS[name]()), baked(name).meta["keys"], strict=True):
