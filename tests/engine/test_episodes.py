@@ -260,6 +260,19 @@ def test_feet_keep_to_their_treads_at_any_height() -> None:
     assert np.abs(np.diff(after.track.hips[:, 2])).max() < 0.02
 
 
+def test_hands_that_lean_on_a_tread_rise_with_it_and_tell_when_it_is_climbed() -> None:
+    before = flight()
+    wrist = MODEL_SKELETON.index("LeftHand")
+    place = before.track.positions()[150, wrist]
+    leaning = replace(before, hands=(Stance("Left", 120, 180, 1, place),))
+    after = leaning.scaled(2.5)
+    change = (after.track.positions() - before.track.positions())[:, wrist, 2]
+    np.testing.assert_allclose(change[130:170], 0.15, atol=0.02)
+    assert after.on_hands_and_knees is False and leaning.scaled(6.0).on_hands_and_knees
+    assert leaning.scaled(6.0).climbing == [(120, 179)]
+    assert leaning.mirrored().hands[0].side == "Right"
+
+
 def test_treads_are_found_again_under_the_feet() -> None:
     found = flight_of(flight().scaled(3.0).track, "found", "")
     np.testing.assert_allclose(found.heights, [0.0, 0.2], atol=0.02)
