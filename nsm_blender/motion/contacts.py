@@ -94,7 +94,10 @@ def firming_contacts(labels: Array, positions: Array, fps: float) -> Stepwise[Ar
     by_side = out.reshape(-1, 2, 2)
     for number in (0, 1):
         standing = by_side[:, number].any(axis=1)
-        standing &= ~_stepping(standing, round(_STEP * fps))
+        # Between the heel's contact and the ball's may be a frame that meets neither's limits: it is no step.
+        whole = without_short_runs(standing, shortest, 1)
+        by_side[whole & ~standing, number, 1] = 1
+        standing = whole & ~_stepping(whole, round(_STEP * fps))
         # What two widened steps leave between them may be no contact any more.
         by_side[~without_short_runs(standing, 1, shortest), number] = 0
     return out

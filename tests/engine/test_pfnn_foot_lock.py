@@ -199,6 +199,17 @@ def test_two_steps_that_follow_each_other_leave_no_contact_of_a_frame_between_th
     assert min(lengths) >= 3
 
 
+def test_a_frame_between_the_contacts_of_heel_and_ball_is_no_step() -> None:
+    labels = np.zeros((60, 4))
+    labels[20:26, 0] = labels[27:32, 1] = labels[:, 2:] = 1
+    places = standing_feet()
+    toe = MODEL_SKELETON.index("LeftToe")
+    places[:27, toe, 2] += 0.02
+    stands = firm_contacts(labels, places, FPS)[:, :2].any(axis=1)
+    assert stands[20:32].all()
+    assert not stands[:20].any() and not stands[32:].any()
+
+
 def test_a_foot_that_turns_in_its_contact_pivots_on_its_ball() -> None:
     places = standing_feet()
     foot, toe = MODEL_SKELETON.indices(["LeftFoot", "LeftToe"])
