@@ -41,8 +41,8 @@ DRIFT = 0.05
 """m/s: where no movement is asked for, slower ones are the network's error, and would carry the body off its feet
 in half a minute; up to twice as fast they fade in."""
 ASKED_CHANGE, ASKED_TURN = 15.0, 12.0
-"""m/s^2 and rad/s: velocities and facings that are asked for change no faster. A trajectory that is turned round at
-once is like none that was recorded, and the pose leaps."""
+"""m/s^2 and rad/s: what is asked for from one frame to the next changes no faster. A trajectory that a key or the end
+of a stage turns round at once is like none that was recorded, and the pose leaps."""
 TURN_RATE = 8.0
 """rad/s: the facing asked for at a future sample is not turned further than this allows. People turn at up
 to 3 rad/s while they walk; asking for more makes the network turn as fast as it has learned to."""
@@ -223,6 +223,8 @@ class Locomotion:
             mine[now - len(back) : now] = those[np.maximum(len(those) - back, 0)]
         self._future_gait = np.tile(gaits[-1], (FUTURE, 1))
         self._predicted, self._predicted_direction = (part.copy() for part in future)
+        self._asked_velocity = (self._predicted[1:] - (self.x, self.y)) / AHEAD[:, None]
+        self._asked_facing = self._predicted_direction[1:].copy()
         self._input[INPUT.joint_position], self._input[INPUT.joint_velocity] = (part.ravel() for part in joints)
         if self._terrain is not None:
             self._terrain = Terrain(self._terrain.ground, (self.x, self.y), self.height)
@@ -308,11 +310,13 @@ class Locomotion:
             self._input[_JOINT_HEIGHTS] += before - self.height
 
     def _ask(self, future: Future) -> None:
-        """What is asked for: facings (5, 2) at the future samples and, where no places are, velocities (5, 2) in m/s.
-        A way is planned; velocities are a game pad's, and come by and by as ASKED_CHANGE and ASKED_TURN allow."""
-        now = direction(np.array(self.angle))
-        velocity, facing = future.velocity, _within(future.direction, now, _REACHABLE_TURN)
-        if future.position is None:
+        """Come as near as ASKED_CHANGE and ASKED_TURN allow to the mean velocities (5, 2) in m/s until the future
+        samples, and the facings (5, 2) there, that are asked for. A jump is asked for as it is."""
+        velocity = future.velocity
+        facing = _within(future.direction, direction(np.array(self.angle)), _REACHABLE_TURN)
+        if future.position is not None:
+            velocity = (future.position - (self.x, self.y)) / AHEAD[:, None]
+        if not future.leaps and future.airborne is None:
             change = velocity - self._asked_velocity
             much = np.sqrt((change * change).sum(1, keepdims=True))
             velocity = self._asked_velocity + change * np.minimum(1.0, ASKED_CHANGE * _DT / np.maximum(much, 1e-9))
@@ -321,12 +325,12 @@ class Locomotion:
 
     def _blend_positions(self, future: Future) -> Array:
         """Future samples (5, 2): the network's prediction and the command, by the bias (eq. 9)."""
-        predicted, velocity = self._predicted, self._asked_velocity
+        predicted, velocity, here = self._predicted, self._asked_velocity, np.array([self.x, self.y])
         if future.position is not None:
-            blended: Array = (1 - self._wp) * predicted[1:] + self._wp * future.position
+            blended: Array = (1 - self._wp) * predicted[1:] + self._wp * (here + velocity * AHEAD[:, None])
             return blended
         steps = (1 - self._wp) * (predicted[1:] - predicted[:-1]) + self._wp * velocity * (SAMPLE_FRAMES * _DT)
-        out: Array = np.cumsum(steps, axis=0) + np.array([self.x, self.y])
+        out: Array = np.cumsum(steps, axis=0) + here
         return out
 
     def _record(self, y: Array) -> None:
