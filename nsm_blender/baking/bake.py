@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..cleanup.pfnn_foot_lock import contacts_of, locking_feet
+from ..cleanup.postural_sway import sway_beside
 from ..errors import ShotError
 from ..geometry.ground import Ground
 from ..models.pfnn import FPS
@@ -86,6 +87,7 @@ class Bake:
         self.shot, self._without = shot, without
         self._network = pfnn_networks.load(weights, shot.performer)
         self._jumping = jumping_network(shot, self._network, weights)
+        self._sway = sway_beside(weights)
         limits = limits_of(self._network.card, "pfnn")
         if shot.keys:
             refuse(shot, LOCOMOTION, problems, limits)
@@ -243,11 +245,14 @@ class Bake:
         record = self._record(without)
         commands = self._commands
         reference = self._network.rotation_reference
+        sway = None if self._sway is None else self._sway.sample(Take(self.shot.seed).sway, len(record.root), FPS)
+        yield
         if self._ground is not None:
-            locked = yield from planting_on_ground(record, reference, self._ground, self._steps_over, without)
+            over = self._steps_over
+            locked = yield from planting_on_ground(record, reference, self._ground, over, without, sway)
         else:
             above = commands.undersides(record.root[:, :2]) if isinstance(commands, PfnnActor) else None
-            locked = yield from locking_feet(record, reference, self._character.height, above)
+            locked = yield from locking_feet(record, reference, self._character.height, above, sway)
         yield
         motion = self._as_motion(record, *locked)
         yield

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..cleanup.ground_footholds import footholds_on_ground, reached_contacts, surface_along
-from ..cleanup.pfnn_foot_lock import posing
+from ..cleanup.pfnn_foot_lock import posing, swaying
 from ..geometry.ground import Ground
+from ..models.sway import Sample
 from ..motion.foot_lock import planting_feet
 from ..motion.rotations import Array
 from ..rollout.pfnn import Record
@@ -33,12 +34,14 @@ def planting_on_ground(
     ground: Ground,
     over: StepsOver | None = None,
     without: Collection[str] = (),
+    sway: Sample | None = None,
 ) -> Stepwise[tuple[Array, Array, Array]]:
     """Pose a rollout with planted feet, in pieces: joint places (T, J, 3), world rotations (T, J, 4) and contacts
-    (T, 4). over: gaps that the feet step over. without: FEET_PARTS that are left out."""
+    (T, 4). over: gaps that the feet step over. without: FEET_PARTS that are left out. sway: of as many frames."""
     hips, rotations, contacts, _ = yield from posing(record, rotation_reference)
     heights = surface_along(ground, record.root)
     wanted = yield from by_frames(joint_places, hips, rotations)
+    hips, rotations = yield from swaying(record, hips, rotations, contacts, sway)
     if over is not None and OVER_GAPS not in without:
         wanted = over.targets(wanted, contacts, record.root)
     if FOOTHOLDS not in without:

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ..cleanup.cleanup import Posed, posing
+from ..cleanup.postural_sway import sway_beside
 from ..errors import ShotError
 from ..geometry.colliders import Surroundings
 from ..geometry.ground import Ground
@@ -111,6 +112,7 @@ class SceneBake:
         if not shot.keys:
             raise ShotError("The NSM bakes action keys, and the shot has none; add one, or choose the PFNN.")
         self._network = load(weights) if weights is None or isinstance(weights, Path | str) else weights
+        self._sway = sway_beside(weights if isinstance(weights, Path | str) else None)
         self.shot = shot
         self._played = shot = without_flat_ground(shot)
         self._terrain = _walked_on(shot)
@@ -284,6 +286,7 @@ class SceneBake:
             without,
             shot.body_radii,
             self._terrain,
+            None if self._sway is None else self._sway.sample(Take(shot.seed).sway, len(record.root), FPS),
         )
         keys = machine.report()
         for one in body.corrections:

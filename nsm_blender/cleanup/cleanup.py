@@ -14,6 +14,7 @@ from typing import Any
 
 from ..geometry.colliders import Collider
 from ..geometry.ground import Ground
+from ..models.sway import Sample
 from ..motion.rotations import Array, make_continuous
 from ..rollout.held_objects import Hands
 from ..rollout.nsm import SceneRecord
@@ -68,13 +69,15 @@ def posing(
     without: Collection[str] = frozenset(),
     radii: Sequence[float] = (),
     ground: Ground | None = None,
+    sway: Sample | None = None,
 ) -> Stepwise[Posed]:
-    """`posed` in pieces. ground: what feet are planted on; without it, a level floor, or climbed things."""
+    """`posed` in pieces. ground: what feet are planted on; without it, a level floor, or climbed things. sway: of as
+    many frames as the rollout, for where the character stands."""
     unknown = sorted(set(without) - set(TERMS))
     if unknown:
         raise ValueError(f"The clean-up has no terms {unknown}; it has {list(TERMS)}.")
     things = yield from tracks(hands, colliders, len(record.root), rate)
-    draft = Draft(record, seatings, hands, colliders, things, rate, without, radii, ground)
+    draft = Draft(record, seatings, hands, colliders, things, rate, without, radii, ground, sway)
     for name, change in PASSES.items():
         if name not in without:
             yield from change(draft)

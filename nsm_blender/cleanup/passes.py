@@ -10,7 +10,8 @@ import numpy as np
 from ..geometry.colliders import Collider, Surroundings
 from ..geometry.ground import Ground
 from ..geometry.scene_state import pose_at, to_world
-from ..models.nsm import FPS
+from ..models.nsm import ACTIONS, FPS
+from ..models.sway import Sample
 from ..motion.contacts import firming_contacts
 from ..motion.easing import eased
 from ..motion.filters import gaussian
@@ -20,7 +21,7 @@ from ..motion.rotations import Array, from_exponential_map, rotate, wrap_angle
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
 from ..rollout.held_objects import Hands, grasp_of
 from ..rollout.nsm import SceneRecord
-from ..rollout.pose import look_at, pivoted
+from ..rollout.pose import limit_elbows, look_at, pivoted
 from ..stepwise import FRAMES, Stepwise, by_frames
 from .allowed_contacts import Room
 from .balls import ball_radii
@@ -30,6 +31,7 @@ from .footholds import finding_footholds
 from .ground_footholds import footholds_on_ground, reached_contacts, surface_along
 from .hand_targets import carrying, gripping, resting, settled, with_palms, with_wrists
 from .kinematics import HIPS, PELVIS
+from .postural_sway import standing_weight, swayed
 from .seat_targets import SEAT_TARGETS, on_seat
 from .seated_feet import keep_feet
 from .seating import Seating
@@ -43,6 +45,8 @@ GAZE = 0.3 * FPS
 """Frames before the hands take or leave a thing from which the face is turned to it, and after which it is free."""
 GAZE_BLEND = 0.7 * FPS
 """Frames in which the face turns there and back."""
+STANDS = 0.5
+"""Label of idling from which the character stands and waits."""
 
 
 class Draft:
@@ -53,7 +57,7 @@ class Draft:
     feet should meet. footholds: of each side, by how many meters (T, 3) its foot is moved onto steps. contacts: (T, 4)
     of CONTACT_JOINTS, and locked: those of them that hold the feet. things: poses (T, 7) of what was moved. without:
     names of what is left out. radii: meters of the capsules of another body than the model's. ground: that is walked
-    on, None for a level floor at the height of the first root, and things that were climbed.
+    on, None for a level floor at the height of the first root, and things that were climbed. sway: of T frames.
     """
 
     def __init__(
@@ -67,8 +71,9 @@ class Draft:
         without: Collection[str],
         radii: Sequence[float] = (),
         ground: Ground | None = None,
+        sway: Sample | None = None,
     ) -> None:
-        self.radii, self.ground = radii, ground
+        self.radii, self.ground, self.sway = radii, ground, sway
         self.record, self.seatings, self.hands, self.colliders = record, seatings, hands, colliders
         self.rate, self.without = rate, without
         self.by_name = {collider.name: collider for collider in colliders}
@@ -118,6 +123,28 @@ def _keep_seated_feet(draft: Draft) -> Iterator[None]:
 def _lock_feet(draft: Draft) -> Iterator[None]:
     yield
     draft.locked = draft.contacts
+
+
+def _sway(draft: Draft) -> Iterator[None]:
+    """Sway where the character stands and does nothing with its hands."""
+    if draft.sway is None:
+        return
+    count = len(draft.root)
+    stands = draft.record.actions[:, ACTIONS.index("idle")] > STANDS
+    stands &= (draft.locked > 0).reshape(-1, 2, 2).any(axis=2).all(axis=1)
+    for seating in draft.seatings:
+        stands[seating.used(count)] = False
+    for hold in draft.hands.holds:
+        stands[hold.taken : count if hold.left is None else hold.left] = False
+    for grip in draft.hands.grips:
+        stands[grip.first : grip.last + 1] = False
+    yield
+    weight = standing_weight(stands, FPS)
+    if weight.any():
+        facing = draft.root[:, 3]
+        draft.hips, draft.rotations = swayed(draft.hips, draft.rotations, facing, weight, draft.sway)
+        yield
+        draft.rotations = yield from by_frames(limit_elbows, draft.rotations)
 
 
 def _plant(draft: Draft) -> Iterator[None]:
@@ -209,6 +236,7 @@ PASSES: dict[str, Callable[[Draft], Iterator[None]]] = {
     "raised_hips": _raise_hips,
     "seated_feet": _keep_seated_feet,
     "foot_lock": _lock_feet,
+    "postural_sway": _sway,
     "rigid_bones": _plant,
     "reached_ground": _leave_in_time,
     "whole_body": _solve,

@@ -13,7 +13,7 @@ from ..files.reading import is_folder
 from ..files.writing import check_folder, check_writable
 from . import compose, count, count_or_none, positive, train_nsm
 
-SYSTEMS = ("nsm", "pfnn", "autoencoder", "locomotion", "footsteps", "end-effectors", "styles")
+SYSTEMS = ("nsm", "pfnn", "autoencoder", "locomotion", "footsteps", "end-effectors", "styles", "sway")
 _PFNN_EPOCHS, _PFNN_HIDDEN = 20, 512
 """Epochs and hidden units of the PFNN, unless told otherwise."""
 _PFNN_VALIDATE_EVERY = 5
@@ -86,6 +86,8 @@ def run(args: argparse.Namespace) -> int:
     elif args.system == "nsm":
         if not _train_nsm(args):
             return 0
+    elif args.system == "sway":
+        _train_sway(args)
     else:
         _train_manifold(args)
     print(f"wrote {args.out} and {args.out.with_suffix('.json').name}")
@@ -96,7 +98,7 @@ def _check_places(args: argparse.Namespace) -> None:
     """Raise UserError when weights, card or run cannot be written, or there is no run to resume."""
     check_writable(args.out)
     check_writable(args.out.with_suffix(".json"))
-    if args.system == "styles":
+    if args.system in ("styles", "sway"):
         return
     if not is_folder(args.data):
         raise UserError(f"{args.data}: there is no such folder.")
@@ -115,6 +117,17 @@ def _train_nsm(args: argparse.Namespace) -> bool:
     with distributed.joined(_device(args)) as device:
         train_nsm.train(args, _command(args), device)
         return distributed.is_first()
+
+
+def _train_sway(args: argparse.Namespace) -> None:
+    """The postural sway, which is fitted at once."""
+    from ..training import cards, sway
+
+    held_out = [
+        *cards.test_subjects(args.data, args.test_subjects),
+        *cards.unsure_subjects(args.data, args.test_subjects),
+    ]
+    sway.train(args.data, args.out, held_out, _command(args))
 
 
 def _train_manifold(args: argparse.Namespace) -> None:
@@ -241,7 +254,7 @@ def _pfnn_card(args: argparse.Namespace, data: Any, trainer: Any, ground: Any) -
 def _command(args: argparse.Namespace) -> list[str]:
     """What repeats this training."""
     command = ["nsm-blender", "train", args.system, "--data", "DIR", "--out", f"weights/{args.out.name}"]
-    command += ["--seed", str(args.seed)]
+    command += ["--seed", str(args.seed)] if args.system != "sway" else []
     if args.epochs is not None:
         command += ["--epochs", *map(str, args.epochs)]
     if args.hidden is not None:
