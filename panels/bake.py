@@ -50,9 +50,11 @@ class NSM_PT_bake(Panel):
         column.prop(settings, "frame_start")
         column.prop(settings, "frame_end")
         armature = lookup.character(context)
-        row = layout.row()
-        row.enabled = armature is not None
-        row.prop(blank(context).blank if armature is None else of_object(armature), "seed")
+        column = layout.column()
+        column.enabled = armature is not None
+        own = blank(context).blank if armature is None else of_object(armature)
+        column.prop(own, "seed")
+        column.prop(own, "sway", slider=True)
         row = layout.row()
         row.scale_y = BIG
         if Progress.text:

@@ -71,6 +71,7 @@ def gather(context: bpy.types.Context, armature: bpy.types.Object | None) -> Gat
         seed=of_object(armature).seed,
         performer=performer,
         performer_blend=blend,
+        sway=of_object(armature).sway,
     )
     fastest = max(shot.path.speeds) if shot.path else 0.0
     if fastest > FASTEST and fastest * rig.scale <= FASTEST:

@@ -96,6 +96,7 @@ def _gathered(context: bpy.types.Context, armature: bpy.types.Object, freed: lis
         seed=armature.nsm.seed,
         performer=performer,
         performer_blend=blend,
+        sway=armature.nsm.sway,
         route_options=RouteOptions(
             radius=settings.radius / rig.scale, crouch=settings.crouch, sideways=settings.sideways
         ),

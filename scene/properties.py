@@ -183,8 +183,18 @@ class NSM_PG_object(bpy.types.PropertyGroup):
     )
     seed: IntProperty(
         name="Seed",
-        description="Number of the take: another one sets off with the other foot, or strides a little differently",
+        description="Number of the take: another one sets off with the other foot, strides and waits differently",
         min=0,
+        options=_FIXED,
+        override=keys.OVERRIDE,
+    )
+    sway: FloatProperty(
+        name="Sway",
+        description="How much the body moves while it stands and waits, over feet that stay; at 0 it does not move",
+        subtype="FACTOR",
+        default=1.0,
+        min=0.0,
+        max=1.0,
         options=_FIXED,
         override=keys.OVERRIDE,
     )

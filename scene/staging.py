@@ -68,6 +68,7 @@ def put(context: bpy.types.Context, armature: bpy.types.Object, rig: Rig, shot: 
         schedule.forget(context.scene, armature, listed[0])
         listed.remove(0)
     of_object(armature).seed = min(shot.seed, _LARGEST_SEED)
+    of_object(armature).sway = shot.sway
     walk_like(armature, shot.performer, shot.performer_blend)
     if path is not None:
         of_object(armature).path = path

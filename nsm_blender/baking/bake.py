@@ -16,6 +16,7 @@ from ..errors import ShotError
 from ..geometry.ground import Ground
 from ..models.pfnn import FPS
 from ..models.pfnn_kernels import PFNN
+from ..models.sway import Sample, Sway
 from ..motion.gait import GAITS
 from ..motion.motion import Motion
 from ..motion.rotations import Array, make_continuous
@@ -245,7 +246,7 @@ class Bake:
         record = self._record(without)
         commands = self._commands
         reference = self._network.rotation_reference
-        sway = None if self._sway is None else self._sway.sample(Take(self.shot.seed).sway, len(record.root), FPS)
+        sway = sway_of(self._sway, self.shot, len(record.root))
         yield
         if self._ground is not None:
             over = self._steps_over
@@ -304,6 +305,11 @@ def jumping_network(shot: Shot, network: PFNN, weights: Path | str | None = None
     if jumping is None:
         raise ShotError("The weights know no jump, and there are none beside them that do. Leave the jumps out.")
     return jumping
+
+
+def sway_of(sway: Sway | None, shot: Shot, frames: int) -> Sample | None:
+    """The sway of a shot's take, for frames of its rollout; None where there is none."""
+    return None if sway is None else sway.sample(Take(shot.seed).sway, frames, FPS, shot.sway)
 
 
 def standing(state: State) -> Future:

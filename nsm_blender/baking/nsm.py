@@ -41,7 +41,7 @@ from ..tasks.nsm_actor import NsmActor
 from ..tasks.pfnn_actor import Walking
 from ..tasks.registry import task_of
 from ..tasks.validation import Problem, refuse
-from .bake import SETTLING, Bake, Now, jumping_network, standing
+from .bake import SETTLING, Bake, Now, jumping_network, standing, sway_of
 from .kept import unkept_keys
 from .retries import Retries, most_frames, retimed, rollout_frames
 
@@ -286,7 +286,7 @@ class SceneBake:
             without,
             shot.body_radii,
             self._terrain,
-            None if self._sway is None else self._sway.sample(Take(shot.seed).sway, len(record.root), FPS),
+            sway_of(self._sway, shot, len(record.root)),
         )
         keys = machine.report()
         for one in body.corrections:

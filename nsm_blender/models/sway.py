@@ -60,12 +60,12 @@ class Sway:
         parts = [{group: tensors[f"{group}_{part}"] for group in GROUPS} for part in ("components", "deviation")]
         return cls(*parts)
 
-    def sample(self, seed: int, count: int, fps: float) -> Sample:
-        """`count` frames at `fps`; each seed gives others, the same seed the same."""
+    def sample(self, seed: int, count: int, fps: float, share: float = 1.0) -> Sample:
+        """`count` frames at `fps`; each seed gives others, the same seed the same. share: of it that is left."""
         random, times = np.random.default_rng(seed), np.arange(count) / fps
         values = {}
         for group in GROUPS:
-            amplitude = np.sqrt(2 / SINES) * self.deviation[group]
+            amplitude = share * np.sqrt(2 / SINES) * self.deviation[group]
             shape = (SINES, *amplitude.shape)
             frequency = random.uniform(BANDS[:-1], BANDS[1:], shape).reshape(SINES, -1)
             phase = random.uniform(0, 2 * np.pi, shape).reshape(SINES, -1)

@@ -99,6 +99,7 @@ class Shot:
     performer: whose manner of walking it is, of those that the card of the weights lists; none is the one whose
     recordings the weights know best. performer_blend: share of that one in the performer's manner.
     ground: meshes to walk on, over a level floor at z = 0; none is a level floor at the height of the start.
+    sway: share of people's sway that the body has while it stands and waits.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Shot:
     performer: str = ""
     performer_blend: Annotated[float, Within(0.0, 1.0)] = 0.0
     ground: Annotated[list[GroundMesh], Distinct] = field(default_factory=list)
+    sway: Annotated[float, Within(0.0, 1.0)] = 1.0
 
     def validate(self) -> None:
         """Raise ShotError, with the sentence the user should read, when the shot cannot be baked."""

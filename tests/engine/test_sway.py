@@ -115,6 +115,11 @@ def test_takes_of_waiting_differ_and_the_same_seed_is_the_same() -> None:
     assert np.linalg.norm(one - other, axis=2).mean() > 0.01
 
 
+def test_without_sway_the_character_stands_still() -> None:
+    share, steady = (travel(Bake(replace(idle_shot(0, 1), sway=share)).motion()) for share in (0.5, 0.0))
+    assert steady < 0.5 < share < travel(Bake(idle_shot(0, 1)).motion())
+
+
 def test_weights_without_sway_beside_them_stand_still(tmp_path: Path) -> None:
     assert sway_beside(tmp_path / "pfnn.safetensors") is None
     sway = shipped()

@@ -191,20 +191,20 @@ def test_an_action_arrives_at_its_frame_and_the_check_tells_where_it_cannot(rig,
     assert "the fastest is" in key.problem
 
 
-def test_a_duration_a_seed_and_a_performer_survive_the_shot_file(rig, gathered, tmp_path):
+def test_a_duration_a_seed_a_performer_and_a_sway_survive_the_shot_file(rig, gathered, tmp_path):
     key = rig.nsm.keys[0]
     key.timing, key.duration = "DURATION", 130
-    rig.nsm.seed, rig.nsm.performer, rig.nsm.performer_blend = 7, "accad_female1", 0.25
+    rig.nsm.seed, rig.nsm.performer, rig.nsm.performer_blend, rig.nsm.sway = 7, "accad_female1", 0.25, 0.5
     shot = gathered(rig)
     assert (shot.performer, shot.performer_blend) == ("accad_female1", 0.25)
     assert (shot.keys[0].duration, shot.seed) == (130, 7)
     bpy.ops.nsm.save_shot(filepath=str(tmp_path / "shot.json"))
-    key.timing, rig.nsm.seed, rig.nsm.performer = "FREE", 0, "DEFAULT"
+    key.timing, rig.nsm.seed, rig.nsm.performer, rig.nsm.sway = "FREE", 0, "DEFAULT", 1.0
     assert gathered(rig).keys[0].duration is None
     assert gathered(rig).performer == ""
     bpy.ops.nsm.load_shot(filepath=str(tmp_path / "shot.json"))
     assert rig.nsm.keys[0].timing == "DURATION"
-    assert (gathered(rig).keys[0].duration, gathered(rig).seed) == (130, 7)
+    assert (gathered(rig).keys[0].duration, gathered(rig).seed, gathered(rig).sway) == (130, 7, 0.5)
     assert (gathered(rig).performer, gathered(rig).performer_blend) == ("accad_female1", 0.25)
 
 
