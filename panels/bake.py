@@ -54,7 +54,7 @@ class NSM_PT_bake(Panel):
         column.enabled = armature is not None
         own = blank(context).blank if armature is None else of_object(armature)
         column.prop(own, "seed")
-        column.prop(own, "sway", slider=True)
+        column.prop(own, "sway")
         row = layout.row()
         row.scale_y = BIG
         if Progress.text:

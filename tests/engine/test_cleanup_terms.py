@@ -9,15 +9,17 @@ from functools import cache
 import numpy as np
 import pytest
 
-from nsm_blender.cleanup.cleanup import TERMS, Posed, posed
+from nsm_blender.cleanup.cleanup import TERMS, Posed, posed, posing
+from nsm_blender.cleanup.postural_sway import sway_beside
 from nsm_blender.cleanup.seating import HIP_JOINTS, Seating
 from nsm_blender.geometry.colliders import Collider, Cuboids
 from nsm_blender.geometry.roles import Door, Seat
-from nsm_blender.models.nsm import ACTIONS, CONTACTS
+from nsm_blender.models.nsm import ACTIONS, CONTACTS, FPS
 from nsm_blender.motion.rotations import from_yaw, multiply
 from nsm_blender.motion.skeleton import HIPS_HEIGHT, MODEL_SKELETON, SEAT_BELOW_HIP_JOINTS
 from nsm_blender.rollout.goal_spec import Reach
 from nsm_blender.rollout.held_objects import Grip
+from nsm_blender.stepwise import finished
 
 from .rollouts import COUNT, SAT, at, block, empty_hands, hands_with, holding, record, rising
 
@@ -85,6 +87,16 @@ def opens(without: Collection[str]) -> Posed:
     return posed(rolled, [], hands, [door], without=without)
 
 
+def waits(without: Collection[str]) -> Posed:
+    """A character that stands, and sways."""
+    rolled = record()
+    rolled.actions[:] = np.eye(len(ACTIONS))[ACTIONS.index("idle")]
+    sway = sway_beside()
+    assert sway is not None
+    sample = sway.sample(1, len(rolled.root), FPS)
+    return finished(posing(rolled, [], empty_hands(), [], without=without, sway=sample))
+
+
 @cache
 def whole(scene: Scene) -> Posed:
     return scene(())
@@ -99,7 +111,7 @@ def changes(scene: Scene, name: str) -> bool:
 
 @pytest.mark.parametrize("name", TERMS)
 def test_each_term_that_can_be_left_out_changes_some_motion(name: str) -> None:
-    assert any(changes(scene, name) for scene in (walks, sits, carries, opens))
+    assert any(changes(scene, name) for scene in (walks, sits, carries, opens, waits))
 
 
 def test_a_name_that_no_term_has_is_refused() -> None:

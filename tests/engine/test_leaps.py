@@ -87,8 +87,8 @@ def test_a_leap_is_told_with_its_time(leapt: list[Motion]) -> None:
 @pytest.fixture
 def without_jump(tmp_path: Path) -> Path:
     """The weights for level ground, with none beside them that can jump."""
-    for suffix in (".safetensors", ".json"):
-        shutil.copy(weights_folder() / f"pfnn{suffix}", tmp_path)
+    for name in ("pfnn.safetensors", "pfnn.json", "sway.safetensors"):
+        shutil.copy(weights_folder() / name, tmp_path)
     return tmp_path / "pfnn.safetensors"
 
 

@@ -118,7 +118,7 @@ def test_a_path_shows_what_can_be_keyed(engine):
     build.shot(engine)
     assert {"Path", "Actions", "Speed (m/s)", "Gait", "Facing", "Speed by Radius", "Loop"} <= set(drawn("NSM_PT_shot"))
     assert drawn("NSM_PT_shot_advanced") == ["Position", "Direction"]
-    assert drawn("NSM_PT_bake")[:5] == ["Custom Range", "Start", "End", "Seed", "Bake"]
+    assert drawn("NSM_PT_bake")[:6] == ["Custom Range", "Start", "End", "Seed", "Sway", "Bake"]
     assert "Ready to bake the path." in drawn("NSM_PT_bake")
 
 
