@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -308,8 +309,10 @@ def jumping_network(shot: Shot, network: PFNN, weights: Path | str | None = None
 
 
 def sway_of(sway: Sway | None, shot: Shot, frames: int) -> Sample | None:
-    """The sway of a shot's take, for frames of its rollout; None where there is none."""
-    return None if sway is None else sway.sample(Take(shot.seed).sway, frames, FPS, shot.sway)
+    """The sway of a shot's take, for frames of its rollout; None where there is none. Characters that wait side by side
+    do not sway together."""
+    seeds = [shot.seed, zlib.crc32(shot.name.encode())]
+    return None if sway is None else sway.sample(seeds, frames, FPS, shot.sway)
 
 
 def standing(state: State) -> Future:

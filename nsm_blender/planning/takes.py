@@ -20,11 +20,10 @@ class Take:
     """What differs from take to take; of seed 0, nothing.
 
     phase: radians of the gait cycle at which the character begins to stand, and so the foot with which it sets off.
-    sway: seed of the sway of standing.
     """
 
     def __init__(self, seed: int) -> None:
-        self._seed = self.sway = seed
+        self._seed = seed
         self.phase = 0.0 if seed == 0 else float(self._random(0).uniform(0.0, 2 * math.pi))
 
     def tempo(self, number: int) -> float:
