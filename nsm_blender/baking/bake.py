@@ -247,8 +247,7 @@ class Bake:
         record = self._record(without)
         commands = self._commands
         reference = self._network.rotation_reference
-        sway = sway_of(self._sway, self.shot, len(record.root))
-        yield
+        sway = yield from swaying(self._sway, self.shot, len(record.root))
         if self._ground is not None:
             over = self._steps_over
             locked = yield from planting_on_ground(record, reference, self._ground, over, without, sway)
@@ -308,11 +307,13 @@ def jumping_network(shot: Shot, network: PFNN, weights: Path | str | None = None
     return jumping
 
 
-def sway_of(sway: Sway | None, shot: Shot, frames: int) -> Sample | None:
-    """The sway of a shot's take, for frames of its rollout; None where there is none. Characters that wait side by side
-    do not sway together."""
-    seeds = [shot.seed, zlib.crc32(shot.name.encode())]
-    return None if sway is None else sway.sample(seeds, frames, FPS, shot.sway)
+def swaying(sway: Sway | None, shot: Shot, frames: int) -> Stepwise[Sample | None]:
+    """The sway of a shot's take, for frames of its rollout, in pieces; None where there is none. Characters that wait
+    side by side do not sway together."""
+    yield
+    if sway is None:
+        return None
+    return (yield from sway.sampling([shot.seed, zlib.crc32(shot.name.encode())], frames, FPS, shot.sway))
 
 
 def standing(state: State) -> Future:

@@ -41,7 +41,7 @@ from ..tasks.nsm_actor import NsmActor
 from ..tasks.pfnn_actor import Walking
 from ..tasks.registry import task_of
 from ..tasks.validation import Problem, refuse
-from .bake import SETTLING, Bake, Now, jumping_network, standing, sway_of
+from .bake import SETTLING, Bake, Now, jumping_network, standing, swaying
 from .kept import unkept_keys
 from .retries import Retries, most_frames, retimed, rollout_frames
 
@@ -277,6 +277,7 @@ class SceneBake:
         machine, shot = self._machine, self.shot
         record = yield from machine.actor.character.recording()
         colliders = retimed(shot.colliders, machine.clock.warp, shot.fps)
+        sway = yield from swaying(self._sway, shot, len(record.root))
         body = yield from posing(
             record,
             machine.seatings,
@@ -286,7 +287,7 @@ class SceneBake:
             without,
             shot.body_radii,
             self._terrain,
-            sway_of(self._sway, shot, len(record.root)),
+            sway,
         )
         keys = machine.report()
         for one in body.corrections:

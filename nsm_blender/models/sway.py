@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ..motion.rotations import Array
+from ..stepwise import Stepwise, finished
 from .weights import check_shapes, read_tensors
 
 TRUNK = "trunk"
@@ -63,6 +64,10 @@ class Sway:
 
     def sample(self, seed: int | Sequence[int], count: int, fps: float, share: float = 1.0) -> Sample:
         """`count` frames at `fps`; each seed gives others, the same seed the same. share: of it that is left."""
+        return finished(self.sampling(seed, count, fps, share))
+
+    def sampling(self, seed: int | Sequence[int], count: int, fps: float, share: float = 1.0) -> Stepwise[Sample]:
+        """`sample` in pieces."""
         random, times = np.random.default_rng(seed), np.arange(count) / fps
         values = {}
         for group in GROUPS:
@@ -72,6 +77,7 @@ class Sway:
             phase = random.uniform(0, 2 * np.pi, shape).reshape(SINES, -1)
             total = np.zeros((count, amplitude.size))
             for one, begins in zip(frequency, phase, strict=True):
+                yield
                 total += np.cos(2 * np.pi * times[:, None] * one + begins)
             each = (total * amplitude.ravel()).reshape(count, *amplitude.shape).sum(axis=2)
             values[group] = each @ self.components[group]
