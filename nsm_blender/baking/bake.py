@@ -246,7 +246,7 @@ class Bake:
         record = self._record(without)
         commands = self._commands
         reference = self._network.rotation_reference
-        sway = yield from swaying(self._sway, self.shot, len(record.root))
+        sway = yield from sampled_sway(self._sway, self.shot, len(record.root))
         if self._ground is not None:
             over = self._steps_over
             locked = yield from planting_on_ground(record, reference, self._ground, over, without, sway)
@@ -306,7 +306,7 @@ def jumping_network(shot: Shot, network: PFNN, weights: Path | str | None = None
     return jumping
 
 
-def swaying(sway: Sway | None, shot: Shot, frames: int) -> Stepwise[Sample | None]:
+def sampled_sway(sway: Sway | None, shot: Shot, frames: int) -> Stepwise[Sample | None]:
     """The sway of a shot's take, for frames of its rollout, in pieces; None where there is none."""
     yield
     if sway is None:

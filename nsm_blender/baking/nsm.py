@@ -41,7 +41,7 @@ from ..tasks.nsm_actor import NsmActor
 from ..tasks.pfnn_actor import Walking
 from ..tasks.registry import task_of
 from ..tasks.validation import Problem, refuse
-from .bake import SETTLING, Bake, Now, jumping_network, standing, swaying
+from .bake import SETTLING, Bake, Now, jumping_network, sampled_sway, standing
 from .kept import unkept_keys
 from .retries import Retries, most_frames, retimed, rollout_frames
 
@@ -277,7 +277,7 @@ class SceneBake:
         machine, shot = self._machine, self.shot
         record = yield from machine.actor.character.recording()
         colliders = retimed(shot.colliders, machine.clock.warp, shot.fps)
-        sway = yield from swaying(self._sway, shot, len(record.root))
+        sway = yield from sampled_sway(self._sway, shot, len(record.root))
         body = yield from posing(
             record,
             machine.seatings,

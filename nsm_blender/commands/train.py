@@ -123,6 +123,9 @@ def _train_sway(args: argparse.Namespace) -> None:
     """The postural sway, which is fitted at once."""
     from ..training import cards, sway
 
+    for name in ("epochs", "steps", "hidden"):
+        if getattr(args, name) is not None:
+            raise UserError(f"The sway is fitted at once; leave --{name} out.")
     held_out = [
         *cards.test_subjects(args.data, args.test_subjects),
         *cards.unsure_subjects(args.data, args.test_subjects),

@@ -64,7 +64,6 @@ class Wait:
     """A part of a clip in which the performer stands: hips (T, 3) in meters and world rotations (T, J, 4) at RATE, and
     the facing angle in radians."""
 
-    clip: str
     hips: Array
     rotations: Array
     facing: float
@@ -78,7 +77,7 @@ def waits(data: Path, held_out: Sequence[str]) -> tuple[list[LibraryEntry], list
         if not _is_wanted(entry) or entry.subject in held_out:
             continue
         clip = level_feet(to_model_skeleton(level_floor(load_clip(entry.path))))
-        found = [wait for one in (clip, mirror_clip(clip)) for wait in standing_in(one, entry.name)]
+        found = [wait for one in (clip, mirror_clip(clip)) for wait in standing_in(one)]
         if found:
             entries.append(entry)
             out += found
@@ -87,7 +86,7 @@ def waits(data: Path, held_out: Sequence[str]) -> tuple[list[LibraryEntry], list
     return entries, out
 
 
-def standing_in(clip: Clip, name: str) -> list[Wait]:
+def standing_in(clip: Clip) -> list[Wait]:
     """The parts of a clip on the model skeleton in which both feet stand for long enough."""
     labels = label(clip)
     places, rotations = clip.world()
@@ -98,7 +97,7 @@ def standing_in(clip: Clip, name: str) -> list[Wait]:
         part = slice(start + edge, stop - edge, step)
         if stop - start >= 2 * edge + SHORTEST * clip.fps:
             facing = float(np.median(np.unwrap(labels.root[part, 3])))
-            out.append(Wait(name, places[part, 0].astype(float), rotations[part].astype(float), facing))
+            out.append(Wait(places[part, 0].astype(float), rotations[part].astype(float), facing))
     return out
 
 

@@ -13,9 +13,12 @@ from nsm_blender.baking.bake import Bake
 from nsm_blender.baking.nsm import SceneBake
 from nsm_blender.cleanup.pfnn_foot_lock import lock_feet
 from nsm_blender.cleanup.postural_sway import RISING, standing_weight, sway_beside
+from nsm_blender.cli import main
 from nsm_blender.evaluation.takes import idle_shot
 from nsm_blender.models.sway import BANDS, TRUNK, Sway
+from nsm_blender.models.weights import read_card
 from nsm_blender.motion.clip import Clip
+from nsm_blender.motion.clip_file import update_library
 from nsm_blender.motion.filters import gaussian
 from nsm_blender.motion.motion import Motion
 from nsm_blender.motion.rotations import Array
@@ -51,7 +54,7 @@ def travel(motion: Motion) -> float:
 
 def test_what_is_fitted_has_the_size_the_way_and_the_speed_of_what_was_recorded() -> None:
     frequency, amplitude = 0.45, 0.02
-    waits = standing_in(swaying(frequency, amplitude), "made")
+    waits = standing_in(swaying(frequency, amplitude))
     tensors, told = fit(waits)
     assert told[TRUNK]["explained"] > 0.99
     sway = Sway(*({g: tensors[f"{g}_{part}"] for g in told} for part in ("components", "deviation")))
@@ -62,10 +65,27 @@ def test_what_is_fitted_has_the_size_the_way_and_the_speed_of_what_was_recorded(
     assert int(sway.deviation[TRUNK][0].argmax()) == band
 
 
+def test_the_command_writes_weights_and_a_card_without_the_held_out_performers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, subject in (("wait_a", "Anna"), ("wait_b", "Berta")):
+        clip = swaying(0.4, 0.02, 10.0)
+        clip.meta.update({"name": name, "subject": subject, "licence": "free", "tags": ["idle"]})
+        update_library(tmp_path / "data", [clip])
+    (tmp_path / "data" / "split.json").write_text('{"test": ["Berta"]}')
+    out = tmp_path / "sway.safetensors"
+    command = ["train", "sway", "--data", str(tmp_path / "data"), "--out", str(out)]
+    assert main(command) == 0
+    assert Sway.load(out).sample(1, 60, 60.0).hips.shape == (60, 3)
+    assert read_card(out)["data"]["clips"] == ["wait_a"]
+    assert main([*command, "--steps", "3"]) == 1
+    assert "--steps" in capsys.readouterr().err
+
+
 def test_looking_round_and_walking_are_no_sway() -> None:
     walk = perform(1.0, 8.0)
-    assert not standing_in(walk.clip, "walk")
-    wait = standing_in(swaying(0.3, 0.01), "made")[0]
+    assert not standing_in(walk.clip)
+    wait = standing_in(swaying(0.3, 0.01))[0]
     turned = wait.rotations.copy()
     head = MODEL_SKELETON.index("Head")
     angle = np.radians(50) * np.sin(np.arange(len(turned)) / 20)
