@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -307,11 +308,12 @@ def jumping_network(shot: Shot, network: PFNN, weights: Path | str | None = None
 
 
 def sampled_sway(sway: Sway | None, shot: Shot, frames: int) -> Stepwise[Sample | None]:
-    """The sway of a shot's take, for frames of its rollout, in pieces; None where there is none."""
+    """The sway of a shot's take, for frames of its rollout, in pieces; None where there is none. Characters that wait
+    side by side do not sway together."""
     yield
     if sway is None:
         return None
-    return (yield from sway.sampling(shot.seed, frames, FPS, shot.sway))
+    return (yield from sway.sampling([shot.seed, zlib.crc32(shot.name.encode())], frames, FPS, shot.sway))
 
 
 def standing(state: State) -> Future:

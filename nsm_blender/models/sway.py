@@ -8,6 +8,7 @@ sines of these components, with random frequencies and phases, and never repeats
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,11 +62,11 @@ class Sway:
         parts = [{group: tensors[f"{group}_{part}"] for group in GROUPS} for part in ("components", "deviation")]
         return cls(*parts)
 
-    def sample(self, seed: int, count: int, fps: float, share: float = 1.0) -> Sample:
+    def sample(self, seed: int | Sequence[int], count: int, fps: float, share: float = 1.0) -> Sample:
         """`count` frames at `fps`; each seed gives others, the same seed the same. share: of it that is left."""
         return finished(self.sampling(seed, count, fps, share))
 
-    def sampling(self, seed: int, count: int, fps: float, share: float = 1.0) -> Stepwise[Sample]:
+    def sampling(self, seed: int | Sequence[int], count: int, fps: float, share: float = 1.0) -> Stepwise[Sample]:
         """`sample` in pieces."""
         random, times = np.random.default_rng(seed), np.arange(count) / fps
         values = {}

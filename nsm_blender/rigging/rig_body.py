@@ -33,6 +33,9 @@ _SEATED = 0.3
 _OUTER = 0.5
 """Share of the forearm from which it is to keep out of the body. Nearer to the shoulder flesh gives way: to get
 out by a centimeter there the arm would swing by many degrees."""
+_SPREAD = 0.03
+"""Share of the leg's length, 2.5 cm at the model's, within which each vertex of an arm has a point that keeps out of
+the body: an edge of a thigh reaches into the flat side of a broad hand between its corners."""
 _MOST = 70
 """Percentile of the vertices' distances from a bone's axis that is its girth: a belt and a pocket are beyond."""
 _MODEL_GIRTHS = np.array([0.1361, 0.0524, 0.0815, 0.0815, 0.0505, 0.0505, 0.05, 0.05, 0.0396, 0.0396])
@@ -79,9 +82,9 @@ class RigBody:
     """A rig's flesh, each part empty where nothing hangs on its bones.
 
     soles: by side, the corners of foot and toes. seat: of the hips and the thighs' upper parts. arms: by side, of the
-    hand and the forearm's outer half. trunk: what these keep out of. surface: corners of all flesh. owners: (P,)
-    joints that move them. radii: meters of the capsules `geometry.body.CAPSULES` at the model's size, none where the
-    figure is as slim as the model.
+    hand and the forearm's outer half, and points between them. trunk: what these keep out of. surface: corners of all
+    flesh. owners: (P,) joints that move them. radii: meters of the capsules `geometry.body.CAPSULES` at the model's
+    size, none where the figure is as slim as the model.
     """
 
     soles: dict[str, SkinPoints] = field(default_factory=dict)
@@ -186,8 +189,26 @@ class _Maker:
         lower, hand = (self._pose.bone_of.get(side + part) for part in ("ForeArm", "Hand"))
         if side + "Arm" not in self._pose.bone_of or lower is None or hand is None:
             return self._points.of(corners[:0])
-        outer = np.abs(self._offsets[corners, 0]) > _OUTER * np.linalg.norm(self._pose.skeleton.offsets[hand])
-        return self._points.of(corners[(self._owners[corners] != lower) | outer])
+        half = _OUTER * np.linalg.norm(self._pose.skeleton.offsets[hand])
+
+        def outer(numbers: Array) -> Array:
+            return np.asarray(numbers[(self._owners[numbers] != lower) | (np.abs(self._offsets[numbers, 0]) > half)])
+
+        corners = outer(corners)
+        every = outer(np.flatnonzero(np.isin(self._owners, self._bones([side + "ForeArm", side + "Hand"]))))
+        return self._points.of(self._between(corners, every) if len(corners) else corners)
+
+    def _between(self, chosen: Array, every: Array) -> Array:
+        """Numbers (N,) of points, `chosen` and some of `every`, so that all of those are near one."""
+        places = self._pose.skeleton.rest_positions()[self._owners] + self._offsets
+        away = np.full(len(every), np.inf)
+        for number in chosen:
+            away = np.minimum(away, np.linalg.norm(places[every] - places[number], axis=1))
+        found = list(chosen)
+        while len(every) and away.max() > _SPREAD * self._pose.leg_length:
+            found.append(every[away.argmax()])
+            away = np.minimum(away, np.linalg.norm(places[every] - places[found[-1]], axis=1))
+        return np.array(found)
 
 
 def ankle_height(sole: SkinPoints, pose: RestPose, side: str) -> float:

@@ -135,6 +135,12 @@ def test_takes_of_waiting_differ_and_the_same_seed_is_the_same() -> None:
     assert np.linalg.norm(one - other, axis=2).mean() > 0.01
 
 
+def test_characters_that_wait_side_by_side_do_not_sway_together() -> None:
+    shots = [replace(idle_shot(0, 0), name=name) for name in ("Ann", "Bob")]
+    one, other = (Bake(shot).motion().positions for shot in shots)
+    assert np.linalg.norm(one - other, axis=2).mean() > 0.01
+
+
 def test_without_sway_the_character_stands_still() -> None:
     share, steady = (travel(Bake(replace(idle_shot(0, 1), sway=share)).motion()) for share in (0.5, 0.0))
     assert steady < 0.5 < share < travel(Bake(idle_shot(0, 1)).motion())
