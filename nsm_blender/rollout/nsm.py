@@ -363,10 +363,11 @@ class SceneCharacter:
         rotations = yield from by_frames(lambda axes, root: rotations_to_world(rotations_of(axes), root), axes, root)
         if self._seams:
             yield
-            places, rotations = without_jumps(root, places, rotations, self._seams)
             if self.glides:
+                # First, as the ground of the one network ends in a step at a seam.
                 smooth = gliding(root)
                 root, places = smooth, places + (smooth - root)[:, None, :3]
+            places, rotations = without_jumps(root, places, rotations, self._seams)
         record = SceneRecord(root, places, rotations, *others)
         return replace(record, steps=np.array(self._steps)) if self._steps else record
 
