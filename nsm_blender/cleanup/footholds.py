@@ -90,7 +90,7 @@ def _foothold(sole: Array, placed: Placed, floor: float) -> Array:
     """By how much (3,) a sole (3, 3) moves to stand on the floor or on a tread, whichever is nearer."""
     best, least = np.zeros(3), np.inf
     tops = placed.center[:, 2] + placed.half[:, 2]
-    ways = [_onto(placed, number, sole[1, :2]) for number in range(len(placed))]
+    ways = [way_onto(placed, number, sole[1, :2]) for number in range(len(placed))]
     if min(float(np.linalg.norm(way)) for way in ways) > CLOSE:
         return best
     for top, onto in zip((floor, *tops), (np.zeros(2), *ways), strict=True):
@@ -102,8 +102,8 @@ def _foothold(sole: Array, placed: Placed, floor: float) -> Array:
     return best
 
 
-def _onto(placed: Placed, number: int, place: Array) -> Array:
-    """The shortest way (2,) from a place (2,) to where a cuboid carries the ball of a foot."""
+def way_onto(placed: Placed, number: int, place: Array) -> Array:
+    """The shortest way (2,) from a place (2,) to where a cuboid carries the ball of a foot, or a hand."""
     turn, half = placed.rotation[number][:2, :2], placed.half[number, :2]
     local = (place - placed.center[number, :2]) @ turn
     room = np.maximum(half - ON, 0)

@@ -4,11 +4,11 @@ a handle."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..geometry.colliders import PLACE, Collider, Cuboids
+from ..geometry.colliders import PLACE, Collider, Cuboids, Placed
 from ..geometry.collision import Balls, Obstacles
 from ..geometry.scene_state import pose_at, to_world
 from ..models.nsm import CONTACTS, FPS
@@ -19,6 +19,7 @@ from ..motion.rotations import Array, between, multiply, wrap_angle
 from ..motion.skeleton import MODEL_SKELETON
 from ..rollout.held_objects import PALM_THICKNESS, TOUCHES, Grip, Hold, between_palms, carried_pose, grasp_of, palm
 from .foot_contacts import SHORTEST
+from .footholds import way_onto
 from .seating import Seating
 from .terms import CLEAR, At, Load
 
@@ -35,10 +36,13 @@ STRAIGHT = 0.99
 """Cosine between two ways out from which they are the same."""
 SPREAD = 1.0 * FPS
 """Frames over which a box that lies off the hands comes between them, and hands that let go are free again."""
+WRIST_ABOVE_TOP = (0.05, 0.11)
+"""Least and largest height in meters of a wrist above the top that its hand leans on, as people lean on a box."""
 WRIST_ABOVE_REST = 0.035
 """Meters of a wrist above the arm rest that its hand lies on."""
 REST_REACH = 0.12
-"""Meters from an arm rest within which a hand that touches something lies on it."""
+"""Meters from an arm rest, or from the top of what is climbed, within which a hand that touches something lies on
+it."""
 
 
 def pressed(face: Array, hold: Hold, poses: Array) -> Array:
@@ -123,6 +127,28 @@ def resting(seating: Seating, places: Array, collider: Collider, contacts: Array
             target = np.array([*place[:2], top[2] + WRIST_ABOVE_REST])
             if np.linalg.norm((top - place)[:2]) > 2 * REST_REACH or abs(target[2] - place[2]) > REST_REACH:
                 continue
+            out.append(At(side + "Hand", np.broadcast_to(target, wrist.shape), _held_on(len(places), start, stop - 1)))
+    return out
+
+
+def leaning(places: Array, contacts: Array, near: Callable[[int], Placed]) -> list[At]:
+    """Constraints of a body with joints at places (T, J, 3) that climbs: hands that lean on a top stay there, still.
+    contacts: (T, 5) labels of CONTACTS. near: the cuboids that are climbed, at a frame."""
+    out = []
+    for side in ARMS:
+        column = CONTACTS.index(side + "Hand")
+        wrist = places[:, MODEL_SKELETON.index(side + "Hand")]
+        for start, stop in runs(without_short_runs(contacts[:, column] > TOUCHES, SHORTEST, SHORTEST)):
+            placed = near((start + stop) // 2)
+            place = wrist[start:stop].mean(0)
+            tops = placed.center[:, 2] + placed.half[:, 2]
+            ways = np.array([way_onto(placed, number, place[:2]) for number in range(len(placed))]).reshape(-1, 2)
+            heights = np.clip(place[2], tops + WRIST_ABOVE_TOP[0], tops + WRIST_ABOVE_TOP[1])
+            off = np.append(ways, (heights - place[2])[:, None], axis=1)
+            far = np.linalg.norm(off, axis=1)
+            if far.min(initial=np.inf) > REST_REACH:
+                continue
+            target = place + off[far.argmin()]
             out.append(At(side + "Hand", np.broadcast_to(target, wrist.shape), _held_on(len(places), start, stop - 1)))
     return out
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 
-from ..geometry.colliders import Collider, Surroundings
+from ..geometry.colliders import Collider, Placed, Surroundings
 from ..geometry.ground import Ground
 from ..geometry.scene_state import pose_at, to_world
-from ..models.nsm import ACTIONS, FPS
+from ..models.nsm import ACTIONS, CONTACTS, FPS
 from ..models.sway import Sample
 from ..motion.contacts import firming_contacts
 from ..motion.easing import eased
@@ -29,7 +29,7 @@ from .corrections import Correction, held, seat_error
 from .foot_contacts import foot_contacts
 from .footholds import finding_footholds
 from .ground_footholds import footholds_on_ground, reached_contacts, surface_along
-from .hand_targets import carrying, gripping, resting, settled, with_palms, with_wrists
+from .hand_targets import carrying, gripping, leaning, resting, settled, with_palms, with_wrists
 from .kinematics import HIPS, PELVIS
 from .postural_sway import standing_weight, swayed
 from .seat_targets import SEAT_TARGETS, on_seat
@@ -45,6 +45,8 @@ GAZE = 0.3 * FPS
 """Frames before the hands take or leave a thing from which the face is turned to it, and after which it is free."""
 GAZE_BLEND = 0.7 * FPS
 """Frames in which the face turns there and back."""
+HANDS = [CONTACTS.index(side + "Hand") for side in ("Left", "Right")]
+"""Columns of the hands in contact labels."""
 STANDS = 0.5
 """Label of idling from which the character stands and waits."""
 
@@ -83,6 +85,11 @@ class Draft:
         self.contacts = self.locked = np.zeros((len(record.root), len(CONTACT_JOINTS)), dtype=np.float32)
         self.body = self.before = record.places, record.rotations
         self.things = things
+        self._steps = Surroundings([collider for collider in colliders if collider.role == "climbable"])
+
+    def steps(self, frame: int) -> Placed:
+        """What may be climbed, at a frame of the rollout."""
+        return self._steps.at(frame * self.rate)
 
     def corrections(self) -> list[Correction]:
         """How far hips, palms and boxes were off their places in the rollout, and are now, in the order of the keys."""
@@ -175,10 +182,8 @@ def _leave_in_time(draft: Draft) -> Iterator[None]:
 
 
 def _find_footholds(draft: Draft) -> Iterator[None]:
-    steps = Surroundings([collider for collider in draft.colliders if collider.role == "climbable"])
-    draft.contacts, draft.footholds = yield from finding_footholds(
-        draft.wanted, draft.contacts, lambda frame: steps.at(frame * draft.rate), float(draft.record.root[0, 2])
-    )
+    floor = float(draft.record.root[0, 2])
+    draft.contacts, draft.footholds = yield from finding_footholds(draft.wanted, draft.contacts, draft.steps, floor)
     for side, shift in draft.footholds.items():
         draft.wanted[:, MODEL_SKELETON.index(side + "Toe")] += shift
 
@@ -279,8 +284,22 @@ def _wanted(draft: Draft) -> Stepwise[Wanted]:
         for seating in seatings:
             yield
             out.at.extend(resting(seating, places, colliders[seating.aim.thing], draft.record.contacts, draft.rate))
+        out.at.extend(leaning(places, _idle_hands(draft), draft.steps))
         turned = [grip for grip in hands.grips if grip.name in draft.things and grip.last > grip.first]
         out.at.extend(gripping(grip, places, rotations, draft.things[grip.name]) for grip in turned)
+    return out
+
+
+def _idle_hands(draft: Draft) -> Array:
+    """Contact labels (T, 5) of models.nsm.CONTACTS without those of hands that hold something, or of a body that
+    sits."""
+    out = draft.record.contacts.copy()
+    for hold in draft.hands.holds:
+        out[hold.taken : len(out) if hold.left is None else hold.left, HANDS] = 0
+    for grip in draft.hands.grips:
+        out[grip.first : grip.last + 1, HANDS] = 0
+    for seating in draft.seatings:
+        out[seating.used(len(out))] = 0
     return out
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import UserError
 from ..files.reading import read_json
-from ..models.nsm import ENCODERS
+from ..models.nsm import ACTIONS, ENCODERS
 from ..models.nsm_baselines import NETWORKS
 from ..models.weights import file_hash, read_card, read_tensors
 from ..motion.clip_file import INDEX_NAME
@@ -63,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
     parser.add_argument("--kept", type=share, metavar="SHARE",
                         help="share of the weights of --from in those that are written, 0 to 1 (default 0): the mean "
                         "of the two, weighted so, is more precise than either")  # fmt: skip
+    parser.add_argument("--teach", choices=ACTIONS, metavar="ACTION",
+                        help="learn an action with experts that are added to those of --from, and leave whatever else "
+                        "these do as it is; DIR holds composed episodes of it, and some without")  # fmt: skip
 
 
 def add_start(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
@@ -75,7 +78,8 @@ def add_start(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None
 def network_command(args: argparse.Namespace) -> list[str]:
     """The arguments of `add_arguments` that were given."""
     out: list[str] = []
-    for name in ("network", "without", "gating", "encoders", "batch", "lengths", "gradient", "first_cycle", "kept"):
+    for name in ("network", "without", "gating", "encoders", "batch", "lengths", "gradient", "first_cycle", "kept",
+                 "teach"):  # fmt: skip
         value = getattr(args, name)
         if value is not None:
             out += ["--" + name.replace("_", "-"), *map(str, value if isinstance(value, list) else [value])]
@@ -116,6 +120,8 @@ def train(args: argparse.Namespace, command: Sequence[str], device: str) -> None
     run: Path = args.run or Path("runs") / args.out.stem
     if args.kept and args.start is None:
         raise UserError("--kept is the share of the weights of --from; name these too.")
+    if args.teach and (args.start is None or args.kept):
+        raise UserError("--teach adds to the weights of --from and keeps these whole: name them, and leave --kept out.")
     if _parts(args.data):
         if args.rounds > 1:
             raise UserError(f"{args.data}: holds composed episodes, and --rounds composes new ones; give recordings.")
@@ -225,6 +231,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "gradient": args.gradient,
         "first_cycle": args.first_cycle,
         "kept": args.kept,
+        "teach": args.teach,
         "learning_rate": args.rate,
     }
     return Settings(seed=args.seed, **{name: value for name, value in given.items() if value is not None})

@@ -43,6 +43,8 @@ from .nsm_ablations import (
     trained_figures,
 )
 from .nsm_bodies import added_figures
+from .nsm_climbs import COUNT as CLIMBS
+from .nsm_climbs import ascents, climb_figures
 from .nsm_components import outcomes, task_names
 from .nsm_endurance import figures_of, wander
 from .nsm_heights import COUNT, height_figures, puts
@@ -56,7 +58,8 @@ ABLATED = {"sit": ("sit", CHAIRS), "carry": ("pick_up", LOADS)}
 """Action and number of things of each task of the networks that were trained for the ablations."""
 TIMED = ("sit", "pick_up")
 """Actions that are told when to arrive."""
-TABLES = ("precision", "ablations", "response", "endurance", "success", "heights", "arrival", "speeds")
+TABLES = ("precision", "ablations", "response", "endurance", "success", "heights", "climbs", "arrival",
+          "speeds")  # fmt: skip
 """Tables of a full evaluation."""
 COMPONENTS = "components"
 """The table that is measured only where it is asked for: it takes most of an hour, on development tasks."""
@@ -204,6 +207,8 @@ def _figures(table: str, results: Mapping[str, Any], shared: Mapping[str, Any] |
         out |= figures_of(results["endurance"])
     elif table == "heights":
         out |= height_figures(of("heights"), log)
+    elif table == "climbs":
+        out |= climb_figures(of("climbs"), log)
     elif table == "speeds":
         out |= results["speeds"]
     elif table == "arrival":
@@ -254,6 +259,9 @@ def _jobs(actions: Collection[str], quick: bool, development: bool) -> dict[str,
     if "put_down" in actions:
         heights = range(0, COUNT, 10 if quick else 1)
         out |= {f"heights {n}": _Job("heights", puts, ([n], development)) for n in heights}
+    if "climb" in actions:
+        climbs = range(0, CLIMBS, 10 if quick else 1)
+        out |= {f"climbs {n}": _Job("climbs", ascents, ([n], development)) for n in climbs}
     out["response"] = _Job("response", response, (starts, development))
     out["speeds"] = _Job("speeds", _speeds, ())
     for task in TIMED:

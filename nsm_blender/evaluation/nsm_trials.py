@@ -90,7 +90,7 @@ def sit_shot(piece: Piece, rng: np.random.Generator, action: str = "walk") -> Sh
     seat = piece.handles
     assert isinstance(seat, Seat)
     collider = Collider(piece.kind, piece.boxes, role="seat", handles=seat)
-    start = _start(collider, np.array(seat.place[:2]), float(angle_of(np.array(seat.facing[:2]))), rng)
+    start = random_start(collider, np.array(seat.place[:2]), float(angle_of(np.array(seat.facing[:2]))), rng)
     gait = "jog" if action == "run" else "walk"
     return _shot("sit", SECONDS["sit"], [ActionKey("sit", "goal", hold=STAYING, gait=gait)], [collider], start)
 
@@ -101,11 +101,11 @@ def carry_shot(piece: Piece, rng: np.random.Generator) -> Shot:
     assert isinstance(load_, Carryable)
     middle = (np.array(load_.left) + np.array(load_.right)) / 2
     collider = Collider(piece.kind, piece.boxes, role="carryable", handles=load_)
-    start = _start(collider, middle[:2], float(angle_of(np.array(load_.facing[:2]))), rng)
+    start = random_start(collider, middle[:2], float(angle_of(np.array(load_.facing[:2]))), rng)
     return _shot("carry", SECONDS["carry"], [ActionKey("pick_up", "goal")], [collider], start)
 
 
-def _start(collider: Collider, place: Array, front: float, rng: np.random.Generator) -> list[float]:
+def random_start(collider: Collider, place: Array, front: float, rng: np.random.Generator) -> list[float]:
     """Place and facing of a start at which the body is clear of the thing."""
     thing = Surroundings([collider]).at(0)
     while True:

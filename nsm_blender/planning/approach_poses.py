@@ -53,14 +53,16 @@ class Approach:
     """Where a task may be begun, as the task tells the planner.
 
     sides: those that the character can stand straight before come first. apart: what must not be between a stand and
-    the edge of the thing before it; None where that does not matter. no_room: a sentence for the animator where there
-    is room to stand on none of the sides, of which it is given the first stand.
+    the edge of the thing before it; None where that does not matter. onward: places (2,) to which the way leads on
+    from there. no_room: a sentence for the animator where there is room to stand on none of the sides, of which it is
+    given the first stand. on_hands: whether the way onward leads up on hands and knees.
     """
 
     sides: list[Side]
     apart: ObstacleOutlines | None = None
     onward: Sequence[Array] = ()
     no_room: Callable[[Stand], str] = lambda _: "There is no room to stand."
+    on_hands: bool = False
 
 
 @singledispatch

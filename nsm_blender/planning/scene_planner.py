@@ -83,8 +83,17 @@ def leg_from(
                 continue
             if start is not place:
                 leg = _prolonged(_without(leg, planner.led_out(place, leg.route.points)), [place], [])
-            return leg if not asked.onward else replace(_prolonged(leg, [], asked.onward), foot=leg.place)
+            return led_onward(leg, asked)
     raise errors[0]
+
+
+def led_onward(leg: Leg, approach: Approach) -> Leg:
+    """A leg to where a task is begun, and on from there as its approach says."""
+    if not approach.onward:
+        return leg
+    out = _prolonged(leg, [], approach.onward)
+    on_hands = len(approach.onward) if approach.on_hands else 0
+    return replace(out, foot=leg.place, route=replace(out.route, on_hands=on_hands))
 
 
 def is_free(root: Array, end: Array, scenery: Scenery, frame: int, thing: str) -> bool:

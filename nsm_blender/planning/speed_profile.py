@@ -53,6 +53,8 @@ HOLDING_BACK, SLOWEST_SHARE = 0.8, 0.25
 STROLL, ROOM = 0.9, 0.3
 """Speed in m/s where there is just enough room for the body, and meters of room beyond its radius from which the
 character goes freely."""
+ON_HANDS = 0.12
+"""Speed in m/s of the root over an edge that is climbed on hands and knees: people take five seconds for 0.6 m."""
 UNEVEN = 0.6
 """Share by which each meter up or down in a meter of the way slows the character: people take stairs at about three
 quarters of their level speed."""
@@ -86,6 +88,7 @@ class Walker:
         last = self._s > self.path.length - LAST
         sideways = np.interp(self._s, at, route.sideways.astype(float)) > 0.5
         self._crouch = (crouching | (gait == "crouch")) & ~(last & ~crouching) & ~sideways
+        self._on_hands = self._s > at[-1 - route.on_hands] if route.on_hands else np.zeros(len(self._s), dtype=bool)
         self._aside, self._sideways_facing = self._turned(sideways, route.facings)
         room = np.interp(self._s, at, np.minimum(clearance, ROOM))
         before, behind = (np.interp(self._s + side * _SLOPE, at, route.points[:, 2]) for side in (-0.5, 0.5))
@@ -94,7 +97,7 @@ class Walker:
         flights = [] if ground is None or gait == "jog" else flights_along(self.path, ground, evenly)
         self._treads = TreadPacing(self.path, flights, BRAKING[gait])
         self._speed = self._profile(self._pace.speed if speed is None else speed, room)
-        self._taken = np.cumsum(_STEP / np.maximum(self._speed, 0.2))
+        self._taken = np.cumsum(_STEP / np.maximum(self._speed, np.where(self._on_hands, ON_HANDS, 0.2)))
         self._goes_aside = bool(self._aside.any())
         self.along = 0.0
         self.tempo = 1.0
@@ -123,7 +126,8 @@ class Walker:
         """Seconds that each step of the profile takes at no more than `most` m/s."""
         exceeds = np.where(self._crouch, PACES["crouch"].exceeds, self._pace.exceeds)
         step = np.clip(self.path.length - ARRIVED - self._s, 0, _STEP)
-        out: Array = step / np.minimum(np.maximum(self._speed, SLOWEST) * exceeds, most)
+        speed = np.where(self._on_hands, ON_HANDS, np.maximum(self._speed, SLOWEST) * exceeds)
+        out: Array = step / np.minimum(speed, most)
         return out
 
     def ahead(self, times: Array, pace: float | None = None, rest: float = 0.0) -> Array:
@@ -265,6 +269,7 @@ class Walker:
         speed = np.minimum(speed, top + (min(SIDEWAYS, top) - top) * self._aside)
         reach = 1 + np.rint(self._pace.early * speed / _STEP).astype(int)
         speed = np.array([speed[i : i + count].min() for i, count in enumerate(reach)])
+        speed = np.where(self._on_hands, ON_HANDS, speed)
         left = np.maximum(self.path.length - self._s, 0)
         brake = BRAKING[self._gait]
         speed = np.minimum(speed, np.sqrt(2 * np.where(left < LAST, BRAKING["walk"], brake) * left))

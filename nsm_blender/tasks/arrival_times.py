@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import RouteError
 from ..motion.rotations import wrap_angle
 from ..planning.path_planner import Leg, Planner
+from ..planning.scene_planner import led_onward
 from ..planning.speed_limits import SpeedLimits, shipped
 from ..planning.trajectory import TURN_RATE
 from ..shot.goals import LOCOMOTION, ActionKey
@@ -90,10 +91,12 @@ def foreseeing(
             except RouteError as error:
                 trouble = str(error)
         if leg is not None:
-            walking, end = _walking(planner, key, leg, now.facing)
+            # What a step by the legs takes is the task's own time.
+            way = led_onward(leg, approach) if approach.on_hands else leg
+            walking, end = _walking(planner, key, way, now.facing)
             if key.is_timed:
                 early, planned = (
-                    plan(planner, task, key, leg, now.facing, at, limits, rising) for at in (free - doubt, free)
+                    plan(planner, task, key, way, now.facing, at, limits, rising) for at in (free - doubt, free)
                 )
                 trouble, tight = early.trouble, planned.trouble
                 set_off, walking = planned.set_off, SETTLED - task.seconds

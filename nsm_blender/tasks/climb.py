@@ -14,7 +14,7 @@ from ..geometry.roles import Climbable, Handles
 from ..geometry.scene_state import Scenery, pose_at, to_world
 from ..geometry.stairs import is_flight, stairs_text
 from ..motion.rotations import Array, normalize
-from ..planning.approach_poses import BEFORE, UP, own_up, poses_before, used_handles
+from ..planning.approach_poses import BEFORE, UP, Approach, own_up, poses_before, used_handles
 from ..planning.occupancy_grid import ObstacleOutlines
 from ..planning.path_planner import Leg, Planner
 from ..rollout.held_objects import Hands
@@ -23,8 +23,9 @@ from .protocol import Prospect, Task
 
 LEVEL = 0.05
 """Meters by which a top may differ in height from the landing of the thing that is climbed."""
-STEEPEST = 0.7
-"""Meters up to which one step up looks right: higher, without hands, thighs and shins pass through the edge."""
+BY_LEGS = 0.66
+"""Meters up to which the legs alone step up: higher, thighs and shins would pass through the edge, and the character
+leans on its hands and kneels."""
 LADEN = 0.4
 """Meters up to which a character that carries something climbs at once: of 0.25 m it does, at 0.5 m it stops."""
 RUN_UP = 1.0
@@ -40,6 +41,11 @@ class Climb(Task):
     seconds = 2.5
     reaching = 0.5
     training = ("climb_episodes", "climbing")
+
+    def approach(self, planner: Planner, key: ActionKey, frame: float) -> Approach:
+        """Before the edge; on hands and knees over one that is too high for the legs."""
+        out, tops = super().approach(planner, key, frame), self._tops(planner, key, frame)
+        return replace(out, on_hands=bool(len(tops)) and float(np.diff(tops).max()) > BY_LEGS)
 
     def onward(self, handles: Handles, pose: Array) -> Sequence[Array]:
         """Over the edge to the landing."""
@@ -63,14 +69,10 @@ class Climb(Task):
         pose = pose_at(thing, frame)
         climb = used_handles(goal, thing, pose)
         assert isinstance(climb, Climbable)
-        edge, landing = (to_world(np.array(part), pose) for part in (climb.edge, climb.landing))
         if is_flight(climb, own_up(pose)):
-            return [(f"'{thing.name}': {stairs_text(float(landing[2]) - planner.ground)}", True)]
-        edge, landing = edge[:2], landing[:2]
-        before = edge - RUN_UP * normalize(landing - edge)
-        steps = ObstacleOutlines.of(planner.surroundings.at(frame).of([thing.name]))
-        under = steps.distances(np.linspace(before, landing, 100)) <= 0
-        tops = np.where(under, steps.high, planner.ground).max(axis=1) - planner.ground
+            height = float(to_world(np.array(climb.landing), pose)[2]) - planner.ground
+            return [(f"'{thing.name}': {stairs_text(height)}", True)]
+        tops = self._tops(planner, key, frame)
         high, once = float(tops.max()), float(np.diff(tops).max())
         if high > CLIMB_HEIGHTS[1]:
             much = f"'{thing.name}' is {high:.2f} m high"
@@ -78,10 +80,24 @@ class Climb(Task):
         if held and once > LADEN:
             much = f"'{thing.name}' goes up {once:.2f} m at once, and the hands are full"
             return [(f"{much}. Put the thing down before, or give it a step in between.", False)]
-        if once > STEEPEST:
-            much = f"'{thing.name}' goes up {once:.2f} m at once, more than the {STEEPEST:.1f} m up to which it looks"
-            return [(f"{much} right. Give it a step in between.", False)]
         return []
+
+    def _tops(self, planner: Planner, key: ActionKey, frame: float) -> Array:
+        """Heights (N,) over the floor of what lies under the way over the edge of a key's thing, from a meter before it
+        to the landing; none where the key has no such thing."""
+        thing, goal = planner.thing(key), planner.goal(key, frame)
+        if thing is None or goal is None:
+            return np.zeros(0)
+        pose = pose_at(thing, frame)
+        climb = used_handles(goal, thing, pose)
+        if not isinstance(climb, Climbable):
+            return np.zeros(0)
+        edge, landing = (to_world(np.array(part), pose)[:2] for part in (climb.edge, climb.landing))
+        before = edge - RUN_UP * normalize(landing - edge)
+        steps = ObstacleOutlines.of(planner.surroundings.at(frame).of([thing.name]))
+        under = steps.distances(np.linspace(before, landing, 100)) <= 0
+        out: Array = np.where(under, steps.high, planner.ground).max(axis=1) - planner.ground
+        return out
 
 
 @poses_before.register

@@ -39,7 +39,8 @@ from ..models.nsm_baselines import (
 )
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
-from . import distributed
+from . import added_experts, distributed
+from .added_experts import BY_EXPERT, AddedExperts
 from .compiling import compiled
 from .graph import Graph
 from .loop import Training, cosine
@@ -129,6 +130,11 @@ class Settings:
     kept: float = 0.0
     """Share, 0..1, of earlier weights in those that come out: between the two, errors of both cancel out, and a network
     is more precise than either (Wortsman et al., Robust fine-tuning of zero-shot models, 2022)."""
+    teach: str = ""
+    """Action that `added` experts alone learn, which are added to those of the weights begun with; "" for none: the
+    whole network learns."""
+    added: int = 4
+    """Experts that are added for `teach`."""
     seed: int = 1
 
 
@@ -164,12 +170,19 @@ class Trainer(Training):
         self.data, self.held_out, self.settings = data, held_out, settings
         self._gating = condition_of(settings.network, settings.gating)
         self.scaling = statistics(data, self._gating)
+        known = _known(tensors or {}, self._gating)
+        if settings.teach:
+            added_experts.check(known, settings.network)
+            settings.experts = len(known["gating_b2"]) + settings.added
         initial = _initial(settings)
         self._kept = _known(kept or tensors or {}, self._gating)
-        if tensors is not None:
-            known = _known(tensors, self._gating)
+        if known:
             self.scaling |= _scaling_of(known)
-            _begin_with(initial, known)
+            _begin_with(initial, known, settings.added if settings.teach else 0)
+        self._added: AddedExperts | None = None
+        if settings.teach:
+            self._added = AddedExperts(initial, settings.added, settings.teach, settings.seed, device)
+            initial = self._added.learned
         self._weights = _output_weights().to(device)
         self._standoff = torch.tensor([_EMPHASIS.standoff.get(kind, 0.0) for kind in KINDS], device=device)
         self._contact_joints = torch.tensor(_CONTACT_JOINTS, device=device)
@@ -255,7 +268,7 @@ class Trainer(Training):
             for part in np.array_split(rows, max(len(rows) // 2048, 1)):
                 raw, phase, target = batches.raw(torch.from_numpy(part).to(self.device))
                 inputs, gating = batches.normalized(raw, phase, self.settings.without, half=False)
-                predicted, _ = forward(self.settings.network, self.parameters, inputs, gating, phase)
+                predicted, _ = forward(self.settings.network, self._network, inputs, gating, phase)
                 error = predicted - batches.normal("output", target)
                 total += float((error**2).mean()) * len(part)
         return total / len(rows)
@@ -300,6 +313,8 @@ class Trainer(Training):
             if before is not None:
                 total = total + (unsteadiness(deviation, before) * self._weights).mean()
             before = deviation
+            if self._added is not None:
+                total = total + self._added.intrusion(parameters, raw["frame"], gating)
         return total / len(own)
 
     def _own(self, count: int) -> torch.Tensor:
@@ -329,10 +344,16 @@ class Trainer(Training):
     def _cast(self) -> dict[str, torch.Tensor]:
         """The parameters as the products read them. Gating networks are small, and their gates want to be exact, as do
         the cells of an LSTM, which take the precision of its biases."""
+        network = self._network
         if not self.settings.half:
-            return self.parameters
+            return network
         exact = ("gating", "lstm_b")
-        return {name: p if name.startswith(exact) else p.to(torch.bfloat16) for name, p in self.parameters.items()}
+        return {name: p if name.startswith(exact) else p.to(torch.bfloat16) for name, p in network.items()}
+
+    @property
+    def _network(self) -> dict[str, torch.Tensor]:
+        """All tensors that the network is made of, learned or not."""
+        return self.parameters if self._added is None else self._added.network(self.parameters)
 
     def _pose_noise(self, count: int) -> torch.Tensor:
         """Noise (count, FRAME.size) on the poses with which sequences begin."""
@@ -346,7 +367,7 @@ class Trainer(Training):
 
     def export(self) -> dict[str, Array]:
         """Tensors of a weights file, see `models.nsm.shapes`."""
-        out = {name: p.detach().cpu().numpy().astype(np.float32) for name, p in self.parameters.items()}
+        out = {name: p.detach().cpu().numpy().astype(np.float32) for name, p in self._network.items()}
         for name in self.settings.without:
             out[f"{name}_w0"] = np.zeros_like(out[f"{name}_w0"])
         for name, (mean, scale) in self.scaling.items():
@@ -358,7 +379,7 @@ class Trainer(Training):
         mean[used], scale[used] = out["interaction_mean"], out["interaction_scale"]
         out |= {"interaction_w0": weights, "interaction_mean": mean, "interaction_scale": scale}
         share, left_out = self.settings.kept, {f"{name}_w0" for name in self.settings.without}
-        for name, value in self._kept.items():
+        for name, value in self._kept.items() if share else ():
             if name in out and name not in left_out:
                 out[name] = (1 - share) * out[name] + share * value
         return out
@@ -409,10 +430,13 @@ def _scaling_of(tensors: Mapping[str, Array]) -> dict[str, tuple[Array, Array]]:
     return out | {"interaction": (mean[INTERACTION_USED], scale[INTERACTION_USED])}
 
 
-def _begin_with(parameters: dict[str, torch.Tensor], tensors: Mapping[str, Array]) -> None:
-    """Put those of a weights file in the place of random ones. Raises UserError when they are of other sizes."""
+def _begin_with(parameters: dict[str, torch.Tensor], tensors: Mapping[str, Array], added: int = 0) -> None:
+    """Put those of a weights file in the place of random ones, but of the last `added` experts. Raises UserError when
+    they are of other sizes."""
     for name in parameters.keys() & tensors.keys():
         value = tensors[name][:, INTERACTION_USED] if name == "interaction_w0" else tensors[name]
+        if added and name in BY_EXPERT:
+            value = np.concatenate((value, parameters[name][len(value) :].numpy()))
         if value.shape != tuple(parameters[name].shape):
             raise UserError(
                 f"The weights to begin with are of another size: {name} is {value.shape}, not "

@@ -17,6 +17,7 @@ from nsm_blender.motion.skeleton import MODEL_SKELETON
 from nsm_blender.rollout import held_objects
 from nsm_blender.training.episodes.boxes import random_box, random_support
 from nsm_blender.training.episodes.carry_episodes import carry_episode
+from nsm_blender.training.episodes.climb_episodes import hollow
 from nsm_blender.training.episodes.climbing import Flight, Stance, flight_of
 from nsm_blender.training.episodes.clutter import clutter
 from nsm_blender.training.episodes.correction import corrected
@@ -281,6 +282,20 @@ def test_treads_are_found_again_under_the_feet() -> None:
     under = ground_under(Surroundings([Collider("steps", treads)]).at(0), np.array([s.ball[:2] for s in found.stances]))
     levels = np.array([stance.level for stance in found.stances])
     assert (under[levels == 1] > 0.1).all() and (under[levels == 0] < 0.1).all()
+
+
+def test_hollow_treads_have_the_same_tops_and_room_under_them() -> None:
+    size = np.array([0.6, 1.0, 0.4])
+    solid = Cuboids(np.array([[0.0, -1.0, 0.4]]), size[None])
+    for seed in range(8):
+        boards = hollow(solid, np.random.default_rng(seed))
+        tops = boards.center[:, 2] + boards.half[:, 2]
+        assert tops[0] == pytest.approx(0.8) and boards.half[0, :2].tolist() == [0.6, 1.0]
+        low, high = (boards.center - boards.half).min(0), (boards.center + boards.half).max(0)
+        np.testing.assert_allclose([low, high], [[-0.6, -2.0, 0.0], [0.6, 0.0, 0.8]], atol=1e-9)
+        np.testing.assert_allclose(tops[1:], (boards.center - boards.half)[0, 2])
+        around = Surroundings([Collider("stage", boards)]).at(0)
+        assert around.distance(np.array([[0.0, -1.0, 0.3]]))[0] > 0.3
 
 
 def test_the_ground_rises_evenly_over_an_edge() -> None:

@@ -157,6 +157,20 @@ def test_a_hand_on_an_arm_rest_lies_still_on_it() -> None:
     assert wrist[0, 2] == pytest.approx(top[2] + 0.035, abs=2e-3)
 
 
+@pytest.mark.parametrize(("below", "still"), [(0.09, True), (0.3, False)])
+def test_a_hand_that_leans_on_what_is_climbed_lies_still_on_its_top(below: float, still: bool) -> None:
+    places = np.tile(MODEL_SKELETON.rest_positions() + np.array([0.0, 0.0, HIPS_HEIGHT - 0.01]), (COUNT, 1, 1))
+    hand = MODEL_SKELETON.index("LeftHand")
+    place = places[0, hand].copy()
+    places[:, :, 1] += 0.01 * np.sin(np.arange(COUNT) / 10)[:, None]
+    top = place[2] - below
+    wall = Collider("wall", Cuboids(np.array([[place[0], 0.0, top / 2]]), np.array([[0.1, 0.3, top / 2]])),
+                    role="climbable")  # fmt: skip
+    wrist = posed(record(places, ("LeftHand",)), [], empty_hands(wall), [wall]).places[30:-30, hand]
+    assert (np.ptp(wrist, axis=0).max() < 2e-3) == still
+    assert not still or top + 0.05 < wrist[0, 2] < top + 0.11
+
+
 def test_a_hand_stays_at_the_handle_of_a_door_while_it_turns() -> None:
     first, last = 100, 160
     hinge, handle = np.array([-0.35, -0.55, 0.0]), np.array([0.5, 0.0, 1.1])

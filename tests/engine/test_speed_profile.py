@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nsm_blender.planning.path_search import Route
-from nsm_blender.planning.speed_profile import GAINING, PACES, Walker
+from nsm_blender.planning.speed_profile import GAINING, ON_HANDS, PACES, Walker
 from nsm_blender.rollout.goal_spec import Steer
 
 TIMES = np.linspace(0, 2, 13)
@@ -51,6 +51,20 @@ def test_a_body_goes_sideways_where_the_gap_is_however_the_points_of_the_way_are
     walker = Walker(Route(points, 0 * along > 1, sideways), "walk", None, 0 * along + 9.0)
     turned = np.abs(walker.facing(np.array([0.5, 3.0, 4.25, 5.5])) - walker.path.heading(np.zeros(4)))
     np.testing.assert_allclose(turned, [0, 0, np.pi / 2, 0], atol=0.02)
+
+
+def test_a_way_up_on_hands_and_knees_is_led_at_their_pace_and_takes_their_time() -> None:
+    before = np.array([[0.0, -y, 0.0] for y in np.linspace(0, 3, 31)])
+    points = np.vstack((before, [[0.0, -3.3, 0.0], [0.0, -3.65, 0.0]]))
+    flags = np.zeros((2, len(points)), dtype=bool)
+    by_legs, on_hands = (
+        Walker(Route(points, *flags, on_hands=count), "walk", None, np.full(33, 9.0)) for count in (0, 2)
+    )
+    assert 4.0 < on_hands.seconds - by_legs.seconds < 6.5
+    on_hands.along = 3.05
+    assert on_hands.ahead(np.array([1.0, 2.0])) == pytest.approx([3.05 + ON_HANDS, 3.05 + 2 * ON_HANDS], abs=0.03)
+    on_hands.along = by_legs.along = 0.5
+    assert on_hands.ahead(np.array([0.5]))[0] == pytest.approx(by_legs.ahead(np.array([0.5]))[0], abs=0.01)
 
 
 def test_a_gap_is_known_while_it_is_ahead() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -17,6 +18,7 @@ from nsm_blender.motion.motion import Motion
 from nsm_blender.rollout.nsm import Options
 from nsm_blender.shot.goals import ActionKey, Goal
 from nsm_blender.shot.shot import Shot
+from nsm_blender.tasks.arrival_times import foresee
 from nsm_blender.tasks.climb import is_up
 from nsm_blender.tasks.validation import check
 
@@ -158,6 +160,26 @@ def test_the_character_climbs_a_flight_and_comes_down_over_its_steps() -> None:
     assert motion.root[down["done"] - 1, 2] == 0.0
     high = motion.root[:, 2] > 0.05
     assert np.abs(motion.root[high, 0]).max() < 0.4
+
+
+def test_what_is_too_high_for_the_legs_is_climbed_at_the_pace_of_hands_and_knees_as_was_foreseen() -> None:
+    took, foreseen = [], []
+    for high in (0.6, 0.85):
+        half = np.array([[0.6, 0.8, high / 2]])
+        stage = replace(
+            FLIGHT,
+            cuboids=Cuboids(np.array([[0.0, -1.8, high / 2]]), half),
+            handles=Climbable([0, -1.0, high], [0, -1, 0], [0, -1.35, high], 1.2),
+        )
+        up = replace(climbs(ActionKey("climb", "top")), colliders=[stage])
+        assert not check(up, CLIMBER)
+        motion = SceneBake(up, Puppet(actions=CLIMBER), OPTIONS).motion()
+        (key,) = motion.meta["keys"]
+        assert not key["trouble"] and motion.root[key["arrived"], 2] > high - 0.15
+        took.append(key["done"] / up.fps)
+        foreseen.append(foresee(up, CLIMBER)[0].done / up.fps)
+    assert took[1] - took[0] > 1.5
+    assert foreseen[1] - foreseen[0] > 3.0
 
 
 def test_a_character_that_is_up_there_stays_when_it_is_to_climb_again_and_the_check_says_it() -> None:

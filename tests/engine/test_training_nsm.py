@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from nsm_blender.errors import UserError  # noqa: E402
-from nsm_blender.models.nsm import ENVIRONMENT, FRAME, GOAL, OUTPUT, shapes  # noqa: E402
+from nsm_blender.models.nsm import ACTIONS, ENVIRONMENT, FRAME, GOAL, INTERACTION, OUTPUT, shapes  # noqa: E402
 from nsm_blender.models.nsm_kernels import NSM  # noqa: E402
 from nsm_blender.models.weights import check_shapes  # noqa: E402
 from nsm_blender.motion.rotations import Array  # noqa: E402
@@ -106,6 +106,54 @@ def test_a_share_of_the_weights_that_were_begun_with_is_kept(data: Packed, tmp_p
     between = Trainer(data, replace(settings, kept=0.5), tmp_path / "between", tensors=before).run(quiet)
     assert not np.allclose(after["w0"], before["w0"], atol=1e-4)
     assert all(np.allclose(between[name], (value + before[name]) / 2, atol=1e-6) for name, value in after.items())
+
+
+def climbing_at_first(data: Packed) -> Packed:
+    """The same with the label of climbing all through the first episode, and nowhere in the second."""
+    frame, output = data.frame.copy(), data.output.copy()
+    climbs = (np.arange(len(data)) < EPISODE)[:, None]
+    for values, layout in ((frame, FRAME), (output, OUTPUT)):
+        part = layout.trajectory_action
+        labels = values[:, part].reshape(len(data), -1, len(ACTIONS))
+        labels[..., ACTIONS.index("climb")] = climbs
+        values[:, part] = labels.reshape(len(data), -1)
+    return replace(data, frame=frame, output=output)
+
+
+def test_an_action_is_taught_to_experts_that_are_added_and_all_else_stays(data: Packed, tmp_path: Path) -> None:
+    data = climbing_at_first(data)
+    long = replace(SETTINGS, epochs=40, first_cycle=40, learning_rate=1e-2)
+    without = Packed(**{name: value[EPISODE:] for name, value in vars(data).items()})
+    before = Trainer(without, long, tmp_path / "before").run(quiet)
+    settings = replace(long, teach="climb", added=2)
+    trainer = Trainer(data, settings, tmp_path / "after", tensors=before)
+    error = trainer.measured(data)
+    taught = trainer.run(quiet)
+    assert trainer.measured(data) < error
+    assert check_shapes(taught, shapes(), tmp_path)["K"] == SETTINGS.experts + 2
+    for name, value in before.items():
+        same = taught[name] if taught[name].shape == value.shape else taught[name][: len(value)]
+        np.testing.assert_array_equal(same, value)
+    network, shares = NSM(taught), []
+    for row in (EPISODE // 2, EPISODE + EPISODE // 2):
+        volume = np.zeros(INTERACTION.size, dtype=np.float32)
+        around = data.around[row].astype(np.float32) / 255
+        network.predict(*(v[row].astype(np.float32) for v in (data.frame, data.goal)), volume, around,
+                        float(data.phase[row]))  # fmt: skip
+        shares.append(float(network.omega[SETTINGS.experts :].sum()))
+    assert shares[0] > 0.1 and shares[1] < 0.03
+
+
+def test_an_action_is_taught_again_to_what_was_taught_before(data: Packed, tmp_path: Path) -> None:
+    data, settings = climbing_at_first(data), replace(SETTINGS, teach="climb", added=1, epochs=1)
+    once = Trainer(data, settings, tmp_path / "once", tensors=Trainer(data, SETTINGS, tmp_path / "0").export())
+    twice = Trainer(data, replace(settings), tmp_path / "twice", tensors=once.export())
+    assert len(twice.run(quiet)["gating_b2"]) == SETTINGS.experts + 2
+
+
+def test_nothing_is_taught_to_a_network_that_was_not_trained(data: Packed, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="--from"):
+        Trainer(data, replace(SETTINGS, teach="climb"), tmp_path)
 
 
 def test_another_gating_begins_anew_on_weights_that_are_there(data: Packed, tmp_path: Path) -> None:

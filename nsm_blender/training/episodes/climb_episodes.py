@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -26,12 +27,19 @@ _HIGHEST = 1.0
 """Largest height in meters of the top."""
 _ON_HANDS_AND_KNEES = (0.66, 0.96)
 """Lowest and highest top in meters that is climbed on hands and knees; people were recorded on one of 0.79 m."""
-_KNEELING = 0.4
+_KNEELING = 0.5
 """Share of the episodes that climb on hands and knees, where such a climb was recorded."""
 _BEYOND = (0.25, 1.0)
 """Meters that the last tread goes on beyond the feet, from the least to the most."""
 _BESIDE = (0.25, 0.7)
 """Meters that the steps go on to either side of the feet, from the least to the most."""
+_HOLLOW = 0.6
+"""Share of the episodes whose treads are boards with something under their edges, as most that people build are: what
+the environment sensor sees of them is hollow."""
+_BOARD = (0.03, 0.1)
+"""Meters that such a board is thick, from the least to the most."""
+_LEG = (0.04, 0.1)
+"""Meters that the legs or panels under it are thick, from the least to the most."""
 _ON_TOP = 0.6
 """Least length in meters of the platform on which a way ends."""
 _LANDING = 0.35
@@ -80,6 +88,8 @@ def climb_episode(pool: Pool, flights: Sequence[Flight], rng: np.random.Generato
         for hand in flight.hands:
             frames = slice(hand.start - start + len(approach), hand.stop - start + len(approach))
             touching[frames, CONTACTS.index(hand.side + "Hand") - 2] = 1
+    if rng.random() < _HOLLOW:
+        collider = replace(collider, cuboids=hollow(treads, rng))
     colliders = [collider, *clutter(track, [collider], rng)]
     # Feet tell no phase while the knees kneel.
     acyclic = tuple(spans) if flight.on_hands_and_knees else ()
@@ -101,6 +111,28 @@ def _along_the_top(
     high[0] = max(high[0], places[:, 0].max() + _BESIDE[0])
     center[-1], half[-1] = (low + high) / 2, (high - low) / 2
     return replace(departure, hips=departure.hips + top), Cuboids(center, half)
+
+
+def hollow(treads: Cuboids, rng: np.random.Generator) -> Cuboids:
+    """The same tops (N, 3) as boards on four legs each, or on panels along two sides."""
+    board, leg = rng.uniform(*_BOARD) / 2, rng.uniform(*_LEG) / 2
+    reach = rng.permutation([0, 1]) if rng.random() < 0.5 else None
+    center, half = [], []
+    for middle, size in zip(treads.center, treads.half, strict=True):
+        thick, thin = min(board, size[2]), np.minimum(leg, size[:2])
+        center.append(middle + np.array([0.0, 0.0, size[2] - thick]))
+        half.append([*size[:2], thick])
+        under = np.array([0.0, 0.0, -thick])
+        for x, y in product((-1, 1), repeat=2):
+            beside, support = np.array([x, y]) * (size[:2] - thin), thin.copy()
+            if reach is not None:
+                # A panel goes along the whole side: that of the other end is the same one.
+                if (x, y)[reach[0]] > 0:
+                    continue
+                beside[reach[0]], support[reach[0]] = 0.0, size[reach[0]]
+            center.append(middle + under + np.array([*beside, 0.0]))
+            half.append([*support, size[2] - thick])
+    return Cuboids(np.array(center), np.array(half))
 
 
 def _handles(treads: Cuboids) -> Climbable:
