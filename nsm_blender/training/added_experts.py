@@ -2,8 +2,8 @@
 """Experts that are added to a trained NSM and alone learn an action, so that all else stays as it is.
 
 As the columns of progressive networks (Rusu et al. 2016), but that the gating chooses between old and new: the
-encoders, the old experts and the old part of the gating are fixed, and the new experts' share is kept near zero
-wherever the action is neither done nor near.
+encoders, the old experts and the old part of the gating are fixed, and the new experts' share is taught: one where
+the action is done or near, else none.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from ..models.nsm import ACTIONS, FRAME, LAYERS, gate
 
 BY_EXPERT = (*(f"{kind}{layer}" for kind in "wb" for layer in range(LAYERS)), "gating_w2", "gating_b2")
 """Tensors of a weights file with a row for each expert."""
+
+_LEAST = 1e-6
+"""Least share that is told apart from none."""
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -47,14 +50,13 @@ class AddedExperts:
         """All tensors of the network with the added experts' rows as they are now."""
         return self.fixed | {name: torch.cat((self.fixed[name], value)) for name, value in learned.items()}
 
-    def intrusion(self, network: Tensors, frame: torch.Tensor, gating: torch.Tensor) -> torch.Tensor:
-        """Mean cost () of the share that the added experts have in frames whose trajectory, a second back and ahead,
-        bears no label of the action: minus the logarithm of what is left to the others. frame: (N, FRAME.size) in
-        natural units, gating: (N, n') normalized."""
-        share = gate(network, gating)[:, -self._count :].sum(1)
+    def mistaken(self, network: Tensors, frame: torch.Tensor, gating: torch.Tensor) -> torch.Tensor:
+        """Mean cross entropy () between the share of the added experts in frames and the largest label of the action on
+        their trajectories, a second back and ahead. frame: (N, FRAME.size) in natural units, gating: (N, n')
+        normalized."""
+        share = gate(network, gating)[:, -self._count :].sum(1).clamp(_LEAST, 1 - _LEAST)
         labels = frame[:, FRAME.trajectory_action].reshape(len(frame), *FRAME.shape("trajectory_action"))
-        away = 1 - labels[..., self._action].amax(1).clamp(0, 1)
-        return (away * -torch.log1p(-share.clamp(max=1 - 1e-6))).mean()
+        return torch.nn.functional.binary_cross_entropy(share, labels[..., self._action].amax(1).clamp(0, 1))
 
 
 def check(known: Mapping[str, object], network: str) -> None:

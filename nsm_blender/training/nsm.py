@@ -314,7 +314,7 @@ class Trainer(Training):
                 total = total + (unsteadiness(deviation, before) * self._weights).mean()
             before = deviation
             if self._added is not None:
-                total = total + self._added.intrusion(parameters, raw["frame"], gating)
+                total = total + self._added.mistaken(parameters, raw["frame"], gating)
         return total / len(own)
 
     def _own(self, count: int) -> torch.Tensor:

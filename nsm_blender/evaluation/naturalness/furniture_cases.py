@@ -21,7 +21,7 @@ from ...motion.rotations import Array, to_matrix
 from ...naturalness.case import Case
 from ...shot.goals import ActionKey, Goal
 from ...shot.shot import Shot
-from ..real_furniture.catalog import SEATS, SURFACES, make
+from ..real_furniture.catalog import SEATS, SURFACES, high_stage, make
 from ..real_furniture.rooms import (
     Setting,
     extents,
@@ -64,6 +64,9 @@ BEFORE = 0.8
 
 SIDLING = 4.0
 """Extra time in seconds for sitting down and leaving where there is little room."""
+
+KNEELING = 6.0
+"""Extra time in seconds for climbing on hands and knees."""
 
 _DRAWS = 200
 """Settings that are drawn before the case counts as impossible."""
@@ -151,9 +154,29 @@ def open_door(seed: int) -> Case:
 
 def climb(seed: int) -> Case:
     """Climb a podium or a step stool of up to 0.6 m."""
-    rng = _rng("climb", seed)
+
+    def low(rng: np.random.Generator, number: int) -> Piece:
+        return make(("step_stool", "podium")[int(rng.integers(2))], number)
+
+    return _climbed("climb", seed, low, _rng("climb", seed))
+
+
+def climb_on_hands(seed: int) -> Case:
+    """Climb a stage of 0.7 to 0.95 m, for which people lean on their hands and kneel."""
+    return _climbed("climb_on_hands", seed, lambda _, number: high_stage(number), _rng("climb_on_hands", seed),
+                    KNEELING)  # fmt: skip
+
+
+def _climbed(
+    kind: str,
+    seed: int,
+    piece_of: Callable[[np.random.Generator, int], Piece],
+    rng: np.random.Generator,
+    seconds: float = 0.0,
+) -> Case:
+    """Climb a piece. seconds: that it takes longer than a step by the legs."""
     for number in range(_DRAWS):
-        piece = make(("step_stool", "podium")[int(rng.integers(2))], _furniture_seed(seed, number))
+        piece = piece_of(rng, _furniture_seed(seed, number))
         setting = Setting([stood("Step", piece, np.zeros(2), random_angle(rng))], {"Step"})
         colliders = setting.colliders()
         handles = _handles_of(colliders, "Step")
@@ -164,9 +187,9 @@ def climb(seed: int) -> Case:
             continue
         keys = [ActionKey("climb", "step", hold=1.0)]
         way = float(np.linalg.norm(start - np.array(handles.edge[:2]))) + 0.6
-        return _case("climb", seed, setting, colliders, keys, [_goal("step", colliders, "Step")],
-                     _start(rng, start), way)  # fmt: skip
-    raise AssertionError(f"climb {seed}: no start was found")
+        return _case(kind, seed, setting, colliders, keys, [_goal("step", colliders, "Step")],
+                     _start(rng, start), way + PACE * seconds)  # fmt: skip
+    raise AssertionError(f"{kind} {seed}: no start was found")
 
 
 def room(seed: int) -> Case:
@@ -220,6 +243,7 @@ CASES: dict[str, Callable[[int], Case]] = {
     "put_down_too_big": put_down_too_big,
     "open": open_door,
     "climb": climb,
+    "climb_on_hands": climb_on_hands,
     "room": room,
 }
 """The function of each kind that makes the case of a seed."""

@@ -68,6 +68,10 @@ ALSO_RIGHT = {
 """Roles besides its own that a kind's form alone suggests just as well."""
 
 
+_TOO_HIGH = (0.70, 0.95)
+"""Heights in meters of stages that are climbed on hands and knees, from the lowest to the highest."""
+
+
 def make(kind: str, seed: int) -> Piece:
     """Make the piece of `kind` (one of KINDS) that belongs to the seed, in a frame such as files have it.
 
@@ -76,3 +80,9 @@ def make(kind: str, seed: int) -> Piece:
     """
     rng = np.random.default_rng([KINDS.index(kind), 15, seed])
     return in_own_frame(_MODELS[kind](rng), rng, kind)
+
+
+def high_stage(seed: int) -> Piece:
+    """A podium that is too high for the legs; of no kind of its own, as its form suggests a table just as well."""
+    rng = np.random.default_rng([len(KINDS), 15, seed])
+    return in_own_frame(steps_and_doors.podium(rng, _TOO_HIGH), rng, "podium")

@@ -46,9 +46,10 @@ def step_stool(rng: np.random.Generator) -> Model:
     return model
 
 
-def podium(rng: np.random.Generator) -> Model:
-    """A low stage: a beveled top over a frame with legs, or over panels all around; climbed over any edge."""
-    wide, deep, height = rng.uniform(1.1, 2.0), rng.uniform(0.9, 1.6), rng.uniform(0.16, 0.60)
+def podium(rng: np.random.Generator, heights: tuple[float, float] = (0.16, 0.60)) -> Model:
+    """A stage: a beveled top over a frame with legs, or over panels all around; climbed over any edge. heights: lowest
+    and highest in meters."""
+    wide, deep, height = rng.uniform(1.1, 2.0), rng.uniform(0.9, 1.6), rng.uniform(*heights)
     model = Model(role="climbable")
     x, y, board = wide / 2, deep / 2, rng.uniform(0.03, 0.06)
     model.add(forms.rounded_box((-x, -y, height - board), (x, y, height), 0.01, 3))
