@@ -55,7 +55,7 @@ class Approach:
     sides: those that the character can stand straight before come first. apart: what must not be between a stand and
     the edge of the thing before it; None where that does not matter. onward: places (2,) to which the way leads on
     from there. no_room: a sentence for the animator where there is room to stand on none of the sides, of which it is
-    given the first stand. on_hands: whether the way onward leads up on hands and knees.
+    given the first stand. on_hands: whether it leads on hands and knees to the first of them.
     """
 
     sides: list[Side]

@@ -56,15 +56,15 @@ _CELLS_AROUND = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, 
 class Route:
     """A way to walk. points: (N, 3) world meters, about SPACING apart, z on the ground. crouch, sideways: (N,) whether
     the character crouches there, or goes sideways. end: which of the ends asked for it leads to. facings: angles at
-    its first and its last point of a body that goes sideways there; None: whichever suits the way. on_hands: how many
-    of its last points lead up on hands and knees."""
+    its first and its last point of a body that goes sideways there; None: whichever suits the way. on_hands: (N,)
+    whether the character comes to a point on hands and knees; None: to none."""
 
     points: Array
     crouch: Array
     sideways: Array
     end: int = 0
     facings: tuple[float | None, float | None] = (None, None)
-    on_hands: int = 0
+    on_hands: Array | None = None
 
     @property
     def length(self) -> float:

@@ -92,7 +92,7 @@ def led_onward(leg: Leg, approach: Approach) -> Leg:
     if not approach.onward:
         return leg
     out = _prolonged(leg, [], approach.onward)
-    on_hands = len(approach.onward) if approach.on_hands else 0
+    on_hands = np.arange(len(out.route.points)) == len(leg.route.points) if approach.on_hands else None
     return replace(out, foot=leg.place, route=replace(out.route, on_hands=on_hands))
 
 

@@ -53,8 +53,8 @@ HOLDING_BACK, SLOWEST_SHARE = 0.8, 0.25
 STROLL, ROOM = 0.9, 0.3
 """Speed in m/s where there is just enough room for the body, and meters of room beyond its radius from which the
 character goes freely."""
-ON_HANDS = 0.12
-"""Speed in m/s of the root over an edge that is climbed on hands and knees: people take five seconds for 0.6 m."""
+ON_HANDS = 0.08
+"""Speed in m/s of the root up to an edge that is climbed on hands and knees: people take five seconds for 0.4 m."""
 UNEVEN = 0.6
 """Share by which each meter up or down in a meter of the way slows the character: people take stairs at about three
 quarters of their level speed."""
@@ -88,7 +88,8 @@ class Walker:
         last = self._s > self.path.length - LAST
         sideways = np.interp(self._s, at, route.sideways.astype(float)) > 0.5
         self._crouch = (crouching | (gait == "crouch")) & ~(last & ~crouching) & ~sideways
-        self._on_hands = self._s > at[-1 - route.on_hands] if route.on_hands else np.zeros(len(self._s), dtype=bool)
+        coming_to = np.minimum(np.searchsorted(at, self._s), len(at) - 1)
+        self._on_hands = (np.zeros(len(at), dtype=bool) if route.on_hands is None else route.on_hands)[coming_to]
         self._aside, self._sideways_facing = self._turned(sideways, route.facings)
         room = np.interp(self._s, at, np.minimum(clearance, ROOM))
         before, behind = (np.interp(self._s + side * _SLOPE, at, route.points[:, 2]) for side in (-0.5, 0.5))
@@ -174,6 +175,11 @@ class Walker:
             _ONE_HOT[gait],
             sideways=self.aside > 0.5,
         )
+
+    def climbs(self, along: Array) -> Array:
+        """How far (N,) the way at arc lengths (N,) leads up on hands and knees: 0..1."""
+        out: Array = np.interp(along, self._s, self._on_hands)
+        return out
 
     @property
     def aside(self) -> float:

@@ -31,6 +31,8 @@ def only_asked(actions: Array, before: Array, goal: GoalSpec, root: Array) -> Ar
                 unasked &= ~_GAITS
         case Reach() | Steer(rises=False):
             unasked = _CLIMBS
+        case Steer(climbs=climbs) if climbs is not None:
+            return np.where(_CLIMBS, np.maximum(actions, climbs[:, None]), actions)
         case _:
             return actions
     return np.where(unasked, np.minimum(actions, before), actions)

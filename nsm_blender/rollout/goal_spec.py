@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..geometry.roles import Carryable, Seat
-from ..models.nsm import FPS, GOAL_ACTIONS, SAMPLES
+from ..models.nsm import FPS, FUTURE, GOAL_ACTIONS, SAMPLES
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
 from ..planning.speed_profile import Walker
@@ -238,6 +238,8 @@ class Steer(GoalSpec):
     """Seconds and root (4,) of the frame before."""
     rises: bool = False
     """Whether the ground rises or falls along the way of the next seconds."""
+    climbs: Array | None = None
+    """How far (FUTURE + 1,) it climbs on hands and knees now, and at the trajectory samples of the next second."""
 
     def fork(self) -> Steer:
         """A copy that goes on from here on its own."""
@@ -253,6 +255,7 @@ class Steer(GoalSpec):
         place = np.empty((SAMPLES, 3))
         place[:, :2], place[:, 2] = flat, root[2] if self.ground is None else self.ground(flat)
         self.rises = bool(np.ptp(place[:, 2]) > STEP)
+        self.climbs = walker.climbs(along[: FUTURE + 1])
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
         if self.action == "run":
