@@ -40,7 +40,7 @@ from ..models.nsm_baselines import (
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from . import added_experts, distributed
-from .added_experts import BY_EXPERT, AddedExperts
+from .added_experts import EXPERTS, AddedExperts
 from .compiling import compiled
 from .graph import Graph
 from .loop import Training, cosine
@@ -172,8 +172,10 @@ class Trainer(Training):
         self.scaling = statistics(data, self._gating)
         known = _known(tensors or {}, self._gating)
         if settings.teach:
-            added_experts.check(known, settings.network)
-            settings.experts = len(known["gating_b2"]) + settings.added
+            added_experts.check(known, settings.network, settings.gating)
+        if settings.network == "nsm" and "gating_b2" in known:
+            settings.gating_hidden = len(known["gating_b0"])
+            settings.experts = len(known["gating_b2"]) + (settings.added if settings.teach else 0)
         initial = _initial(settings)
         self._kept = _known(kept or tensors or {}, self._gating)
         if known:
@@ -181,7 +183,8 @@ class Trainer(Training):
             _begin_with(initial, known, settings.added if settings.teach else 0)
         self._added: AddedExperts | None = None
         if settings.teach:
-            self._added = AddedExperts(initial, settings.added, settings.teach, settings.seed, device)
+            scaling = self.scaling["gating"]
+            self._added = AddedExperts(initial, scaling, settings.added, settings.teach, settings.seed, device)
             initial = self._added.learned
         self._weights = _output_weights().to(device)
         self._standoff = torch.tensor([_EMPHASIS.standoff.get(kind, 0.0) for kind in KINDS], device=device)
@@ -313,8 +316,6 @@ class Trainer(Training):
             if before is not None:
                 total = total + (unsteadiness(deviation, before) * self._weights).mean()
             before = deviation
-            if self._added is not None:
-                total = total + self._added.mistaken(parameters, raw["frame"], gating)
         return total / len(own)
 
     def _own(self, count: int) -> torch.Tensor:
@@ -435,7 +436,7 @@ def _begin_with(parameters: dict[str, torch.Tensor], tensors: Mapping[str, Array
     they are of other sizes."""
     for name in parameters.keys() & tensors.keys():
         value = tensors[name][:, INTERACTION_USED] if name == "interaction_w0" else tensors[name]
-        if added and name in BY_EXPERT:
+        if added and name in (*EXPERTS, "gating_w2", "gating_b2"):
             value = np.concatenate((value, parameters[name][len(value) :].numpy()))
         if value.shape != tuple(parameters[name].shape):
             raise UserError(
