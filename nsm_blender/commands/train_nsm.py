@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
                         "of the two, weighted so, is more precise than either")  # fmt: skip
     parser.add_argument("--teach", choices=ACTIONS, metavar="ACTION",
                         help="learn an action with experts that are added to those of --from, and leave whatever else "
-                        "these do as it is; DIR holds composed episodes of it, and some without")  # fmt: skip
+                        "these do as it is; DIR holds composed episodes of the action")  # fmt: skip
 
 
 def add_start(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
@@ -171,16 +171,14 @@ def _fit(
     data = Packed.joined([Packed.load(folder) for folder in folders])
     kinds = {KINDS[int(number)] for number in set(data.kind.tolist())}
     settings = _settings(args)
-    card: dict[str, Any] = {
-        "network": settings.network,
-        "standing": [round(float(value), 5) for value in standing_frame(data)],
-        "actions": [
-            "idle",
-            "walk",
-            "run",
-            *(action for kind in KINDS if kind in kinds for action in _ABLE.get(kind, [])),
-        ],
-    }
+    able = ["idle", "walk", "run", *(action for kind in KINDS if kind in kinds for action in _ABLE.get(kind, []))]
+    card: dict[str, Any] = {"network": settings.network}
+    if settings.teach:
+        assert this.start is not None
+        known = read_card(this.start)
+        card |= {"standing": known["standing"], "actions": list(dict.fromkeys([*known["actions"], *able]))}
+    else:
+        card |= {"standing": [round(float(value), 5) for value in standing_frame(data)], "actions": able}
     # In rounds between, what the weights of --from do wrong would come back with them.
     last = this.number + 1 == args.rounds
     settings.kept = settings.kept if last else 0.0

@@ -40,7 +40,7 @@ from ..models.nsm_baselines import (
 from ..motion.rotations import Array
 from ..motion.skeleton import MODEL_SKELETON
 from . import added_experts, distributed
-from .added_experts import EXPERTS, AddedExperts
+from .added_experts import LEARNED
 from .compiling import compiled
 from .graph import Graph
 from .loop import Training, cosine
@@ -131,10 +131,8 @@ class Settings:
     """Share, 0..1, of earlier weights in those that come out: between the two, errors of both cancel out, and a network
     is more precise than either (Wortsman et al., Robust fine-tuning of zero-shot models, 2022)."""
     teach: str = ""
-    """Action that `added` experts alone learn, which are added to those of the weights begun with; "" for none: the
-    whole network learns."""
-    added: int = 4
-    """Experts that are added for `teach`."""
+    """Action that experts learn which are added to those of the weights begun with, see `added_experts`; "" for none:
+    the whole network learns."""
     seed: int = 1
 
 
@@ -174,18 +172,16 @@ class Trainer(Training):
         if settings.teach:
             added_experts.check(known, settings.network, settings.gating)
         if settings.network == "nsm" and "gating_b2" in known:
-            settings.gating_hidden = len(known["gating_b0"])
-            settings.experts = len(known["gating_b2"]) + (settings.added if settings.teach else 0)
+            settings.gating_hidden, settings.experts = len(known["gating_b0"]), len(known["gating_b2"])
         initial = _initial(settings)
         self._kept = _known(kept or tensors or {}, self._gating)
         if known:
             self.scaling |= _scaling_of(known)
-            _begin_with(initial, known, settings.added if settings.teach else 0)
-        self._added: AddedExperts | None = None
+            _begin_with(initial, known)
+        self._fixed: dict[str, torch.Tensor] = {}
         if settings.teach:
-            scaling = self.scaling["gating"]
-            self._added = AddedExperts(initial, scaling, settings.added, settings.teach, settings.seed, device)
-            initial = self._added.learned
+            self._fixed = {name: value.to(device) for name, value in initial.items() if name not in LEARNED}
+            initial = {name: initial[name] for name in LEARNED}
         self._weights = _output_weights().to(device)
         self._standoff = torch.tensor([_EMPHASIS.standoff.get(kind, 0.0) for kind in KINDS], device=device)
         self._contact_joints = torch.tensor(_CONTACT_JOINTS, device=device)
@@ -354,7 +350,7 @@ class Trainer(Training):
     @property
     def _network(self) -> dict[str, torch.Tensor]:
         """All tensors that the network is made of, learned or not."""
-        return self.parameters if self._added is None else self._added.network(self.parameters)
+        return self._fixed | self.parameters
 
     def _pose_noise(self, count: int) -> torch.Tensor:
         """Noise (count, FRAME.size) on the poses with which sequences begin."""
@@ -379,8 +375,10 @@ class Trainer(Training):
         mean, scale = np.zeros(INTERACTION.size, np.float32), np.ones(INTERACTION.size, np.float32)
         mean[used], scale[used] = out["interaction_mean"], out["interaction_scale"]
         out |= {"interaction_w0": weights, "interaction_mean": mean, "interaction_scale": scale}
+        if self.settings.teach:
+            return added_experts.joined(self._kept, out, self.settings.teach)
         share, left_out = self.settings.kept, {f"{name}_w0" for name in self.settings.without}
-        for name, value in self._kept.items() if share else ():
+        for name, value in self._kept.items():
             if name in out and name not in left_out:
                 out[name] = (1 - share) * out[name] + share * value
         return out
@@ -431,13 +429,10 @@ def _scaling_of(tensors: Mapping[str, Array]) -> dict[str, tuple[Array, Array]]:
     return out | {"interaction": (mean[INTERACTION_USED], scale[INTERACTION_USED])}
 
 
-def _begin_with(parameters: dict[str, torch.Tensor], tensors: Mapping[str, Array], added: int = 0) -> None:
-    """Put those of a weights file in the place of random ones, but of the last `added` experts. Raises UserError when
-    they are of other sizes."""
+def _begin_with(parameters: dict[str, torch.Tensor], tensors: Mapping[str, Array]) -> None:
+    """Put those of a weights file in the place of random ones. Raises UserError when they are of other sizes."""
     for name in parameters.keys() & tensors.keys():
         value = tensors[name][:, INTERACTION_USED] if name == "interaction_w0" else tensors[name]
-        if added and name in (*EXPERTS, "gating_w2", "gating_b2"):
-            value = np.concatenate((value, parameters[name][len(value) :].numpy()))
         if value.shape != tuple(parameters[name].shape):
             raise UserError(
                 f"The weights to begin with are of another size: {name} is {value.shape}, not "

@@ -125,12 +125,12 @@ def test_an_action_is_taught_to_experts_that_are_added_and_all_else_stays(data: 
     long = replace(SETTINGS, epochs=40, first_cycle=40, learning_rate=1e-2)
     without = Packed(**{name: value[EPISODE:] for name, value in vars(data).items()})
     before = Trainer(without, long, tmp_path / "before").run(quiet)
-    settings = replace(long, teach="climb", added=2)
+    settings = replace(long, teach="climb")
     trainer = Trainer(data, settings, tmp_path / "after", tensors=before)
     error = trainer.measured(data)
     taught = trainer.run(quiet)
     assert trainer.measured(data) < error
-    assert check_shapes(taught, shapes(), tmp_path)["K"] == SETTINGS.experts + 2
+    assert check_shapes(taught, shapes(), tmp_path)["K"] == 2 * SETTINGS.experts
     volume = np.zeros(INTERACTION.size, dtype=np.float32)
     for row in range(0, len(data), 7):
         around = data.around[row].astype(np.float32) / 255
@@ -146,10 +146,10 @@ def test_an_action_is_taught_to_experts_that_are_added_and_all_else_stays(data: 
 
 
 def test_an_action_is_taught_again_to_what_was_taught_before(data: Packed, tmp_path: Path) -> None:
-    data, settings = climbing_at_first(data), replace(SETTINGS, teach="climb", added=1, epochs=1)
+    data, settings = climbing_at_first(data), replace(SETTINGS, teach="climb", epochs=1)
     once = Trainer(data, settings, tmp_path / "once", tensors=Trainer(data, SETTINGS, tmp_path / "0").export())
     twice = Trainer(data, replace(settings), tmp_path / "twice", tensors=once.export())
-    assert len(twice.run(quiet)["gating_b2"]) == SETTINGS.experts + 2
+    assert len(twice.run(quiet)["gating_b2"]) == 4 * SETTINGS.experts
 
 
 def test_nothing_is_taught_to_a_network_that_was_not_trained(data: Packed, tmp_path: Path) -> None:
