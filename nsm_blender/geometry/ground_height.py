@@ -16,6 +16,9 @@ _POINTS = 48
 """Points at which the height is sampled within RADIUS."""
 _GOLDEN = np.pi * (3 - np.sqrt(5))
 """Angle in radians from one point to the next, the golden angle: no two points so spread pass an edge together."""
+_BLUR = 0.12
+"""Meters over which a point passes an edge, farther than from one to the next: else the height rises by a 48th of a step
+whenever one does, and the hips of a body that climbs jerk with each."""
 _NUMBER = np.arange(_POINTS)
 _AROUND = (
     RADIUS
@@ -37,11 +40,13 @@ def ground_under(climbable: Placed, places: Array, floor: float = 0.0) -> Array:
     if not len(near):
         return np.full(len(places), floor)
     points = (places[:, None] + _AROUND).reshape(-1, 2)
-    height = np.full(len(points), floor)
-    for number in near.tolist():
-        center, half = climbable.center[number], climbable.half[number]
-        local = (points - center[:2]) @ climbable.rotation[number, :2, :2]
-        on = (np.abs(local) <= half[:2]).all(1)
-        height[on] = np.maximum(height[on], center[2] + half[2])
-    out: Array = height.reshape(-1, _POINTS).mean(1)
+    tops = climbable.center[:, 2] + climbable.half[:, 2]
+    height, left = np.zeros(len(points)), np.ones(len(points))
+    for number in near[np.argsort(-tops[near], kind="stable")].tolist():
+        local = (points - middle[number]) @ climbable.rotation[number, :2, :2]
+        on = np.clip((climbable.half[number, :2] - np.abs(local)) / _BLUR + 0.5, 0, 1).prod(1)
+        on = np.minimum(on, left)
+        height += on * max(tops[number], floor)
+        left -= on
+    out: Array = (height + left * floor).reshape(-1, _POINTS).mean(1)
     return out
