@@ -306,6 +306,26 @@ def test_the_ground_rises_evenly_over_an_edge() -> None:
     assert (np.diff(height) >= 0).all() and np.diff(height).max() < 0.15
 
 
+@pytest.mark.parametrize("speed", [0.1, 0.3])
+def test_a_root_that_comes_over_a_high_edge_is_raised_as_smoothly_as_it_goes(speed: float) -> None:
+    stage = Surroundings([block((0.0, 0.0), (1.0, 1.0, 0.425))]).at(0)
+    way = np.arange(-1.5, -0.5, speed / FPS)
+    height = ground_under(stage, np.stack((way, 0.03 + 0 * way), axis=1))
+    assert height[0] == 0 and height[-1] == pytest.approx(0.85)
+    assert np.abs(np.diff(height, 2)).max() * FPS**2 < 10.0
+
+
+def test_a_top_of_many_cuboids_is_as_high_as_one_of_one() -> None:
+    whole = Surroundings([block((0.0, 0.0), (1.0, 0.5, 0.2))]).at(0)
+    parts = [block((x, y), (0.5, 0.25, 0.2)) for x in (-0.5, 0.5) for y in (-0.25, 0.25)]
+    low = block((0.0, 0.0), (1.0, 0.5, 0.1))
+    places = np.random.default_rng(0).uniform(-1.5, 1.5, (200, 2))
+    wanted = ground_under(whole, places)
+    np.testing.assert_allclose(ground_under(Surroundings([*parts, low]).at(0), places), wanted, atol=0.03)
+    inside = np.abs(places) < [0.6, 0.15]
+    np.testing.assert_allclose(ground_under(Surroundings(parts).at(0), places)[inside.all(1)], 0.4)
+
+
 def test_the_root_stands_on_what_is_climbed_and_on_nothing_else() -> None:
     track = walk(1.0)
     below = block((0.0, -3.0), (0.5, 0.5, 0.2))
