@@ -17,8 +17,8 @@ _POINTS = 48
 _GOLDEN = np.pi * (3 - np.sqrt(5))
 """Angle in radians from one point to the next, the golden angle: no two points so spread pass an edge together."""
 _BLUR = 0.12
-"""Meters over which a point passes an edge, farther than from one to the next: else the height rises by a 48th of a step
-whenever one does, and the hips of a body that climbs jerk with each."""
+"""Meters over which a point passes an edge, farther than from one to the next: else the height rises by a 48th of a
+step whenever one does, and the hips of a body that climbs jerk with each."""
 _NUMBER = np.arange(_POINTS)
 _AROUND = (
     RADIUS

@@ -53,8 +53,9 @@ HOLDING_BACK, SLOWEST_SHARE = 0.8, 0.25
 STROLL, ROOM = 0.9, 0.3
 """Speed in m/s where there is just enough room for the body, and meters of room beyond its radius from which the
 character goes freely."""
-ON_HANDS = 0.08
-"""Speed in m/s of the root up to an edge that is climbed on hands and knees: people take five seconds for 0.4 m."""
+ON_HANDS = 0.12
+"""Speed in m/s of the root up to an edge that is climbed on hands and knees, and on from there: people take six seconds
+for 0.7 m."""
 UNEVEN = 0.6
 """Share by which each meter up or down in a meter of the way slows the character: people take stairs at about three
 quarters of their level speed."""
@@ -90,6 +91,8 @@ class Walker:
         self._crouch = (crouching | (gait == "crouch")) & ~(last & ~crouching) & ~sideways
         coming_to = np.minimum(np.searchsorted(at, self._s), len(at) - 1)
         self._on_hands = (np.zeros(len(at), dtype=bool) if route.on_hands is None else route.on_hands)[coming_to]
+        # On the knees behind the edge the character has yet to stand up.
+        self._slowly = np.maximum.accumulate(self._on_hands)
         self._aside, self._sideways_facing = self._turned(sideways, route.facings)
         room = np.interp(self._s, at, np.minimum(clearance, ROOM))
         before, behind = (np.interp(self._s + side * _SLOPE, at, route.points[:, 2]) for side in (-0.5, 0.5))
@@ -98,7 +101,7 @@ class Walker:
         flights = [] if ground is None or gait == "jog" else flights_along(self.path, ground, evenly)
         self._treads = TreadPacing(self.path, flights, BRAKING[gait])
         self._speed = self._profile(self._pace.speed if speed is None else speed, room)
-        self._taken = np.cumsum(_STEP / np.maximum(self._speed, np.where(self._on_hands, ON_HANDS, 0.2)))
+        self._taken = np.cumsum(_STEP / np.maximum(self._speed, np.where(self._slowly, ON_HANDS, 0.2)))
         self._goes_aside = bool(self._aside.any())
         self.along = 0.0
         self.tempo = 1.0
@@ -127,7 +130,7 @@ class Walker:
         """Seconds that each step of the profile takes at no more than `most` m/s."""
         exceeds = np.where(self._crouch, PACES["crouch"].exceeds, self._pace.exceeds)
         step = np.clip(self.path.length - ARRIVED - self._s, 0, _STEP)
-        speed = np.where(self._on_hands, ON_HANDS, np.maximum(self._speed, SLOWEST) * exceeds)
+        speed = np.where(self._slowly, ON_HANDS, np.maximum(self._speed, SLOWEST) * exceeds)
         out: Array = step / np.minimum(speed, most)
         return out
 
@@ -176,10 +179,14 @@ class Walker:
             sideways=self.aside > 0.5,
         )
 
-    def climbs(self, along: Array) -> Array:
-        """How far (N,) the way at arc lengths (N,) leads up on hands and knees: 0..1."""
-        out: Array = np.interp(along, self._s, self._on_hands)
-        return out
+    def climbs(self, along: float) -> float:
+        """How far the way at an arc length leads up on hands and knees: 0..1."""
+        return float(np.interp(along, self._s, self._on_hands))
+
+    @property
+    def goes_on_hands(self) -> bool:
+        """Whether the way leads up on hands and knees somewhere."""
+        return bool(self._on_hands.any())
 
     @property
     def aside(self) -> float:
@@ -275,7 +282,7 @@ class Walker:
         speed = np.minimum(speed, top + (min(SIDEWAYS, top) - top) * self._aside)
         reach = 1 + np.rint(self._pace.early * speed / _STEP).astype(int)
         speed = np.array([speed[i : i + count].min() for i, count in enumerate(reach)])
-        speed = np.where(self._on_hands, ON_HANDS, speed)
+        speed = np.where(self._slowly, ON_HANDS, speed)
         left = np.maximum(self.path.length - self._s, 0)
         brake = BRAKING[self._gait]
         speed = np.minimum(speed, np.sqrt(2 * np.where(left < LAST, BRAKING["walk"], brake) * left))

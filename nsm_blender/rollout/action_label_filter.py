@@ -20,7 +20,8 @@ def only_asked(actions: Array, before: Array, goal: GoalSpec, root: Array) -> Ar
 
     Where a character is to go onto a thing, and not to use it from where it stands, that is idling; where nothing but
     standing is asked for, all else. There a root (4,) that is not at its place, or not turned as asked, may begin to
-    step. On level ways it is climbing: in a doorway, or before a low table, knees would be lifted as to a step.
+    step. On level ways it is climbing: in a doorway, or before a low table, knees would be lifted as to a step. A way
+    up on hands and knees says itself when it is climbed.
     """
     match goal:
         case Reach(standoff=0.0):
@@ -29,10 +30,10 @@ def only_asked(actions: Array, before: Array, goal: GoalSpec, root: Array) -> Ar
             unasked = ~_IDLES & (goal.action != _NAMES)
             if not goal.is_met(root):
                 unasked &= ~_GAITS
+        case Steer(climbs=climbs) if climbs is not None:
+            return np.where(_CLIMBS, climbs[:, None], actions)
         case Reach() | Steer(rises=False):
             unasked = _CLIMBS
-        case Steer(climbs=climbs) if climbs is not None:
-            return np.where(_CLIMBS, np.maximum(actions, climbs[:, None]), actions)
         case _:
             return actions
     return np.where(unasked, np.minimum(actions, before), actions)

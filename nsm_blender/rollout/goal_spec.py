@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..geometry.roles import Carryable, Seat
-from ..models.nsm import FPS, FUTURE, GOAL_ACTIONS, SAMPLES
+from ..models.nsm import FPS, FUTURE, GOAL_ACTIONS, SAMPLE_FRAMES, SAMPLES
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, wrap_angle
 from ..planning.speed_profile import Walker
@@ -207,6 +207,9 @@ class _Way:
     open: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
     """Meters along the way that are kept free to go."""
 
+    foreseeing: float = 0.3
+    """Seconds in which a climb is foreseen at the last sample: labels were trained to change so."""
+
     out_of_seat: float = 0.45
     """Meters of a way from a seat on which the root does not keep off the seat."""
 
@@ -239,7 +242,10 @@ class Steer(GoalSpec):
     rises: bool = False
     """Whether the ground rises or falls along the way of the next seconds."""
     climbs: Array | None = None
-    """How far (FUTURE + 1,) it climbs on hands and knees now, and at the trajectory samples of the next second."""
+    """How far (FUTURE + 1,) it climbs on hands and knees now, and at the trajectory samples of the next second; None on
+    a way without such a climb."""
+    climbs_since: float = 0.0
+    """Seconds at which that was known."""
 
     def fork(self) -> Steer:
         """A copy that goes on from here on its own."""
@@ -255,7 +261,7 @@ class Steer(GoalSpec):
         place = np.empty((SAMPLES, 3))
         place[:, :2], place[:, 2] = flat, root[2] if self.ground is None else self.ground(flat)
         self.rises = bool(np.ptp(place[:, 2]) > STEP)
-        self.climbs = walker.climbs(along[: FUTURE + 1])
+        self._foresee_climb(float(along[FUTURE]), seconds)
         action = np.zeros((SAMPLES, len(GOAL_ACTIONS)))
         action[:, GOAL_ACTIONS.index(self.action)] = 1
         if self.action == "run":
@@ -298,6 +304,21 @@ class Steer(GoalSpec):
     def speed_limit(self, root: Array) -> float:
         """That of the gait."""
         return RUNNING_SPEED if self.action == "run" else WALKING_SPEED
+
+    def _foresee_climb(self, along: float, seconds: float) -> None:
+        """A climb that is foreseen at an arc length, in a second, is done then: its label comes in at the last sample,
+        and goes on to the present at the pace of time, wherever the character is by then."""
+        if not self.walker.goes_on_hands:
+            return
+        if self.climbs is None:
+            self.climbs = np.zeros(FUTURE + 1)
+        asked, before = self.walker.climbs(along), self.climbs
+        passed = min((seconds - self.climbs_since) * FPS / SAMPLE_FRAMES, 1.0)
+        self.climbs_since = seconds
+        after = np.append(before[1:], before[-1])
+        self.climbs = before + passed * (after - before)
+        rise = passed * SAMPLE_FRAMES / (_WAY.foreseeing * FPS)
+        self.climbs[-1] = before[-1] + np.clip(asked - before[-1], -rise, rise)
 
     def _measure_pace(self, root: Array, seconds: float) -> None:
         if self.seen is not None and seconds > self.seen[0]:

@@ -22,14 +22,14 @@ LEARNED = (*(f"{kind}{layer}" for kind in "wb" for layer in range(LAYERS)), "gat
 _UNITS = 4
 """Units that are added to each hidden layer of the gating: for labels times the sine of the phase and times the cosine,
 and for either sign."""
-_STEEP = 10.0
-"""Factor on the sum of the labels in the first of these layers, beyond which ELU is about straight."""
+_STEEP = 2.0
+"""Factor on the sum of the labels in the first of these layers, with which ELU is about straight from a sum of one."""
 _CLEAR = 5.0
 """Logit of the new experts for each unit of what they sum up to."""
-_APART = 20.0
+_APART = 27.0
 """Logit that the new experts lack where there is no label: their gates are then far below what is read. With labels
-that sum up to a half, such as those of the first tenth of a second in which the action is foreseen, they make it
-up."""
+that sum up to 2.5 to 3.5, those of the third sample that foresees the action, they make it up, and not with labels of
+0.1 in all samples, as noise has them."""
 
 Tensors = Mapping[str, Array]
 
