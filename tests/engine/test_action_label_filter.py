@@ -6,8 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsm_blender.models.nsm import ACTIONS
+from nsm_blender.models.nsm import ACTIONS, FPS
 from nsm_blender.motion.rotations import Array
+from nsm_blender.planning.path_search import Route
+from nsm_blender.planning.speed_profile import Walker
 from nsm_blender.rollout.action_label_filter import only_asked
 from nsm_blender.rollout.goal_spec import GoalSpec, Reach, Stay, Steer
 
@@ -93,3 +95,23 @@ def test_climbing_is_asked_for_on_a_way_that_goes_up_or_down(high: float, rises:
     goal.samples(np.append(way.path.position(np.array(0.0)), [0.0, 0.0]), 0.0)
     assert goal.rises == rises
     assert (only_asked(labels(CLIMB, 0.7)[None], labels(CLIMB, 0.1), goal, ROOT)[0, CLIMB] == 0.7) == rises
+
+
+def test_a_climb_on_hands_is_foreseen_before_it_is_done_and_its_label_is_as_the_way_asks() -> None:
+    before = np.array([[0.0, -y, 0.0] for y in np.linspace(0, 1, 11)])
+    points = np.vstack((before, [[0.0, -1.3, 0.0], [0.0, -1.65, 0.0]]))
+    way = Walker(
+        Route(points, *np.zeros((2, 13), dtype=bool), on_hands=np.arange(13) == 11), "walk", None, np.full(13, 9.0)
+    )
+    goal, root, seen = Steer(way), np.zeros(4), []
+    for frame in range(900):
+        goal.samples(root, frame / FPS)
+        seen.append(only_asked(np.tile(labels(CLIMB, 0.5), (7, 1)), labels(CLIMB, 0.5), goal, root)[:, CLIMB])
+        root = root - np.array([0.0, 0.6 if -root[1] < 0.95 else 0.1, 0.0, 0.0]) / FPS
+    found = np.array(seen)
+    assert found[0].max() == 0 and found.max() > 0.99 and found[-1].max() < 0.01
+    first = (found > 0.5).argmax(0)
+    assert (np.diff(first[::-1]) > 5).all() and 0.8 < (first[0] - first[-1]) / FPS < 1.2
+    assert np.abs(np.diff(found, axis=0)).max() < 0.1
+    leans = found[:, 0] > 0.5
+    assert 2.0 < leans.sum() / FPS < 4.5

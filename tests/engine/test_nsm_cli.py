@@ -142,6 +142,27 @@ def test_the_card_of_a_training_that_went_on_tells_from_what(
     assert told["begun_with"]["training"] == card["training"] and told["begun_with"]["data"] == card["data"]
 
 
+def test_an_action_is_taught_with_one_command_and_the_network_can_still_do_all_others(
+    trained: Path, card: dict[str, Any], tmp_path: Path
+) -> None:
+    weights, episodes = trained / "nsm.safetensors", trained / "run" / "episodes"
+    before = NSM.load(weights)
+    assert train(episodes, tmp_path, "--teach", "sit", "--from", str(weights)) == 0
+    after, told = NSM.load(tmp_path / "nsm.safetensors"), json.loads((tmp_path / "nsm.json").read_text())
+    assert len(after.omega) == 2 * len(before.omega)
+    assert told["actions"] == card["actions"] and told["standing"] == card["standing"]
+    assert "--teach sit --from weights/nsm.safetensors" in told["training"]["command"]
+
+
+@pytest.mark.parametrize("more", [[], ["--kept", "0.5", "--from"]])
+def test_an_action_is_taught_to_whole_weights_that_are_named(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    options = [*more, str(trained / "nsm.safetensors")] if more else []
+    assert train(trained / "run" / "episodes", tmp_path, "--teach", "sit", *options) == 1
+    assert "--teach adds to the weights of --from" in capsys.readouterr().err
+
+
 def test_each_round_goes_on_from_the_one_before_with_new_episodes(captures: Path, tmp_path: Path) -> None:
     rounds = ["--rounds", "2", "--rollouts", "1", "--episodes", str(2 * EPISODES)]
     assert train(captures, tmp_path, *rounds) == 0
