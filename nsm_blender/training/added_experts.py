@@ -2,9 +2,9 @@
 """Experts that are added to a trained NSM and alone learn an action, so that all else stays as it is.
 
 As the columns of progressive networks (Rusu et al. 2016), but that the gating chooses between old and new: the new
-experts begin as copies of all old ones, and so does their part of the gating. Units that are added to the gating, with
-weights that are set and not learned, give all to the new experts where the labels of the trajectory name the action,
-and nothing where they do not.
+experts begin as copies of those old ones that take part in the action, and so does their part of the gating. Units that
+are added to the gating, with weights that are set and not learned, give all to the new experts where the labels of the
+trajectory name the action, and nothing where they do not.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import torch
 
 from ..errors import UserError
-from ..models.nsm import ACTIONS, CONDITION_SIZE, LAYERS, SAMPLES
+from ..models.nsm import ACTIONS, CONDITION_SIZE, FRAME, LAYERS, SAMPLES, gate, gating_input
 from ..motion.rotations import Array
+from .nsm_data import Packed
 
 LEARNED = (*(f"{kind}{layer}" for kind in "wb" for layer in range(LAYERS)), "gating_w2", "gating_b2")
 """Tensors of a weights file with a row for each expert: these alone are learned."""
+_LEAST = 0.05
+"""Mean gate of an expert in frames of the action below which it takes no part, and is not copied."""
+_FRAMES = 20000
+"""Frames, evenly taken, of which the mean gate is that of all."""
 _UNITS = 4
 """Units that are added to each hidden layer of the gating: for labels times the sine of the phase and times the cosine,
 and for either sign."""
@@ -38,6 +44,21 @@ def check(known: Mapping[str, object], network: str, gating: str) -> None:
     """Raise UserError when there are no experts to add to, or their gating does not tell labels and phase together."""
     if network != "nsm" or gating != "kronecker" or "gating_b2" not in known:
         raise UserError("An action is taught to a trained NSM: name its weights with --from.")
+
+
+def used(data: Packed, network: Mapping[str, torch.Tensor], scaling: tuple[Array, Array], action: str) -> list[int]:
+    """Numbers of the experts that take part where the trajectory's labels name an action. scaling: mean and scale of
+    the gating's input. Raises UserError when no frame shows the action."""
+    labels = data.frame[:, FRAME.trajectory_action].reshape(len(data), SAMPLES, -1)[..., ACTIONS.index(action)]
+    rows = np.flatnonzero(labels.sum(1, dtype=np.float32) > SAMPLES / 2)
+    if not len(rows):
+        raise UserError(f"No frame of the episodes shows the action that is taught, {action}.")
+    rows = rows[:: -(-len(rows) // _FRAMES)]
+    frame, goal = data.frame[rows].astype(np.float32), data.goal[rows].astype(np.float32)
+    mean, scale = scaling
+    x = (gating_input(frame, goal, data.phase[rows]) - mean) / scale
+    shares = gate(network, torch.from_numpy(x.astype(np.float32))).mean(0)
+    return np.flatnonzero(shares.numpy() >= _LEAST).tolist()
 
 
 def joined(old: Tensors, new: Tensors, action: str) -> dict[str, Array]:

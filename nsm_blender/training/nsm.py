@@ -180,8 +180,9 @@ class Trainer(Training):
             _begin_with(initial, known)
         self._fixed: dict[str, torch.Tensor] = {}
         if settings.teach:
+            used = added_experts.used(data, initial, self.scaling["gating"], settings.teach)
             self._fixed = {name: value.to(device) for name, value in initial.items() if name not in LEARNED}
-            initial = {name: initial[name] for name in LEARNED}
+            initial = {name: initial[name][used] for name in LEARNED}
         self._weights = _output_weights().to(device)
         self._standoff = torch.tensor([_EMPHASIS.standoff.get(kind, 0.0) for kind in KINDS], device=device)
         self._contact_joints = torch.tensor(_CONTACT_JOINTS, device=device)

@@ -149,7 +149,7 @@ def test_an_action_is_taught_again_to_what_was_taught_before(data: Packed, tmp_p
     data, settings = climbing_at_first(data), replace(SETTINGS, teach="climb", epochs=1)
     once = Trainer(data, settings, tmp_path / "once", tensors=Trainer(data, SETTINGS, tmp_path / "0").export())
     twice = Trainer(data, replace(settings), tmp_path / "twice", tensors=once.export())
-    assert len(twice.run(quiet)["gating_b2"]) == 4 * SETTINGS.experts
+    assert len(twice.run(quiet)["gating_b2"]) == 3 * SETTINGS.experts
 
 
 def test_nothing_is_taught_to_a_network_that_was_not_trained(data: Packed, tmp_path: Path) -> None:
