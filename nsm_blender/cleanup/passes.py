@@ -19,7 +19,7 @@ from ..motion.foot_lock import planting_feet
 from ..motion.root import angle_of, direction
 from ..motion.rotations import Array, from_exponential_map, rotate, wrap_angle
 from ..motion.skeleton import CONTACT_JOINTS, MODEL_SKELETON
-from ..rollout.held_objects import Hands, grasp_of
+from ..rollout.held_objects import TOUCHES, Hands, grasp_of
 from ..rollout.nsm import SceneRecord
 from ..rollout.pose import limit_elbows, look_at, pivoted
 from ..stepwise import FRAMES, Stepwise, by_frames
@@ -49,6 +49,8 @@ HANDS = [CONTACTS.index(side + "Hand") for side in ("Left", "Right")]
 """Columns of the hands in contact labels."""
 STANDS = 0.5
 """Label of idling from which the character stands and waits."""
+CLIMBS = 0.5
+"""Label of climbing from which the character climbs."""
 
 
 class Draft:
@@ -116,7 +118,10 @@ def _find_contacts(draft: Draft) -> Iterator[None]:
     if draft.record.steps is not None:
         # On stairs a foot stands higher or lower than the root, and only the network that walks there knows when.
         labels = np.where(draft.record.steps >= 0, draft.record.steps, labels)
-    draft.contacts = yield from firming_contacts(labels, draft.wanted, FPS)
+    # On hands and knees the feet hang behind the edge.
+    leans = (_idle_hands(draft)[:, HANDS] > TOUCHES).any(axis=1)
+    borne = leans & (draft.record.actions[:, ACTIONS.index("climb")] > CLIMBS)
+    draft.contacts = yield from firming_contacts(labels, draft.wanted, FPS, borne)
     if draft.ground is not None:
         draft.wanted = yield from footholds_on_ground(draft.wanted, draft.contacts, draft.ground, draft.root)
 

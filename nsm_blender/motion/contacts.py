@@ -49,23 +49,26 @@ def foot_contacts(positions: Array, fps: float) -> Array:
     return out
 
 
-def firm_contacts(labels: Array, positions: Array, fps: float) -> Array:
+def firm_contacts(labels: Array, positions: Array, fps: float, borne: Array | None = None) -> Array:
     """Contacts (T, 4), 0 or 1, of CONTACT_JOINTS on which a foot can be locked.
 
     labels: (T, 4), above 0.5 in contact, as predicted by a network. positions: (T, J, 3) world, joints of the model
-    skeleton. Removes flicker and contacts of a foot that rolls off the ground, pivots on its ball or moves; but of two
-    feet that move slowly, one stays in contact.
+    skeleton. borne: (T,) frames in which hands or knees bear the body. Removes flicker and contacts of a foot that
+    rolls off the ground, pivots on its ball or moves; but of two feet that move slowly, one stays in contact, unless
+    the body is borne.
     """
-    return finished(firming_contacts(labels, positions, fps))
+    return finished(firming_contacts(labels, positions, fps, borne))
 
 
-def firming_contacts(labels: Array, positions: Array, fps: float) -> Stepwise[Array]:
+def firming_contacts(labels: Array, positions: Array, fps: float, borne: Array | None = None) -> Stepwise[Array]:
     """`firm_contacts` in pieces."""
     out = np.zeros((len(labels), len(CONTACT_JOINTS)), dtype=np.float32)
     shortest = max(round(_SHORTEST * fps), 2)
     motion = np.stack([velocity(positions[:, toe].astype(np.float64), fps) for toe in _TOES], axis=1)
     speed = np.linalg.norm(motion[..., :2], axis=2)
     bears = _bearing(labels, speed, np.linalg.norm(motion, axis=2) < HALTED)
+    if borne is not None:
+        bears &= ~borne[:, None]
     for number, side in enumerate(("Left", "Right")):
         yield
         heel, ball = (CONTACT_JOINTS.index(side + part) for part in ("Foot", "Toe"))

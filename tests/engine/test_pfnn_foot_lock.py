@@ -241,3 +241,12 @@ def test_one_of_two_resting_feet_labeled_as_lifted_bears_the_body() -> None:
     contacts = firm_contacts(np.zeros((60, 4)), places, 60.0)
     assert contacts[:, CONTACT_JOINTS.index("LeftToe")].all()
     assert not contacts[:, CONTACT_JOINTS.index("RightToe")].any()
+
+
+def test_feet_hang_while_hands_or_knees_bear_the_body() -> None:
+    places, borne = np.zeros((60, len(MODEL_SKELETON), 3)), np.arange(60) < 30
+    places[:, MODEL_SKELETON.index("LeftToe"), 2] = 0.06
+    contacts = firm_contacts(np.zeros((60, 4)), places, 60.0, borne)
+    assert not contacts[:30].any() and contacts[30:].any(axis=1).all()
+    labeled = firm_contacts(np.ones((60, 4)), places, 60.0, borne)
+    np.testing.assert_array_equal(labeled, firm_contacts(np.ones((60, 4)), places, 60.0))
