@@ -35,6 +35,8 @@ SECONDS = 18.0
 """Time of a shot: to the platform at most 4 s, up 6 s, and 4 s of standing there."""
 LEANS, KNEELS = 0.2, 0.16
 """Meters over the top up to which the wrist of a hand is that leans on it, and a knee that kneels."""
+KNELT = 0.5
+"""Seconds of a knee on the top from which it knelt, and was not drawn past it."""
 _EVERY = 3
 """Frames between two measurements of the depth."""
 _WRISTS = MODEL_SKELETON.indices(["LeftHand", "RightHand"])
@@ -60,7 +62,7 @@ class Ascent:
     @property
     def on_hands_and_knees(self) -> bool:
         """Whether hands leaned and a knee knelt on the top."""
-        return self.leaning > 0 and self.kneeling > 0
+        return self.leaning > 0 and self.kneeling >= KNELT
 
 
 def platforms(number: int, development: bool = False) -> list[Piece]:

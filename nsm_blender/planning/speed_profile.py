@@ -56,6 +56,9 @@ character goes freely."""
 ON_HANDS = 0.12
 """Speed in m/s of the root up to an edge that is climbed on hands and knees, and on from there: people take six seconds
 for 0.7 m."""
+KNEELING, KNEELS = 0.05, 0.05
+"""Speed in m/s of a root on the knees, and meters before and beyond the edge between which it is: people stay there for
+2.7 s before they set up a foot."""
 UNEVEN = 0.6
 """Share by which each meter up or down in a meter of the way slows the character: people take stairs at about three
 quarters of their level speed."""
@@ -89,10 +92,7 @@ class Walker:
         last = self._s > self.path.length - LAST
         sideways = np.interp(self._s, at, route.sideways.astype(float)) > 0.5
         self._crouch = (crouching | (gait == "crouch")) & ~(last & ~crouching) & ~sideways
-        coming_to = np.minimum(np.searchsorted(at, self._s), len(at) - 1)
-        self._on_hands = (np.zeros(len(at), dtype=bool) if route.on_hands is None else route.on_hands)[coming_to]
-        # On the knees behind the edge the character has yet to stand up.
-        self._slowly = np.maximum.accumulate(self._on_hands)
+        self._on_hands, self._on_knees = self._climbing(route.on_hands, at)
         self._aside, self._sideways_facing = self._turned(sideways, route.facings)
         room = np.interp(self._s, at, np.minimum(clearance, ROOM))
         before, behind = (np.interp(self._s + side * _SLOPE, at, route.points[:, 2]) for side in (-0.5, 0.5))
@@ -101,7 +101,7 @@ class Walker:
         flights = [] if ground is None or gait == "jog" else flights_along(self.path, ground, evenly)
         self._treads = TreadPacing(self.path, flights, BRAKING[gait])
         self._speed = self._profile(self._pace.speed if speed is None else speed, room)
-        self._taken = np.cumsum(_STEP / np.maximum(self._speed, np.where(self._slowly, ON_HANDS, 0.2)))
+        self._taken = np.cumsum(_STEP / np.maximum(self._speed, np.minimum(self._on_knees, 0.2)))
         self._goes_aside = bool(self._aside.any())
         self.along = 0.0
         self.tempo = 1.0
@@ -130,7 +130,7 @@ class Walker:
         """Seconds that each step of the profile takes at no more than `most` m/s."""
         exceeds = np.where(self._crouch, PACES["crouch"].exceeds, self._pace.exceeds)
         step = np.clip(self.path.length - ARRIVED - self._s, 0, _STEP)
-        speed = np.where(self._slowly, ON_HANDS, np.maximum(self._speed, SLOWEST) * exceeds)
+        speed = np.minimum(np.maximum(self._speed, SLOWEST) * exceeds, self._on_knees)
         out: Array = step / np.minimum(speed, most)
         return out
 
@@ -228,6 +228,23 @@ class Walker:
             out = out - HIPS_BACK * share[:, None] * direction(self.facing(along))
         return out
 
+    def _climbing(self, on_hands: Array | None, at: Array) -> tuple[Array, Array]:
+        """Which of the arc lengths lead up an edge on the hands, to a little beyond it, and the greatest speed in m/s
+        at each: that of hands and knees, until the character stands, infinite elsewhere.
+
+        on_hands: which points of the route, at arc lengths `at`, are come to so.
+        """
+        if on_hands is None or not on_hands.any():
+            return np.zeros(len(self._s), dtype=bool), np.full(len(self._s), np.inf)
+        first, last = np.flatnonzero(on_hands)[[0, -1]]
+        begins, edge = at[max(first - 1, 0)], at[last]
+        climbs = (self._s > begins) & (self._s < edge + KNEELS)
+        # On the knees beyond the edge the character has yet to stand up.
+        speed = np.where(self._s > begins, ON_HANDS, np.inf)
+        # A speed is that of the way up to its arc length.
+        speed[np.abs(self._s - _STEP / 2 - edge) < KNEELS] = KNEELING
+        return climbs, speed
+
     def _turned(self, sideways: Array, facings: tuple[float | None, float | None]) -> tuple[Array, Array]:
         """How far the body is turned aside at each of the arc lengths, 0..1, and its facing angle there.
 
@@ -282,7 +299,7 @@ class Walker:
         speed = np.minimum(speed, top + (min(SIDEWAYS, top) - top) * self._aside)
         reach = 1 + np.rint(self._pace.early * speed / _STEP).astype(int)
         speed = np.array([speed[i : i + count].min() for i, count in enumerate(reach)])
-        speed = np.where(self._slowly, ON_HANDS, speed)
+        speed = np.where(np.isfinite(self._on_knees), self._on_knees, speed)
         left = np.maximum(self.path.length - self._s, 0)
         brake = BRAKING[self._gait]
         speed = np.minimum(speed, np.sqrt(2 * np.where(left < LAST, BRAKING["walk"], brake) * left))
